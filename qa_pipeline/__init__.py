@@ -1,0 +1,1 @@
+"""Documents in, question-answer training data out, every sentence proved from its source."""

@@ -1,0 +1,113 @@
+"""The shapes that pass between stages one at a time: parsed documents, passages, model replies.
+
+What belongs here: frozen records and the reply models a language model must fill. What does not:
+stored tables (`tables.py`) and anything that computes more than its own validation.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Language = Literal["en", "sv", "de"]
+Coverage = Literal["full", "partial", "none"]
+QuestionType = Literal[
+    "definition", "figure", "date", "reason", "how_to", "key_value", "table_cell", "fact", "imported"
+]
+BlockKind = Literal["heading", "paragraph", "list_item", "table_row", "code", "quote"]
+
+Score = Annotated[float, Field(ge=0.0, le=1.0)]
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One piece of a document in reading order, as a format parser sees it.
+
+    `level` counts for headings only (1 is the title). `page` is 1-based, None without pages.
+    """
+
+    kind: BlockKind
+    text: str
+    level: int = 0
+    page: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """One file of a batch: its path relative to the batch folder (POSIX, NFC) and its bytes."""
+
+    path: str
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedFile:
+    """What a format parser returns: blocks, and what the file says about itself."""
+
+    blocks: tuple[Block, ...]
+    title: str | None = None
+    language: str | None = None
+    source_uri: str | None = None
+    licence: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A chunk in its role as context: what a generator or verifier may read of it."""
+
+    chunk_id: str
+    title: str
+    section_path: tuple[str, ...]
+    text: str
+    language: str
+
+
+class ReplyModel(BaseModel):
+    """Base of all reply models: frozen, and an unknown field is a schema breach."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class DraftQuestion(ReplyModel):
+    """One proposed question about a passage."""
+
+    question: str = Field(min_length=1, description="One standalone question ending in a question mark.")
+    question_type: QuestionType = Field(description="What kind of fact the question asks for.")
+
+
+class QuestionsReply(ReplyModel):
+    """The questions a passage can answer; empty when nothing in it is worth asking."""
+
+    questions: list[DraftQuestion] = Field(description="At most the number asked for, best first.")
+
+
+class DraftCitation(ReplyModel):
+    """A verbatim quote from one of the numbered passages."""
+
+    passage: int = Field(ge=1, description="Number of the passage the quote is copied from.")
+    quote: str = Field(min_length=1, description="Text copied word for word from that passage.")
+
+
+class AnswerReply(ReplyModel):
+    """An answer drafted from the given passages only."""
+
+    coverage: Coverage = Field(description="How far the passages answer the question.")
+    answer: str = Field(min_length=1, description="The answer, or the refusal text when coverage is none.")
+    used_chunks: list[int] = Field(description="Numbers of the passages the answer rests on.")
+    citations: list[DraftCitation] = Field(description="One quote for each statement of the answer.")
+
+
+class ClaimReply(ReplyModel):
+    """A verifier's decision on one claim; the reasoning comes before the decision."""
+
+    reasoning: str = Field(description="Which words of the passage support or contradict the claim.")
+    decision: Literal["accept", "reject", "unsure"] = Field(description="Is every part of the claim stated?")
+
+
+class JudgeReply(ReplyModel):
+    """A judge's scores of one pair; the reasoning comes before the scores."""
+
+    reasoning: str = Field(description="Short reasons for the three scores.")
+    relevance: Score = Field(description="Does the answer address the question?")
+    correctness: Score = Field(description="Is the answer right according to the passages?")
+    completeness: Score = Field(description="Does the answer cover what the question asks?")

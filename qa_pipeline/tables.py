@@ -1,0 +1,364 @@
+"""Every stored table: its grain, key, columns, types and what each column means.
+
+What belongs here: the single source for Parquet files, the Dagster UI and the documentation, and
+`conform`, which holds a frame to it. What does not: computing a column.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from qa_pipeline.errors import TableError
+
+SCHEMA_VERSION = 1
+
+STRINGS = pl.List(pl.String())
+SPAN = {"start": pl.Int64(), "end": pl.Int64()}
+SECTION = pl.Struct({"heading_path": STRINGS, "level": pl.Int32(), **SPAN})
+PAGE = pl.Struct({"number": pl.Int32(), **SPAN})
+CITATION = pl.Struct(
+    {
+        "raw": pl.String(),
+        "document_id": pl.String(),
+        "chunk_id": pl.String(),
+        "quote": pl.String(),
+        "resolution": pl.String(),
+    }
+)
+UNSUPPORTED = pl.Struct({**SPAN, "reason": pl.String()})
+MESSAGES = pl.List(pl.Struct({"role": pl.String(), "content": pl.String()}))
+LAYOUTS = ("closed_book", "with_context", "with_distractors")
+EVIDENCE = pl.Struct(
+    {
+        "claim": pl.String(),
+        "document_id": pl.String(),
+        "path": pl.String(),
+        "content_sha256": pl.String(),
+        **SPAN,
+        "page": pl.Int32(),
+        "quote": pl.String(),
+    }
+)
+PROVENANCE = pl.Struct(
+    {
+        "origin": pl.String(),
+        "generator": pl.String(),
+        "prompt_hash": pl.String(),
+        "judge": pl.String(),
+        "thresholds_id": pl.String(),
+        "source_uris": STRINGS,
+        "licences": STRINGS,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column; `nullable` columns hold null for unknown, never a default."""
+
+    name: str
+    dtype: pl.DataType
+    description: str
+    nullable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A stored table: what one row is, which columns identify it, and all its columns in order."""
+
+    name: str
+    grain: str
+    key: tuple[str, ...]
+    columns: tuple[Column, ...]
+
+    @property
+    def schema(self) -> pl.Schema:
+        """Column names and types in stored order."""
+        return pl.Schema({column.name: column.dtype for column in self.columns})
+
+    def empty(self) -> pl.DataFrame:
+        """A frame with the schema and no rows."""
+        return pl.DataFrame(schema=self.schema)
+
+    def frame(self, rows: list[dict[str, Any]]) -> pl.DataFrame:
+        """Build a conforming frame from row dictionaries, whose absent keys become null."""
+        return self.conform(pl.DataFrame(rows, schema=self.schema))
+
+    def conform(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Return `frame` in stored column order, or say exactly how it breaks the schema.
+
+        Raises:
+            TableError: a column is missing, unknown, of another type, null where it may not be, or the
+                key repeats.
+        """
+        problems = self.problems(frame)
+        if problems:
+            raise TableError(f"table {self.name}: " + "; ".join(problems))
+        return frame.select(column.name for column in self.columns)
+
+    def problems(self, frame: pl.DataFrame) -> list[str]:
+        """List every way in which `frame` breaks the schema; empty when it conforms."""
+        wanted = self.schema
+        missing = [name for name in wanted if name not in frame.columns]
+        unknown = [name for name in frame.columns if name not in wanted]
+        retyped = [
+            f"column {name} is {frame.schema[name]}, expected {dtype}"
+            for name, dtype in wanted.items()
+            if name in frame.columns and frame.schema[name] != dtype
+        ]
+        if missing or unknown or retyped:
+            return (
+                [f"column {name} is missing" for name in missing]
+                + [f"column {name} is unknown" for name in unknown]
+                + retyped
+            )
+        nulls = [
+            f"column {column.name} has {count} nulls"
+            for column in self.columns
+            if not column.nullable and (count := frame[column.name].null_count())
+        ]
+        repeated = frame.height - frame.n_unique(subset=list(self.key)) if frame.height else 0
+        return nulls + ([f"key {', '.join(self.key)} repeats in {repeated} rows"] if repeated else [])
+
+
+def _c(name: str, dtype: Any, description: str, *, nullable: bool = False) -> Column:
+    return Column(name, dtype() if isinstance(dtype, type) else dtype, description, nullable)
+
+
+S, I32, I64, F64, B = pl.String(), pl.Int32(), pl.Int64(), pl.Float64(), pl.Boolean()
+BATCH = _c("batch", S, "Name of the document batch, also the Dagster partition key.")
+REASON = _c("reason", S, "Reason code; null when there is nothing to explain.", nullable=True)
+DETAIL = _c("detail", S, "What happened in words, for people.", nullable=True)
+PAIR_ID = _c("pair_id", S, "Content hash of question, answer and sources.")
+
+DOCUMENTS = Table(
+    "documents",
+    "One row per file found in the batch, parsed or not.",
+    ("document_id",),
+    (
+        _c("document_id", S, "Hash of the file's bytes; of bytes and path for a second equal file."),
+        BATCH,
+        _c("path", S, "Path inside the batch folder, with forward slashes."),
+        _c("source_uri", S, "Where the document came from, if its batch or front matter says.", nullable=True),
+        _c("licence", S, "Licence of the document, if its batch or front matter says.", nullable=True),
+        _c("content_sha256", S, "SHA-256 of the file's bytes; null if they could not be read.", nullable=True),
+        _c("size", I64, "Bytes of the file."),
+        _c("format", S, "Format parser used; null when there is none for the file.", nullable=True),
+        _c("language", S, "ISO 639-1 code of the main language.", nullable=True),
+        _c("title", S, "Title from the document itself, else from its file name.", nullable=True),
+        _c("text", S, "Canonical text; every offset in every table points into it.", nullable=True),
+        _c("sections", pl.List(SECTION), "Heading path and character span of each section, in order."),
+        _c("pages", pl.List(PAGE), "Number and character span of each page; empty without pages."),
+        _c("masked", I32, "How many pieces of the text the masking hook replaced."),
+        _c("status", S, "parsed, failed, skipped (no parser for the format) or duplicate."),
+        REASON,
+        DETAIL,
+    ),
+)
+
+CHUNKS = Table(
+    "chunks",
+    "One row per chunk of a parsed document.",
+    ("chunk_id",),
+    (
+        _c("chunk_id", S, "Hash of section path and text (and a count for repeats): stable when others change."),
+        BATCH,
+        _c("document_id", S, "The document it is cut from."),
+        _c("position", I32, "Place among the document's chunks, from 0."),
+        _c("char_start", I64, "First character in the document's text."),
+        _c("char_end", I64, "One past the last character."),
+        _c("title", S, "Title of the document."),
+        _c("section_path", STRINGS, "Headings above the chunk, outermost first."),
+        _c("page_first", I32, "First page it stands on.", nullable=True),
+        _c("page_last", I32, "Last page it stands on.", nullable=True),
+        _c("tokens", I32, "Tokens of section path and text in the embedding model's tokenizer."),
+        _c("language", S, "ISO 639-1 code of the document's language."),
+        _c("text", S, "Exactly the document's text from char_start to char_end."),
+    ),
+)
+
+EMBEDDINGS = Table(
+    "embeddings",
+    "One row per chunk vector.",
+    ("chunk_id",),
+    (
+        _c("chunk_id", S, "The chunk embedded."),
+        BATCH,
+        _c("text_sha256", S, "Hash of the text given to the model; vectors are cached by it."),
+        _c("model", S, "Embedding model."),
+        _c("model_revision", S, "Revision or content hash of its weights."),
+        _c("precision", S, "float32 or bfloat16: the arithmetic the vector was computed in."),
+        _c("vector", pl.List(pl.Float32()), "Unit-length vector."),
+    ),
+)
+
+QUESTIONS = Table(
+    "questions",
+    "One row per question asked of a chunk, or per chunk whose questions could not be had.",
+    ("question_id",),
+    (
+        _c("question_id", S, "Hash of target chunk, question, prompt and model."),
+        BATCH,
+        _c("question", S, "The question; null when generation failed.", nullable=True),
+        _c("question_type", S, "definition, figure, date, reason, how_to, key_value, table_cell or fact.", nullable=True),
+        _c("target_chunk_ids", STRINGS, "Chunks the question was written for."),
+        _c("passage_ids", STRINGS, "Chunks retrieved for it, best first."),
+        _c("language", S, "Language of question and answer."),
+        _c("status", S, "kept, dropped or failed."),
+        REASON,
+        DETAIL,
+        _c("prompt_hash", S, "Hash of the prompt file."),
+        _c("model", S, "Name of the model that wrote it."),
+    ),
+)
+
+PAIRS = Table(
+    "pairs",
+    "One row per question-answer pair, generated or imported.",
+    ("pair_id",),
+    (
+        PAIR_ID,
+        BATCH,
+        _c("question_id", S, "The generated question; null for imported pairs.", nullable=True),
+        _c("question", S, "The question."),
+        _c("answer", S, "The answer; null when drafting failed.", nullable=True),
+        _c("language", S, "Language of the pair."),
+        _c("question_type", S, "Type of the question; imported for imported pairs."),
+        _c("origin", S, "generated or imported."),
+        _c("passage_ids", STRINGS, "Chunks the answer was drafted from, best first."),
+        _c("used_chunk_ids", STRINGS, "Chunks the answer says it used."),
+        _c("citations", pl.List(CITATION), "What the answer cites, and what each citation resolves to."),
+        _c("coverage", S, "full, partial or none; null when drafting failed.", nullable=True),
+        _c("status", S, "drafted or failed."),
+        REASON,
+        DETAIL,
+        _c("generator", S, "Model that drafted the answer, or the file it was imported from."),
+        _c("prompt_hash", S, "Hash of the answer prompt; null for imported pairs.", nullable=True),
+        _c("expected_verdict", S, "Verdict its author knows to be right, for known-answer pairs.", nullable=True),
+        _c("expected_kind", S, "What the known-answer pair probes, e.g. swapped_number.", nullable=True),
+    ),
+)
+
+CLAIMS = Table(
+    "claims",
+    "One row per claim of an answer, with its best evidence and every local score.",
+    ("claim_id",),
+    (
+        _c("claim_id", S, "Hash of pair, span and text."),
+        PAIR_ID,
+        BATCH,
+        _c("position", I32, "Place in the answer, from 0."),
+        _c("text", S, "The claim."),
+        _c("start", I64, "First character in the answer."),
+        _c("end", I64, "One past the last character in the answer."),
+        _c("citation_status", S, "resolved, quote_repaired, unresolved, quote_not_found or uncited."),
+        _c("evidence_document_id", S, "Document of the evidence.", nullable=True),
+        _c("evidence_content_sha256", S, "Hash of that document's bytes.", nullable=True),
+        _c("evidence_chunk_id", S, "Chunk of the evidence.", nullable=True),
+        _c("evidence_start", I64, "First character of the evidence in the document's text.", nullable=True),
+        _c("evidence_end", I64, "One past its last character.", nullable=True),
+        _c("evidence_page", I32, "Page it starts on.", nullable=True),
+        _c("evidence_quote", S, "The evidence, verbatim.", nullable=True),
+        _c("verbatim", B, "The claim stands word for word in the evidence (case, spacing, punctuation aside)."),
+        _c("similarity", F64, "Best cosine of the claim to a sentence, window or chunk of its cited passages.", nullable=True),
+        _c("chunk_similarity", F64, "Best cosine of the claim to a chunk of the cited documents.", nullable=True),
+        _c("other_similarity", F64, "Best cosine to a passage of the pair that is not cited.", nullable=True),
+        _c("token_recall", F64, "Share of the claim's content words found in the evidence.", nullable=True),
+        _c("number_conflicts", STRINGS, "Numbers, units or dates of the claim that the evidence does not hold."),
+        _c("name_conflicts", STRINGS, "Names of the claim that the evidence does not hold."),
+        _c("polarity_conflicts", STRINGS, "Negations, comparatives or quantifiers that differ."),
+    ),
+)
+
+CLAIM_VERDICTS = Table(
+    "claim_verdicts",
+    "One row per claim, decided.",
+    ("claim_id",),
+    (
+        _c("claim_id", S, "The claim."),
+        PAIR_ID,
+        BATCH,
+        _c("verdict", S, "supported, contradicted, unsupported, undecided or failed."),
+        _c("decided_by", S, "citation, similarity, consistency, verbatim, similarity_only, llm or nothing."),
+        REASON,
+        DETAIL,
+        _c("prompt_hash", S, "Hash of the verify prompt, where a model was asked.", nullable=True),
+        _c("model", S, "Model asked, if one was.", nullable=True),
+        _c("thresholds_id", S, "The thresholds that decided."),
+    ),
+)
+
+ASSESSMENTS = Table(
+    "assessments",
+    "One row per pair that passed source verification.",
+    ("pair_id",),
+    (
+        PAIR_ID,
+        BATCH,
+        _c("status", S, "judged, not_judged (no judge configured) or failed."),
+        REASON,
+        DETAIL,
+        _c("relevance", F64, "Does the answer address the question, 0 to 1.", nullable=True),
+        _c("correctness", F64, "Is it right according to the passages, 0 to 1.", nullable=True),
+        _c("completeness", F64, "Does it cover what is asked, 0 to 1.", nullable=True),
+        _c("reasoning", S, "The judge's reasons.", nullable=True),
+        _c("judge", S, "Model that judged.", nullable=True),
+        _c("prompt_hash", S, "Hash of the judge prompt.", nullable=True),
+    ),
+)
+
+VERDICTS = Table(
+    "verdicts",
+    "One row per pair ever generated or imported: the ledger.",
+    ("pair_id",),
+    (
+        PAIR_ID,
+        BATCH,
+        _c("verdict", S, "accepted, rejected, needs_review or failed."),
+        _c("stage", S, "Stage reached: pairs, source_verification, refusal, quality_assessment, deduplication or accepted."),
+        _c("reason", S, "Reason code of the verdict; accepted rows have one too."),
+        DETAIL,
+        _c("claims", I32, "Number of claims."),
+        _c("supported_claims", I32, "Number of claims supported."),
+        _c("grounding", F64, "Share of claims supported; null without claims.", nullable=True),
+        _c("grounding_low", F64, "Lower Wilson bound (95 %) of grounding.", nullable=True),
+        _c("grounding_high", F64, "Upper Wilson bound (95 %) of grounding.", nullable=True),
+        _c("support_level", S, "well_supported, partial or weak; null without claims.", nullable=True),
+        _c("unsupported_spans", pl.List(UNSUPPORTED), "Spans of the answer that are not supported, and why."),
+        _c("relevance", F64, "From the judge.", nullable=True),
+        _c("correctness", F64, "From the judge.", nullable=True),
+        _c("completeness", F64, "From the judge.", nullable=True),
+        _c("composite", F64, "Weighted score of grounding and the judge's dimensions.", nullable=True),
+        _c("duplicate_of", S, "The kept pair this one repeats.", nullable=True),
+        _c("expected_verdict", S, "Verdict its author knows to be right, for known-answer pairs.", nullable=True),
+        _c("thresholds_id", S, "The thresholds that decided."),
+    ),
+)
+
+TRAINING_EXAMPLES = Table(
+    "training_examples",
+    "One row per accepted pair, ready to train on.",
+    ("pair_id",),
+    (
+        PAIR_ID,
+        BATCH,
+        _c("question", S, "The question."),
+        _c("answer", S, "The answer."),
+        _c("language", S, "Language of the pair."),
+        _c("question_type", S, "Type of the question."),
+        _c("coverage", S, "full, partial or none (a proved refusal)."),
+        _c("messages", pl.Struct(dict.fromkeys(LAYOUTS, MESSAGES)), "Chat messages in each layout."),
+        _c("tokens", pl.Struct(dict.fromkeys(LAYOUTS, pl.Int32())), "Tokens of each layout in the embedding model's tokenizer."),
+        _c("evidence", pl.List(EVIDENCE), "Proof of each claim: document, character span, page, quote."),
+        _c("provenance", PROVENANCE, "Who wrote, judged and decided it, and from which sources."),
+    ),
+)
+
+TABLES: dict[str, Table] = {
+    table.name: table
+    for table in (
+        DOCUMENTS, CHUNKS, EMBEDDINGS, QUESTIONS, PAIRS, CLAIMS, CLAIM_VERDICTS, ASSESSMENTS, VERDICTS,
+        TRAINING_EXAMPLES,
+    )
+}  # fmt: skip
