@@ -8,8 +8,10 @@ document that cannot be parsed or a pair that fails verification; those are rows
     │   ├── CorpusError            a corpus or batch folder that cannot be used
     │   └── PairsFileError         a pairs file that cannot be read as a whole
     ├── SettingsError              a setting that is missing, unknown or contradictory
-    ├── TableError                 a frame that breaks the schema of its table
+    ├── TableError                 a frame or file that breaks the schema of its table
+    ├── StorageError               a file that could not be written; the old one is untouched
     ├── IndexMismatchError         a FAISS shard of another model, dimension or set of chunks
+    ├── ReplyStoreError            the store of paid replies cannot be used
     └── ModelError                 a language model did not give a reply
         ├── TransientModelError    worth another try: rate limit, server fault, lost connection
         ├── PermanentModelError    no later call can succeed: stop the run
@@ -43,8 +45,16 @@ class TableError(QAPipelineError):
     """A frame breaks the schema of its table."""
 
 
+class StorageError(QAPipelineError):
+    """A file could not be written: disk full, no right, no such place. The old one is untouched."""
+
+
 class IndexMismatchError(QAPipelineError):
     """A FAISS shard belongs to another model, dimension or set of chunks."""
+
+
+class ReplyStoreError(QAPipelineError):
+    """The store of paid replies cannot be used; going on without it would pay twice."""
 
 
 class ModelError(QAPipelineError):

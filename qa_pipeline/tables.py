@@ -221,7 +221,7 @@ PAIRS = Table(
         PAIR_ID,
         BATCH,
         _c("question_id", S, "The generated question; null for imported pairs.", nullable=True),
-        _c("question", S, "The question."),
+        _c("question", S, "The question; null when its line could not be read.", nullable=True),
         _c("answer", S, "The answer; null when drafting failed.", nullable=True),
         _c("language", S, "Language of the pair."),
         _c("question_type", S, "Type of the question; imported for imported pairs."),
@@ -263,11 +263,18 @@ CLAIMS = Table(
         _c("verbatim", B, "The claim stands word for word in the evidence (case, spacing, punctuation aside)."),
         _c("similarity", F64, "Best cosine of the claim to a sentence, window or chunk of its cited passages.", nullable=True),
         _c("chunk_similarity", F64, "Best cosine of the claim to a chunk of the cited documents.", nullable=True),
-        _c("other_similarity", F64, "Best cosine to a passage of the pair that is not cited.", nullable=True),
+        _c("other_similarity", F64, "Best cosine to a passage that is not cited: of the pair, or of the batch by shared words.", nullable=True),
         _c("token_recall", F64, "Share of the claim's content words found in the evidence.", nullable=True),
-        _c("number_conflicts", STRINGS, "Numbers, units or dates of the claim that the evidence does not hold."),
+        _c("number_conflicts", STRINGS, "Numbers or units of the claim that the evidence does not hold."),
         _c("name_conflicts", STRINGS, "Names of the claim that the evidence does not hold."),
-        _c("polarity_conflicts", STRINGS, "Negations, comparatives or quantifiers that differ."),
+        _c("polarity_conflicts", STRINGS, "Negations and opposites that differ."),
+        _c("date_conflicts", STRINGS, "Dates of the claim that the evidence does not hold.", nullable=True),
+        _c("quantifier_conflicts", STRINGS, "Quantifiers, bounds or obligations that differ.", nullable=True),
+        _c("open_points", STRINGS, "What the local checks can neither confirm nor refute.", nullable=True),
+        _c("citation_reason", S, "Why the citation is unresolved; null when it is not.", nullable=True),
+        _c("other_recall", F64, "Best token_recall in the passage behind other_similarity.", nullable=True),
+        _c("question_recall", F64, "Share of the question's content words found in the evidence and its headings.", nullable=True),
+        _c("order_agreement", F64, "Share of the claim's content words that the evidence has in the same order.", nullable=True),
     ),
 )
 
@@ -285,6 +292,21 @@ CLAIM_VERDICTS = Table(
         DETAIL,
         _c("prompt_hash", S, "Hash of the verify prompt, where a model was asked.", nullable=True),
         _c("model", S, "Model asked, if one was.", nullable=True),
+        _c("thresholds_id", S, "The thresholds that decided."),
+    ),
+)
+
+REFUSALS = Table(
+    "refusals",
+    "One row per pair that refuses to answer, with what speaks for and against the refusal.",
+    ("pair_id",),
+    (
+        PAIR_ID,
+        BATCH,
+        _c("best_chunk_id", S, "The chunk that comes closest to answering the question.", nullable=True),
+        _c("similarity", F64, "Best cosine of the question to the batch's chunks.", nullable=True),
+        _c("token_recall", F64, "Share of the question's content words, weighted by rarity, in the best chunk.", nullable=True),
+        _c("outcome", S, "correct_refusal, refused_answerable or unproved_refusal."),
         _c("thresholds_id", S, "The thresholds that decided."),
     ),
 )
@@ -358,7 +380,7 @@ TRAINING_EXAMPLES = Table(
 TABLES: dict[str, Table] = {
     table.name: table
     for table in (
-        DOCUMENTS, CHUNKS, EMBEDDINGS, QUESTIONS, PAIRS, CLAIMS, CLAIM_VERDICTS, ASSESSMENTS, VERDICTS,
-        TRAINING_EXAMPLES,
+        DOCUMENTS, CHUNKS, EMBEDDINGS, QUESTIONS, PAIRS, CLAIMS, CLAIM_VERDICTS, REFUSALS, ASSESSMENTS,
+        VERDICTS, TRAINING_EXAMPLES,
     )
 }  # fmt: skip

@@ -1,7 +1,8 @@
 """The one seam to a language model: a typed request in, a typed reply or a typed error out.
 
-What belongs here: the protocol every provider and wrapper implements, the records that cross it, and
-`ask_all`, which asks many requests at once. What does not: HTTP, retries, caching, prices, prompts.
+What belongs here: the protocol every provider and wrapper implements, the records that cross it, reading
+a reply's text, and `ask_all`, which asks many requests at once. What does not: HTTP, retries, caching,
+prices, prompts.
 Stages import this module and no other of `qa_pipeline.llm`.
 """
 
@@ -11,14 +12,18 @@ import json
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Generic, Literal, Protocol, TypeVar
+from typing import Any, Generic, Literal, Protocol, TypeVar, runtime_checkable
 
-from qa_pipeline.errors import ModelError, PermanentModelError
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from qa_pipeline.errors import ModelError, PermanentModelError, UnreadableReplyError
 from qa_pipeline.records import Passage, ReplyModel
 
 Role = Literal["questions", "answer", "verify", "judge"]
 ReplyT = TypeVar("ReplyT", bound=ReplyModel)
 ReplyT_co = TypeVar("ReplyT_co", bound=ReplyModel, covariant=True)
+_NAMED_BREACHES = 3
 Notify = Callable[[int, int], None]
 """Called with (done, total) as work proceeds."""
 
@@ -105,6 +110,53 @@ class LanguageModel(Protocol):
         ...
 
 
+@runtime_checkable
+class HoldsConnections(Protocol):
+    """A model whose connections belong to the running event loop; wrappers pass the call on."""
+
+    async def aclose(self) -> None:
+        """Close the connections of the running loop; the model can be used again, in any loop."""
+        ...
+
+
+async def close_connections(model: LanguageModel) -> None:
+    """Close what the model holds open in the running loop, if it holds anything."""
+    if isinstance(model, HoldsConnections):
+        await model.aclose()
+
+
+def parse_reply(raw: str, reply_model: type[ReplyT]) -> ReplyT:
+    """Read the JSON text of a reply.
+
+    Raises:
+        UnreadableReplyError: `empty`, `not_json` or `schema_breach`. The detail names places and kinds of
+            the breach and never repeats the reply, which is untrusted text.
+    """
+    if not raw.strip():
+        raise UnreadableReplyError("empty", "the reply has no text")
+    try:
+        return reply_model.model_validate_json(raw)
+    except ValidationError as error:
+        breaches = error.errors(include_url=False, include_context=False, include_input=False)
+    if breaches[0]["type"] == "json_invalid":
+        raise UnreadableReplyError("not_json", f"the reply of {len(raw)} characters is not one JSON value")
+    raise UnreadableReplyError("schema_breach", f"{reply_model.__name__}: {_describe(breaches)}")
+
+
+def _describe(breaches: Sequence[ErrorDetails]) -> str:
+    # the name of an unknown field is the reply's own text, so only known kinds of places are named
+    named = [
+        "unknown field" if breach["type"] == "extra_forbidden" else f"{_place(breach)} {breach['type']}"
+        for breach in breaches[:_NAMED_BREACHES]
+    ]
+    rest = len(breaches) - len(named)
+    return ", ".join(named) + (f" and {rest} more" if rest else "")
+
+
+def _place(breach: ErrorDetails) -> str:
+    return ".".join(str(part) for part in breach["loc"]) or "reply"
+
+
 def ask_all(
     model: LanguageModel,
     requests: Sequence[Request[ReplyT]],
@@ -114,28 +166,40 @@ def ask_all(
 ) -> list[Reply[ReplyT] | ModelError]:
     """Ask every request with at most `workers` in flight; replies come back in request order.
 
-    A request that fails alone is returned as its error, to become a row with a reason. The first
-    PermanentModelError cancels what is in flight and is raised.
+    A request that fails alone is returned as its error, to become a row with a reason. After the first
+    PermanentModelError nothing more is asked; calls in flight may finish, because they are paid for and
+    reach the store of replies, and then the error is raised. Each call of this function has an event loop
+    of its own, so a model's connections are closed before that loop ends.
     """
 
     async def run() -> list[Reply[ReplyT] | ModelError]:
         gate = asyncio.Semaphore(workers)
+        refusals: list[PermanentModelError] = []
         done = 0
 
         async def one(request: Request[ReplyT]) -> Reply[ReplyT] | ModelError:
             nonlocal done
             async with gate:
+                if refusals:
+                    return refusals[0]
                 try:
                     outcome: Reply[ReplyT] | ModelError = await model.complete(request)
-                except PermanentModelError:
-                    raise
+                except PermanentModelError as error:
+                    refusals.append(error)
+                    return error
                 except ModelError as error:
                     outcome = error
             done += 1
             notify(done, len(requests))
             return outcome
 
-        return await _gather_or_cancel([one(request) for request in requests])
+        try:
+            outcomes = await _gather_or_cancel([one(request) for request in requests])
+        finally:
+            await close_connections(model)
+        if refusals:
+            raise refusals[0]
+        return outcomes
 
     return asyncio.run(run())
 

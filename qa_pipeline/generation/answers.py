@@ -1,0 +1,150 @@
+"""Answers: each kept question is answered from its retrieved passages only, with citations.
+
+What belongs here: drafting, mapping passage numbers back to chunks, and keeping what an earlier run
+already paid for. What does not: checking that the answer is true (verification).
+"""
+
+import hashlib
+from typing import Any
+
+import polars as pl
+
+from qa_pipeline.errors import ModelError
+from qa_pipeline.passages import passages_by_id
+from qa_pipeline.llm.base import LanguageModel, Notify, Reply, Request, ask_all, silent
+from qa_pipeline.prompting import fence, load_prompt, render_passages
+from qa_pipeline.records import AnswerReply, DraftCitation, Passage
+from qa_pipeline.settings import GenerationSettings, LLMSettings
+from qa_pipeline.tables import PAIRS
+
+Row = dict[str, Any]
+
+
+def draft_answers(
+    questions: pl.DataFrame,
+    chunks: pl.DataFrame,
+    model: LanguageModel,
+    settings: GenerationSettings,
+    llm: LLMSettings,
+    *,
+    previous: pl.DataFrame | None = None,
+    notify: Notify = silent,
+) -> pl.DataFrame:
+    """Answer every kept question from its passages.
+
+    A pair of `previous` stands as it is while its question has the same passages, prompt and model; a
+    draft that failed is asked again.
+
+    Raises:
+        PermanentModelError: the model can answer no further request.
+    """
+    kept = questions.filter(pl.col("status") == "kept")
+    passages = passages_by_id(chunks)
+    owners = dict(chunks.select("chunk_id", "document_id").iter_rows())
+    asked = [
+        (row, _request(row, [passages[i] for i in row["passage_ids"]], settings, llm.seed))
+        for row in kept.iter_rows(named=True)
+    ]
+    earlier = _by_question(previous, model.name)
+    still = [row["question_id"] in earlier and _same(earlier[row["question_id"]], row, r) for row, r in asked]
+    open_requests = [request for (_, request), known in zip(asked, still, strict=True) if not known]
+    replies = iter(ask_all(model, open_requests, workers=llm.workers, notify=notify))
+    return PAIRS.frame(
+        [
+            earlier[row["question_id"]] if known else _pair(row, request, next(replies), model.name, owners)
+            for (row, request), known in zip(asked, still, strict=True)
+        ]
+    )
+
+
+def _request(
+    row: Row, passages: list[Passage], settings: GenerationSettings, seed: int
+) -> Request[AnswerReply]:
+    prompt = load_prompt(row["language"], "answer")
+    return Request(
+        role="answer",
+        system=prompt.system,
+        prompt=prompt.fill(
+            passages=render_passages(passages),
+            question=fence(row["question"]),
+        ),
+        reply_model=AnswerReply,
+        temperature=settings.temperature,
+        seed=seed,
+        language=row["language"],
+        passages=tuple(passages),
+        question=row["question"],
+        prompt_hash=prompt.hash,
+    )
+
+
+def _by_question(previous: pl.DataFrame | None, model: str) -> dict[str, Row]:
+    if previous is None:
+        return {}
+    usable = previous.filter(
+        pl.col("origin") == "generated", pl.col("status") == "drafted", pl.col("generator") == model
+    )
+    return {row["question_id"]: row for row in usable.iter_rows(named=True)}
+
+
+def _same(pair: Row, question: Row, request: Request[AnswerReply]) -> bool:
+    """Whether the passages and the prompt are those the earlier answer was drafted from."""
+    same_passages = pair["passage_ids"] == question["passage_ids"]
+    return same_passages and pair["prompt_hash"] == request.prompt_hash
+
+
+def _pair(
+    question: Row,
+    request: Request[AnswerReply],
+    reply: Reply[AnswerReply] | ModelError,
+    model: str,
+    owners: dict[str, str],
+) -> Row:
+    base: Row = {
+        **{
+            name: question[name]
+            for name in ("batch", "question_id", "question", "language", "question_type", "passage_ids")
+        },
+        "origin": "generated",
+        "used_chunk_ids": [],
+        "citations": [],
+        "generator": model,
+        "prompt_hash": request.prompt_hash,
+    }
+    if isinstance(reply, ModelError):
+        failure = {"status": "failed", "reason": reply.reason, "detail": str(reply)}
+        return {**base, **failure, "pair_id": _pair_id(base, reply.reason)}
+    draft = reply.value
+    return {
+        **base,
+        "answer": draft.answer,
+        "coverage": draft.coverage,
+        "used_chunk_ids": _used(draft, question["passage_ids"]),
+        "citations": [_citation(one, question["passage_ids"], owners) for one in draft.citations],
+        "status": "drafted",
+        "pair_id": _pair_id(base, draft.model_dump_json()),
+    }
+
+
+def _used(draft: AnswerReply, passage_ids: list[str]) -> list[str]:
+    """Chunks of the passage numbers named, each once; a number that was never shown names none."""
+    numbers = [*draft.used_chunks, *(citation.passage for citation in draft.citations)]
+    valid = [number for number in numbers if 1 <= number <= len(passage_ids)]
+    return list(dict.fromkeys(passage_ids[number - 1] for number in valid))
+
+
+def _citation(citation: DraftCitation, passage_ids: list[str], owners: dict[str, str]) -> Row:
+    shown = citation.passage <= len(passage_ids)
+    chunk_id = passage_ids[citation.passage - 1] if shown else None
+    return {
+        "raw": f"passage {citation.passage}",
+        "document_id": owners[chunk_id] if chunk_id is not None else None,
+        "chunk_id": chunk_id,
+        "quote": citation.quote,
+        "resolution": "chunk" if shown else "unknown_passage",
+    }
+
+
+def _pair_id(row: Row, reply: str) -> str:
+    parts = [row["question_id"], *row["passage_ids"], row["prompt_hash"], row["generator"], reply]
+    return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:32]

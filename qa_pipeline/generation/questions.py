@@ -1,0 +1,163 @@
+"""Questions: each chunk is asked for some, and each question must find its own chunk again.
+
+What belongs here: planning, asking, the round trip, and keeping what an earlier run already paid for.
+What does not: answering (`answers.py`), ranking passages (`retrieval.py`), wording prompts.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import polars as pl
+
+from qa_pipeline.errors import ModelError
+from qa_pipeline.passages import passages_by_id
+from qa_pipeline.llm.base import LanguageModel, Notify, Reply, Request, ask_all, silent
+from qa_pipeline.prompting import load_prompt, render_passages
+from qa_pipeline.records import Passage, QuestionsReply
+from qa_pipeline.settings import GenerationSettings, LLMSettings
+from qa_pipeline.tables import QUESTIONS
+
+Retrieve = Callable[[Sequence[str], Sequence[str]], list[list[str]]]
+"""(questions, languages) -> chunk ids for each question, best first."""
+
+Row = dict[str, Any]
+
+
+def write_questions(
+    chunks: pl.DataFrame,
+    model: LanguageModel,
+    retrieve: Retrieve,
+    settings: GenerationSettings,
+    llm: LLMSettings,
+    *,
+    batch: str,
+    previous: pl.DataFrame | None = None,
+    notify: Notify = silent,
+) -> pl.DataFrame:
+    """Ask every chunk for questions and keep those that retrieve the chunk they were written for.
+
+    Rows of `previous` stand as they are while the chunks they name still exist, whatever has been added
+    to the batch since: they were paid for, and new neighbours do not make them wrong. Chunks whose
+    earlier reply could not be used are asked again.
+
+    Raises:
+        PermanentModelError: the model can answer no further request.
+    """
+    passages = passages_by_id(chunks)
+    requests = {chunk_id: _request(passage, settings, llm.seed) for chunk_id, passage in passages.items()}
+    kept = _still_valid(previous, requests, model.name)
+    answered = {row["target_chunk_ids"][0] for row in kept}
+    open_ids = [chunk_id for chunk_id in requests if chunk_id not in answered]
+    replies = ask_all(model, [requests[i] for i in open_ids], workers=llm.workers, notify=notify)
+    written = [
+        row
+        for chunk_id, reply in zip(open_ids, replies, strict=True)
+        for row in _rows(passages[chunk_id], requests[chunk_id], reply, model.name, batch)
+    ]
+    _retrieve_passages(written, retrieve)
+    rows = _in_chunk_order(kept + written, passages)
+    return QUESTIONS.frame(_decide(rows, round_trip=settings.require_round_trip))
+
+
+def _request(passage: Passage, settings: GenerationSettings, seed: int) -> Request[QuestionsReply]:
+    prompt = load_prompt(passage.language, "questions")
+    return Request(
+        role="questions",
+        system=prompt.system,
+        prompt=prompt.fill(passages=render_passages([passage]), limit=str(settings.questions_per_chunk)),
+        reply_model=QuestionsReply,
+        temperature=settings.temperature,
+        seed=seed,
+        language=passage.language,
+        passages=(passage,),
+        limit=settings.questions_per_chunk,
+        prompt_hash=prompt.hash,
+    )
+
+
+def _still_valid(
+    previous: pl.DataFrame | None, requests: dict[str, Request[QuestionsReply]], model: str
+) -> list[Row]:
+    """Earlier rows whose chunk, retrieved passages, prompt and model are all still the same."""
+    if previous is None:
+        return []
+    usable = previous.filter(pl.col("status") != "failed", pl.col("model") == model)
+    rows = [row for row in usable.iter_rows(named=True) if row["target_chunk_ids"][0] in requests]
+    changed = {row["target_chunk_ids"][0] for row in rows if not _unchanged(row, requests)}
+    # All questions of a chunk stand or fall together: they came from one reply.
+    return [row for row in rows if row["target_chunk_ids"][0] not in changed]
+
+
+def _unchanged(row: Row, requests: dict[str, Request[QuestionsReply]]) -> bool:
+    same_prompt = requests[row["target_chunk_ids"][0]].prompt_hash == row["prompt_hash"]
+    return same_prompt and all(chunk_id in requests for chunk_id in row["passage_ids"])
+
+
+def _rows(
+    passage: Passage,
+    request: Request[QuestionsReply],
+    reply: Reply[QuestionsReply] | ModelError,
+    model: str,
+    batch: str,
+) -> list[Row]:
+    base: Row = {
+        "batch": batch,
+        "target_chunk_ids": [passage.chunk_id],
+        "passage_ids": [],
+        "language": passage.language,
+        "prompt_hash": request.prompt_hash,
+        "model": model,
+    }
+    if isinstance(reply, ModelError):
+        failure = {"status": "failed", "reason": reply.reason, "detail": str(reply)}
+        return [{**base, **failure, "question_id": _question_id(base, "")}]
+    return [
+        {
+            **base,
+            "question_id": _question_id(base, draft.question),
+            "question": draft.question,
+            "question_type": draft.question_type,
+            "status": "kept",
+        }
+        for draft in reply.value.questions[: request.limit]
+    ]
+
+
+def _question_id(row: Row, question: str) -> str:
+    parts = [row["batch"], *row["target_chunk_ids"], question, row["prompt_hash"], row["model"]]
+    return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:32]
+
+
+def _retrieve_passages(rows: list[Row], retrieve: Retrieve) -> None:
+    asked = [row for row in rows if row["status"] == "kept"]
+    found = retrieve([row["question"] for row in asked], [row["language"] for row in asked])
+    for row, chunk_ids in zip(asked, found, strict=True):
+        row["passage_ids"] = chunk_ids
+
+
+def _in_chunk_order(rows: list[Row], passages: Iterable[str]) -> list[Row]:
+    """Order by chunk and, within one, as written: the same whether rows are old or new."""
+    place = {chunk_id: number for number, chunk_id in enumerate(passages)}
+    return sorted(rows, key=lambda row: place[row["target_chunk_ids"][0]])
+
+
+def _decide(rows: list[Row], *, round_trip: bool) -> list[Row]:
+    """Keep or drop each question, earlier ones included: what was a repeat may now stand alone.
+
+    A question that does not find its own chunk would be answered from elsewhere, or not at all.
+    """
+    seen: set[str] = set()
+    unique = {row["question_id"]: row for row in rows}
+    for row in unique.values():
+        if row["status"] == "failed":
+            continue
+        text = " ".join(row["question"].casefold().split())
+        if round_trip and row["target_chunk_ids"][0] not in row["passage_ids"]:
+            row.update(status="dropped", reason="own_chunk_not_retrieved")
+        elif text in seen:
+            row.update(status="dropped", reason="repeated_question")
+        else:
+            row.update(status="kept", reason=None)
+            seen.add(text)
+    return list(unique.values())

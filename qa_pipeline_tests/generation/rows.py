@@ -1,0 +1,48 @@
+"""Chunks for tests of generation, and models that answer from what they are shown."""
+
+import polars as pl
+
+from qa_pipeline.llm.base import Request
+from qa_pipeline.records import AnswerReply, DraftCitation, DraftQuestion, QuestionsReply, ReplyModel
+from qa_pipeline.tables import CHUNKS
+
+
+def chunks(*texts: str, language: str = "en") -> pl.DataFrame:
+    """A chunk for each text; a chunk's id is its text, so that equal text is an unchanged chunk."""
+    return CHUNKS.frame(
+        [
+            {
+                "chunk_id": text,
+                "batch": "b",
+                "document_id": f"document of {text}",
+                "position": number,
+                "char_start": 0,
+                "char_end": len(text),
+                "title": "Title",
+                "section_path": [],
+                "tokens": 3,
+                "language": language,
+                "text": text,
+            }
+            for number, text in enumerate(texts)
+        ]
+    )
+
+
+def ask_about_text(request: Request[ReplyModel]) -> ReplyModel:
+    """One question that names the chunk, and an answer that quotes the first passage."""
+    first = request.passages[0].text
+    if request.role == "questions":
+        return QuestionsReply(questions=[DraftQuestion(question=f"What is {first}?", question_type="fact")])
+    return AnswerReply(
+        coverage="full",
+        answer=f"It is {first}.",
+        used_chunks=[1],
+        citations=[DraftCitation(passage=1, quote=first)],
+    )
+
+
+def retrieve_named(questions: list[str], languages: list[str]) -> list[list[str]]:
+    """Retrieve exactly the chunk that the question names."""
+    assert len(questions) == len(languages)
+    return [[question.removeprefix("What is ").removesuffix("?")] for question in questions]

@@ -1,0 +1,22 @@
+"""Requests and replies that the tests of this folder ask and play."""
+
+from typing import Any
+
+from qa_pipeline.llm.base import Request, Role
+from qa_pipeline.records import ClaimReply, JudgeReply
+
+ACCEPT = ClaimReply(reasoning="The passage says so.", decision="accept")
+REJECT = ClaimReply(reasoning="The passage says 20.", decision="reject")
+SCORES = JudgeReply(reasoning="Short and right.", relevance=1.0, correctness=0.7, completeness=0.4)
+
+
+def claim(prompt: str = "Is it 25 days?", **changes: Any) -> Request[ClaimReply]:
+    """A request to verify one claim."""
+    role: Role = "verify"
+    fields: dict[str, Any] = {"role": role, "system": "Check.", "temperature": 0.0, "seed": 0} | changes
+    return Request(prompt=prompt, reply_model=ClaimReply, **fields)
+
+
+def judgement(prompt: str = "How good is it?") -> Request[JudgeReply]:
+    """A request to judge one pair."""
+    return Request(role="judge", system="Judge.", prompt=prompt, reply_model=JudgeReply, temperature=0.0)

@@ -1,0 +1,172 @@
+import asyncio
+import json
+from collections.abc import Mapping
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qa_pipeline.errors import (
+    BudgetExhaustedError,
+    TransientModelError,
+    UnreadableReplyError,
+)
+from qa_pipeline.llm.base import Reply, ReplyT, Request, ask_all, parse_reply
+from qa_pipeline.llm.scripted import ScriptedModel
+from qa_pipeline.records import AnswerReply, ClaimReply
+from qa_pipeline_tests.llm.asking import ACCEPT, REJECT, claim, judgement
+
+
+class Watched:
+    """Takes a moment for each request, and remembers how many were in flight and what was closed."""
+
+    name = "watched"
+
+    def __init__(self, outcomes: Mapping[str, Exception] | None = None) -> None:
+        self.outcomes = outcomes or {}
+        self.in_flight = 0
+        self.peak = 0
+        self.started: list[str] = []
+        self.finished: list[str] = []
+        self.closed = 0
+
+    async def complete(self, request: Request[ReplyT]) -> Reply[ReplyT]:
+        self.started.append(request.prompt)
+        self.in_flight += 1
+        self.peak = max(self.peak, self.in_flight)
+        error = self.outcomes.get(request.prompt)
+        # later requests reply sooner, so that order cannot come from timing
+        await asyncio.sleep(0.001 if error else 0.02 - 0.001 * len(self.started))
+        self.in_flight -= 1
+        if error:
+            raise error
+        self.finished.append(request.prompt)
+        value = request.reply_model.model_validate({"reasoning": request.prompt, "decision": "accept"})
+        return Reply(value=value, raw=value.model_dump_json(), model=self.name)
+
+    async def aclose(self) -> None:
+        self.closed += 1
+
+
+def prompts(count: int) -> list[Request[ClaimReply]]:
+    return [claim(f"claim {number}") for number in range(count)]
+
+
+def test_replies_come_in_the_order_of_the_requests_with_at_most_workers_in_flight() -> None:
+    model = Watched()
+    requests = prompts(12)
+    replies = ask_all(model, requests, workers=3)
+    assert [reply.value.reasoning for reply in replies if isinstance(reply, Reply)] == [
+        request.prompt for request in requests
+    ]
+    assert model.peak == 3
+
+
+@given(st.lists(st.booleans(), max_size=12), st.integers(1, 5))
+def test_every_request_has_exactly_one_outcome_at_its_place(accepted: list[bool], workers: int) -> None:
+    replies = [ACCEPT if one else TransientModelError("busy") for one in accepted]
+    by_prompt = {f"claim {number}": reply for number, reply in enumerate(replies)}
+    model = ScriptedModel(lambda request: by_prompt[request.prompt])
+    outcomes = ask_all(model, prompts(len(accepted)), workers=workers)
+    assert [isinstance(outcome, Reply) for outcome in outcomes] == accepted
+
+
+def test_an_error_of_one_request_becomes_its_value_and_the_others_go_on() -> None:
+    busy, cut = TransientModelError("busy"), UnreadableReplyError("truncated", "cut")
+    model = Watched({"claim 1": busy, "claim 3": cut})
+    outcomes = ask_all(model, prompts(5), workers=2)
+    assert [outcomes[1], outcomes[3]] == [busy, cut]
+    assert len(model.finished) == 3
+
+
+def test_after_a_permanent_error_nothing_more_is_asked_and_paid_calls_in_flight_finish() -> None:
+    model = Watched({"claim 1": BudgetExhaustedError("spent")})
+    with pytest.raises(BudgetExhaustedError, match="spent"):
+        ask_all(model, prompts(40), workers=3)
+    assert model.started == ["claim 0", "claim 1", "claim 2"]
+    assert sorted(model.finished) == ["claim 0", "claim 2"]
+
+
+def test_a_fault_of_the_program_cancels_what_is_in_flight() -> None:
+    model = Watched({"claim 1": LookupError("a bug")})
+    with pytest.raises(LookupError, match="a bug"):
+        ask_all(model, prompts(40), workers=3)
+    assert len(model.started) <= 4
+    assert model.finished == []
+    assert model.closed == 1
+
+
+def test_connections_are_closed_once_whether_the_call_succeeds_or_fails() -> None:
+    model = Watched()
+    ask_all(model, prompts(2), workers=2)
+    assert model.closed == 1
+    refusing = Watched({"claim 0": BudgetExhaustedError("spent")})
+    with pytest.raises(BudgetExhaustedError):
+        ask_all(refusing, prompts(2), workers=2)
+    assert refusing.closed == 1
+
+
+def test_progress_counts_every_outcome_once() -> None:
+    seen: list[tuple[int, int]] = []
+    model = Watched({"claim 1": TransientModelError("busy")})
+    ask_all(model, prompts(3), workers=2, notify=lambda done, total: seen.append((done, total)))
+    assert seen == [(1, 3), (2, 3), (3, 3)]
+
+
+def test_no_requests_ask_nothing() -> None:
+    assert ask_all(ScriptedModel([]), [], workers=5) == []
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        claim("another prompt"),
+        claim(system="Another system."),
+        claim(temperature=0.1),
+        claim(seed=None),
+        claim(role="judge"),
+    ],
+)
+def test_whatever_can_change_a_reply_changes_the_key(changed: Request[ClaimReply]) -> None:
+    assert changed.key != claim().key
+
+
+def test_the_reply_schema_is_part_of_the_key_and_what_the_prompt_already_says_is_not() -> None:
+    assert judgement("same").key != claim("same", role="judge", system="Judge.", seed=None).key
+    assert claim(question="Why?", limit=3, prompt_hash="other").key == claim().key
+
+
+@given(st.sampled_from([ACCEPT, REJECT]))
+def test_a_reply_that_was_written_by_its_model_reads_back_equal(reply: ClaimReply) -> None:
+    assert parse_reply(reply.model_dump_json(), ClaimReply) == reply
+
+
+@pytest.mark.parametrize(
+    ("raw", "reason", "detail"),
+    [
+        ("", "empty", "no text"),
+        (" \n", "empty", "no text"),
+        ("I accept.", "not_json", "9 characters"),
+        ('{"reasoning": "r", "decision"', "not_json", "29 characters"),
+        ('```json\n{"reasoning": "r", "decision": "accept"}\n```', "not_json", "characters"),
+        ('{"reasoning": "r", "decision": "yes"}', "schema_breach", "ClaimReply: decision literal_error"),
+        ('{"decision": "accept"}', "schema_breach", "ClaimReply: reasoning missing"),
+        ("[]", "schema_breach", "ClaimReply: reply model_type"),
+    ],
+)
+def test_a_reply_that_cannot_be_used_says_why(raw: str, reason: str, detail: str) -> None:
+    with pytest.raises(UnreadableReplyError, match=detail) as caught:
+        parse_reply(raw, ClaimReply)
+    assert caught.value.reason == reason
+
+
+def test_the_reason_never_repeats_the_reply() -> None:
+    raw = json.dumps({"reasoning": "r", "decision": "<script>", "<b>field</b>": "secret"})
+    with pytest.raises(UnreadableReplyError) as caught:
+        parse_reply(raw, ClaimReply)
+    assert caught.value.detail == "ClaimReply: decision literal_error, unknown field"
+
+
+def test_of_many_breaches_the_first_three_are_named() -> None:
+    with pytest.raises(UnreadableReplyError, match="and 1 more"):
+        parse_reply("{}", AnswerReply)
