@@ -10,7 +10,7 @@ document that cannot be parsed or a pair that fails verification; those are rows
     ├── SettingsError              a setting that is missing, unknown or contradictory
     ├── TableError                 a frame or file that breaks the schema of its table
     ├── StorageError               a file that could not be written; the old one is untouched
-    ├── IndexMismatchError         a FAISS shard of another model, dimension or set of chunks
+    ├── IndexMismatchError         a FAISS shard of another model, dimension or set of chunks, or damaged
     ├── ReplyStoreError            the store of paid replies cannot be used
     └── ModelError                 a language model did not give a reply
         ├── TransientModelError    worth another try: rate limit, server fault, lost connection
@@ -50,7 +50,7 @@ class StorageError(QAPipelineError):
 
 
 class IndexMismatchError(QAPipelineError):
-    """A FAISS shard belongs to another model, dimension or set of chunks."""
+    """A FAISS shard belongs to another model, dimension or set of chunks, or its file is damaged."""
 
 
 class ReplyStoreError(QAPipelineError):

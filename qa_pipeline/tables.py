@@ -264,7 +264,7 @@ CLAIMS = Table(
         _c("similarity", F64, "Best cosine of the claim to a sentence, window or chunk of its cited passages.", nullable=True),
         _c("chunk_similarity", F64, "Best cosine of the claim to a chunk of the cited documents.", nullable=True),
         _c("other_similarity", F64, "Best cosine to a passage that is not cited: of the pair, or of the batch by shared words.", nullable=True),
-        _c("token_recall", F64, "Share of the claim's content words found in the evidence.", nullable=True),
+        _c("token_recall", F64, "Share of the claim's content words found in the evidence and its headings.", nullable=True),
         _c("number_conflicts", STRINGS, "Numbers or units of the claim that the evidence does not hold."),
         _c("name_conflicts", STRINGS, "Names of the claim that the evidence does not hold."),
         _c("polarity_conflicts", STRINGS, "Negations and opposites that differ."),
@@ -274,6 +274,7 @@ CLAIMS = Table(
         _c("citation_reason", S, "Why the citation is unresolved; null when it is not.", nullable=True),
         _c("other_recall", F64, "Best token_recall in the passage behind other_similarity.", nullable=True),
         _c("question_recall", F64, "Share of the question's content words found in the evidence and its headings.", nullable=True),
+        _c("evidence_sentences", I32, "Sentences the evidence consists of.", nullable=True),
         _c("order_agreement", F64, "Share of the claim's content words that the evidence has in the same order.", nullable=True),
     ),
 )

@@ -1,0 +1,46 @@
+# The two commands: `make demo` and `make test`. `make help` lists all.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+export DAGSTER_HOME := $(CURDIR)/data/dagster
+DEMO_ENV := QA_PIPELINE_SETTINGS=deploy/demo.yaml HF_HUB_OFFLINE=1
+PORT ?= 3000
+
+.PHONY: help install demo test lint types format ui clean
+
+help:  ## list the targets
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+install: $(VENV)/installed  ## create .venv and install the project with pinned versions
+
+$(VENV)/installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[dev]"
+	touch $@
+
+$(DAGSTER_HOME)/dagster.yaml: deploy/dagster.yaml
+	mkdir -p $(DAGSTER_HOME)
+	cp $< $@
+
+demo: $(VENV)/installed $(DAGSTER_HOME)/dagster.yaml  ## run the sample corpus through Dagster, offline, and show what came out
+	$(DEMO_ENV) $(BIN)/qa-pipeline run data/corpora --out data --dagster
+
+ui: $(VENV)/installed $(DAGSTER_HOME)/dagster.yaml  ## open the Dagster UI with the daemon on the same instance and data
+	$(DEMO_ENV) $(BIN)/dagster dev --workspace workspace.yaml --host 127.0.0.1 --port $(PORT)
+
+test: lint types  ## lint, types and tests
+	HF_HUB_OFFLINE=1 $(BIN)/pytest
+
+lint: $(VENV)/installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/installed
+	$(BIN)/mypy
+
+format: $(VENV)/installed  ## format the code and mend what ruff can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:  ## remove the outputs of the demo, not the sample corpus
+	rm -rf data/tables data/indexes data/exports data/cache data/dagster

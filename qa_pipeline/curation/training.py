@@ -1,0 +1,229 @@
+"""Training examples: accepted pairs as chat messages, with their proof and where it comes from.
+
+What belongs here: the row gate (accepted pairs that are no known-answer pairs), the cap for each document,
+distractors, evidence and provenance. What does not: rendering and lengths (`layouts.py`), verdicts, splits.
+
+Messages carry no source marks such as `[source:guide.md]`: no layout shows file names, so a model could
+only learn to make them up. The `answer` column keeps the text as it was judged; the proof is in `evidence`.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+
+from qa_pipeline.curation.layouts import Example, TokenCounter, lay_out, seeded_hash
+from qa_pipeline.curation.proofs import evidence_lists, find_proofs
+from qa_pipeline.passages import passages_by_id
+from qa_pipeline.prompting import system_prompt
+from qa_pipeline.records import Passage
+from qa_pipeline.settings import TrainingSettings
+from qa_pipeline.sources import SOURCE_MARK
+from qa_pipeline.tables import LAYOUTS, PROVENANCE, TRAINING_EXAMPLES
+
+
+def build_training_examples(
+    *,
+    pairs: pl.DataFrame,
+    verdicts: pl.DataFrame,
+    claims: pl.DataFrame,
+    claim_verdicts: pl.DataFrame,
+    assessments: pl.DataFrame,
+    chunks: pl.DataFrame,
+    documents: pl.DataFrame,
+    counter: TokenCounter,
+    settings: TrainingSettings,
+) -> pl.DataFrame:
+    """Turn accepted pairs into examples, in the order of their ids.
+
+    A layout that cannot be had (no passage, no distractor, longer than `max_tokens`) is null in messages
+    and tokens; the row stays, so that the loss is counted and not hidden.
+
+    Args:
+        pairs: the pairs table.
+        verdicts: the verdicts table; rows are filtered here, whatever the caller filtered.
+        claims: the claims table.
+        claim_verdicts: the claim_verdicts table.
+        assessments: the assessments table; names the judge.
+        chunks: the chunks table.
+        documents: the documents table; paths, addresses and licences.
+        counter: counts tokens.
+        settings: system prompt, length, distractors, cap and seed.
+
+    Returns:
+        The training_examples table.
+    """
+    proofs = find_proofs(claims, claim_verdicts, documents)
+    rests_on = _sources(pairs, proofs, chunks)
+    chosen = _capped(trainable(pairs, verdicts), rests_on, settings.max_examples_per_document)
+    examples = _examples(chosen, proofs, chunks, settings)
+    return TRAINING_EXAMPLES.conform(
+        chosen.join(evidence_lists(proofs), on="pair_id", how="left", maintain_order="left")
+        .join(_origins(rests_on, documents), on="pair_id", how="left", maintain_order="left")
+        .join(assessments.select("pair_id", "judge"), on="pair_id", how="left", maintain_order="left")
+        .with_columns(
+            pl.col("evidence").fill_null([]),
+            pl.col("source_uris", "licences").fill_null([]),
+            *_layout_columns(examples, counter, settings),
+        )
+        .with_columns(pl.struct(field.name for field in PROVENANCE.fields).alias("provenance"))
+        .select(TRAINING_EXAMPLES.schema.names())
+    )
+
+
+def trainable(pairs: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
+    """Pairs that may train: accepted, and no known-answer pair by either table; sorted by pair_id."""
+    accepted = verdicts.filter(pl.col("verdict") == "accepted", pl.col("expected_verdict").is_null())
+    return (
+        pairs.filter(pl.col("expected_verdict").is_null())
+        .join(accepted.select("pair_id", "composite", "thresholds_id"), on="pair_id", how="inner")
+        .sort("pair_id")
+    )
+
+
+def _sources(pairs: pl.DataFrame, proofs: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
+    """Documents a pair rests on, the main one first: those of its proof, for refusals those it was shown."""
+    proved = proofs.select("pair_id", pl.col("evidence_document_id").alias("document_id")).drop_nulls()
+    shown = (
+        pairs.filter(pl.col("coverage") == "none")
+        .select("pair_id", pl.col("passage_ids").alias("chunk_id"))
+        .explode("chunk_id", empty_as_null=True)
+        .join(chunks.select("chunk_id", "document_id"), on="chunk_id", maintain_order="left")
+        .select("pair_id", "document_id")
+    )
+    return pl.concat([proved, shown]).unique(maintain_order=True)
+
+
+def _capped(chosen: pl.DataFrame, rests_on: pl.DataFrame, cap: int | None) -> pl.DataFrame:
+    """Keep the best `cap` pairs of each main document; a pair of no document is not counted."""
+    if cap is None:
+        return chosen
+    main = rests_on.group_by("pair_id", maintain_order=True).agg(pl.col("document_id").first())
+    kept = (
+        chosen.join(main, on="pair_id", how="left")
+        .sort("composite", "pair_id", descending=[True, False], nulls_last=True)
+        .filter(pl.col("document_id").is_null() | (pl.int_range(pl.len()).over("document_id") < cap))
+    )
+    return chosen.join(kept, on="pair_id", how="semi", maintain_order="left")
+
+
+def _origins(rests_on: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
+    """Addresses and licences of the documents a pair rests on; an unknown one is absent."""
+    known = documents.select("document_id", "source_uri", "licence")
+    return (
+        rests_on.join(known, on="document_id", maintain_order="left")
+        .group_by("pair_id", maintain_order=True)
+        .agg(
+            pl.col("source_uri").drop_nulls().unique().sort().alias("source_uris"),
+            pl.col("licence").drop_nulls().unique().sort().alias("licences"),
+        )
+    )
+
+
+def _examples(
+    chosen: pl.DataFrame, proofs: pl.DataFrame, chunks: pl.DataFrame, settings: TrainingSettings
+) -> list[Example]:
+    """The parts of each chosen pair's messages, in order."""
+    passages = passages_by_id(chunks)
+    proved = proofs.group_by("pair_id", maintain_order=True).agg(
+        pl.col("evidence_chunk_id").unique(maintain_order=True)
+    )
+    distractors = _distractors(chosen, proofs, chunks, settings)
+    # "(?i)": the compiled pattern keeps its flag apart from its text
+    marks = rf"(?i)[ \t]*{SOURCE_MARK.pattern}"
+    rows = (
+        chosen.join(proved, on="pair_id", how="left", maintain_order="left")
+        .join(distractors, on="pair_id", how="left", maintain_order="left")
+        .with_columns(
+            pl.col("evidence_chunk_id", "distractor_ids").fill_null([]),
+            pl.col("answer").str.replace_all(marks, "").str.strip_chars(),
+        )
+    )
+    return [_example(row, passages, settings) for row in rows.iter_rows(named=True)]
+
+
+def _example(row: dict[str, Any], passages: dict[str, Passage], settings: TrainingSettings) -> Example:
+    refused = row["coverage"] == "none"
+    return Example(
+        pair_id=row["pair_id"],
+        system=settings.system_prompt or system_prompt(row["language"]),
+        question=row["question"],
+        answer=row["answer"],
+        context=_all_or_none(row["passage_ids"] if refused else row["evidence_chunk_id"], passages),
+        distractors=_all_or_none(row["distractor_ids"], passages),
+        context_droppable=refused,
+    )
+
+
+def _all_or_none(chunk_ids: Sequence[str | None], passages: dict[str, Passage]) -> tuple[Passage, ...]:
+    """The passages of these ids; none if one does not exist, for a part of a proof proves nothing."""
+    found = tuple(passages[chunk_id] for chunk_id in chunk_ids if chunk_id in passages)
+    return found if len(found) == len(chunk_ids) else ()
+
+
+def _distractors(
+    chosen: pl.DataFrame, proofs: pl.DataFrame, chunks: pl.DataFrame, settings: TrainingSettings
+) -> pl.DataFrame:
+    """Passages that prove nothing of a pair: retrieved ones first, then others of its language by seed.
+
+    Refusals get none: a chunk nobody weighed may hold the answer that the example says does not exist.
+    """
+    answered = chosen.filter(pl.col("coverage") != "none")
+    retrieved = (
+        answered.select("pair_id", pl.col("passage_ids").alias("chunk_id"))
+        .explode("chunk_id", empty_as_null=True)
+        .drop_nulls()
+    )
+    proof = proofs.select("pair_id", pl.col("evidence_chunk_id").alias("chunk_id")).drop_nulls().unique()
+    taken = max(pl.concat([retrieved, proof])["pair_id"].value_counts()["count"].to_list(), default=0)
+    drawn = _drawn(answered, chunks, settings.distractors + taken, settings.seed)
+    return (
+        pl.concat([retrieved, drawn])
+        .join(proof, on=["pair_id", "chunk_id"], how="anti", maintain_order="left")
+        .join(chunks.select("chunk_id"), on="chunk_id", how="semi", maintain_order="left")
+        .unique(maintain_order=True)
+        .group_by("pair_id", maintain_order=True)
+        .agg(pl.col("chunk_id").head(settings.distractors).alias("distractor_ids"))
+    )
+
+
+def _drawn(answered: pl.DataFrame, chunks: pl.DataFrame, count: int, seed: int) -> pl.DataFrame:
+    """Draw `count` chunks of its language for each pair, without looking at every pair with every chunk.
+
+    The chunks of a language stand in a ring in seeded order; a pair takes its run from a seeded place.
+    """
+    keys = pl.Series("key", [seeded_hash(seed, i) for i in chunks["chunk_id"]], dtype=pl.UInt64)
+    ring = (
+        chunks.select("chunk_id", "language", keys)
+        .sort("key", "chunk_id")
+        .with_columns(pl.int_range(pl.len(), dtype=pl.UInt64).over("language").alias("slot"))
+    )
+    sizes = ring.group_by("language").agg(pl.len().cast(pl.UInt64).alias("size"))
+    starts = pl.Series("start", [seeded_hash(seed, i) for i in answered["pair_id"]], dtype=pl.UInt64)
+    steps = pl.DataFrame({"step": pl.int_range(count, eager=True, dtype=pl.UInt64)})
+    return (
+        answered.select("pair_id", "language", starts)
+        .join(sizes, on="language", maintain_order="left")
+        .join(steps, how="cross", maintain_order="left_right")
+        .filter(pl.col("step") < pl.col("size"))
+        .with_columns(((pl.col("start") % pl.col("size") + pl.col("step")) % pl.col("size")).alias("slot"))
+        .join(ring, on=["language", "slot"], maintain_order="left")
+        .select("pair_id", "chunk_id")
+    )
+
+
+def _layout_columns(
+    examples: Sequence[Example], counter: TokenCounter, settings: TrainingSettings
+) -> list[pl.Series]:
+    """The columns messages and tokens, each with a field for each layout."""
+    laid_out = lay_out(examples, counter, max_tokens=settings.max_tokens, seed=settings.seed)
+    rows = [
+        dict(zip(LAYOUTS, fitted, strict=True))
+        for fitted in zip(*(laid_out[layout] for layout in LAYOUTS), strict=True)
+    ]
+    messages = [{layout: one and one.messages for layout, one in row.items()} for row in rows]
+    tokens = [{layout: one and one.tokens for layout, one in row.items()} for row in rows]
+    return [
+        pl.Series("messages", messages, dtype=TRAINING_EXAMPLES.schema["messages"]),
+        pl.Series("tokens", tokens, dtype=TRAINING_EXAMPLES.schema["tokens"]),
+    ]

@@ -1,0 +1,221 @@
+"""The assets: one for each table and the index, each a few lines over the function of its stage.
+
+What belongs here: names, inputs, what a step is shown as. What does not: what a stage does (`pipeline.py`
+calls it, here and without Dagster), when it runs (`automation.py`), where its output lies (`io_managers.py`).
+
+Each asset returns a hash of its content as data version, so equal content is recognised as nothing new.
+"""
+
+from hashlib import sha256
+from typing import Any
+
+import dagster as dg
+import polars as pl
+
+from qa_pipeline import pipeline
+from qa_pipeline.defs.automation import when_content_changes
+from qa_pipeline.defs.corpus import corpus
+from qa_pipeline.defs.io_managers import ParquetTables
+from qa_pipeline.defs.metadata import described, frame_metadata
+from qa_pipeline.defs.partitions import document_batches
+from qa_pipeline.defs.progress import logged
+from qa_pipeline.defs.versions import code_version
+from qa_pipeline.index import Shard, dump_shard
+from qa_pipeline.parts import Parts
+from qa_pipeline.settings import Settings
+from qa_pipeline.storage import frame_hash
+from qa_pipeline.tables import PAIRS, QUESTIONS, TABLES
+
+Frame = pl.DataFrame
+Tables = dg.ResourceParam[ParquetTables]
+PartsParam = dg.ResourceParam[Parts]
+
+LLM_POOL = "llm"
+OWNERS = ["team:training-data"]
+
+
+def result(name: str, frame: Frame, **more: Any) -> dg.MaterializeResult[Frame]:
+    """A table with its content hash and what the UI shows of it."""
+    metadata = frame_metadata(frame, TABLES[name]) | more
+    return dg.MaterializeResult(
+        value=frame, data_version=dg.DataVersion(frame_hash(frame)), metadata=metadata
+    )
+
+
+@dg.asset(partitions_def=document_batches, group_name="sources", kinds={"polars", "parquet"}, deps=[corpus])
+def documents(context: dg.AssetExecutionContext, parts: PartsParam) -> dg.MaterializeResult[Frame]:
+    """Any format becomes canonical text with sections and pages; what cannot be read keeps a row."""
+    notify = logged(context.log, "files")
+    return result("documents", pipeline.make_documents(parts, context.partition_key, notify))
+
+
+@dg.asset(partitions_def=document_batches, group_name="sources", kinds={"polars", "parquet"})
+def chunks(parts: PartsParam, documents: Frame) -> dg.MaterializeResult[Frame]:
+    """Sections are cut apart from each other and bounded in tokens, so an edit moves no other chunk."""
+    return result("chunks", pipeline.make_chunks(parts, documents))
+
+
+@dg.asset(partitions_def=document_batches, group_name="retrieval", kinds={"pytorch", "parquet"})
+def embeddings(
+    context: dg.AssetExecutionContext, parts: PartsParam, chunks: Frame
+) -> dg.MaterializeResult[Frame]:
+    """Vectors are cached by text and model: only new texts are computed."""
+    notify = logged(context.log, "texts embedded")
+    return result("embeddings", pipeline.make_embeddings(parts, chunks, notify))
+
+
+@dg.asset(
+    partitions_def=document_batches,
+    group_name="retrieval",
+    kinds={"faiss"},
+    io_manager_key="shards",
+)
+def index(embeddings: Frame) -> dg.MaterializeResult[Shard]:
+    """One FAISS shard per batch. Exact inner-product search; a new batch changes no other batch's shard."""
+    shard = pipeline.make_index(embeddings)
+    metadata: dict[str, Any] = {
+        "vectors": len(shard.chunk_ids),
+        "dimension": shard.dimension,
+        "model": shard.model,
+    }
+    version = dg.DataVersion(sha256(dump_shard(shard)).hexdigest())
+    return dg.MaterializeResult(value=shard, data_version=version, metadata=metadata)
+
+
+@dg.asset(partitions_def=document_batches, group_name="generation", kinds={"ai", "parquet"}, pool=LLM_POOL)
+def questions(
+    context: dg.AssetExecutionContext, parts: PartsParam, tables: Tables, chunks: Frame, index: Shard
+) -> dg.MaterializeResult[Frame]:
+    """A planned mix of types over the chunks; those of unchanged chunks are kept, not asked for again."""
+    batch, notify = context.partition_key, logged(context.log, "chunks asked")
+    previous = tables.previous(QUESTIONS, batch)
+    frame = pipeline.make_questions(parts, batch, chunks, index, previous, notify)
+    return result("questions", frame)
+
+
+@dg.asset(
+    partitions_def=document_batches,
+    group_name="generation",
+    kinds={"ai", "parquet"},
+    pool=LLM_POOL,
+    deps=[corpus],  # a pairs file may lie beside the documents
+)
+def pairs(
+    context: dg.AssetExecutionContext,
+    parts: PartsParam,
+    tables: Tables,
+    documents: Frame,
+    chunks: Frame,
+    questions: Frame,
+) -> dg.MaterializeResult[Frame]:
+    """Answers drafted from the retrieved passages only, with citations; imported pairs take the same road."""
+    batch, notify = context.partition_key, logged(context.log, "answers drafted")
+    previous = tables.previous(PAIRS, batch)
+    frame = pipeline.make_pairs(parts, batch, documents, chunks, questions, previous, notify)
+    return result("pairs", frame)
+
+
+@dg.asset(partitions_def=document_batches, group_name="verification", kinds={"pytorch", "parquet"})
+def claims(
+    context: dg.AssetExecutionContext, parts: PartsParam, pairs: Frame, documents: Frame, chunks: Frame
+) -> dg.MaterializeResult[Frame]:
+    """Every claim with the span of the source that speaks for it most; no score decides anything yet."""
+    notify = logged(context.log, "claims scored")
+    return result("claims", pipeline.make_claims(parts, pairs, documents, chunks, notify))
+
+
+@dg.asset(partitions_def=document_batches, group_name="verification", kinds={"ai", "parquet"}, pool=LLM_POOL)
+def claim_verdicts(
+    context: dg.AssetExecutionContext, parts: PartsParam, claims: Frame, pairs: Frame, chunks: Frame
+) -> dg.MaterializeResult[Frame]:
+    """Source verification: citations, similarity and consistency decide, a model only the rest."""
+    notify = logged(context.log, "borderline claims asked")
+    return result("claim_verdicts", pipeline.make_claim_verdicts(parts, claims, pairs, chunks, notify))
+
+
+@dg.asset(partitions_def=document_batches, group_name="verification", kinds={"pytorch", "parquet"})
+def refusals(parts: PartsParam, pairs: Frame, chunks: Frame) -> dg.MaterializeResult[Frame]:
+    """A refusal is right only if nothing in the batch answers the question."""
+    return result("refusals", pipeline.make_refusals(parts, pairs, chunks))
+
+
+@dg.asset(
+    partitions_def=document_batches, group_name="quality_assessment", kinds={"ai", "parquet"}, pool=LLM_POOL
+)
+def assessments(
+    context: dg.AssetExecutionContext,
+    parts: PartsParam,
+    pairs: Frame,
+    claims: Frame,
+    claim_verdicts: Frame,
+    chunks: Frame,
+) -> dg.MaterializeResult[Frame]:
+    """Relevance, correctness and completeness from a judge; without one a row says not judged."""
+    notify = logged(context.log, "pairs judged")
+    return result(
+        "assessments", pipeline.make_assessments(parts, pairs, claims, claim_verdicts, chunks, notify)
+    )
+
+
+@dg.asset(partitions_def=document_batches, group_name="curation", kinds={"polars", "parquet"})
+def verdicts(
+    parts: PartsParam,
+    pairs: Frame,
+    claims: Frame,
+    claim_verdicts: Frame,
+    refusals: Frame,
+    assessments: Frame,
+) -> dg.MaterializeResult[Frame]:
+    """Accepted, rejected, needs review or failed, with the reason and the thresholds that decided."""
+    return result(
+        "verdicts", pipeline.make_verdicts(parts, pairs, claims, claim_verdicts, refusals, assessments)
+    )
+
+
+@dg.asset(partitions_def=document_batches, group_name="curation", kinds={"polars", "parquet"})
+def training_examples(
+    parts: PartsParam,
+    pairs: Frame,
+    verdicts: Frame,
+    claims: Frame,
+    claim_verdicts: Frame,
+    chunks: Frame,
+    documents: Frame,
+) -> dg.MaterializeResult[Frame]:
+    """Accepted pairs only, in three chat layouts, each with the proof of its claims."""
+    frame = pipeline.make_training_examples(parts, pairs, verdicts, claims, claim_verdicts, chunks, documents)
+    return result("training_examples", frame)
+
+
+ASSETS = [
+    documents,
+    chunks,
+    embeddings,
+    index,
+    questions,
+    pairs,
+    claims,
+    claim_verdicts,
+    refusals,
+    assessments,
+    verdicts,
+    training_examples,
+]
+
+
+def build_assets(settings: Settings) -> list[dg.AssetsDefinition]:
+    """All assets, each after its inputs, with what all of them have in common."""
+    return list(dg.map_asset_specs(lambda spec: _completed(spec, settings), ASSETS))
+
+
+def _completed(spec: dg.AssetSpec, settings: Settings) -> dg.AssetSpec:
+    """Grain and columns come from the table, so that they are written down once."""
+    name = spec.key.path[-1]
+    table = TABLES.get(name)
+    return spec.replace_attributes(
+        description=" ".join(filter(None, [table.grain if table else None, spec.description])),
+        metadata={**spec.metadata, **(described(table) if table else {})},
+        owners=OWNERS,
+        code_version=code_version(name, settings),
+        automation_condition=when_content_changes(),
+    )

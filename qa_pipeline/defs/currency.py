@@ -1,0 +1,103 @@
+"""Is a batch up to date? Asked before a run is started at night or from the command line.
+
+What belongs here: comparing what each step was last made from with what its inputs are now. What does not:
+starting runs. The facts are those Dagster records with every materialization, so there is no second book
+that could disagree with the UI, plus the tables themselves, which somebody may have deleted.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+import dagster as dg
+import polars as pl
+
+from qa_pipeline.defs.corpus import CORPUS
+from qa_pipeline.defs.history import CODE_VERSION, DATA_VERSION, INPUT_VERSION, latest_tags
+from qa_pipeline.errors import TableError, TransientModelError
+from qa_pipeline.layout import Layout
+from qa_pipeline.storage import read_table
+from qa_pipeline.tables import ASSESSMENTS, CLAIM_VERDICTS, PAIRS, QUESTIONS, TABLES
+
+ASKING_TABLES = (QUESTIONS, PAIRS, CLAIM_VERDICTS, ASSESSMENTS)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One asset: what it is made from, and the version of its code and settings."""
+
+    key: dg.AssetKey
+    inputs: tuple[dg.AssetKey, ...]
+    code_version: str | None
+
+
+def steps_of(assets: Sequence[dg.AssetsDefinition]) -> tuple[Step, ...]:
+    """The steps of the pipeline, each after its inputs when the assets come in that order."""
+    specs = chain.from_iterable(asset.specs for asset in assets)
+    return tuple(
+        Step(spec.key, tuple(dep.asset_key for dep in spec.deps), spec.code_version) for spec in specs
+    )
+
+
+def work_left(
+    instance: dg.DagsterInstance, layout: Layout, steps: Sequence[Step], batch: str, *, compare_code: bool
+) -> str | None:
+    """Say why a batch needs a run; None when a run would change nothing.
+
+    Args:
+        instance: where runs are recorded; the batch's present content must be reported to it.
+        layout: where the tables lie.
+        steps: all steps, each after its inputs.
+        batch: the partition.
+        compare_code: whether other code, prompts or settings count too.
+    """
+    return (
+        _outdated(instance, steps, batch, compare_code=compare_code)
+        or _lost_file(layout, batch)
+        or _unanswered(layout, batch)
+    )
+
+
+def _outdated(
+    instance: dg.DagsterInstance, steps: Sequence[Step], batch: str, *, compare_code: bool
+) -> str | None:
+    versions = {CORPUS: latest_tags(instance, CORPUS, batch).get(DATA_VERSION)}
+    for step in steps:
+        name = step.key.to_user_string()
+        tags = latest_tags(instance, step.key, batch)
+        versions[step.key] = tags.get(DATA_VERSION)
+        if versions[step.key] is None:
+            return f"{name} is missing"
+        for made_from in step.inputs:
+            if tags.get(INPUT_VERSION + made_from.to_user_string()) != _as_input(versions[made_from]):
+                return f"{made_from.to_user_string()} changed since {name} was made"
+        if compare_code and tags.get(CODE_VERSION) != step.code_version:
+            return f"{name} was made with other settings, prompts or code"
+    return None
+
+
+def _as_input(version: str | None) -> str | None:
+    """A data version as Dagster notes it with the step made from it.
+
+    For partitioned inputs it notes a hash of the versions of all partitions read; here that is always one.
+    """
+    return None if version is None else hashlib.sha256(version.encode()).hexdigest()
+
+
+def _lost_file(layout: Layout, batch: str) -> str | None:
+    files = [*(layout.table(name, batch) for name in TABLES), layout.index(batch)]
+    return next((f"{file} is gone" for file in files if not file.is_file()), None)
+
+
+def _unanswered(layout: Layout, batch: str) -> str | None:
+    """Rows that failed because the model could not be reached are worth another run, other failures not."""
+    for table in ASKING_TABLES:
+        try:
+            rows = read_table(layout.table(table.name, batch), table)
+        except TableError as error:
+            return str(error)
+        count = rows.filter(pl.col("reason") == TransientModelError.reason).height
+        if count:
+            return f"{count} rows of {table.name} wait for a model that could not be reached"
+    return None

@@ -1,0 +1,89 @@
+"""Where Dagster puts tables and index shards: the layout of `layout.py`, locally or on an object store.
+
+What belongs here: paths, and whole-or-nothing writing for file systems other than the local one. What does
+not: schemas (`tables.py`), atomic local writing and Parquet (`storage.py`), the shard's format (`index.py`).
+
+`UPathIOManager` writes straight to the final path, and leaving `with upath.open("wb")` by an exception
+publishes the truncated object on S3. So a file is serialised first and then stored in one step: a rename
+locally, one PUT elsewhere.
+"""
+
+from pathlib import Path
+from typing import cast
+
+import dagster as dg
+import polars as pl
+from upath import UPath
+
+from qa_pipeline.index import Shard, dump_shard, load_shard
+from qa_pipeline.parts import Parts
+from qa_pipeline.storage import read_table, table_bytes, write_bytes
+from qa_pipeline.tables import TABLES, Table
+
+
+def store(path: UPath, content: bytes) -> None:
+    """Put `content` at `path` in one step."""
+    if isinstance(path, Path):
+        write_bytes(path, content)
+    else:
+        path.fs.pipe_file(path.path, content)
+
+
+class ParquetTables(dg.UPathIOManager):
+    """One Parquet file for each table and batch: `<base>/<table>/<batch>.parquet`."""
+
+    extension = ".parquet"
+
+    def dump_to_path(self, context: dg.OutputContext, obj: pl.DataFrame, path: UPath) -> None:
+        """Hold the frame to its table's schema and store it."""
+        store(path, table_bytes(obj, _table(context)))
+
+    def load_from_path(self, context: dg.InputContext, path: UPath) -> pl.DataFrame:
+        """Read a frame and hold it to its table's schema."""
+        return _read(path, _table(context))
+
+    def previous(self, table: Table, batch: str) -> pl.DataFrame | None:
+        """The table as the last run of the batch left it, None if there was none.
+
+        A step cannot declare its own output as an input, so it asks here.
+        """
+        path = self._base_path / table.name / f"{batch}{self.extension}"
+        return _read(path, table) if path.exists() else None
+
+
+class Shards(dg.UPathIOManager):
+    """One file for each batch's index: `<base>/<batch>.faiss`, whatever the asset is called."""
+
+    extension = ".faiss"
+
+    def __init__(self, base_path: UPath, parts: Parts) -> None:
+        super().__init__(base_path)
+        self._parts = parts
+
+    def get_asset_relative_path(self, context: dg.InputContext | dg.OutputContext) -> UPath:
+        """The base itself: there is one index asset."""
+        return UPath()
+
+    def dump_to_path(self, context: dg.OutputContext, obj: Shard, path: UPath) -> None:
+        """Store the shard."""
+        store(path, dump_shard(obj))
+
+    def load_from_path(self, context: dg.InputContext, path: UPath) -> Shard:
+        """Read a shard and hold it to the embedding model of the settings."""
+        embedder = self._parts.embedder
+        return load_shard(
+            path.read_bytes(),
+            model=embedder.model,
+            revision=embedder.revision,
+            dimension=embedder.dimension,
+            source=str(path),
+        )
+
+
+def _read(path: UPath, table: Table) -> pl.DataFrame:
+    # A remote path is no pathlib.Path, but reads its bytes and names itself like one.
+    return read_table(cast("Path", path), table)
+
+
+def _table(context: dg.InputContext | dg.OutputContext) -> Table:
+    return TABLES[context.asset_key.path[-1]]

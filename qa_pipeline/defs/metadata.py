@@ -1,0 +1,123 @@
+"""What the Dagster UI shows of a table: its columns, how many rows of each kind, and its first rows.
+
+What belongs here: turning frames and tables into metadata, with all text of documents and models made
+harmless. What does not: computing figures that decide something (`quality.py`).
+"""
+
+import json
+import unicodedata
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import dagster as dg
+import polars as pl
+
+from qa_pipeline.tables import Table
+
+PREVIEW_ROWS = 5
+CELL_LENGTH = 80
+PREVIEW_COLUMNS = 8
+
+COUNTED_COLUMNS: Mapping[str, tuple[str, ...]] = {
+    "documents": ("status", "reason", "format", "language"),
+    "chunks": ("language",),
+    "embeddings": ("model", "precision"),
+    "questions": ("status", "reason", "question_type"),
+    "pairs": ("status", "reason", "origin", "coverage"),
+    "claims": ("citation_status",),
+    "claim_verdicts": ("verdict", "decided_by", "reason"),
+    "refusals": ("outcome",),
+    "assessments": ("status", "reason"),
+    "verdicts": ("verdict", "stage", "reason"),
+    "training_examples": ("coverage", "question_type", "language"),
+}
+"""Columns of codes whose values are worth counting; the first also as plain numbers, which get plotted."""
+
+
+def table_schema(table: Table) -> dg.TableSchema:
+    """Columns with types and descriptions, as the asset's page lists them."""
+    return dg.TableSchema(
+        columns=[
+            dg.TableColumn(
+                column.name,
+                str(column.dtype),
+                column.description,
+                dg.TableColumnConstraints(nullable=column.nullable, unique=table.key == (column.name,)),
+            )
+            for column in table.columns
+        ],
+        constraints=dg.TableConstraints(other=[f"key: {', '.join(table.key)}"]),
+    )
+
+
+def described(table: Table) -> dict[str, Any]:
+    """What is known of a table before it is first written."""
+    return {"dagster/column_schema": table_schema(table), "dagster/table_name": table.name}
+
+
+def frame_metadata(frame: pl.DataFrame, table: Table) -> dict[str, Any]:
+    """Row count, rows of each kind, and a preview."""
+    counted = [name for name in COUNTED_COLUMNS.get(table.name, ()) if name in frame.columns]
+    return {
+        "dagster/partition_row_count": frame.height,
+        **(_numbers(frame, counted[0]) if counted else {}),
+        **{f"rows by {name}": _counts(frame, name) for name in counted},
+        "preview": dg.MetadataValue.md(preview(frame)),
+    }
+
+
+def preview(frame: pl.DataFrame) -> str:
+    """The first rows as a Markdown table."""
+    shown = frame.select(frame.columns[:PREVIEW_COLUMNS])
+    more = frame.width - shown.width
+    note = f"\n\n{more} more columns" if more else ""
+    return markdown_table(shown.columns, shown.head(PREVIEW_ROWS).iter_rows()) + note
+
+
+def markdown_table(header: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+    """A Markdown table of harmless cells."""
+    heads = [cell(name) for name in header]
+    lines = [heads, ["---"] * len(heads), *([cell(value) for value in row] for row in rows)]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def cell(value: object) -> str:
+    """One value as a code span on one line, cut when long; null is empty.
+
+    Inside a code span Markdown reads no links, images, HTML, entities or bare addresses. The two characters
+    that could end the span or the table cell are replaced by look-alikes, and control, bidirectional and
+    other invisible characters are dropped: a document must not be able to say anything in our name.
+    """
+    if value is None:
+        return ""
+    plain = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    visible = "".join(_visible(letter) for letter in plain[: CELL_LENGTH * 10])
+    line = " ".join(visible.split()).replace("`", "ˋ").replace("|", "¦")
+    cut = line if len(line) <= CELL_LENGTH else line[: CELL_LENGTH - 1] + "…"
+    return f"`{cut}`" if cut else ""
+
+
+def _visible(letter: str) -> str:
+    if letter.isspace():
+        return " "
+    return "" if unicodedata.category(letter).startswith("C") else letter
+
+
+def _numbers(frame: pl.DataFrame, column: str) -> dict[str, int]:
+    return {f"{column}: {value}": count for value, count in _value_counts(frame, column) if value is not None}
+
+
+def _counts(frame: pl.DataFrame, column: str) -> dg.MarkdownMetadataValue:
+    return dg.MetadataValue.md(
+        markdown_table(
+            (column, "rows"), ((value or "(none)", count) for value, count in _value_counts(frame, column))
+        )
+    )
+
+
+def _value_counts(frame: pl.DataFrame, column: str) -> list[tuple[str | None, int]]:
+    """Values and their counts, most frequent first, ties by name."""
+    counted = (
+        frame.group_by(column).agg(pl.len().alias("rows")).sort(["rows", column], descending=[True, False])
+    )
+    return [(value, count) for value, count in counted.iter_rows()]

@@ -1,0 +1,79 @@
+"""The code version of each asset: what, besides its inputs, decides what it computes.
+
+What belongs here: which settings and prompts each step depends on. What does not: content hashes of data
+(`storage.frame_hash`) and of batches.
+
+The UI marks an asset as outdated when its code version changes. Settings that only change how fast or how
+long a step may work (workers, time limits, caps) are left out, or raising a cap would mark everything.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import metadata
+from typing import cast
+
+from qa_pipeline.prompting import LANGUAGES, PromptName, load_prompt, system_prompt
+from qa_pipeline.settings import Settings
+
+SYSTEM_PROMPT = "system_training"
+
+_ONLY_SPEED = {
+    "embedding": {"batch_size"},
+    "llm": {"workers", "max_calls", "timeout_seconds", "max_tries"},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Depends:
+    """What a step depends on besides its inputs."""
+
+    groups: tuple[str, ...] = ()
+    prompts: tuple[str, ...] = ()
+
+
+DEPENDS: Mapping[str, Depends] = {
+    "documents": Depends(("documents",)),
+    "chunks": Depends(("chunking", "embedding")),
+    "embeddings": Depends(("embedding",)),
+    "index": Depends(),
+    "questions": Depends(("generation", "retrieval", "embedding", "llm"), ("questions",)),
+    "pairs": Depends(("generation", "llm"), ("answer",)),
+    "claims": Depends(("embedding",)),
+    "claim_verdicts": Depends(("verification", "llm"), ("verify",)),
+    "refusals": Depends(("verification", "embedding")),
+    "assessments": Depends(("judging", "llm"), ("judge",)),
+    "verdicts": Depends(("verification", "judging")),
+    # The gates stand before it: another threshold may let it pass.
+    "training_examples": Depends(("training", "embedding", "quality"), (SYSTEM_PROMPT,)),
+}
+
+
+def code_version(step: str, settings: Settings) -> str:
+    """Package version and a hash of the settings and prompts the step depends on."""
+    depends = DEPENDS[step]
+    parts = {
+        "settings": {group: _group(settings, group) for group in depends.groups},
+        "prompts": {f"{of}/{name}": _wording(of, name) for name in depends.prompts for of in LANGUAGES},
+    }
+    content = json.dumps(parts, sort_keys=True)
+    return f"{_package_version()}-{hashlib.sha256(content.encode()).hexdigest()[:12]}"
+
+
+def _package_version() -> str:
+    try:
+        return metadata.version("qa-pipeline")
+    except metadata.PackageNotFoundError:  # run from a checkout that is not installed
+        return "checkout"
+
+
+def _wording(language: str, name: str) -> str:
+    if name == SYSTEM_PROMPT:
+        return system_prompt(language)
+    return load_prompt(language, cast("PromptName", name)).hash
+
+
+def _group(settings: Settings, group: str) -> dict[str, object]:
+    values: dict[str, object] = getattr(settings, group).model_dump(mode="json")
+    return {name: value for name, value in values.items() if name not in _ONLY_SPEED.get(group, set())}

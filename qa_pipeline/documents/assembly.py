@@ -1,0 +1,148 @@
+"""Blocks to canonical text, with the exact place of every section and page.
+
+What belongs here: how blocks are written and what lies between them. What does not: where blocks come
+from (one module a format), and cutting the text (chunking).
+
+Canonical text looks like Markdown: `## Heading`, `- item` (two spaces a level), fenced code, one line a
+table row, a blank line between blocks.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from qa_pipeline.documents.characters import clean, lay_out
+from qa_pipeline.records import Block
+
+Mask = Callable[[str], tuple[str, int]]
+"""Replaces personal data in a text; returns the text and how many pieces were replaced."""
+
+_LONGEST_HEADING = 300
+_DEEPEST_ITEM = 8
+_TIGHT = frozenset({"list_item", "table_row"})
+_FENCE = re.compile(r"^\s*(`{3,})", re.MULTILINE)
+
+
+def keep(text: str) -> tuple[str, int]:
+    """Mask nothing."""
+    return text, 0
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A heading and what stands under it, up to the next heading; no headings above the first."""
+
+    heading_path: tuple[str, ...]
+    level: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """The text that begins on a page; empty span for a page without text."""
+
+    number: int
+    start: int
+    end: int
+
+
+@dataclass(slots=True)
+class Assembled:
+    """Canonical text of one document."""
+
+    text: str = ""
+    sections: list[Section] = field(default_factory=list)
+    pages: list[Page] = field(default_factory=list)
+    masked: int = 0
+    first_heading: str | None = None
+
+
+def assemble(blocks: Iterable[Block], mask: Mask = keep) -> Assembled:
+    """Write blocks one after another and note where sections and pages begin and end."""
+    draft = _Draft()
+    masked = 0
+    for block in blocks:
+        ready, count = _prepare(block, mask)
+        masked += count
+        if ready.text:
+            draft.add(ready)
+    return draft.finish(masked)
+
+
+def _prepare(block: Block, mask: Mask) -> tuple[Block, int]:
+    """Clean and mask a block's text; a heading too long to be one becomes a paragraph."""
+    text, count = mask(lay_out(block.kind, clean(block.text)))
+    if count:
+        text = lay_out(block.kind, clean(text))
+    kind = "paragraph" if block.kind == "heading" and len(text) > _LONGEST_HEADING else block.kind
+    return Block(kind, text, block.level, block.page, block.continues), count
+
+
+class _Draft:
+    """The growing text; lengths are added up so that every offset is exact and cheap."""
+
+    def __init__(self) -> None:
+        self.parts: list[str] = []
+        self.length = 0
+        self.previous: Block | None = None
+        self.path: list[tuple[int, str]] = []
+        self.sections: list[Section] = []
+        self.page_starts: list[tuple[int, int]] = []
+
+    def add(self, block: Block) -> None:
+        self._append(self._separator(block))
+        if block.kind == "heading":
+            level = min(max(block.level, 1), 6)
+            self.path = [above for above in self.path if above[0] < level] + [(level, block.text)]
+            self._open_section(level)
+        elif not self.sections:
+            self._open_section(0)
+        if block.page is not None and (not self.page_starts or self.page_starts[-1][0] < block.page):
+            self.page_starts.append((block.page, self.length))
+        self._append(_written(block))
+        self.sections[-1] = _ended(self.sections[-1], self.length)
+        self.previous = block
+
+    def finish(self, masked: int) -> Assembled:
+        first = next((section.heading_path[-1] for section in self.sections if section.level), None)
+        return Assembled("".join(self.parts), self.sections, self._pages(), masked, first)
+
+    def _separator(self, block: Block) -> str:
+        before = self.previous
+        if before is None:
+            return ""
+        if block.continues and before.kind == block.kind:
+            return " "
+        return "\n" if before.kind == block.kind and block.kind in _TIGHT else "\n\n"
+
+    def _open_section(self, level: int) -> None:
+        path = tuple(text for _, text in self.path)
+        self.sections.append(Section(path, level, self.length, self.length))
+
+    def _append(self, text: str) -> None:
+        self.parts.append(text)
+        self.length += len(text)
+
+    def _pages(self) -> list[Page]:
+        stops = [*self.page_starts, (0, self.length)]
+        return [Page(number, start, end) for (number, start), (_, end) in pairwise(stops)]
+
+
+def _ended(section: Section, end: int) -> Section:
+    return Section(section.heading_path, section.level, section.start, end)
+
+
+def _written(block: Block) -> str:
+    """One block as it stands in canonical text."""
+    if block.kind == "heading":
+        return f"{'#' * min(max(block.level, 1), 6)} {block.text}"
+    if block.kind == "list_item" and not block.continues:
+        return f"{'  ' * min(max(block.level, 0), _DEEPEST_ITEM)}- {block.text}"
+    if block.kind == "code":
+        # The fence must be longer than any fence inside, or the code would end there.
+        longest = max((len(run) for run in _FENCE.findall(block.text)), default=2)
+        fence = "`" * (longest + 1)
+        return f"{fence}\n{block.text}\n{fence}"
+    return block.text

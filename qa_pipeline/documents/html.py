@@ -1,0 +1,125 @@
+"""HTML files: the main content of a page as blocks.
+
+What belongs here: the entry point, what a page says about itself, and which part of it is content. What
+does not: walking that part (`html_blocks`) and telling content from navigation inside it
+(`html_navigation`).
+"""
+
+import re
+from typing import TYPE_CHECKING
+
+from qa_pipeline.documents.decoding import decode
+from qa_pipeline.documents.html_blocks import read_blocks
+from qa_pipeline.documents.html_navigation import navigation
+from qa_pipeline.documents.language import declared_language
+from qa_pipeline.records import Block, ParsedFile, SourceFile
+from qa_pipeline.settings import DocumentSettings
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+_MAIN = (
+    "main",
+    "[role=main]",
+    "#page-content",
+    "#main-content",
+    "#mw-content-text",
+    "#bodyContent",
+    "#content",
+    "#main",
+    ".markdown-body",
+    ".main-content",
+    "article",
+)
+"""Where generators of pages put the content, most telling first."""
+
+_FURNITURE = ", ".join(
+    (
+        "head, script, style, noscript, template, nav, aside, footer, dialog, menu, annotation",
+        "button, select, textarea, iframe, object, svg, canvas, audio, video, map",
+        "[role=navigation], [role=banner], [role=contentinfo], [role=complementary], [role=search]",
+        "[hidden], [aria-hidden=true]",
+        "div#footer, div#page-header, .breadcrumb, .breadcrumbs, .pagination, div.sidebar, .skip-link",
+        ".headerlink, .permalink, .mw-editsection, .noprint, .outofdate",
+    )
+)
+_LEAST_SHARE = 0.25
+
+
+def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
+    """Parse one HTML file.
+
+    Raises:
+        DocumentFailure: the bytes cannot be decoded.
+    """
+    from selectolax.lexbor import LexborHTMLParser
+
+    tree = LexborHTMLParser(decode(source.content, declared=True))
+    declared = _about(tree)
+    blocks = _content(tree)
+    return ParsedFile(blocks=tuple(blocks), **declared)
+
+
+def read_fragment(markup: str) -> list[Block]:
+    """Blocks of a piece of HTML inside another format; all of it counts as content."""
+    from selectolax.lexbor import LexborHTMLParser
+
+    tree = LexborHTMLParser(markup)
+    if tree.body is None:
+        return []
+    _remove_furniture(tree)
+    return read_blocks(tree.body, frozenset())
+
+
+def _about(tree: "LexborHTMLParser") -> dict[str, str | None]:
+    """Title, language, source and licence as the head states them."""
+    root = tree.root
+    language = root.attributes.get("lang") or root.attributes.get("xml:lang") if root else None
+    heading = tree.css_first("h1")
+    title = None if heading is not None and heading.text(strip=True) else _text(tree, "title")
+    return {
+        "title": title,
+        "language": declared_language(language),
+        "source_uri": _attribute(tree, "link[rel=canonical]", "href"),
+        "licence": _attribute(tree, "meta[name=license], meta[name=licence]", "content")
+        or _attribute(tree, "link[rel=license]", "href"),
+    }
+
+
+def _text(tree: "LexborHTMLParser", selector: str) -> str | None:
+    node = tree.css_first(selector)
+    return re.sub(r"\s+", " ", node.text()).strip() or None if node is not None else None
+
+
+def _attribute(tree: "LexborHTMLParser", selector: str, name: str) -> str | None:
+    node = tree.css_first(selector)
+    return node.attributes.get(name) if node is not None else None
+
+
+def _content(tree: "LexborHTMLParser") -> list[Block]:
+    body = tree.body
+    if body is None:
+        return []
+    _remove_furniture(tree)
+    main = _main(body)
+    # A page that is nothing but links is read as a list of links rather than as nothing.
+    return read_blocks(main, navigation(main)) or read_blocks(main, frozenset())
+
+
+def _remove_furniture(tree: "LexborHTMLParser") -> None:
+    """Take out what is never content; a page header stays where it holds the page's heading."""
+    for node in tree.css(_FURNITURE):
+        node.decompose()
+    for node in tree.css("header, div#header"):
+        if node.css_first("h1, h2") is None:
+            node.decompose()
+
+
+def _main(body: "LexborNode") -> "LexborNode":
+    """The element that holds the content: a well-known one with a fair share of the text, else all."""
+    least = _LEAST_SHARE * len(body.text())
+    for selector in _MAIN:
+        found = body.css(selector)
+        if len(found) == 1 and len(found[0].text()) >= least:
+            return found[0]
+    return body

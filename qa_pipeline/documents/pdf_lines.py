@@ -1,0 +1,159 @@
+"""Lines of a PDF page with their place and type.
+
+What belongs here: reading PDFium's characters into lines as they stand on paper. What does not: what the
+lines mean (`pdf_layout`).
+"""
+
+import ctypes
+import re
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pypdfium2 import PdfPage, PdfTextPage
+
+BROKEN_WORD = "\ufffe"
+"""PDFium's mark for a hyphen at a line end; the next line's text follows it."""
+
+_FIXED_PITCH = 1
+_FIXED_NAMES = re.compile(r"mono|courier|consol|hack|typewriter|cmtt|inconsolata|code", re.IGNORECASE)
+_BOLD_NAMES = re.compile(r"bold|black|heavy|semib|demi", re.IGNORECASE)
+_NAME_LENGTH = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line on paper; distances in points from the lower left corner of the page.
+
+    `broken` says that its last word goes on in the next line.
+    """
+
+    text: str
+    page: int
+    left: float
+    bottom: float
+    right: float
+    top: float
+    size: float
+    bold: bool
+    fixed: bool
+    height: float
+    broken: bool = False
+
+
+def read_lines(page: "PdfPage", number: int) -> list[Line]:
+    """Lines of one page in the order the file writes them, without what lies off the paper."""
+    width, height = page.get_size()
+    lines: list[Line] = []
+    with closing(page.get_textpage()) as textpage:
+        for text, places in _runs(textpage):
+            line = _measure(textpage, text, places, number, height)
+            if line is None or not (-1 < line.left < width and -1 < line.bottom < height):
+                continue
+            if lines and _same_line(lines[-1], line):
+                lines[-1] = _joined(lines[-1], line)
+            else:
+                lines.append(line)
+    return lines
+
+
+def _runs(textpage: "PdfTextPage") -> Iterator[tuple[str, list[int]]]:
+    """Runs of characters on one line, with the index PDFium knows each by."""
+    text, places = _characters(textpage)
+    start = 0
+    for end, character in enumerate(text):
+        if character in "\r\n":
+            if end > start:
+                yield text[start:end], places[start:end]
+            start = end + 1
+        elif character == BROKEN_WORD:
+            yield text[start : end + 1], places[start : end + 1]
+            start = end + 1
+    if start < len(text):
+        yield text[start:], places[start:]
+
+
+def _characters(textpage: "PdfTextPage") -> tuple[str, list[int]]:
+    from pypdfium2 import raw
+
+    count = textpage.count_chars()
+    text = textpage.get_text_range() if count else ""
+    if len(text) == count:
+        return text, list(range(count))
+    # Text and indexes differ where a character has no Unicode value: read them one by one.
+    codes = [raw.FPDFText_GetUnicode(textpage, index) for index in range(count)]
+    known = [index for index, code in enumerate(codes) if 0 < code < 0x110000]
+    return "".join(chr(codes[index]) for index in known), known
+
+
+def _measure(textpage: "PdfTextPage", text: str, places: list[int], page: int, height: float) -> Line | None:
+    """Place and type of a run, taken from its first, middle and last printed character."""
+    broken = text.endswith(BROKEN_WORD)
+    printed = [index for index, character in zip(places, text, strict=True) if not character.isspace()]
+    if broken:
+        printed = printed[:-1]
+    if not printed:
+        return None
+    first = textpage.get_charbox(printed[0], loose=True)
+    last = textpage.get_charbox(printed[-1], loose=True)
+    kinds = [_font(textpage, index) for index in (printed[0], printed[len(printed) // 2], printed[-1])]
+    return Line(
+        text=text.rstrip(BROKEN_WORD).strip() if not broken else text.rstrip(BROKEN_WORD).lstrip(),
+        page=page,
+        left=first[0],
+        bottom=min(first[1], last[1]),
+        right=max(first[2], last[2]),
+        top=max(first[3], last[3]),
+        size=_size(textpage, printed, first[3] - first[1]),
+        bold=all(bold for bold, _ in kinds),
+        fixed=all(fixed for _, fixed in kinds),
+        height=height,
+        broken=broken,
+    )
+
+
+def _size(textpage: "PdfTextPage", printed: list[int], tall: float) -> float:
+    """Font size in half points; fonts scaled by a matrix state a size of 1, their box tells more."""
+    from pypdfium2 import raw
+
+    sizes = sorted(raw.FPDFText_GetFontSize(textpage, printed[len(printed) * part // 4]) for part in range(4))
+    size = sizes[2]
+    return round((size if size > 2 else tall) * 2) / 2
+
+
+def _font(textpage: "PdfTextPage", index: int) -> tuple[bool, bool]:
+    """Whether the character's font is bold, and whether all its letters are equally wide."""
+    from pypdfium2 import raw
+
+    flags = ctypes.c_int()
+    name = ctypes.create_string_buffer(_NAME_LENGTH)
+    raw.FPDFText_GetFontInfo(textpage, index, name, _NAME_LENGTH, flags)
+    named = name.value.decode("utf-8", "replace")
+    fixed = bool(flags.value & _FIXED_PITCH) or _FIXED_NAMES.search(named) is not None
+    return _BOLD_NAMES.search(named) is not None, fixed
+
+
+def _same_line(before: Line, after: Line) -> bool:
+    """Whether a run goes on where another ended: PDFium ends a run where a raised mark changes the base."""
+    overlap = min(before.top, after.top) - max(before.bottom, after.bottom)
+    lower = min(before.top - before.bottom, after.top - after.bottom)
+    gap = after.left - before.right
+    return not before.broken and overlap > 0.5 * lower and -1 < gap < 4 * max(before.size, after.size)
+
+
+def _joined(before: Line, after: Line) -> Line:
+    glued = after.left - before.right < 0.15 * before.size or after.text[:1] in ",.;:)"
+    longer = before if len(before.text) >= len(after.text) else after
+    return replace(
+        before,
+        text=before.text + ("" if glued else " ") + after.text,
+        right=after.right,
+        bottom=min(before.bottom, after.bottom),
+        top=max(before.top, after.top),
+        size=longer.size,
+        bold=before.bold and after.bold,
+        fixed=before.fixed and after.fixed,
+        broken=after.broken,
+    )

@@ -1,0 +1,102 @@
+"""Tables as lines of text that can be understood alone.
+
+What belongs here: turning a grid of cells into one self-contained line a row. What does not: finding
+tables in a format.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+_WIDEST = 100
+_TALLEST = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One table cell as its format gives it; `columns` and `rows` say how far it reaches."""
+
+    text: str
+    header: bool = False
+    columns: int = 1
+    rows: int = 1
+
+
+def render_rows(rows: Sequence[Sequence[Cell]]) -> list[str]:
+    """Write each data row as `Column: cell | Column: cell`, its header repeated.
+
+    Rows made of header cells only name the columns below them (two such rows are joined); one header
+    cell across the whole table is a caption. Without column names a row starting with a header cell, or
+    with one ending in a colon, is written `Key: value`.
+    """
+    lines: list[str] = []
+    names: list[str] = []
+    naming = False
+    for row in _expand(rows):
+        filled = _filled(row)
+        if not filled:
+            continue
+        if all(cell.header for cell in filled) and len(row) > 1:
+            if len(filled) == 1 and not row[0].text:
+                continue
+            if len(filled) == 1 and filled[0].columns == len(row):
+                lines.append(filled[0].text)
+                continue
+            names = _join_names(names, row) if naming else [cell.text for cell in row]
+            naming = True
+            continue
+        naming = False
+        lines.append(_named(row, names) if any(names) else _plain(filled))
+    return lines if lines or not any(names) else [" | ".join(dict.fromkeys(filter(None, names)))]
+
+
+def _filled(row: list[Cell]) -> list[Cell]:
+    """The cells with text, a cell that covers several places once."""
+    return [
+        cell for place, cell in enumerate(row) if cell.text and (place == 0 or row[place - 1] is not cell)
+    ]
+
+
+def _expand(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
+    """Lay spanning cells into every place they cover, so that columns line up."""
+    grid: list[list[Cell]] = []
+    hanging: dict[int, tuple[Cell, int]] = {}
+    for row in rows:
+        line: list[Cell] = []
+        pending = list(row)
+        while (pending or len(line) in hanging) and len(line) < _WIDEST:
+            if len(line) in hanging:
+                cell, left = hanging.pop(len(line))
+                if left > 1:
+                    hanging[len(line)] = (cell, left - 1)
+                line.append(cell)
+                continue
+            cell = pending.pop(0)
+            for _ in range(max(1, min(cell.columns, _WIDEST - len(line)))):
+                if cell.rows > 1:
+                    hanging[len(line)] = (replace(cell, rows=1), min(cell.rows, _TALLEST) - 1)
+                line.append(cell)
+        grid.append(line)
+    return grid
+
+
+def _join_names(upper: list[str], row: list[Cell]) -> list[str]:
+    lower = [cell.text for cell in row]
+    width = max(len(upper), len(lower))
+    padded = zip(upper + [""] * (width - len(upper)), lower + [""] * (width - len(lower)), strict=True)
+    return [a if a == b else f"{a} {b}".strip() for a, b in padded]
+
+
+def _named(row: list[Cell], names: list[str]) -> str:
+    parts: list[str] = []
+    for place, cell in enumerate(row):
+        if cell.text and (place == 0 or row[place - 1] is not cell):
+            name = names[place].rstrip(": ") if place < len(names) else ""
+            parts.append(f"{name}: {cell.text}" if name else cell.text)
+    return " | ".join(parts)
+
+
+def _plain(filled: list[Cell]) -> str:
+    first, *rest = filled
+    if rest and (first.header or first.text.endswith(":")):
+        return f"{first.text.rstrip(': ')}: " + " | ".join(cell.text for cell in rest)
+    return " | ".join(cell.text for cell in filled)

@@ -1,0 +1,82 @@
+"""Plain text files: paragraphs, lists, code and headings told by their layout.
+
+What belongs here: the conventions of plain text. What does not: lines of a PDF page, which have places and
+sizes (`pdf`).
+"""
+
+import re
+
+from qa_pipeline.documents.characters import clean
+from qa_pipeline.documents.decoding import decode
+from qa_pipeline.records import Block, ParsedFile, SourceFile
+from qa_pipeline.settings import DocumentSettings
+
+_ITEM = re.compile(r"^(?P<indent>\s*)(?:[-*+•‣–]|\(?(?:\d{1,3}|[a-zåäö])[.)])\s+(?P<text>\S.*)$")
+_UNDERLINE = re.compile(r"^\s*([=\-~^*#])\1{2,}\s*$")
+_NUMBERED = re.compile(r"^(?P<number>\d{1,2}(?:\.\d{1,2}){0,4})\.?\s+[^\W\d_a-zåäöß]")
+_SENTENCE_END = (".", ",", ";", ":", "!", "?")
+_LONGEST_HEADING = 80
+_WRAPPED_AT = 50
+
+
+def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
+    """Parse one plain text file.
+
+    Raises:
+        DocumentFailure: the bytes cannot be decoded.
+    """
+    text = clean(decode(source.content)).expandtabs(4)
+    blocks: list[Block] = []
+    for group in re.split(r"\n(?:[ \t]*\n)+", text.strip("\n")):
+        blocks += _read_group([line.rstrip() for line in group.split("\n")])
+    return ParsedFile(blocks=tuple(blocks))
+
+
+def heading_level(line: str) -> int | None:
+    """Level of a line that stands alone and looks like a heading: numbered, or all in capitals."""
+    text = line.strip()
+    if not text or len(text) > _LONGEST_HEADING or text.endswith(_SENTENCE_END):
+        return None
+    numbered = _NUMBERED.match(text)
+    if numbered:
+        return min(2 + numbered["number"].count("."), 6)
+    letters = [character for character in text if character.isalpha()]
+    return 2 if len(letters) > 3 and text == text.upper() and text != text.lower() else None
+
+
+def _read_group(lines: list[str]) -> list[Block]:
+    """Blocks of lines that stand together between blank lines."""
+    lines = [line for line in lines if line.strip()]
+    if not lines:
+        return []
+    if len(lines) >= 2 and (mark := _UNDERLINE.match(lines[1])) and not _UNDERLINE.match(lines[0]):
+        title = Block("heading", lines[0], 1 if mark.group(1) in "=#*" else 2)
+        return [title, *_read_group(lines[2:])]
+    if all(_UNDERLINE.match(line) for line in lines):
+        return []
+    if _ITEM.match(lines[0]) and (len(lines) > 1 or heading_level(lines[0]) is None):
+        return _read_items(lines)
+    if len(lines) == 1 and (level := heading_level(lines[0])):
+        return [Block("heading", lines[0], level)]
+    if all(line.startswith("    ") for line in lines):
+        return [Block("code", "\n".join(line[4:] for line in lines))]
+    return [Block("paragraph", _reflow(lines))]
+
+
+def _read_items(lines: list[str]) -> list[Block]:
+    """List items, each with the lines that follow it up to the next."""
+    items: list[tuple[int, list[str]]] = []
+    for line in lines:
+        item = _ITEM.match(line)
+        if item:
+            items.append((len(item["indent"]), [item["text"]]))
+        else:
+            items[-1][1].append(line.strip())
+    depths = {indent: depth for depth, indent in enumerate(sorted({indent for indent, _ in items}))}
+    return [Block("list_item", " ".join(parts), depths[indent]) for indent, parts in items]
+
+
+def _reflow(lines: list[str]) -> str:
+    """Join lines that were wrapped to a width; keep short lines, as of an address or a verse."""
+    wrapped = all(len(line.strip()) >= _WRAPPED_AT for line in lines[:-1])
+    return (" " if wrapped else "\n").join(line.strip() for line in lines)

@@ -1,0 +1,181 @@
+"""Texts to vectors with a sentence-transformers model, fast and without neighbours leaking in.
+
+What belongs here: loading the weights and running them. What does not: finding and checking the files
+(`embedding_files.py`) and caching (`vector_cache.py`).
+
+Batches hold texts of exactly one token count, so nothing is padded and no attention mask is needed.
+That alone makes a vector independent of the texts embedded beside it (with padding, bfloat16 vectors
+moved by up to 1e-3), and costs nothing: what short batches lose, absent padding wins back. The speed
+comes from bfloat16 weights, where the processor multiplies them natively.
+"""
+
+import platform
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from tokenizers import Tokenizer
+
+from qa_pipeline.embedding_files import FileTokenCounter, ModelFiles
+from qa_pipeline.errors import SettingsError
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
+Precision = Literal["float32", "bfloat16"]
+Vectors = npt.NDArray[np.float32]
+
+BFLOAT16_FLAGS = frozenset({"avx512_bf16", "amx_bf16", "bf16"})
+"""Names under which the kernel lists native bfloat16 arithmetic (x86, x86, ARM)."""
+
+
+@dataclass(frozen=True, eq=False)
+class SentenceEncoder:
+    """A sentence-transformers model on the CPU; the weights are loaded at the first text."""
+
+    files: ModelFiles
+    counter: FileTokenCounter
+    precision: Precision
+    batch_size: int
+
+    @property
+    def model(self) -> str:
+        """Name of the model."""
+        return self.files.name
+
+    @property
+    def revision(self) -> str:
+        """Commit or hash of its files."""
+        return self.files.revision
+
+    @property
+    def window(self) -> int:
+        """Most tokens it reads."""
+        return self.counter.window
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """Its tokenizer, without truncation or padding."""
+        return self.counter.tokenizer
+
+    @cached_property
+    def dimension(self) -> int:
+        """Length of a vector; loads the weights only where the configuration does not say."""
+        declared = self.files.dimension
+        return self.encode(["?"]).shape[1] if declared is None else declared
+
+    def count(self, texts: Sequence[str]) -> list[int]:
+        """Tokens of each text, special tokens included and nothing cut off."""
+        return self.counter.count(texts)
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """Unit-length vectors, one row for each text, in the order given."""
+        if not texts:
+            return np.zeros((0, self.dimension), dtype=np.float32)
+        places = {text: place for place, text in enumerate(dict.fromkeys(texts))}
+        vectors = self._encode_distinct(list(places))
+        return vectors[[places[text] for text in texts]]
+
+    def _encode_distinct(self, texts: list[str]) -> Vectors:
+        import torch
+
+        inputs = self._tokenize(texts)
+        lengths = np.array([len(row) for row in inputs["input_ids"]])
+        parts: list[tuple[npt.NDArray[np.int64], Vectors]] = []
+        with torch.inference_mode():
+            for rows in batches_of_one_length(lengths, self.batch_size):
+                batch = {name: torch.tensor([values[row] for row in rows]) for name, values in inputs.items()}
+                embedded = self._loaded(batch)["sentence_embedding"]
+                parts.append((rows, embedded.float().numpy()))
+        vectors = np.empty((len(texts), parts[0][1].shape[1]), dtype=np.float32)
+        for rows, part in parts:
+            vectors[rows] = part
+        return self._unit_length(vectors)
+
+    def _tokenize(self, texts: list[str]) -> dict[str, list[list[int]]]:
+        """Token ids and masks of each text, cut to the window, with the prompt the model asks for."""
+        model = self._loaded
+        prompt = model.prompts.get(model.default_prompt_name or "") or ""
+        prompted = [prompt + text for text in texts]
+        return dict(model.tokenizer(prompted, truncation=True, max_length=self.window, padding=False))
+
+    def _unit_length(self, vectors: Vectors) -> Vectors:
+        norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+        if not (np.isfinite(norms).all() and norms.all()):
+            raise SettingsError(
+                f"embedding model {self.model} gives vectors without a direction in {self.precision}; "
+                f"set embedding.precision to float32"
+            )
+        return np.asarray(vectors / norms, dtype=np.float32)
+
+    @cached_property
+    def _loaded(self) -> "SentenceTransformer":
+        import torch
+
+        self.files.check()
+        model = _load_quietly(self.files.folder)
+        if self.precision == "bfloat16":
+            model[0].to(torch.bfloat16)
+            model[0].register_forward_hook(_to_float32)
+        return model.eval()
+
+
+def batches_of_one_length(lengths: npt.NDArray[np.int64], batch_size: int) -> Iterator[npt.NDArray[np.int64]]:
+    """Row numbers in batches whose texts all have the same length, shortest first, stable within."""
+    order = np.argsort(lengths, kind="stable")
+    edges = np.flatnonzero(np.diff(lengths[order])) + 1
+    for group in np.split(order, edges):
+        for start in range(0, len(group), batch_size):
+            yield group[start : start + batch_size]
+
+
+def choose_precision(wanted: Literal["auto", "float32", "bfloat16"]) -> Precision:
+    """Resolve `auto`: bfloat16 where it is native, because elsewhere it is emulated and slow."""
+    if wanted != "auto":
+        return wanted
+    return "bfloat16" if native_bfloat16(Path("/proc/cpuinfo")) else "float32"
+
+
+def native_bfloat16(cpuinfo: Path) -> bool:
+    """Whether the processor lists bfloat16 arithmetic; False where the kernel does not say.
+
+    Read from the kernel rather than from torch, whose import takes seconds that a fully cached run saves.
+    """
+    if platform.system() != "Linux" or not cpuinfo.is_file():
+        return False
+    lines = cpuinfo.read_text(encoding="utf-8", errors="replace").splitlines()
+    flags = [line.partition(":")[2].split() for line in lines if line.startswith(("flags", "Features"))]
+    return bool(flags) and all(BFLOAT16_FLAGS & set(names) for names in flags)
+
+
+def _load_quietly(folder: Path) -> "SentenceTransformer":
+    from sentence_transformers import SentenceTransformer
+    from transformers.utils import logging
+
+    bars = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    try:
+        return SentenceTransformer(
+            str(folder),
+            device="cpu",
+            trust_remote_code=False,
+            local_files_only=True,
+            model_kwargs={"use_safetensors": True},
+        )
+    finally:
+        if bars:
+            logging.enable_progress_bar()  # type: ignore[no-untyped-call]
+
+
+def _to_float32(_module: Any, _inputs: Any, outputs: dict[str, Any]) -> dict[str, Any]:
+    """Leave bfloat16 behind the transformer, so that pooling and normalising do not round again."""
+    import torch
+
+    return {
+        name: value.float() if isinstance(value, torch.Tensor) and value.is_floating_point() else value
+        for name, value in outputs.items()
+    }

@@ -1,0 +1,137 @@
+"""Quality assessment: a language model scores the pairs that passed source verification.
+
+What belongs here: whom to ask, the request, and the row a reply or its failure becomes. What does not:
+weights, floors and verdicts (curation), whether a statement has a source (verification). Scores are only
+ever a judge's own: nobody to ask, or a reply that cannot be read, leaves them null.
+"""
+
+from typing import Any
+
+import polars as pl
+
+from qa_pipeline.errors import ModelError
+from qa_pipeline.grounding import decided_claims, grounded_pairs
+from qa_pipeline.llm.base import LanguageModel, Notify, Reply, Request, ask_all, silent
+from qa_pipeline.passages import passages_by_id
+from qa_pipeline.prompting import fence, load_prompt, render_passages
+from qa_pipeline.records import JudgeReply, Passage
+from qa_pipeline.settings import JudgingSettings
+from qa_pipeline.tables import ASSESSMENTS
+
+Row = dict[str, Any]
+
+
+def assess_pairs(
+    *,
+    pairs: pl.DataFrame,
+    claims: pl.DataFrame,
+    claim_verdicts: pl.DataFrame,
+    chunks: pl.DataFrame,
+    model: LanguageModel | None,
+    settings: JudgingSettings,
+    accept_grounding: float,
+    workers: int,
+    seed: int | None = None,
+    notify: Notify = silent,
+) -> pl.DataFrame:
+    """Have every pair that passed source verification judged, one call each, in the order of `pairs`.
+
+    The judge reads the chunks the proof rests on, not the passages of the draft: it scores the answer
+    against what was proved.
+
+    Args:
+        pairs: the pairs table.
+        claims: the claims table.
+        claim_verdicts: the claim_verdicts table.
+        chunks: the chunks table.
+        model: the judge; None makes every row not_judged.
+        settings: temperature, and whether to judge at all.
+        accept_grounding: share of supported claims that passes source verification.
+        workers: calls in flight.
+        seed: passed to the model.
+        notify: told of progress.
+
+    Raises:
+        PermanentModelError: the judge can answer no further request.
+    """
+    passed = grounded_pairs(pairs, claims, claim_verdicts, accept_grounding=accept_grounding)
+    if model is None or not settings.enabled:
+        return ASSESSMENTS.frame([_not_judged(pair) for pair in passed.iter_rows(named=True)])
+    rows = _with_evidence(passed, claims, claim_verdicts)
+    passages = passages_by_id(chunks)
+    missing = [[i for i in row["evidence_chunk_ids"] if i not in passages] for row in rows]
+    requests = [
+        None if gone or not row["evidence_chunk_ids"] else _request(row, passages, settings, seed)
+        for row, gone in zip(rows, missing, strict=True)
+    ]
+    asked = [request for request in requests if request is not None]
+    replies = iter(ask_all(model, asked, workers=workers, notify=notify))
+    return ASSESSMENTS.frame(
+        [
+            _unaskable(row, gone) if request is None else _assessment(row, request, next(replies), model.name)
+            for row, gone, request in zip(rows, missing, requests, strict=True)
+        ]
+    )
+
+
+def _with_evidence(pairs: pl.DataFrame, claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> list[Row]:
+    """Rows of `pairs` with the chunks their supported claims rest on, each once, in claim order."""
+    evidence = (
+        decided_claims(claims, claim_verdicts)
+        .filter(pl.col("verdict") == "supported")
+        .join(claims.select("claim_id", "evidence_chunk_id"), on="claim_id", maintain_order="left")
+        .group_by("pair_id", maintain_order=True)
+        .agg(pl.col("evidence_chunk_id").drop_nulls().unique(maintain_order=True).alias("evidence_chunk_ids"))
+    )
+    joined = pairs.join(evidence, on="pair_id", how="left", maintain_order="left")
+    return joined.with_columns(pl.col("evidence_chunk_ids").fill_null([])).to_dicts()
+
+
+def _request(
+    row: Row, passages: dict[str, Passage], settings: JudgingSettings, seed: int | None
+) -> Request[JudgeReply]:
+    prompt = load_prompt(row["language"], "judge")
+    shown = tuple(passages[chunk_id] for chunk_id in row["evidence_chunk_ids"])
+    return Request(
+        role="judge",
+        system=prompt.system,
+        prompt=prompt.fill(
+            passages=render_passages(shown),
+            question=fence(row["question"], "question"),
+            answer=fence(row["answer"], "answer"),
+        ),
+        reply_model=JudgeReply,
+        temperature=settings.temperature,
+        seed=seed,
+        language=row["language"],
+        passages=shown,
+        question=row["question"],
+        answer=row["answer"],
+        prompt_hash=prompt.hash,
+    )
+
+
+def _base(pair: Row) -> Row:
+    return {"pair_id": pair["pair_id"], "batch": pair["batch"]}
+
+
+def _not_judged(pair: Row) -> Row:
+    return {**_base(pair), "status": "not_judged", "reason": "no_judge", "detail": "no judge is configured"}
+
+
+def _unaskable(pair: Row, gone: list[str]) -> Row:
+    """A pair whose evidence cannot be shown: scores without it would be scores of something else."""
+    if gone:
+        detail = f"chunks of the evidence do not exist: {', '.join(gone)}"
+        return {**_base(pair), "status": "failed", "reason": "missing_chunk", "detail": detail}
+    detail = "no supported claim names a chunk as evidence"
+    return {**_base(pair), "status": "failed", "reason": "no_evidence", "detail": detail}
+
+
+def _assessment(
+    pair: Row, request: Request[JudgeReply], reply: Reply[JudgeReply] | ModelError, judge: str
+) -> Row:
+    asked = {**_base(pair), "judge": judge, "prompt_hash": request.prompt_hash}
+    if isinstance(reply, ModelError):
+        return {**asked, "status": "failed", "reason": reply.reason, "detail": str(reply)}
+    return {**asked, "status": "judged", **reply.value.model_dump()}

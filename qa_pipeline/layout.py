@@ -1,0 +1,42 @@
+"""Where each output lives below the output folder: the one place that knows paths.
+
+What belongs here: names of files and folders. What does not: reading or writing them (`storage.py`).
+Batch names reach a path only after `check_batch_name`.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from qa_pipeline.documents.batches import check_batch_name
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The output folder."""
+
+    out: Path
+
+    def table(self, name: str, batch: str) -> Path:
+        """Parquet file of one table of one batch."""
+        check_batch_name(batch)
+        return self.out / "tables" / name / f"{batch}.parquet"
+
+    def index(self, batch: str) -> Path:
+        """FAISS shard of one batch."""
+        check_batch_name(batch)
+        return self.out / "indexes" / f"{batch}.faiss"
+
+    def export(self, name: str, batch: str) -> Path:
+        """JSONL export of one batch."""
+        check_batch_name(batch)
+        return self.out / "exports" / name / f"{batch}.jsonl"
+
+    @property
+    def replies(self) -> Path:
+        """Store of model replies."""
+        return self.out / "cache" / "replies.sqlite"
+
+    @property
+    def vectors(self) -> Path:
+        """Store of chunk and sentence vectors."""
+        return self.out / "cache" / "vectors.sqlite"

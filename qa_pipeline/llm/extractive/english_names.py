@@ -1,0 +1,139 @@
+"""Which English noun phrases name one thing, and what a question must add where they do not.
+
+What belongs here: subjects of sentences and the document or section they belong to. What does not: tests
+of whole sentences (`english_filters.py`), patterns that ask something.
+"""
+
+import re
+
+from qa_pipeline.llm.extractive.english_filters import IDENTIFIER, is_identifier, standalone_words
+from qa_pipeline.llm.extractive.english_words import (
+    DETERMINERS,
+    GENERIC_NOUNS,
+    POINTERS,
+    PRONOUNS,
+    WORKS,
+    one_of,
+)
+from qa_pipeline.llm.extractive.headings import subject_of
+from qa_pipeline.llm.extractive.phrases import ENGLISH
+from qa_pipeline.records import Passage
+
+_CLAUSE = re.compile(
+    r"\b(?:that|which|who|whose|if|when|where|while|because|as|is|are|was|were|has|have|can|will|must|should|"
+    r"not|you|it|to|with|by|using|do|does|be|been|may|might|also|only|from|than|then|so|but|and|or)\b"
+)
+_NAME = rf"(?:{IDENTIFIER}|[A-Z][\w-]*[\w+#])"
+_NAME_PHRASE = re.compile(rf"{_NAME}(?: [\w/-]+){{0,4}}")
+_THE_PHRASE = re.compile(rf"(?:[a-z][\w/-]* ){{0,3}}?{_NAME}(?: [\w/-]+){{0,3}}")
+_INDEFINITE = re.compile(r"An? (?:[a-z][\w-]+ ){0,3}[a-z][\w-]+")
+_NUMBERED = re.compile(
+    one_of("Chapter, Section, Lesson, Module, Unit, Lab, Part, Step, Figure, Table, Day, Week, Option, Type")
+    + r"s? [\dA-Z]"
+)
+_BARE_ACRONYM = re.compile(r"[a-z].* [A-Z]{2,4}s?")
+_DEFINITE = re.compile(r"(?:The|Each|Every) (?:[a-z][\w-]+ ){0,2}([a-z][\w-]+)")
+_TITLE = re.compile(r"(?=.*[a-z])[\w(][^\"“”?]{8,95}")
+
+
+def named(text: str, passage: Passage, *, broad: bool) -> bool:
+    """Tell whether a sentence's subject is a noun phrase that names one thing.
+
+    Args:
+        text: the words before the verb.
+        passage: where the sentence stands.
+        broad: the question would have many answers for a product that every page is about, so a bare
+            name must be what the section is about.
+    """
+    if lead(text, passage) is not None:
+        return True
+    if _CLAUSE.search(text) or not standalone_words(text):
+        return False
+    last = text.split()[-1]
+    if last.endswith(("ly", "ing", "ed")):
+        return False
+    if _INDEFINITE.fullmatch(text):
+        return last.casefold() not in GENERIC_NOUNS
+    name = text.removeprefix("The ")
+    if _NUMBERED.match(name):
+        return False
+    if name != text:
+        return _THE_PHRASE.fullmatch(name) is not None and not _BARE_ACRONYM.fullmatch(name)
+    return _NAME_PHRASE.fullmatch(name) is not None and _proper(name, passage, broad=broad)
+
+
+def _proper(name: str, passage: Passage, *, broad: bool) -> bool:
+    """Tell whether a phrase without article opens with a name, and a bare one is specific enough."""
+    first = name.split()[0]
+    keeps_capital = re.search(rf"[a-z,] {re.escape(first)}\b", passage.text) is not None
+    if not (is_identifier(first) or keeps_capital):
+        return False
+    return first != name or not broad or name in heading(passage)
+
+
+def heading(passage: Passage) -> str:
+    """Return the innermost heading on one line without code marks, "" when there is none."""
+    return " ".join(passage.section_path[-1].replace("`", "").split()) if passage.section_path else ""
+
+
+def lead(subject: str, passage: Passage, *, any_noun: bool = False) -> str | None:
+    """Return the words that say which document "the course" belongs to; None when none can.
+
+    The document's own title names it; a title that is a file name or a single word does not.
+
+    Args:
+        subject: a noun phrase that begins with "The", "Each" or "Every".
+        passage: its title is the document's.
+        any_noun: also lead a noun that is no word for a whole work.
+    """
+    match = _DEFINITE.fullmatch(subject)
+    if match is None or not (any_noun or match[1] in WORKS) or topic(passage) is not None:
+        return None
+    words = subject.casefold().split()[1:]
+    if _CLAUSE.search(subject) or not PRONOUNS.isdisjoint(words) or not POINTERS.isdisjoint(words):
+        return None
+    title = " ".join(passage.title.split())
+    good = _TITLE.fullmatch(title) and len(title.split()) >= 3 and "." not in title.rstrip(".")
+    return f'In "{title}", ' if good else None
+
+
+def asked(question: str, subject: str, passage: Passage, *, any_noun: bool = False) -> str:
+    """Put the document's title before a question whose subject needs it."""
+    words = lead(subject, passage, any_noun=any_noun)
+    return words + question[0].lower() + question[1:] if words else question
+
+
+def topic(passage: Passage) -> str | None:
+    """Return the named thing a passage is about: its heading's subject, else the identifier in its title."""
+    subject = subject_of(passage, ENGLISH)
+    if subject is not None:
+        return subject.subject
+    name, dash, _ = passage.title.partition(" - ")
+    if dash and name.islower() and name.isalnum():
+        return name
+    names = [word for word in passage.title.split() if "_" in word and is_identifier(word)]
+    return names[0] if len(names) == 1 else None
+
+
+def about(topic_name: str, question: str) -> str:
+    """Say before a question what it is about: "With mod_form, what happens if …?"."""
+    return f"With {topic_name}, {question[0].lower()}{question[1:]}" if topic_name else question
+
+
+def decapitalised(text: str, passage: Passage) -> str:
+    """Undo the capital a word only has because it opens a sentence.
+
+    A word is lowered when it is a determiner, or stands in the passage's sentences more often in lower
+    case than with its capital.
+    """
+    first = text.split(" ", 1)[0]
+    if is_identifier(first) or not first[:1].isupper():
+        return text
+    lowered = first[0].lower() + first[1:]
+    common = lowered in DETERMINERS or _count(lowered, passage) > _count(first, passage)
+    return lowered + text[len(first) :] if common else text
+
+
+def _count(word: str, passage: Passage) -> int:
+    """Count a word inside sentences, where only a name keeps its capital."""
+    return len(re.findall(rf"(?<=[a-z,] ){re.escape(word)}(?![\w.-]\w)", passage.text))

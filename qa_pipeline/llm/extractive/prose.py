@@ -1,0 +1,113 @@
+"""The lines and sentences of a passage, each with its place in the text.
+
+What belongs here: telling headings, code, list items, table rows and prose apart in canonical text, and
+cutting prose into sentences. What does not: judging what a sentence says.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from qa_pipeline.records import Passage
+from qa_pipeline.verification.sentences import split_sentences
+
+LineKind = Literal["heading", "code", "list_item", "table_row", "prose"]
+
+_HEADING = re.compile(r"#{1,6} ")
+_LIST_ITEM = re.compile(r" {0,16}(?:[-*]|\d{1,3}[.)]) ")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One non-empty line without its list marker; `passage.text[start:end] == text`."""
+
+    kind: LineKind
+    text: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """One sentence; `text` is on one line, `passage.text[start:end]` is the same words verbatim.
+
+    `first` says that it opens its paragraph or list item, `whole` that it is all of it.
+    """
+
+    text: str
+    start: int
+    end: int
+    in_list: bool
+    first: bool
+    whole: bool
+
+
+def lines(text: str) -> list[Line]:
+    """Cut a passage into lines and say what each is; blank lines and code fences are left out."""
+    raw = text.split("\n")
+    in_code = _starts_in_code(raw)
+    found: list[Line] = []
+    offset = 0
+    for line in raw:
+        if line.lstrip().startswith("```"):
+            in_code = not in_code
+        elif line.strip():
+            found.append(_line(line, offset, in_code=in_code))
+        offset += len(line) + 1
+    return found
+
+
+def sentences(passage: Passage) -> list[Sentence]:
+    """Return the sentences of paragraphs and list items, in order."""
+    found: list[Sentence] = []
+    for start, end, in_list in _paragraphs(passage.text):
+        spans = split_sentences(passage.text[start:end], passage.language)
+        for position, (left, right) in enumerate(spans):
+            verbatim = passage.text[start + left : start + right]
+            found.append(
+                Sentence(
+                    text=" ".join(verbatim.split()),
+                    start=start + left,
+                    end=start + right,
+                    in_list=in_list,
+                    first=position == 0,
+                    whole=len(spans) == 1,
+                )
+            )
+    return found
+
+
+def _starts_in_code(raw: list[str]) -> bool:
+    """Guess whether a passage begins inside a fence that was opened before it.
+
+    Only a passage with an odd number of fences can; the bare first fence then closes, while one with an
+    info string opens.
+    """
+    fences = [line.strip() for line in raw if line.lstrip().startswith("```")]
+    return len(fences) % 2 == 1 and fences[0] == "```" and not raw[0].startswith("#")
+
+
+def _line(line: str, offset: int, *, in_code: bool) -> Line:
+    start, end = offset, offset + len(line)
+    if in_code:
+        return Line("code", line, start, end)
+    if _HEADING.match(line):
+        return Line("heading", line, start, end)
+    marker = _LIST_ITEM.match(line)
+    if marker:
+        return Line("list_item", line[marker.end() :], start + marker.end(), end)
+    kind: LineKind = "table_row" if " | " in line else "prose"
+    return Line(kind, line, start, end)
+
+
+def _paragraphs(text: str) -> list[tuple[int, int, bool]]:
+    """Join neighbouring prose lines to paragraphs: (start, end, is a list item)."""
+    found: list[tuple[int, int, bool]] = []
+    previous_end = -1
+    for line in lines(text):
+        if line.kind == "prose" and found and line.start == previous_end + 1 and not found[-1][2]:
+            found[-1] = (found[-1][0], line.end, False)
+        elif line.kind in ("prose", "list_item"):
+            found.append((line.start, line.end, line.kind == "list_item"))
+        previous_end = line.end if line.kind == "prose" else -1
+    return found

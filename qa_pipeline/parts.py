@@ -1,0 +1,71 @@
+"""The heavy things a run needs, each built once and only when a stage first asks for it.
+
+What belongs here: from settings to token counter, embedder, vector store and language models. What does
+not: what they are used for.
+"""
+
+import os
+from functools import cached_property
+
+from qa_pipeline.embedding import CachedEmbedder, Embedder, TokenCounter
+from qa_pipeline.layout import Layout
+from qa_pipeline.llm.base import LanguageModel
+from qa_pipeline.settings import Settings
+from qa_pipeline.vector_cache import VectorCache
+
+
+class Parts:
+    """Settings and what is built from them; tests and users hand in their own `embedder` or `model`."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        embedder: Embedder | None = None,
+        model: LanguageModel | None = None,
+    ) -> None:
+        self.settings = settings
+        self.layout = Layout(settings.out)
+        self._embedder = embedder
+        self._model = model
+
+    @cached_property
+    def counter(self) -> TokenCounter:
+        """The embedding model's tokenizer, without its weights."""
+        from qa_pipeline.embedding_model import load_token_counter
+
+        return self._embedder or load_token_counter(self.settings.embedding)
+
+    @cached_property
+    def embedder(self) -> Embedder:
+        """The embedding model, behind the store of vectors."""
+        from qa_pipeline.embedding_model import load_embedder
+
+        return CachedEmbedder(self._embedder or load_embedder(self.settings.embedding), self.vectors)
+
+    @cached_property
+    def vectors(self) -> VectorCache:
+        """Vectors computed before, by text and model."""
+        from qa_pipeline.vector_cache import SqliteVectorCache
+
+        return SqliteVectorCache(self.layout.vectors)
+
+    @cached_property
+    def generator(self) -> LanguageModel | None:
+        """The model that asks and answers; None when only existing pairs are verified.
+
+        Raises:
+            KeyRejectedError: the provider's key is missing.
+        """
+        if self._model is not None:
+            return self._model
+        from qa_pipeline.llm.providers import build_model
+
+        return build_model(self.settings.llm, cache_path=self.layout.replies, environ=os.environ)
+
+    @property
+    def reviewer(self) -> LanguageModel | None:
+        """The model that verifies borderline claims and judges; the extractive rules do neither."""
+        if self._model is None and self.settings.llm.provider == "extractive":
+            return None
+        return self.generator

@@ -1,0 +1,210 @@
+"""The whole road without Dagster: one function a stage, and one that drives them over a batch.
+
+What belongs here: which parts and tables each stage gets, and the order of the stages. What does not: what
+a stage does, when a batch runs (`qa_pipeline.defs`), or where files lie (`layout.py`). The Dagster assets
+call the same functions.
+"""
+
+from pathlib import Path
+
+import polars as pl
+
+from qa_pipeline.chunking import chunk_documents
+from qa_pipeline.curation.ledger import build_verdicts
+from qa_pipeline.curation.training import build_training_examples
+from qa_pipeline.documents.reading import read_documents
+from qa_pipeline.embedding import embed_chunks
+from qa_pipeline.generation.answers import draft_answers
+from qa_pipeline.generation.imports import import_pairs, read_pairs
+from qa_pipeline.generation.questions import write_questions
+from qa_pipeline.index import Shard, build_index
+from qa_pipeline.judging.judge import assess_pairs
+from qa_pipeline.llm.base import Notify, silent
+from qa_pipeline.parts import Parts
+from qa_pipeline.retrieval import Retriever
+from qa_pipeline.tables import PAIRS, QUESTIONS
+from qa_pipeline.verification.asking import verify_claims
+from qa_pipeline.verification.claims import find_claims
+from qa_pipeline.verification.refusals import judge_refusals
+
+PAIRS_FILES = ("pairs.jsonl", "pairs.parquet")
+
+
+def make_documents(parts: Parts, batch: str, notify: Notify = silent) -> pl.DataFrame:
+    """Read the files of a batch."""
+    folder = parts.settings.corpus / batch
+    return read_documents(batch, folder, parts.settings.documents, notify=notify)
+
+
+def make_chunks(parts: Parts, documents: pl.DataFrame) -> pl.DataFrame:
+    """Cut the parsed documents."""
+    return chunk_documents(documents, parts.counter, parts.settings.chunking)
+
+
+def make_embeddings(parts: Parts, chunks: pl.DataFrame, notify: Notify = silent) -> pl.DataFrame:
+    """Embed the chunks; only texts never embedded before reach the model."""
+    return embed_chunks(chunks, parts.embedder, parts.vectors, notify)
+
+
+def make_index(embeddings: pl.DataFrame) -> Shard:
+    """Gather the vectors of the batch into its shard."""
+    return build_index(embeddings)
+
+
+def make_questions(
+    parts: Parts,
+    batch: str,
+    chunks: pl.DataFrame,
+    shard: Shard,
+    previous: pl.DataFrame | None,
+    notify: Notify = silent,
+) -> pl.DataFrame:
+    """Ask the chunks for questions; without a generator there are none."""
+    if parts.generator is None:
+        return QUESTIONS.empty()
+    retriever = Retriever(chunks, shard, parts.embedder, parts.settings.retrieval)
+    return write_questions(
+        chunks,
+        parts.generator,
+        retriever.retrieve,
+        parts.settings.generation,
+        parts.settings.llm,
+        batch=batch,
+        previous=previous,
+        notify=notify,
+    )
+
+
+def make_pairs(
+    parts: Parts,
+    batch: str,
+    documents: pl.DataFrame,
+    chunks: pl.DataFrame,
+    questions: pl.DataFrame,
+    previous: pl.DataFrame | None,
+    notify: Notify = silent,
+) -> pl.DataFrame:
+    """Draft an answer to each kept question, and add the pairs that lie beside the documents."""
+    imported = [
+        import_pairs(read_pairs(file, parts.settings.pairs_file), documents, chunks, batch)
+        for file in pairs_files(parts.settings.corpus / batch)
+    ]
+    if parts.generator is None:
+        return pl.concat([PAIRS.empty(), *imported])
+    drafted = draft_answers(
+        questions,
+        chunks,
+        parts.generator,
+        parts.settings.generation,
+        parts.settings.llm,
+        previous=previous,
+        notify=notify,
+    )
+    return pl.concat([drafted, *imported])
+
+
+def pairs_files(folder: Path) -> list[Path]:
+    """The files of existing pairs beside the documents of a batch."""
+    return [file for name in PAIRS_FILES if (file := folder / name).is_file()]
+
+
+def make_claims(
+    parts: Parts,
+    pairs: pl.DataFrame,
+    documents: pl.DataFrame,
+    chunks: pl.DataFrame,
+    embeddings: pl.DataFrame,
+) -> pl.DataFrame:
+    """Split the answers into claims, find the evidence of each and compute every local score."""
+    settings = parts.settings.verification
+    return find_claims(pairs, documents, chunks, parts.embedder, settings, embeddings=embeddings)
+
+
+def make_refusals(
+    parts: Parts, pairs: pl.DataFrame, chunks: pl.DataFrame, embeddings: pl.DataFrame
+) -> pl.DataFrame:
+    """Weigh for each refusal whether the batch could have answered."""
+    settings = parts.settings.verification
+    return judge_refusals(pairs, chunks, parts.embedder, settings, embeddings=embeddings)
+
+
+def make_claim_verdicts(
+    parts: Parts,
+    claims: pl.DataFrame,
+    pairs: pl.DataFrame,
+    chunks: pl.DataFrame,
+    notify: Notify = silent,
+) -> pl.DataFrame:
+    """Decide each claim; a model, where there is one, decides the borderline band."""
+    settings = parts.settings
+    return verify_claims(
+        claims, pairs, chunks, settings.verification, model=parts.reviewer, llm=settings.llm, notify=notify
+    )
+
+
+def make_assessments(
+    parts: Parts,
+    pairs: pl.DataFrame,
+    claims: pl.DataFrame,
+    claim_verdicts: pl.DataFrame,
+    chunks: pl.DataFrame,
+    notify: Notify = silent,
+) -> pl.DataFrame:
+    """Have the pairs that passed source verification judged."""
+    settings = parts.settings
+    return assess_pairs(
+        pairs=pairs,
+        claims=claims,
+        claim_verdicts=claim_verdicts,
+        chunks=chunks,
+        model=parts.reviewer,
+        settings=settings.judging,
+        accept_grounding=settings.verification.accept_grounding,
+        workers=settings.llm.workers,
+        seed=settings.llm.seed,
+        notify=notify,
+    )
+
+
+def make_verdicts(
+    parts: Parts,
+    pairs: pl.DataFrame,
+    claims: pl.DataFrame,
+    claim_verdicts: pl.DataFrame,
+    refusals: pl.DataFrame,
+    assessments: pl.DataFrame,
+) -> pl.DataFrame:
+    """Give every pair its verdict."""
+    return build_verdicts(
+        pairs=pairs,
+        claims=claims,
+        claim_verdicts=claim_verdicts,
+        refusals=refusals,
+        assessments=assessments,
+        verification=parts.settings.verification,
+        judging=parts.settings.judging,
+    )
+
+
+def make_training_examples(
+    parts: Parts,
+    pairs: pl.DataFrame,
+    verdicts: pl.DataFrame,
+    claims: pl.DataFrame,
+    claim_verdicts: pl.DataFrame,
+    assessments: pl.DataFrame,
+    chunks: pl.DataFrame,
+    documents: pl.DataFrame,
+) -> pl.DataFrame:
+    """Turn accepted pairs into training examples; the rows are gated there, whatever comes in."""
+    return build_training_examples(
+        pairs=pairs,
+        verdicts=verdicts,
+        claims=claims,
+        claim_verdicts=claim_verdicts,
+        assessments=assessments,
+        chunks=chunks,
+        documents=documents,
+        counter=parts.counter,
+        settings=parts.settings.training,
+    )

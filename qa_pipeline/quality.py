@@ -1,0 +1,279 @@
+"""Gates: what must hold of a batch's tables before anybody trains on them.
+
+What belongs here: pure functions from tables to a `Gate`, the same for the command line, asset checks and
+releases. What does not: filtering rows (`training_examples` does that itself, whatever the gates say),
+acting on a gate, remembering earlier batches.
+
+Known-answer pairs are left out of every rate: half of them are wrong on purpose, and a batch must not fail
+for catching them. They stay in conservation and proof.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import polars as pl
+
+from qa_pipeline.grounding import SUPPORTED, decided_claims, fabricated_citations, wilson_interval
+from qa_pipeline.settings import QualitySettings
+from qa_pipeline.tables import TABLES, Table
+
+VERDICT_WORDS = ("accepted", "rejected", "needs_review", "failed")
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """What one gate found.
+
+    `value` is held against `threshold`; both are None where the gate counts breaches of a law, and value is
+    None where there was nothing to measure. `n` is how many rows were looked at. A gate that is not
+    `blocking` warns.
+    """
+
+    name: str
+    passed: bool
+    blocking: bool
+    value: float | None
+    threshold: float | None
+    n: int
+    detail: str
+    counts: dict[str, int] = field(default_factory=dict)
+
+
+def batch_gates(
+    frames: Mapping[str, pl.DataFrame], settings: QualitySettings, *, earlier_yields: Sequence[float] = ()
+) -> list[Gate]:
+    """Run every gate over the tables of one batch, in a fixed order.
+
+    Args:
+        frames: all tables of the batch by name; a gate reads what it needs, and an absent table is an error.
+        settings: limits.
+        earlier_yields: accepted pairs for each chunk, of earlier batches.
+    """
+    pairs, verdicts, claims = frames["pairs"], frames["verdicts"], frames["claims"]
+    return [
+        *(schema_gate(TABLES[name], frames[name]) for name in TABLES if name in frames),
+        unique_ids_gate(frames),
+        conservation_gate(pairs=pairs, verdicts=verdicts),
+        proof_gate(
+            pairs=pairs,
+            verdicts=verdicts,
+            claims=claims,
+            claim_verdicts=frames["claim_verdicts"],
+            documents=frames["documents"],
+        ),
+        citations_gate(pairs=pairs, verdicts=verdicts, claims=claims),
+        training_gate(
+            training_examples=frames["training_examples"],
+            pairs=pairs,
+            verdicts=verdicts,
+            documents=frames["documents"],
+        ),
+        pass_rate_gate(verdicts=verdicts, settings=settings),
+        needs_review_gate(verdicts=verdicts, settings=settings),
+        failed_gate(verdicts=verdicts, settings=settings),
+        yield_gate(
+            verdicts=verdicts, chunks=frames["chunks"], earlier_yields=earlier_yields, settings=settings
+        ),
+    ]
+
+
+def schema_gate(table: Table, frame: pl.DataFrame) -> Gate:
+    """The frame has the columns, types and keys of its table, and no null where there may be none."""
+    problems = table.problems(frame)
+    return _law(f"{table.name}_schema", frame.height, {"problems": len(problems)}, "; ".join(problems))
+
+
+def unique_ids_gate(frames: Mapping[str, pl.DataFrame]) -> Gate:
+    """No table names a row twice by its key."""
+    repeated = {
+        name: frame.height - frame.n_unique(subset=list(TABLES[name].key))
+        for name, frame in frames.items()
+        if name in TABLES and frame.height and set(TABLES[name].key) <= set(frame.columns)
+    }
+    detail = ", ".join(f"{name}: {count} ids repeat" for name, count in repeated.items() if count)
+    return _law("unique_ids", sum(frame.height for frame in frames.values()), repeated, detail)
+
+
+def conservation_gate(*, pairs: pl.DataFrame, verdicts: pl.DataFrame) -> Gate:
+    """Every pair is in the ledger exactly once, with one of the four verdicts, and nothing else is."""
+    known = pl.col("verdict").is_in(VERDICT_WORDS).fill_null(value=False)
+    breaches = {
+        "missing": pairs.join(verdicts, on="pair_id", how="anti").height,
+        "unknown_pairs": verdicts.join(pairs, on="pair_id", how="anti").height,
+        "repeated": verdicts.height - verdicts["pair_id"].n_unique(),
+        "unknown_verdicts": verdicts.filter(~known).height,
+    }
+    words = _verdict_counts(verdicts)
+    told = " + ".join(f"{count} {word}" for word, count in words.items())
+    gate = _law("conservation", pairs.height, breaches, f"{pairs.height} pairs = {told}")
+    return replace(gate, counts={**gate.counts, **words})
+
+
+def proof_gate(
+    *,
+    pairs: pl.DataFrame,
+    verdicts: pl.DataFrame,
+    claims: pl.DataFrame,
+    claim_verdicts: pl.DataFrame,
+    documents: pl.DataFrame,
+) -> Gate:
+    """Every quote stands where it says, and what was accepted has evidence.
+
+    For each claim with evidence, the document's text from start to end is the quote and the document's
+    hash is the one recorded. Each supported claim of an accepted pair has evidence, and each accepted pair
+    that is not a refusal has a supported claim.
+    """
+    fields = ("document_id", "content_sha256", "start", "end", "quote")
+    evidence = claims.select("claim_id", "pair_id", **{name: pl.col(f"evidence_{name}") for name in fields})
+    held = evidence.filter(pl.any_horizontal(pl.col(fields).is_not_null()))
+    accepted = verdicts.filter(pl.col("verdict") == "accepted").select("pair_id")
+    supported = (
+        decided_claims(claims, claim_verdicts)
+        .filter(pl.col("verdict") == SUPPORTED)
+        .join(accepted, on="pair_id", how="semi")
+    )
+    answered = pairs.filter(pl.col("coverage") != "none").join(accepted, on="pair_id", how="semi")
+    breaches = {
+        **_evidence_breaches(held, documents),
+        "supported_without_evidence": supported.join(held, on="claim_id", how="anti").height,
+        "accepted_without_proof": answered.join(supported, on="pair_id", how="anti").height,
+    }
+    return _law("proof", held.height, breaches, f"{held.height} pieces of evidence compared")
+
+
+def citations_gate(*, pairs: pl.DataFrame, verdicts: pl.DataFrame, claims: pl.DataFrame) -> Gate:
+    """No accepted pair cites a source, section, passage or quote that does not exist."""
+    accepted = verdicts.filter(pl.col("verdict") == "accepted").select("pair_id")
+    found = fabricated_citations(pairs, claims).join(accepted, on="pair_id", how="semi")
+    breaches = {"fabricated": int(found["fabricated"].sum())}
+    return _law(
+        "fabricated_citations", accepted.height, breaches, f"{accepted.height} accepted pairs looked at"
+    )
+
+
+def training_gate(
+    *,
+    training_examples: pl.DataFrame,
+    pairs: pl.DataFrame,
+    verdicts: pl.DataFrame,
+    documents: pl.DataFrame,
+) -> Gate:
+    """Only accepted pairs whose verdict was not known beforehand train, and their quotes stand as told."""
+    accepted = verdicts.filter(pl.col("verdict") == "accepted").select("pair_id")
+    known = pairs.filter(pl.col("expected_verdict").is_not_null()).select("pair_id")
+    evidence = (
+        training_examples.select("evidence")
+        .explode("evidence", empty_as_null=True)
+        .drop_nulls("evidence")
+        .unnest("evidence")
+    )
+    breaches = {
+        "not_accepted": training_examples.join(accepted, on="pair_id", how="anti").height,
+        "known_answers": training_examples.join(known, on="pair_id", how="semi").height,
+        **_evidence_breaches(evidence, documents),
+    }
+    height = training_examples.height
+    return _law("training_rows", height, breaches, f"{height} examples looked at")
+
+
+def pass_rate_gate(*, verdicts: pl.DataFrame, settings: QualitySettings) -> Gate:
+    """Accepted among accepted and rejected: its lower 95 % bound reaches the limit.
+
+    A batch without pairs passes and says so: nothing in it is wrong. Pairs of which none was decided do not
+    pass: nothing shows that they are right.
+    """
+    counts = _verdict_counts(_unknown_answers(verdicts))
+    accepted, decided = counts["accepted"], counts["accepted"] + counts["rejected"]
+    if not decided:
+        held = sum(counts.values())
+        detail = f"none of {held} pairs was accepted or rejected" if held else "the batch has no pairs"
+        return Gate("pass_rate", not held, True, None, settings.min_pass_rate, 0, detail, counts)
+    low, high = wilson_interval(pl.lit(accepted), pl.lit(decided))
+    bounds = pl.select(low.alias("low"), high.alias("high")).row(0)
+    detail = f"{accepted} of {decided} accepted, 95 % interval {bounds[0]:.3f} to {bounds[1]:.3f}"
+    passed = bounds[0] >= settings.min_pass_rate
+    return Gate("pass_rate", passed, True, bounds[0], settings.min_pass_rate, decided, detail, counts)
+
+
+def needs_review_gate(*, verdicts: pl.DataFrame, settings: QualitySettings) -> Gate:
+    """The share of pairs that wait for a person stays under its limit."""
+    return _share_gate("needs_review", verdicts, settings.max_needs_review)
+
+
+def failed_gate(*, verdicts: pl.DataFrame, settings: QualitySettings) -> Gate:
+    """The share of pairs that failed stays under its limit."""
+    return _share_gate("failed", verdicts, settings.max_failed)
+
+
+def yield_gate(
+    *,
+    verdicts: pl.DataFrame,
+    chunks: pl.DataFrame,
+    earlier_yields: Sequence[float],
+    settings: QualitySettings,
+) -> Gate:
+    """Accepted pairs for each chunk have not fallen far below the mean of earlier batches."""
+    value = batch_yield(verdicts, chunks)
+    usual = sum(earlier_yields) / len(earlier_yields) if earlier_yields else None
+    limit = None if usual is None else (1 - settings.max_yield_drop) * usual
+    counts = {"chunks": chunks.height, "earlier_batches": len(earlier_yields)}
+    if value is None:
+        return Gate("yield", True, False, None, limit, 0, "the batch has no chunks", counts)
+    if limit is None:
+        detail = f"{value:.3f} accepted pairs a chunk; there is no earlier batch to compare with"
+        return Gate("yield", True, False, value, None, chunks.height, detail, counts)
+    detail = f"{value:.3f} accepted pairs a chunk, earlier batches {usual:.3f}"
+    return Gate("yield", value >= limit, False, value, limit, chunks.height, detail, counts)
+
+
+def batch_yield(verdicts: pl.DataFrame, chunks: pl.DataFrame) -> float | None:
+    """Accepted pairs for each chunk; None without chunks."""
+    if not chunks.height:
+        return None
+    return _verdict_counts(_unknown_answers(verdicts))["accepted"] / chunks.height
+
+
+def _law(name: str, n: int, breaches: dict[str, int], detail: str) -> Gate:
+    """A blocking gate that no breach may pass; the detail names the breaches where there are any."""
+    broken = ", ".join(f"{count} {what}" for what, count in breaches.items() if count)
+    said = "; ".join(part for part in (broken, detail) if part) or "holds"
+    return Gate(name, not broken, True, None, None, n, said, breaches)
+
+
+def _share_gate(word: str, verdicts: pl.DataFrame, limit: float) -> Gate:
+    counts = _verdict_counts(_unknown_answers(verdicts))
+    held = sum(counts.values())
+    if not held:
+        return Gate(f"{word}_share", True, False, None, limit, 0, "the batch has no pairs", counts)
+    share = counts[word] / held
+    detail = f"{counts[word]} of {held} pairs"
+    return Gate(f"{word}_share", share <= limit, False, share, limit, held, detail, counts)
+
+
+def _unknown_answers(verdicts: pl.DataFrame) -> pl.DataFrame:
+    return verdicts.filter(pl.col("expected_verdict").is_null())
+
+
+def _verdict_counts(verdicts: pl.DataFrame) -> dict[str, int]:
+    return {word: verdicts.filter(pl.col("verdict") == word).height for word in VERDICT_WORDS}
+
+
+def _evidence_breaches(evidence: pl.DataFrame, documents: pl.DataFrame) -> dict[str, int]:
+    """Count evidence of unknown documents, of changed documents, and quotes that are not in their place."""
+    sources = documents.select("document_id", found_sha256="content_sha256", found_text="text")
+    joined = evidence.join(sources, on="document_id", how="left")
+    start, length = pl.col("start"), pl.col("end") - pl.col("start")
+    in_place = (
+        (start >= 0)
+        & (length > 0)
+        & (length == pl.col("quote").str.len_chars())  # a slice past the end of the text is a shorter one
+        & (pl.col("found_text").str.slice(start.clip(0), length.clip(0)) == pl.col("quote"))
+    )
+    known = pl.col("found_text").is_not_null()
+    same = (pl.col("content_sha256") == pl.col("found_sha256")).fill_null(value=False)
+    counts = joined.select(
+        (~known).sum().alias("unknown_document"),
+        (known & ~same).sum().alias("changed_document"),
+        (known & ~in_place.fill_null(value=False)).sum().alias("misplaced_quote"),
+    )
+    return {name: int(count) for name, count in counts.row(0, named=True).items()}

@@ -1,0 +1,214 @@
+"""References to sources: reading them, and finding the document, section or chunks they name.
+
+What belongs here: the written forms of a reference (`[source:guide.md#install]`), and resolving one against
+the documents and chunks of a batch. What does not: whether the source proves anything (verification). A
+reference is only ever compared with known paths; it never reaches the file system.
+"""
+
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote
+
+import polars as pl
+
+SOURCE_MARK = re.compile(r"\[\s*(?:source|källa|quelle)\s*:\s*([^\[\]\n]{1,1000})\]", re.IGNORECASE)
+"""A citation inside an answer; the group is the reference."""
+
+NUMBER_MARK = re.compile(r"\[\s*\^?\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*\s*\]")
+"""A numbered citation such as [3] or [1, 2]; it names nothing that can be resolved."""
+
+_PREFIX = re.compile(
+    r"^\s*\[?\s*(?:(?:source|källa|quelle)\s*:)?\s*(.*?)\s*\]?\s*$", re.IGNORECASE | re.DOTALL
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """What a reference names: `kind` is a code of the citations column, `chunk_ids` in document order."""
+
+    kind: str
+    document_id: str | None = None
+    chunk_ids: tuple[str, ...] = ()
+
+    @property
+    def resolved(self) -> bool:
+        """Whether it names exactly one chunk, section or document that has text."""
+        return self.kind in ("chunk", "section", "document")
+
+
+@dataclass(frozen=True, slots=True)
+class _Document:
+    document_id: str
+    path: str
+    sections: tuple[tuple[tuple[str, ...], int, int], ...]
+    chunks: tuple[tuple[str, int], ...]
+
+
+def mark_references(text: str) -> list[str]:
+    """Return the references of all source marks in `text`, in order; several in one mark are split."""
+    return [
+        part.strip()
+        for mark in SOURCE_MARK.finditer(text)
+        for part in re.split(r"[;|]\s*(?:(?:source|källa|quelle)\s*:)?", mark[1])
+        if part.strip()
+    ]
+
+
+def split_reference(reference: str) -> tuple[str, str | None]:
+    """Split a reference into its path and section, without brackets and prefix, percent-decoded."""
+    found = _PREFIX.match(reference)
+    path, hash_sign, section = (found[1] if found else reference).partition("#")
+    return unquote(path).strip(), (unquote(section).strip() or None) if hash_sign else None
+
+
+def normalise_path(path: str) -> str:
+    """Fold what people write differently: case, Unicode form, backslashes, `./` and leading slashes."""
+    folded = unicodedata.normalize("NFC", path).casefold().replace("\\", "/")
+    return "/".join(part for part in folded.split("/") if part not in ("", "."))
+
+
+def heading_slug(heading: str) -> str:
+    """Anchor of a heading as code hosts build it: lower case, hyphens for blanks, no punctuation."""
+    kept = re.sub(r"[^\w\- ]", "", unicodedata.normalize("NFC", heading).strip().casefold())
+    return kept.replace(" ", "-")
+
+
+class Sources:
+    """The documents and chunks of a batch, looked up by reference."""
+
+    def __init__(self, documents: pl.DataFrame, chunks: pl.DataFrame) -> None:
+        self._owner: dict[str, str] = dict(chunks.select("chunk_id", "document_id").iter_rows())
+        placed: dict[str, list[tuple[str, int]]] = defaultdict(list)
+        for chunk_id, document_id, start in chunks.select(
+            "chunk_id", "document_id", "char_start"
+        ).iter_rows():
+            placed[document_id].append((chunk_id, start))
+        originals = dict(
+            documents.filter(pl.col("status") == "parsed").select("content_sha256", "document_id").iter_rows()
+        )
+        self._documents: dict[str, _Document] = {}
+        self._by_path: dict[str, list[str]] = defaultdict(list)
+        self._by_stem: dict[str, list[str]] = defaultdict(list)
+        for row in documents.iter_rows(named=True):
+            self._add(row, placed, originals)
+
+    def _add(
+        self, row: dict[str, Any], placed: dict[str, list[tuple[str, int]]], originals: dict[str, str]
+    ) -> None:
+        """Register a document under every tail of its path; a duplicate stands for its original."""
+        document_id = row["document_id"]
+        if row["status"] == "duplicate":
+            document_id = originals.get(row["content_sha256"], document_id)
+        path = normalise_path(row["path"])
+        if row["status"] != "duplicate":
+            sections = tuple((tuple(s["heading_path"]), s["start"], s["end"]) for s in row["sections"])
+            ordered = tuple(sorted(placed.get(document_id, ()), key=lambda place: place[1]))
+            self._documents[document_id] = _Document(document_id, path, sections, ordered)
+        for tail in _tails(path):
+            self._by_path[tail].append(document_id)
+            self._by_stem[_without_suffix(tail)].append(document_id)
+
+    def resolve(self, reference: str) -> Resolution:
+        """Find what a reference names.
+
+        Tried in order, each only while the one before finds nothing: a chunk id, a document id, the path
+        (whole before tail, so leading folders may be missing), the path without file suffix, the path
+        without its own extra leading folders. Folders that contradict the document's never match.
+        """
+        path, section = split_reference(reference)
+        if path in self._owner:
+            return self.chunk(path)
+        if path in self._documents:
+            return self._within(self._documents[path], section)
+        found = self._find(normalise_path(path))
+        if not found:
+            return Resolution("unknown_document")
+        if len(found) > 1:
+            return Resolution("ambiguous")
+        return self._within(self._documents[found[0]], section)
+
+    def chunk(self, chunk_id: str) -> Resolution:
+        """Resolve a chunk id."""
+        owner = self._owner.get(chunk_id)
+        return Resolution("chunk", owner, (chunk_id,)) if owner else Resolution("unknown_document")
+
+    def chunks_of(self, document_id: str) -> tuple[str, ...]:
+        """Chunks of a document in order; none for an unknown document."""
+        document = self._documents.get(document_id)
+        return tuple(chunk_id for chunk_id, _ in document.chunks) if document else ()
+
+    def _find(self, path: str) -> list[str]:
+        if not path:
+            return []
+        for index in (self._by_path, self._by_stem):
+            known = [i for i in dict.fromkeys(index.get(path, ())) if i in self._documents]
+            whole = [i for i in known if self._written(i, index is self._by_stem) == path]
+            if whole or known:
+                return whole or known
+        inner = _tails(path)[1:]
+        return next((whole for tail in inner if (whole := self._whole(tail))), [])
+
+    def _whole(self, path: str) -> list[str]:
+        """Documents whose whole path is `path`, with or without its suffix."""
+        return [i for i in self._documents if path in (self._written(i), self._written(i, stem=True))]
+
+    def _written(self, document_id: str, stem: bool = False) -> str:
+        path = self._documents[document_id].path
+        return _without_suffix(path) if stem else path
+
+    def _within(self, document: _Document, section: str | None) -> Resolution:
+        """Narrow a document to a section and everything below its heading."""
+        if not document.chunks:
+            return Resolution("no_text", document.document_id)
+        if section is None:
+            return Resolution("document", document.document_id, tuple(i for i, _ in document.chunks))
+        paths = _matching_sections((heading_path for heading_path, _, _ in document.sections), section)
+        spans = [
+            (start, end)
+            for heading_path, start, end in document.sections
+            if any(heading_path[: len(path)] == path for path in paths)
+        ]
+        inside = tuple(i for i, at in document.chunks if any(start <= at < end for start, end in spans))
+        kind = "section" if inside else "unknown_section"
+        return Resolution(kind, document.document_id, inside)
+
+
+def _tails(path: str) -> list[str]:
+    """`a/b/c`, `b/c`, `c`: the longest first."""
+    parts = path.split("/")
+    return ["/".join(parts[start:]) for start in range(len(parts))]
+
+
+def _without_suffix(path: str) -> str:
+    return re.sub(r"(?<=[^/])\.[a-z0-9]{1,8}$", "", path)
+
+
+def _matching_sections(paths: Iterable[tuple[str, ...]], section: str) -> list[tuple[str, ...]]:
+    """Heading paths a section reference names.
+
+    The anchor as a code host numbers it comes first (`usage-1` is the second "Usage"); then the last
+    heading or the whole path compared by letters and digits only, where equal headings all count.
+    """
+    known = [path for path in paths if path]
+    wanted = heading_slug(section)
+    seen: dict[str, int] = defaultdict(int)
+    for path in known:
+        slug = heading_slug(path[-1])
+        numbered = f"{slug}-{seen[slug]}" if seen[slug] else slug
+        seen[slug] += 1
+        if numbered == wanted and numbered != slug:
+            return [path]
+    loose = _letters(section) - {""}
+    return [path for path in known if loose & (_letters(path[-1]) | _letters("".join(path)))]
+
+
+def _letters(text: str) -> set[str]:
+    """Letters and digits only, as written, without accents, and with umlauts spelt out."""
+    folded = unicodedata.normalize("NFC", text).casefold()
+    spelt = folded.translate({ord("ä"): "ae", ord("ö"): "oe", ord("ü"): "ue", ord("å"): "aa"})
+    plain = "".join(c for c in unicodedata.normalize("NFD", folded) if not unicodedata.combining(c))
+    return {re.sub(r"[\W_]", "", form) for form in (folded, spelt, plain)}

@@ -1,0 +1,139 @@
+"""Local files that appear whole or not at all, and tables that know their own schema version.
+
+What belongs here: atomic writing of bytes, Parquet reading and writing of the tables in `tables.py`, and
+the content hash of a frame. What does not: where files live, object stores, computing a table.
+"""
+
+import errno
+import hashlib
+import io
+import os
+import uuid
+from pathlib import Path
+
+import polars as pl
+
+from qa_pipeline.errors import StorageError, TableError
+from qa_pipeline.tables import SCHEMA_VERSION, Table
+
+_NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_NO_RIGHT = {errno.EACCES, errno.EPERM, errno.EROFS}
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Put `content` at `path` in one step: readers see the old file or the new one, never a part.
+
+    The bytes go to a hidden sibling, reach the disk, and take the name. A writer that is killed leaves
+    the old file whole and at most one `.*.tmp` beside it, which no reader looks at.
+
+    Raises:
+        StorageError: the file could not be written; the old one is untouched.
+    """
+    # The name's own length is left out: a name at the file system's limit must still have a sibling.
+    sibling = path.parent / f".{uuid.uuid4().hex}.tmp"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            _write_synced(sibling, content)
+            sibling.replace(path)
+        except BaseException:
+            sibling.unlink(missing_ok=True)
+            raise
+        _sync_folder(path.parent)
+    except OSError as error:
+        raise StorageError(f"cannot write {path}: {error.strerror or error}; {_advice(error)}") from error
+
+
+def write_table(path: Path, frame: pl.DataFrame, table: Table) -> None:
+    """Write a conforming frame as Parquet, named and versioned in the file's metadata.
+
+    Raises:
+        TableError: the frame breaks the schema of `table`; nothing is written.
+        StorageError: the file could not be written; the old one is untouched.
+    """
+    write_bytes(path, table_bytes(frame, table))
+
+
+def table_bytes(frame: pl.DataFrame, table: Table) -> bytes:
+    """Return the Parquet file of a conforming frame: equal frames give equal bytes."""
+    metadata = {"table": table.name, "schema_version": str(SCHEMA_VERSION)}
+    return _parquet(table.conform(frame), metadata)
+
+
+def read_table(path: Path, table: Table) -> pl.DataFrame:
+    """Read a table back and hold it to its schema.
+
+    Raises:
+        TableError: the file is missing, damaged, of another table or version, or breaks the schema.
+    """
+    try:
+        # One read, so that metadata and rows are of the same file even while a writer replaces it.
+        content = path.read_bytes()
+    except FileNotFoundError as error:
+        raise TableError(f"{path} is not there; run the step that writes table {table.name}") from error
+    except OSError as error:
+        raise TableError(f"cannot read {path}: {error.strerror or error}") from error
+    try:
+        metadata = pl.read_parquet_metadata(io.BytesIO(content))
+        frame = pl.read_parquet(io.BytesIO(content))
+    except pl.exceptions.PolarsError as error:
+        raise TableError(
+            f"{path} is not a readable Parquet file; delete it and run its step again"
+        ) from error
+    _check_origin(path, metadata, table)
+    try:
+        return table.conform(frame)
+    except TableError as error:
+        raise TableError(f"{path}: {error}; delete it and run its step again") from error
+
+
+def frame_hash(frame: pl.DataFrame) -> str:
+    """Hash column names, types, values and row order: the data version of a table.
+
+    It does not depend on how a frame was put together (chunks, slices, bytes below nulls). Another
+    release of polars may write other bytes; that costs a recomputation and is never wrong.
+    """
+    return hashlib.sha256(_parquet(frame, {})).hexdigest()
+
+
+def _parquet(frame: pl.DataFrame, metadata: dict[str, str]) -> bytes:
+    buffer = io.BytesIO()
+    # Pages follow the frame's memory chunks unless it is made contiguous first.
+    frame.rechunk().write_parquet(buffer, compression="zstd", statistics=True, metadata=metadata)
+    return buffer.getvalue()
+
+
+def _check_origin(path: Path, metadata: dict[str, str], table: Table) -> None:
+    """Hold the file's own words about itself against what is wanted."""
+    name, version = metadata.get("table"), metadata.get("schema_version")
+    if name != table.name:
+        raise TableError(f"{path} holds table {name or 'of no name'}, expected {table.name}")
+    if version != str(SCHEMA_VERSION):
+        raise TableError(
+            f"{path} has schema version {version}, this release reads {SCHEMA_VERSION}; "
+            f"run the step that writes table {table.name} again"
+        )
+
+
+def _write_synced(path: Path, content: bytes) -> None:
+    with path.open("xb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the new name itself survive a power cut."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _advice(error: OSError) -> str:
+    if error.errno in _NO_ROOM:
+        return "free some space there or point `out` to another disk, then run again"
+    if error.errno in _NO_RIGHT:
+        return "give this user the right to write there or point `out` elsewhere, then run again"
+    return "check that the folder exists and can be written, then run again"

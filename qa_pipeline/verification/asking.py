@@ -1,0 +1,118 @@
+"""Borderline claims put to a language model, one call each.
+
+What belongs here: whom to ask about what, and reading replies. What does not: which claims are borderline and
+what a reply means (`deciding.py`). The model's reasoning is kept as a detail for people; it decides nothing.
+"""
+
+from typing import Any
+
+import polars as pl
+
+from qa_pipeline.errors import ModelError
+from qa_pipeline.llm.base import LanguageModel, Notify, Reply, Request, ask_all, silent
+from qa_pipeline.passages import passages_by_id
+from qa_pipeline.prompting import fence, load_prompt, render_passages
+from qa_pipeline.records import ClaimReply, Passage
+from qa_pipeline.settings import LLMSettings, VerificationSettings
+from qa_pipeline.verification.deciding import REPLIES, borderline, decide_claims
+
+Row = dict[str, Any]
+_MOST_PASSAGES = 5
+
+
+def verify_claims(
+    claims: pl.DataFrame,
+    pairs: pl.DataFrame,
+    chunks: pl.DataFrame,
+    settings: VerificationSettings,
+    *,
+    model: LanguageModel | None = None,
+    llm: LLMSettings | None = None,
+    notify: Notify = silent,
+) -> pl.DataFrame:
+    """Decide all claims locally, and have a model, where there is one, decide the borderline ones.
+
+    Raises:
+        PermanentModelError: the model can answer no further request.
+    """
+    local = decide_claims(claims, pairs, settings)
+    if model is None:
+        return local
+    replies = ask_verifier(
+        borderline(claims, local), pairs, chunks, model, settings, llm or LLMSettings(), notify=notify
+    )
+    return decide_claims(claims, pairs, settings, replies)
+
+
+def ask_verifier(
+    claims: pl.DataFrame,
+    pairs: pl.DataFrame,
+    chunks: pl.DataFrame,
+    model: LanguageModel,
+    settings: VerificationSettings,
+    llm: LLMSettings,
+    *,
+    notify: Notify = silent,
+) -> pl.DataFrame:
+    """Ask about every given claim, in order; a reply that failed is a row with its reason.
+
+    Equal questions are asked once. The passages shown are the evidence's chunk first, then the others the
+    pair says it used.
+
+    Raises:
+        PermanentModelError: the model can answer no further request.
+    """
+    if not claims.height:
+        return pl.DataFrame(schema=REPLIES)
+    passages = passages_by_id(chunks)
+    rows = claims.join(
+        pairs.select("pair_id", "question", "language", "used_chunk_ids"), on="pair_id", maintain_order="left"
+    ).to_dicts()
+    requests = [_request(row, passages, settings, llm.seed) for row in rows]
+    distinct = {request.key: request for request in requests}
+    asked = ask_all(model, list(distinct.values()), workers=llm.workers, notify=notify)
+    replies = dict(zip(distinct, asked, strict=True))
+    return pl.DataFrame(
+        [_reply(row, request, replies[request.key]) for row, request in zip(rows, requests, strict=True)],
+        schema=REPLIES,
+    )
+
+
+def _request(
+    row: Row, passages: dict[str, Passage], settings: VerificationSettings, seed: int
+) -> Request[ClaimReply]:
+    prompt = load_prompt(row["language"], "verify")
+    ids = dict.fromkeys(i for i in (row["evidence_chunk_id"], *row["used_chunk_ids"]) if i in passages)
+    shown = tuple(passages[i] for i in list(ids)[:_MOST_PASSAGES])
+    return Request(
+        role="verify",
+        system=prompt.system,
+        prompt=prompt.fill(passages=render_passages(shown), claim=fence(_stated(row, settings), "claim")),
+        reply_model=ClaimReply,
+        temperature=settings.temperature,
+        seed=seed,
+        language=row["language"],
+        passages=shown,
+        question=row["question"],
+        answer=row["text"],
+        prompt_hash=prompt.hash,
+    )
+
+
+def _stated(row: Row, settings: VerificationSettings) -> str:
+    """The claim; a fragment together with the question it answers, without which it states nothing."""
+    if len(row["text"].split()) > settings.fragment_words:
+        return str(row["text"])
+    return f"{row['question']} — {row['text']}"
+
+
+def _reply(row: Row, request: Request[ClaimReply], reply: Reply[ClaimReply] | ModelError) -> Row:
+    base: Row = {"claim_id": row["claim_id"], "prompt_hash": request.prompt_hash}
+    if isinstance(reply, ModelError):
+        return {**base, "reason": reply.reason, "detail": str(reply)}
+    return {
+        **base,
+        "decision": reply.value.decision,
+        "detail": reply.value.reasoning,
+        "model": reply.model,
+    }

@@ -1,0 +1,101 @@
+"""All consistency checks of one claim against one piece of evidence.
+
+What belongs here: which check reads what, and the verbatim rule before them. What does not: the checks, and
+what follows from their findings (`deciding.py`).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from qa_pipeline.verification.consistency.dates import Date, date_findings
+from qa_pipeline.verification.consistency.findings import Findings
+from qa_pipeline.verification.consistency.names import name_findings
+from qa_pipeline.verification.consistency.numbers import Number
+from qa_pipeline.verification.consistency.order import exchanged_terms
+from qa_pipeline.verification.consistency.polarity import polarity_findings
+from qa_pipeline.verification.consistency.quantifiers import (
+    bound_findings,
+    is_approximate,
+    quantifier_findings,
+)
+from qa_pipeline.verification.consistency.quantities import number_findings, swapped_numbers
+from qa_pipeline.verification.consistency.reading import Reading
+from qa_pipeline.verification.words import same_words
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Findings by kind; `open_points` are those of all kinds."""
+
+    numbers: tuple[str, ...] = ()
+    dates: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    polarity: tuple[str, ...] = ()
+    quantifiers: tuple[str, ...] = ()
+    open_points: tuple[str, ...] = ()
+
+
+def compare(claim: Reading, evidence: Reading, headings: Reading, elsewhere: Sequence[Reading]) -> Comparison:
+    """Hold a claim against its evidence; numbers, dates and names may also stand in the headings above it.
+
+    `elsewhere` is the rest of what is cited: what stands only there neither proves nor refutes. The same
+    words in the same order are the same statement, whatever the checks would say.
+    """
+    if same_words(claim.text, evidence.text, claim.language):
+        return Comparison()
+    dates = _dates(claim, evidence, headings, elsewhere)
+    numbers = _numbers(claim, evidence, headings, elsewhere)
+    around = "\n".join(reading.text for reading in elsewhere)
+    names = name_findings(claim.names, f"{headings.text}\n{evidence.text}", around, claim.language)
+    polarity = polarity_findings(claim, evidence) + exchanged_terms(claim.terms, evidence.terms)
+    quantifiers = quantifier_findings(claim.words, evidence.words, claim.language) + bound_findings(
+        claim.text, claim.numbers, evidence.text, evidence.numbers, claim.language
+    )
+    parts = (numbers, dates, names, polarity, quantifiers)
+    return Comparison(
+        numbers=numbers.conflicts,
+        dates=dates.conflicts,
+        names=names.conflicts,
+        polarity=polarity.conflicts,
+        quantifiers=quantifiers.conflicts,
+        open_points=tuple(point for part in parts for point in part.open_points),
+    )
+
+
+def _dates(claim: Reading, evidence: Reading, headings: Reading, elsewhere: Sequence[Reading]) -> Findings:
+    """A year may be written where the evidence has a plain number and the other way round."""
+    near = [*evidence.dates, *_as_years(evidence.numbers), *headings.dates]
+    return date_findings(claim.dates, near, [date for reading in elsewhere for date in reading.dates])
+
+
+def _numbers(claim: Reading, evidence: Reading, headings: Reading, elsewhere: Sequence[Reading]) -> Findings:
+    near = [*evidence.numbers, *_as_numbers(evidence.dates), *headings.numbers]
+    approximate = [is_approximate(claim.text, number, claim.language) for number in claim.numbers]
+    found = number_findings(
+        claim.numbers,
+        near,
+        [number for reading in elsewhere for number in reading.numbers],
+        approximate=approximate,
+        claim_words=claim.words,
+        words=evidence.words,
+    )
+    return found + swapped_numbers(claim.numbers, claim.words, evidence.numbers, evidence.words)
+
+
+def _as_years(numbers: Sequence[Number]) -> list[Date]:
+    return [
+        Date(int(number.value), None, None, number.start, number.end, number.text)
+        for number in numbers
+        if number.kind == "cardinal"
+        and number.unit is None
+        and 1000 <= number.value < 2100
+        and number.value % 1 == 0
+    ]
+
+
+def _as_numbers(dates: Sequence[Date]) -> list[Number]:
+    return [
+        Number("cardinal", (float(date.year),), None, date.start, date.end, date.text)
+        for date in dates
+        if date.year is not None and date.month is None
+    ]

@@ -1,0 +1,136 @@
+"""Dates of a claim: read in English, Swedish and German, and held against those of the evidence.
+
+What belongs here: finding dates and years, and saying which the evidence does not hold. What does not: other
+numbers (`numbers.py`).
+"""
+
+import functools
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from qa_pipeline.verification.consistency.findings import Findings
+from qa_pipeline.verification.consistency.units import unit_after
+from qa_pipeline.verification.lexicon.language import lexicon
+
+_ISO = re.compile(r"(?<![\w.-])(?P<y>\d{4})[-/](?P<m>\d{1,2})(?:[-/](?P<d>\d{1,2}))?(?![\w-]|[./]\d)")
+_DOTTED = re.compile(r"(?<![\w.])(?P<d>\d{1,2})\.\s?(?P<m>\d{1,2})\.\s?(?P<y>\d{4})(?!\w)")
+_SLASHED = re.compile(r"(?<![\w/])(?P<d>\d{1,2})/(?P<m>\d{1,2})/(?P<y>\d{4})(?![\w/])")
+_YEAR = re.compile(r"(?<![\w.,:#$€£/-])(?P<y>1[0-9]{3}|20[0-9]{2})(?![\w%:]|[.,]\d|-\d)")
+_SURE_YEARS = range(1800, 2100)
+
+
+@dataclass(frozen=True, slots=True)
+class Date:
+    """A date as far as it is written; absent parts are None. `swapped` is the other reading of 3/4/2024."""
+
+    year: int | None
+    month: int | None
+    day: int | None
+    start: int
+    end: int
+    text: str
+    swapped: bool = False
+
+    def held_by(self, other: "Date") -> bool:
+        """Whether every part this date has is the same in `other`."""
+        same_year = self.year in (None, other.year)
+        straight = self.month in (None, other.month) and self.day in (None, other.day)
+        crossed = (self.swapped or other.swapped) and (self.month, self.day) == (other.day, other.month)
+        return same_year and (straight or crossed)
+
+    def denies(self, other: "Date") -> bool:
+        """Whether a part that both have differs."""
+        parts = ((self.year, other.year), (self.month, other.month), (self.day, other.day))
+        return any(mine is not None and theirs is not None and mine != theirs for mine, theirs in parts)
+
+
+def find_dates(text: str, language: str) -> list[Date]:
+    """Dates and years of `text` in order, disjoint, the most complete reading of each place."""
+    found: list[Date] = []
+    for pattern in (_ISO, _DOTTED, _SLASHED, *_named_patterns(language), _YEAR):
+        for match in pattern.finditer(text):
+            if any(match.start() < date.end and date.start < match.end() for date in found):
+                continue
+            date = _date(match, text, language, pattern is _SLASHED)
+            if date is not None and (pattern is not _YEAR or _is_year(date, text)):
+                found.append(date)
+    return sorted(found, key=lambda date: date.start)
+
+
+@functools.cache
+def _named_patterns(language: str) -> tuple[re.Pattern[str], ...]:
+    """Patterns with month names: day month year, month day year, month year, day month, month day."""
+    names = "|".join(sorted(lexicon(language).months, key=len, reverse=True))
+    month = rf"(?P<name>{names})\b\.?"
+    day = r"(?P<d>\d{1,2})(?:st|nd|rd|th|\.|:[ea])?"
+    year = r"(?P<y>\d{4})(?!\d)"
+    shapes = (
+        rf"(?<!\w){day}\s(?:of\s)?{month},?\s{year}",
+        rf"(?<!\w){month}\s{day},?\s{year}",
+        rf"(?<!\w){month},?\s{year}",
+        rf"(?<!\w){day}\s(?:of\s)?{month}(?!\w)",
+        rf"(?<!\w){month}\s{day}(?![\w.,:]?\d)",
+    )
+    return tuple(re.compile(shape, re.IGNORECASE) for shape in shapes)
+
+
+def _date(match: re.Match[str], text: str, language: str, slashed: bool) -> Date | None:
+    parts = match.groupdict()
+    name = parts.get("name")
+    month = lexicon(language).months[name.casefold()] if name else _integer(parts.get("m"))
+    year, day = _integer(parts.get("y")), _integer(parts.get("d"))
+    ambiguous = slashed and day is not None and month is not None and day <= 12
+    if slashed and month is not None and day is not None and month > 12:
+        month, day = day, month
+    if (month is not None and not 1 <= month <= 12) or (day is not None and not 1 <= day <= 31):
+        return None
+    return Date(year, month, day, match.start(), match.end(), match[0].strip(), ambiguous)
+
+
+def _integer(digits: str | None) -> int | None:
+    return int(digits) if digits else None
+
+
+def _is_year(date: Date, text: str) -> bool:
+    """A bare number is a year when it is a recent one and no unit follows, or a word for it stands before."""
+    if unit_after(text, date.end):
+        return False
+    lead = re.search(
+        r"(?:\b(?:in|since|by|from|until|year|anno|år|sedan|jahr|seit|bis|von)\s)$",
+        text[: date.start],
+        re.IGNORECASE,
+    )
+    return date.year in _SURE_YEARS or lead is not None
+
+
+def date_findings(claim: Sequence[Date], evidence: Sequence[Date], elsewhere: Sequence[Date]) -> Findings:
+    """Hold each date of the claim against the evidence; `elsewhere` is the rest of what is cited.
+
+    A year stands proved by a full date of that year, a full date only by all its parts, of which the year
+    may stand apart in the evidence or its headings. A date found only elsewhere leaves the claim open,
+    unless the evidence has another date in its place.
+    """
+    conflicts, open_points = [], []
+    unclaimed = [date for date in evidence if not any(own.held_by(date) for own in claim)]
+    for date in claim:
+        if any(date.held_by(other) for other in evidence) or _held_in_parts(date, evidence):
+            continue
+        rivals = [other for other in unclaimed if date.denies(other)]
+        if rivals:
+            conflicts.append(f"{date.text}: the evidence says {rivals[0].text}")
+        elif any(date.held_by(other) for other in elsewhere):
+            open_points.append(f"{date.text} stands elsewhere in the cited passages")
+        else:
+            conflicts.append(f"{date.text}: not in the evidence")
+    return Findings(tuple(conflicts), tuple(open_points))
+
+
+def _held_in_parts(date: Date, evidence: Sequence[Date]) -> bool:
+    without_year = Date(None, date.month, date.day, 0, 0, "", date.swapped)
+    year_only = Date(date.year, None, None, 0, 0, "")
+    return (
+        date.month is not None
+        and any(other.year is None and without_year.held_by(other) for other in evidence)
+        and any(year_only.held_by(other) for other in evidence)
+    )

@@ -1,0 +1,143 @@
+"""Names of a claim: proper names, acronyms and identifiers, held against those of the evidence.
+
+What belongs here: finding names, and saying which the evidence does not hold. What does not: numbers.
+"""
+
+import re
+import unicodedata
+from collections.abc import Sequence, Set
+from dataclasses import dataclass
+
+from qa_pipeline.verification.consistency.findings import Findings
+from qa_pipeline.verification.lexicon.language import lexicon
+from qa_pipeline.verification.words import Token, tokenize
+
+_IDENTIFIER = re.compile(
+    r"(?<![\w`])(?:[^\W\d_]\w*(?:[._/:-]\w+)*\(\)"  # call()
+    r"|\w*[^\W_]_\w+(?:\.\w+)*"  # snake_case
+    r"|-{1,2}[a-z][\w-]{2,}"  # --flag
+    r"|[^\W\d_]\w*(?:\.[^\W\d_]\w*)+"  # dotted.path
+    r"|[a-z]+[A-Z]\w*|[A-Z][a-z0-9]+[A-Z]\w*)"  # camelCase
+)
+_CODE = re.compile(r"`([^`\n]{1,120})`")
+_CAPITALISED = re.compile(r"(?<![\w.])[^\W\d_a-zåäöüß][\w’'-]*")
+_SENTENCE_START = re.compile(r"(?:^|[.!?:;•|]\s+|\n|[\"“„»(\[]\s*|^\s*[-*#>]+\s*)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A name as written, and its comparable form; an identifier must match as a whole."""
+
+    text: str
+    folded: str
+    start: int
+    end: int
+    identifier: bool
+
+
+def find_names(text: str, language: str) -> list[Name]:
+    """Names of `text` in order: identifiers anywhere, capitalised words and acronyms inside sentences.
+
+    German writes every noun with a capital, so there a single capitalised word is a name only when it is an
+    acronym or mixed case, or when it stands in a run of capitalised words.
+    """
+    identifiers = [_name(m[1], m.start(1), identifier=True) for m in _CODE.finditer(text) if m[1].strip()]
+    taken = [(name.start, name.end) for name in identifiers]
+    for match in _IDENTIFIER.finditer(text):
+        if not any(match.start() < end and start < match.end() for start, end in taken):
+            identifiers.append(_name(match[0], match.start(), identifier=True))
+            taken.append(match.span())
+    proper = [
+        name
+        for name in _proper_names(text, language)
+        if not any(name.start < end and start < name.end for start, end in taken)
+    ]
+    return sorted(identifiers + proper, key=lambda name: name.start)
+
+
+def _name(text: str, start: int, *, identifier: bool) -> Name:
+    return Name(text, fold(text), start, start + len(text), identifier)
+
+
+def fold(text: str) -> str:
+    """Comparable form of a name: case, genitive endings, quotes and call brackets aside."""
+    folded = unicodedata.normalize("NFKC", text).casefold().replace("’", "'").strip("`'\"()[] ")
+    return folded.removesuffix("'s").removesuffix("'").lstrip("-")
+
+
+def _proper_names(text: str, language: str) -> list[Name]:
+    known = lexicon(language)
+    candidates = list(_CAPITALISED.finditer(text))
+    found = []
+    for place, match in enumerate(candidates):
+        word = match[0]
+        plain = word.casefold()
+        if plain in known.stop_words or plain in known.months or plain in known.negations or len(word) < 2:
+            continue
+        special = word[1:] != word[1:].lower() or any(character.isdigit() for character in word)
+        first = _SENTENCE_START.search(text[max(0, match.start() - 4) : match.start()]) is not None
+        if special or (not first and (not known.nouns_capitalised or _in_run(text, candidates, place))):
+            found.append(_name(word, match.start(), identifier=False))
+    return found
+
+
+def _in_run(text: str, candidates: Sequence[re.Match[str]], place: int) -> bool:
+    """Whether another capitalised word stands directly beside this one."""
+    here = candidates[place]
+    before = place > 0 and text[candidates[place - 1].end() : here.start()] == " "
+    after = place + 1 < len(candidates) and text[here.end() : candidates[place + 1].start()] == " "
+    return before or after
+
+
+def name_findings(claim: Sequence[Name], evidence: str, elsewhere: str, language: str) -> Findings:
+    """Hold each name of the claim against the evidence (with its headings) and the rest of what is cited.
+
+    A name the evidence lacks is a conflict when the evidence has a name of its own that the claim lacks, or
+    when nothing cited has it; it stays open when it stands elsewhere in what is cited.
+    """
+    held, around = _forms(evidence, language), _forms(elsewhere, language)
+    own = {form for name in claim for form in _parts(name.folded)}
+    rivals = [n for n in find_names(evidence, language) if not _parts(n.folded) & own]
+    conflicts, open_points = [], []
+    for name in claim:
+        if _held(name, held, evidence):
+            continue
+        rival = next((other for other in rivals if other.identifier == name.identifier), None)
+        if _held(name, around, elsewhere):
+            open_points.append(f"{name.text} stands elsewhere in the cited passages")
+        elif rival:
+            conflicts.append(f"{name.text}: the evidence says {rival.text}")
+        else:
+            open_points.append(f"{name.text}: not in the evidence")
+    return Findings(tuple(conflicts), tuple(open_points))
+
+
+def _forms(text: str, language: str) -> Set[str]:
+    """Words and acronyms of a text, the initials of its runs of capitalised words among them."""
+    tokens: tuple[Token, ...] = tokenize(text, language)
+    initials = {"".join(w[0] for w in run.split()).casefold() for run in _runs(text)}
+    return {token.folded.removesuffix("'s") for token in tokens} | {token.stem for token in tokens} | initials
+
+
+def _runs(text: str) -> list[str]:
+    return re.findall(r"(?:[^\W\d_a-zåäöüß]\w+[ -]){1,5}[^\W\d_a-zåäöüß]\w+", text)
+
+
+def _parts(folded: str) -> set[str]:
+    return set(re.findall(r"[^\W_]+", folded))
+
+
+def _held(name: Name, forms: Set[str], text: str) -> bool:
+    """An identifier must stand in the text; of a proper name every part, inflection aside."""
+    if name.identifier:
+        return fold(name.text) in text.casefold()
+    return all(
+        part in forms or part.rstrip("s") in forms or any(_inflected(part, form) for form in forms)
+        for part in _parts(name.folded)
+    )
+
+
+def _inflected(part: str, form: str) -> bool:
+    """Sweden and Swedish, Stockholm and Stockholms: the first four letters and most of the word agree."""
+    shared = min(len(part), len(form)) - 2
+    return shared >= 4 and part[:shared] == form[:shared] and abs(len(part) - len(form)) <= 3

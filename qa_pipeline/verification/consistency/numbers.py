@@ -1,0 +1,200 @@
+"""Numbers of a text: digits, number words, scales, units, ordinals and versions.
+
+What belongs here: finding numbers and their value. What does not: dates (`dates.py`), and holding a claim's
+numbers against the evidence (`quantities.py`).
+"""
+
+import functools
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from qa_pipeline.verification.consistency.units import Unit, unit_after, unit_before
+from qa_pipeline.verification.lexicon.language import lexicon
+
+Kind = Literal["cardinal", "ordinal", "version", "time"]
+
+_VERSION = re.compile(
+    r"(?<![\w.])v?(\d+(?:\.\d+){2,}(?:[-.]?(?:rc|a|b|alpha|beta)\d*)?)(?![\w]|\.\d)|(?<!\w)v(\d+(?:\.\d+)?)(?!\w)"
+)
+_TIME = re.compile(
+    r"(?<![\w:])(\d{1,2}):(\d{2})(?::\d{2})?(?:\s?([ap])\.?m\b\.?)?(?![\w:])|(?<![\w.,:])(\d{1,2})\s?([ap])\.?m\b\.?",
+    re.IGNORECASE,
+)
+_ORDINAL = re.compile(r"(?<![\w.,])(\d+)(?:st|nd|rd|th|:[ea])(?!\w)", re.IGNORECASE)
+_DIGITS = re.compile(r"(?<![\w.,])[-−]?\d+(?:[.,’' \u00a0\u2009\u202f]\d+)*")
+_GROUPED = re.compile(r"\d{1,3}(?:[\u00a0\u2009\u202f’']\d{3})+(?:[.,]\d+)?")
+_SPACED = re.compile(r"\d{1,3}(?: \d{3})+(?:,\d+)?(?! ?\d)")
+_PLAIN = re.compile(r"\d+(?:[.,]\d+)*")
+_HYPHENS = "-\u2010\u2011"
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number as written: all values it can be read as (3.100 is two), and its unit if a known one follows."""
+
+    kind: Kind
+    values: tuple[float, ...]
+    unit: Unit | None
+    start: int
+    end: int
+    text: str
+    as_word: bool = False
+    scaled: bool = False
+    version: str = ""
+
+    @property
+    def value(self) -> float:
+        """The most likely reading, in the base unit of its dimension."""
+        return self.values[0] * (self.unit.factor if self.unit else 1.0)
+
+
+def find_numbers(text: str, language: str, taken: Sequence[tuple[int, int]] = ()) -> list[Number]:
+    """Numbers of `text` outside the `taken` spans (dates), in order."""
+    found: list[Number] = []
+    used = list(taken)
+    for finder in (_versions, _times, _ordinals, _cardinals, _worded):
+        for number in finder(text, language):
+            if not any(number.start < end and start < number.end for start, end in used):
+                found.append(number)
+                used.append((number.start, number.end))
+    return sorted(found, key=lambda number: number.start)
+
+
+def _versions(text: str, language: str) -> list[Number]:
+    return [
+        Number("version", (0.0,), None, m.start(), m.end(), m[0], version=(m[1] or m[2]).casefold())
+        for m in _VERSION.finditer(text)
+    ]
+
+
+def _times(text: str, language: str) -> list[Number]:
+    found = []
+    for match in _TIME.finditer(text):
+        hour = int(match[1] or match[4])
+        half = (match[3] or match[5] or "").casefold()
+        if hour > 24 or int(match[2] or 0) > 59:
+            continue
+        hour = hour % 12 + (12 if half == "p" else 0) if half else hour
+        minutes = float(hour * 60 + int(match[2] or 0))
+        found.append(Number("time", (minutes,), None, match.start(), match.end(), match[0]))
+    return found
+
+
+def _ordinals(text: str, language: str) -> list[Number]:
+    words = lexicon(language).ordinals
+    pattern = _word_pattern(frozenset(words))
+    digits = [
+        Number("ordinal", (float(m[1]),), None, m.start(), m.end(), m[0]) for m in _ORDINAL.finditer(text)
+    ]
+    named = [
+        Number("ordinal", (float(words[m[0].casefold()]),), None, m.start(), m.end(), m[0], as_word=True)
+        for m in pattern.finditer(text)
+    ]
+    return digits + named
+
+
+def _cardinals(text: str, language: str) -> list[Number]:
+    comma = lexicon(language).decimal_comma
+    found, position = [], 0
+    while match := _DIGITS.search(text, position):
+        start = match.start()
+        negative = text[start] in "-−"
+        at = start + negative
+        body = (
+            _GROUPED.match(text, at) or (_SPACED.match(text, at) if comma else None) or _PLAIN.match(text, at)
+        )
+        if body is None:
+            position = match.end()
+            continue
+        sign = -1.0 if negative and not text[:start].rstrip().endswith(tuple("0123456789")) else 1.0
+        values = tuple(sign * value for value in _readings(body[0], comma))
+        found.append(_with_unit(text, language, start, body.end(), values))
+        position = found[-1].end
+    return found
+
+
+def _readings(digits: str, comma: bool) -> list[float]:
+    """Values of a digit string: the language's convention first, the other where the string allows both."""
+    bare = re.sub(r"[\u00a0\u2009\u202f’' ]", "", digits)
+    marks = re.findall(r"[.,]", bare)
+    if not marks:
+        return [float(bare)]
+    if len(set(marks)) == 2:
+        point = max(bare.rfind("."), bare.rfind(","))
+        return [float(re.sub(r"[.,]", "", bare[:point]) + "." + re.sub(r"[.,]", "", bare[point + 1 :]))]
+    grouped = re.fullmatch(r"\d{1,3}(?:[.,]\d{3})+", bare) is not None
+    whole = float(re.sub(r"[.,]", "", bare))
+    if len(marks) > 1:
+        return [whole]
+    decimal = float(bare.replace(",", "."))
+    if not grouped:
+        return [decimal]
+    return [whole, decimal] if marks[0] == ("." if comma else ",") else [decimal, whole]
+
+
+def _with_unit(
+    text: str, language: str, start: int, end: int, values: tuple[float, ...], *, as_word: bool = False
+) -> Number:
+    """Attach a scale word and a unit to a number that ends at `end`."""
+    scale = _scale_after(text, end, language)
+    if scale:
+        values = tuple(value * scale[0] for value in values)
+        end = scale[1]
+    unit = unit_after(text, end)
+    before = unit_before(text, start)
+    stop = unit[1] if unit else end
+    kind_unit = unit[0] if unit else before
+    return Number("cardinal", values, kind_unit, start, stop, text[start:stop], as_word, scale is not None)
+
+
+def _scale_after(text: str, end: int, language: str) -> tuple[float, int] | None:
+    known = lexicon(language)
+    match = re.compile(r"[ \u00a0-]?([^\W\d_]+)(\.?)").match(text, end)
+    if match and match[1].casefold() in known.scales:
+        return known.scales[match[1].casefold()], match.end(1)
+    return None
+
+
+def _worded(text: str, language: str) -> list[Number]:
+    """Number words; 1 is left out, because it is the article in all three languages."""
+    known = lexicon(language)
+    pattern = _word_pattern(frozenset(known.numbers) | frozenset(known.scales))
+    found: list[Number] = []
+    end = 0
+    for match in pattern.finditer(text):
+        if match.start() < end:
+            continue
+        value, stop = _compound(text, match, known.numbers, pattern)
+        number = _with_unit(text, language, match.start(), stop, (value,), as_word=True)
+        if abs(number.values[0]) != 1 or number.unit is not None:
+            found.append(number)
+            end = number.end
+    return found
+
+
+def _compound(
+    text: str, match: re.Match[str], numbers: object, pattern: re.Pattern[str]
+) -> tuple[float, int]:
+    """Value of a number word, with the unit digit of "twenty-three" and scale words alone as one."""
+    known = dict(numbers) if isinstance(numbers, dict) else {}
+    value = float(known.get(match[0].casefold(), 1.0))
+    stop = match.end() if match[0].casefold() in known else match.start()
+    following = pattern.match(text, match.end() + 1)
+    joined = text[match.end() : match.end() + 1] in (*_HYPHENS, " ")
+    if (
+        value >= 20
+        and value % 10 == 0
+        and following
+        and joined
+        and 0 < known.get(following[0].casefold(), 0) < 10
+    ):
+        return value + float(known[following[0].casefold()]), following.end()
+    return value, stop
+
+
+@functools.cache
+def _word_pattern(words: frozenset[str]) -> re.Pattern[str]:
+    names = "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
+    return re.compile(rf"(?<![\w])(?:{names})(?!\w)", re.IGNORECASE)

@@ -1,0 +1,141 @@
+"""Negations and opposites of a claim held against the evidence.
+
+What belongs here: words that turn a statement into its opposite. What does not: quantifiers, bounds and
+obligations (`quantifiers.py`).
+"""
+
+import re
+from collections.abc import Sequence
+
+from qa_pipeline.verification.consistency.findings import Findings
+from qa_pipeline.verification.consistency.reading import Reading
+from qa_pipeline.verification.lexicon.language import lexicon
+from qa_pipeline.verification.words import Token
+
+_REACH = 3
+_CLAUSE_END = re.compile(r"[.!?;:\n]")
+
+
+def polarity_findings(claim: Reading, evidence: Reading) -> Findings:
+    """Everything in which claim and evidence say the opposite of each other."""
+    language = claim.language
+    return (
+        _negations(claim, evidence)
+        + _opposites(claim.words, evidence.words, language)
+        + _prefixes(claim.words, evidence.words, language)
+    )
+
+
+def _negations(claim: Reading, evidence: Reading) -> Findings:
+    """A negation on one side whose words stand on the other side without one.
+
+    A claim and its evidence may each hold several negations, so each is looked at with the words it
+    negates, not counted. One on either side that belong to different words of both is a moved negation.
+    """
+    added, dropped = _unmatched(claim, evidence), _unmatched(evidence, claim)
+    if added and dropped:
+        return Findings((f"{added[0]} and {dropped[0]} stand with different words",))
+    conflicts = [f"{word}: the evidence says it without" for word in added[:1]]
+    conflicts += [f"the evidence says it with {word}" for word in dropped[:1]]
+    return Findings(tuple(conflicts))
+
+
+def _unmatched(side: Reading, other: Reading) -> list[str]:
+    """Negations of one text whose words the other has, but not negated."""
+    stems = {token.stem for token in other.words if token.content}
+    negated = [_scope(other, place) for place in _negative_places(other.words)]
+    found = []
+    for place in _negative_places(side.words):
+        scope = _scope(side, place)
+        if scope and scope[0] in stems and not any(set(scope) & set(one) for one in negated):
+            found.append(side.words[place].folded)
+    return found
+
+
+def _negative_places(tokens: Sequence[Token]) -> list[int]:
+    return [place for place, token in enumerate(tokens) if token.negative]
+
+
+def _scope(reading: Reading, place: int) -> list[str]:
+    """What a negation negates, nearest first: the next two content words of its clause.
+
+    Where none follow, as at the end of a German main clause, the three before it.
+    """
+    words = reading.words
+    after: list[str] = []
+    for left, right in zip(words[place:], words[place + 1 :], strict=False):
+        if _CLAUSE_END.search(reading.text, left.end, right.start) or len(after) == 2:
+            break
+        after += [right.stem] if right.content else []
+    if after:
+        return after
+    before: list[str] = []
+    for right, left in zip(words[place::-1], words[place - 1 :: -1] if place else (), strict=False):
+        if _CLAUSE_END.search(reading.text, left.end, right.start) or len(before) == _REACH:
+            break
+        before += [left.stem] if left.content else []
+    return before
+
+
+def _reached(tokens: Sequence[Token], place: int, reach: int) -> set[str]:
+    """Content words on either side of a place, function words not counted as distance."""
+    after = [token.stem for token in tokens[place + 1 : place + 12] if token.content][:reach]
+    before = [token.stem for token in tokens[max(0, place - 12) : place] if token.content][-reach:]
+    return set(after) | set(before)
+
+
+def _opposites(claim: Sequence[Token], evidence: Sequence[Token], language: str) -> Findings:
+    """A word of the claim whose opposite the evidence uses beside the same words.
+
+    With a negation within reach on either side ("not allowed", "forbidden") the two may agree: open.
+    """
+    mine, theirs = {t.folded for t in claim}, {t.folded for t in evidence}
+    conflicts: list[str] = []
+    open_points: list[str] = []
+    for left, right in lexicon(language).opposites:
+        for ours, opposite in ((left, right), (right, left)):
+            said, denied = mine & ours, theirs & opposite
+            if not said or not denied or mine & opposite or theirs & ours:
+                continue
+            here, there = _beside(claim, said), _beside(evidence, denied)
+            if not here & there:
+                continue
+            words = f"{min(said)}: the evidence says {min(denied)}"
+            negated = _negative_near(claim, said) != _negative_near(evidence, denied)
+            (open_points if negated else conflicts).append(words)
+    return Findings(tuple(conflicts), tuple(open_points))
+
+
+def _beside(tokens: Sequence[Token], words: set[str]) -> set[str]:
+    places = [place for place, token in enumerate(tokens) if token.folded in words]
+    return {stem for place in places for stem in _reached(tokens, place, 2)}
+
+
+def _negative_near(tokens: Sequence[Token], words: set[str]) -> bool:
+    return any(
+        token.negative and token.folded not in words
+        for place, anchor in enumerate(tokens)
+        if anchor.folded in words
+        for token in tokens[max(0, place - _REACH) : place + _REACH + 1]
+    )
+
+
+def _prefixes(claim: Sequence[Token], evidence: Sequence[Token], language: str) -> Findings:
+    """`unsupported` against `supported`: one side has a word only with a negative prefix."""
+    prefixes = lexicon(language).negative_prefixes
+    mine, theirs = {t.folded: t.stem for t in claim}, {t.folded: t.stem for t in evidence}
+    conflicts = []
+    for here, there in ((mine, theirs), (theirs, mine)):
+        for word in here:
+            for prefix in prefixes:
+                bare = word.removeprefix(prefix).lstrip("-")
+                if (
+                    len(bare) >= 4
+                    and bare != word
+                    and bare in there
+                    and bare not in here
+                    and word not in there
+                ):
+                    conflicts.append(f"{word} against {bare}")
+    negated = any(t.negative for t in claim) != any(t.negative for t in evidence)
+    return Findings((), tuple(conflicts)) if negated else Findings(tuple(conflicts))

@@ -1,0 +1,70 @@
+"""A text read once: its words, dates, numbers and names, each found when first asked for.
+
+What belongs here: putting the finders together and remembering what they found. What does not: the finders.
+"""
+
+import functools
+from dataclasses import dataclass
+from functools import cached_property
+
+from qa_pipeline.verification.consistency.dates import Date, find_dates
+from qa_pipeline.verification.consistency.names import Name, find_names
+from qa_pipeline.verification.consistency.numbers import Number, find_numbers
+from qa_pipeline.verification.words import Token, tokenize
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One text in one language."""
+
+    text: str
+    language: str
+
+    @cached_property
+    def words(self) -> tuple[Token, ...]:
+        """All words in order."""
+        return tokenize(self.text, self.language)
+
+    @cached_property
+    def dates(self) -> list[Date]:
+        """Dates and years."""
+        return find_dates(self.text, self.language)
+
+    @cached_property
+    def numbers(self) -> list[Number]:
+        """Numbers that are no dates."""
+        return find_numbers(self.text, self.language, [(date.start, date.end) for date in self.dates])
+
+    @property
+    def _measured(self) -> list[tuple[int, int]]:
+        dates = [(date.start, date.end) for date in self.dates]
+        return dates + [(number.start, number.end) for number in self.numbers]
+
+    @cached_property
+    def names(self) -> list[Name]:
+        """Names outside dates and units."""
+        spans = self._measured
+        return [
+            name
+            for name in find_names(self.text, self.language)
+            if not any(name.start < end and start < name.end for start, end in spans)
+        ]
+
+    @cached_property
+    def terms(self) -> tuple[str, ...]:
+        """What the text states, in order and comparable: stems of content words, values of numbers."""
+        spans = self._measured
+        stems = [
+            (word.start, word.stem)
+            for word in self.words
+            if word.content and not any(start <= word.start < end for start, end in spans)
+        ]
+        dates = [(d.start, f"={part}") for d in self.dates for part in (d.year, d.month, d.day) if part]
+        numbers = [(n.start, f"={n.version or f'{n.values[0]:.12g}'}") for n in self.numbers]
+        return tuple(term for _, term in sorted(stems + dates + numbers))
+
+
+@functools.lru_cache(maxsize=16_384)
+def read(text: str, language: str) -> Reading:
+    """The reading of a text, remembered."""
+    return Reading(text, language)

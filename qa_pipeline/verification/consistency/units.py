@@ -1,0 +1,153 @@
+"""Units of measure: what dimension a written unit belongs to, and its size in that dimension.
+
+What belongs here: the table and its lookup. What does not: reading numbers.
+"""
+
+import re
+from typing import NamedTuple
+
+
+class Unit(NamedTuple):
+    """A dimension, and how many of its base unit this unit is."""
+
+    dimension: str
+    factor: float
+
+
+def _table(rows: str) -> dict[str, Unit]:
+    """Read `dimension factor name name …` lines."""
+    table: dict[str, Unit] = {}
+    for row in rows.strip().splitlines():
+        dimension, factor, *names = row.split()
+        table.update(dict.fromkeys(names, Unit(dimension, float(factor))))
+    return table
+
+
+# Symbols whose case tells them apart: MB is not mb, and m (metre) is no M (million).
+_SYMBOLS = _table(
+    """
+    percent 1 %
+    permille 1 ‰
+    time 1e-3 ms
+    time 1e-6 µs μs
+    time 1 s
+    time 3600 h
+    length 1e-3 mm
+    length 1e-2 cm
+    length 1 m
+    length 1e3 km
+    mass 1e-6 mg
+    mass 1e-3 g
+    mass 1 kg
+    mass 1e3 t
+    bytes 1 B
+    bytes 1e3 kB KB
+    bytes 1e6 MB
+    bytes 1e9 GB
+    bytes 1e12 TB
+    bytes 1024 KiB
+    bytes 1048576 MiB
+    bytes 1073741824 GiB
+    volume 1e-3 ml
+    volume 1 l L
+    volume 1e3 m³ m3
+    area 1 m² m2
+    area 1e4 ha
+    area 1e6 km² km2
+    pressure 1 Pa
+    pressure 1e2 hPa mbar
+    pressure 1e3 kPa
+    pressure 1e5 bar
+    pressure 1e6 MPa
+    pressure 6894.757 psi
+    current 1e-3 mA
+    current 1 A
+    resistance 1 Ω
+    energy 1 J
+    energy 1e3 kJ
+    force 1 N
+    torque 1 Nm
+    speed 1 km/h
+    rotation 1 rpm
+    sound 1 dB
+    power 1 W
+    power 1e3 kW
+    power 1e6 MW
+    energy 3.6e6 kWh
+    energy 3.6e9 MWh
+    voltage 1 V
+    frequency 1 Hz
+    frequency 1e3 kHz
+    frequency 1e6 MHz
+    frequency 1e9 GHz
+    celsius 1 °C
+    fahrenheit 1 °F
+    usd 1 $ USD
+    eur 1 € EUR
+    gbp 1 £ GBP
+    sek 1 SEK
+    pixels 1 px
+    """
+)
+
+_WORDS = _table(
+    """
+    percent 1 percent procent prozent pct percentage
+    time 1e-3 millisecond milliseconds millisekund millisekunder millisekunde millisekunden
+    time 1 sec secs second seconds sekund sekunder sekunde sekunden
+    time 60 min mins minute minutes minut minuter minuten
+    time 3600 hour hours hr hrs timme timmar tim stunde stunden
+    time 86400 day days dag dagar dygn tag tage tagen
+    time 604800 week weeks vecka veckor woche wochen
+    months 1 month months månad månader monat monate monaten
+    months 12 year years år jahr jahre jahren
+    length 1e-3 millimetre millimetres millimeter millimeters
+    length 1e-2 centimetre centimetres centimeter centimeters
+    length 1 metre metres meter meters metern
+    length 1e3 kilometre kilometres kilometer kilometers kilometern
+    length 1609.344 mile miles
+    length 0.3048 foot feet ft
+    length 0.0254 inch inches
+    mass 1e-3 gram grams gramm
+    mass 1 kilogram kilograms kilo kilogramm
+    mass 1e3 ton tons tonne tonnes tonnen
+    bytes 1 byte bytes
+    bytes 1e3 kilobyte kilobytes
+    bytes 1e6 megabyte megabytes
+    bytes 1e9 gigabyte gigabytes
+    bytes 1e12 terabyte terabytes
+    bits 1 bit bits
+    volume 1 litre litres liter liters litern
+    area 1e4 hectare hectares hektar
+    power 1e3 kilowatt
+    power 1e6 megawatt
+    celsius 1 celsius
+    degrees 1 degree degrees grad grader
+    usd 1 dollar dollars
+    eur 1 euro euros
+    gbp 1 pound pounds pund pfund
+    current 1 ampere amperes amp amps
+    voltage 1 volt volts
+    power 1 watt watts
+    sek 1 kr kronor krona kronen
+    pixels 1 pixel pixels pixlar
+    """
+)
+
+_AFTER = re.compile(r"[ \u00a0\u2009\u202f-]?(%|‰|°[CF]|[€$£]|km/h|[^\W\d_]+[²³23]?(?![\w²³]))")
+_BEFORE = re.compile(r"([€$£]|\b(?:USD|EUR|GBP|SEK))[ \u00a0]?$")
+
+
+def unit_after(text: str, position: int) -> tuple[Unit, int] | None:
+    """The unit written at `position` and where it ends."""
+    found = _AFTER.match(text, position)
+    if not found:
+        return None
+    unit = _SYMBOLS.get(found[1]) or _WORDS.get(found[1].casefold())
+    return (unit, found.end()) if unit else None
+
+
+def unit_before(text: str, position: int) -> Unit | None:
+    """The currency written directly before `position`."""
+    found = _BEFORE.search(text, max(0, position - 5), position)
+    return _SYMBOLS.get(found[1]) if found else None

@@ -1,0 +1,124 @@
+"""Pieces of passages that may prove a claim: sentences and short runs of them, and those worth a closer look.
+
+What belongs here: cutting chunks into candidates, and choosing candidates by shared words before anything is
+embedded. What does not: vectors (`similarity.py`) and the final choice (`claims.py`).
+"""
+
+import functools
+import math
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from qa_pipeline.verification.consistency.reading import read
+from qa_pipeline.verification.sentences import split_sentences
+from qa_pipeline.verification.words import find_words, recall
+
+_HEADING = re.compile(r"#{1,6}\s")
+_ROW = re.compile(r"[^\n]* \| |[^\s:][^:\n]{0,60}: \S[^\n.]*$")
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A piece of a chunk: offsets are within the chunk's text, `sentences` counts its sentences."""
+
+    chunk_id: str
+    start: int
+    end: int
+    text: str
+    sentences: int = 1
+
+    @property
+    def is_row(self) -> bool:
+        """Whether it is a table row or key-value line, whose words have no order of their own."""
+        return _ROW.match(self.text) is not None
+
+
+@functools.lru_cache(maxsize=16_384)
+def windows(text: str, language: str, longest: int) -> tuple[tuple[int, int, int], ...]:
+    """Spans of 1 to `longest` neighbouring sentences, and how many each holds.
+
+    Headings are no evidence while there is anything else. A table row or key-value line is a statement of
+    its own: joined with its neighbour it would lend its number to the wrong row.
+    """
+    sentences = [span for span in split_sentences(text, language) if not _HEADING.match(text, *span)]
+    alone = [_ROW.match(text, *span) is not None for span in sentences]
+    spans = []
+    for first, (start, _) in enumerate(sentences):
+        for count in range(1, longest + 1):
+            group = slice(first, first + count)
+            if first + count > len(sentences) or (count > 1 and any(alone[group])):
+                break
+            if _HEADING.search(text, start, sentences[first + count - 1][1]) and _crosses(
+                text, sentences[group]
+            ):
+                break
+            spans.append((start, sentences[first + count - 1][1], count))
+    return tuple(spans) or tuple((*span, 1) for span in split_sentences(text, language)[:1])
+
+
+def _crosses(text: str, sentences: Sequence[tuple[int, int]]) -> bool:
+    """Whether a heading stands between two of the sentences."""
+    return any("#" in text[left[1] : right[0]] for left, right in pairwise(sentences))
+
+
+def candidates(chunk_id: str, text: str, language: str, longest: int) -> list[Candidate]:
+    """All candidates of a chunk."""
+    return [Candidate(chunk_id, s, e, text[s:e], n) for s, e, n in windows(text, language, longest)]
+
+
+def verbatim_place(claim: str, chunk_id: str, text: str, language: str) -> Candidate | None:
+    """The whole sentences in which a claim stands word for word, if it does."""
+    span = find_words(claim, text, language)
+    if span is None:
+        return None
+    touched = [(s, e) for s, e in split_sentences(text, language) if s < span[1] and span[0] < e]
+    start, end = min(touched[0][0], span[0]), max(touched[-1][1], span[1])
+    return Candidate(chunk_id, start, end, text[start:end], len(touched))
+
+
+def best_by_words(
+    wanted: Collection[str], pool: Iterable[Candidate], language: str, most: int
+) -> list[Candidate]:
+    """The `most` candidates that hold most of the wanted terms; of equals the shorter, then the earlier."""
+    scored = [
+        (-(recall(wanted, read(one.text, language).terms) or 0.0), one.sentences, place, one)
+        for place, one in enumerate(pool)
+    ]
+    return [one for _, _, _, one in sorted(scored, key=lambda entry: entry[:3])[:most]]
+
+
+class ChunkWords:
+    """Which chunks of a batch hold which terms: a small inverted index to find sources nobody cited."""
+
+    def __init__(self, texts: Mapping[str, str], languages: Mapping[str, str]) -> None:
+        self._held: dict[str, list[str]] = defaultdict(list)
+        for chunk_id, text in texts.items():
+            for term in sorted(set(read(text, languages[chunk_id]).terms)):
+                self._held[term].append(chunk_id)
+        self._size = len(texts)
+
+    def rarity(self, term: str) -> float:
+        """Inverse document frequency, smoothed (Robertson and Spärck Jones 1976)."""
+        count = len(self._held.get(term, ()))
+        return math.log(1.0 + (self._size - count + 0.5) / (count + 0.5))
+
+    def best(
+        self, wanted: Collection[str], most: int, without: Collection[str] = ()
+    ) -> list[tuple[str, float]]:
+        """Chunks by the share of the wanted terms they hold, weighted by rarity; best first."""
+        terms = sorted(set(wanted))
+        weights = {term: self.rarity(term) for term in terms}
+        total = sum(weights.values())
+        shares: dict[str, float] = defaultdict(float)
+        for term in terms:
+            for chunk_id in self._held.get(term, ()):
+                shares[chunk_id] += weights[term] / total
+        left_out = set(without)
+        ranked = sorted(
+            ((chunk_id, share) for chunk_id, share in shares.items() if chunk_id not in left_out),
+            key=lambda entry: (-round(entry[1], 9), entry[0]),
+        )
+        return ranked[:most]

@@ -1,0 +1,85 @@
+"""What the checks must know of a language, as one record, and which record a language code names.
+
+What belongs here: the record, its lookup and word stems. What does not: the words (one module a language)
+and the checks that read them.
+"""
+
+import functools
+from collections.abc import Callable, Mapping, Set
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Lexicon:
+    """The closed word classes of one language; every entry is casefolded.
+
+    `opposites` are pairs of groups: a word of one side denies a word of the other. `lower_bounds`,
+    `upper_bounds` and `approximations` stand before (or, like "or more", after) a number. `universal`,
+    `partial`, `exclusive`, `strong` and `weak` are quantifiers and obligations. `conditions` open a clause
+    without which the rest of a sentence need not hold.
+    """
+
+    code: str
+    stemmer: str
+    decimal_comma: bool
+    nouns_capitalised: bool
+    stop_words: Set[str]
+    negations: Set[str]
+    negative_prefixes: tuple[str, ...]
+    opposites: tuple[tuple[Set[str], Set[str]], ...]
+    passive_agents: Set[str]
+    numbers: Mapping[str, float]
+    ordinals: Mapping[str, int]
+    scales: Mapping[str, float]
+    months: Mapping[str, int]
+    lower_bounds: tuple[str, ...]
+    upper_bounds: tuple[str, ...]
+    approximations: tuple[str, ...]
+    universal: Set[str]
+    partial: Set[str]
+    exclusive: Set[str]
+    strong: Set[str]
+    weak: Set[str]
+    conditions: tuple[str, ...]
+    polarity_answers: Set[str]
+    greetings: Set[str]
+
+
+def words(text: str) -> frozenset[str]:
+    """Split a word list."""
+    return frozenset(text.split())
+
+
+def numbered(text: str, first: int = 1) -> dict[str, int]:
+    """Number a word list; forms of one number are joined by a slash."""
+    return {form: number for number, forms in enumerate(text.split(), first) for form in forms.split("/")}
+
+
+def opposed(text: str) -> tuple[tuple[frozenset[str], frozenset[str]], ...]:
+    """Read `a,b/c,d` groups: a word on one side of the slash denies a word on the other."""
+    pairs = (pair.split("/") for pair in text.split())
+    return tuple((frozenset(left.split(",")), frozenset(right.split(","))) for left, right in pairs)
+
+
+@functools.cache
+def lexicon(language: str) -> Lexicon:
+    """The words of a language; English for one that has none of its own."""
+    from qa_pipeline.verification.lexicon.english import ENGLISH
+    from qa_pipeline.verification.lexicon.german import GERMAN
+    from qa_pipeline.verification.lexicon.swedish import SWEDISH
+
+    return {"en": ENGLISH, "sv": SWEDISH, "de": GERMAN}.get(language, ENGLISH)
+
+
+@functools.cache
+def stemmer(language: str) -> Callable[[str], str]:
+    """Snowball stems of a language, remembered by word (Porter 2001)."""
+    import Stemmer
+
+    known = Stemmer.Stemmer(lexicon(language).stemmer)
+
+    @functools.lru_cache(maxsize=200_000)
+    def stem(word: str) -> str:
+        return str(known.stemWord(word))
+
+    return stem

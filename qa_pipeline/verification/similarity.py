@@ -1,0 +1,74 @@
+"""Cosines between claims and texts, each text embedded once for a whole group of pairs.
+
+What belongs here: collecting texts, embedding them in one call, and looking cosines up. What does not: which
+texts are compared, and models (`qa_pipeline.embedding`).
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+Vectors = npt.NDArray[np.float32]
+
+
+class Encoder(Protocol):
+    """What this stage needs of an embedding model."""
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """Unit-length vectors, one row for each text, in the order given."""
+
+
+class TextVectors:
+    """Vectors of a set of texts; equal texts share one."""
+
+    def __init__(self, texts: Iterable[str], encoder: Encoder) -> None:
+        distinct = list(dict.fromkeys(texts))
+        self._row = {text: row for row, text in enumerate(distinct)}
+        self._vectors = encoder.encode(distinct) if distinct else np.zeros((0, 1), dtype=np.float32)
+
+    def of(self, text: str) -> Vectors:
+        """The vector of one text."""
+        vector: Vectors = self._vectors[self._row[text]]
+        return vector
+
+    def cosines(self, text: str, others: Sequence[str]) -> list[float]:
+        """Cosine of a text to each other text."""
+        if not others:
+            return []
+        rows = [self._row[other] for other in others]
+        return [float(value) for value in self._vectors[rows] @ self.of(text)]
+
+
+class ChunkVectors:
+    """Vectors of chunks: those of the embeddings table, and any that it lacks embedded when asked for."""
+
+    def __init__(self, embeddings: pl.DataFrame | None, texts: Mapping[str, str], encoder: Encoder) -> None:
+        self._texts, self._encoder = texts, encoder
+        self._known: dict[str, Vectors] = {}
+        if embeddings is not None and embeddings.height:
+            matrix = np.array(embeddings["vector"].to_list(), dtype=np.float32)
+            self._known = dict(zip(embeddings["chunk_id"].to_list(), matrix, strict=True))
+
+    def load(self, chunk_ids: Iterable[str]) -> None:
+        """Embed the chunks not known yet, in one call."""
+        missing = [i for i in dict.fromkeys(chunk_ids) if i not in self._known]
+        if missing:
+            vectors = self._encoder.encode([self._texts[i] for i in missing])
+            self._known.update(zip(missing, vectors, strict=True))
+
+    def best(self, vector: Vectors, chunk_ids: Sequence[str]) -> float | None:
+        """Best cosine of a vector to the chunks; None without chunks."""
+        if not chunk_ids:
+            return None
+        return float(np.max(np.stack([self._known[i] for i in chunk_ids]) @ vector))
+
+    def nearest(self, vector: Vectors, chunk_ids: Sequence[str]) -> tuple[str, float] | None:
+        """The chunk with the best cosine to a vector (the first of equals), and that cosine."""
+        if not chunk_ids:
+            return None
+        cosines = np.stack([self._known[i] for i in chunk_ids]) @ vector
+        place = int(np.argmax(cosines))
+        return chunk_ids[place], float(cosines[place])

@@ -1,0 +1,91 @@
+"""Words of a text: tokens, stems, and what share of one text's words another holds.
+
+What belongs here: tokens with their place, content words, recall and order. What does not: numbers, names and
+negations (`consistency`).
+"""
+
+import functools
+import re
+import unicodedata
+from bisect import bisect_left
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from qa_pipeline.verification.lexicon.language import lexicon, stemmer
+
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W\d_]+)*")
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One word: `folded` is its casefolded form, `content` tells it from a function word."""
+
+    folded: str
+    stem: str
+    start: int
+    end: int
+    content: bool
+    negative: bool
+
+
+@functools.lru_cache(maxsize=16_384)
+def tokenize(text: str, language: str) -> tuple[Token, ...]:
+    """Words and digit groups of `text` in order; identifiers and compounds with marks come apart."""
+    known, stem = lexicon(language), stemmer(language)
+    tokens = []
+    for match in _WORD.finditer(text):
+        folded = unicodedata.normalize("NFC", match[0]).casefold().replace("’", "'")
+        negative = folded in known.negations or folded.endswith("n't")
+        bare = folded.removesuffix("'s")
+        content = not negative and bare not in known.stop_words
+        tokens.append(Token(folded, stem(bare), match.start(), match.end(), content, negative))
+    return tuple(tokens)
+
+
+def content_stems(text: str, language: str) -> list[str]:
+    """Stems of the content words in order, repeats included."""
+    return [token.stem for token in tokenize(text, language) if token.content]
+
+
+def recall(wanted: Collection[str], held: Collection[str]) -> float | None:
+    """Share of distinct `wanted` entries in `held`; None when nothing is wanted."""
+    distinct = set(wanted)
+    return len(distinct.intersection(held)) / len(distinct) if distinct else None
+
+
+def order_agreement(wanted: Sequence[str], held: Sequence[str]) -> float | None:
+    """Length of the longest common subsequence over the number of `wanted` entries that are held.
+
+    Counted by longest increasing subsequence over the places of each entry (Hunt and Szymanski 1977). Words
+    absent from `held` are recall's business and do not count here.
+    """
+    places: dict[str, list[int]] = {}
+    for place, entry in enumerate(held):
+        places.setdefault(entry, []).append(place)
+    shared = [entry for entry in wanted if entry in places]
+    if not shared:
+        return None
+    tails: list[int] = []
+    for entry in shared:
+        for place in reversed(places[entry]):
+            at = bisect_left(tails, place)
+            tails[at : at + 1] = [place]
+    return len(tails) / len(shared)
+
+
+def same_words(left: str, right: str, language: str) -> bool:
+    """Whether two texts are the same words in the same order, case and punctuation aside."""
+    return [t.folded for t in tokenize(left, language)] == [t.folded for t in tokenize(right, language)]
+
+
+def find_words(wanted: str, text: str, language: str) -> tuple[int, int] | None:
+    """Span of the first place where the words of `wanted` stand in `text` one after another."""
+    needle = [token.folded for token in tokenize(wanted, language)]
+    hay = tokenize(text, language)
+    if not needle:
+        return None
+    first = needle[0]
+    for at in range(len(hay) - len(needle) + 1):
+        if hay[at].folded == first and [t.folded for t in hay[at : at + len(needle)]] == needle:
+            return hay[at].start, hay[at + len(needle) - 1].end
+    return None

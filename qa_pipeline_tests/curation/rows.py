@@ -1,0 +1,182 @@
+"""Rows of the tables with sensible values everywhere, so that a test names only what it is about."""
+
+import hashlib
+from typing import Any
+
+import polars as pl
+
+from qa_pipeline.tables import (
+    ASSESSMENTS,
+    CHUNKS,
+    CLAIM_VERDICTS,
+    CLAIMS,
+    DOCUMENTS,
+    PAIRS,
+    REFUSALS,
+    VERDICTS,
+)
+
+Row = dict[str, Any]
+TEXT = "Opening hours\n\nThe library opens at nine. It closes at five."
+
+
+def pair(pair_id: str, **values: Any) -> Row:
+    return {
+        "pair_id": pair_id,
+        "batch": "b",
+        "question": f"Question {pair_id}?",
+        "answer": f"Answer {pair_id}.",
+        "language": "en",
+        "question_type": "fact",
+        "origin": "generated",
+        "passage_ids": [],
+        "used_chunk_ids": [],
+        "citations": [],
+        "coverage": "full",
+        "status": "drafted",
+        "generator": "model",
+        **values,
+    }
+
+
+def claim(pair_id: str, position: int = 0, **values: Any) -> Row:
+    """A claim whose evidence is the whole of the document `d`, chunk `c`."""
+    return {
+        "claim_id": f"{pair_id}-{position}",
+        "pair_id": pair_id,
+        "batch": "b",
+        "position": position,
+        "text": f"claim {position}",
+        "start": position * 10,
+        "end": position * 10 + 9,
+        "citation_status": "resolved",
+        "evidence_document_id": "d",
+        "evidence_content_sha256": sha("d"),
+        "evidence_chunk_id": "c",
+        "evidence_start": 0,
+        "evidence_end": len(TEXT),
+        "evidence_quote": TEXT,
+        "verbatim": False,
+        "number_conflicts": [],
+        "name_conflicts": [],
+        "polarity_conflicts": [],
+        **values,
+    }
+
+
+def claim_verdict(pair_id: str, verdict: str, position: int = 0, **values: Any) -> Row:
+    return {
+        "claim_id": f"{pair_id}-{position}",
+        "pair_id": pair_id,
+        "batch": "b",
+        "verdict": verdict,
+        "decided_by": "verbatim",
+        "thresholds_id": "t",
+        **values,
+    }
+
+
+def assessment(pair_id: str, score: float | None = 0.9, **values: Any) -> Row:
+    return {
+        "pair_id": pair_id,
+        "batch": "b",
+        "status": "judged",
+        "relevance": score,
+        "correctness": score,
+        "completeness": score,
+        "judge": "judge-1",
+        **values,
+    }
+
+
+def refusal(pair_id: str, outcome: str) -> Row:
+    return {"pair_id": pair_id, "batch": "b", "outcome": outcome, "thresholds_id": "t"}
+
+
+def verdict(pair_id: str, word: str = "accepted", **values: Any) -> Row:
+    return {
+        "pair_id": pair_id,
+        "batch": "b",
+        "verdict": word,
+        "stage": word if word == "accepted" else "quality_assessment",
+        "reason": "passed" if word == "accepted" else "low_composite",
+        "claims": 1,
+        "supported_claims": 1,
+        "unsupported_spans": [],
+        "thresholds_id": "t",
+        **values,
+    }
+
+
+def chunk(chunk_id: str, text: str = TEXT, **values: Any) -> Row:
+    return {
+        "chunk_id": chunk_id,
+        "batch": "b",
+        "document_id": "d",
+        "position": 0,
+        "char_start": 0,
+        "char_end": len(text),
+        "title": "Library",
+        "section_path": ["Opening hours"],
+        "tokens": 10,
+        "language": "en",
+        "text": text,
+        **values,
+    }
+
+
+def document(document_id: str, text: str | None = TEXT, **values: Any) -> Row:
+    return {
+        "document_id": document_id,
+        "batch": "b",
+        "path": f"{document_id}.md",
+        "source_uri": f"https://example.org/{document_id}",
+        "licence": "CC0-1.0",
+        "content_sha256": sha(document_id),
+        "size": 1,
+        "format": "markdown",
+        "language": "en",
+        "title": "Library",
+        "text": text,
+        "sections": [],
+        "pages": [],
+        "masked": 0,
+        "status": "parsed",
+        **values,
+    }
+
+
+def sha(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def pairs(*rows: Row) -> pl.DataFrame:
+    return PAIRS.frame(list(rows))
+
+
+def claims(*rows: Row) -> pl.DataFrame:
+    return CLAIMS.frame(list(rows))
+
+
+def claim_verdicts(*rows: Row) -> pl.DataFrame:
+    return CLAIM_VERDICTS.frame(list(rows))
+
+
+def assessments(*rows: Row) -> pl.DataFrame:
+    return ASSESSMENTS.frame(list(rows))
+
+
+def refusals(*rows: Row) -> pl.DataFrame:
+    return REFUSALS.frame(list(rows))
+
+
+def verdicts(*rows: Row) -> pl.DataFrame:
+    return VERDICTS.frame(list(rows))
+
+
+def chunks(*rows: Row) -> pl.DataFrame:
+    return CHUNKS.frame(list(rows))
+
+
+def documents(*rows: Row) -> pl.DataFrame:
+    return DOCUMENTS.frame(list(rows))

@@ -1,0 +1,135 @@
+"""The files part the ledger, each line is one JSON object, and nothing is lost on the way."""
+
+import json
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qa_pipeline.curation.exports import (
+    chat_rows,
+    json_lines,
+    known_answer_rows,
+    passed_rows,
+    rejected_rows,
+)
+from qa_pipeline.tables import TRAINING_EXAMPLES
+from qa_pipeline_tests.curation.rows import (
+    TEXT,
+    claim,
+    claim_verdict,
+    claim_verdicts,
+    claims,
+    document,
+    documents,
+    pair,
+    pairs,
+    verdict,
+    verdicts,
+)
+
+WORDS = st.sampled_from(["accepted", "rejected", "needs_review", "failed"])
+TEXTS = st.text(alphabet=st.characters(exclude_categories=["Cs"]))
+
+
+def passed(pairs_frame: pl.DataFrame, ledger: pl.DataFrame) -> pl.DataFrame:
+    ids = pairs_frame["pair_id"].to_list()
+    return passed_rows(
+        pairs=pairs_frame,
+        verdicts=ledger,
+        claims=claims(*(claim(i) for i in ids)),
+        claim_verdicts=claim_verdicts(*(claim_verdict(i, "supported") for i in ids)),
+        documents=documents(document("d")),
+    )
+
+
+def read(rows: pl.DataFrame) -> list[dict[str, Any]]:
+    lines = b"".join(json_lines(rows)).decode().splitlines()
+    return [json.loads(line) for line in lines]
+
+
+@given(rows=st.lists(st.tuples(WORDS, st.none() | WORDS), max_size=8))
+def test_every_pair_stands_in_exactly_one_file(rows: list[tuple[str, str | None]]) -> None:
+    everything = pairs(*(pair(f"p{n}", expected_verdict=known) for n, (_, known) in enumerate(rows)))
+    ledger = verdicts(
+        *(verdict(f"p{n}", word, expected_verdict=known) for n, (word, known) in enumerate(rows))
+    )
+    parts = [
+        passed(everything, ledger),
+        rejected_rows(pairs=everything, verdicts=ledger),
+        known_answer_rows(pairs=everything, verdicts=ledger),
+    ]
+    ids = [pair_id for part in parts for pair_id in part["pair_id"]]
+    assert sorted(ids) == everything["pair_id"].to_list()
+    assert set(parts[0]["verdict"]) <= {"accepted"}
+    assert "accepted" not in set(parts[1]["verdict"])
+
+
+@given(texts=st.lists(TEXTS, max_size=5))
+def test_a_line_is_a_row_whatever_the_text(texts: list[str]) -> None:
+    everything = pairs(*(pair(f"p{n}", question=text) for n, text in enumerate(texts)))
+    ledger = verdicts(*(verdict(f"p{n}") for n in range(len(texts))))
+    assert [row["question"] for row in read(passed(everything, ledger))] == texts
+
+
+@pytest.mark.parametrize(
+    "sign", ["\n", "\r", "\u2028", "\u2029", "\u0085", "\x0b", "\x1c", '"', "\\", "</script>"]
+)
+def test_no_sign_ends_a_line_early(sign: str) -> None:
+    everything = pairs(pair("p", question=f"a{sign}b"))
+    assert [row["question"] for row in read(passed(everything, verdicts(verdict("p"))))] == [f"a{sign}b"]
+
+
+def test_large_tables_come_in_blocks_of_whole_lines() -> None:
+    blocks = list(json_lines(pl.DataFrame({"n": range(2500)})))
+    assert len(blocks) == 3
+    assert all(block.endswith(b"\n") for block in blocks)
+    assert [json.loads(line)["n"] for line in b"".join(blocks).splitlines()] == list(range(2500))
+
+
+def test_a_passed_row_carries_its_proof() -> None:
+    row = read(passed(pairs(pair("p")), verdicts(verdict("p", composite=0.9))))[0]
+    assert (row["verdict"], row["reason"], row["composite"]) == ("accepted", "passed", 0.9)
+    assert (row["evidence"][0]["path"], row["evidence"][0]["quote"]) == ("d.md", TEXT)
+
+
+def test_a_rejected_row_shows_reason_and_words_of_its_unsupported_spans() -> None:
+    spans = [{"start": 3, "end": 8, "reason": "number_conflict"}, {"start": 9, "end": 99, "reason": "low"}]
+    rows = rejected_rows(
+        pairs=pairs(pair("p", answer="År 2019 öppnar"), pair("q", answer=None)),
+        verdicts=verdicts(
+            verdict("p", "rejected", reason="number_conflict", unsupported_spans=spans),
+            verdict("q", "failed", reason="not_json"),
+        ),
+    )
+    first, second = read(rows)
+    assert first["reason"] == "number_conflict"
+    assert [span["text"] for span in first["unsupported_spans"]] == ["2019 ", "ppnar"]
+    assert (second["answer"], second["unsupported_spans"]) == (None, [])
+
+
+def test_chat_lines_hold_messages_and_the_pair_and_skip_absent_layouts() -> None:
+    messages = [{"role": "user", "content": "Q"}, {"role": "assistant", "content": "A"}]
+    base = {"batch": "b", "question": "Q", "answer": "A", "language": "en", "question_type": "fact"}
+    examples = TRAINING_EXAMPLES.frame(
+        [
+            {
+                "pair_id": pair_id,
+                **base,
+                "coverage": "full",
+                "messages": {"closed_book": messages, "with_context": context, "with_distractors": None},
+                "tokens": {"closed_book": 2, "with_context": None, "with_distractors": None},
+                "evidence": [],
+                "provenance": {"origin": "generated"},
+            }
+            for pair_id, context in (("p", None), ("q", messages))
+        ]
+    )
+    assert read(chat_rows(examples, "closed_book")) == [
+        {"messages": messages, "pair_id": "p"},
+        {"messages": messages, "pair_id": "q"},
+    ]
+    assert [row["pair_id"] for row in read(chat_rows(examples, "with_context"))] == ["q"]
+    assert list(json_lines(chat_rows(examples, "with_distractors"))) == []

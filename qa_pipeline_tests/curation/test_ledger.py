@@ -1,0 +1,341 @@
+"""Every pair gets exactly one verdict, whatever the frames hold, and each road ends where it should."""
+
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qa_pipeline.curation.ledger import build_verdicts
+from qa_pipeline.settings import JudgingSettings, VerificationSettings
+from qa_pipeline_tests.curation.rows import (
+    Row,
+    assessment,
+    assessments,
+    claim,
+    claim_verdict,
+    claim_verdicts,
+    claims,
+    pair,
+    pairs,
+    refusal,
+    refusals,
+)
+
+WORDS = {"accepted", "rejected", "needs_review", "failed"}
+IDS = st.sampled_from(["p0", "p1", "p2", "p3", "stranger"])
+SCORES = st.none() | st.sampled_from([0.0, 0.4, 0.7, 1.0, -1.0, float("nan"), float("inf")])
+CLAIM_WORDS = st.sampled_from(["supported", "contradicted", "unsupported", "undecided", "failed", "odd"])
+
+
+def pair_rows() -> st.SearchStrategy[list[Row]]:
+    values = st.fixed_dictionaries(
+        {
+            "question": st.sampled_from(["When?", "when", "Who?", None]),
+            "answer": st.sampled_from(["At nine.", "at nine", "Ann.", None]),
+            "coverage": st.sampled_from(["full", "partial", "none", "odd", None]),
+            "status": st.sampled_from(["drafted", "drafted", "drafted", "failed"]),
+            "reason": st.sampled_from([None, "not_json"]),
+            "expected_verdict": st.sampled_from([None, None, "accepted", "rejected"]),
+        }
+    )
+    rows = st.lists(values, max_size=4)
+    return rows.map(lambda found: [pair(f"p{n}", **row) for n, row in enumerate(found)])
+
+
+CLAIM_ROWS = st.lists(
+    st.tuples(IDS, st.integers(0, 2), st.none() | CLAIM_WORDS), max_size=9, unique_by=lambda one: one[:2]
+)
+ASSESSMENT_ROWS = st.lists(
+    st.tuples(IDS, st.sampled_from(["judged", "judged", "not_judged", "failed", "odd"]), SCORES, SCORES),
+    max_size=5,
+    unique_by=lambda one: one[0],
+)
+REFUSAL_ROWS = st.lists(
+    st.tuples(IDS, st.sampled_from(["correct_refusal", "refused_answerable", "unproved_refusal", "odd"])),
+    max_size=5,
+    unique_by=lambda one: one[0],
+)
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> dict[str, pl.DataFrame]:
+    made = draw(CLAIM_ROWS)
+    return {
+        "pairs": pairs(*draw(pair_rows())),
+        "claims": claims(*(claim(pair_id, n) for pair_id, n, _ in made)),
+        "claim_verdicts": claim_verdicts(*(claim_verdict(i, word, n) for i, n, word in made if word)),
+        "assessments": assessments(
+            *(assessment(i, s, status=status, relevance=r) for i, status, s, r in draw(ASSESSMENT_ROWS))
+        ),
+        "refusals": refusals(*(refusal(*one) for one in draw(REFUSAL_ROWS))),
+    }
+
+
+def settle(frames: dict[str, pl.DataFrame], accept: float = 1.0, **judging: Any) -> pl.DataFrame:
+    return build_verdicts(
+        **frames,
+        verification=VerificationSettings(accept_grounding=accept),
+        judging=JudgingSettings(**judging),
+    )
+
+
+@given(frames=tables(), accept=st.sampled_from([0.5, 1.0]), unjudged=st.booleans())
+def test_every_pair_gets_exactly_one_known_verdict_in_the_order_of_pairs(
+    frames: dict[str, pl.DataFrame], accept: float, unjudged: bool
+) -> None:
+    verdicts = settle(frames, accept, accept_unjudged=unjudged)
+    assert verdicts["pair_id"].to_list() == frames["pairs"]["pair_id"].to_list()
+    assert set(verdicts["verdict"]) <= WORDS
+    assert verdicts["reason"].null_count() == 0
+    counts = verdicts["verdict"].value_counts()["count"].sum() if verdicts.height else 0
+    assert counts == frames["pairs"].height
+
+
+@given(frames=tables(), unjudged=st.booleans())
+def test_accepted_means_every_claim_supported_or_a_proved_refusal(
+    frames: dict[str, pl.DataFrame], unjudged: bool
+) -> None:
+    accepted = settle(frames, accept_unjudged=unjudged).filter(pl.col("verdict") == "accepted")
+    refused = pl.col("reason") == "correct_refusal"
+    proved = (pl.col("claims") > 0) & (pl.col("supported_claims") == pl.col("claims"))
+    assert accepted.filter(~refused & ~proved).height == 0
+    assert accepted.filter(~refused & (pl.col("unsupported_spans").list.len() > 0)).height == 0
+    assert set(accepted["stage"]) <= {"accepted"}
+
+
+@given(frames=tables())
+def test_a_score_exists_only_where_a_judge_gave_one(frames: dict[str, pl.DataFrame]) -> None:
+    verdicts = settle(frames, accept_unjudged=True)
+    judged = frames["assessments"].filter(pl.col("status") == "judged")["pair_id"].to_list()
+    scored = verdicts.filter(pl.any_horizontal(pl.col("composite", "correctness").is_not_null()))
+    assert set(scored["pair_id"]) <= set(judged)
+
+
+@given(frames=tables(), seed=st.integers(0, 9))
+def test_row_order_changes_no_verdict(frames: dict[str, pl.DataFrame], seed: int) -> None:
+    mixed = {name: frame.sample(fraction=1.0, shuffle=True, seed=seed) for name, frame in frames.items()}
+    one, other = settle(frames), settle(mixed)
+    assert one.sort("pair_id").equals(other.sort("pair_id"))
+
+
+@given(frames=tables())
+def test_known_answer_pairs_change_no_other_verdict(frames: dict[str, pl.DataFrame]) -> None:
+    known = pl.col("expected_verdict").is_not_null()
+    alone = {**frames, "pairs": frames["pairs"].filter(~known)}
+    assert settle(frames).filter(~known).equals(settle(alone))
+
+
+def one(
+    words: list[str], *, pair_values: Row | None = None, judged: Row | None = None, **settings: Any
+) -> dict[str, Any]:
+    """The verdict of a single pair with these claims."""
+    frames = {
+        "pairs": pairs(pair("p", **(pair_values or {}))),
+        "claims": claims(*(claim("p", n) for n in range(len(words)))),
+        "claim_verdicts": claim_verdicts(*(claim_verdict("p", word, n) for n, word in enumerate(words))),
+        "assessments": assessments(judged) if judged else assessments(),
+        "refusals": refusals(),
+    }
+    return settle(frames, **settings).row(0, named=True)
+
+
+def road(row: dict[str, Any]) -> tuple[str, str, str]:
+    return row["verdict"], row["stage"], row["reason"]
+
+
+SCORED = {"relevance": 0.9, "correctness": 0.9, "completeness": 0.9}
+
+
+@pytest.mark.parametrize(
+    ("scores", "reason"),
+    [
+        ({}, "passed"),
+        ({"relevance": 0.49}, "low_relevance"),
+        ({"correctness": 0.69}, "low_correctness"),
+        ({"completeness": 0.39}, "low_completeness"),
+        ({"relevance": 0.5}, "passed"),
+        ({"correctness": 0.7}, "passed"),
+        ({"completeness": 0.4}, "passed"),
+        ({"relevance": None}, "no_scores"),
+        ({"correctness": float("nan")}, "no_scores"),
+        ({"completeness": 1.5}, "no_scores"),
+    ],
+)
+def test_floors_stand_under_each_dimension(scores: Row, reason: str) -> None:
+    row = one(["supported"], judged=assessment("p", **{**SCORED, **scores}))
+    verdict = {"passed": "accepted", "no_scores": "failed"}.get(reason, "rejected")
+    stage = "accepted" if reason == "passed" else "quality_assessment"
+    assert road(row) == (verdict, stage, reason)
+
+
+def test_the_composite_is_the_weighted_mean() -> None:
+    row = one(["supported"], judged=assessment("p", relevance=0.5, correctness=0.7, completeness=0.4))
+    assert row["composite"] == pytest.approx(0.3 + 0.2 * 0.5 + 0.3 * 0.7 + 0.2 * 0.4)
+    low = one(["supported"], judged=assessment("p", **SCORED), threshold=0.95)
+    assert road(low) == ("rejected", "quality_assessment", "low_composite")
+    assert low["detail"] == "composite 0.93 is below 0.95"
+
+
+def test_a_composite_that_adds_up_to_the_threshold_passes() -> None:
+    weights: Row = {f"weight_{name}": 0.1 for name in ("source", "relevance", "correctness", "completeness")}
+    row = one(
+        ["supported"], judged=assessment("p", relevance=0.5, correctness=0.7, completeness=0.6), **weights
+    )
+    assert (row["composite"], row["verdict"]) == (0.7, "accepted")
+
+
+def test_without_any_weight_there_is_no_score_to_set() -> None:
+    weights = {f"weight_{name}": 0.0 for name in ("source", "relevance", "correctness", "completeness")}
+    with pytest.raises(ValueError, match="weights are all 0"):
+        JudgingSettings(**weights)
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ([], ("failed", "source_verification", "no_claims")),
+        (["supported", "failed"], ("failed", "source_verification", "failed")),
+        (["supported", "unsupported"], ("rejected", "source_verification", "unsupported")),
+        (["unsupported", "contradicted"], ("rejected", "source_verification", "contradicted")),
+        (["supported", "undecided"], ("needs_review", "source_verification", "borderline_no_model")),
+        (["supported"], ("failed", "quality_assessment", "no_assessment")),
+    ],
+)
+def test_claims_decide_before_any_judge(words: list[str], expected: tuple[str, str, str]) -> None:
+    assert road(one(words)) == expected
+
+
+@pytest.mark.parametrize("coverage", ["full", "partial"])
+def test_partial_coverage_is_no_reason_of_its_own(coverage: str) -> None:
+    row = one(["supported"], pair_values={"coverage": coverage}, judged=assessment("p", completeness=0.4))
+    assert row["verdict"] == "accepted"
+
+
+def test_a_failed_draft_keeps_its_reason() -> None:
+    row = one([], pair_values={"status": "failed", "reason": "truncated", "detail": "cut", "answer": None})
+    assert (*road(row), row["detail"]) == ("failed", "pairs", "truncated", "cut")
+
+
+def test_without_a_judge_a_person_decides_unless_told_otherwise() -> None:
+    judged = assessment("p", None, status="not_judged", judge=None)
+    assert road(one(["supported"], judged=judged)) == ("needs_review", "quality_assessment", "not_judged")
+    accepted = one(["supported"], judged=judged, accept_unjudged=True)
+    assert road(accepted) == ("accepted", "accepted", "unjudged")
+    assert accepted["composite"] is None
+
+
+def test_unjudged_rows_still_meet_the_floor_of_grounding() -> None:
+    judged = assessment("p", None, status="not_judged", judge=None)
+    words = ["supported", "unsupported", "unsupported"]
+    row = one(words, judged=judged, accept=0.3, accept_unjudged=True)
+    assert road(row) == ("rejected", "quality_assessment", "low_grounding")
+
+
+def test_a_judge_that_failed_fails_the_pair_with_its_reason() -> None:
+    judged = assessment("p", None, status="failed", reason="blocked", detail="safety")
+    row = one(["supported"], judged=judged, accept_unjudged=True)
+    assert (*road(row), row["detail"]) == ("failed", "quality_assessment", "blocked", "safety")
+
+
+@pytest.mark.parametrize(
+    ("outcome", "expected"),
+    [
+        ("correct_refusal", ("accepted", "accepted", "correct_refusal")),
+        ("refused_answerable", ("rejected", "refusal", "refused_answerable")),
+        ("unproved_refusal", ("needs_review", "refusal", "unproved_refusal")),
+        (None, ("failed", "refusal", "no_refusal_evidence")),
+    ],
+)
+def test_refusals_take_their_own_road(outcome: str | None, expected: tuple[str, str, str]) -> None:
+    frames = {
+        "pairs": pairs(pair("p", coverage="none")),
+        "claims": claims(),
+        "claim_verdicts": claim_verdicts(),
+        "assessments": assessments(),
+        "refusals": refusals(refusal("p", outcome)) if outcome else refusals(),
+    }
+    row = settle(frames).row(0, named=True)
+    assert road(row) == expected
+    assert (row["grounding"], row["support_level"], row["claims"]) == (None, None, 0)
+
+
+def test_the_share_of_supported_claims_has_an_interval_and_a_level() -> None:
+    row = one(["supported", "supported", "supported", "unsupported"])
+    assert (row["grounding"], row["support_level"]) == (0.75, "well_supported")
+    assert (row["grounding_low"], row["grounding_high"]) == pytest.approx((0.3006, 0.9544), abs=1e-4)
+    assert one(["supported", "unsupported"])["support_level"] == "partial"
+    assert one(["unsupported"])["support_level"] == "weak"
+
+
+def test_unsupported_spans_point_into_the_answer_with_their_reason() -> None:
+    frames = {
+        "pairs": pairs(pair("p")),
+        "claims": claims(claim("p", 1), claim("p", 0), claim("p", 2)),
+        "claim_verdicts": claim_verdicts(
+            claim_verdict("p", "contradicted", 1, reason="number_conflict"),
+            claim_verdict("p", "undecided", 0),
+            claim_verdict("p", "supported", 2),
+        ),
+        "assessments": assessments(),
+        "refusals": refusals(),
+    }
+    assert settle(frames).row(0, named=True)["unsupported_spans"] == [
+        {"start": 0, "end": 9, "reason": "undecided"},
+        {"start": 10, "end": 19, "reason": "number_conflict"},
+    ]
+
+
+def accepted_pairs(*rows: Row) -> dict[str, pl.DataFrame]:
+    """Pairs that a judge accepts, the later the better."""
+    ids = [row["pair_id"] for row in rows]
+    return {
+        "pairs": pairs(*rows),
+        "claims": claims(*(claim(i) for i in ids)),
+        "claim_verdicts": claim_verdicts(*(claim_verdict(i, "supported") for i in ids)),
+        "assessments": assessments(*(assessment(i, 0.80 + n / 100) for n, i in enumerate(ids))),
+        "refusals": refusals(),
+    }
+
+
+def test_of_equal_pairs_the_best_stays_and_the_others_name_it() -> None:
+    frames = accepted_pairs(
+        pair("a", question="When?", answer="At nine."), pair("b", question="when", answer="at nine")
+    )
+    rows = settle(frames).to_dicts()
+    assert [(*road(row), row["duplicate_of"]) for row in rows] == [
+        ("rejected", "deduplication", "duplicate", "b"),
+        ("accepted", "accepted", "passed", None),
+    ]
+
+
+def test_different_accepted_answers_to_one_question_go_to_a_person() -> None:
+    frames = accepted_pairs(
+        pair("a", question="When?", answer="At nine."),
+        pair("b", question="when", answer="At ten."),
+        pair("c", question="Who?", answer="Ann."),
+    )
+    rows = settle(frames).to_dicts()
+    assert [row["reason"] for row in rows] == ["conflicting_answers", "conflicting_answers", "passed"]
+    assert rows[0]["detail"] == "the question has 2 different accepted answers"
+
+
+def test_a_rejected_answer_makes_no_conflict() -> None:
+    frames = accepted_pairs(
+        pair("a", question="When?", answer="At nine."), pair("b", question="When?", answer="At ten.")
+    )
+    frames["claim_verdicts"] = claim_verdicts(
+        claim_verdict("a", "supported"), claim_verdict("b", "contradicted")
+    )
+    assert settle(frames)["verdict"].to_list() == ["accepted", "rejected"]
+
+
+def test_verdicts_name_the_thresholds_of_both_stages() -> None:
+    usual, stricter, otherwise_asked = (
+        one(["supported"], **settings)["thresholds_id"]
+        for settings in (Row(), Row(threshold=0.8), Row(temperature=0.5))
+    )
+    assert usual == otherwise_asked
+    assert usual != stricter
+    assert VerificationSettings(accept_grounding=1.0).thresholds_id in usual

@@ -1,0 +1,297 @@
+"""Only proved rows train, every layout keeps to its length, and equal input gives equal examples."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qa_pipeline.curation.training import build_training_examples
+from qa_pipeline.prompting import system_prompt
+from qa_pipeline.settings import TrainingSettings
+from qa_pipeline_tests.curation.rows import (
+    TEXT,
+    Row,
+    assessment,
+    assessments,
+    chunk,
+    chunks,
+    claim,
+    claim_verdict,
+    claim_verdicts,
+    claims,
+    document,
+    documents,
+    pair,
+    pairs,
+    sha,
+    verdict,
+    verdicts,
+)
+
+LAYOUTS = ("closed_book", "with_context", "with_distractors")
+
+
+class Words:
+    """Counts words."""
+
+    def count(self, texts: Sequence[str]) -> list[int]:
+        return [len(text.split()) for text in texts]
+
+
+def batch(
+    *rows: Row, words: dict[str, str] | None = None, **replaced: pl.DataFrame
+) -> dict[str, pl.DataFrame]:
+    """Pairs whose one claim rests on chunk c of document d, among five more chunks."""
+    ids = [row["pair_id"] for row in rows]
+    verdict_of = words or {}
+    return {
+        "pairs": pairs(*rows),
+        "verdicts": verdicts(
+            *(
+                verdict(i, verdict_of.get(i, "accepted"), expected_verdict=row.get("expected_verdict"))
+                for i, row in zip(ids, rows, strict=True)
+            )
+        ),
+        "claims": claims(*(claim(row["pair_id"]) for row in rows if row["coverage"] != "none")),
+        "claim_verdicts": claim_verdicts(
+            *(claim_verdict(row["pair_id"], "supported") for row in rows if row["coverage"] != "none")
+        ),
+        "assessments": assessments(*(assessment(i) for i in ids)),
+        "chunks": chunks(chunk("c"), *(chunk(f"o{n}", f"Other {n}.", document_id="o") for n in range(5))),
+        "documents": documents(document("d"), document("o")),
+        **replaced,
+    }
+
+
+def build(frames: dict[str, pl.DataFrame], **settings: Any) -> pl.DataFrame:
+    return build_training_examples(**frames, counter=Words(), settings=TrainingSettings(**settings))
+
+
+def first(frames: dict[str, pl.DataFrame], **settings: Any) -> dict[str, Any]:
+    return build(frames, **settings).row(0, named=True)
+
+
+def user(row: dict[str, Any], layout: str) -> str:
+    content: str = row["messages"][layout][1]["content"]
+    return content
+
+
+VERDICT_WORDS = st.sampled_from(["accepted", "rejected", "needs_review", "failed"])
+
+
+@given(
+    rows=st.lists(
+        st.tuples(VERDICT_WORDS, st.none() | VERDICT_WORDS, st.sampled_from(["full", "partial", "none"])),
+        max_size=6,
+    )
+)
+def test_exactly_the_accepted_pairs_that_are_no_known_answers_train(
+    rows: list[tuple[str, str | None, str]],
+) -> None:
+    made = [
+        pair(f"p{n}", expected_verdict=known, coverage=coverage)
+        for n, (_, known, coverage) in enumerate(rows)
+    ]
+    words = {f"p{n}": word for n, (word, _, _) in enumerate(rows)}
+    expected = [f"p{n}" for n, (word, known, _) in enumerate(rows) if word == "accepted" and known is None]
+    assert build(batch(*made, words=words))["pair_id"].to_list() == expected
+
+
+@pytest.mark.parametrize("place", ["pairs", "verdicts"])
+def test_a_known_answer_pair_of_either_table_never_trains(place: str) -> None:
+    frames = batch(pair("p"))
+    frames[place] = frames[place].with_columns(expected_verdict=pl.lit("accepted"))
+    assert build(frames).height == 0
+
+
+@given(
+    max_tokens=st.integers(1, 120), distractors=st.integers(0, 4), coverage=st.sampled_from(["full", "none"])
+)
+def test_no_layout_is_longer_than_allowed_and_its_count_is_its_own(
+    max_tokens: int, distractors: int, coverage: str
+) -> None:
+    made = pair("p", coverage=coverage, passage_ids=["o1", "o2", "c"])
+    row = first(batch(made), max_tokens=max_tokens, distractors=distractors)
+    for layout in LAYOUTS:
+        messages, tokens = row["messages"][layout], row["tokens"][layout]
+        assert (messages is None) == (tokens is None)
+        if messages is not None:
+            text = "\n".join(message["content"] for message in messages)
+            assert tokens == len(text.split()) <= max_tokens
+
+
+@given(
+    max_tokens=st.integers(1, 120),
+    distractors=st.integers(0, 4),
+    retrieved=st.permutations(["o1", "o3", "c"]),
+)
+def test_the_proof_is_never_dropped_from_a_layout_with_passages(
+    max_tokens: int, distractors: int, retrieved: list[str]
+) -> None:
+    row = first(batch(pair("p", passage_ids=retrieved)), max_tokens=max_tokens, distractors=distractors)
+    for layout in ("with_context", "with_distractors"):
+        assert row["messages"][layout] is None or TEXT in user(row, layout)
+
+
+@given(order=st.permutations(range(4)), seed=st.integers(0, 3))
+def test_the_order_of_rows_changes_nothing(order: list[int], seed: int) -> None:
+    made = [pair(f"p{n}") for n in range(4)]
+    frames = batch(*made)
+    mixed = {**frames, "pairs": frames["pairs"][order], "chunks": frames["chunks"].reverse()}
+    assert build(frames, seed=seed).equals(build(mixed, seed=seed))
+
+
+def test_the_layouts_show_nothing_the_proof_and_the_proof_among_others() -> None:
+    row = first(batch(pair("p")))
+    assert user(row, "closed_book") == "Question p?"
+    assert TEXT in user(row, "with_context")
+    assert "Other" not in user(row, "with_context")
+    assert user(row, "with_distractors").count("Other") == 2
+    for layout in LAYOUTS:
+        roles = [message["role"] for message in row["messages"][layout]]
+        assert roles == ["system", "user", "assistant"]
+        assert row["messages"][layout][2]["content"] == "Answer p."
+        assert user(row, layout).endswith("Question p?")
+
+
+def test_retrieved_passages_are_the_first_distractors() -> None:
+    row = first(batch(pair("p", passage_ids=["o4", "c", "o2"])))
+    assert "Other 4." in user(row, "with_distractors")
+    assert "Other 2." in user(row, "with_distractors")
+
+
+def test_distractors_speak_the_language_of_the_pair() -> None:
+    others = [chunk(f"o{n}", f"Other {n}.", language="en" if n == 3 else "sv") for n in range(5)]
+    row = first(batch(pair("p"), chunks=chunks(chunk("c"), *others)))
+    assert user(row, "with_distractors").count("Other") == 1
+    assert "Other 3." in user(row, "with_distractors")
+
+
+def test_the_seed_decides_distractors_and_their_order() -> None:
+    frames = batch(*(pair(f"p{n}") for n in range(8)))
+    one, again, other = (build(frames, seed=seed) for seed in (1, 1, 2))
+    assert one.equals(again)
+    assert not one.equals(other)
+
+
+def test_the_proof_does_not_always_stand_in_the_same_place() -> None:
+    frames = batch(*(pair(f"p{n}") for n in range(12)))
+    users = [user(row, "with_distractors") for row in build(frames).iter_rows(named=True)]
+    assert len({content[: content.index(TEXT)].count("Other") for content in users}) > 1
+
+
+def test_too_long_examples_lose_distractors_before_the_layout() -> None:
+    frames = batch(pair("p"))
+    sizes = {n: first(frames, distractors=n)["tokens"]["with_distractors"] for n in (1, 2)}
+    row = first(frames, max_tokens=sizes[2] - 1)
+    assert row["tokens"]["with_distractors"] == sizes[1]
+    assert first(frames, max_tokens=sizes[1] - 1)["messages"]["with_distractors"] is None
+
+
+def test_a_layout_that_does_not_fit_is_null_and_the_row_stays() -> None:
+    row = first(batch(pair("p")), max_tokens=1)
+    assert row["pair_id"] == "p"
+    assert row["messages"] == row["tokens"] == dict.fromkeys(LAYOUTS)
+
+
+def test_without_distractors_there_is_no_second_copy_of_the_context() -> None:
+    assert first(batch(pair("p")), distractors=0)["messages"]["with_distractors"] is None
+
+
+def test_a_refusal_is_shown_what_was_found_and_no_distractors() -> None:
+    row = first(batch(pair("p", coverage="none", passage_ids=["o1", "o2"])))
+    assert "Other 1." in user(row, "with_context")
+    assert "Other 2." in user(row, "with_context")
+    assert row["messages"]["with_distractors"] is None
+    assert row["evidence"] == []
+
+
+def test_a_refusal_gives_up_its_last_passages_first() -> None:
+    frames = batch(pair("p", coverage="none", passage_ids=["o1", "o2"]))
+    whole = first(frames)["tokens"]["with_context"]
+    row = first(frames, max_tokens=whole - 1)
+    assert "Other 1." in user(row, "with_context")
+    assert "Other 2." not in user(row, "with_context")
+
+
+def test_a_proof_whose_chunk_is_gone_is_not_shown_in_part() -> None:
+    row = first(batch(pair("p"), chunks=chunks(chunk("o1", "Other 1."))))
+    assert row["messages"]["closed_book"] is not None
+    assert row["messages"]["with_context"] is row["messages"]["with_distractors"] is None
+
+
+def test_source_marks_stay_out_of_every_message_and_in_the_answer() -> None:
+    answer = "It opens at nine [source:d.md#hours]. It closes at five [Källa: d.md]."
+    row = first(batch(pair("p", answer=answer)))
+    contents = {row["messages"][layout][2]["content"] for layout in LAYOUTS}
+    assert contents == {"It opens at nine. It closes at five."}
+    assert row["answer"] == answer
+
+
+def test_an_answer_of_nothing_but_a_mark_has_no_messages() -> None:
+    assert first(batch(pair("p", answer="[source:d.md]")))["messages"] == dict.fromkeys(LAYOUTS)
+
+
+@pytest.mark.parametrize("language", ["en", "sv", "de"])
+def test_the_system_message_speaks_the_language_of_the_pair_unless_set(language: str) -> None:
+    frames = batch(pair("p", language=language))
+    assert first(frames)["messages"]["closed_book"][0]["content"] == system_prompt(language)
+    assert first(frames, system_prompt="Be brief.")["messages"]["closed_book"][0]["content"] == "Be brief."
+
+
+def test_the_cap_keeps_the_best_of_each_document() -> None:
+    frames = batch(*(pair(f"p{n}") for n in range(4)), pair("r", coverage="none"))
+    frames["claims"] = claims(
+        *(claim(f"p{n}") for n in range(3)), claim("p3", evidence_document_id="o", evidence_chunk_id="o1")
+    )
+    scores = {"p0": 0.7, "p1": 0.9, "p2": None, "p3": 0.7, "r": None}
+    frames["verdicts"] = verdicts(*(verdict(i, composite=score) for i, score in scores.items()))
+    assert build(frames, max_examples_per_document=1)["pair_id"].to_list() == ["p1", "p3", "r"]
+    assert build(frames, max_examples_per_document=2)["pair_id"].to_list() == ["p0", "p1", "p3", "r"]
+
+
+def test_every_supported_claim_is_proved_in_the_order_of_the_answer() -> None:
+    frames = batch(pair("p"))
+    frames["claims"] = claims(
+        claim("p", 1, text="second", evidence_page=3), claim("p", 0, text="first"), claim("p", 2)
+    )
+    frames["claim_verdicts"] = claim_verdicts(
+        claim_verdict("p", "supported", 0),
+        claim_verdict("p", "supported", 1),
+        claim_verdict("p", "undecided", 2),
+    )
+    evidence = first(frames)["evidence"]
+    assert [one["claim"] for one in evidence] == ["first", "second"]
+    assert evidence[1] == {
+        "claim": "second",
+        "document_id": "d",
+        "path": "d.md",
+        "content_sha256": sha("d"),
+        "start": 0,
+        "end": len(TEXT),
+        "page": 3,
+        "quote": TEXT,
+    }
+
+
+def test_provenance_names_who_wrote_judged_and_decided_and_the_sources() -> None:
+    frames = batch(pair("p", prompt_hash="h"), pair("r", coverage="none", passage_ids=["o1"]))
+    frames["documents"] = documents(document("d", licence=None), document("o"))
+    answered, refused = (row["provenance"] for row in build(frames).iter_rows(named=True))
+    assert answered == {
+        "origin": "generated",
+        "generator": "model",
+        "prompt_hash": "h",
+        "judge": "judge-1",
+        "thresholds_id": "t",
+        "source_uris": ["https://example.org/d"],
+        "licences": [],
+    }
+    assert (refused["source_uris"], refused["licences"]) == (["https://example.org/o"], ["CC0-1.0"])
+
+
+def test_a_batch_without_pairs_has_no_examples() -> None:
+    assert build(batch()).height == 0

@@ -1,0 +1,139 @@
+"""The sensor registers and reports; it asks for no runs, removes nothing, and one bad folder harms no other."""
+
+import os
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from qa_pipeline.defs.corpus import CORPUS, corpus_sensor, report_batches
+from qa_pipeline.defs.history import DATA_VERSION, latest_tags
+from qa_pipeline.defs.partitions import PARTITIONS_NAME
+from qa_pipeline.documents.batches import batch_fingerprint
+from qa_pipeline.parts import Parts
+from qa_pipeline.settings import Settings
+
+
+class Ticker:
+    """Ticks the sensor as the daemon does: keeps the cursor and applies what comes back."""
+
+    def __init__(self, corpus: Path) -> None:
+        self.instance = dg.DagsterInstance.ephemeral()
+        self.parts = Parts(Settings(corpus=corpus, out=corpus.parent / "out"))
+        self.cursor: str | None = None
+
+    def tick(self) -> dg.SensorResult:
+        context = dg.build_sensor_context(
+            instance=self.instance, cursor=self.cursor, resources={"parts": self.parts}
+        )
+        result = corpus_sensor(context)
+        assert isinstance(result, dg.SensorResult)
+        assert not result.run_requests
+        self.cursor = result.cursor
+        for request in result.dynamic_partitions_requests or []:
+            assert isinstance(request, dg.AddDynamicPartitionsRequest)
+            self.instance.add_dynamic_partitions(PARTITIONS_NAME, list(request.partition_keys))
+        for event in result.asset_events:
+            assert isinstance(event, dg.AssetMaterialization)
+            self.instance.report_runless_asset_event(event)
+        return result
+
+    def reported(self) -> list[str]:
+        """Batches reported by one tick more."""
+        return [str(event.partition) for event in self.tick().asset_events]
+
+    @property
+    def partitions(self) -> list[str]:
+        return sorted(self.instance.get_dynamic_partitions(PARTITIONS_NAME))
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    for batch in ("b1", "b2"):
+        write(tmp_path / "corpus" / batch / "a.txt", f"Text of {batch}.")
+    return tmp_path / "corpus"
+
+
+def write(file: Path, text: str) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+
+
+def test_new_folders_are_registered_at_once_and_reported_when_they_stand_still(corpus: Path) -> None:
+    ticker = Ticker(corpus)
+    assert ticker.reported() == []
+    assert ticker.partitions == ["b1", "b2"]
+    assert ticker.reported() == ["b1", "b2"]
+    assert latest_tags(ticker.instance, CORPUS, "b1")[DATA_VERSION] == batch_fingerprint(corpus / "b1")
+    assert ticker.reported() == []
+
+
+def test_only_the_batch_that_changed_is_reported_again(corpus: Path) -> None:
+    ticker = Ticker(corpus)
+    ticker.tick(), ticker.tick()
+    write(corpus / "b2" / "a.txt", "Another text.")
+    write(corpus / "b3" / "a.txt", "A third batch.")
+    assert ticker.reported() == []
+    assert ticker.reported() == ["b2", "b3"]
+
+
+def test_a_folder_still_being_copied_is_left_alone_until_it_stands_still(corpus: Path) -> None:
+    ticker = Ticker(corpus)
+    ticker.tick(), ticker.tick()
+    for number in range(3):
+        write(corpus / "b3" / f"{number}.txt", "more")
+        assert ticker.reported() == []
+    assert ticker.reported() == ["b3"]
+
+
+def test_touching_a_file_without_changing_it_reports_nothing(corpus: Path) -> None:
+    ticker = Ticker(corpus)
+    ticker.tick(), ticker.tick()
+    os.utime(corpus / "b1" / "a.txt", (1, 1))
+    assert ticker.reported() == []
+    assert ticker.reported() == []
+
+
+def test_a_lost_cursor_reports_nothing_twice(corpus: Path) -> None:
+    ticker = Ticker(corpus)
+    ticker.tick(), ticker.tick()
+    ticker.cursor = None
+    assert ticker.reported() == []
+    assert ticker.reported() == []
+
+
+def test_a_removed_folder_keeps_its_partition(corpus: Path) -> None:
+    ticker = Ticker(corpus)
+    ticker.tick(), ticker.tick()
+    (corpus / "b1" / "a.txt").unlink()
+    (corpus / "b1").rmdir()
+    ticker.tick(), ticker.tick()
+    assert ticker.partitions == ["b1", "b2"]
+
+
+def test_a_folder_with_an_impossible_name_is_told_and_the_others_are_registered(corpus: Path) -> None:
+    write(corpus / "a...b" / "a.txt", "text")
+    write(corpus / ".hidden" / "a.txt", "text")
+    ticker = Ticker(corpus)
+    told = ticker.tick().skip_reason
+    assert isinstance(told, dg.SkipReason)
+    assert "a...b" in str(told.skip_message)
+    assert ".hidden" not in str(told.skip_message)
+    assert ticker.partitions == ["b1", "b2"]
+
+
+def test_a_missing_corpus_skips_the_tick_with_its_reason(tmp_path: Path) -> None:
+    parts = Parts(Settings(corpus=tmp_path / "nowhere", out=tmp_path))
+    context = dg.build_sensor_context(
+        instance=dg.DagsterInstance.ephemeral(), resources={"parts": parts}
+    )
+    result = corpus_sensor(context)
+    assert isinstance(result, dg.SkipReason)
+    assert "nowhere" in str(result.skip_message)
+
+
+def test_reporting_by_hand_and_by_sensor_agree(corpus: Path) -> None:
+    ticker = Ticker(corpus)
+    report_batches(ticker.instance, corpus, ["b1", "b2"])
+    ticker.tick()
+    assert ticker.reported() == []

@@ -1,0 +1,156 @@
+"""The extractive provider as a language model: what it asks, it answers from the same words."""
+
+import asyncio
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from qa_pipeline.errors import PermanentModelError
+from qa_pipeline.llm.base import Request, Role
+from qa_pipeline.llm.extractive.provider import ExtractiveModel, find_candidates
+from qa_pipeline.prompting import refusal
+from qa_pipeline.records import AnswerReply, Passage, QuestionsReply, ReplyModel
+
+GUIDE = """## Timeout Directive
+
+Description: Amount of time the server will wait for certain events
+Syntax: Timeout seconds
+Default: Timeout 60
+Context: server config, virtual host
+
+The Timeout directive defines the length of time the server will wait for certain events. To shorten
+the wait, set the Timeout directive to a smaller number of seconds."""
+
+WORDS = st.sampled_from(
+    """The An If When To You can use is are a because that mod_cache --force FooBar() server client module
+    directive : . , ; ( ) [ ] " “ ” ``` # ## - | Default: Description: Syntax: requires stores value values in
+    of by using because, introduced version 2.4 2019 not Every Each In det är en ett i § lag om Wenn die der
+    Direktive bedeutet""".split()
+    + ["\n", "\n\n", "\n- ", " | ", ": ", ". ", "\n```\n", "\n## "]
+)
+TEXTS = st.one_of(st.text(max_size=300), st.lists(WORDS, max_size=120).map(" ".join))
+LANGUAGES = st.sampled_from(["en", "sv", "de", "fr"])
+
+
+def passage(text: str, *, path: tuple[str, ...] = ("Timeout Directive",), language: str = "en") -> Passage:
+    return Passage("chunk", "Server Guide for Everyone", path, text, language)
+
+
+def request(
+    role: Role, reply: type[ReplyModel], *passages: Passage, question: str | None = None, limit: int = 99
+):  # type: ignore[no-untyped-def]
+    return Request(
+        role=role,
+        system="",
+        prompt="",
+        reply_model=reply,
+        temperature=0.0,
+        passages=passages,
+        question=question,
+        limit=limit,
+    )
+
+
+def questions(*passages: Passage, limit: int = 99) -> QuestionsReply:
+    reply: QuestionsReply = asyncio.run(
+        ExtractiveModel().complete(request("questions", QuestionsReply, *passages, limit=limit))
+    ).value
+    return reply
+
+
+def answer(question: str, *passages: Passage) -> AnswerReply:
+    reply: AnswerReply = asyncio.run(
+        ExtractiveModel().complete(request("answer", AnswerReply, *passages, question=question))
+    ).value
+    return reply
+
+
+@settings(max_examples=300, deadline=None)
+@given(TEXTS, LANGUAGES, st.lists(st.text(max_size=40), max_size=3))
+def test_every_candidate_of_any_text_quotes_it_word_for_word(
+    text: str, language: str, path: list[str]
+) -> None:
+    asked = passage(text, path=tuple(path), language=language)
+    for candidate in find_candidates(asked):
+        assert text[candidate.start : candidate.end] == candidate.quote
+        assert candidate.question.endswith("?")
+        assert "\n" not in candidate.question + candidate.answer
+
+
+@settings(max_examples=150, deadline=None)
+@given(TEXTS, LANGUAGES)
+def test_every_question_asked_is_answered_with_the_same_quote(text: str, language: str) -> None:
+    asked = passage(text, language=language)
+    quotes = {candidate.question: candidate.quote for candidate in find_candidates(asked)}
+    for draft in questions(asked).questions:
+        reply = answer(draft.question, asked)
+        assert (reply.coverage, reply.used_chunks) == ("full", [1])
+        assert [citation.quote for citation in reply.citations] == [quotes[draft.question]]
+
+
+@settings(max_examples=50, deadline=None)
+@given(TEXTS)
+def test_the_same_text_gives_the_same_questions(text: str) -> None:
+    first = find_candidates.__wrapped__(passage(text))
+    assert first == find_candidates.__wrapped__(passage(text))
+
+
+def test_no_more_questions_than_asked_for_and_the_best_come_first() -> None:
+    everything = questions(passage(GUIDE)).questions
+    assert len(everything) >= 4
+    assert questions(passage(GUIDE), limit=2).questions == everything[:2]
+    assert everything[0].question == "What does the Timeout directive specify?"
+
+
+def test_an_answer_names_the_number_of_the_passage_it_rests_on() -> None:
+    other = passage("Nothing to see here.", path=("Other",))
+    reply = answer("What is the syntax of the Timeout directive?", other, passage(GUIDE))
+    assert reply.used_chunks == [2]
+    assert reply.citations[0].passage == 2
+    assert reply.citations[0].quote == "Syntax: Timeout seconds"
+
+
+@pytest.mark.parametrize("language", ["en", "sv", "de"])
+def test_a_question_no_rule_asks_is_refused_in_the_language_of_the_request(language: str) -> None:
+    asked: Request[AnswerReply] = Request(
+        role="answer", system="", prompt="", reply_model=AnswerReply, temperature=0.0,
+        language=language, passages=(passage(GUIDE),), question="Who painted the Night Watch?",
+    )  # fmt: skip
+    reply = asyncio.run(ExtractiveModel().complete(asked)).value
+    assert (reply.coverage, reply.answer) == ("none", refusal(language))
+    assert (reply.used_chunks, reply.citations) == ([], [])
+
+
+@pytest.mark.parametrize("role", ["verify", "judge"])
+def test_it_neither_verifies_nor_judges(role: Role) -> None:
+    with pytest.raises(PermanentModelError, match=role):
+        asyncio.run(ExtractiveModel().complete(request(role, QuestionsReply, passage(GUIDE))))
+
+
+def test_the_name_is_stable_and_says_which_rules_it_stands_for() -> None:
+    assert ExtractiveModel().name == ExtractiveModel().name
+    assert ExtractiveModel().name.startswith("extractive/")
+
+
+def test_a_request_without_passages_asks_nothing() -> None:
+    assert questions().questions == []
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a" * 20_000 + ".",
+        "To " + "use a " * 5_000 + ".",
+        "(" * 10_000,
+        "X is a " * 4_000,
+        "A b " * 5_000 + "(AB)",
+        "- A: " * 5_000,
+        "a-" * 9_000 + "(AB)",
+        "A_" * 200 + " is a b.",
+        ("A-a_b" * 8 + " ") * 30 + ".",
+    ],
+)
+def test_hostile_text_is_read_in_linear_time(text: str) -> None:
+    assert isinstance(find_candidates(passage(text)), tuple)
