@@ -1,19 +1,21 @@
 """The command line: arguments in, settings and calls out, a summary on the screen.
 
 What belongs here: commands, their help, exit codes, and which error gets which code. What does not: what
-a run does (`pipeline.py`), how tables are counted (`waterfall.py`) or printed (`console.py`).
+a run does (`batch.py`), how tables are counted (`report.py`) or printed (`console.py`).
 """
 
-import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-if TYPE_CHECKING:
+from qa_pipeline.errors import PermanentModelError, QAPipelineError
+
+if TYPE_CHECKING:  # heavy: imported where a command needs them, so that --help answers at once
+    from qa_pipeline.batch import BatchOutcome, Watch
     from qa_pipeline.settings import Settings
 
 OK, FAILED, BAD_INPUT, STOPPED = 0, 1, 2, 3
@@ -22,23 +24,22 @@ app = typer.Typer(
     name="qa-pipeline",
     no_args_is_help=True,
     add_completion=False,
-    rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     help=(
         "Turn folders of documents into question-answer training data in which every sentence is proved "
         "from its source.\n\n"
-        "Start with **qa-pipeline run FOLDER**: each sub-folder is a batch. It works offline by rules; "
-        "**--provider gemini --max-calls N** asks Gemini.\n\n"
+        "Start with: qa-pipeline run FOLDER. Each sub-folder is a batch. It works offline by rules; "
+        "--provider gemini --max-calls N asks Gemini.\n\n"
         "Exit codes: 0 all is well; 1 a batch failed or did not pass its gates; 2 the arguments, settings or "
-        "input cannot be used; 3 the model provider stopped the run (key, budget), which resumes when run "
-        "again."
+        "input cannot be used; 3 the model provider stopped the run (key, budget): run it again to resume."
     ),
 )
 
 Out = Annotated[Path, typer.Option(help="Folder for tables, indexes, exports and caches.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of tables.")]
 Provider = Annotated[
-    str | None, typer.Option(help="extractive (offline rules), gemini, or none. [default: extractive]")
+    str | None, typer.Option(help="extractive (offline rules), gemini, or none (only verify existing pairs).")
 ]
 MaxCalls = Annotated[int | None, typer.Option(help="Cap on model calls; a paid provider needs one.")]
 Unjudged = Annotated[
@@ -50,9 +51,7 @@ Unjudged = Annotated[
 def run(
     corpus: Annotated[Path, typer.Argument(help="Folder whose sub-folders are batches of documents.")],
     out: Out = Path("data"),
-    batch: Annotated[
-        list[str] | None, typer.Option(help="Only this batch; may be given more than once.")
-    ] = None,
+    batch: Annotated[list[str] | None, typer.Option(help="Only this batch; may be given again.")] = None,
     provider: Provider = None,
     max_calls: MaxCalls = None,
     accept_unjudged: Unjudged = False,
@@ -63,16 +62,118 @@ def run(
 ) -> None:
     """Run batches of documents from files to training examples.
 
-    What an earlier run has stored is used again: unchanged batches ask no model and change no byte.
+    What an earlier run stored is used again: an unchanged batch asks no model and changes no byte, and a
+    run that was stopped goes on where it was.
     """
-    from qa_pipeline.console import show_summary, watching
+    from qa_pipeline.console import show_outcomes, watching
     from qa_pipeline.documents.batches import list_batches
+    from qa_pipeline.layout import Layout
 
     with _errors_as_exit_codes():
         settings = _settings(corpus, out, provider, max_calls, accept_unjudged=accept_unjudged)
-        chosen = batch or list_batches(settings.corpus)
-        _check_known(chosen, list_batches(settings.corpus), settings.corpus)
+        batches = _chosen(batch, list_batches(settings.corpus), settings.corpus)
         with watching(quiet=as_json) as watch:
-            outcomes = _runner(dagster=dagster)(settings, chosen, watch)
-        show_summary(settings, outcomes, as_json=as_json)
+            outcomes = _run_dagster(settings, batches, watch) if dagster else _run(settings, batches, watch)
+        steps = _next_steps(settings, dagster=dagster)
+        show_outcomes(Layout(settings.out), outcomes, as_json=as_json, next_steps=steps)
         raise typer.Exit(OK if all(outcome.passed for outcome in outcomes) else FAILED)
+
+
+@app.command()
+def validate(
+    pairs: Annotated[Path, typer.Argument(help="JSONL or Parquet: question, answer, citations.")],
+    corpus: Annotated[Path, typer.Option(help="Folder with the documents that the pairs cite.")],
+    out: Out = Path("data/validation"),
+    provider: Provider = None,
+    max_calls: MaxCalls = None,
+    accept_unjudged: Unjudged = False,
+    as_json: Json = False,
+) -> None:
+    """Check existing pairs against their documents: source verification and judging, no generation."""
+    from qa_pipeline.batch import validate_pairs
+    from qa_pipeline.console import show_outcomes, watching
+    from qa_pipeline.layout import Layout
+    from qa_pipeline.parts import Parts
+
+    with _errors_as_exit_codes():
+        folder = corpus.resolve()
+        settings = _settings(folder.parent, out, provider, max_calls, accept_unjudged=accept_unjudged)
+        with watching(quiet=as_json) as watch:
+            outcome = validate_pairs(Parts(settings), folder.name, pairs, watch)
+        show_outcomes(Layout(settings.out), [outcome], as_json=as_json)
+        raise typer.Exit(OK if outcome.passed else FAILED)
+
+
+@app.command()
+def status(out: Out = Path("data"), as_json: Json = False) -> None:
+    """Show what lies in the output folder: rows, yield, known answers, verdicts a batch."""
+    from qa_pipeline.console import print_document, report_document, show_report
+    from qa_pipeline.errors import InputError
+    from qa_pipeline.layout import Layout
+    from qa_pipeline.report import finished_batches, report
+
+    with _errors_as_exit_codes():
+        layout = Layout(out)
+        batches = finished_batches(layout)
+        if not batches:
+            raise InputError(f"{out} holds no tables; run qa-pipeline run CORPUS --out {out} first")
+        found = report(layout, batches)
+        if as_json:
+            print_document(report_document(found, layout))
+        else:
+            show_report(found, layout)
+
+
+def _run(settings: "Settings", batches: Sequence[str], watch: "Watch") -> "list[BatchOutcome]":
+    from qa_pipeline.batch import run_batches
+    from qa_pipeline.parts import Parts
+
+    return run_batches(Parts(settings), batches, watch)
+
+
+def _run_dagster(settings: "Settings", batches: Sequence[str], watch: "Watch") -> "list[BatchOutcome]":
+    from qa_pipeline.defs.command_line import run_on_instance  # noqa: TID251 - the one way to Dagster
+
+    return run_on_instance(settings, batches, watch)
+
+
+def _next_steps(settings: "Settings", *, dagster: bool) -> list[str]:
+    if dagster:
+        return ["make ui, then open http://127.0.0.1:3000"]
+    return [f"qa-pipeline status --out {settings.out}"]
+
+
+def _chosen(asked: list[str] | None, known: list[str], corpus: Path) -> list[str]:
+    from qa_pipeline.errors import CorpusError
+
+    unknown = [name for name in asked or [] if name not in known]
+    if unknown:
+        raise CorpusError(f"{corpus} has no batch {unknown[0]!r}; it has {', '.join(known)}")
+    return asked or known
+
+
+def _settings(
+    corpus: Path, out: Path, provider: str | None, max_calls: int | None, *, accept_unjudged: bool
+) -> "Settings":
+    from qa_pipeline.settings import load_settings
+
+    llm: dict[str, Any] = {}
+    if provider is not None:
+        llm["provider"] = provider
+    if max_calls is not None:
+        llm["max_calls"] = max_calls
+    judging = {"accept_unjudged": True} if accept_unjudged else {}
+    return load_settings(corpus=corpus, out=out, llm=llm, judging=judging)
+
+
+@contextmanager
+def _errors_as_exit_codes() -> Iterator[None]:
+    """Turn the errors raised on purpose into a message and a code; anything else is a fault and shows."""
+    try:
+        yield
+    except PermanentModelError as error:
+        sys.stderr.write(f"Stopped: {error}\n")
+        raise typer.Exit(STOPPED) from error
+    except QAPipelineError as error:
+        sys.stderr.write(f"Error: {error}\n")
+        raise typer.Exit(BAD_INPUT) from error

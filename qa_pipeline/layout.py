@@ -21,6 +21,10 @@ class Layout:
         check_batch_name(batch)
         return self.out / "tables" / name / f"{batch}.parquet"
 
+    def tables(self, name: str) -> list[Path]:
+        """The files of one table, of every batch that has it."""
+        return sorted((self.out / "tables" / name).glob("*.parquet"))
+
     def index(self, batch: str) -> Path:
         """FAISS shard of one batch."""
         check_batch_name(batch)

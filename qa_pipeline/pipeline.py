@@ -1,15 +1,17 @@
-"""The whole road without Dagster: one function a stage, and one that drives them over a batch.
+"""The stages as one sees them from outside: which parts and tables each one gets.
 
-What belongs here: which parts and tables each stage gets, and the order of the stages. What does not: what
-a stage does, when a batch runs (`qa_pipeline.defs`), or where files lie (`layout.py`). The Dagster assets
-call the same functions.
+What belongs here: one function a stage, a few lines long, in the order of the road. What does not: what a
+stage does, driving a batch (`batch.py` without Dagster, `qa_pipeline.defs` with it; both call these), or
+where files lie (`layout.py`).
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import polars as pl
 
 from qa_pipeline.chunking import chunk_documents
+from qa_pipeline.curation.exports import chat_rows, json_lines, known_answer_rows, passed_rows, rejected_rows
 from qa_pipeline.curation.ledger import build_verdicts
 from qa_pipeline.curation.training import build_training_examples
 from qa_pipeline.documents.reading import read_documents
@@ -22,7 +24,7 @@ from qa_pipeline.judging.judge import assess_pairs
 from qa_pipeline.llm.base import Notify, silent
 from qa_pipeline.parts import Parts
 from qa_pipeline.retrieval import Retriever
-from qa_pipeline.tables import PAIRS, QUESTIONS
+from qa_pipeline.tables import LAYOUTS, PAIRS, QUESTIONS
 from qa_pipeline.verification.asking import verify_claims
 from qa_pipeline.verification.claims import find_claims
 from qa_pipeline.verification.refusals import judge_refusals
@@ -86,7 +88,7 @@ def make_pairs(
 ) -> pl.DataFrame:
     """Draft an answer to each kept question, and add the pairs that lie beside the documents."""
     imported = [
-        import_pairs(read_pairs(file, parts.settings.pairs_file), documents, chunks, batch)
+        import_file(parts, file, batch, documents, chunks)
         for file in pairs_files(parts.settings.corpus / batch)
     ]
     if parts.generator is None:
@@ -101,6 +103,13 @@ def make_pairs(
         notify=notify,
     )
     return pl.concat([drafted, *imported])
+
+
+def import_file(
+    parts: Parts, file: Path, batch: str, documents: pl.DataFrame, chunks: pl.DataFrame
+) -> pl.DataFrame:
+    """Read a file of existing pairs and resolve what they cite."""
+    return import_pairs(read_pairs(file, parts.settings.pairs_file), documents, chunks, batch)
 
 
 def pairs_files(folder: Path) -> list[Path]:
@@ -208,3 +217,16 @@ def make_training_examples(
         counter=parts.counter,
         settings=parts.settings.training,
     )
+
+
+def make_exports(frames: Mapping[str, pl.DataFrame]) -> dict[str, bytes]:
+    """The JSONL files of a batch by name: passed, rejected, known answers, and chat in each layout."""
+    ledger = {name: frames[name] for name in ("pairs", "verdicts")}
+    proof = {name: frames[name] for name in ("claims", "claim_verdicts", "documents")}
+    rows = {
+        "passed": passed_rows(**ledger, **proof),
+        "rejected": rejected_rows(**ledger),
+        "known_answers": known_answer_rows(**ledger),
+        **{f"chat_{layout}": chat_rows(frames["training_examples"], layout) for layout in LAYOUTS},
+    }
+    return {name: b"".join(json_lines(frame)) for name, frame in rows.items()}

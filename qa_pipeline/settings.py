@@ -101,7 +101,7 @@ class VerificationSettings(Group):
     """Source verification."""
 
     policy: Literal["cascade", "similarity_only"] = "cascade"
-    similarity_reject: float = Field(0.30, description="Cascade: below this cosine a claim is unsupported.")
+    similarity_reject: float = Field(0.15, description="Cascade: below this cosine a claim is unsupported.")
     similarity_pass: float = Field(0.75, description="similarity_only: at or above this a pair passes.")
     similarity_fail: float = Field(0.50, description="similarity_only: below this a pair fails.")
     recall_reject: float = Field(
@@ -115,7 +115,7 @@ class VerificationSettings(Group):
         0.80, description="Cascade: share of the claim's words that must keep their order to be accepted."
     )
     accept_question_recall: float = Field(
-        0.60, description="Cascade: share of the question's words that the evidence of a fragment must hold."
+        0.80, description="Cascade: share of the question's words that the evidence of a fragment must hold."
     )
     fragment_words: int = Field(
         4, ge=0, description="A claim of at most so many content words is a fragment, read with its question."
@@ -124,7 +124,7 @@ class VerificationSettings(Group):
         0.50, description="Cascade: a conflict rejects from this cosine on; below it the claim stays open."
     )
     conflict_recall: float = Field(
-        0.50, description="Cascade: content-word recall that must go with conflict_similarity."
+        0.75, description="Cascade: content-word recall that must go with conflict_similarity."
     )
     wrong_citation_margin: float = Field(
         0.30, description="An uncited passage must hold so much more of the claim's words to be its source."
@@ -302,4 +302,5 @@ def load_settings(**overrides: Any) -> Settings:
 def _problem(error: Any) -> str:
     """One line a person can act on; the value is left out, for it may be a secret."""
     place = ".".join(str(part) for part in error["loc"])
-    return f"setting {place}: {error['msg']}" if place else str(error["msg"])
+    said = error["msg"].removeprefix("Value error, ")
+    return f"setting {place}: {said}" if place else said

@@ -271,6 +271,7 @@ CLAIMS = Table(
         _c("date_conflicts", STRINGS, "Dates of the claim that the evidence does not hold.", nullable=True),
         _c("quantifier_conflicts", STRINGS, "Quantifiers, bounds or obligations that differ.", nullable=True),
         _c("open_points", STRINGS, "What the local checks can neither confirm nor refute.", nullable=True),
+        _c("fragment", B, "Whether it only states something together with its question.", nullable=True),
         _c("citation_reason", S, "Why the citation is unresolved; null when it is not.", nullable=True),
         _c("other_recall", F64, "Best token_recall in the passage behind other_similarity.", nullable=True),
         _c("question_recall", F64, "Share of the question's content words found in the evidence and its headings.", nullable=True),

@@ -50,6 +50,7 @@ def outcome(*words: str, accept: float = 1.0, **values: Any) -> dict[str, Any]:
         (["supported", "failed", "contradicted"], 1.0, "failed"),
         (["supported"] * 4 + ["unsupported"], 0.8, "grounded"),
         (["supported"] * 4 + ["undecided"], 0.8, "grounded"),
+        (["supported"] * 11 + ["unsupported"] * 9, 0.55, "grounded"),  # 0.55 * 20 is more than 11
         (["supported"] * 4 + ["contradicted"], 0.8, "rejected"),
         (["supported"] * 3 + ["undecided", "unsupported"], 0.8, "undecided"),
         (["supported"] * 2 + ["unsupported"], 0.8, "rejected"),
@@ -147,17 +148,19 @@ def test_broken_citations_are_counted_in_pairs_and_claims_but_once() -> None:
             pair("two", citations=[broken, broken]),
             pair("one", citations=[broken]),
             pair("quote"),
+            pair("mark"),
             pair("fine", citations=[{**CITATION, "resolution": "chunk"}]),
         ),
         claims(
             claim("two", citation_status="unresolved", citation_reason="fabricated_citation"),
             claim("one", 0, citation_status="unresolved", citation_reason="fabricated_citation"),
             claim("quote", 0, citation_status="quote_not_found"),
+            claim("mark", 0, citation_status="unresolved", citation_reason="unknown_section"),
             claim("fine", 0),
             claim("fine", 1, citation_status="unresolved", citation_reason="ambiguous_citation"),
         ),
     )
-    assert found.rows() == [("two", 2), ("one", 1), ("quote", 1)]
+    assert found.rows() == [("two", 2), ("one", 1), ("quote", 1), ("mark", 1)]
 
 
 def test_only_grounded_pairs_go_on_and_keep_their_order() -> None:

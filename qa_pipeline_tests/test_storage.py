@@ -86,6 +86,15 @@ def test_every_table_survives_without_rows(table: Table, tmp_path: Path) -> None
     assert read_table(tmp_path / "t.parquet", table).schema == table.schema
 
 
+def test_many_memory_chunks_give_the_bytes_of_one() -> None:
+    whole = pl.concat([sample(n) for n in range(2)] * 1000).with_columns(
+        chunk_id=pl.int_range(2000).cast(pl.String)
+    )
+    pieces = pl.concat([whole[:700], whole[700:]], rechunk=False)
+    assert pieces.n_chunks() > 1
+    assert table_bytes(whole.rechunk(), CHUNKS) == table_bytes(pieces, CHUNKS)
+
+
 def test_bytes_hidden_below_a_null_do_not_count() -> None:
     plain = pl.DataFrame({"a": [1, None, 3], "b": [["x"], None, ["z"]]})
     kept = pl.col("n") != 2

@@ -117,11 +117,10 @@ def pairs(
 
 @dg.asset(partitions_def=document_batches, group_name="verification", kinds={"pytorch", "parquet"})
 def claims(
-    context: dg.AssetExecutionContext, parts: PartsParam, pairs: Frame, documents: Frame, chunks: Frame
+    parts: PartsParam, pairs: Frame, documents: Frame, chunks: Frame, embeddings: Frame
 ) -> dg.MaterializeResult[Frame]:
     """Every claim with the span of the source that speaks for it most; no score decides anything yet."""
-    notify = logged(context.log, "claims scored")
-    return result("claims", pipeline.make_claims(parts, pairs, documents, chunks, notify))
+    return result("claims", pipeline.make_claims(parts, pairs, documents, chunks, embeddings))
 
 
 @dg.asset(partitions_def=document_batches, group_name="verification", kinds={"ai", "parquet"}, pool=LLM_POOL)
@@ -134,9 +133,11 @@ def claim_verdicts(
 
 
 @dg.asset(partitions_def=document_batches, group_name="verification", kinds={"pytorch", "parquet"})
-def refusals(parts: PartsParam, pairs: Frame, chunks: Frame) -> dg.MaterializeResult[Frame]:
+def refusals(
+    parts: PartsParam, pairs: Frame, chunks: Frame, embeddings: Frame
+) -> dg.MaterializeResult[Frame]:
     """A refusal is right only if nothing in the batch answers the question."""
-    return result("refusals", pipeline.make_refusals(parts, pairs, chunks))
+    return result("refusals", pipeline.make_refusals(parts, pairs, chunks, embeddings))
 
 
 @dg.asset(
@@ -179,11 +180,14 @@ def training_examples(
     verdicts: Frame,
     claims: Frame,
     claim_verdicts: Frame,
+    assessments: Frame,
     chunks: Frame,
     documents: Frame,
 ) -> dg.MaterializeResult[Frame]:
     """Accepted pairs only, in three chat layouts, each with the proof of its claims."""
-    frame = pipeline.make_training_examples(parts, pairs, verdicts, claims, claim_verdicts, chunks, documents)
+    frame = pipeline.make_training_examples(
+        parts, pairs, verdicts, claims, claim_verdicts, assessments, chunks, documents
+    )
     return result("training_examples", frame)
 
 

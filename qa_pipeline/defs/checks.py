@@ -1,35 +1,187 @@
 """The gates as asset checks.
 
-What belongs here: which gate stands at which asset, and whether it blocks. What does not: what a gate
-computes (`quality.py`), and filtering rows: `training_examples` keeps accepted rows only, whatever the checks say.
+What belongs here: which gate stands at which asset and what it reads. What does not: what a gate computes
+(`quality.py`), and filtering rows: `training_examples` keeps accepted rows only, whatever the checks say.
 
-A blocking check stops the steps after it in its own run only, and only with severity ERROR.
+A blocking check stops the steps after it, in its own run only, and only with severity ERROR. Each check has
+the partitions of its asset; without them it would ask for every batch's table at once.
 """
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import dagster as dg
 
 from qa_pipeline import quality
-from qa_pipeline.settings import Settings
+from qa_pipeline.defs.assets import Tables
+from qa_pipeline.defs.io_managers import ParquetTables
+from qa_pipeline.defs.metadata import markdown_table
+from qa_pipeline.defs.partitions import document_batches
+from qa_pipeline.settings import QualitySettings, Settings
+from qa_pipeline.tables import CHUNKS, TABLES, VERDICTS, Table
+
+EARLIER_BATCHES = 10
+"""How many other batches the yield is held against; more would only cost reading."""
 
 
 @dataclass(frozen=True, slots=True)
 class GateAt:
-    """A gate, the asset it stands at, and the tables of the batch it reads."""
+    """A gate at an asset; it is called with the named tables of the batch as keyword arguments."""
 
     asset: str
     name: str
-    reads: tuple[str, ...]
-    gate: Callable[..., quality.Gate]
-    blocking: bool
     description: str
-
-
-GATES: tuple[GateAt, ...] = ()
+    gate: Callable[..., quality.Gate]
+    reads: tuple[str, ...]
+    blocking: bool = True
 
 
 def build_checks(settings: Settings) -> list[dg.AssetChecksDefinition]:
     """All checks."""
-    return []
+    gates = [*(_schema(table) for table in TABLES.values()), *_laws(), *_rates(settings.quality)]
+    return [*(_check(gate) for gate in gates), _yield_check(settings.quality)]
+
+
+def _schema(table: Table) -> GateAt:
+    return GateAt(
+        table.name,
+        "schema",
+        "The stored file has the columns, types and unique keys of its table, and no null where none may be.",
+        lambda **frames: quality.schema_gate(table, frames[table.name]),
+        (table.name,),
+    )
+
+
+def _laws() -> list[GateAt]:
+    ledger = tuple(name for name in TABLES if name != "training_examples")
+    return [
+        GateAt(
+            "verdicts",
+            "unique_ids",
+            "No table of the batch names a row twice.",
+            lambda **frames: quality.unique_ids_gate(frames),
+            ledger,
+        ),
+        GateAt(
+            "verdicts",
+            "conservation",
+            "Every pair is in the ledger exactly once: accepted + rejected + needs review + failed.",
+            quality.conservation_gate,
+            ("pairs", "verdicts"),
+        ),
+        GateAt(
+            "verdicts",
+            "proof",
+            "Every quote stands in its document where it says, and nothing is accepted without evidence.",
+            quality.proof_gate,
+            ("pairs", "verdicts", "claims", "claim_verdicts", "documents"),
+        ),
+        GateAt(
+            "verdicts",
+            "fabricated_citations",
+            "No accepted pair cites a source or a quote that does not exist.",
+            quality.citations_gate,
+            ("pairs", "verdicts", "claims"),
+        ),
+        GateAt(
+            "training_examples",
+            "training_rows",
+            "Only accepted pairs train, no known-answer pair does, and their quotes stand as told.",
+            quality.training_gate,
+            ("training_examples", "pairs", "verdicts", "documents"),
+        ),
+    ]
+
+
+def _rates(limits: QualitySettings) -> list[GateAt]:
+    return [
+        GateAt(
+            "verdicts",
+            "pass_rate",
+            "Accepted among accepted and rejected: the lower bound of its 95 % Wilson interval.",
+            partial(quality.pass_rate_gate, settings=limits),
+            ("verdicts",),
+        ),
+        GateAt(
+            "verdicts",
+            "needs_review_share",
+            "Share of pairs that wait for a person.",
+            partial(quality.needs_review_gate, settings=limits),
+            ("verdicts",),
+            blocking=False,
+        ),
+        GateAt(
+            "verdicts",
+            "failed_share",
+            "Share of pairs that could not be decided because something failed.",
+            partial(quality.failed_gate, settings=limits),
+            ("verdicts",),
+            blocking=False,
+        ),
+    ]
+
+
+def _check(at: GateAt) -> dg.AssetChecksDefinition:
+    """A check over a gate."""
+
+    def body(context: dg.AssetCheckExecutionContext, tables: Tables) -> dg.AssetCheckResult:
+        batch = context.partition_key
+        return _told(at.gate(**{name: tables.read(TABLES[name], batch) for name in at.reads}))
+
+    return _asset_check(body, at.asset, at.name, at.description, blocking=at.blocking)
+
+
+def _yield_check(limits: QualitySettings) -> dg.AssetChecksDefinition:
+    """The one check that looks at other batches."""
+
+    def body(context: dg.AssetCheckExecutionContext, tables: Tables) -> dg.AssetCheckResult:
+        batch = context.partition_key
+        earlier = [name for name in tables.batches(VERDICTS) if name != batch][-EARLIER_BATCHES:]
+        gate = quality.yield_gate(
+            verdicts=tables.read(VERDICTS, batch),
+            chunks=tables.read(CHUNKS, batch),
+            earlier_yields=[rate for name in earlier if (rate := _yield(tables, name)) is not None],
+            settings=limits,
+        )
+        return _told(gate)
+
+    what = "Accepted pairs for each chunk, held against other batches."
+    return _asset_check(body, "verdicts", "yield", what, blocking=False)
+
+
+def _yield(tables: ParquetTables, batch: str) -> float | None:
+    return quality.batch_yield(tables.read(VERDICTS, batch), tables.read(CHUNKS, batch))
+
+
+def _asset_check(
+    body: Callable[..., dg.AssetCheckResult], asset: str, name: str, description: str, *, blocking: bool
+) -> dg.AssetChecksDefinition:
+    with warnings.catch_warnings():
+        # Partitioned checks are in preview, which is why the requirements pin dagster to its minor version.
+        warnings.simplefilter("ignore", dg.PreviewWarning)
+        return dg.asset_check(
+            asset=asset,
+            name=name,
+            description=description,
+            blocking=blocking,
+            partitions_def=document_batches,
+        )(body)
+
+
+def _told(gate: quality.Gate) -> dg.AssetCheckResult:
+    """A gate as the UI shows it."""
+    shown: dict[str, Any] = {
+        "value": gate.value,
+        "threshold": gate.threshold,
+        "rows": gate.n,
+        "counts": dg.MetadataValue.md(markdown_table(("count", "rows"), gate.counts.items())),
+    }
+    return dg.AssetCheckResult(
+        passed=gate.passed,
+        severity=dg.AssetCheckSeverity.ERROR if gate.blocking else dg.AssetCheckSeverity.WARN,
+        description=gate.detail,
+        metadata={name: value for name, value in shown.items() if value is not None},
+    )

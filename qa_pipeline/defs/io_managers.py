@@ -42,13 +42,23 @@ class ParquetTables(dg.UPathIOManager):
         """Read a frame and hold it to its table's schema."""
         return _read(path, _table(context))
 
+    def read(self, table: Table, batch: str) -> pl.DataFrame:
+        """The table of a batch."""
+        return _read(self._file(table, batch), table)
+
     def previous(self, table: Table, batch: str) -> pl.DataFrame | None:
         """The table as the last run of the batch left it, None if there was none.
 
         A step cannot declare its own output as an input, so it asks here.
         """
-        path = self._base_path / table.name / f"{batch}{self.extension}"
-        return _read(path, table) if path.exists() else None
+        return self.read(table, batch) if self._file(table, batch).exists() else None
+
+    def batches(self, table: Table) -> list[str]:
+        """The batches that have the table, sorted."""
+        return sorted(file.stem for file in (self._base_path / table.name).glob(f"*{self.extension}"))
+
+    def _file(self, table: Table, batch: str) -> UPath:
+        return self._base_path / table.name / f"{batch}{self.extension}"
 
 
 class Shards(dg.UPathIOManager):

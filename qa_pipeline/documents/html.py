@@ -9,6 +9,7 @@ import re
 from typing import TYPE_CHECKING
 
 from qa_pipeline.documents.decoding import decode
+from qa_pipeline.documents.failure import DocumentFailure
 from qa_pipeline.documents.html_blocks import read_blocks
 from qa_pipeline.documents.html_navigation import navigation
 from qa_pipeline.documents.language import declared_language
@@ -44,17 +45,50 @@ _FURNITURE = ", ".join(
     )
 )
 _LEAST_SHARE = 0.25
+_DEEPEST = 5_000
+_TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9-]*)")
+_NO_END_TAG = frozenset(
+    {
+        "area",
+        "base",
+        "body",
+        "br",
+        "col",
+        "colgroup",
+        "dd",
+        "dt",
+        "embed",
+        "head",
+        "hr",
+        "html",
+        "img",
+        "input",
+        "li",
+        "link",
+        "meta",
+        "option",
+        "p",
+        "param",
+        "source",
+        "tbody",
+        "td",
+        "tfoot",
+        "th",
+        "thead",
+        "tr",
+        "track",
+        "wbr",
+    }
+)
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     """Parse one HTML file.
 
     Raises:
-        DocumentFailure: the bytes cannot be decoded.
+        DocumentFailure: the bytes cannot be decoded, or elements are nested deeper than any page needs.
     """
-    from selectolax.lexbor import LexborHTMLParser
-
-    tree = LexborHTMLParser(decode(source.content, declared=True))
+    tree = _tree(decode(source.content, declared=True))
     declared = _about(tree)
     blocks = _content(tree)
     return ParsedFile(blocks=tuple(blocks), **declared)
@@ -62,13 +96,30 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
 
 def read_fragment(markup: str) -> list[Block]:
     """Blocks of a piece of HTML inside another format; all of it counts as content."""
-    from selectolax.lexbor import LexborHTMLParser
-
-    tree = LexborHTMLParser(markup)
+    tree = _tree(markup)
     if tree.body is None:
         return []
     _remove_furniture(tree)
     return read_blocks(tree.body, frozenset())
+
+
+def _tree(markup: str) -> "LexborHTMLParser":
+    """Parse markup; the time to parse open elements grows with their square, so their number is bounded."""
+    from selectolax.lexbor import LexborHTMLParser
+
+    if markup.count("<") > _DEEPEST and _depth(markup) > _DEEPEST:
+        raise DocumentFailure("nested_too_deep", f"elements are nested more than {_DEEPEST} levels deep")
+    return LexborHTMLParser(markup)
+
+
+def _depth(markup: str) -> int:
+    """Most elements open at once, by counting tags that need an end tag; never too low for such tags."""
+    depth = deepest = 0
+    for closing, name in _TAG.findall(markup):
+        if name.lower() not in _NO_END_TAG:
+            depth = max(depth - 1, 0) if closing else depth + 1
+            deepest = max(deepest, depth)
+    return deepest
 
 
 def _about(tree: "LexborHTMLParser") -> dict[str, str | None]:

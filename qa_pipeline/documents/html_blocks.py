@@ -7,7 +7,7 @@ part of a page is walked (`html`), and how a table row is worded (`rows`).
 import re
 from typing import TYPE_CHECKING
 
-from qa_pipeline.documents.rows import Cell, render_rows
+from qa_pipeline.documents.html_tables import TABLE_PARTS, Grid
 from qa_pipeline.records import Block, BlockKind
 
 if TYPE_CHECKING:
@@ -47,7 +47,6 @@ _BREAKING = frozenset(
         "ul",
     }
 )
-_IN_TABLE = frozenset({"thead", "tbody", "tfoot", "colgroup", "col", "tr", "td", "th"})
 _ASIDES = frozenset(
     {
         "admonition",
@@ -103,36 +102,6 @@ def read_blocks(root: "LexborNode", dropped: frozenset[int]) -> list[Block]:
     return reader.finish()
 
 
-class _Grid:
-    """A data table being read."""
-
-    def __init__(self, outer: "_Grid | None") -> None:
-        self.outer = outer
-        self.rows: list[list[Cell]] = []
-        self.cell: list[str] | None = None
-        self.shape = (False, 1, 1)
-        self.in_head = False
-
-    def open(self, tag: str, node: "LexborNode") -> None:
-        if tag == "thead":
-            self.in_head = True
-        elif tag == "tr":
-            self.rows.append([])
-        elif tag in ("td", "th"):
-            header = tag == "th" or self.in_head
-            self.cell = []
-            self.shape = (header, _number(node, "colspan"), _number(node, "rowspan"))
-
-    def close(self, tag: str) -> None:
-        if tag == "thead":
-            self.in_head = False
-        elif tag in ("td", "th") and self.cell is not None:
-            if not self.rows:
-                self.rows.append([])
-            self.rows[-1].append(Cell(" ".join("".join(self.cell).split()), *self.shape))
-            self.cell = None
-
-
 class _Reader:
     """Collects text between the edges of block elements and decides what kind of block it was."""
 
@@ -140,7 +109,7 @@ class _Reader:
         self.blocks: list[Block] = []
         self.parts: list[str] = []
         self.containers: list[str] = []
-        self.grid: _Grid | None = None
+        self.grid: Grid | None = None
         self.level = 0
         self.depth = 0
         self.quotes = 0
@@ -167,10 +136,10 @@ class _Reader:
     def open(self, tag: str, node: "LexborNode") -> None:
         if tag == "table" and node.css_first(_LAYOUT) is None:
             self.flush()
-            self.grid = _Grid(self.grid)
+            self.grid = Grid(self.grid)
         elif self.grid is not None:
             self._open_in_grid(tag, node)
-        elif tag in _BREAKING or tag in _HEADINGS or tag in _IN_TABLE or "-" in tag:
+        elif tag in _BREAKING or tag in _HEADINGS or tag in TABLE_PARTS or "-" in tag:
             self.flush(tag)
             self._enter(tag)
         else:
@@ -179,7 +148,7 @@ class _Reader:
     def close(self, tag: str) -> None:
         if self.grid is not None:
             self._close_in_grid(tag)
-        elif tag in _BREAKING or tag in _HEADINGS or tag in _IN_TABLE or "-" in tag:
+        elif tag in _BREAKING or tag in _HEADINGS or tag in TABLE_PARTS or "-" in tag:
             self.flush(tag)
             self._leave(tag)
         else:
@@ -315,7 +284,7 @@ class _Reader:
     def _open_in_grid(self, tag: str, node: "LexborNode") -> None:
         if self.grid is None:
             return
-        if tag in _IN_TABLE:
+        if tag in TABLE_PARTS:
             self.grid.open(tag, node)
         elif tag == "caption":
             self.grid.cell = []
@@ -329,12 +298,12 @@ class _Reader:
         if grid is None:
             return
         if tag == "table":
-            self.blocks += [Block("table_row", line) for line in render_rows(grid.rows)]
+            self.blocks += [Block("table_row", line) for line in grid.lines()]
             self.grid = grid.outer
         elif tag == "caption":
             self.blocks.append(Block("paragraph", "".join(grid.cell or [])))
             grid.cell = None
-        elif tag in _IN_TABLE:
+        elif tag in TABLE_PARTS:
             grid.close(tag)
         elif grid.cell is not None and tag in _BREAKING:
             grid.cell.append(" ")
@@ -343,8 +312,3 @@ class _Reader:
 def _is_aside(node: "LexborNode") -> bool:
     classes = node.attributes.get("class") or ""
     return not _ASIDES.isdisjoint(classes.lower().split())
-
-
-def _number(node: "LexborNode", name: str) -> int:
-    value = (node.attributes.get(name) or "").strip()
-    return int(value) if value.isdecimal() and value.isascii() and len(value) <= 4 else 1

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 _NESTING = 60
+_DEEPEST = _NESTING - 2  # a list takes two levels; the parser leaves out what would go over its limit
 _ATTRIBUTES = re.compile(r"\s*\{\s*:?\s*[#.][^{}\n]*\}\s*$")
 _ATTRIBUTES_AHEAD = re.compile(r"^\{\s*:?\s*[#.][^{}\n]*\}")
 _LINE_BREAK = re.compile(r"<br\b", re.IGNORECASE)
@@ -39,8 +40,8 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
         DocumentFailure: the bytes cannot be decoded, or blocks are nested deeper than any writer means.
     """
     tokens = _parser().parse(plain_markdown(decode(source.content)))
-    if any(token.level >= _NESTING for token in tokens):
-        raise DocumentFailure("nested_too_deep", f"blocks are nested more than {_NESTING} levels deep")
+    if any(token.level >= _DEEPEST for token in tokens):
+        raise DocumentFailure("nested_too_deep", f"blocks are nested more than {_DEEPEST} levels deep")
     front = next((token.content for token in tokens if token.type == "front_matter"), "")
     about = read_front_matter(front)
     return ParsedFile(

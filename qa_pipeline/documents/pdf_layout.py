@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from qa_pipeline.documents.pdf_joining import code_text, texts_by_page
 from qa_pipeline.documents.pdf_lines import Line
 from qa_pipeline.documents.text import heading_level
 from qa_pipeline.records import Block, BlockKind
@@ -22,12 +23,10 @@ _HEADING_LENGTH = 200
 _BOLD_HEADING_LENGTH = 90
 _PARAGRAPH_GAP = 1.3
 _ITEM = re.compile(r"^\s*(?:[•‣▪●○◦∙–*-]|\(?\d{1,2}[.)]|\(?[a-z]\))\s+(?=\S)")
+_BULLET = re.compile(r"^[•‣▪●○◦∙–*-]$")
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _DIGITS = re.compile(r"\d+")
-_LAST_WORD = re.compile(r"[^\W\d_]+$")
-_FIRST_WORD = re.compile(r"^[^\W\d_]+")
 _LABELLED = re.compile(r"^[^\W\d_]+:\s")
-_OPEN_ADDRESS = re.compile(r"(?:https?:|(?:https?://|www\.|doi\.org/)\S*[/.:_=&?#%~-])$")
 _FOOTNOTE = re.compile(r"^[\d*†‡§¶]{1,3}\s?[^\W\d]")
 _FOOTNOTE_SIZE = 0.92
 _WIDEST_LETTER = 0.75
@@ -150,7 +149,7 @@ def _kind(line: Line, shape: _Shape, plain: bool) -> BlockKind:
         return "code"
     if not plain and line.size >= _LARGER * shape.size and any(map(str.isalpha, line.text)):
         return "heading"
-    return "list_item" if _ITEM.match(line.text) else "paragraph"
+    return "list_item" if _ITEM.match(line.text) or _BULLET.match(line.text) else "paragraph"
 
 
 def _goes_on(group: _Group, line: Line, kind: BlockKind, shape: _Shape) -> bool:
@@ -158,6 +157,8 @@ def _goes_on(group: _Group, line: Line, kind: BlockKind, shape: _Shape) -> bool:
     last = group.lines[-1]
     if last.broken:
         return group.kind != "code" or kind == "code"
+    if _BULLET.match(last.text):
+        return kind in ("paragraph", "list_item") and last.page == line.page
     if group.kind == "heading" or kind == "heading":
         alike = group.kind == kind and last.size == line.size and last.page == line.page
         return alike and last.bottom - line.bottom < 2 * line.size
@@ -270,61 +271,8 @@ def _blocks(groups: Iterable[_Group], shape: _Shape) -> Iterator[Block]:
     """Write groups as blocks; a block that runs over a page break comes in one piece a page."""
     for group in groups:
         if group.kind == "code":
-            yield Block("code", _code(group.lines), page=group.lines[0].page)
+            yield Block("code", code_text(group.lines), page=group.lines[0].page)
             continue
-        for number, (page, joined) in enumerate(_texts_by_page(group.lines, shape)):
+        for number, (page, joined) in enumerate(texts_by_page(group.lines, shape.words)):
             text = _ITEM.sub("", joined, count=1) if group.kind == "list_item" and not number else joined
             yield Block(group.kind, text, group.level, page, continues=number > 0)
-
-
-def _texts_by_page(lines: Sequence[Line], shape: _Shape) -> Iterator[tuple[int, str]]:
-    """Joined text of a group's lines for each page; a word broken over two pages stays on the first."""
-    text, page = lines[0].text, lines[0].page
-    for before, line in pairwise(lines):
-        here = line.text
-        if before.broken or (before.text.endswith("-") and here[:1].islower()):
-            text, here = _mended(text, here, shape.words, hard=not before.broken)
-        elif line.page == page:
-            joint = "" if _OPEN_ADDRESS.search(text) and not here[:1].isupper() else " "
-            text, here = f"{text}{joint}{here}", ""
-        if line.page != page:
-            yield page, text
-            text, page = here.lstrip(), line.page
-        elif here:
-            text = f"{text}{here}"
-    if text:
-        yield page, text
-
-
-def _mended(text: str, following: str, words: Counter[str], *, hard: bool) -> tuple[str, str]:
-    """Join a word broken at a line end, keeping its hyphen where the document spells it so elsewhere.
-
-    Args:
-        text: what comes before; ends with the first part, and a hyphen if `hard`.
-        following: the next line; starts with the second part.
-        words: words of the document and how often each is used.
-        hard: the hyphen is printed as such rather than marked as a break.
-
-    Returns:
-        The text with the whole word, and the rest of the next line.
-    """
-    if re.search(r"(?:https?://|www\.)\S*$", text):
-        return text + ("" if text.endswith("-") else "-"), following
-    text = text.removesuffix("-") if hard else text
-    first, second = _LAST_WORD.search(text), _FIRST_WORD.match(following)
-    if not first or not second:
-        return text + ("-" if hard or not first else ""), following
-    plain = (first.group() + second.group()).lower()
-    hyphened = f"{first.group()}-{second.group()}".lower()
-    both_words = len(second.group()) > 3 and min(words[part.group().lower()] for part in (first, second)) > 1
-    spelt_apart = words[hyphened] > 0 or second.group()[0].isupper() or both_words
-    keep = not words[plain] and (hard or spelt_apart)
-    return text + ("-" if keep else "") + second.group(), following[second.end() :]
-
-
-def _code(lines: Sequence[Line]) -> str:
-    """Code lines with the indentation their place on paper shows."""
-    left = min(line.left for line in lines)
-    widths = [(line.right - line.left) / len(line.text) for line in lines if len(line.text) > 3]
-    width = sorted(widths)[len(widths) // 2] if widths else lines[0].size * 0.6
-    return "\n".join(" " * round((line.left - left) / max(width, 1)) + line.text for line in lines)

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 BROKEN_WORD = "\ufffe"
 """PDFium's mark for a hyphen at a line end; the next line's text follows it."""
 
+_HYPHEN_CODE = "\x02"
+"""The same mark, where characters are read one by one."""
 _FIXED_PITCH = 1
 _FIXED_NAMES = re.compile(r"mono|courier|consol|hack|typewriter|cmtt|inconsolata|code", re.IGNORECASE)
 _BOLD_NAMES = re.compile(r"bold|black|heavy|semib|demi", re.IGNORECASE)
@@ -85,7 +87,8 @@ def _characters(textpage: "PdfTextPage") -> tuple[str, list[int]]:
     # Text and indexes differ where a character has no Unicode value: read them one by one.
     codes = [raw.FPDFText_GetUnicode(textpage, index) for index in range(count)]
     known = [index for index, code in enumerate(codes) if 0 < code < 0x110000]
-    return "".join(chr(codes[index]) for index in known), known
+    text = "".join(chr(codes[index]) for index in known)
+    return text.replace(_HYPHEN_CODE, BROKEN_WORD), known
 
 
 def _measure(textpage: "PdfTextPage", text: str, places: list[int], page: int, height: float) -> Line | None:

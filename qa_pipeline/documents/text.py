@@ -45,13 +45,19 @@ def heading_level(line: str) -> int | None:
 
 
 def _read_group(lines: list[str]) -> list[Block]:
-    """Blocks of lines that stand together between blank lines."""
-    lines = [line for line in lines if line.strip()]
-    if not lines:
-        return []
-    if len(lines) >= 2 and (mark := _UNDERLINE.match(lines[1])) and not _UNDERLINE.match(lines[0]):
-        title = Block("heading", lines[0], 1 if mark.group(1) in "=#*" else 2)
-        return [title, *_read_group(lines[2:])]
+    """Blocks of lines that stand together between blank lines, underlined headings taken off the top."""
+    rest = [line for line in lines if line.strip()]
+    headings: list[Block] = []
+    first = 0
+    while first + 1 < len(rest) and (mark := _UNDERLINE.match(rest[first + 1])):
+        if _UNDERLINE.match(rest[first]):
+            break
+        headings.append(Block("heading", rest[first], 1 if mark.group(1) in "=#*" else 2))
+        first += 2
+    return headings + _read_body(rest[first:])
+
+
+def _read_body(lines: list[str]) -> list[Block]:
     if all(_UNDERLINE.match(line) for line in lines):
         return []
     if _ITEM.match(lines[0]) and (len(lines) > 1 or heading_level(lines[0]) is None):

@@ -87,7 +87,7 @@ def _request(
     return Request(
         role="verify",
         system=prompt.system,
-        prompt=prompt.fill(passages=render_passages(shown), claim=fence(_stated(row, settings), "claim")),
+        prompt=prompt.fill(passages=render_passages(shown), claim=fence(_stated(row), "claim")),
         reply_model=ClaimReply,
         temperature=settings.temperature,
         seed=seed,
@@ -99,11 +99,9 @@ def _request(
     )
 
 
-def _stated(row: Row, settings: VerificationSettings) -> str:
+def _stated(row: Row) -> str:
     """The claim; a fragment together with the question it answers, without which it states nothing."""
-    if len(row["text"].split()) > settings.fragment_words:
-        return str(row["text"])
-    return f"{row['question']} — {row['text']}"
+    return f"{row['question']} — {row['text']}" if row["fragment"] else str(row["text"])
 
 
 def _reply(row: Row, request: Request[ClaimReply], reply: Reply[ClaimReply] | ModelError) -> Row:

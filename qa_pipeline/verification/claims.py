@@ -27,7 +27,7 @@ from qa_pipeline.verification.evidence import (
     verbatim_place,
 )
 from qa_pipeline.verification.similarity import ChunkVectors, Encoder, TextVectors
-from qa_pipeline.verification.splitting import Claim, split_claims
+from qa_pipeline.verification.splitting import Claim, is_fragment, split_claims
 from qa_pipeline.verification.words import content_stems, find_words, order_agreement, recall
 
 Row = dict[str, Any]
@@ -123,7 +123,7 @@ def _tasks(pair: Row, batch: _Batch, settings: VerificationSettings) -> Iterator
     cited = cite_claims(pair, claims, batch.sources, batch.texts, settings.quote_repair)
     for position, (claim, citations) in enumerate(zip(claims, cited, strict=True)):
         terms = read(claim.text, pair["language"]).terms
-        fragment = len(set(terms)) <= settings.fragment_words
+        fragment = is_fragment(claim.text, len(set(terms)), settings.fragment_words)
         wanted = (*terms, *content_stems(pair["question"], pair["language"])) if fragment else terms
         pool = _pool(claim, citations, wanted, fragment, pair["language"], batch, settings)
         others = _others(pair, citations, wanted, batch, settings)
@@ -214,6 +214,7 @@ def _identity(task: _Task) -> Row:
         "text": claim.text,
         "start": claim.start,
         "end": claim.end,
+        "fragment": task.fragment,
     }
 
 

@@ -133,8 +133,9 @@ def _first_of(rules: list[tuple[pl.Expr, pl.Expr]], otherwise: pl.Expr) -> pl.Ex
 
 
 def _near(settings: VerificationSettings) -> pl.Expr:
-    """The evidence speaks of the same matter, so that a difference in it is a contradiction."""
-    return (pl.col("token_recall") >= settings.conflict_recall) | pl.col("verbatim")
+    """One sentence that says nearly the same, so that a difference in it is a contradiction."""
+    same = (pl.col("token_recall") >= settings.conflict_recall) & (pl.col("evidence_sentences") == 1)
+    return same | pl.col("verbatim")
 
 
 def _far(settings: VerificationSettings) -> pl.Expr:
@@ -167,11 +168,8 @@ def _agrees(settings: VerificationSettings) -> pl.Expr:
 
 def _answers_question(settings: VerificationSettings) -> pl.Expr:
     """A fragment proves nothing unless its evidence also speaks of what was asked."""
-    words = pl.col("text").str.count_matches(r"\w+")
-    asked = pl.col("question_recall").is_null() | (
-        pl.col("question_recall") >= settings.accept_question_recall
-    )
-    return (words > settings.fragment_words) | asked
+    asked = pl.col("question_recall") >= settings.accept_question_recall
+    return ~pl.col("fragment").fill_null(value=False) | (asked & (pl.col("evidence_sentences") == 1))
 
 
 def _count(column: str) -> pl.Expr:

@@ -17,7 +17,7 @@ from qa_pipeline.verification.sentences import split_sentences
 from qa_pipeline.verification.words import find_words, recall
 
 _HEADING = re.compile(r"#{1,6}\s")
-_ROW = re.compile(r"[^\n]* \| |[^\s:][^:\n]{0,60}: \S[^\n.]*$")
+_ROW = re.compile(r"[^\n]* \| |(?=.{1,120}$)[^\s:][^:\n]{0,40}: [^\s:][^\n:]*$")
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,3 +82,9 @@ def is_claim(text: str, language: str) -> bool:
     courteous = [token.folded in greetings or token.folded in stop_words for token in tokens]
     greets = any(token.folded in greetings for token in tokens)
     return not (greets and all(courteous) and len(tokens) <= _GREETING_WORDS)
+
+
+def is_fragment(text: str, terms: int, most: int) -> bool:
+    """Whether a claim only states something together with its question: few words, or no whole sentence."""
+    whole = not text[:1].islower() and text.rstrip("\"'”’»)* ")[-1:] in (".", "!")
+    return terms <= most or not whole

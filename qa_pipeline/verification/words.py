@@ -32,10 +32,11 @@ class Token:
 def tokenize(text: str, language: str) -> tuple[Token, ...]:
     """Words and digit groups of `text` in order; identifiers and compounds with marks come apart."""
     known, stem = lexicon(language), stemmer(language)
+    negations = known.negations | known.soft_negations
     tokens = []
     for match in _WORD.finditer(text):
         folded = unicodedata.normalize("NFC", match[0]).casefold().replace("’", "'")
-        negative = folded in known.negations or folded.endswith("n't")
+        negative = folded in negations or folded.endswith("n't")
         bare = folded.removesuffix("'s")
         content = not negative and bare not in known.stop_words
         tokens.append(Token(folded, stem(bare), match.start(), match.end(), content, negative))
@@ -89,3 +90,13 @@ def find_words(wanted: str, text: str, language: str) -> tuple[int, int] | None:
         if hay[at].folded == first and [t.folded for t in hay[at : at + len(needle)]] == needle:
             return hay[at].start, hay[at + len(needle) - 1].end
     return None
+
+
+def nearest_word(start: int, end: int, words: Sequence[Token], allowed: Collection[str]) -> str | None:
+    """Stem of the allowed content word nearest to a span, one before it winning a tie."""
+    near = [
+        ((start - word.end, 0) if word.end <= start else (word.start - end, 1), word.stem)
+        for word in words
+        if word.content and word.stem in allowed and (word.end <= start or word.start >= end)
+    ]
+    return min(near)[1] if near else None

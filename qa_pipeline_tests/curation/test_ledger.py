@@ -168,6 +168,7 @@ def test_floors_stand_under_each_dimension(scores: Row, reason: str) -> None:
     verdict = {"passed": "accepted", "no_scores": "failed"}.get(reason, "rejected")
     stage = "accepted" if reason == "passed" else "quality_assessment"
     assert road(row) == (verdict, stage, reason)
+    assert (row["composite"] is None) == (reason == "no_scores" and 1.5 not in scores.values())
 
 
 def test_the_composite_is_the_weighted_mean() -> None:
@@ -231,6 +232,12 @@ def test_unjudged_rows_still_meet_the_floor_of_grounding() -> None:
     words = ["supported", "unsupported", "unsupported"]
     row = one(words, judged=judged, accept=0.3, accept_unjudged=True)
     assert road(row) == ("rejected", "quality_assessment", "low_grounding")
+
+
+def test_an_old_assessment_of_a_pair_that_no_longer_passes_gives_it_no_scores() -> None:
+    row = one(["contradicted"], judged=assessment("p"))
+    assert road(row) == ("rejected", "source_verification", "contradicted")
+    assert (row["relevance"], row["composite"]) == (None, None)
 
 
 def test_a_judge_that_failed_fails_the_pair_with_its_reason() -> None:
@@ -319,6 +326,15 @@ def test_different_accepted_answers_to_one_question_go_to_a_person() -> None:
     rows = settle(frames).to_dicts()
     assert [row["reason"] for row in rows] == ["conflicting_answers", "conflicting_answers", "passed"]
     assert rows[0]["detail"] == "the question has 2 different accepted answers"
+
+
+def test_a_known_answer_pair_is_neither_a_duplicate_nor_a_conflict() -> None:
+    frames = accepted_pairs(
+        pair("a", question="When?", answer="At nine."),
+        pair("b", question="When?", answer="At nine.", expected_verdict="accepted"),
+        pair("c", question="When?", answer="At ten.", expected_verdict="rejected"),
+    )
+    assert settle(frames)["verdict"].to_list() == ["accepted"] * 3
 
 
 def test_a_rejected_answer_makes_no_conflict() -> None:

@@ -141,6 +141,7 @@ def test_the_order_of_rows_changes_nothing(order: list[int], seed: int) -> None:
     made = [pair(f"p{n}") for n in range(4)]
     frames = batch(*made)
     mixed = {**frames, "pairs": frames["pairs"][order], "chunks": frames["chunks"].reverse()}
+    mixed["verdicts"] = frames["verdicts"].reverse()
     assert build(frames, seed=seed).equals(build(mixed, seed=seed))
 
 
@@ -186,6 +187,7 @@ def test_the_proof_does_not_always_stand_in_the_same_place() -> None:
 def test_too_long_examples_lose_distractors_before_the_layout() -> None:
     frames = batch(pair("p"))
     sizes = {n: first(frames, distractors=n)["tokens"]["with_distractors"] for n in (1, 2)}
+    assert first(frames, max_tokens=sizes[2])["tokens"]["with_distractors"] == sizes[2]
     row = first(frames, max_tokens=sizes[2] - 1)
     assert row["tokens"]["with_distractors"] == sizes[1]
     assert first(frames, max_tokens=sizes[1] - 1)["messages"]["with_distractors"] is None
@@ -221,6 +223,13 @@ def test_a_proof_whose_chunk_is_gone_is_not_shown_in_part() -> None:
     row = first(batch(pair("p"), chunks=chunks(chunk("o1", "Other 1."))))
     assert row["messages"]["closed_book"] is not None
     assert row["messages"]["with_context"] is row["messages"]["with_distractors"] is None
+
+
+def test_a_part_of_a_proof_is_no_proof() -> None:
+    frames = batch(pair("p"))
+    frames["claims"] = claims(claim("p", 0), claim("p", 1, evidence_chunk_id="gone"))
+    frames["claim_verdicts"] = claim_verdicts(*(claim_verdict("p", "supported", n) for n in range(2)))
+    assert first(frames)["messages"]["with_context"] is None
 
 
 def test_source_marks_stay_out_of_every_message_and_in_the_answer() -> None:

@@ -47,5 +47,5 @@ def find(passage: Passage) -> list[Candidate]:
 
 
 def _answered(draft: Draft, sentence: Sentence) -> bool:
-    """Tell whether a sentence answers in full: one that ends with a colon only tells how to do something."""
+    """Tell whether a sentence answers in full; one that ends with a colon only tells how to do something."""
     return draft.question_type == "how_to" or not sentence.text.endswith(":")

@@ -13,10 +13,11 @@ from qa_pipeline.llm.extractive.english_words import GENERIC_NOUNS, KINDS, one_o
 from qa_pipeline.records import Passage
 
 _NAME = rf"(?:{IDENTIFIER}|[A-Z][\w+-]*)"
-_PROPER = rf"(?:The )?{_NAME}(?: (?:{_NAME}|of|for|and)){{0,4}}(?: (?:{'|'.join(sorted(KINDS))}))?"
+_PROPER = rf"(?:The )?{_NAME}(?: (?:{_NAME}|\d[\w.]*|of|for|and)){{0,4}}(?: (?:{'|'.join(sorted(KINDS))}))?"
 _COMMON = r"[Aa]n? [\"“]?[a-z][\w-]*(?: [\w-]+){0,3}[\"”]?"
 _TERM = rf"({_COMMON}|{_PROPER})(?: \([^()]{{1,40}}\))?"
-_IS = re.compile(rf"{_TERM} (is|are) (?:simply |just |basically )?((?:an?|the|one of) .{{12,}})")
+_IS = re.compile(rf"{_TERM}(?: itself)? (is|are) (?:simply |just |basically )?((?:an?|the|one of) .{{12,}})")
+_PART = re.compile(r"(The (?:[a-z][\w-]+ ){0,2}[a-z][\w-]+) is (the .{12,})")
 _MEANS = re.compile(rf"{_TERM} (stands for|refers to|means|is short for|consists of) .{{6,}}")
 _ASK_MEANS = {
     "stands for": "What does {term} stand for?",
@@ -25,7 +26,9 @@ _ASK_MEANS = {
     "is short for": "What is {term} short for?",
     "consists of": "What does {term} consist of?",
 }
-_USED = re.compile(rf"{_TERM} (is|are|can be) (?:also )?used (?:to|for|as) .{{8,}}")
+_USED = re.compile(
+    rf"{_TERM} (is|are|can be) (?:also |\w+ly )?used (?:by [\w ]{{2,30}}? )?(?:\w+ly )?(?:to|for|as) .{{8,}}"
+)
 _ASSET = one_of("purpose, goal, aim, objective, advantage, drawback, benefit, role")
 _PURPOSE = re.compile(
     rf"The (?:main |primary |overall )?({_ASSET})"
@@ -46,6 +49,7 @@ _RESTRICTED = re.compile(r"the (?:[\w'-]+ ){1,5}(?:that|which|of|for|used|where|
 def rules(text: str, passage: Passage) -> Iterator[Draft]:
     """Yield the questions a definition answers."""
     yield from _what_is(text, passage)
+    yield from _what_is_the(text, passage)
     yield from _what_it_means(text, passage)
     yield from _what_for(text, passage)
     yield from _what_purpose(text, passage)
@@ -61,6 +65,14 @@ def _what_is(text: str, passage: Passage) -> Iterator[Draft]:
         return
     score = 0.85 if _in_heading(match[1], passage) else 0.75
     yield Draft(f"What {match[2]} {decapitalised(match[1], passage)}?", "definition", score)
+
+
+def _what_is_the(text: str, passage: Passage) -> Iterator[Draft]:
+    """Ask what a part of the thing a document is about is: "The outdoor unit is the part that …"."""
+    match = _PART.fullmatch(text)
+    if match and _RESTRICTED.match(match[2]) and lead(match[1], passage, any_noun=True):
+        question = f"What is {decapitalised(match[1], passage)}?"
+        yield Draft(asked(question, match[1], passage, any_noun=True), "definition", 0.7)
 
 
 def _what_it_means(text: str, passage: Passage) -> Iterator[Draft]:

@@ -14,6 +14,7 @@ from qa_pipeline.llm.extractive.english_filters import (
     imperative,
     is_identifier,
     standalone_words,
+    verb_phrase,
 )
 from qa_pipeline.llm.extractive.english_names import about, decapitalised, heading, topic
 from qa_pipeline.llm.extractive.english_words import KINDS, one_of
@@ -24,6 +25,7 @@ _WEAK_REASON = (" only", " just", " probably", " simply")
 _FORMS = one_of("is, are, was, were, can, cannot, could, should, must, will, would")
 _AUXILIARY = re.compile(rf"(.{{3,70}}?) ({_FORMS})( not|n't)? (.+)")
 _SUBORDINATE = re.compile(r",|\b(?:that|which|who|if|when|to|for)\b")
+_DO_NOT = re.compile(r"(?:Do not|Don't|Never) ([a-z][^,;:()]{6,100}?),? because (?!of ).{8,}")
 _YOU_NEED = re.compile(r"You (?:need|have|want) .{4,100}")
 
 _IF = re.compile(r"(If|When) ([^,;:()]{10,110}), (?:then )?(.{10,})")
@@ -33,12 +35,14 @@ _FINITE = re.compile(
 )
 _USELESS_AFTER_YOU = one_of(
     "want to, need to, want \\w+ to, are, can, prefer, see, look, think, would, also, check, come, only, "
+    "just, don, "
     "already, still, wish, know, run into, go, feel, find, haven, use these, open, "
     "have an? (?:old|older|new|newer|different|similar)"
 )
 _USELESS_CONDITION = re.compile(
-    rf"you {_USELESS_AFTER_YOU}\b|(?:in|not|so|using|instead|any|\w+ing|\w+ed) |possible"
+    rf"you {_USELESS_AFTER_YOU}\b|(?:in|not|so|using|instead|any|\w+ing|\w+ed) |possible|a condition"
 )
+_GENERAL = ("a", "an", "no", "your", "you", "there")
 _UNREAL = re.compile(r"\b(?:was|were|would|had|could|folks|people)\b")
 _LISTED = re.compile(r"(?:the |an? )?[\w.]+ (?:and|or) |(?:\S+ ){0,2}\S+,")
 _YOU_SHOULD = re.compile(r"[Yy]ou (?:should|must|need|have to)\b")
@@ -64,9 +68,9 @@ _ASKED = {
 _NOT_DOING = frozenset(
     (
         "is", "has", "was", "does", "needs", "its", "this", "works", "runs", "comes", "goes", "stands",
-        "depends", "relies", "exists", "looks", "seems", "becomes", "consists", "refers", "means", "belongs", "remains",
-        "applies", "inherits", "follows", "uses", "includes", "knows", "gets", "gives", "plus", "less",
-        "as", "us", "always", "sometimes",
+        "depends", "relies", "exists", "looks", "seems", "becomes", "consists", "refers", "means",
+        "belongs", "remains", "applies", "inherits", "follows", "uses", "includes", "knows", "gets",
+        "gives", "plus", "less", "as", "us", "always", "sometimes",
     )
 ) | {f"{kind}s" for kind in KINDS} | {"classes", "values", "properties"}  # fmt: skip
 """Words in s that are no verb, or one whose sentence does not say what its subject does."""
@@ -81,6 +85,9 @@ def rules(text: str, passage: Passage) -> Iterator[Draft]:
 
 
 def _why(text: str, passage: Passage) -> Iterator[Draft]:
+    match = _DO_NOT.fullmatch(text)
+    if match and verb_phrase(match[1]):
+        yield Draft(f"Why should you not {match[1]}?", "reason", 0.85)
     match = _BECAUSE.fullmatch(text)
     if not match or not standalone_words(match[1]) or match[1].endswith(_WEAK_REASON):
         return
@@ -139,8 +146,9 @@ def _condition(condition: str, passage: Passage) -> str | None:
     known = topic(passage)
     if known is not None:
         return "" if known in condition else known
-    settled = anchored(condition) or (" the " not in f" {condition}" and len(condition.split()) >= 6)
-    return "" if settled else None
+    words = condition.split()
+    general = " the " not in f" {condition}" and len(words) >= (4 if words[0] in _GENERAL else 6)
+    return "" if anchored(condition) or general else None
 
 
 def _what_does(text: str, passage: Passage) -> Iterator[Draft]:

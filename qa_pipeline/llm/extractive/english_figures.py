@@ -19,8 +19,8 @@ _NAME = rf"((?:The )?{_WORD_OF_NAME}(?: (?:{_WORD_OF_NAME}|{'|'.join(sorted(KIND
 _YEAR = r"(?:19|20)\d\d\b"
 _EVENT = one_of(
     "released, published, created, founded, introduced, developed, established, launched, adopted, "
-    "deprecated, removed, added, started, proposed, renamed, taught, offered, held, delivered, written, hosted, "
-    "built, designed, presented, updated, completed"
+    "deprecated, removed, added, started, proposed, renamed, taught, offered, held, delivered, written, "
+    "hosted, built, designed, presented, updated, completed"
 )
 _WHEN = re.compile(
     rf"([A-Z][^,;:()]{{2,60}}?) (was|were) ((?:first |originally |initially )?{_EVENT})"
@@ -43,13 +43,28 @@ _MEASURED = re.compile(
     rf"(?:(?:typically|usually|currently|normally|set to|limited to|always) )?(?:{_ABOUT} )?\d.*"
 )
 _NUMBER = rf"(?:\d[\d,.]*|{one_of('two, three, four, five, six, seven, eight, nine, ten, eleven, twelve')})"
+_UNITS = one_of(
+    "litres?, liters?, kilograms?, kilograms, kg, grams?, metres?, meters?, kilometres?, euros?, dollars?, kronor, "
+    "watts?, kilowatts?, volts?, amperes?, minutes?, hours?, days?, weeks?, months?, years?, percent, bytes, MB, GB"
+)
+_HOLDS = re.compile(
+    rf"([A-Z][^,;:()]{{3,60}}?) (holds|weighs|uses|needs|consumes|costs|contains|produces|delivers|stores) "
+    rf"(?:{_ABOUT} )?\d[\d.,]* ({_UNITS}(?: of [a-z][a-z ]{{2,20}}?)?)(?: (?:in|on|at|per|a|each|for|when) .*)?\."
+)
+_AT = re.compile(
+    r"(The (?:[a-z][\w-]+ ){0,2}[a-z][\w-]+) (opens|closes|starts|stops|runs|operates|freezes|melts|boils|trips) at "
+    rf"(?:{_ABOUT} )?[-−]?\d[\d.,]* ?(bar|°C|degrees Celsius|degrees|volts?|V|rpm)\b.*"
+)
+_DIMENSION = {"bar": "pressure", "°C": "temperature", "degrees": "temperature", "degrees Celsius": "temperature",
+              "rpm": "speed"}  # fmt: skip
 _COUNT = re.compile(
     rf"{_NAME} (has|contains|includes|provides|comprises|consists of|supports) (?:a total of )?(?:{_ABOUT} )?"
     rf"{_NUMBER} ((?:[a-z-]+ ){{0,2}}[a-z]+s)\b(?! of).*"
 )
 _BASE = {
     "has": "have", "contains": "contain", "includes": "include", "provides": "provide",
-    "comprises": "comprise", "consists of": "have", "supports": "support",
+    "comprises": "comprise",
+    "consists of": "have", "supports": "support",
 }  # fmt: skip
 
 _ACRONYM = re.compile(r" \(([A-Z][A-Za-z]{1,6}[A-Z])s?\)")
@@ -75,7 +90,25 @@ def rules(text: str, passage: Passage) -> Iterator[Draft]:
     if match and lead(match[1], passage, any_noun=True):
         question = f"What {match[2]} {decapitalised(match[1], passage)}?"
         yield Draft(asked(question, match[1], passage, any_noun=True), "figure", 0.7)
+    yield from _amounts(text, passage)
     yield from _defaults(text, passage)
+
+
+def _amounts(text: str, passage: Passage) -> Iterator[Draft]:
+    """Ask how much of a unit a thing holds, and at what pressure or temperature it acts."""
+    match = _HOLDS.fullmatch(text)
+    if match and named(match[1], passage, broad=False):
+        many = "much" if match[3].startswith("percent") else "many"
+        verb = match[2].removesuffix("s")
+        question = f"How {many} {match[3]} does {decapitalised(match[1], passage)} {verb}?"
+        yield Draft(asked(question, match[1], passage), "figure", 0.8)
+    match = _AT.fullmatch(text)
+    if match and lead(match[1], passage, any_noun=True):
+        dimension = _DIMENSION.get(match[3], "voltage")
+        question = (
+            f"At what {dimension} does {decapitalised(match[1], passage)} {match[2].removesuffix('s')}?"
+        )
+        yield Draft(asked(question, match[1], passage, any_noun=True), "figure", 0.75)
 
 
 def _dates(text: str, passage: Passage) -> Iterator[Draft]:

@@ -34,7 +34,7 @@ IDENTIFIER = (
 _IDENTIFIER = re.compile(IDENTIFIER)
 _WORD = re.compile(r"[\w'’-]+")
 _CODE = re.compile(
-    r"[{};]|=>|->|::|==|\$\w|</|/>|\\\w|\w\(\w|^\W*[<>$%]|\s=\s|&\w|\.\.\.|…|\(\s|\s\)|”\s?“|•"
+    r"[{};]|=>|->|::|==|\$\w|</|/>|\\\w|(?<!dB)\(\w+\)\w|[a-z_]{2,}\(\w|^\W*[<>$%]|\s=\s|&\w|\.\.\.|…|\(\s|\s\)|”\s?“|•"
 )
 _CITED = re.compile(r"\[\d|\(\w+,? (?:et al\.,? )?(?:19|20)\d\d|&")
 _REPEATED = re.compile(r"\b([\w-]+) \1\b")

@@ -58,7 +58,7 @@ _MUST = {
     "have to": "What do you have to do",
 }
 _ADVICE = re.compile(
-    r"you (?:can|could|should|must|need|have|may|might|only need|just need|will need|would)\b|"
+    r"you (?:can|could|should|must|need|have|may|might|only need|just need|will need|would|use)\b|"
     r"\S.{0,80}? (?:must|should|can|needs to|has to) be \w+ed\b"
 )
 

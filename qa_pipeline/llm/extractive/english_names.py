@@ -6,7 +6,7 @@ of whole sentences (`english_filters.py`), patterns that ask something.
 
 import re
 
-from qa_pipeline.llm.extractive.english_filters import IDENTIFIER, is_identifier, standalone_words
+from qa_pipeline.llm.extractive.english_filters import IDENTIFIER, anchored, is_identifier, standalone_words
 from qa_pipeline.llm.extractive.english_words import (
     DETERMINERS,
     GENERIC_NOUNS,
@@ -25,7 +25,8 @@ _CLAUSE = re.compile(
 )
 _NAME = rf"(?:{IDENTIFIER}|[A-Z][\w-]*[\w+#])"
 _NAME_PHRASE = re.compile(rf"{_NAME}(?: [\w/-]+){{0,4}}")
-_THE_PHRASE = re.compile(rf"(?:[a-z][\w/-]* ){{0,3}}?{_NAME}(?: [\w/-]+){{0,3}}")
+_THE_PHRASE = re.compile(rf"(?:[a-z][\w/-]* ){{0,5}}?{_NAME}(?: [\w/-]+){{0,3}}")
+_GERUND = re.compile(r"[A-Z][a-z]{2,}ing [\w @/.-]{3,50}")
 _INDEFINITE = re.compile(r"An? (?:[a-z][\w-]+ ){0,3}[a-z][\w-]+")
 _NUMBERED = re.compile(
     one_of("Chapter, Section, Lesson, Module, Unit, Lab, Part, Step, Figure, Table, Day, Week, Option, Type")
@@ -52,6 +53,8 @@ def named(text: str, passage: Passage, *, broad: bool) -> bool:
     last = text.split()[-1]
     if last.endswith(("ly", "ing", "ed")):
         return False
+    if _GERUND.fullmatch(text):
+        return anchored(text) and not broad
     if _INDEFINITE.fullmatch(text):
         return last.casefold() not in GENERIC_NOUNS
     name = text.removeprefix("The ")
@@ -123,14 +126,15 @@ def about(topic_name: str, question: str) -> str:
 def decapitalised(text: str, passage: Passage) -> str:
     """Undo the capital a word only has because it opens a sentence.
 
-    A word is lowered when it is a determiner, or stands in the passage's sentences more often in lower
-    case than with its capital.
+    A word is lowered when it is a determiner, opens a gerund ("Launching a worker"), or stands in the
+    passage's sentences more often in lower case than with its capital.
     """
     first = text.split(" ", 1)[0]
     if is_identifier(first) or not first[:1].isupper():
         return text
     lowered = first[0].lower() + first[1:]
-    common = lowered in DETERMINERS or _count(lowered, passage) > _count(first, passage)
+    gerund = _GERUND.fullmatch(text) is not None
+    common = gerund or lowered in DETERMINERS or _count(lowered, passage) > _count(first, passage)
     return lowered + text[len(first) :] if common else text
 
 

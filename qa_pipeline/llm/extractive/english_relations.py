@@ -17,16 +17,16 @@ from qa_pipeline.records import Passage
 _SUBJECT = r"((?:The |An? )?[\w<@./-][^,;:()]{1,70}?)(?: \([^()]{1,40}\))?"
 _ACTIVE = {
     "requires": "require", "accepts": "accept", "supports": "support", "expects": "expect",
-    "returns": "return", "depends on": "depend on", "relies on": "rely on", "focuses on": "focus on", "includes": "include",
-    "contains": "contain", "introduces": "introduce", "covers": "cover", "inherits from": "inherit from",
-    "takes": "take", "applies to": "apply to", "consists of": "consist of", "prevents": "prevent",
-    "provides": "provide", "describes": "describe", "teaches": "teach", "listens on": "listen on",
-    "comes with": "come with", "runs on": "run on", "starts with": "start with", "defaults to": "default to",
-    "specifies": "specify", "determines": "determine", "controls": "control", "replaces": "replace",
-    "represents": "represent", "generates": "generate", "stores": "store", "ignores": "ignore",
-    "extends": "extend", "implements": "implement", "offers": "offer", "indicates": "indicate",
-    "handles": "handle", "affects": "affect", "overrides": "override", "aims to": "aim to do",
-    "helps": "help to do",
+    "returns": "return", "depends on": "depend on", "relies on": "rely on", "focuses on": "focus on",
+    "includes": "include", "contains": "contain", "introduces": "introduce", "covers": "cover",
+    "inherits from": "inherit from", "takes": "take", "applies to": "apply to",
+    "consists of": "consist of", "prevents": "prevent", "provides": "provide", "describes": "describe",
+    "teaches": "teach", "listens on": "listen on", "comes with": "come with", "runs on": "run on",
+    "starts with": "start with", "defaults to": "default to", "specifies": "specify",
+    "determines": "determine", "controls": "control", "replaces": "replace", "represents": "represent",
+    "generates": "generate", "stores": "store", "ignores": "ignore", "extends": "extend",
+    "implements": "implement", "offers": "offer", "indicates": "indicate", "handles": "handle",
+    "affects": "affect", "overrides": "override", "aims to": "aim to do", "helps": "help to do",
 }  # fmt: skip
 _NARROW = frozenset(
     ("requires", "depends on", "relies on", "consists of", "aims to", "inherits from", "listens on",
@@ -43,8 +43,15 @@ _PEOPLE = one_of(
     "client, browser"
 )
 _LETS = re.compile(
-    rf"{_SUBJECT} (allows?|enables?|helps?|lets?|permits?) ((?:the )?{_PEOPLE}) (?:to )?([a-z]+ .{{8,}})\."
+    rf"{_SUBJECT} (allows?|enables?|helps?|lets?|permits?) ((?:the )?{_PEOPLE}) (?:to )?[a-z]+ .{{8,}}"
 )
+_USES = re.compile(rf"{_SUBJECT} (?:uses|will use) [^,;:()]{{3,60}}? to ([a-z]+ [^,;:()]{{6,90}})[.,].*")
+_LASTS = re.compile(
+    rf"{_SUBJECT} (lasts|takes|runs for) (?:{one_of('about, around, approximately, up to, at least, only')} )?"
+    rf"(?:\d|{one_of('one, two, three, four, five, six, ten, twelve')} )[^,;:()]{{0,12}}"
+    r"(?:minutes?|hours?|days?|weeks?|months?)\b.*"
+)
+_LASTING = {"lasts": "last", "takes": "take", "runs for": "run"}
 _PLACED = one_of("stored, located, found, available, placed, saved, hosted, kept, published, logged, written")
 _WHERE = re.compile(
     rf"{_SUBJECT} (is|are|can be) ({_PLACED}) (?:in|on|at|under|from|through|via|as part of) .{{4,}}"
@@ -105,6 +112,7 @@ _ATTRIBUTE = re.compile(
 def rules(text: str, passage: Passage) -> Iterator[Draft]:
     """Yield the questions a statement about a named thing answers."""
     yield from _does(text, passage)
+    yield from _uses(text, passage)
     yield from _lets(text, passage)
     yield from _passive(text, passage)
     match = _ATTRIBUTE.fullmatch(text)
@@ -123,6 +131,18 @@ def _does(text: str, passage: Passage) -> Iterator[Draft]:
         yield Draft(asked(question, match[1], passage), "fact", 0.58)
 
 
+def _uses(text: str, passage: Passage) -> Iterator[Draft]:
+    """Ask what a thing uses for a purpose, and how long it takes."""
+    match = _USES.fullmatch(text)
+    if match and named(match[1], passage, broad=False) and verb_phrase(match[2], least=3):
+        question = f"What does {decapitalised(match[1], passage)} use to {match[2]}?"
+        yield Draft(asked(question, match[1], passage), "fact", 0.63)
+    match = _LASTS.fullmatch(text)
+    if match and named(match[1], passage, broad=False):
+        question = f"How long does {decapitalised(match[1], passage)} {_LASTING[match[2]]}?"
+        yield Draft(asked(question, match[1], passage), "figure", 0.7)
+
+
 def _helps(verb: str, rest: str) -> bool:
     """Tell "helps (to) teach …" from "helps students …", where help has another object."""
     first = rest.removeprefix("to ").split(" ", 1)[0]
@@ -130,18 +150,14 @@ def _helps(verb: str, rest: str) -> bool:
 
 
 def _lets(text: str, passage: Passage) -> Iterator[Draft]:
-    """Ask what a thing lets people do; of a whole product, how the thing is done."""
+    """Ask what a thing lets people do."""
     match = _LETS.fullmatch(text)
-    if match is None or not named(match[1], passage, broad=False):
-        return
-    subject, verb, people, action = match.groups()
-    if named(subject, passage, broad=True):
+    if match and named(match[1], passage, broad=True):
+        subject, verb, people = match.groups()
         do, base = ("does", verb[:-1]) if verb.endswith("s") else ("do", verb)
         to = "" if base == "let" else "to "
         question = f"What {do} {decapitalised(subject, passage)} {base} {people} {to}do?"
         yield Draft(asked(question, subject, passage), "fact", 0.62)
-    elif people == "you" and verb_phrase(action):
-        yield Draft(f"How can you {action}?", "how_to", 0.6)
 
 
 def _passive(text: str, passage: Passage) -> Iterator[Draft]:

@@ -92,7 +92,8 @@ KINDS = _words(
 """Class nouns that may follow a name: "the Alias directive"."""
 
 IMPERATIVES = _words(
-    """use set add create run call pass define declare specify import install include write put make
+    """hold press wait fill pull push lift connect disconnect drain switch tighten loosen clean wipe contact ask
+    report heat cool measure sign submit bring use set add create run call pass define declare specify import install include write put make
     configure enable disable change remove open start stop send return choose select provide place give
     check ensure click go follow apply compile load edit build replace wrap move copy type enter execute
     override insert append store keep assign implement inherit read restart invoke do download uncomment

@@ -11,6 +11,7 @@ from qa_pipeline.llm.extractive.phrases import Kind, Phrases
 from qa_pipeline.records import Passage
 
 _NAME = re.compile(r"</?[A-Za-z][\w-]*>|[A-Za-z_][\w.-]*(?:\(\))?")
+_PRODUCT = re.compile(r"(?:The )?[A-Z][\w-]*(?: [A-Z\d][\w-]*){0,3}")
 _IDENTIFIER = re.compile(
     r"</?[A-Za-z][\w-]*>|(?=.*(?:[a-z][A-Z]|[A-Z]{2}|_|\(\)|\w\.\w|\d))[A-Za-z_@][\w.-]*(?:\(\))?"
 )
@@ -43,6 +44,22 @@ def subject_of(passage: Passage, phrases: Phrases) -> Subject | None:
     return None
 
 
+def product_of(passage: Passage, phrases: Phrases) -> Subject | None:
+    """Name the product a whole document is about: "Fjell 8 data sheet" is about Fjell 8.
+
+    Not below a heading that may name another product, as one with a number in it may.
+    """
+    title = " ".join(passage.title.split())
+    heading = passage.section_path[-1] if passage.section_path else ""
+    if heading != passage.title and any(letter.isdigit() for letter in heading):
+        return None
+    for paper in phrases.papers:
+        name = title[: -len(paper)].rstrip(" -:–—")
+        if title.casefold().endswith(f" {paper}") and _PRODUCT.fullmatch(name):
+            return Subject(name, name, name)
+    return None
+
+
 def _parted(words: list[str], phrases: Phrases) -> list[str]:
     """Part a class noun from the name a hyphen joins it to."""
     if not phrases.compounds:
@@ -66,5 +83,8 @@ def _name_beside(words: list[str], position: int) -> str | None:
 
 def _subject(name: str, kind: Kind) -> Subject:
     return Subject(
-        name, kind.subject.format_map({"name": name}), kind.of.format_map({"name": name}), kind.states.format_map({"name": name})
+        name,
+        kind.subject.format_map({"name": name}),
+        kind.of.format_map({"name": name}),
+        kind.states.format_map({"name": name}),
     )

@@ -1,7 +1,7 @@
-"""What Swedish and German share: a sentence pattern, the question it fills, and how the two become a candidate.
+"""What Swedish and German share: a sentence pattern, the question it fills, and the candidate it becomes.
 
 What belongs here: the `Pattern` record and the filling of its template. What does not: any wording
-(`swedish_patterns.py`, `german_patterns.py`) and what makes a question of a language acceptable
+(`swedish_*.py`, `german_*.py`) and what makes a question of a language acceptable
 (`swedish.py`, `german.py`).
 
 Every pattern is matched against one sentence no longer than an answer may be, so even a pattern that
@@ -89,3 +89,8 @@ def lowered(text: str, names: frozenset[str] = frozenset()) -> str:
     if first in names or any(letter.isupper() or letter.isdigit() for letter in first[1:]):
         return text
     return text[:1].lower() + text[1:]
+
+
+def words(text: str) -> frozenset[str]:
+    """Read a closed word class written as one text."""
+    return frozenset(text.split())

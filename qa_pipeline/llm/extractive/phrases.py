@@ -5,6 +5,7 @@ A template may use `{subject}` (nominative: "the Alias directive", "die Direktiv
 form after a preposition or in the genitive; the same as `{subject}` in English and Swedish).
 """
 
+import re
 from dataclasses import dataclass, field
 
 from qa_pipeline.records import Language, QuestionType
@@ -49,7 +50,9 @@ class Phrases:
     `keys` maps a case-folded key to its question. `any_key` asks for a key that `keys` does not hold,
     None where the language's inflection makes that unsafe. `cells` does the same for table columns;
     `any_cell` asks for `{column}` of `{row}`. `skipped` are keys and columns that hold no fact worth asking
-    for. `verbs` are the words a description of what something does begins with. `compounds` says that a class
+    for. `verbs` are the words a description of what something does begins with. `any_keys` asks
+    for a key that `plural_key` finds. `papers` are the words that may follow a product's name in the title of a
+    document about it. `compounds` says that a class
     noun may be joined to the name by a hyphen ("Listen-Direktive"), `nouns_capital` that a key keeps its capital.
     """
 
@@ -60,6 +63,9 @@ class Phrases:
     any_cell: Ask | None = None
     skipped: frozenset[str] = frozenset()
     verbs: frozenset[str] = frozenset()
+    any_keys: Ask | None = None
+    plural_key: re.Pattern[str] | None = None
+    papers: tuple[str, ...] = ()
     compounds: bool = False
     nouns_capital: bool = False
 
@@ -152,6 +158,12 @@ ENGLISH = Phrases(
         "requires": Ask("What does {subject} require?", score=0.7),
     },
     any_key=Ask("What is the {key} of {subject}?", score=0.5),
+    any_keys=Ask("What are the {key} of {subject}?", score=0.5),
+    plural_key=re.compile(r"[^sui]s$"),
+    papers=(
+        "data sheet", "fact sheet", "service manual", "user manual", "manual", "installation guide", "user guide",
+        "guide", "handbook", "specification", "specifications", "brochure", "reference", "overview", "profile",
+    ),
     cells={
         "description": Ask("What is the meaning of {row}?", "definition", 0.5),
         "meaning": Ask("What does {row} mean?", "definition", 0.6),
@@ -206,12 +218,14 @@ SWEDISH = Phrases(
 
 _GERMAN_VALUE = r"\A(?!.*(?:[Ss]iehe|[Ss]ee |\b(?:the|that|with|of|for|which|used|to|later)\b))"
 """Not a reference to another place, and not left untranslated."""
+_GERMAN_PROSE = _GERMAN_VALUE + (
+    r"(?=.*(?:[äöüß]|ung\b|\b(?:der|die|das|des|den|dem|eine?[rsmn]?|für|von|und|zu|mit|bei|auf|pro|oder|nicht)\b))"
+)
+"""The same, and a word shows that it is German: one left untranslated may have no English function word."""
 
 GERMAN = Phrases(
     kinds={
-        "direktive": Kind(
-            "die Direktive {name}", "der Direktive {name}", "legt die Direktive {name} fest"
-        ),
+        "direktive": Kind("die Direktive {name}", "der Direktive {name}", "legt die Direktive {name} fest"),
         "modul": Kind("das Modul {name}", "des Moduls {name}", "ist das Modul {name}"),
         "funktion": Kind("die Funktion {name}", "der Funktion {name}", "macht die Funktion {name}"),
         "methode": Kind("die Methode {name}", "der Methode {name}", "macht die Methode {name}"),
@@ -222,7 +236,7 @@ GERMAN = Phrases(
     },
     keys={
         "beschreibung": Ask(
-            "Was bewirkt {subject}?", "definition", 0.9, nominal="Was {states}?", value=_GERMAN_VALUE
+            "Was bewirkt {subject}?", "definition", 0.9, nominal="Was {states}?", value=_GERMAN_PROSE
         ),
         "zweck": Ask("Was ist der Zweck {of}?", "definition", 0.9, value=_GERMAN_VALUE),
         "syntax": Ask("Wie lautet die Syntax {of}?", score=0.7),
@@ -233,7 +247,7 @@ GERMAN = Phrases(
         "kompatibilität": Ask(
             "Ab welcher Version ist {subject} verfügbar?",
             score=0.75,
-            value=_GERMAN_VALUE[:-1] + r"|.*(?:entfernt|nicht mehr|nur)).*\d",
+            value=r"\A(?:Verfügbar|Ab\b|Seit \S+ \S+ verfügbar).*\d",
         ),
         "modulbezeichner": Ask("Wie lautet der Modulbezeichner {of}?", score=0.5),
         "quelltext-datei": Ask("In welcher Quelltextdatei ist {subject} umgesetzt?", score=0.5),
@@ -242,12 +256,12 @@ GERMAN = Phrases(
     cells={
         "beschreibung": Ask("Wie wird {row} beschrieben?", "definition", 0.6),
         "bedeutung": Ask("Was bedeutet {row}?", "definition", 0.6),
-        "zweck": Ask("Was ist der Zweck von {row}?", "definition", 0.6),
+        "zweck": Ask("Was ist der Zweck von „{row}“?", "definition", 0.6),
         "preis": Ask("Was kostet {row}?", "table_cell", 0.6),
-        "leihfrist": Ask("Welche Leihfrist gilt für {row}?", "table_cell", 0.6),
-        "frist": Ask("Welche Frist gilt für {row}?", "table_cell", 0.6),
-        "gebühr": Ask("Welche Gebühr gilt für {row}?", "table_cell", 0.6),
-        "jahresgebühr": Ask("Welche Jahresgebühr gilt für {row}?", "table_cell", 0.6),
+        "leihfrist": Ask("Welche Leihfrist gilt für „{row}“?", "table_cell", 0.6),
+        "frist": Ask("Welche Frist gilt für „{row}“?", "table_cell", 0.6),
+        "gebühr": Ask("Welche Gebühr gilt für „{row}“?", "table_cell", 0.6),
+        "jahresgebühr": Ask("Welche Jahresgebühr gilt für „{row}“?", "table_cell", 0.6),
         "standardwert": Ask("Welchen Standardwert hat {row}?", "table_cell", 0.6),
         "typ": Ask("Welchen Typ hat {row}?", "table_cell", 0.6),
         "version": Ask("Welche Version hat {row}?", "table_cell", 0.6),
@@ -255,13 +269,15 @@ GERMAN = Phrases(
         "adresse": Ask("Welche Adresse hat {row}?", "table_cell", 0.6),
         "öffnungszeiten": Ask("Welche Öffnungszeiten hat {row}?", "table_cell", 0.6),
     },
-    any_cell=Ask("Was ist als {column} für {row} angegeben?", "table_cell", 0.5),
-    skipped=frozenset(("status", "override", "and override", "siehe auch", "anmerkung", "hinweis", "beispiel")),
+    any_cell=Ask("Was ist als {column} für „{row}“ angegeben?", "table_cell", 0.5),
+    skipped=frozenset(
+        ("status", "override", "and override", "siehe auch", "anmerkung", "hinweis", "beispiel")
+    ),
     verbs=frozenset(
         """aktiviert deaktiviert legt bestimmt definiert gibt setzt steuert fügt beeinflusst erlaubt ermöglicht regelt
         begrenzt kontrolliert stellt teilt veranlasst spezifiziert ändert beschränkt bewirkt schaltet führt
         implementiert weist konfiguriert lädt sendet erstellt erzeugt entfernt bindet leitet umschließt schützt
-        verhindert verarbeitet übergibt überprüft""".split()
+        verhindert verarbeitet übergibt überprüft dieses diese""".split()
     ),
     compounds=True,
     nouns_capital=True,

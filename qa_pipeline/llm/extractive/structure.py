@@ -8,7 +8,7 @@ import re
 from typing import cast
 
 from qa_pipeline.llm.extractive.candidates import Candidate
-from qa_pipeline.llm.extractive.headings import Subject, subject_of
+from qa_pipeline.llm.extractive.headings import Subject, product_of, subject_of
 from qa_pipeline.llm.extractive.phrases import PHRASES, Ask, Phrases
 from qa_pipeline.llm.extractive.prose import Line, lines
 from qa_pipeline.records import Language, Passage
@@ -27,7 +27,7 @@ def find(passage: Passage) -> list[Candidate]:
     phrases = PHRASES.get(cast("Language", passage.language))
     if phrases is None:
         return []
-    subject = subject_of(passage, phrases)
+    subject = subject_of(passage, phrases) or product_of(passage, phrases)
     found: list[Candidate] = []
     read = lines(passage.text)
     for position, line in enumerate(read):
@@ -48,10 +48,16 @@ def _value(line: Line, neighbours: list[Line], subject: Subject, phrases: Phrase
     if key.casefold() in phrases.skipped or (ask and not re.search(ask.value, parts[2])):
         return []
     if ask is None and line.kind == "prose" and _in_a_block(neighbours):
-        ask = phrases.any_key
+        plural = phrases.plural_key is not None and phrases.plural_key.search(key)
+        ask = phrases.any_keys if plural else phrases.any_key
     if ask is None:
         return []
-    names = {"subject": subject.subject, "of": subject.of, "states": subject.states, "key": _inside(key, phrases)}
+    names = {
+        "subject": subject.subject,
+        "of": subject.of,
+        "states": subject.states,
+        "key": _inside(key, phrases),
+    }
     template = ask.nominal if ask.nominal and not phrases.verbal(parts[2]) else ask.template
     question = template.format_map(names)
     return [_candidate(line, question, ask, parts[2], start=parts.start(2))]

@@ -1,17 +1,24 @@
 """Swedish: which sentences may answer, which questions may be asked, and how a provision names its statute.
 
 What belongs here: the order of work and the filters every Swedish question passes. What does not: patterns
-(`swedish_patterns.py`) and word lists (`swedish_words.py`).
+(`swedish_*.py`) and word lists (`swedish_words.py`).
+
+Swedish is a verb-second language: subject + finite verb + rest turns into question word + finite verb +
+subject + rest, so a pattern that finds the finite verb with certainty asks grammatically by construction.
 """
 
 import re
 from collections.abc import Iterator
 
 from qa_pipeline.llm.extractive.candidates import Candidate
-from qa_pipeline.llm.extractive.patterns import Pattern, candidate, lowered, readable
+from qa_pipeline.llm.extractive.patterns import Pattern, candidate, lowered, readable, words
 from qa_pipeline.llm.extractive.prose import Sentence, sentences
-from qa_pipeline.llm.extractive.swedish_patterns import PASSIVE, PATTERNS, SCOPE
+from qa_pipeline.llm.extractive.swedish_agents import AGENTS, PASSIVE, PLACES
+from qa_pipeline.llm.extractive.swedish_conditions import CONDITIONS, DEMANDS
+from qa_pipeline.llm.extractive.swedish_definitions import DEFINITIONS, SCOPE
+from qa_pipeline.llm.extractive.swedish_figures import FIGURES, TIMES
 from qa_pipeline.llm.extractive.swedish_statutes import Statute, opens_with_itself, statute_of
+from qa_pipeline.llm.extractive.swedish_terms import find_terms
 from qa_pipeline.llm.extractive.swedish_words import (
     ANSWER_POINTERS,
     CONTEXTUAL,
@@ -24,8 +31,11 @@ from qa_pipeline.llm.extractive.swedish_words import (
 )
 from qa_pipeline.records import Passage
 
-MIN_SUBJECT = 9
-"""Letters of a lone definite noun that is specific enough outside a statute: a compound, as a rule."""
+MIN_SUBJECT = 7
+"""Letters of a lone definite noun that is specific enough outside a statute."""
+
+PATTERNS = (*DEFINITIONS, *AGENTS, *PLACES, *TIMES, *FIGURES, *DEMANDS, *CONDITIONS)
+"""Every rule for sentences whose subject is not the statute itself."""
 
 _POINTERS = re.compile(POINTERS, re.IGNORECASE)
 _PRONOUN = re.compile(PRONOUN)
@@ -33,7 +43,7 @@ _ANSWER_POINTERS = re.compile(ANSWER_POINTERS, re.IGNORECASE)
 _SUCH = re.compile(r"\bsåda(?:n|nt|na)\b", re.IGNORECASE)
 _FINITE = re.compile(f"{FINITE}|{MODAL}|{PASSIVE}|åligger|tillkommer|avser|beslutar|meddelar|äger|utses|leds")
 _VERB_LIKE = re.compile(r"\w+(?:ar|er|ör|as|es|ts|ds|ns|ås|de|dde|te)|är|har|kan|får|ska|skall|ges|fått|gett")
-_ASKING = frozenset("vad hur huruvida varigenom varvid vilken vilket vilka".split())
+_ASKING = words("vad hur huruvida varigenom varvid vilken vilket vilka")
 _OPEN_ENDS = NOT_SUBJECTS | {
     "som",
     "inte",
@@ -56,7 +66,10 @@ _KINDS = {"lag": "lagen", "förordning": "förordningen", "kungörelse": "kungö
 _STARTS = Pattern("ikraft", _IN_FORCE, "När träder {kind} i kraft?", "date", 0.6)
 _NUMBERED = re.compile(r"\d{1,2}\. ")
 _OFFICES = ("Myndigheten", "Nämnden", "Styrelsen", "Rådet", "Verket", "Institutet")
-_WORDS = re.compile(r"[^\W\d_]{4,}")
+_DEFINING = ("avses", "uttryck")
+_PENALTIES = ("straff_den_som", "till_straff_döms")
+_PARAGRAPH = re.compile(r"\b(?:\d{1,3}(?: [a-z])?(?:,| och| eller)? ?){1,4}§§?")
+"""A penalty is laid down for breaking a paragraph; the question names the statute, so the number stands."""
 
 
 def find(passage: Passage) -> list[Candidate]:
@@ -65,7 +78,7 @@ def find(passage: Passage) -> list[Candidate]:
     names = _names(passage)
     if any(heading.startswith("Övergångs") for heading in passage.section_path):
         return _entries_into_force(passage)
-    found: list[Candidate] = []
+    found = find_terms(passage, statute)
     for sentence in sentences(passage):
         if readable(_unnumbered(sentence)) and _answers_alone(sentence.text):
             found += _asked(sentence, passage, statute, names)
@@ -155,11 +168,14 @@ def _standalone(pattern: Pattern, text: str, statute: Statute | None, names: fro
     body = (
         question if statute is None else re.sub(r"\b[Dd]enna (?:lag|förordning|kungörelse)\b", "", question)
     )
-    if _POINTERS.search(body) or _PRONOUN.search(body) or len(_WORDS.findall(body)) < 2:
+    if statute is not None and pattern.name in _PENALTIES:
+        body = _PARAGRAPH.sub("", body)
+    if _POINTERS.search(body) or _PRONOUN.search(body) or len(body.split()) < 3:
         return None
-    if statute is None or named != question:
+    if statute is None or named != question or statute.known_from(question):
         return named
-    return f"{question[:-1]} {'i' if pattern.name == 'avses' else 'enligt'} {statute.name}?"
+    joint = "" if question.endswith("§?") else "i " if pattern.name in _DEFINING else "enligt "
+    return f"{question[:-1]} {joint}{statute.name}?"
 
 
 def _settled(name: str, value: str, names: frozenset[str]) -> str:
@@ -172,8 +188,8 @@ def _settled(name: str, value: str, names: frozenset[str]) -> str:
 def _context_free(name: str, groups: dict[str, str | None]) -> bool:
     """Tell whether a fronted phrase or condition is one clause about nothing the page must supply."""
     front, condition = groups.get("f") or "", (groups.get("c") or "") if name == "om_först" else ""
-    words = f"{front} {condition}".lower().split()
-    if any(word == "undantag" or (word in CONTEXTUAL and _DEFINITE.fullmatch(word)) for word in words):
+    parts = f"{front} {condition}".lower().split()
+    if any(word == "undantag" or (word in CONTEXTUAL and _DEFINITE.fullmatch(word)) for word in parts):
         return False
     return not front or _one_clause(front.split())
 

@@ -38,10 +38,15 @@ _SELF_DEFINITE = re.compile(rf"(?:{'|'.join(_KINDS.values())})\b(?!s| \()", re.I
 
 @dataclass(frozen=True, slots=True)
 class Statute:
-    """A statute's name in the definite form, and its number when the title carries one."""
+    """A statute's name in the definite form, its number when the title carries one, and its subject."""
 
     name: str
     number: str | None
+    about: str
+
+    def known_from(self, question: str) -> bool:
+        """Tell whether a question names what a document without a number is about: no need to name it too."""
+        return self.number is None and self.about != "" and self.about in question
 
     def named_in(self, question: str) -> str:
         """Put the name where the provision points at its own statute."""
@@ -72,4 +77,5 @@ def _statute(match: re.Match[str]) -> Statute:
     number = match["number"]
     numbered = f"{head} ({number})" if number else head
     full = numbered + (match["about"] or "").rstrip()
-    return Statute(full if len(full) <= MAX_NAME or number is None else numbered, number)
+    about = (match["about"] or "").strip().partition(" ")[2]
+    return Statute(full if len(full) <= MAX_NAME or number is None else numbered, number, about)

@@ -15,6 +15,7 @@ from qa_pipeline.verification.consistency.order import exchanged_terms
 from qa_pipeline.verification.consistency.polarity import polarity_findings
 from qa_pipeline.verification.consistency.quantifiers import (
     bound_findings,
+    bound_of,
     is_approximate,
     quantifier_findings,
 )
@@ -46,7 +47,7 @@ def compare(claim: Reading, evidence: Reading, headings: Reading, elsewhere: Seq
     dates = _dates(claim, evidence, headings, elsewhere)
     numbers = _numbers(claim, evidence, headings, elsewhere)
     around = "\n".join(reading.text for reading in elsewhere)
-    names = name_findings(claim.names, f"{headings.text}\n{evidence.text}", around, claim.language)
+    names = name_findings(claim.text, claim.names, evidence.text, headings.text, around, claim.language)
     polarity = polarity_findings(claim, evidence) + exchanged_terms(claim.terms, evidence.terms)
     quantifiers = quantifier_findings(claim.words, evidence.words, claim.language) + bound_findings(
         claim.text, claim.numbers, evidence.text, evidence.numbers, claim.language
@@ -76,6 +77,7 @@ def _numbers(claim: Reading, evidence: Reading, headings: Reading, elsewhere: Se
         near,
         [number for reading in elsewhere for number in reading.numbers],
         approximate=approximate,
+        bounds=[bound_of(claim.text, number, claim.language) for number in claim.numbers],
         claim_words=claim.words,
         words=evidence.words,
     )

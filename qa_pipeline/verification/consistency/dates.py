@@ -17,12 +17,16 @@ _ISO = re.compile(r"(?<![\w.-])(?P<y>\d{4})[-/](?P<m>\d{1,2})(?:[-/](?P<d>\d{1,2
 _DOTTED = re.compile(r"(?<![\w.])(?P<d>\d{1,2})\.\s?(?P<m>\d{1,2})\.\s?(?P<y>\d{4})(?!\w)")
 _SLASHED = re.compile(r"(?<![\w/])(?P<d>\d{1,2})/(?P<m>\d{1,2})/(?P<y>\d{4})(?![\w/])")
 _YEAR = re.compile(r"(?<![\w.,:#$€£/-])(?P<y>1[0-9]{3}|20[0-9]{2})(?![\w%:]|[.,]\d|-\d)")
+_DECADE = re.compile(r"(?<![\w.,:#$€£/-])(?P<y>1[0-9]{2}0|20[0-9]0)(?:['’]?s|-talet|er)(?!\w)")
 _SURE_YEARS = range(1800, 2100)
 
 
 @dataclass(frozen=True, slots=True)
 class Date:
-    """A date as far as it is written; absent parts are None. `swapped` is the other reading of 3/4/2024."""
+    """A date as far as it is written; absent parts are None.
+
+    `swapped` says that 3/4/2024 can be read either way, `decade` that the year stands for ten.
+    """
 
     year: int | None
     month: int | None
@@ -31,13 +35,23 @@ class Date:
     end: int
     text: str
     swapped: bool = False
+    decade: bool = False
 
     def held_by(self, other: "Date") -> bool:
         """Whether every part this date has is the same in `other`."""
-        same_year = self.year in (None, other.year)
+        same_year = self.year is None or self._covers(other)
         straight = self.month in (None, other.month) and self.day in (None, other.day)
         crossed = (self.swapped or other.swapped) and (self.month, self.day) == (other.day, other.month)
         return same_year and (straight or crossed)
+
+    def _covers(self, other: "Date") -> bool:
+        if self.year is None or other.year is None:
+            return False
+        return (
+            self.year // 10 == other.year // 10
+            if self.decade
+            else (self.year, False) == (other.year, other.decade)
+        )
 
     def denies(self, other: "Date") -> bool:
         """Whether a part that both have differs."""
@@ -48,11 +62,11 @@ class Date:
 def find_dates(text: str, language: str) -> list[Date]:
     """Dates and years of `text` in order, disjoint, the most complete reading of each place."""
     found: list[Date] = []
-    for pattern in (_ISO, _DOTTED, _SLASHED, *_named_patterns(language), _YEAR):
+    for pattern in (_ISO, _DOTTED, _SLASHED, *_named_patterns(language), _DECADE, _YEAR):
         for match in pattern.finditer(text):
             if any(match.start() < date.end and date.start < match.end() for date in found):
                 continue
-            date = _date(match, text, language, pattern is _SLASHED)
+            date = _date(match, language, pattern)
             if date is not None and (pattern is not _YEAR or _is_year(date, text)):
                 found.append(date)
     return sorted(found, key=lambda date: date.start)
@@ -75,7 +89,8 @@ def _named_patterns(language: str) -> tuple[re.Pattern[str], ...]:
     return tuple(re.compile(shape, re.IGNORECASE) for shape in shapes)
 
 
-def _date(match: re.Match[str], text: str, language: str, slashed: bool) -> Date | None:
+def _date(match: re.Match[str], language: str, pattern: re.Pattern[str]) -> Date | None:
+    slashed = pattern is _SLASHED
     parts = match.groupdict()
     name = parts.get("name")
     month = lexicon(language).months[name.casefold()] if name else _integer(parts.get("m"))
@@ -85,7 +100,8 @@ def _date(match: re.Match[str], text: str, language: str, slashed: bool) -> Date
         month, day = day, month
     if (month is not None and not 1 <= month <= 12) or (day is not None and not 1 <= day <= 31):
         return None
-    return Date(year, month, day, match.start(), match.end(), match[0].strip(), ambiguous)
+    text = match[0].strip()
+    return Date(year, month, day, match.start(), match.end(), text, ambiguous, pattern is _DECADE)
 
 
 def _integer(digits: str | None) -> int | None:

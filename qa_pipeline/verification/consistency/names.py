@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from qa_pipeline.verification.consistency.findings import Findings
 from qa_pipeline.verification.lexicon.language import lexicon
-from qa_pipeline.verification.words import Token, tokenize
+from qa_pipeline.verification.words import Token, nearest_word, tokenize
 
 _IDENTIFIER = re.compile(
     r"(?<![\w`])(?:[^\W\d_]\w*(?:[._/:-]\w+)*\(\)"  # call()
@@ -89,24 +89,31 @@ def _in_run(text: str, candidates: Sequence[re.Match[str]], place: int) -> bool:
     return before or after
 
 
-def name_findings(claim: Sequence[Name], evidence: str, elsewhere: str, language: str) -> Findings:
-    """Hold each name of the claim against the evidence (with its headings) and the rest of what is cited.
+def name_findings(
+    claim_text: str, claim: Sequence[Name], evidence: str, headings: str, elsewhere: str, language: str
+) -> Findings:
+    """Hold each name of the claim against the evidence and its headings, and the rest of what is cited.
 
-    A name the evidence lacks is a conflict when the evidence has a name of its own that the claim lacks, or
-    when nothing cited has it; it stays open when it stands elsewhere in what is cited.
+    A name the evidence lacks is a conflict when the evidence has another name in its place: one the claim
+    lacks, beside the same word. Otherwise it stays open; the evidence may say "it" or "the company".
     """
-    held, around = _forms(evidence, language), _forms(elsewhere, language)
+    near = f"{headings}\n{evidence}"
+    held, around = _forms(near, language), _forms(elsewhere, language)
     own = {form for name in claim for form in _parts(name.folded)}
     rivals = [n for n in find_names(evidence, language) if not _parts(n.folded) & own]
+    mine, theirs = tokenize(claim_text, language), tokenize(evidence, language)
+    shared = {token.stem for token in mine if token.content} & {token.stem for token in theirs}
     conflicts, open_points = [], []
     for name in claim:
-        if _held(name, held, evidence):
+        if _held(name, held, near):
             continue
-        rival = next((other for other in rivals if other.identifier == name.identifier), None)
-        if _held(name, around, elsewhere):
-            open_points.append(f"{name.text} stands elsewhere in the cited passages")
-        elif rival:
+        beside = nearest_word(name.start, name.end, mine, shared)
+        placed = [n for n in rivals if nearest_word(n.start, n.end, theirs, shared) == beside]
+        rival = next((n for n in placed if n.identifier == name.identifier), None) if beside else None
+        if rival:
             conflicts.append(f"{name.text}: the evidence says {rival.text}")
+        elif _held(name, around, elsewhere):
+            open_points.append(f"{name.text} stands elsewhere in the cited passages")
         else:
             open_points.append(f"{name.text}: not in the evidence")
     return Findings(tuple(conflicts), tuple(open_points))

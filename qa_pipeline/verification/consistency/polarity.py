@@ -13,7 +13,9 @@ from qa_pipeline.verification.lexicon.language import lexicon
 from qa_pipeline.verification.words import Token
 
 _REACH = 3
+_NEAR, _FAR = 2, 6
 _CLAUSE_END = re.compile(r"[.!?;:\n]")
+_CLAUSE_END_WITH_COMMA = re.compile(r"[.!?;:,\n]")
 
 
 def polarity_findings(claim: Reading, evidence: Reading) -> Findings:
@@ -30,25 +32,30 @@ def _negations(claim: Reading, evidence: Reading) -> Findings:
     """A negation on one side whose words stand on the other side without one.
 
     A claim and its evidence may each hold several negations, so each is looked at with the words it
-    negates, not counted. One on either side that belong to different words of both is a moved negation.
+    negates, not counted. One on either side that belong to different words of both is a moved negation. A
+    negation by meaning ("fails to"), and any negation whose words the other side lacks, stays open.
     """
     added, dropped = _unmatched(claim, evidence), _unmatched(evidence, claim)
-    if added and dropped:
-        return Findings((f"{added[0]} and {dropped[0]} stand with different words",))
-    conflicts = [f"{word}: the evidence says it without" for word in added[:1]]
-    conflicts += [f"the evidence says it with {word}" for word in dropped[:1]]
-    return Findings(tuple(conflicts))
+    sure = [[one for one in side if one[1]] for side in (added, dropped)]
+    unsure = [f"{word} on one side only" for word, _ in (*added, *dropped)][:1]
+    if sure[0] and sure[1]:
+        return Findings((f"{sure[0][0][0]} and {sure[1][0][0]} stand with different words",))
+    conflicts = [f"{word}: the evidence says it without" for word, _ in sure[0][:1]]
+    conflicts += [f"the evidence says it with {word}" for word, _ in sure[1][:1]]
+    return Findings(tuple(conflicts), () if conflicts else tuple(unsure))
 
 
-def _unmatched(side: Reading, other: Reading) -> list[str]:
-    """Negations of one text whose words the other has, but not negated."""
+def _unmatched(side: Reading, other: Reading) -> list[tuple[str, bool]]:
+    """Negations of one text that the other does not share, and whether it says their words un-negated."""
+    soft = lexicon(side.language).soft_negations
     stems = {token.stem for token in other.words if token.content}
-    negated = [_scope(other, place) for place in _negative_places(other.words)]
+    negated = {stem for place in _negative_places(other.words) for stem in _scope(other, place, _FAR)}
     found = []
     for place in _negative_places(side.words):
-        scope = _scope(side, place)
-        if scope and scope[0] in stems and not any(set(scope) & set(one) for one in negated):
-            found.append(side.words[place].folded)
+        scope = _scope(side, place, _NEAR)
+        if not negated.intersection(scope):
+            word = side.words[place].folded
+            found.append((word, bool(scope) and scope[0] in stems and word not in soft))
     return found
 
 
@@ -56,25 +63,26 @@ def _negative_places(tokens: Sequence[Token]) -> list[int]:
     return [place for place, token in enumerate(tokens) if token.negative]
 
 
-def _scope(reading: Reading, place: int) -> list[str]:
-    """What a negation negates, nearest first: the next two content words of its clause.
+def _scope(reading: Reading, place: int, reach: int) -> list[str]:
+    """What a negation negates, nearest first: the content words after it in its clause, at most `reach`.
 
-    Where none follow, as at the end of a German main clause, the three before it.
+    Where none follow, as at the end of a German main clause, those before it.
     """
-    words = reading.words
-    after: list[str] = []
-    for left, right in zip(words[place:], words[place + 1 :], strict=False):
-        if _CLAUSE_END.search(reading.text, left.end, right.start) or len(after) == 2:
+    return _run(reading, place, reach, step=1) or _run(reading, place, reach + 1, step=-1)
+
+
+def _run(reading: Reading, place: int, reach: int, *, step: int) -> list[str]:
+    words, known = reading.words, lexicon(reading.language)
+    marks = _CLAUSE_END_WITH_COMMA if known.comma_ends_clause else _CLAUSE_END
+    stems: list[str] = []
+    at = place + step
+    while 0 <= at < len(words) and len(stems) < reach:
+        left, right = sorted((words[at - step], words[at]), key=lambda token: token.start)
+        if marks.search(reading.text, left.end, right.start) or words[at].folded in known.clause_openers:
             break
-        after += [right.stem] if right.content else []
-    if after:
-        return after
-    before: list[str] = []
-    for right, left in zip(words[place::-1], words[place - 1 :: -1] if place else (), strict=False):
-        if _CLAUSE_END.search(reading.text, left.end, right.start) or len(before) == _REACH:
-            break
-        before += [left.stem] if left.content else []
-    return before
+        stems += [words[at].stem] if words[at].content else []
+        at += step
+    return stems
 
 
 def _reached(tokens: Sequence[Token], place: int, reach: int) -> set[str]:

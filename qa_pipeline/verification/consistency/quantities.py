@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from qa_pipeline.verification.consistency.findings import Findings
 from qa_pipeline.verification.consistency.numbers import Number
-from qa_pipeline.verification.words import Token
+from qa_pipeline.verification.words import Token, nearest_word
 
 _SMALL_COUNT = 12
 
@@ -20,6 +20,7 @@ def number_findings(
     elsewhere: Sequence[Number],
     *,
     approximate: Sequence[bool],
+    bounds: Sequence[str],
     claim_words: Sequence[Token],
     words: Sequence[Token],
 ) -> Findings:
@@ -32,34 +33,40 @@ def number_findings(
     """
     conflicts: list[str] = []
     open_points: list[str] = []
+    shared = _stems(claim_words) & _stems(words)
     unclaimed = [other for other in evidence if not any(equal(own, other) for own in claim)]
-    for number, rounded in zip(claim, approximate, strict=True):
+    for number, rounded, bound in zip(claim, approximate, bounds, strict=True):
         if any(equal(number, other) for other in evidence):
             continue
         if any(rounds_to(number, other, rounded) for other in evidence):
             if not (rounded or number.scaled):
                 open_points.append(f"{number.text} is a rounded figure")
             continue
+        if any(within(number, other, bound) for other in evidence):
+            open_points.append(f"{number.text} is a bound of a figure in the evidence")
+            continue
         rivals = [other for other in unclaimed if comparable(number, other)]
-        beside = _beside(number, claim_words)
-        placed = [other for other in rivals if number.unit or beside & _beside(other, words)]
+        beside = nearest_word(number.start, number.end, claim_words, shared)
+        placed = [
+            other
+            for other in rivals
+            if number.unit or (beside and beside == nearest_word(other.start, other.end, words, shared))
+        ]
         counted = number.kind == "cardinal" and number.unit is None and abs(number.value) <= _SMALL_COUNT
         if placed:
             conflicts.append(f"{number.text}: the evidence says {placed[0].text}")
         elif any(equal(number, other) for other in elsewhere):
             open_points.append(f"{number.text} stands elsewhere in the cited passages")
-        elif counted and number.as_word:
+        elif (counted and number.as_word) or number.kind == "ordinal":
             open_points.append(f"{number.text} is not written in the evidence")
         else:
             conflicts.append(f"{number.text}: not in the evidence")
     return Findings(tuple(conflicts), tuple(open_points))
 
 
-def _beside(number: Number, words: Sequence[Token]) -> set[str]:
-    """Stems of the content word directly before the number and the one directly after it."""
-    before = [word.stem for word in words if word.content and word.end <= number.start]
-    after = [word.stem for word in words if word.content and word.start >= number.end]
-    return {*before[-1:], *after[:1]}
+def _stems(words: Sequence[Token]) -> set[str]:
+    """Stems of content words; digit groups are numbers and no context of one."""
+    return {word.stem for word in words if word.content and not word.folded[0].isdigit()}
 
 
 def comparable(left: Number, right: Number) -> bool:
@@ -98,6 +105,13 @@ def rounds_to(number: Number, exact: Number, approximate: bool) -> bool:
     return math.isclose(_rounded(exact.value, _digits(number)), number.value, rel_tol=1e-9)
 
 
+def within(number: Number, exact: Number, bound: str) -> bool:
+    """Whether a figure of the evidence lies within the bound the claim makes of a number."""
+    if not bound or not comparable(number, exact):
+        return False
+    return exact.value >= number.value if bound == "lower" else exact.value <= number.value
+
+
 def _factor(number: Number, both: bool) -> float:
     return number.unit.factor if both and number.unit else 1.0
 
@@ -121,8 +135,8 @@ def swapped_numbers(
     """
     once = _once(claim_words) & _once(words)
     held = [(own, other) for own in claim for other in evidence if equal(own, other)]
-    here = {own.start: _nearest(own, claim_words, once) for own, _ in held}
-    there = {other.start: _nearest(other, words, once) for _, other in held}
+    here = {own.start: nearest_word(own.start, own.end, claim_words, once) for own, _ in held}
+    there = {other.start: nearest_word(other.start, other.end, words, once) for _, other in held}
     for at, (own, other) in enumerate(held):
         for second, second_other in held[at + 1 :]:
             mine, its = here[own.start], here[second.start]
@@ -135,16 +149,3 @@ def swapped_numbers(
 def _once(words: Sequence[Token]) -> set[str]:
     stems = [word.stem for word in words if word.content and not word.folded[0].isdigit()]
     return {stem for stem in stems if stems.count(stem) == 1}
-
-
-def _nearest(number: Number, words: Sequence[Token], allowed: set[str]) -> str | None:
-    """Stem of the nearest allowed word, one before the number winning a tie."""
-    near = [
-        (
-            (number.start - word.end, 0) if word.end <= number.start else (word.start - number.end, 1),
-            word.stem,
-        )
-        for word in words
-        if word.stem in allowed and (word.end <= number.start or word.start >= number.end)
-    ]
-    return min(near)[1] if near else None

@@ -13,14 +13,19 @@ ENGLISH = Lexicon(
         do does did doing done has have had having will would can could may might shall should must of in on at by
         for from to with into onto upon as if then also too very just about over under between through during
         per via such both each other another any some more most much many own same s t d ll re ve not no nor
-        isn aren wasn weren don doesn didn won wouldn can't cannot couldn shouldn hasn haven hadn one's
+        isn aren wasn weren don doesn didn wouldn can't cannot couldn shouldn hasn haven hadn one's
         because while until equals amounts although though however therefore thus hence e.g i.e etc out up down off again"""
     ),
     negations=words(
         """not no never without none neither nor cannot can't don't doesn't didn't isn't aren't wasn't weren't won't
-        wouldn't couldn't shouldn't hasn't haven't hadn't mustn't nothing nobody unable lacks lack lacking fails
-        failed fail hardly barely excluding except prevents prevent forbidden prohibited rarely seldom refuses"""
+        wouldn't couldn't shouldn't hasn't haven't hadn't mustn't nothing nobody"""
     ),
+    soft_negations=words(
+        """unable lacks lack lacking fails failed fail hardly barely excluding except prevents prevent forbidden
+        prohibited rarely seldom refuses instead"""
+    ),
+    clause_openers=words("because since although though while but which who that if when unless whereas and or"),
+    comma_ends_clause=False,
     negative_prefixes=("un", "in", "im", "ir", "il", "non", "non-", "dis", "de"),
     opposites=opposed(
         """enable,enables,enabled,enabling/disable,disables,disabled,disabling

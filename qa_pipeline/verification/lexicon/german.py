@@ -18,9 +18,11 @@ GERMAN = Lexicon(
         dieser diese dieses diesem diesen jener wenn falls ob dann noch schon nun etwa dabei damit dazu daran hin her"""
     ),
     negations=words(
-        """nicht kein keine keiner keinen keinem keines nie niemals ohne weder noch nichts niemand nirgends kaum fehlt
-        fehlen unmöglich verboten außer ausgenommen selten verhindert"""
+        "nicht kein keine keiner keinen keinem keines nie niemals ohne weder noch nichts niemand nirgends"
     ),
+    soft_negations=words("kaum fehlt fehlen unmöglich verboten außer ausgenommen selten verhindert stattdessen"),
+    clause_openers=words("weil denn aber während dass wenn obwohl und oder sondern"),
+    comma_ends_clause=True,
     negative_prefixes=("un", "in", "im", "ir", "nicht-", "nicht", "miss"),
     opposites=opposed(
         """aktiviert,aktivieren,eingeschaltet,aktiviere/deaktiviert,deaktivieren,ausgeschaltet,abgeschaltet

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 class Lexicon:
     """The closed word classes of one language; every entry is casefolded.
 
-    `opposites` are pairs of groups: a word of one side denies a word of the other. `lower_bounds`,
+    `negations` deny in so many words, `soft_negations` by their
+    meaning. `clause_openers` begin a clause that a negation before them does not reach. `opposites` are pairs of groups: a word of one side denies a word of the other. `lower_bounds`,
     `upper_bounds` and `approximations` stand before (or, like "or more", after) a number. `universal`,
     `partial`, `exclusive`, `strong` and `weak` are quantifiers and obligations. `conditions` open a clause
     without which the rest of a sentence need not hold.
@@ -25,6 +26,9 @@ class Lexicon:
     nouns_capitalised: bool
     stop_words: Set[str]
     negations: Set[str]
+    soft_negations: Set[str]
+    clause_openers: Set[str]
+    comma_ends_clause: bool
     negative_prefixes: tuple[str, ...]
     opposites: tuple[tuple[Set[str], Set[str]], ...]
     passive_agents: Set[str]

@@ -16,9 +16,11 @@ SWEDISH = Lexicon(
         eftersom medan uppgår innan dock därför alltså t.ex dvs m.m osv in ut upp ner redan då nu"""
     ),
     negations=words(
-        """inte ej icke aldrig utan ingen inget inga inte varken ingenting knappast saknar saknas omöjligt
-        förbjudet undantag förutom sällan"""
+        "inte ej icke aldrig utan ingen inget inga inte varken ingenting"
     ),
+    soft_negations=words("knappast saknar saknas omöjligt förbjudet undantag förutom sällan istället"),
+    clause_openers=words("eftersom därför men som medan om när att fast trots och eller"),
+    comma_ends_clause=False,
     negative_prefixes=("o", "in", "im", "ir", "icke-", "icke", "miss"),
     opposites=opposed(
         """aktiverad,aktiverat,aktiverade,aktivera,aktiverar,påslagen,påslaget/inaktiverad,inaktiverat,inaktiverade,inaktivera,inaktiverar,avstängd,avstängt,avstängda,avslagen

@@ -10,7 +10,7 @@ from qa_pipeline.errors import PermanentModelError
 from qa_pipeline.llm.base import Request, Role
 from qa_pipeline.llm.extractive.provider import ExtractiveModel, find_candidates
 from qa_pipeline.prompting import refusal
-from qa_pipeline.records import AnswerReply, Passage, QuestionsReply, ReplyModel
+from qa_pipeline.records import AnswerReply, ClaimReply, Language, Passage, QuestionsReply
 
 GUIDE = """## Timeout Directive
 
@@ -23,12 +23,16 @@ The Timeout directive defines the length of time the server will wait for certai
 the wait, set the Timeout directive to a smaller number of seconds."""
 
 WORDS = st.sampled_from(
-    """The An If When To You can use is are a because that mod_cache --force FooBar() server client module
-    directive : . , ; ( ) [ ] " “ ” ``` # ## - | Default: Description: Syntax: requires stores value values in
-    of by using because, introduced version 2.4 2019 not Every Each In det är en ett i § lag om Wenn die der
-    Direktive bedeutet""".split()
-    + ["\n", "\n\n", "\n- ", " | ", ": ", ". ", "\n```\n", "\n## "]
-)
+    (
+        "The", "An", "If", "When", "To", "You can", "use", "is", "are", "a", "because", "that",
+        "mod_cache", "--force", "FooBar()", "server", "client", "module", "directive", ":", ".", ",",
+        ";", "(", ")", "[", "]", "“", "”", "```", "#", "##", "-", "|", "Default:", "Description:",
+        "Syntax:", "requires", "stores", "value", "in", "of", "by using", "because,", "introduced",
+        "version 2.4", "2019", "not", "Every", "Each", "In", "det", "är", "en", "§", "lag", "om", "Wenn",
+        "die", "der", "Direktive", "bedeutet", "\n", "\n\n", "\n- ", " | ", ": ", ". ", "\n```\n",
+        "\n## ",
+    )
+)  # fmt: skip
 TEXTS = st.one_of(st.text(max_size=300), st.lists(WORDS, max_size=120).map(" ".join))
 LANGUAGES = st.sampled_from(["en", "sv", "de", "fr"])
 
@@ -37,33 +41,20 @@ def passage(text: str, *, path: tuple[str, ...] = ("Timeout Directive",), langua
     return Passage("chunk", "Server Guide for Everyone", path, text, language)
 
 
-def request(
-    role: Role, reply: type[ReplyModel], *passages: Passage, question: str | None = None, limit: int = 99
-):  # type: ignore[no-untyped-def]
-    return Request(
-        role=role,
-        system="",
-        prompt="",
-        reply_model=reply,
-        temperature=0.0,
-        passages=passages,
-        question=question,
-        limit=limit,
-    )
-
-
 def questions(*passages: Passage, limit: int = 99) -> QuestionsReply:
-    reply: QuestionsReply = asyncio.run(
-        ExtractiveModel().complete(request("questions", QuestionsReply, *passages, limit=limit))
-    ).value
-    return reply
+    request = Request(
+        role="questions", system="", prompt="", reply_model=QuestionsReply, temperature=0.0,
+        passages=passages, limit=limit,
+    )  # fmt: skip
+    return asyncio.run(ExtractiveModel().complete(request)).value
 
 
-def answer(question: str, *passages: Passage) -> AnswerReply:
-    reply: AnswerReply = asyncio.run(
-        ExtractiveModel().complete(request("answer", AnswerReply, *passages, question=question))
-    ).value
-    return reply
+def answer(question: str, *passages: Passage, language: str = "en") -> AnswerReply:
+    request = Request(
+        role="answer", system="", prompt="", reply_model=AnswerReply, temperature=0.0,
+        passages=passages, question=question, language=language,
+    )  # fmt: skip
+    return asyncio.run(ExtractiveModel().complete(request)).value
 
 
 @settings(max_examples=300, deadline=None)
@@ -112,20 +103,17 @@ def test_an_answer_names_the_number_of_the_passage_it_rests_on() -> None:
 
 
 @pytest.mark.parametrize("language", ["en", "sv", "de"])
-def test_a_question_no_rule_asks_is_refused_in_the_language_of_the_request(language: str) -> None:
-    asked: Request[AnswerReply] = Request(
-        role="answer", system="", prompt="", reply_model=AnswerReply, temperature=0.0,
-        language=language, passages=(passage(GUIDE),), question="Who painted the Night Watch?",
-    )  # fmt: skip
-    reply = asyncio.run(ExtractiveModel().complete(asked)).value
+def test_a_question_no_rule_asks_is_refused_in_the_language_of_the_request(language: Language) -> None:
+    reply = answer("Who painted the Night Watch?", passage(GUIDE), language=language)
     assert (reply.coverage, reply.answer) == ("none", refusal(language))
     assert (reply.used_chunks, reply.citations) == ([], [])
 
 
 @pytest.mark.parametrize("role", ["verify", "judge"])
 def test_it_neither_verifies_nor_judges(role: Role) -> None:
+    request = Request(role=role, system="", prompt="", reply_model=ClaimReply, temperature=0.0)
     with pytest.raises(PermanentModelError, match=role):
-        asyncio.run(ExtractiveModel().complete(request(role, QuestionsReply, passage(GUIDE))))
+        asyncio.run(ExtractiveModel().complete(request))
 
 
 def test_the_name_is_stable_and_says_which_rules_it_stands_for() -> None:

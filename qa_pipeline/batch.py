@@ -1,0 +1,189 @@
+"""Batches from files to training examples in this process, without Dagster.
+
+What belongs here: the order of the stages, keeping each table when it is whole, and what became of a
+batch. What does not: what a stage gets (`pipeline.py`) and does, schedules and retries (`qa_pipeline.defs`).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import polars as pl
+
+from qa_pipeline import pipeline
+from qa_pipeline.errors import PermanentModelError, QAPipelineError
+from qa_pipeline.index import write_shard
+from qa_pipeline.layout import Layout
+from qa_pipeline.llm.base import Notify, silent
+from qa_pipeline.parts import Parts
+from qa_pipeline.quality import Gate, batch_gates, batch_yield
+from qa_pipeline.storage import read_table, write_bytes, write_table
+from qa_pipeline.tables import CHUNKS, PAIRS, QUESTIONS, TABLES, VERDICTS, Table
+
+Watch = Callable[[str, str], Notify]
+"""Called with (batch, stage) when a stage starts; what it returns hears how far the stage is."""
+
+TRAINING_INPUTS = ("pairs", "verdicts", "claims", "claim_verdicts", "assessments", "chunks", "documents")
+VERDICT_INPUTS = ("pairs", "claims", "claim_verdicts", "refusals", "assessments")
+
+Frames = dict[str, pl.DataFrame]
+
+
+@dataclass(frozen=True, slots=True)
+class BatchOutcome:
+    """What became of a batch: succeeded, failed, or unchanged since its last run and not run again.
+
+    `failed_gates` are told in words, warnings among them; `error` says what stopped the batch.
+    """
+
+    batch: str
+    outcome: Literal["succeeded", "failed", "unchanged"]
+    error: str | None = None
+    failed_gates: tuple[str, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        """Whether the batch's tables are complete and behind passed gates."""
+        return self.outcome != "failed"
+
+
+def unwatched(batch: str, stage: str) -> Notify:
+    """Tell nobody."""
+    return silent
+
+
+def run_batches(parts: Parts, batches: Sequence[str], watch: Watch = unwatched) -> list[BatchOutcome]:
+    """Run batches one after the other; one that fails takes no other down.
+
+    Raises:
+        PermanentModelError: the model can answer no further request; what was answered is stored.
+    """
+    return [_run_alone(parts, batch, watch) for batch in batches]
+
+
+def validate_pairs(parts: Parts, batch: str, pairs_file: Path, watch: Watch = unwatched) -> BatchOutcome:
+    """Verify and judge the pairs of a file against a folder of documents; nothing is generated.
+
+    Raises:
+        PermanentModelError: the model can answer no further request.
+        PairsFileError: the file as a whole cannot be read.
+        CorpusError: the folder cannot be used.
+    """
+    return run_batch(parts, batch, watch, pairs_file=pairs_file)
+
+
+def _run_alone(parts: Parts, batch: str, watch: Watch) -> BatchOutcome:
+    try:
+        return run_batch(parts, batch, watch)
+    except PermanentModelError:
+        raise
+    except QAPipelineError as error:
+        return BatchOutcome(batch, "failed", error=str(error))
+
+
+def run_batch(
+    parts: Parts, batch: str, watch: Watch = unwatched, *, pairs_file: Path | None = None
+) -> BatchOutcome:
+    """Run one batch from its files to its training examples, keeping each table as soon as it is whole.
+
+    With `pairs_file` its pairs take the place of generated ones and of those beside the documents. A batch
+    whose blocking gates do not hold gets no new training examples and no exports.
+
+    Raises:
+        QAPipelineError: the batch cannot be run; the tables of the stages before stand.
+    """
+    frames = _read_and_embed(parts, batch, watch)
+    if pairs_file is None:
+        _generate(parts, batch, frames, watch)
+    else:
+        _import(parts, batch, frames, pairs_file)
+    _verify(parts, batch, frames, watch)
+    frames["training_examples"] = pipeline.make_training_examples(parts, *_of(frames, TRAINING_INPUTS))
+    gates = batch_gates(frames, parts.settings.quality, earlier_yields=earlier_yields(parts.layout, batch))
+    told = tuple(_told(gate) for gate in gates if not gate.passed)
+    if any(gate.blocking and not gate.passed for gate in gates):
+        return BatchOutcome(batch, "failed", "a blocking gate did not hold", told)
+    _keep(parts.layout, batch, "training_examples", frames["training_examples"])
+    for name, content in pipeline.make_exports(frames).items():
+        write_bytes(parts.layout.export(name, batch), content)
+    return BatchOutcome(batch, "succeeded", failed_gates=told)
+
+
+def _read_and_embed(parts: Parts, batch: str, watch: Watch) -> Frames:
+    documents = pipeline.make_documents(parts, batch, watch(batch, "documents"))
+    _keep(parts.layout, batch, "documents", documents)
+    watch(batch, "chunks")
+    chunks = _keep(parts.layout, batch, "chunks", pipeline.make_chunks(parts, documents))
+    embeddings = pipeline.make_embeddings(parts, chunks, watch(batch, "embeddings"))
+    _keep(parts.layout, batch, "embeddings", embeddings)
+    return {"documents": documents, "chunks": chunks, "embeddings": embeddings}
+
+
+def _generate(parts: Parts, batch: str, frames: Frames, watch: Watch) -> None:
+    layout, documents, chunks = parts.layout, frames["documents"], frames["chunks"]
+    shard = pipeline.make_index(frames["embeddings"])
+    write_shard(layout.index(batch), shard)
+    notify = watch(batch, "questions")
+    earlier = _earlier(layout, batch, QUESTIONS)
+    questions = pipeline.make_questions(parts, batch, chunks, shard, earlier, notify)
+    frames["questions"] = _keep(layout, batch, "questions", questions)
+    notify = watch(batch, "pairs")
+    earlier = _earlier(layout, batch, PAIRS)
+    pairs = pipeline.make_pairs(parts, batch, documents, chunks, questions, earlier, notify)
+    frames["pairs"] = _keep(layout, batch, "pairs", pairs)
+
+
+def _import(parts: Parts, batch: str, frames: Frames, file: Path) -> None:
+    frames["questions"] = _keep(parts.layout, batch, "questions", QUESTIONS.empty())
+    pairs = pipeline.import_file(parts, file, batch, frames["documents"], frames["chunks"])
+    frames["pairs"] = _keep(parts.layout, batch, "pairs", pairs)
+
+
+def _verify(parts: Parts, batch: str, frames: Frames, watch: Watch) -> None:
+    layout, pairs, chunks = parts.layout, frames["pairs"], frames["chunks"]
+    watch(batch, "claims")
+    claims = pipeline.make_claims(parts, pairs, frames["documents"], chunks, frames["embeddings"])
+    frames["claims"] = _keep(layout, batch, "claims", claims)
+    refusals = pipeline.make_refusals(parts, pairs, chunks, frames["embeddings"])
+    frames["refusals"] = _keep(layout, batch, "refusals", refusals)
+    notify = watch(batch, "claim_verdicts")
+    decided = pipeline.make_claim_verdicts(parts, claims, pairs, chunks, notify)
+    frames["claim_verdicts"] = _keep(layout, batch, "claim_verdicts", decided)
+    notify = watch(batch, "assessments")
+    assessed = pipeline.make_assessments(parts, pairs, claims, decided, chunks, notify)
+    frames["assessments"] = _keep(layout, batch, "assessments", assessed)
+    verdicts = pipeline.make_verdicts(parts, *_of(frames, VERDICT_INPUTS))
+    frames["verdicts"] = _keep(layout, batch, "verdicts", verdicts)
+
+
+def earlier_yields(layout: Layout, batch: str) -> list[float]:
+    """Accepted pairs for each chunk of every other batch that has a ledger, by name of batch."""
+    others = sorted(path.stem for path in layout.tables(VERDICTS.name) if path.stem != batch)
+    yields = [
+        batch_yield(read_table(layout.table("verdicts", other), VERDICTS), _read_chunks(layout, other))
+        for other in others
+    ]
+    return [value for value in yields if value is not None]
+
+
+def _read_chunks(layout: Layout, batch: str) -> pl.DataFrame:
+    return read_table(layout.table("chunks", batch), CHUNKS)
+
+
+def _of(frames: Mapping[str, pl.DataFrame], names: Sequence[str]) -> list[pl.DataFrame]:
+    return [frames[name] for name in names]
+
+
+def _keep(layout: Layout, batch: str, name: str, frame: pl.DataFrame) -> pl.DataFrame:
+    write_table(layout.table(name, batch), frame, TABLES[name])
+    return frame
+
+
+def _earlier(layout: Layout, batch: str, table: Table) -> pl.DataFrame | None:
+    path: Path = layout.table(table.name, batch)
+    return read_table(path, table) if path.is_file() else None
+
+
+def _told(gate: Gate) -> str:
+    return f"{'' if gate.blocking else 'warning: '}{gate.name}: {gate.detail}"

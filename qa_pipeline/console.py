@@ -1,0 +1,188 @@
+"""What a person or a program sees of a run: progress bars, tables, one JSON document.
+
+What belongs here: printing. What does not: counting (`report.py`) and deciding exit codes (`cli.py`).
+"""
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import polars as pl
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+)
+from rich.table import Table
+
+from qa_pipeline.batch import BatchOutcome, Watch, unwatched
+from qa_pipeline.layout import Layout
+from qa_pipeline.llm.base import Notify
+from qa_pipeline.report import Report, report
+
+NARROWEST = 120
+"""Columns below which tables would lose words; a pipe or a log has no width of its own."""
+
+TEXT_COLUMNS = {"table", "stage", "what", "reason", "batch", "expected_verdict", "expected_kind"}
+BATCH_COLUMNS = (
+    "batch", "documents", "parsed", "chunks", "pairs", "accepted", "rejected", "needs_review", "failed",
+    "pass_rate", "examples",
+)  # fmt: skip
+
+
+@contextmanager
+def watching(*, quiet: bool) -> Iterator[Watch]:
+    """Show a bar for the stage at work, on standard error so that output stays clean."""
+    if quiet:
+        yield unwatched
+        return
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.fields[batch]}  {task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        yield _Bars(progress)
+
+
+class _Bars:
+    """One bar a batch, which starts anew with each stage."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._tasks: dict[str, Any] = {}
+
+    def __call__(self, batch: str, stage: str) -> Notify:
+        if batch not in self._tasks:
+            self._tasks[batch] = self._progress.add_task(stage, total=None, batch=escape(batch))
+        task = self._tasks[batch]
+        self._progress.reset(task, total=None, description=stage.replace("_", " "))
+
+        def notify(done: int, total: int) -> None:
+            self._progress.update(task, completed=done, total=total)
+
+        return notify
+
+
+def show_outcomes(
+    layout: Layout, outcomes: Sequence[BatchOutcome], *, as_json: bool, next_steps: Sequence[str] = ()
+) -> None:
+    """Print what became of the batches and what lies in their tables."""
+    found = report(layout, [outcome.batch for outcome in outcomes])
+    if as_json:
+        _print_json(found, layout, outcomes)
+        return
+    show_report(found, layout)
+    console = _console()
+    for outcome in outcomes:
+        _show_outcome(console, outcome)
+    for step in next_steps:
+        console.print(f"[bold]Next:[/bold] {escape(step)}", soft_wrap=True)
+
+
+def _show_outcome(console: Console, outcome: BatchOutcome) -> None:
+    colour = "red" if outcome.outcome == "failed" else "green"
+    error = f": {escape(outcome.error)}" if outcome.error else ""
+    console.print(f"[{colour}]{escape(outcome.batch)} {outcome.outcome}[/{colour}]{error}", soft_wrap=True)
+    for gate in outcome.failed_gates:
+        console.print(f"  {escape(gate)}", soft_wrap=True)
+
+
+def show_report(found: Report, layout: Layout) -> None:
+    """Print rows a table, the yield waterfall, known answers, the batches, and where the files are."""
+    console = _console()
+    _show(console, "Rows", ["table", "rows"], [[name, str(n)] for name, n in found.tables.items()])
+    if found.steps.height:
+        _show(console, "Yield", ["stage", "what", "reason", "count"], _waterfall_rows(found.steps))
+    if found.known.height:
+        _show(console, "Known-answer pairs", found.known.columns, _cells(_with_total(found.known)))
+    if found.batches.height:
+        _show(console, "Batches", BATCH_COLUMNS, _cells(found.batches.select(BATCH_COLUMNS)))
+    for batch in found.incomplete:
+        console.print(f"[yellow]{escape(batch)}: not all tables are there; run it again[/yellow]")
+    console.print(f"Tables, indexes, exports: {escape(str(layout.out.resolve()))}", soft_wrap=True)
+
+
+def _console() -> Console:
+    console = Console()
+    return console if console.width >= NARROWEST else Console(width=NARROWEST)
+
+
+def _with_total(known: pl.DataFrame) -> pl.DataFrame:
+    """Expected verdicts and kinds in order, and a line that adds them up."""
+    counts = known.select(pl.exclude("expected_verdict", "expected_kind").sum())
+    total = counts.with_columns(expected_verdict=pl.lit("all"), expected_kind=pl.lit(""))
+    return pl.concat([known.sort("expected_verdict", "expected_kind"), total.select(known.columns)])
+
+
+def _show(console: Console, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    table = Table(title=title, title_justify="left", title_style="bold cyan", box=SIMPLE_HEAD)
+    for column in columns:
+        numeric = column not in TEXT_COLUMNS
+        table.add_column(column.replace("_", " "), justify="right" if numeric else "left", no_wrap=not numeric)
+    for row in rows:
+        table.add_row(*(escape(cell) for cell in row))
+    console.print(table)
+
+
+def _waterfall_rows(steps: pl.DataFrame) -> list[list[str]]:
+    """Name each stage once, its parts below it."""
+    rows = []
+    earlier = None
+    for stage, what, reason, count in steps.select("stage", "what", "reason", "count").iter_rows():
+        rows.append([stage if stage != earlier else "", what or "", reason or "", str(count)])
+        earlier = stage
+    return rows
+
+
+def _cells(frame: pl.DataFrame) -> list[list[str]]:
+    return [[_cell(value) for value in row] for row in frame.iter_rows()]
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.3f}" if isinstance(value, float) else str(value)
+
+
+def _print_json(found: Report, layout: Layout, outcomes: Sequence[BatchOutcome]) -> None:
+    document = {
+        **report_document(found, layout),
+        "outcomes": [
+            {
+                "batch": outcome.batch,
+                "outcome": outcome.outcome,
+                "error": outcome.error,
+                "failed_gates": list(outcome.failed_gates),
+            }
+            for outcome in outcomes
+        ],
+    }
+    print_document(document)
+
+
+def report_document(found: Report, layout: Layout) -> dict[str, Any]:
+    """The report as JSON values."""
+    return {
+        "out": str(layout.out),
+        "tables": found.tables,
+        "yield": found.steps.to_dicts(),
+        "known_answers": found.known.to_dicts(),
+        "batches": found.batches.to_dicts(),
+        "incomplete": list(found.incomplete),
+    }
+
+
+def print_document(document: dict[str, Any]) -> None:
+    """Print one JSON document to standard output."""
+    sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=2) + "\n")

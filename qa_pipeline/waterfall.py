@@ -1,0 +1,152 @@
+"""What became of everything: how much reached each stage of a batch, and why the rest did not.
+
+What belongs here: counting the tables, for people and for reports. What does not: gates (`quality.py`),
+printing.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import polars as pl
+
+from qa_pipeline.tables import LAYOUTS
+
+STEPS = pl.Schema({"stage": pl.String(), "what": pl.String(), "reason": pl.String(), "count": pl.Int64()})
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The figures of a run, without known-answer pairs; None where there is nothing to divide by."""
+
+    total: int
+    accepted: int
+    rejected: int
+    needs_review: int
+    failed: int
+    pass_rate: float | None
+    average_score: float | None
+
+
+def yield_waterfall(frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
+    """Count every stage of one or more batches.
+
+    The first row of a stage is its total; the others part it, so that they add up to it. `layouts` alone
+    counts each example once for each layout.
+
+    Args:
+        frames: documents, chunks, questions, pairs, verdicts and training_examples by name.
+
+    Returns:
+        stage, what, reason (null where there is none) and count, in the order of the road.
+    """
+    questions, pairs = frames["questions"], frames["pairs"]
+    drafted = pl.when(pl.col("status") == "drafted").then("origin").otherwise("status").alias("status")
+    return pl.concat(
+        [
+            _stage("documents", "found", frames["documents"], "status"),
+            _stage("chunks", "cut", frames["chunks"]),
+            _stage("questions", "asked", questions, "status"),
+            _stage("pairs", "made", pairs.with_columns(drafted), "status"),
+            _stage("verdicts", "decided", frames["verdicts"], "verdict"),
+            _training(frames["verdicts"], frames["training_examples"]),
+            _layouts(frames["training_examples"]),
+        ]
+    )
+
+
+def known_answers(pairs: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
+    """Compare verdicts with the ones known to be right, by kind of pair.
+
+    A pair sent to a person is neither right nor wrong and stands apart, unless that was expected. A pair
+    without a verdict counts as failed.
+
+    Returns:
+        expected_verdict, expected_kind, pairs, and what these part into: hits, sent_to_review,
+        wrongly_accepted, wrongly_rejected, failed.
+    """
+    got = pl.col("verdict").fill_null("failed")
+    hit = got == pl.col("expected_verdict")
+    return (
+        pairs.filter(pl.col("expected_verdict").is_not_null())
+        .select("pair_id", "expected_verdict", "expected_kind")
+        .join(verdicts.select("pair_id", "verdict"), on="pair_id", how="left")
+        .group_by("expected_verdict", "expected_kind")
+        .agg(
+            pl.len().cast(pl.Int64).alias("pairs"),
+            hit.sum().cast(pl.Int64).alias("hits"),
+            *(
+                (~hit & (got == word)).sum().cast(pl.Int64).alias(name)
+                for word, name in (
+                    ("needs_review", "sent_to_review"),
+                    ("accepted", "wrongly_accepted"),
+                    ("rejected", "wrongly_rejected"),
+                    ("failed", "failed"),
+                )
+            ),
+        )
+        .sort("expected_verdict", "expected_kind", nulls_last=True)
+    )
+
+
+def summarise(verdicts: pl.DataFrame) -> Summary:
+    """Total, verdicts, pass rate (accepted of accepted and rejected) and mean composite score of those."""
+    own = verdicts.filter(pl.col("expected_verdict").is_null())
+    counts = {word: own.filter(pl.col("verdict") == word).height for word in ("accepted", "rejected")}
+    decided = own.filter(pl.col("verdict").is_in(list(counts)))
+    scores = decided["composite"].drop_nulls()
+    return Summary(
+        total=own.height,
+        accepted=counts["accepted"],
+        rejected=counts["rejected"],
+        needs_review=own.filter(pl.col("verdict") == "needs_review").height,
+        failed=own.filter(pl.col("verdict") == "failed").height,
+        pass_rate=counts["accepted"] / decided.height if decided.height else None,
+        average_score=float(scores.sum()) / scores.len() if scores.len() else None,
+    )
+
+
+def _stage(stage: str, total: str, frame: pl.DataFrame, parted_by: str | None = None) -> pl.DataFrame:
+    """The total of a stage, then its parts by a status column and reason, the largest first."""
+    whole = _steps(stage, [(total, None, frame.height)])
+    if parted_by is None:
+        return whole
+    parts = (
+        frame.group_by(pl.col(parted_by).alias("what"), "reason")
+        .agg(pl.len().cast(pl.Int64).alias("count"))
+        .sort("count", "what", "reason", descending=[True, False, False], nulls_last=True)
+        .select(pl.lit(stage).alias("stage"), "what", "reason", "count")
+    )
+    return pl.concat([whole, parts])
+
+
+def _training(verdicts: pl.DataFrame, training_examples: pl.DataFrame) -> pl.DataFrame:
+    """Accepted pairs, and why some of them are no example anybody can train on."""
+    accepted = verdicts.filter(pl.col("verdict") == "accepted")
+    known = accepted.filter(pl.col("expected_verdict").is_not_null())
+    laid_out = training_examples.filter(pl.any_horizontal(_has(layout) for layout in LAYOUTS)).height
+    over = accepted.height - known.height - training_examples.height
+    return _steps(
+        "training_examples",
+        [
+            ("accepted", None, accepted.height),
+            ("example", None, laid_out),
+            ("left_out", "known_answer", known.height),
+            ("left_out", "over_document_cap", over),
+            ("left_out", "no_layout_fits", training_examples.height - laid_out),
+        ],
+    )
+
+
+def _layouts(training_examples: pl.DataFrame) -> pl.DataFrame:
+    """How many examples exist in each layout."""
+    present = training_examples.select(_has(layout).sum().alias(layout) for layout in LAYOUTS)
+    counts = [(layout, None, int(present[layout].item())) for layout in LAYOUTS]
+    return _steps("layouts", [("examples", None, training_examples.height), *counts])
+
+
+def _has(layout: str) -> pl.Expr:
+    return pl.col("messages").struct.field(layout).is_not_null()
+
+
+def _steps(stage: str, rows: list[tuple[str, str | None, int]]) -> pl.DataFrame:
+    return pl.DataFrame([(stage, *row) for row in rows], schema=STEPS, orient="row")
