@@ -19,9 +19,6 @@ FAILED, CONTRADICTED, UNSUPPORTED, UNDECIDED, SUPPORTED = (
 )
 _WORST_FIRST = (FAILED, CONTRADICTED, UNSUPPORTED, UNDECIDED, SUPPORTED)
 
-# Shares of small integers meet thresholds such as 0.8 exactly; rounding errors must not decide.
-_EPSILON = 1e-9
-
 _INVENTED = ("fabricated_citation", "unknown_section")
 
 
@@ -165,16 +162,17 @@ def _count_claims(decided: pl.DataFrame) -> pl.DataFrame:
 
 
 def _claims_outcome(accept_grounding: float) -> pl.Expr:
-    needed = accept_grounding * pl.col("claims") - _EPSILON
-    possible = pl.col("supported_claims") + pl.col("undecided_claims")
+    # divided, not multiplied out: 4 / 5 is the very number that 0.8 is, whereas 0.07 * 100 is more than 7
+    share = pl.col("supported_claims") / pl.col("claims")
+    possible = (pl.col("supported_claims") + pl.col("undecided_claims")) / pl.col("claims")
     return (
         pl.when(pl.col("claims") == 0)
         .then(pl.lit("no_claims"))
         .when(pl.col("failed_claims") > 0)
         .then(pl.lit("failed"))
-        .when((pl.col("contradicted_claims") > 0) | (possible < needed))
+        .when((pl.col("contradicted_claims") > 0) | (possible < accept_grounding))
         .then(pl.lit("rejected"))
-        .when(pl.col("supported_claims") < needed)
+        .when(share < accept_grounding)
         .then(pl.lit("undecided"))
         .otherwise(pl.lit("grounded"))
     )

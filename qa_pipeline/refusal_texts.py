@@ -4,34 +4,45 @@ What belongs here: telling a refusal from an answer by its words. What does not:
 (`verification/refusals.py`).
 """
 
+import functools
 import re
 
 from qa_pipeline.prompting import LANGUAGES, refusal
 
 _LONGEST = 240
 _MARKS = re.compile(r"\[[^\[\]\n]{1,1000}\]")
+
+_SOURCES = {
+    "en": r"(?:knowledge base|passages?|documents?|documentation|context|sources?|text|materials?)",
+    "sv": r"(?:kunskapsbas|text|dokument|passage|käll|underlag|material|sammanhang|avsnitt)\w*",
+    "de": r"(?:wissensdatenbank|text|dokument|passage|quelle|kontext|unterlage|abschnitt|material)\w*",
+}
+"""What a refusal says its answer is not in."""
+
 _PATTERNS = {
     "en": (
-        r"\b(?:is|are|was) not (?:available|contained|covered|mentioned|stated|specified|included|found|described|addressed)"
-        r" (?:in|by|within) (?:the|this|these|our|any) (?:\w+ ){0,3}"
-        r"(?:knowledge base|passages?|documents?|documentation|context|sources?|text|materials?)\b",
-        r"\b(?:passages?|documents?|documentation|context|sources?|text|materials?) (?:do|does|did) not "
-        r"(?:contain|mention|say|state|specify|provide|include|cover|describe|answer|address)\b",
-        r"\b(?:i|we) (?:can ?not|can't|could not|couldn't|am unable to|are unable to) (?:answer|find|determine)\b",
-        r"\bi (?:do not|don't) (?:know|have (?:enough|sufficient|any|that|this) information)\b",
-        r"\bno (?:relevant )?information (?:is |was )?(?:available|found|given|provided|about|on)\b",
+        r"\b(?:is|are|was) not (?:available|contained|covered|mentioned|stated|specified|included|found|"
+        r"described|addressed) (?:in|by|within) (?:the|this|these|our|any) (?:\w+ ){0,3}{sources}\b"
+        r"|\b{sources} (?:do|does|did) not (?:contain|mention|say|state|specify|provide|include|cover|"
+        r"describe|answer|address)\b"
+        r"|\b(?:i|we) (?:can ?not|can't|could not|couldn't|am unable to|are unable to) "
+        r"(?:answer|find|determine)\b"
+        r"|\bi (?:do not|don't) (?:know|have (?:enough|sufficient|any|that|this) information)\b"
+        r"|\bno (?:relevant )?information (?:is |was )?(?:available|found|given|provided|about|on)\b"
     ),
     "sv": (
-        r"\b(?:finns|framgår|nämns|anges|beskrivs) (?:tyvärr )?(?:inte|ej)\b[^.]{0,30}?\b(?:kunskapsbas|text|dokument|passage|källa|källor|underlag|material|sammanhang|avsnitt)",
-        r"\b(?:texten|dokumentet|dokumenten|passagen|passagerna|källan|källorna|underlaget|materialet|avsnittet) (?:\w+ ){0,2}(?:inte|ej|saknar)\b",
-        r"\b(?:finns )?ingen (?:relevant )?information (?:finns )?(?:tillgänglig|om|i)\b",
-        r"\b(?:jag|vi) (?:kan inte|kan ej|vet inte|hittar inte|har inte tillräcklig)\b",
+        r"\b(?:finns|framgår|nämns|anges|beskrivs) (?:tyvärr )?(?:inte|ej)\b[^.]{0,30}?\b{sources}"
+        r"|\b{sources} (?:\w+ ){0,2}(?:inte|ej|saknar)\b"
+        r"|\b(?:finns )?ingen (?:relevant )?information (?:finns )?(?:tillgänglig|om|i)\b"
+        r"|\b(?:jag|vi) (?:kan inte|kan ej|vet inte|hittar inte|har inte tillräcklig)\b"
     ),
     "de": (
-        r"\b(?:ist|sind|wird|werden) (?:leider )?nicht (?:in|im|durch|aus) [^.]{0,40}?(?:wissensdatenbank|text|dokument|passage|quelle|kontext|unterlagen|abschnitt)\w*[^.]{0,20}(?:verfügbar|enthalten|erwähnt|angegeben|genannt|beschrieben|ersichtlich)",
-        r"\b(?:text|dokument|dokumente|passage|passagen|quelle|quellen|kontext|abschnitt|unterlagen) (?:\w+ ){0,3}(?:nicht|keine|kein)\b",
-        r"\bkeine (?:relevanten? )?(?:informationen|angaben|information|angabe) (?:zu|über|verfügbar|gefunden|vorhanden|enthalten|dazu)",
-        r"\b(?:ich|wir) (?:kann|können|weiß|wissen|finde|finden) (?:\w+ ){0,3}(?:nicht|keine)\b",
+        r"\b(?:ist|sind|wird|werden) (?:leider )?nicht (?:in|im|durch|aus) [^.]{0,40}?{sources}[^.]{0,20}"
+        r"(?:verfügbar|enthalten|erwähnt|angegeben|genannt|beschrieben|ersichtlich)"
+        r"|\b{sources} (?:\w+ ){0,3}(?:nicht|keine|kein)\b"
+        r"|\bkeine (?:relevanten? )?(?:informationen|angaben|information|angabe) "
+        r"(?:zu|über|verfügbar|gefunden|vorhanden|enthalten|dazu)"
+        r"|\b(?:ich|wir) (?:kann|können|weiß|wissen|finde|finden) (?:\w+ ){0,3}(?:nicht|keine)\b"
     ),
 }
 
@@ -41,10 +52,17 @@ def is_refusal(answer: str, language: str) -> bool:
 
     A longer text that says so in passing is an answer of partial coverage, not a refusal.
     """
-    text = " ".join(_MARKS.sub(" ", answer).casefold().split())
-    if any(
-        text.strip(" .") == " ".join(refusal(known).casefold().split()).strip(" .") for known in LANGUAGES
-    ):
+    text = _plain(_MARKS.sub(" ", answer))
+    if any(text == _plain(refusal(known)) for known in LANGUAGES):
         return True
-    patterns = _PATTERNS.get(language, _PATTERNS["en"])
-    return len(text) <= _LONGEST and any(re.search(pattern, text) for pattern in patterns)
+    return len(text) <= _LONGEST and _pattern(language).search(text) is not None
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().split()).strip(" .")
+
+
+@functools.cache
+def _pattern(language: str) -> re.Pattern[str]:
+    code = language if language in _PATTERNS else "en"
+    return re.compile(_PATTERNS[code].replace("{sources}", _SOURCES[code]))

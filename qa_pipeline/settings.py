@@ -118,13 +118,16 @@ class VerificationSettings(Group):
         0.80, description="Cascade: share of the question's words that the evidence of a fragment must hold."
     )
     fragment_words: int = Field(
-        4, ge=0, description="A claim of at most so many content words is a fragment, read with its question."
+        2, ge=0, description="A claim of at most so many content words is a fragment, read with its question."
     )
     conflict_similarity: float = Field(
         0.50, description="Cascade: a conflict rejects from this cosine on; below it the claim stays open."
     )
     conflict_recall: float = Field(
-        0.75, description="Cascade: content-word recall that must go with conflict_similarity."
+        0.75, description="Cascade: share of the claim's other words one sentence must hold for it to reject."
+    )
+    conflict_recall_apart: float = Field(
+        0.90, description="Cascade: the same where the evidence consists of several sentences."
     )
     wrong_citation_margin: float = Field(
         0.30, description="An uncited passage must hold so much more of the claim's words to be its source."

@@ -4,7 +4,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
@@ -18,6 +18,7 @@ def interval(successes: int, trials: int) -> tuple[float | None, float | None]:
     return frame.select(low.alias("low"), high.alias("high")).row(0)
 
 
+@settings(deadline=None)
 @given(st.integers(1, 400).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
 def test_the_interval_is_the_wilson_interval_of_scipy(counts: tuple[int, int]) -> None:
     successes, trials = counts
@@ -50,7 +51,7 @@ def outcome(*words: str, accept: float = 1.0, **values: Any) -> dict[str, Any]:
         (["supported", "failed", "contradicted"], 1.0, "failed"),
         (["supported"] * 4 + ["unsupported"], 0.8, "grounded"),
         (["supported"] * 4 + ["undecided"], 0.8, "grounded"),
-        (["supported"] * 11 + ["unsupported"] * 9, 0.55, "grounded"),  # 0.55 * 20 is more than 11
+        (["supported"] * 7 + ["unsupported"] * 93, 0.07, "grounded"),
         (["supported"] * 4 + ["contradicted"], 0.8, "rejected"),
         (["supported"] * 3 + ["undecided", "unsupported"], 0.8, "undecided"),
         (["supported"] * 2 + ["unsupported"], 0.8, "rejected"),

@@ -4,7 +4,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
@@ -106,6 +106,7 @@ def training(**replaced: pl.DataFrame) -> Gate:
     return training_gate(**{name: frames[name] for name in names})
 
 
+@settings(deadline=None)
 @given(rows=LEDGERS)
 def test_a_ledger_of_every_pair_conserves_and_its_counts_add_up(rows: list[tuple[str, str | None]]) -> None:
     gate = conservation_gate(pairs=asked(len(rows)), verdicts=ledger(rows))
@@ -115,6 +116,7 @@ def test_a_ledger_of_every_pair_conserves_and_its_counts_add_up(rows: list[tuple
     assert sum(gate.counts[word] for word in words) == gate.n == len(rows)
 
 
+@settings(deadline=None)
 @given(rows=LEDGERS.filter(bool), place=st.integers(0, 99))
 def test_one_row_lost_doubled_or_misnamed_breaks_conservation(
     rows: list[tuple[str, str | None]], place: int
@@ -136,6 +138,7 @@ def test_one_row_lost_doubled_or_misnamed_breaks_conservation(
         assert f"1 {name}" in gate.detail
 
 
+@settings(deadline=None)
 @given(text=st.text(min_size=1, max_size=30), data=st.data())
 def test_a_quote_cut_from_the_text_is_a_proof_and_a_moved_one_is_not(text: str, data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(text) - 1))
@@ -244,6 +247,7 @@ def test_repeated_ids_are_counted_by_table() -> None:
     assert unique_ids_gate(whole()).passed
 
 
+@settings(deadline=None)
 @given(accepted=st.integers(0, 60), rejected=st.integers(0, 60), other=st.integers(0, 5))
 def test_the_pass_rate_is_the_lower_wilson_bound_of_accepted_among_decided(
     accepted: int, rejected: int, other: int
@@ -259,6 +263,7 @@ def test_the_pass_rate_is_the_lower_wilson_bound_of_accepted_among_decided(
         assert (gate.value, gate.passed) == (None, other == 0)
 
 
+@settings(deadline=None)
 @given(rows=LEDGERS)
 def test_known_answer_pairs_move_no_rate(rows: list[tuple[str, str | None]]) -> None:
     everything = ledger(rows)

@@ -3,7 +3,7 @@
 from typing import Any
 
 import polars as pl
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qa_pipeline.tables import QUESTIONS, TABLES, TRAINING_EXAMPLES
@@ -71,6 +71,7 @@ def counts(frame: pl.DataFrame, stage: str) -> dict[tuple[str, str | None], int]
     return {(what, reason): count for what, reason, count in rows}
 
 
+@settings(deadline=None)
 @given(
     statuses=st.lists(
         st.tuples(st.sampled_from(["parsed", "failed", "skipped", "duplicate"]), REASONS), max_size=8
@@ -175,6 +176,7 @@ def test_stages_stand_in_the_order_of_the_road() -> None:
     assert stages == ["documents", "chunks", "questions", "pairs", "verdicts", "training_examples", "layouts"]
 
 
+@settings(deadline=None)
 @given(ledger=st.lists(st.tuples(WORDS, st.none() | WORDS), max_size=10))
 def test_every_known_answer_is_counted_once(ledger: list[tuple[str, str | None]]) -> None:
     frames = batch(ledger)

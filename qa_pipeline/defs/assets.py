@@ -16,14 +16,20 @@ from qa_pipeline import pipeline
 from qa_pipeline.defs.automation import when_content_changes
 from qa_pipeline.defs.corpus import corpus
 from qa_pipeline.defs.io_managers import ParquetTables
-from qa_pipeline.defs.metadata import described, frame_metadata
+from qa_pipeline.defs.metadata import (
+    described,
+    export_metadata,
+    frame_metadata,
+    summary_metadata,
+    waterfall_metadata,
+)
 from qa_pipeline.defs.partitions import document_batches
 from qa_pipeline.defs.progress import logged
 from qa_pipeline.defs.versions import code_version
 from qa_pipeline.index import Shard, dump_shard
 from qa_pipeline.parts import Parts
 from qa_pipeline.settings import Settings
-from qa_pipeline.storage import frame_hash
+from qa_pipeline.storage import frame_hash, write_bytes
 from qa_pipeline.tables import PAIRS, QUESTIONS, TABLES
 
 Frame = pl.DataFrame
@@ -168,14 +174,15 @@ def verdicts(
     assessments: Frame,
 ) -> dg.MaterializeResult[Frame]:
     """Accepted, rejected, needs review or failed, with the reason and the thresholds that decided."""
-    return result(
-        "verdicts", pipeline.make_verdicts(parts, pairs, claims, claim_verdicts, refusals, assessments)
-    )
+    frame = pipeline.make_verdicts(parts, pairs, claims, claim_verdicts, refusals, assessments)
+    return result("verdicts", frame, **summary_metadata(frame))
 
 
 @dg.asset(partitions_def=document_batches, group_name="curation", kinds={"polars", "parquet"})
 def training_examples(
+    context: dg.AssetExecutionContext,
     parts: PartsParam,
+    tables: Tables,
     pairs: Frame,
     verdicts: Frame,
     claims: Frame,
@@ -188,7 +195,45 @@ def training_examples(
     frame = pipeline.make_training_examples(
         parts, pairs, verdicts, claims, claim_verdicts, assessments, chunks, documents
     )
-    return result("training_examples", frame)
+    counted = {
+        "documents": documents,
+        "chunks": chunks,
+        "questions": tables.read(QUESTIONS, context.partition_key),
+        "pairs": pairs,
+        "verdicts": verdicts,
+        "training_examples": frame,
+    }
+    return result("training_examples", frame, **waterfall_metadata(counted))
+
+
+@dg.asset(partitions_def=document_batches, group_name="curation", kinds={"json"})
+def exports(
+    context: dg.AssetExecutionContext,
+    parts: PartsParam,
+    pairs: Frame,
+    verdicts: Frame,
+    claims: Frame,
+    claim_verdicts: Frame,
+    documents: Frame,
+    training_examples: Frame,
+) -> dg.MaterializeResult[Any]:
+    """JSON lines of a batch: passed and rejected pairs, known answers, and chat messages in each layout."""
+    frames = {
+        "pairs": pairs,
+        "verdicts": verdicts,
+        "claims": claims,
+        "claim_verdicts": claim_verdicts,
+        "documents": documents,
+        "training_examples": training_examples,
+    }
+    files = pipeline.make_exports(frames)
+    for name, content in files.items():
+        write_bytes(parts.layout.export(name, context.partition_key), content)
+    version = sha256(b"".join(sha256(content).digest() for content in files.values()))
+    return dg.MaterializeResult(
+        data_version=dg.DataVersion(version.hexdigest()),
+        metadata=export_metadata(parts.layout, context.partition_key, files),
+    )
 
 
 ASSETS = [
@@ -204,6 +249,7 @@ ASSETS = [
     assessments,
     verdicts,
     training_examples,
+    exports,
 ]
 
 

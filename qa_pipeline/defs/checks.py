@@ -16,15 +16,12 @@ from typing import Any
 import dagster as dg
 
 from qa_pipeline import quality
-from qa_pipeline.defs.assets import Tables
-from qa_pipeline.defs.io_managers import ParquetTables
+from qa_pipeline.batch import earlier_yields
+from qa_pipeline.defs.assets import PartsParam, Tables
 from qa_pipeline.defs.metadata import markdown_table
 from qa_pipeline.defs.partitions import document_batches
 from qa_pipeline.settings import QualitySettings, Settings
 from qa_pipeline.tables import CHUNKS, TABLES, VERDICTS, Table
-
-EARLIER_BATCHES = 10
-"""How many other batches the yield is held against; more would only cost reading."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,23 +134,20 @@ def _check(at: GateAt) -> dg.AssetChecksDefinition:
 def _yield_check(limits: QualitySettings) -> dg.AssetChecksDefinition:
     """The one check that looks at other batches."""
 
-    def body(context: dg.AssetCheckExecutionContext, tables: Tables) -> dg.AssetCheckResult:
+    def body(
+        context: dg.AssetCheckExecutionContext, tables: Tables, parts: PartsParam
+    ) -> dg.AssetCheckResult:
         batch = context.partition_key
-        earlier = [name for name in tables.batches(VERDICTS) if name != batch][-EARLIER_BATCHES:]
         gate = quality.yield_gate(
             verdicts=tables.read(VERDICTS, batch),
             chunks=tables.read(CHUNKS, batch),
-            earlier_yields=[rate for name in earlier if (rate := _yield(tables, name)) is not None],
+            earlier_yields=earlier_yields(parts.layout, batch),
             settings=limits,
         )
         return _told(gate)
 
     what = "Accepted pairs for each chunk, held against other batches."
     return _asset_check(body, "verdicts", "yield", what, blocking=False)
-
-
-def _yield(tables: ParquetTables, batch: str) -> float | None:
-    return quality.batch_yield(tables.read(VERDICTS, batch), tables.read(CHUNKS, batch))
 
 
 def _asset_check(

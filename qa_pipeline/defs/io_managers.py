@@ -53,10 +53,6 @@ class ParquetTables(dg.UPathIOManager):
         """
         return self.read(table, batch) if self._file(table, batch).exists() else None
 
-    def batches(self, table: Table) -> list[str]:
-        """The batches that have the table, sorted."""
-        return sorted(file.stem for file in (self._base_path / table.name).glob(f"*{self.extension}"))
-
     def _file(self, table: Table, batch: str) -> UPath:
         return self._base_path / table.name / f"{batch}{self.extension}"
 

@@ -12,7 +12,9 @@ from typing import Any
 import dagster as dg
 import polars as pl
 
+from qa_pipeline.layout import Layout
 from qa_pipeline.tables import Table
+from qa_pipeline.waterfall import summarise, yield_waterfall
 
 PREVIEW_ROWS = 5
 CELL_LENGTH = 80
@@ -64,6 +66,26 @@ def frame_metadata(frame: pl.DataFrame, table: Table) -> dict[str, Any]:
         **{f"rows by {name}": _counts(frame, name) for name in counted},
         "preview": dg.MetadataValue.md(preview(frame)),
     }
+
+
+def summary_metadata(verdicts: pl.DataFrame) -> dict[str, Any]:
+    """The figures of a batch that are worth following from run to run."""
+    summary = summarise(verdicts)
+    figures = {"pass rate": summary.pass_rate, "average score": summary.average_score}
+    return {name: value for name, value in figures.items() if value is not None}
+
+
+def waterfall_metadata(frames: Mapping[str, pl.DataFrame]) -> dict[str, Any]:
+    """How much reached each stage, and why the rest did not."""
+    steps = yield_waterfall(frames)
+    return {"yield": dg.MetadataValue.md(markdown_table(steps.columns, steps.iter_rows()))}
+
+
+def export_metadata(layout: Layout, batch: str, files: Mapping[str, bytes]) -> dict[str, Any]:
+    """Lines and place of each file."""
+    lines = {f"lines: {name}": content.count(b"\n") for name, content in files.items()}
+    paths = {f"file: {name}": dg.MetadataValue.path(str(layout.export(name, batch))) for name in files}
+    return lines | paths
 
 
 def preview(frame: pl.DataFrame) -> str:

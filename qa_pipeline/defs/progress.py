@@ -1,65 +1,42 @@
-"""Passing on what a run in this process is doing, in place of Dagster's console log.
+"""What a run is doing: for the run's log, and for a command line in the same process.
 
-What belongs here: turning Dagster's step events into calls. What does not: drawing bars (`cli.py`).
+What belongs here: turning step events and counts into log lines and calls. What does not: drawing bars
+(`console.py`).
 """
 
 import logging
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Literal
 
 import dagster as dg
 
+from qa_pipeline.batch import Watch
 from qa_pipeline.llm.base import Notify
 
-StepState = Literal["started", "succeeded", "failed", "skipped"]
-
 LOGGER = "progress"
-_STATES: dict[str, StepState] = {
-    "STEP_START": "started",
-    "STEP_SUCCESS": "succeeded",
-    "STEP_FAILURE": "failed",
-    "STEP_SKIPPED": "skipped",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class StepEvent:
-    """A step of a batch changed its state; a step is an asset, or a check named `<asset>_<check>`."""
-
-    batch: str
-    step: str
-    state: StepState
-
-
-OnStep = Callable[[StepEvent], None]
-
-
-def ignore(event: StepEvent) -> None:
-    """Take no notice."""
 
 
 class _Forward(logging.Handler):
-    def __init__(self, batch: str, on_step: OnStep) -> None:
+    """Tells a `Watch` which step has started; checks are steps too."""
+
+    def __init__(self, batch: str, watch: Watch) -> None:
         super().__init__()
         self._batch = batch
-        self._on_step = on_step
+        self._watch = watch
 
     def emit(self, record: logging.LogRecord) -> None:
         event = getattr(record, "dagster_meta", {}).get("dagster_event")
-        if event is not None and event.step_key and event.event_type_value in _STATES:
-            self._on_step(StepEvent(self._batch, event.step_key, _STATES[event.event_type_value]))
+        if event is not None and event.event_type_value == "STEP_START":
+            self._watch(self._batch, event.step_key)
 
 
-def progress_logger(batch: str, on_step: OnStep) -> dg.LoggerDefinition:
-    """A Dagster logger that prints nothing and calls `on_step`."""
+def progress_logger(batch: str, watch: Watch) -> dg.LoggerDefinition:
+    """A Dagster logger that prints nothing and tells `watch` of every step that starts."""
 
     def forward(context: dg.InitLoggerContext) -> logging.Logger:
         logger = logging.Logger(LOGGER, logging.DEBUG)
-        logger.addHandler(_Forward(batch, on_step))
+        logger.addHandler(_Forward(batch, watch))
         return logger
 
-    return dg.LoggerDefinition(forward, description="Passes step events on.")
+    return dg.LoggerDefinition(forward, description="Tells the command line which step has started.")
 
 
 def logged(log: dg.DagsterLogManager, what: str) -> Notify:

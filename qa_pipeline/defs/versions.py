@@ -45,6 +45,7 @@ DEPENDS: Mapping[str, Depends] = {
     "refusals": Depends(("verification", "embedding")),
     "assessments": Depends(("judging", "llm"), ("judge",)),
     "verdicts": Depends(("verification", "judging")),
+    "exports": Depends(),
     # The gates stand before it: another threshold may let it pass.
     "training_examples": Depends(("training", "embedding", "quality"), (SYSTEM_PROMPT,)),
 }

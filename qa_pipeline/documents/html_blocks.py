@@ -289,7 +289,7 @@ class _Reader:
         elif tag == "caption":
             self.grid.cell = []
         elif self.grid.cell is not None and tag == "li":
-            self.grid.cell.append(", " if any(part.strip() for part in self.grid.cell) else "")
+            self.grid.separate()
         elif self.grid.cell is not None and (tag in _BREAKING or tag in _HEADINGS or tag == "br"):
             self.grid.cell.append(" ")
 

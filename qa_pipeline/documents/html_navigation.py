@@ -106,8 +106,11 @@ def _surroundings(node: "LexborNode") -> tuple["LexborNode | None", bool]:
         before = before.prev
     while after is not None and (after.tag or "").startswith(("-", "_")) and not _says_something(after):
         after = after.next
-    heading = before if before is not None and before.tag in _HEADINGS else None
-    return heading, after is None or after.tag in _HEADINGS
+    level = before.tag if before is not None else None
+    if level not in _HEADINGS or level == "h1":
+        return None, False
+    # A heading of a lower level opens a part of this section, which then is more than the list.
+    return before, after is None or (after.tag in _HEADINGS and str(after.tag) <= str(level))
 
 
 def _says_something(node: "LexborNode") -> bool:

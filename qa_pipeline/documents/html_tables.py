@@ -45,6 +45,12 @@ class Grid:
             self.rows[-1].append(Cell(" ".join("".join(self.cell).split()), *self.shape))
             self.cell = None
 
+    def separate(self) -> None:
+        """Set the next list item of a cell off from the one before."""
+        so_far = "".join(self.cell or ()).rstrip()
+        if so_far:
+            self.cell = [so_far, ", "]
+
     def lines(self) -> list[str]:
         """The rows read so far, one line each."""
         return render_rows(self.rows)

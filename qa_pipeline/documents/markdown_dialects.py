@@ -11,7 +11,7 @@ _CODE_FENCE = re.compile(r"^\s*(`{3,}|~{3,})")
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n.*?^---[ \t]*$\n?", re.DOTALL | re.MULTILINE)
 _CONTAINER = re.compile(
     r"^\s*(?:/{3,}\s*(?:[a-zA-Z][\w-]*\b[^/]*)?"  # /// note | Title      closing ///
-    r"|:{3,}\s*(?:\{?[a-zA-Z][^\n]*)?)$"  # ::: warning         closing :::
+    r"|:{3,}\s*(?:\{?[.#]?[a-zA-Z][^\n]*)?)$"  # ::: warning         closing :::
 )
 _INDENTED_BOX = re.compile(
     r"^(?P<indent> *)(?:!!!|\?\?\?\+?|={3})\s+(?:[\w-]+(?:\s+[\w-]+)*)?\s*(?:\"[^\"]*\")?\s*$"

@@ -5,10 +5,12 @@ tables in a format.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 _WIDEST = 100
-_TALLEST = 1000
+_TALLEST = 200
+_MOST_REPEATED = 20_000
+"""Bounds on what spans may repeat: a small file must not become a huge text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +38,6 @@ def render_rows(rows: Sequence[Sequence[Cell]]) -> list[str]:
         if not filled:
             continue
         if all(cell.header for cell in filled) and len(row) > 1:
-            if len(filled) == 1 and not row[0].text:
-                continue
             if len(filled) == 1 and filled[0].columns == len(row):
                 lines.append(filled[0].text)
                 continue
@@ -60,21 +60,25 @@ def _expand(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
     """Lay spanning cells into every place they cover, so that columns line up."""
     grid: list[list[Cell]] = []
     hanging: dict[int, tuple[Cell, int]] = {}
+    budget = _MOST_REPEATED
     for row in rows:
         line: list[Cell] = []
-        pending = list(row)
-        while (pending or len(line) in hanging) and len(line) < _WIDEST:
+        pending = iter(row)
+        while True:
             if len(line) in hanging:
                 cell, left = hanging.pop(len(line))
-                if left > 1:
+                budget -= 1
+                if left > 1 and budget > 0:
                     hanging[len(line)] = (cell, left - 1)
                 line.append(cell)
                 continue
-            cell = pending.pop(0)
-            for _ in range(max(1, min(cell.columns, _WIDEST - len(line)))):
-                if cell.rows > 1:
-                    hanging[len(line)] = (replace(cell, rows=1), min(cell.rows, _TALLEST) - 1)
-                line.append(cell)
+            following = next(pending, None)
+            if following is None:
+                break
+            for _ in range(max(1, min(following.columns, _WIDEST - len(line)))):
+                if following.rows > 1 and budget > 0:
+                    hanging[len(line)] = (following, min(following.rows, _TALLEST) - 1)
+                line.append(following)
         grid.append(line)
     return grid
 

@@ -262,7 +262,7 @@ def _choose(task: _Task, batch: _Batch, cosines: Sequence[float]) -> int | None:
         exact = find_words(task.claim.text, one.text, language) is not None
         asked_share = recall(asked, around) or 0.0
         total = (
-            (recall(terms, held) or 0.0) + cosines[place] + exact + asked_share - 0.04 * (one.sentences - 1)
+            (recall(terms, held) or 0.0) + cosines[place] + exact + asked_share - 0.1 * (one.sentences - 1)
         )
         return (round(total, 6), -place)
 
@@ -278,6 +278,7 @@ def _scores(task: _Task, evidence: Candidate, headings: str) -> Row:
     return {
         "verbatim": find_words(task.claim.text, evidence.text, language) is not None,
         "token_recall": recall(task.reading.terms, (*held, *above)),
+        "context_recall": recall(task.reading.context, (*held, *above)),
         "order_agreement": in_order,
         "question_recall": recall(asked, (*held, *above, *task.reading.terms)),
     }

@@ -133,9 +133,10 @@ def _first_of(rules: list[tuple[pl.Expr, pl.Expr]], otherwise: pl.Expr) -> pl.Ex
 
 
 def _near(settings: VerificationSettings) -> pl.Expr:
-    """One sentence that says nearly the same, so that a difference in it is a contradiction."""
-    same = (pl.col("token_recall") >= settings.conflict_recall) & (pl.col("evidence_sentences") == 1)
-    return same | pl.col("verbatim")
+    """The evidence says nearly the same, so that a difference in it is a contradiction."""
+    same = pl.col("context_recall")
+    one = (same >= settings.conflict_recall) & (pl.col("evidence_sentences") == 1)
+    return one | (same >= settings.conflict_recall_apart) | pl.col("verbatim")
 
 
 def _far(settings: VerificationSettings) -> pl.Expr:

@@ -4,7 +4,7 @@ import random
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qa_pipeline.curation.duplicates import find_conflicts, find_duplicates, normalised
@@ -57,12 +57,14 @@ def test_signs_that_carry_meaning_count(one: str, other: str) -> None:
     assert fold(one) != fold(other)
 
 
+@settings(deadline=None)
 @given(st.text(max_size=30) | st.text(alphabet="a.,(\"' )-", max_size=15))
 def test_folding_twice_changes_nothing_and_never_empties_a_text(text: str) -> None:
     assert fold(text) or not text
     assert fold(fold(text)) == fold(text)
 
 
+@settings(deadline=None)
 @given(rows=ROWS, seed=st.integers(0, 99))
 def test_the_order_of_rows_never_matters(rows: list[tuple[str, str, float | None]], seed: int) -> None:
     given_order = frame(rows)
@@ -73,6 +75,7 @@ def test_the_order_of_rows_never_matters(rows: list[tuple[str, str, float | None
     assert find_conflicts(given_order).equals(find_conflicts(shuffled))
 
 
+@settings(deadline=None)
 @given(rows=ROWS)
 def test_one_of_each_group_of_equal_pairs_is_kept_and_the_others_name_it(
     rows: list[tuple[str, str, float | None]],

@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qa_pipeline.curation.exports import (
@@ -50,6 +50,7 @@ def read(rows: pl.DataFrame) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines]
 
 
+@settings(deadline=None)
 @given(rows=st.lists(st.tuples(WORDS, st.none() | WORDS), max_size=8))
 def test_every_pair_stands_in_exactly_one_file(rows: list[tuple[str, str | None]]) -> None:
     everything = pairs(*(pair(f"p{n}", expected_verdict=known) for n, (_, known) in enumerate(rows)))
@@ -67,6 +68,7 @@ def test_every_pair_stands_in_exactly_one_file(rows: list[tuple[str, str | None]
     assert "accepted" not in set(parts[1]["verdict"])
 
 
+@settings(deadline=None)
 @given(texts=st.lists(TEXTS, max_size=5))
 def test_a_line_is_a_row_whatever_the_text(texts: list[str]) -> None:
     everything = pairs(*(pair(f"p{n}", question=text) for n, text in enumerate(texts)))

@@ -4,7 +4,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qa_pipeline.curation.ledger import build_verdicts
@@ -81,6 +81,7 @@ def settle(frames: dict[str, pl.DataFrame], accept: float = 1.0, **judging: Any)
     )
 
 
+@settings(deadline=None)
 @given(frames=tables(), accept=st.sampled_from([0.5, 1.0]), unjudged=st.booleans())
 def test_every_pair_gets_exactly_one_known_verdict_in_the_order_of_pairs(
     frames: dict[str, pl.DataFrame], accept: float, unjudged: bool
@@ -93,6 +94,7 @@ def test_every_pair_gets_exactly_one_known_verdict_in_the_order_of_pairs(
     assert counts == frames["pairs"].height
 
 
+@settings(deadline=None)
 @given(frames=tables(), unjudged=st.booleans())
 def test_accepted_means_every_claim_supported_or_a_proved_refusal(
     frames: dict[str, pl.DataFrame], unjudged: bool
@@ -105,6 +107,7 @@ def test_accepted_means_every_claim_supported_or_a_proved_refusal(
     assert set(accepted["stage"]) <= {"accepted"}
 
 
+@settings(deadline=None)
 @given(frames=tables())
 def test_a_score_exists_only_where_a_judge_gave_one(frames: dict[str, pl.DataFrame]) -> None:
     verdicts = settle(frames, accept_unjudged=True)
@@ -113,6 +116,7 @@ def test_a_score_exists_only_where_a_judge_gave_one(frames: dict[str, pl.DataFra
     assert set(scored["pair_id"]) <= set(judged)
 
 
+@settings(deadline=None)
 @given(frames=tables(), seed=st.integers(0, 9))
 def test_row_order_changes_no_verdict(frames: dict[str, pl.DataFrame], seed: int) -> None:
     mixed = {name: frame.sample(fraction=1.0, shuffle=True, seed=seed) for name, frame in frames.items()}
@@ -120,6 +124,7 @@ def test_row_order_changes_no_verdict(frames: dict[str, pl.DataFrame], seed: int
     assert one.sort("pair_id").equals(other.sort("pair_id"))
 
 
+@settings(deadline=None)
 @given(frames=tables())
 def test_known_answer_pairs_change_no_other_verdict(frames: dict[str, pl.DataFrame]) -> None:
     known = pl.col("expected_verdict").is_not_null()

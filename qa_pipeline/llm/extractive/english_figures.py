@@ -44,19 +44,23 @@ _MEASURED = re.compile(
 )
 _NUMBER = rf"(?:\d[\d,.]*|{one_of('two, three, four, five, six, seven, eight, nine, ten, eleven, twelve')})"
 _UNITS = one_of(
-    "litres?, liters?, kilograms?, kilograms, kg, grams?, metres?, meters?, kilometres?, euros?, dollars?, kronor, "
-    "watts?, kilowatts?, volts?, amperes?, minutes?, hours?, days?, weeks?, months?, years?, percent, bytes, MB, GB"
+    "litres?, liters?, kilograms?, kg, grams?, metres?, meters?, kilometres?, euros?, dollars?, kronor, "
+    "watts?, kilowatts?, volts?, amperes?, minutes?, hours?, days?, weeks?, months?, years?, bytes, MB, GB"
 )
+_HOLDING = one_of("holds, weighs, uses, needs, consumes, costs, contains, produces, delivers, stores")
 _HOLDS = re.compile(
-    rf"([A-Z][^,;:()]{{3,60}}?) (holds|weighs|uses|needs|consumes|costs|contains|produces|delivers|stores) "
-    rf"(?:{_ABOUT} )?\d[\d.,]* ({_UNITS}(?: of [a-z][a-z ]{{2,20}}?)?)(?: (?:in|on|at|per|a|each|for|when) .*)?\."
+    rf"([A-Z][^,;:()]{{3,60}}?) ({_HOLDING}) (?:{_ABOUT} )?\d[\d.,]* "
+    rf"({_UNITS}(?: of [a-z][a-z ]{{2,20}}?)?)(?: (?:in|on|at|per|a|each|for|when) .*)?\."
 )
+_ACTING = one_of("opens, closes, starts, stops, runs, operates, freezes, melts, boils, trips")
 _AT = re.compile(
-    r"(The (?:[a-z][\w-]+ ){0,2}[a-z][\w-]+) (opens|closes|starts|stops|runs|operates|freezes|melts|boils|trips) at "
-    rf"(?:{_ABOUT} )?[-−]?\d[\d.,]* ?(bar|°C|degrees Celsius|degrees|volts?|V|rpm)\b.*"
+    rf"(The (?:[a-z][\w-]+ ){{0,2}}[a-z][\w-]+) ({_ACTING}) at (?:{_ABOUT} )?"
+    r"[-−]?\d[\d.,]* ?(bar|°C|degrees|volts?|V|rpm)\b.*"
 )
-_DIMENSION = {"bar": "pressure", "°C": "temperature", "degrees": "temperature", "degrees Celsius": "temperature",
-              "rpm": "speed"}  # fmt: skip
+_DIMENSION = {
+    "bar": "pressure", "°C": "temperature", "degrees": "temperature", "volt": "voltage", "volts": "voltage",
+    "V": "voltage", "rpm": "speed",
+}  # fmt: skip
 _COUNT = re.compile(
     rf"{_NAME} (has|contains|includes|provides|comprises|consists of|supports) (?:a total of )?(?:{_ABOUT} )?"
     rf"{_NUMBER} ((?:[a-z-]+ ){{0,2}}[a-z]+s)\b(?! of).*"
@@ -98,9 +102,8 @@ def _amounts(text: str, passage: Passage) -> Iterator[Draft]:
     """Ask how much of a unit a thing holds, and at what pressure or temperature it acts."""
     match = _HOLDS.fullmatch(text)
     if match and named(match[1], passage, broad=False):
-        many = "much" if match[3].startswith("percent") else "many"
         verb = match[2].removesuffix("s")
-        question = f"How {many} {match[3]} does {decapitalised(match[1], passage)} {verb}?"
+        question = f"How many {match[3]} does {decapitalised(match[1], passage)} {verb}?"
         yield Draft(asked(question, match[1], passage), "figure", 0.8)
     match = _AT.fullmatch(text)
     if match and lead(match[1], passage, any_noun=True):

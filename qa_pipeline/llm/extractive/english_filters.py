@@ -103,6 +103,7 @@ def standalone_words(text: str) -> bool:
     return (
         PRONOUNS.isdisjoint(words)
         and POINTERS.isdisjoint(words)
+        and " - " not in text
         and not _REPEATED.search(text)
         and not _CODE.search(text)
         and not _CITED.search(text)

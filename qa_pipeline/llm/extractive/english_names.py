@@ -32,8 +32,10 @@ _NUMBERED = re.compile(
     one_of("Chapter, Section, Lesson, Module, Unit, Lab, Part, Step, Figure, Table, Day, Week, Option, Type")
     + r"s? [\dA-Z]"
 )
+_LOOSE_ACRONYM = re.compile(r"[A-Z]{2,4} [a-z]")
 _BARE_ACRONYM = re.compile(r"[a-z].* [A-Z]{2,4}s?")
 _DEFINITE = re.compile(r"(?:The|Each|Every) (?:[a-z][\w-]+ ){0,2}([a-z][\w-]+)")
+_SHORT_TITLE = re.compile(r"((?:[A-Z]{2,}\w*|[A-Z][a-z]+[A-Z]\w*)(?: [A-Z][\w-]*){0,2})(?: \([^()]+\))?")
 _TITLE = re.compile(r"(?=.*[a-z])[\w(][^\"“”?]{8,95}")
 
 
@@ -58,7 +60,7 @@ def named(text: str, passage: Passage, *, broad: bool) -> bool:
     if _INDEFINITE.fullmatch(text):
         return last.casefold() not in GENERIC_NOUNS
     name = text.removeprefix("The ")
-    if _NUMBERED.match(name):
+    if _NUMBERED.match(name) or _LOOSE_ACRONYM.match(text) or (broad and (topic(passage) or "\n") in name):
         return False
     if name != text:
         return _THE_PHRASE.fullmatch(name) is not None and not _BARE_ACRONYM.fullmatch(name)
@@ -107,7 +109,10 @@ def asked(question: str, subject: str, passage: Passage, *, any_noun: bool = Fal
 
 
 def topic(passage: Passage) -> str | None:
-    """Return the named thing a passage is about: its heading's subject, else the identifier in its title."""
+    """Return the named thing a passage is about: its heading's subject, else a name that is its title.
+
+    Titles such as "Module mod_form", "rotate - Rotate logs" and "HTTP Basic Auth" are names.
+    """
     subject = subject_of(passage, ENGLISH)
     if subject is not None:
         return subject.subject
@@ -115,7 +120,10 @@ def topic(passage: Passage) -> str | None:
     if dash and name.islower() and name.isalnum():
         return name
     names = [word for word in passage.title.split() if "_" in word and is_identifier(word)]
-    return names[0] if len(names) == 1 else None
+    if len(names) == 1:
+        return names[0]
+    short = _SHORT_TITLE.fullmatch(passage.title)
+    return short[1] if short else None
 
 
 def about(topic_name: str, question: str) -> str:

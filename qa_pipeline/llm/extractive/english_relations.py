@@ -47,7 +47,7 @@ _LETS = re.compile(
 )
 _USES = re.compile(rf"{_SUBJECT} (?:uses|will use) [^,;:()]{{3,60}}? to ([a-z]+ [^,;:()]{{6,90}})[.,].*")
 _LASTS = re.compile(
-    rf"{_SUBJECT} (lasts|takes|runs for) (?:{one_of('about, around, approximately, up to, at least, only')} )?"
+    rf"{_SUBJECT} (lasts|takes|runs for) (?:(?:about|around|approximately|up to|at least|only) )?"
     rf"(?:\d|{one_of('one, two, three, four, five, six, ten, twelve')} )[^,;:()]{{0,12}}"
     r"(?:minutes?|hours?|days?|weeks?|months?)\b.*"
 )

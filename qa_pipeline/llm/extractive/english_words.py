@@ -46,7 +46,7 @@ POINTING_PHRASES = (
     "as discussed", "as shown", "as in ", "see ", "like that", "for example:", "that's", "it's",
     "at the end", "we'll", "you'll see", "i'll", "you saw", "you will see", "you'll learn",
     "will learn", "you already", "the example", "an example of", "same way", "et al", "http:",
-    "https:", "doi", "same as", "read more", "check the docs", "the docs about", "the same thing",
+    "https:", "doi", "same as", " things.", "read more", "check the docs", "the docs about", "the same thing",
     "did before", "real world", "as you can", "as you see", " too.", "learn more", "read the ",
     "check the ", "documentation about", "docs for ", "explained in", "documented in", "refer to ",
     "please ", "discussed in", "outlined in", "discussed ", "mentioned", "as well.", "or something",
@@ -92,12 +92,13 @@ KINDS = _words(
 """Class nouns that may follow a name: "the Alias directive"."""
 
 IMPERATIVES = _words(
-    """hold press wait fill pull push lift connect disconnect drain switch tighten loosen clean wipe contact ask
-    report heat cool measure sign submit bring use set add create run call pass define declare specify import install include write put make
-    configure enable disable change remove open start stop send return choose select provide place give
-    check ensure click go follow apply compile load edit build replace wrap move copy type enter execute
-    override insert append store keep assign implement inherit read restart invoke do download uncomment
-    turn consider try have combine register annotate convert generate extend attach"""
+    """hold press wait fill pull push lift connect disconnect drain switch tighten loosen clean wipe
+    contact report heat cool measure sign submit bring use set add create run call pass define declare
+    specify import install include write put make configure enable disable change remove open start stop
+    send return choose select provide place give check ensure click go follow apply compile load edit
+    build replace wrap move copy type enter execute override insert append store keep assign implement
+    inherit read restart invoke do download uncomment turn consider try have combine register annotate
+    convert generate extend attach"""
 )
 """Verbs that open an instruction."""
 

@@ -138,7 +138,7 @@ def _stands_alone(pattern: Pattern, question: str) -> bool:
 
 
 def _specific(question: str) -> bool:
-    """Tell whether a question names a thing of code, other than by an acronym everybody uses, or introduces one."""
+    """Tell whether a question names a thing of code, or introduces one: "einen Exceptionhandler"."""
     named = any(name.split("-")[0] not in COMMON_ACRONYMS for name in NAME.findall(question))
     return named or _INTRODUCED.search(question) is not None
 

@@ -22,7 +22,7 @@ FINITE = (
 IDENTIFIER = (
     r"(?:</?[A-Za-z][\w-]*>|--?[a-z][\w-]+|@?[A-Za-z_][\w-]*(?:[._][\w-]+)+(?:\(\))?|\.[a-z]\w+|"
     r"[A-Za-z_]\w*\(\)"
-    r"|[a-z]+[A-Z]\w*|[A-Z]+[a-z]+[A-Z]\w*|[A-Z][A-Z0-9]+[a-z]?(?:-[A-Za-z]\w+)*|\w+_\w+)"
+    r"|[a-z]+[A-Z]\w*|[A-Z]+[a-z]+[A-Z]\w*|[A-Z]{2,}[a-z]{2,}\w*|[A-Z][A-Z0-9]+[a-z]?(?:-[A-Za-z]\w+)*|\w+_\w+)"
 )
 """A name of code or an acronym: mod_so, <Limit>, --prefix, CamelCase, ASGI."""
 

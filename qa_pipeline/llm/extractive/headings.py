@@ -11,7 +11,7 @@ from qa_pipeline.llm.extractive.phrases import Kind, Phrases
 from qa_pipeline.records import Passage
 
 _NAME = re.compile(r"</?[A-Za-z][\w-]*>|[A-Za-z_][\w.-]*(?:\(\))?")
-_PRODUCT = re.compile(r"(?:The )?[A-Z][\w-]*(?: [A-Z\d][\w-]*){0,3}")
+_PRODUCT = re.compile(r"(?=.*(?:\d|[a-z][A-Z]|[A-Z]{2}| ))[A-Z][\w-]+(?: [A-Z\d][\w-]*){0,3}")
 _IDENTIFIER = re.compile(
     r"</?[A-Za-z][\w-]*>|(?=.*(?:[a-z][A-Z]|[A-Z]{2}|_|\(\)|\w\.\w|\d))[A-Za-z_@][\w.-]*(?:\(\))?"
 )

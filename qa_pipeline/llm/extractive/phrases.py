@@ -48,12 +48,12 @@ class Phrases:
     """One language's wording.
 
     `keys` maps a case-folded key to its question. `any_key` asks for a key that `keys` does not hold,
-    None where the language's inflection makes that unsafe. `cells` does the same for table columns;
-    `any_cell` asks for `{column}` of `{row}`. `skipped` are keys and columns that hold no fact worth asking
-    for. `verbs` are the words a description of what something does begins with. `any_keys` asks
-    for a key that `plural_key` finds. `papers` are the words that may follow a product's name in the title of a
-    document about it. `compounds` says that a class
-    noun may be joined to the name by a hyphen ("Listen-Direktive"), `nouns_capital` that a key keeps its capital.
+    None where the language's inflection makes that unsafe; `any_keys` for one that `plural_key` finds.
+    `cells` and `any_cell` do the same for table columns, `{column}` of `{row}`. `skipped` are keys and
+    columns that hold no fact worth asking for. `verbs` are the words a description of what something does
+    begins with. `papers` are the words that may follow a product's name in the title of a document about
+    it. `compounds` says that a class noun may be joined to the name by a hyphen ("Listen-Direktive"),
+    `nouns_capital` that a key keeps its capital.
     """
 
     kinds: dict[str, Kind]
@@ -113,6 +113,7 @@ ENGLISH = Phrases(
     skipped=frozenset(
         (
             "status",
+            "source file",
             "override",
             "see also",
             "note",
@@ -152,7 +153,6 @@ ENGLISH = Phrases(
             value=r"^(?!Moved|Obsolete|Deprec)(?=.*\d).*(?:later|available|only|until|through|removed)",
         ),
         "module identifier": Ask("What is the module identifier of {subject}?", score=0.5),
-        "source file": Ask("In which source file is {subject} implemented?", score=0.5),
         "returns": Ask("What does {subject} return?", score=0.7),
         "raises": Ask("What does {subject} raise?", score=0.7),
         "requires": Ask("What does {subject} require?", score=0.7),
@@ -161,8 +161,21 @@ ENGLISH = Phrases(
     any_keys=Ask("What are the {key} of {subject}?", score=0.5),
     plural_key=re.compile(r"[^sui]s$"),
     papers=(
-        "data sheet", "fact sheet", "service manual", "user manual", "manual", "installation guide", "user guide",
-        "guide", "handbook", "specification", "specifications", "brochure", "reference", "overview", "profile",
+        "data sheet",
+        "fact sheet",
+        "service manual",
+        "user manual",
+        "manual",
+        "installation guide",
+        "user guide",
+        "guide",
+        "handbook",
+        "specification",
+        "specifications",
+        "brochure",
+        "reference",
+        "overview",
+        "profile",
     ),
     cells={
         "description": Ask("What is the meaning of {row}?", "definition", 0.5),
@@ -273,11 +286,11 @@ GERMAN = Phrases(
     skipped=frozenset(
         ("status", "override", "and override", "siehe auch", "anmerkung", "hinweis", "beispiel")
     ),
-    verbs=frozenset(
-        """aktiviert deaktiviert legt bestimmt definiert gibt setzt steuert fügt beeinflusst erlaubt ermöglicht regelt
-        begrenzt kontrolliert stellt teilt veranlasst spezifiziert ändert beschränkt bewirkt schaltet führt
-        implementiert weist konfiguriert lädt sendet erstellt erzeugt entfernt bindet leitet umschließt schützt
-        verhindert verarbeitet übergibt überprüft dieses diese""".split()
+    verbs=_words(
+        """aktiviert deaktiviert legt bestimmt definiert gibt setzt steuert fügt beeinflusst erlaubt
+        ermöglicht regelt begrenzt kontrolliert stellt teilt veranlasst spezifiziert ändert beschränkt
+        bewirkt schaltet führt implementiert weist konfiguriert lädt sendet erstellt erzeugt entfernt
+        bindet leitet umschließt schützt verhindert verarbeitet übergibt überprüft dieses diese"""
     ),
     compounds=True,
     nouns_capital=True,

@@ -9,6 +9,7 @@ subject + rest, so a pattern that finds the finite verb with certainty asks gram
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from qa_pipeline.llm.extractive.candidates import Candidate
 from qa_pipeline.llm.extractive.patterns import Pattern, candidate, lowered, readable, words
@@ -44,19 +45,7 @@ _SUCH = re.compile(r"\bsåda(?:n|nt|na)\b", re.IGNORECASE)
 _FINITE = re.compile(f"{FINITE}|{MODAL}|{PASSIVE}|åligger|tillkommer|avser|beslutar|meddelar|äger|utses|leds")
 _VERB_LIKE = re.compile(r"\w+(?:ar|er|ör|as|es|ts|ds|ns|ås|de|dde|te)|är|har|kan|får|ska|skall|ges|fått|gett")
 _ASKING = words("vad hur huruvida varigenom varvid vilken vilket vilka")
-_OPEN_ENDS = NOT_SUBJECTS | {
-    "som",
-    "inte",
-    "samt",
-    "respektive",
-    "ha",
-    "vara",
-    "skall",
-    "ska",
-    "får",
-    "kan",
-    "bör",
-}
+_OPEN_ENDS = NOT_SUBJECTS | words("som inte samt respektive ha vara skall ska får kan bör")
 _DEFINITE = re.compile(r"[a-zåäö]+(?:en|et|an|na|ns|ets|n)", re.IGNORECASE)
 _ENTRY = re.compile(r"^(?:#+ |- )?(\d{4}:\d{1,5})$", re.MULTILINE)
 _IN_FORCE = re.compile(
@@ -79,8 +68,8 @@ def find(passage: Passage) -> list[Candidate]:
     if any(heading.startswith("Övergångs") for heading in passage.section_path):
         return _entries_into_force(passage)
     found = find_terms(passage, statute)
-    for sentence in sentences(passage):
-        if readable(_unnumbered(sentence)) and _answers_alone(sentence.text):
+    for sentence in map(_unnumbered, sentences(passage)):
+        if readable(sentence) and _answers_alone(sentence.text):
             found += _asked(sentence, passage, statute, names)
     return found
 
@@ -96,20 +85,12 @@ def _unnumbered(sentence: Sentence) -> Sentence:
     number = _NUMBERED.match(sentence.text)
     if number is None:
         return sentence
-    return Sentence(
-        sentence.text[number.end() :],
-        sentence.start + number.end(),
-        sentence.end,
-        sentence.in_list,
-        sentence.first,
-        sentence.whole,
-    )
+    return replace(sentence, text=sentence.text[number.end() :], start=sentence.start + number.end())
 
 
 def _asked(
     sentence: Sentence, passage: Passage, statute: Statute | None, names: frozenset[str]
 ) -> Iterator[Candidate]:
-    sentence = _unnumbered(sentence)
     verbatim = passage.text[sentence.start : sentence.end]
     for pattern, question in _questions(sentence.text, statute, names):
         yield candidate(sentence, verbatim, question, pattern)
@@ -131,8 +112,7 @@ def _entries_into_force(passage: Passage) -> list[Candidate]:
     Nothing else of transitional provisions is asked: their "denna lag" is the amending act, not the statute.
     """
     found: list[Candidate] = []
-    for numbered in sentences(passage):
-        sentence = _unnumbered(numbered)
+    for sentence in map(_unnumbered, sentences(passage)):
         match = _IN_FORCE.fullmatch(sentence.text)
         entry = _entry_before(passage.text, sentence.start)
         if match and entry:

@@ -28,6 +28,12 @@ def _infinitive_first(groups: Groups) -> Groups | None:
     return groups if _INFINITIVE.match(groups["x"]) else None
 
 
+def _form(groups: Groups) -> Groups | None:
+    """Ask for the form a document has or an act takes."""
+    has = groups["v"] == "vara"
+    return {**groups, "ask": "Vilken form" if has else "I vilken form", "end": "ha" if has else groups["v"]}
+
+
 def _condition(groups: Groups) -> Groups | None:
     """Choose the question word for a time or a case; refuse one that is too bare to be about anything."""
     subject = groups["s"].lower().removeprefix("ett ").removeprefix("en ")
@@ -41,12 +47,13 @@ DEMANDS = (
     Pattern(
         "skriftlig",
         re.compile(
-            rf"{SUBJECT} (?P<m>{OUGHT}) (?:vara|göras|ske|lämnas|avfattas)(?: \w+)? skriftlig(?:en|t|"
+            rf"{SUBJECT} (?P<m>{OUGHT}) (?P<v>vara|göras|ske|lämnas|avfattas)(?: \w+)? skriftlig(?:en|t|"
             rf"a)?\b[^:]*\."
         ),
-        "I vilken form {m} {s} göras?",
+        "{ask} {m} {s} {end}?",
         "fact",
         0.7,
+        _form,
     ),
     Pattern(
         "innehålla",

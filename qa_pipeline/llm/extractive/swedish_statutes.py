@@ -33,7 +33,9 @@ _TITLE = re.compile(
     r"(?P<about> (?:om|med|angående|mot|av|för|till|i) [^\n]{3,200})?"
 )
 _SELF = re.compile(rf"\b[Dd](?:enna|etta) (?:{_ENDINGS})\b(?!s)")
-_SELF_DEFINITE = re.compile(rf"(?:{'|'.join(_KINDS.values())})\b(?!s| \()", re.IGNORECASE)
+_SELF_DEFINITE = re.compile(
+    rf"(?:{'|'.join(name for name in _KINDS.values() if name != 'beslut')})\b(?!s| \()", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from qa_pipeline.verification.consistency.dates import Date, date_findings
 from qa_pipeline.verification.consistency.findings import Findings
 from qa_pipeline.verification.consistency.names import name_findings
 from qa_pipeline.verification.consistency.numbers import Number
-from qa_pipeline.verification.consistency.order import exchanged_terms
+from qa_pipeline.verification.consistency.order import exchanged_terms, replaced_terms
 from qa_pipeline.verification.consistency.polarity import polarity_findings
 from qa_pipeline.verification.consistency.quantifiers import (
     bound_findings,
@@ -52,7 +52,8 @@ def compare(claim: Reading, evidence: Reading, headings: Reading, elsewhere: Seq
     quantifiers = quantifier_findings(claim.words, evidence.words, claim.language) + bound_findings(
         claim.text, claim.numbers, evidence.text, evidence.numbers, claim.language
     )
-    parts = (numbers, dates, names, polarity, quantifiers)
+    replaced = replaced_terms(claim, evidence)
+    parts = (numbers, dates, names, polarity, quantifiers, replaced)
     return Comparison(
         numbers=numbers.conflicts,
         dates=dates.conflicts,

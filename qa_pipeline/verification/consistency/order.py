@@ -1,11 +1,15 @@
-"""Who does what to whom: a claim with the words of its evidence, two of them exchanged.
+"""Words out of place: a claim reads like its evidence, with two words exchanged or one replaced.
 
-What belongs here: words that changed places. What does not: numbers that did (`quantities.py`).
+What belongs here: differences of sequence. What does not: numbers that changed places (`quantities.py`).
 """
 
+import difflib
 from collections.abc import Sequence
 
 from qa_pipeline.verification.consistency.findings import Findings
+from qa_pipeline.verification.consistency.reading import Reading
+
+_LONGEST = 4
 
 
 def exchanged_terms(claim: Sequence[str], evidence: Sequence[str]) -> Findings:
@@ -30,3 +34,25 @@ def exchanged_terms(claim: Sequence[str], evidence: Sequence[str]) -> Findings:
         return Findings()
     names = [term.removeprefix("=") for term in moved[:2]]
     return Findings((f"{names[0]} and {names[1]} have changed places",))
+
+
+def replaced_terms(claim: Reading, evidence: Reading) -> Findings:
+    """An open point for a word the evidence lacks that stands where the evidence has another.
+
+    A replaced word is how a small falsification reads, and also how a synonym reads; no local check tells
+    them apart.
+    """
+    mine, theirs = claim.terms, evidence.terms
+    matcher = difflib.SequenceMatcher(None, mine, theirs, autojunk=False)
+    for kind, left, right, low, high in matcher.get_opcodes():
+        new = [term for term in mine[left:right] if term not in theirs]
+        if kind == "replace" and new and high - low <= _LONGEST:
+            said, held = _written(claim, mine[left:right]), _written(evidence, theirs[low:high])
+            return Findings(open_points=(f"{said}: the evidence says {held}",))
+    return Findings()
+
+
+def _written(reading: Reading, terms: Sequence[str]) -> str:
+    """Terms as a reader knows them: whole words for stems, figures without their mark."""
+    words = {word.stem: word.folded for word in reading.words}
+    return " ".join(words.get(term, term.removeprefix("=")) for term in terms)

@@ -10,7 +10,7 @@ from functools import cached_property
 from qa_pipeline.verification.consistency.dates import Date, find_dates
 from qa_pipeline.verification.consistency.names import Name, find_names
 from qa_pipeline.verification.consistency.numbers import Number, find_numbers
-from qa_pipeline.verification.words import Token, tokenize
+from qa_pipeline.verification.words import Token, content_stems, tokenize
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,12 @@ class Reading:
             for name in find_names(self.text, self.language)
             if not any(name.start < end and start < name.end for start, end in spans)
         ]
+
+    @cached_property
+    def context(self) -> tuple[str, ...]:
+        """The terms that are no part of a number, date or name."""
+        named = {stem for name in self.names for stem in content_stems(name.text, self.language)}
+        return tuple(term for term in self.terms if term not in named and not term.startswith("="))
 
     @cached_property
     def terms(self) -> tuple[str, ...]:

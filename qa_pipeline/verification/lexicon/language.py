@@ -13,11 +13,11 @@ from dataclasses import dataclass
 class Lexicon:
     """The closed word classes of one language; every entry is casefolded.
 
-    `negations` deny in so many words, `soft_negations` by their
-    meaning. `clause_openers` begin a clause that a negation before them does not reach. `opposites` are pairs of groups: a word of one side denies a word of the other. `lower_bounds`,
-    `upper_bounds` and `approximations` stand before (or, like "or more", after) a number. `universal`,
-    `partial`, `exclusive`, `strong` and `weak` are quantifiers and obligations. `conditions` open a clause
-    without which the rest of a sentence need not hold.
+    `negations` deny in so many words, `soft_negations` by their meaning. `clause_openers` begin a clause that
+    a negation before them does not reach. `opposites` are pairs of groups: a word of one side denies a word
+    of the other. `lower_bounds`, `upper_bounds` and `approximations` stand before (or, like "or more", after)
+    a number. `universal`, `partial`, `exclusive`, `strong` and `weak` are quantifiers and obligations.
+    `conditions` open a clause without which the rest of a sentence need not hold.
     """
 
     code: str
@@ -31,7 +31,6 @@ class Lexicon:
     comma_ends_clause: bool
     negative_prefixes: tuple[str, ...]
     opposites: tuple[tuple[Set[str], Set[str]], ...]
-    passive_agents: Set[str]
     numbers: Mapping[str, float]
     ordinals: Mapping[str, int]
     scales: Mapping[str, float]
@@ -52,6 +51,20 @@ class Lexicon:
 def words(text: str) -> frozenset[str]:
     """Split a word list."""
     return frozenset(text.split())
+
+
+def phrases(text: str) -> tuple[str, ...]:
+    """Split a list of phrases at its commas."""
+    return tuple(" ".join(phrase.split()) for phrase in text.split(","))
+
+
+def compounds(tens: str, units: str, join: Callable[[str, str], str]) -> dict[str, int]:
+    """Number words of 21 to 99 that are written as one, from the words for 20 to 90 and for 1 to 9."""
+    return {
+        join(ten, unit): 10 * tenfold + number
+        for tenfold, ten in enumerate(tens.split(), 2)
+        for number, unit in enumerate(units.split(), 1)
+    }
 
 
 def numbered(text: str, first: int = 1) -> dict[str, int]:

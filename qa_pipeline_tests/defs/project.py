@@ -1,0 +1,125 @@
+"""A small corpus, the offline rules as a model that remembers what it was asked, and an instance."""
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import polars as pl
+
+from qa_pipeline.batch import BatchOutcome
+from qa_pipeline.definitions import build_definitions
+from qa_pipeline.defs.corpus import report_batches
+from qa_pipeline.defs.launch import materialize_batches
+from qa_pipeline.llm.base import Reply, ReplyT, Request
+from qa_pipeline.llm.cached import CachedModel
+from qa_pipeline.llm.extractive.provider import ExtractiveModel
+from qa_pipeline.parts import Parts
+from qa_pipeline.settings import load_settings
+from qa_pipeline.storage import read_table
+from qa_pipeline.tables import TABLES
+from qa_pipeline_tests.fakes import HashEmbedder
+
+GUIDE = """# {name} guide
+
+## Filling
+
+To drain the boiler, open the lower valve and wait 10 minutes.
+
+## Safety
+
+A residual-current device is a switch that cuts the power when current leaks to earth.
+
+## Night
+
+The night setback is switched off by default because a cold night costs power in the morning.
+"""
+
+
+class CountingRules(ExtractiveModel):
+    """The offline rules, remembering what they were asked; `broken` makes every call fail with it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[Request[Any]] = []
+        self.broken: Exception | None = None
+
+    async def complete(self, request: Request[ReplyT]) -> Reply[ReplyT]:
+        self.asked.append(request)
+        if self.broken is not None:
+            raise self.broken
+        return await super().complete(request)
+
+
+class OnlyGenerates(Parts):
+    """Rules that generate, and nobody who verifies or judges."""
+
+    @property
+    def reviewer(self) -> None:
+        return None
+
+
+class Project:
+    """Batches in a folder, an instance, and both ways to run them."""
+
+    def __init__(self, folder: Path, instance: dg.DagsterInstance, **settings: Any) -> None:
+        self.folder = folder
+        self.instance = instance
+        self.model = CountingRules()
+        self.settings = load_settings(
+            **{
+                "corpus": folder / "corpus",
+                "out": folder / "out",
+                "judging": {"accept_unjudged": True},
+                "generation": {"questions_per_chunk": 3},
+                "quality": {"min_pass_rate": 0.0},
+            }
+            | settings
+        )
+
+    def with_settings(self, **settings: Any) -> "Project":
+        """The same folders, instance and model under other settings."""
+        other = Project(self.folder, self.instance, **settings)
+        other.model = self.model
+        return other
+
+    @property
+    def parts(self) -> Parts:
+        """Parts as a new process would build them."""
+        stored = CachedModel(self.model, self.settings.out / "cache" / "replies.sqlite")
+        return OnlyGenerates(self.settings, embedder=HashEmbedder(), model=stored)
+
+    @property
+    def definitions(self) -> dg.Definitions:
+        return build_definitions(self.settings, parts=self.parts)
+
+    def write(self, batch: str, text: str = "", file: str = "guide.md") -> None:
+        path = self.settings.corpus / batch / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text or GUIDE.format(name=batch), encoding="utf-8")
+
+    def report(self, *batches: str) -> None:
+        report_batches(self.instance, self.settings.corpus, batches)
+
+    def launch(self, *batches: str, force: bool = False) -> dict[str, BatchOutcome]:
+        """Run as the command line does."""
+        outcomes = materialize_batches(
+            self.settings, batches, self.instance, parts=self.parts, force=force
+        )
+        return {outcome.batch: outcome for outcome in outcomes}
+
+    def build(self, batch: str, *assets: str) -> dg.ExecuteInProcessResult:
+        """Run the job, or some assets of it, as the UI does."""
+        return self.definitions.resolve_job_def("build_batch").execute_in_process(
+            instance=self.instance,
+            partition_key=batch,
+            asset_selection=[dg.AssetKey(name) for name in assets] or None,
+            raise_on_error=False,
+        )
+
+    def table(self, name: str, batch: str) -> pl.DataFrame:
+        return read_table(self.settings.out / "tables" / name / f"{batch}.parquet", TABLES[name])
+
+    def contents(self) -> dict[str, str]:
+        files = [file for file in self.settings.out.rglob("*") if file.is_file() and "cache" not in file.parts]
+        return {str(file): hashlib.sha256(file.read_bytes()).hexdigest() for file in files}

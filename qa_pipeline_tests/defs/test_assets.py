@@ -1,0 +1,121 @@
+"""A batch through the real stages: what lies in the files, what the UI is told, and what a gate stops."""
+
+import json
+
+import dagster as dg
+import polars as pl
+import pytest
+
+from qa_pipeline.defs.assets import ASSETS
+from qa_pipeline.tables import TABLES
+from qa_pipeline_tests.defs.project import Project
+
+
+def materializations(result: dg.ExecuteInProcessResult) -> dict[str, dg.AssetMaterialization]:
+    events = result.get_asset_materialization_events()
+    found = [event.materialization for event in events]
+    return {materialization.asset_key.to_user_string(): materialization for materialization in found}
+
+
+def test_a_batch_ends_in_tables_a_consumer_can_scan_without_dagster(project: Project) -> None:
+    project.report("b1")
+    assert project.build("b1").success
+    examples = pl.read_parquet(project.settings.out / "tables" / "training_examples" / "*.parquet")
+    assert examples.height >= 3
+    text = project.table("documents", "b1")["text"].item()
+    proofs = examples["evidence"].explode().to_list()
+    assert all(text[proof["start"] : proof["end"]] == proof["quote"] for proof in proofs)
+    passed = (project.settings.out / "exports" / "passed" / "b1.jsonl").read_text().splitlines()
+    assert {json.loads(line)["pair_id"] for line in passed} == set(examples["pair_id"])
+
+
+def test_the_ui_is_told_of_rows_reasons_yield_and_files(project: Project) -> None:
+    project.report("b1")
+    told = {name: event.metadata for name, event in materializations(project.build("b1")).items()}
+    assert all("dagster/partition_row_count" in told[name] for name in TABLES)
+    assert told["verdicts"]["verdict: accepted"].value == told["training_examples"][
+        "dagster/partition_row_count"
+    ].value
+    assert "path" in told["pairs"]
+    assert "| `training_examples` | `example` |" in str(told["training_examples"]["yield"].value)
+    assert told["exports"]["lines: passed"].value == told["verdicts"]["verdict: accepted"].value
+
+
+def test_every_asset_has_its_content_as_data_version(project: Project) -> None:
+    project.report("b1")
+    first = materializations(project.build("b1"))
+    second = materializations(project.build("b1"))
+    versions = [
+        {name: (event.tags or {})["dagster/data_version"] for name, event in run.items()}
+        for run in (first, second)
+    ]
+    assert versions[0] == versions[1]
+    assert len(versions[0]) == len(ASSETS)
+
+
+def test_a_second_run_asks_no_model_and_changes_no_byte(project: Project) -> None:
+    project.report("b1")
+    project.build("b1")
+    before = project.contents()
+    asked = len(project.model.asked)
+    assert asked > 0
+    assert project.build("b1").success
+    assert project.contents() == before
+    assert len(project.model.asked) == asked
+
+
+def test_a_failing_gate_stops_the_batch_before_its_training_examples(project: Project) -> None:
+    strict = project.with_settings(quality={"min_pass_rate": 1.0})
+    strict.report("b1")
+    result = strict.build("b1")
+    assert not result.success
+    assert (strict.settings.out / "tables" / "verdicts" / "b1.parquet").is_file()
+    assert not (strict.settings.out / "tables" / "training_examples").exists()
+    assert not (strict.settings.out / "exports").exists()
+    failed = [found for found in result.get_asset_check_evaluations() if not found.passed]
+    assert [(found.check_name, found.blocking) for found in failed] == [("pass_rate", True)]
+
+
+def test_a_run_that_walks_around_the_gate_still_trains_on_accepted_pairs_only(project: Project) -> None:
+    # A sentence that belongs to no document makes its imported pair a rejected one.
+    pairs = [
+        {"question": "How long must one wait?", "answer": "One must wait 45 hours.", "citations": ["guide.md"]},
+        {
+            "question": "What is a residual-current device?",
+            "answer": "A residual-current device is a switch that cuts the power when current leaks to earth.",
+            "citations": ["guide.md"],
+        },
+    ]
+    project.write("b1", "\n".join(json.dumps(pair) for pair in pairs), file="pairs.jsonl")
+    strict = project.with_settings(quality={"min_pass_rate": 1.0})
+    strict.report("b1")
+    assert not strict.build("b1").success
+    assert strict.build("b1", "training_examples").success
+    verdicts = strict.table("verdicts", "b1").select("pair_id", "verdict")
+    examples = strict.table("training_examples", "b1").join(verdicts, on="pair_id", how="left")
+    assert "rejected" in verdicts["verdict"].to_list()
+    assert examples["verdict"].unique().to_list() == ["accepted"]
+
+
+def test_warnings_do_not_stop_a_batch(project: Project) -> None:
+    unjudged = project.with_settings(judging={"accept_unjudged": False})
+    unjudged.report("b1")
+    result = unjudged.build("b1")
+    warned = {found.check_name for found in result.get_asset_check_evaluations() if not found.passed}
+    # Nothing was accepted or rejected, so the pass rate cannot hold either.
+    assert warned == {"needs_review_share", "pass_rate"}
+
+
+@pytest.mark.parametrize("asset", ["questions", "pairs", "claim_verdicts", "assessments"])
+def test_steps_that_may_ask_a_model_share_a_pool(asset: str) -> None:
+    found = next(made for made in ASSETS if made.key == dg.AssetKey(asset))
+    assert found.op.pool == "llm"
+
+
+def test_bodies_stay_thin() -> None:
+    import inspect
+
+    for asset in ASSETS:
+        compute = asset.op.compute_fn.decorated_fn  # type: ignore[union-attr]
+        body = inspect.getsource(compute).split('"""')[2].strip().splitlines()
+        assert len(body) <= 20, asset.key

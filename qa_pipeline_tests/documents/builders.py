@@ -1,0 +1,51 @@
+"""Files built on the spot for the tests of this folder."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from fpdf import FPDF
+
+from qa_pipeline.records import Block, ParsedFile, SourceFile
+from qa_pipeline.settings import DocumentSettings
+
+SETTINGS = DocumentSettings()
+
+
+def source(content: str | bytes, path: str = "file") -> SourceFile:
+    return SourceFile(path, content.encode() if isinstance(content, str) else content)
+
+
+def outline(parsed: ParsedFile) -> list[tuple[str, str]]:
+    """Kind and text of each block, white space evened out."""
+    return [(block.kind, " ".join(block.text.split())) for block in parsed.blocks]
+
+
+def texts(blocks: Sequence[Block]) -> list[str]:
+    return [" ".join(block.text.split()) for block in blocks]
+
+
+def new_pdf(**options: str) -> FPDF:
+    document = FPDF(**options)
+    document.set_auto_page_break(True, margin=20)
+    document.set_font("Helvetica", size=11)
+    return document
+
+
+def pdf_bytes(*pages: str, password: str | None = None) -> bytes:
+    """A PDF with one paragraph a page."""
+    document = new_pdf()
+    if password:
+        document.set_encryption(owner_password="owner", user_password=password)
+    for text in pages:
+        document.add_page()
+        if text:
+            document.multi_cell(0, 6, text)
+    return bytes(document.output())
+
+
+def write_files(folder: Path, files: dict[str, str | bytes]) -> Path:
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return folder

@@ -1,0 +1,115 @@
+import unicodedata
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qa_pipeline.documents.assembly import assemble
+from qa_pipeline.records import Block
+
+KINDS = st.sampled_from(["heading", "paragraph", "list_item", "table_row", "code", "quote"])
+BLOCKS = st.lists(
+    st.builds(
+        Block,
+        kind=KINDS,
+        text=st.text(max_size=40) | st.just("# not a heading") | st.just("```\n````"),
+        level=st.integers(0, 9),
+        continues=st.booleans(),
+    ),
+    max_size=12,
+)
+
+
+@given(BLOCKS)
+def test_sections_are_disjoint_in_order_and_cover_all_but_white_space(blocks: list[Block]) -> None:
+    document = assemble(blocks)
+    place, left_over = 0, ""
+    for section in document.sections:
+        assert place <= section.start < section.end <= len(document.text)
+        left_over += document.text[place : section.start]
+        place = section.end
+    assert not (left_over + document.text[place:]).strip()
+
+
+@given(BLOCKS)
+def test_a_section_begins_with_its_heading_and_names_it_last(blocks: list[Block]) -> None:
+    document = assemble(blocks)
+    for section in document.sections:
+        text = document.text[section.start : section.end]
+        if section.level:
+            assert text.split("\n")[0] == f"{'#' * section.level} {section.heading_path[-1]}"
+        else:
+            assert section.heading_path == ()
+            assert section is document.sections[0]
+
+
+@given(BLOCKS)
+def test_canonical_text_is_nfc_and_has_no_white_space_at_its_edges(blocks: list[Block]) -> None:
+    text = assemble(blocks).text
+    assert unicodedata.is_normalized("NFC", text)
+    assert text == text.strip("\n")
+
+
+@given(st.lists(st.tuples(st.integers(1, 5), st.text("ab .", min_size=1, max_size=9)), max_size=12))
+def test_pages_are_spans_in_order_that_hold_what_begins_on_them(pairs: list[tuple[int, str]]) -> None:
+    blocks = [Block("paragraph", text, page=page) for page, text in sorted(pairs, key=lambda pair: pair[0])]
+    document = assemble(blocks)
+    for page in document.pages:
+        expected = "\n\n".join(b.text.strip() for b in blocks if b.page == page.number and b.text.strip())
+        assert " ".join(document.text[page.start : page.end].split()) == " ".join(expected.split())
+    assert "".join(document.text[page.start : page.end] for page in document.pages) == document.text
+
+
+def test_the_written_form_of_each_kind() -> None:
+    blocks = [
+        Block("heading", "Guide", 1),
+        Block("paragraph", "One\ntwo."),
+        Block("list_item", "first"),
+        Block("list_item", "nested", 1),
+        Block("code", "x = 1\n\ny = 2"),
+        Block("table_row", "A: 1 | B: 2"),
+        Block("table_row", "A: 3 | B: 4"),
+        Block("quote", "Said."),
+    ]
+    assert assemble(blocks).text == (
+        "# Guide\n\nOne\ntwo.\n\n- first\n  - nested\n\n```\nx = 1\n\ny = 2\n```\n\n"
+        "A: 1 | B: 2\nA: 3 | B: 4\n\nSaid."
+    )
+
+
+def test_heading_paths_follow_the_levels() -> None:
+    levels = [("A", 1), ("B", 2), ("C", 4), ("D", 2), ("E", 1)]
+    document = assemble(Block("heading", name, level) for name, level in levels)
+    assert [section.heading_path for section in document.sections] == [
+        ("A",),
+        ("A", "B"),
+        ("A", "B", "C"),
+        ("A", "D"),
+        ("E",),
+    ]
+
+
+def test_code_that_holds_a_fence_gets_a_longer_one() -> None:
+    assert assemble([Block("code", "```\ninner\n```")]).text == "````\n```\ninner\n```\n````"
+
+
+def test_a_paragraph_over_a_page_break_is_one_paragraph_and_both_pages_are_exact() -> None:
+    document = assemble(
+        [Block("paragraph", "It began", page=1), Block("paragraph", "and ended.", page=2, continues=True)]
+    )
+    assert document.text == "It began and ended."
+    assert [document.text[page.start : page.end] for page in document.pages] == ["It began ", "and ended."]
+
+
+def test_masking_sees_every_block_before_it_is_written() -> None:
+    def mask(text: str) -> tuple[str, int]:
+        return text.replace("Anna", "[name]"), text.count("Anna")
+
+    document = assemble([Block("heading", "Anna", 1), Block("table_row", "Name: Anna | Anna")], mask)
+    assert document.text == "# [name]\n\nName: [name] | [name]"
+    assert document.masked == 3
+    assert document.first_heading == "[name]"
+
+
+def test_a_heading_as_long_as_a_paragraph_is_a_paragraph() -> None:
+    document = assemble([Block("heading", "word " * 100, 2)])
+    assert [section.level for section in document.sections] == [0]

@@ -1,0 +1,78 @@
+import codecs
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qa_pipeline.documents.decoding import decode
+from qa_pipeline.documents.failure import DocumentFailure
+
+GERMAN = "Größe und Übermaß der Straße, für Müller. " * 3
+READABLE = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1)
+
+
+@given(READABLE, st.sampled_from(["utf-8-sig", "utf-16", "utf-32"]))
+def test_a_byte_order_mark_decides(text: str, encoding: str) -> None:
+    assert decode(text.encode(encoding)) == text
+
+
+@given(READABLE.filter(lambda text: not text.startswith(("%PDF-", "PK", "GIF8", "RIFF", "{\\rtf", "\ufeff"))))
+def test_utf8_without_a_mark_is_read_as_utf8(text: str) -> None:
+    assert decode(text.encode()) == text
+
+
+@pytest.mark.parametrize(
+    "declaration",
+    [
+        '<?xml version="1.0" encoding="ISO-8859-1"?>',
+        '<meta charset="iso-8859-1">',
+        '<meta content="text/html; charset=ISO-8859-1" http-equiv="Content-Type" />',
+        "<META HTTP-EQUIV=content-type CONTENT='text/html; charset=latin1'>",
+    ],
+)
+def test_a_declared_encoding_is_believed(declaration: str) -> None:
+    page = f"{declaration}<p>{GERMAN}"
+    assert decode(page.encode("iso-8859-1"), declared=True) == page
+
+
+def test_latin_1_is_read_as_its_windows_superset() -> None:
+    page = '<meta charset="iso-8859-1">„Preis“ – 5 €'
+    assert decode(page.encode("cp1252"), declared=True) == page
+
+
+@pytest.mark.parametrize("label", ["no-such-code", "rot13", "utf-8", "hex"])
+def test_a_false_declaration_does_no_harm(label: str) -> None:
+    page = f'<meta charset="{label}">{GERMAN}'
+    assert decode(page.encode("utf-8"), declared=True) == page
+
+
+def test_undeclared_windows_text_is_guessed() -> None:
+    assert decode(GERMAN.encode("cp1252")) == GERMAN
+
+
+def test_utf16_without_a_mark_is_guessed() -> None:
+    text = "Nya regler gäller från och med mars. " * 20
+    assert decode(text.encode("utf-16-le")) == text
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"%PDF-1.7 text",
+        b"PK\x03\x04word",
+        b"\x89PNG\r\n",
+        b"\x7fELF\x02",
+        b"plain\0text\0with zeros",
+        bytes(500),
+    ],
+)
+def test_binary_content_is_refused_whatever_the_name_says(content: bytes) -> None:
+    with pytest.raises(DocumentFailure) as refused:
+        decode(content)
+    assert refused.value.reason == "binary_content"
+
+
+def test_a_byte_order_mark_that_lies_is_a_failure() -> None:
+    with pytest.raises(DocumentFailure) as refused:
+        decode(codecs.BOM_UTF8 + GERMAN.encode("cp1252"))
+    assert refused.value.reason == "undecodable"

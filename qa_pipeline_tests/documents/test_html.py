@@ -1,0 +1,158 @@
+import pytest
+
+from qa_pipeline.documents import html
+from qa_pipeline.documents.failure import DocumentFailure
+from qa_pipeline_tests.documents.builders import SETTINGS, outline, source
+
+
+def blocks(markup: str) -> list[tuple[str, str]]:
+    return outline(html.parse(source(markup), SETTINGS))
+
+
+def test_navigation_and_furniture_of_a_page_are_left_out() -> None:
+    page = """<header><a href="/">Site</a></header><nav>Menu</nav><div id="sidebar" class="sidebar">Ads</div>
+    <main><h1>Title</h1><p>Body text of the page.</p><script>alert(1)</script></main>
+    <footer>Copyright</footer>"""
+    assert blocks(page) == [("heading", "Title"), ("paragraph", "Body text of the page.")]
+
+
+def test_without_a_main_element_the_whole_body_is_content() -> None:
+    assert blocks("<p>One.<p>Two.") == [("paragraph", "One."), ("paragraph", "Two.")]
+
+
+def test_a_header_that_holds_the_heading_is_content() -> None:
+    page = "<article><header><h1>Title</h1></header><p>Text of some length.</p></article>"
+    assert blocks(page)[0] == ("heading", "Title")
+
+
+def test_key_value_tables_become_key_value_lines() -> None:
+    page = """<table><tr><th>Syntax:</th><td><code>CheckSpelling
+    on|off</code></td></tr><tr><th>Default:</th><td>Off</td></tr></table>"""
+    assert blocks(page) == [("table_row", "Syntax: CheckSpelling on|off"), ("table_row", "Default: Off")]
+
+
+def test_tables_with_a_head_repeat_it_in_each_row() -> None:
+    page = """<table><caption>Prices</caption><thead><tr><td>Item</td><td>Price</td></tr></thead>
+    <tbody><tr><td>Nail</td><td>2<br>kr</td></tr></tbody></table>"""
+    assert blocks(page) == [("paragraph", "Prices"), ("table_row", "Item: Nail | Price: 2 kr")]
+
+
+def test_list_items_in_a_cell_are_told_apart() -> None:
+    page = "<table><tr><th>Modules</th><td><ul><li>core</li><li>mod_alias</li></ul></td></tr></table>"
+    assert blocks(page) == [("table_row", "Modules: core, mod_alias")]
+
+
+def test_a_table_used_for_layout_is_read_as_text() -> None:
+    page = "<table><tr><td><h2>News</h2><p>First.</p></td><td><p>Second.</p></td></tr></table>"
+    assert blocks(page) == [("heading", "News"), ("paragraph", "First."), ("paragraph", "Second.")]
+
+
+def test_preformatted_text_is_code_kept_as_it_is() -> None:
+    parsed = html.parse(source("<pre>if x:\n    <b>go</b>()\n\ndone</pre>"), SETTINGS)
+    assert [(block.kind, block.text) for block in parsed.blocks] == [("code", "if x:\n    go()\n\ndone")]
+
+
+def test_a_paragraph_of_nothing_but_code_is_code() -> None:
+    page = "<p><code>\n   Listen 80<br />\n   &nbsp;&nbsp;Name x\n</code></p><p>Set <code>a</code> first.</p>"
+    parsed = html.parse(source(page), SETTINGS)
+    assert parsed.blocks[0].kind == "code"
+    assert parsed.blocks[0].text.strip().replace("\u00a0", "_") == "Listen 80\n__Name x"
+    assert parsed.blocks[1].text == "Set a first."
+
+
+def test_nested_lists_keep_their_depth() -> None:
+    page = "<ul><li>one<ol><li>deeper<p>more</p></li></ol></li><li><p>two</p></li></ul>"
+    parsed = html.parse(source(page), SETTINGS)
+    assert [(block.kind, block.text, block.level) for block in parsed.blocks] == [
+        ("list_item", "one", 0),
+        ("list_item", "deeper", 1),
+        ("paragraph", "more", 0),
+        ("list_item", "two", 0),
+    ]
+
+
+def test_definition_lists_put_term_and_meaning_on_one_line() -> None:
+    page = """<dl><dt>-h</dt><dt>--help:</dt><dd>Show help.<p>More.</p></dd><dt>-v</dt><dd><pre>v</pre></dd>
+    <dt>last</dt></dl>"""
+    assert blocks(page) == [
+        ("list_item", "-h, --help: Show help."),
+        ("paragraph", "More."),
+        ("list_item", "-v"),
+        ("code", "v"),
+        ("list_item", "last"),
+    ]
+
+
+def test_permanent_links_and_links_to_the_top_are_dropped() -> None:
+    page = """<h2><a id="x">Alias</a> <a name="y">Directive</a> <a class="permalink" href="#x">¶</a></h2>
+    <p>Text.</p><div class="top"><a href="#page"><img alt="top" src="up.gif"></a></div>
+    <p><a href="#page">Back to top</a></p>"""
+    assert blocks(page) == [("heading", "Alias Directive"), ("paragraph", "Text.")]
+
+
+@pytest.mark.parametrize(
+    "box",
+    [
+        '<p><span>Available Languages: </span><a href="/en"> en </a> | <a href="/fr"> fr </a></p>',
+        '<p>Sprachen: <a href="/de">&nbsp;de&nbsp;</a></p>',
+        '<ul id="toc"><li><a href="#a">First part</a></li><li><a href="#b">Second</a></li></ul>',
+        '<div><h3>Topics</h3><ul><li><a href="#a">A</a></li></ul><h3>See also</h3>'
+        '<ul><li><a href="other.html">Another page</a></li></ul></div>',
+        '<h3>See also</h3><ul><li><a href="x.html">The other page</a></li></ul>',
+    ],
+)
+def test_boxes_that_only_lead_elsewhere_are_dropped(box: str) -> None:
+    page = f"<h1>T</h1>{box}<h2>Next</h2><p>Text stays.</p>"
+    assert blocks(page) == [("heading", "T"), ("heading", "Next"), ("paragraph", "Text stays.")]
+
+
+def test_a_list_of_links_that_a_sentence_announces_is_content() -> None:
+    page = '<p>There are two modules:</p><ul><li><a href="a.html">mod_a</a></li><li><a href="b.html">mod_b</a></ul>'
+    assert blocks(page)[1:] == [("list_item", "mod_a"), ("list_item", "mod_b")]
+
+
+def test_a_page_of_nothing_but_links_is_still_read() -> None:
+    assert blocks('<ul><li><a href="#a">Alpha</a></li><li><a href="#b">Beta</a></li></ul>') != []
+
+
+def test_the_heading_of_a_box_labels_its_text_and_opens_no_section() -> None:
+    page = '<div class="note"><h3>Note</h3><p>Mind the gap.</p></div><div class="example"><h3>Example</h3><pre>x</pre></div>'
+    assert blocks(page) == [("paragraph", "Note: Mind the gap."), ("paragraph", "Example"), ("code", "x")]
+
+
+def test_powers_keep_their_meaning_and_footnote_marks_go() -> None:
+    page = "<p>About 10<sup>6</sup> bytes<sup><a href='#n'>[1]</a></sup> on the 1<sup>st</sup> of May.</p>"
+    assert blocks(page) == [("paragraph", "About 10^6 bytes on the 1st of May.")]
+
+
+def test_comments_images_and_entities() -> None:
+    page = "<p>Gr&ouml;&szlig;e <!-- secret --><img alt='logo' src=x>&lt;b&gt; &amp; more</p>"
+    assert blocks(page) == [("paragraph", "Größe <b> & more")]
+
+
+def test_a_page_says_its_language_title_source_and_licence() -> None:
+    parsed = html.parse(
+        source(
+            '<html lang="sv-SE"><head><title>Om \n oss</title><link rel=canonical href="https://example.se/om">'
+            '<meta name="license" content="CC BY 4.0"></head><body><p>Text.'
+        ),
+        SETTINGS,
+    )
+    assert (parsed.language, parsed.title) == ("sv", "Om oss")
+    assert (parsed.source_uri, parsed.licence) == ("https://example.se/om", "CC BY 4.0")
+
+
+def test_a_declared_charset_is_obeyed() -> None:
+    page = '<?xml version="1.0" encoding="ISO-8859-1"?><html lang="de"><p>Größe'.encode("iso-8859-1")
+    assert outline(html.parse(source(page), SETTINGS)) == [("paragraph", "Größe")]
+
+
+def test_depth_a_browser_could_not_show_is_a_failure_and_less_is_read() -> None:
+    with pytest.raises(DocumentFailure) as refused:
+        html.parse(source("<div>" * 100_000 + "x"), SETTINGS)
+    assert refused.value.reason == "nested_too_deep"
+    assert blocks("<div>" * 4_000 + "deep") == [("paragraph", "deep")]
+
+
+def test_many_unclosed_paragraphs_are_not_depth() -> None:
+    assert len(blocks("<p>a<br>" * 6_000)) == 6_000

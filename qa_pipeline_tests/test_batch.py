@@ -1,0 +1,204 @@
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from qa_pipeline.batch import BatchOutcome, run_batches, validate_pairs
+from qa_pipeline.errors import BudgetExhaustedError, PairsFileError
+from qa_pipeline.llm.base import Reply, ReplyT, Request
+from qa_pipeline.llm.cached import CachedModel
+from qa_pipeline.llm.extractive.provider import ExtractiveModel
+from qa_pipeline.parts import Parts
+from qa_pipeline.settings import Settings, load_settings
+from qa_pipeline.storage import read_table
+from qa_pipeline.tables import TABLES
+from qa_pipeline_tests.fakes import HashEmbedder
+
+GUIDE = """# Kestrel 4 guide
+
+## Filling
+
+To drain the boiler, open the lower valve and wait 10 minutes.
+
+## Safety
+
+A residual-current device is a switch that cuts the power when current leaks to earth.
+
+## Night
+
+The night setback is switched off by default because a cold night costs power in the morning.
+"""
+
+
+class CountingRules(ExtractiveModel):
+    """The offline rules, remembering what they were asked."""
+
+    def __init__(self, limit: int | None = None) -> None:
+        super().__init__()
+        self.asked: list[Request[Any]] = []
+        self.limit = limit
+
+    async def complete(self, request: Request[ReplyT]) -> Reply[ReplyT]:
+        self.asked.append(request)
+        if self.limit is not None and len(self.asked) > self.limit:
+            raise BudgetExhaustedError(f"{self.limit} calls made")
+        return await super().complete(request)
+
+
+class OnlyGenerates(Parts):
+    """Rules that generate, and nobody who verifies or judges."""
+
+    @property
+    def reviewer(self) -> None:
+        return None
+
+
+def corpus_at(folder: Path, **batches: str) -> Path:
+    for name, text in batches.items():
+        (folder / name).mkdir(parents=True, exist_ok=True)
+        (folder / name / "guide.md").write_text(text, encoding="utf-8")
+    return folder
+
+
+def settings_for(tmp_path: Path, **more: Any) -> Settings:
+    defaults: dict[str, Any] = {
+        "corpus": tmp_path / "corpus",
+        "out": tmp_path / "out",
+        "judging": {"accept_unjudged": True},
+        "generation": {"questions_per_chunk": 3},
+        "quality": {"min_pass_rate": 0.0},
+    }
+    return load_settings(**{**defaults, **more})
+
+
+def run(
+    settings: Settings, batches: list[str], model: CountingRules | None = None
+) -> tuple[list[BatchOutcome], CountingRules]:
+    rules = model or CountingRules()
+    stored = CachedModel(rules, settings.out / "cache" / "replies.sqlite")
+    parts = OnlyGenerates(settings, embedder=HashEmbedder(), model=stored)
+    return run_batches(parts, batches), rules
+
+
+def table(settings: Settings, name: str, batch: str) -> pl.DataFrame:
+    return read_table(settings.out / "tables" / name / f"{batch}.parquet", TABLES[name])
+
+
+def contents(settings: Settings) -> dict[str, str]:
+    files = [path for path in settings.out.rglob("*") if path.is_file() and "cache" not in path.parts]
+    return {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+def test_a_folder_of_documents_becomes_training_examples_that_quote_it(tmp_path: Path) -> None:
+    corpus_at(tmp_path / "corpus", boilers=GUIDE)
+    settings = settings_for(tmp_path)
+    outcomes, _ = run(settings, ["boilers"])
+    assert outcomes == [BatchOutcome("boilers", "succeeded")]
+    text = table(settings, "documents", "boilers")["text"].item()
+    evidence = table(settings, "training_examples", "boilers")["evidence"].explode().to_list()
+    assert len(evidence) >= 3
+    assert all(text[proof["start"] : proof["end"]] == proof["quote"] for proof in evidence)
+
+
+def test_an_unchanged_batch_asks_nothing_and_changes_no_byte(tmp_path: Path) -> None:
+    corpus_at(tmp_path / "corpus", boilers=GUIDE)
+    settings = settings_for(tmp_path)
+    run(settings, ["boilers"])
+    before = contents(settings)
+    _, rules = run(settings, ["boilers"])
+    assert rules.asked == []
+    assert contents(settings) == before
+
+
+def test_an_edited_paragraph_asks_again_only_for_its_own_chunk(tmp_path: Path) -> None:
+    corpus_at(tmp_path / "corpus", boilers=GUIDE)
+    settings = settings_for(tmp_path, retrieval={"top_k": 1})
+    run(settings, ["boilers"])
+    before = table(settings, "pairs", "boilers")
+    corpus_at(tmp_path / "corpus", boilers=GUIDE.replace("10 minutes", "20 minutes"))
+    _, rules = run(settings, ["boilers"])
+    assert all("20 minutes" in request.passages[0].text for request in rules.asked)
+    assert len(rules.asked) > 0
+    after = table(settings, "pairs", "boilers")
+    untouched = before.filter(~pl.col("answer").str.contains("drain"))
+    assert untouched.height > 0
+    assert untouched.join(after, on="pair_id", how="anti").height == 0
+    assert not after["answer"].str.contains("10 minutes").any()
+
+
+def test_a_new_batch_changes_nothing_of_the_others(tmp_path: Path) -> None:
+    corpus_at(tmp_path / "corpus", boilers=GUIDE)
+    settings = settings_for(tmp_path)
+    run(settings, ["boilers"])
+    before = contents(settings)
+    corpus_at(tmp_path / "corpus", pumps=GUIDE.replace("boiler", "pump"))
+    run(settings, ["boilers", "pumps"])
+    assert before.items() <= contents(settings).items()
+
+
+def test_a_run_that_was_stopped_pays_only_for_what_is_missing_and_ends_the_same(tmp_path: Path) -> None:
+    corpus_at(tmp_path / "corpus", boilers=GUIDE)
+    whole = settings_for(tmp_path, out=tmp_path / "undisturbed")
+    _, all_calls = run(whole, ["boilers"])
+    settings = settings_for(tmp_path)
+    with pytest.raises(BudgetExhaustedError):
+        run(settings, ["boilers"], CountingRules(limit=len(all_calls.asked) - 1))
+    run(settings, ["boilers"])
+    assert sorted(contents(settings).values()) == sorted(contents(whole).values())
+
+
+def test_a_batch_that_fails_takes_no_other_down(tmp_path: Path) -> None:
+    corpus_at(tmp_path / "corpus", bad=GUIDE, good=GUIDE)
+    (tmp_path / "corpus" / "bad" / "batch.yaml").write_text("licence: [unclosed", encoding="utf-8")
+    outcomes, _ = run(settings_for(tmp_path), ["bad", "good"])
+    assert [outcome.outcome for outcome in outcomes] == ["failed", "succeeded"]
+    assert "batch.yaml" in (outcomes[0].error or "")
+
+
+def test_a_batch_behind_a_failed_gate_gets_no_training_examples(tmp_path: Path) -> None:
+    corpus_at(tmp_path / "corpus", boilers=GUIDE)
+    settings = settings_for(tmp_path, quality={"min_pass_rate": 1.0})
+    outcomes, _ = run(settings, ["boilers"])
+    assert outcomes[0].outcome == "failed"
+    assert any(gate.startswith("pass_rate") for gate in outcomes[0].failed_gates)
+    assert table(settings, "verdicts", "boilers").height > 0
+    assert not (settings.out / "tables" / "training_examples" / "boilers.parquet").exists()
+
+
+def test_pairs_without_a_judge_wait_for_review(tmp_path: Path) -> None:
+    corpus_at(tmp_path / "corpus", boilers=GUIDE)
+    settings = settings_for(tmp_path, judging={"accept_unjudged": False}, quality={"min_pass_rate": 0.0})
+    run(settings, ["boilers"])
+    verdicts = table(settings, "verdicts", "boilers")
+    assert set(verdicts["verdict"]) == {"needs_review"}
+    assert "not_judged" in verdicts["reason"].to_list()
+
+
+def test_existing_pairs_are_verified_without_generating(tmp_path: Path) -> None:
+    corpus_at(tmp_path / "corpus", boilers=GUIDE)
+    pairs = tmp_path / "mine.jsonl"
+    pairs.write_text(
+        '{"question": "How do you drain the boiler?", '
+        '"answer": "To drain the boiler, open the lower valve and wait 10 minutes.", '
+        '"citations": ["[source:guide.md]"]}\n'
+        '{"question": "How do you drain the boiler?", '
+        '"answer": "To drain the boiler, open the lower valve and wait 50 minutes.", '
+        '"citations": ["[source:guide.md]"]}\n',
+        encoding="utf-8",
+    )
+    settings = settings_for(tmp_path)
+    rules = CountingRules()
+    validate_pairs(OnlyGenerates(settings, embedder=HashEmbedder(), model=rules), "boilers", pairs)
+    assert rules.asked == []
+    assert table(settings, "verdicts", "boilers")["verdict"].to_list() == ["accepted", "rejected"]
+
+
+def test_a_pairs_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    corpus_at(tmp_path / "corpus", boilers=GUIDE)
+    pairs = tmp_path / "mine.parquet"
+    pairs.write_bytes(b"not parquet")
+    parts = OnlyGenerates(settings_for(tmp_path), embedder=HashEmbedder(), model=CountingRules())
+    with pytest.raises(PairsFileError, match=r"mine\.parquet"):
+        validate_pairs(parts, "boilers", pairs)
