@@ -38,18 +38,19 @@ _COMMIT = re.compile(r"[0-9a-f]{40}")
 
 @dataclass(frozen=True)
 class ModelFiles:
-    """A model's folder; `commit` is known for models of the hub."""
+    """A model's folder; `commit` is known for models of the hub, `packaged` marks the pinned default."""
 
     name: str
     folder: Path
     commit: str | None = None
+    packaged: bool = False
 
     @cached_property
     def revision(self) -> str:
         """The hub's commit, or `sha256:` and the hash of the files that shape a vector."""
         if self.commit is not None:
             return self.commit
-        if self.name == EMBEDDED_EMBEDDING_MODEL:
+        if self.packaged:
             return f"sha256:{EMBEDDED_SHA256['model.safetensors']}"
         listing = "".join(f"{sha256_of(self.folder / name)}  {name}\n" for name in self._shaping_files())
         return f"sha256:{hashlib.sha256(listing.encode()).hexdigest()}"
@@ -102,7 +103,7 @@ class ModelFiles:
                 raise SettingsError(f"embedding model {self.name}: {PICKLED_WEIGHTS} must become safetensors")
         if not any(self.folder.rglob("*.safetensors")):
             raise SettingsError(f"embedding model {self.name}: no safetensors in {self.folder}. {WAYS_OUT}")
-        if self.name == EMBEDDED_EMBEDDING_MODEL:
+        if self.packaged:
             check_packaged(self.folder, *EMBEDDED_SHA256)
 
     def _modules(self) -> list[tuple[str, str]]:
@@ -139,7 +140,7 @@ def find_model(settings: EmbeddingSettings) -> ModelFiles:
         SettingsError: the model is not there; says what to do.
     """
     if settings.model == EMBEDDED_EMBEDDING_MODEL:
-        return ModelFiles(settings.model, _packaged_folder())
+        return ModelFiles(settings.model, _packaged_folder(), packaged=True)
     folder = Path(settings.model).expanduser()
     if folder.is_dir():
         # The folder's name, not its path: two machines must write the same rows.
@@ -158,7 +159,7 @@ def token_counter(files: ModelFiles) -> FileTokenCounter:
     path = files.folder / "tokenizer.json"
     if not path.is_file():
         raise SettingsError(f"embedding model {files.name} has no tokenizer.json, which chunking needs")
-    if files.name == EMBEDDED_EMBEDDING_MODEL:
+    if files.packaged:
         check_packaged(files.folder, path.name)
     tokenizer = Tokenizer.from_str(path.read_text(encoding="utf-8"))
     tokenizer.no_truncation()

@@ -125,6 +125,13 @@ def test_a_folder_is_named_without_its_path(tmp_path: Path) -> None:
     assert find_model(EmbeddingSettings(model=str(folder))).name == "my-model"
 
 
+def test_a_folder_that_borrows_the_packaged_name_is_known_by_its_own_content(tmp_path: Path) -> None:
+    folder = model_folder(tmp_path / EMBEDDED_EMBEDDING_MODEL, {})
+    borrowed = find_model(EmbeddingSettings(model=str(folder)))
+    borrowed.check()
+    assert borrowed.revision != find_model(EmbeddingSettings()).revision
+
+
 @pytest.mark.parametrize(
     ("files", "message"),
     [

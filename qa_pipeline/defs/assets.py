@@ -48,6 +48,11 @@ def result(name: str, frame: Frame, **more: Any) -> dg.MaterializeResult[Frame]:
     )
 
 
+def content_version(*files: bytes) -> dg.DataVersion:
+    """The data version of an output that is no table."""
+    return dg.DataVersion(sha256(b"".join(sha256(file).digest() for file in files)).hexdigest())
+
+
 @dg.asset(partitions_def=document_batches, group_name="sources", kinds={"polars", "parquet"}, deps=[corpus])
 def documents(context: dg.AssetExecutionContext, parts: PartsParam) -> dg.MaterializeResult[Frame]:
     """Any format becomes canonical text with sections and pages; what cannot be read keeps a row."""
@@ -84,7 +89,7 @@ def index(embeddings: Frame) -> dg.MaterializeResult[Shard]:
         "dimension": shard.dimension,
         "model": shard.model,
     }
-    version = dg.DataVersion(sha256(dump_shard(shard)).hexdigest())
+    version = content_version(dump_shard(shard))
     return dg.MaterializeResult(value=shard, data_version=version, metadata=metadata)
 
 
@@ -229,11 +234,8 @@ def exports(
     files = pipeline.make_exports(frames)
     for name, content in files.items():
         write_bytes(parts.layout.export(name, context.partition_key), content)
-    version = sha256(b"".join(sha256(content).digest() for content in files.values()))
-    return dg.MaterializeResult(
-        data_version=dg.DataVersion(version.hexdigest()),
-        metadata=export_metadata(parts.layout, context.partition_key, files),
-    )
+    metadata = export_metadata(parts.layout, context.partition_key, files)
+    return dg.MaterializeResult(data_version=content_version(*files.values()), metadata=metadata)
 
 
 ASSETS = [

@@ -12,6 +12,7 @@ from itertools import pairwise
 from qa_pipeline.documents.pdf_lines import Line
 
 _LAST_WORD = re.compile(r"[^\W\d_]+$")
+_HYPHENED_STARTS = frozenset({"self", "well"})
 _HARD_HYPHEN = re.compile(r"[^\W\d_]-$")
 _FIRST_WORD = re.compile(r"^[^\W\d_]+")
 _OPEN_ADDRESS = re.compile(r"(?:https?:|(?:https?://|www\.|doi\.org/)\S*[/.:_=&?#%~-])$")
@@ -64,7 +65,8 @@ def _mended(text: str, following: str, words: Counter[str], *, hard: bool) -> tu
     hyphened = f"{first.group()}-{second.group()}".lower()
     both_words = len(second.group()) > 3 and min(words[part.group().lower()] for part in (first, second)) > 1
     chain = stem[: first.start()].endswith("-") and rest.startswith("-")
-    spelt_apart = words[hyphened] > 0 or second.group()[0].isupper() or both_words or chain
+    usual = first.group().lower() in _HYPHENED_STARTS or second.group()[0].isupper()
+    spelt_apart = words[hyphened] > 0 or usual or both_words or chain
     keep = not words[plain] and (hard or spelt_apart)
     return stem + ("-" if keep else "") + second.group(), rest
 

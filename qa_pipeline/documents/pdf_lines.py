@@ -52,6 +52,8 @@ def read_lines(page: "PdfPage", number: int) -> list[Line]:
     with closing(page.get_textpage()) as textpage:
         for text, places in _runs(textpage):
             line = _measure(textpage, text, places, number, height)
+            if line is not None and line.right > width + 1:
+                line = _measure(textpage, *_on_paper(textpage, text, places, width), number, height)
             if line is None or not (-1 < line.left < width and -1 < line.bottom < height):
                 continue
             if lines and _same_line(lines[-1], line):
@@ -59,6 +61,12 @@ def read_lines(page: "PdfPage", number: int) -> list[Line]:
             else:
                 lines.append(line)
     return lines
+
+
+def _on_paper(textpage: "PdfTextPage", text: str, places: list[int], width: float) -> tuple[str, list[int]]:
+    """The part of a run before the right edge: what stands beyond it no reader of the page sees."""
+    seen = [place for place, index in enumerate(places) if textpage.get_charbox(index)[0] < width]
+    return "".join(text[place] for place in seen), [places[place] for place in seen]
 
 
 def _runs(textpage: "PdfTextPage") -> Iterator[tuple[str, list[int]]]:

@@ -1,7 +1,7 @@
 """What the stored scores of a claim mean: pure rules over frames, under named thresholds.
 
 What belongs here: the cascade, the policy `similarity_only`, and which claims a model should look at. What
-does not: scores (`claims.py`) and asking a model (`asking.py`). Deciding again under other thresholds is free.
+does not: scores (`claims.py`) and asking a model (`asking.py`). Deciding again by other thresholds is free.
 """
 
 import polars as pl
@@ -22,7 +22,7 @@ REPLIES = pl.Schema(
         "prompt_hash": pl.String(),
     }
 )
-"""What a verifying model said: `decision` is accept, reject or unsure; null with a reason where it failed."""
+"""What a verifying model said: `decision` is accept, reject, unsure, or null where it failed."""
 
 _CONFLICTS = (
     ("polarity_conflicts", "negation_mismatch", "contradicted"),

@@ -28,48 +28,44 @@ class Claim:
 def split_claims(answer: str, language: str) -> list[Claim]:
     """Claims of an answer in order.
 
-    Headings, questions, greetings and bare citation marks are no claims. A mark before the first word of a
-    sentence belongs to the sentence before it, as does a mark that stands alone.
+    Headings, questions, greetings and bare citation marks are no claims. A mark belongs to the claim it
+    stands in, else to the last one that begins before it, else to the first.
     """
-    claims: list[Claim] = []
-    for start, end in split_sentences(answer, language):
-        piece = answer[start:end]
-        lead = _leading_marks(piece) if claims else 0
-        if lead:
-            claims[-1] = _with_references(claims[-1], mark_references(piece[:lead]))
-        claim = _claim(answer, start + lead, end)
-        if claim and is_claim(claim.text, language):
-            claims.append(claim)
+    words = _without_marks(answer)
+    spans = [_trimmed(words, start, end) for start, end in split_sentences(words, language)]
+    claims = [
+        Claim(text, start, end)
+        for start, end in spans
+        if (text := _plain(words[start:end])) and is_claim(text, language)
+    ]
+    for mark in SOURCE_MARK.finditer(answer):
+        owner = max((place for place, one in enumerate(claims) if one.start < mark.start()), default=0)
+        if claims:
+            owned = claims[owner]
+            references = (*owned.references, *mark_references(mark[0]))
+            claims[owner] = Claim(owned.text, owned.start, owned.end, references)
     return claims
 
 
-def _leading_marks(piece: str) -> int:
-    """Length of the source marks, and the spaces around them, at the beginning of a sentence."""
-    position = 0
-    while match := re.compile(rf"\s*(?:{SOURCE_MARK.pattern})[\s.,;]*", re.IGNORECASE).match(piece, position):
-        position = match.end()
-    return position
+def _without_marks(answer: str) -> str:
+    """The answer with blanks in place of its citation marks, so that every offset stays."""
+    for pattern in (SOURCE_MARK, NUMBER_MARK):
+        answer = pattern.sub(lambda mark: " " * len(mark[0]), answer)
+    return answer
 
 
-def _with_references(claim: Claim, references: list[str]) -> Claim:
-    return Claim(claim.text, claim.start, claim.end, (*claim.references, *references))
+def _trimmed(words: str, start: int, end: int) -> tuple[int, int]:
+    """The span without list marks in front and blanks around."""
+    bullet = _BULLET.match(words, start, end)
+    start = bullet.end() if bullet else start
+    piece = words[start:end]
+    return start + len(piece) - len(piece.lstrip()), start + len(piece.rstrip())
 
 
-def _claim(answer: str, start: int, end: int) -> Claim | None:
-    """Trim bullets in front and marks behind; marks inside stay in the span and leave the text."""
-    piece = answer[start:end]
-    bullet = _BULLET.match(piece)
-    start += bullet.end() if bullet else 0
-    piece = answer[start:end]
-    words = SOURCE_MARK.sub(lambda mark: " " * len(mark[0]), piece)
-    words = NUMBER_MARK.sub(lambda mark: " " * len(mark[0]), words)
-    text = " ".join(words.split())
-    text = re.sub(r" +([.,;:!?])", r"\1", text)
-    if not text or text.startswith("#"):
-        return None
-    inner = words.rstrip()
-    start += len(inner) - len(inner.lstrip())
-    return Claim(text, start, start + len(inner.strip()), tuple(mark_references(piece)))
+def _plain(piece: str) -> str:
+    """The text of a claim: one line, no gap where a mark stood; nothing for a heading."""
+    text = re.sub(r" +([.,;:!?])", r"\1", " ".join(piece.split()))
+    return "" if text.startswith("#") else text
 
 
 def is_claim(text: str, language: str) -> bool:

@@ -128,7 +128,7 @@ def _pair(item: dict[str, Any], document_id: str, chunk_ids: list[str]) -> dict[
 
 
 def measure(items: pl.DataFrame, claims: pl.DataFrame, verdicts: pl.DataFrame) -> dict[str, Any]:
-    """Counts and precisions; a pair is accepted when all its claims are supported, rejected when one is not."""
+    """Counts and precisions; a pair is accepted if all its claims are supported, rejected if one is not."""
     decided = claims.select("claim_id", "pair_id").join(
         verdicts.select("claim_id", "verdict", "reason"), on="claim_id"
     )
@@ -139,7 +139,8 @@ def measure(items: pl.DataFrame, claims: pl.DataFrame, verdicts: pl.DataFrame) -
         rejected=rejected.any(),
         reason=pl.col("reason").filter(rejected).first(),
     )
-    joined = items.select(pair_id="id", supported=pl.col("label") == 1).join(by_pair, on="pair_id", how="left")
+    labelled = items.select(pair_id="id", supported=pl.col("label") == 1)
+    joined = labelled.join(by_pair, on="pair_id", how="left")
     accepted = joined.filter(pl.col("accepted"))["supported"]
     refused = joined.filter(pl.col("rejected"))
     reasons = refused.group_by("reason").agg(n=pl.len(), right=(~pl.col("supported")).sum()).sort("reason")

@@ -1,6 +1,7 @@
 """A small corpus, the offline rules as a model that remembers what it was asked, and an instance."""
 
 import hashlib
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ from qa_pipeline.storage import read_table
 from qa_pipeline.tables import TABLES
 from qa_pipeline_tests.fakes import HashEmbedder
 
+DAGSTER_YAML = Path(__file__).parents[2] / "deploy" / "dagster.yaml"
+
 GUIDE = """# {name} guide
 
 ## Filling
@@ -34,6 +37,13 @@ A residual-current device is a switch that cuts the power when current leaks to 
 
 The night setback is switched off by default because a cold night costs power in the morning.
 """
+
+
+def instance_at(folder: Path) -> dg.DagsterInstance:
+    """A persistent instance with the settings the project ships."""
+    folder.mkdir(parents=True, exist_ok=True)
+    shutil.copy(DAGSTER_YAML, folder / "dagster.yaml")
+    return dg.DagsterInstance.from_config(str(folder))
 
 
 class CountingRules(ExtractiveModel):

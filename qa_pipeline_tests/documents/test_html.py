@@ -96,8 +96,8 @@ def test_permanent_links_and_links_to_the_top_are_dropped() -> None:
         '<p><span>Available Languages: </span><a href="/en"> en </a> | <a href="/fr"> fr </a></p>',
         '<p>Sprachen: <a href="/de">&nbsp;de&nbsp;</a></p>',
         '<ul id="toc"><li><a href="#a">First part</a></li><li><a href="#b">Second</a></li></ul>',
-        '<div><h3>Topics</h3><ul><li><a href="#a">A</a></li></ul><h3>See also</h3>'
-        '<ul><li><a href="other.html">Another page</a></li></ul></div>',
+        """<div><h3>Topics</h3><ul><li><a href="#a">A</a></li></ul><h3>See also</h3>
+        <ul><li><a href="other.html">Another page</a></li></ul></div>""",
         '<h3>See also</h3><ul><li><a href="x.html">The other page</a></li></ul>',
     ],
 )
@@ -107,7 +107,8 @@ def test_boxes_that_only_lead_elsewhere_are_dropped(box: str) -> None:
 
 
 def test_a_list_of_links_that_a_sentence_announces_is_content() -> None:
-    page = '<p>There are two modules:</p><ul><li><a href="a.html">mod_a</a></li><li><a href="b.html">mod_b</a></ul>'
+    page = """<p>There are two modules:</p>
+    <ul><li><a href="a.html">mod_a</a></li><li><a href="b.html">mod_b</a></li></ul>"""
     assert blocks(page)[1:] == [("list_item", "mod_a"), ("list_item", "mod_b")]
 
 
@@ -116,7 +117,8 @@ def test_a_page_of_nothing_but_links_is_still_read() -> None:
 
 
 def test_the_heading_of_a_box_labels_its_text_and_opens_no_section() -> None:
-    page = '<div class="note"><h3>Note</h3><p>Mind the gap.</p></div><div class="example"><h3>Example</h3><pre>x</pre></div>'
+    page = """<div class="note"><h3>Note</h3><p>Mind the gap.</p></div>
+    <div class="example"><h3>Example</h3><pre>x</pre></div>"""
     assert blocks(page) == [("paragraph", "Note: Mind the gap."), ("paragraph", "Example"), ("code", "x")]
 
 

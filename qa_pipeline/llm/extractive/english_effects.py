@@ -13,10 +13,11 @@ from qa_pipeline.llm.extractive.english_filters import (
     anchored,
     imperative,
     is_identifier,
+    points,
     standalone_words,
     verb_phrase,
 )
-from qa_pipeline.llm.extractive.english_names import about, decapitalised, heading, topic
+from qa_pipeline.llm.extractive.english_names import about, decapitalised, heading, product, topic
 from qa_pipeline.llm.extractive.english_words import KINDS, one_of
 from qa_pipeline.records import Passage
 
@@ -42,35 +43,40 @@ _USELESS_AFTER_YOU = one_of(
 _USELESS_CONDITION = re.compile(
     rf"you {_USELESS_AFTER_YOU}\b|(?:in|not|so|using|instead|any|\w+ing|\w+ed) |possible|a condition"
 )
-_GENERAL = ("a", "an", "no", "your", "you", "there")
+_GENERAL = ("a", "an", "no", "your", "there")
 _UNREAL = re.compile(r"\b(?:was|were|would|had|could|folks|people)\b")
 _LISTED = re.compile(r"(?:the |an? )?[\w.]+ (?:and|or) |(?:\S+ ){0,2}\S+,")
 _YOU_SHOULD = re.compile(r"[Yy]ou (?:should|must|need|have to)\b")
 _YOU_CAN = re.compile(r"you (?:can|could)\b")
 _NO_EFFECT = re.compile(
-    one_of("and, or, but, and/or, which, unless, even, for example, at least, it's")
+    one_of(
+        "and, or, but, and/or, which, unless, even, for example, at least, it's, consider, see, note, please, this, that"
+    )
     + r"\b|you (?!(?:will|would|get|receive|have)\b)"
 )
 _OPENS_MAIN = re.compile(rf"(?:The|An?|No|All|Any|Each|Every|Your|{IDENTIFIER})(?= )")
 _DANGLING = re.compile(
     r" also | "
     + one_of("only, even, as, for, to, of, about, by, than, especially, except, and, or, not, just, like")
-    + "$"
+    + r"$| (?:indicat|decid|know|determin|check|specif|see|tell|defin|test|declar|ask|control)\w*$"
 )
 
 _DOES = re.compile(
-    rf"(The )?({IDENTIFIER}|[A-Z]\w+)(?: ({'|'.join(sorted(KINDS))}))? ([a-z]{{2,}}s) .{{10,}}"
+    rf"(The )?({IDENTIFIER}|[A-Z]\w+)(?: ({'|'.join(sorted(KINDS))}))? ([a-z]{{2,}}s) "
+    r"(?!are |is |were |was |can |must |should |will ).{10,}"
 )
+_INTRODUCTION = re.compile(r"(?:summary|overview|introduction|description|about|what )|.*_", re.IGNORECASE)
+"""Headings under which a document says what its own subject does, rather than one thing it does."""
 _ASKED = {
     "returns": "return", "requires": "require", "accepts": "accept", "takes": "take", "supports": "support",
-    "expects": "expect", "contains": "contain",
+    "expects": "expect", "contains": "contain", "receives": "receive",
 }  # fmt: skip
 _NOT_DOING = frozenset(
     (
         "is", "has", "was", "does", "needs", "its", "this", "works", "runs", "comes", "goes", "stands",
         "depends", "relies", "exists", "looks", "seems", "becomes", "consists", "refers", "means",
         "belongs", "remains", "applies", "inherits", "follows", "uses", "includes", "knows", "gets",
-        "gives", "plus", "less", "as", "us", "always", "sometimes",
+        "gives", "plus", "less", "as", "us", "always", "sometimes", "receives",
     )
 ) | {f"{kind}s" for kind in KINDS} | {"classes", "values", "properties"}  # fmt: skip
 """Words in s that are no verb, or one whose sentence does not say what its subject does."""
@@ -128,7 +134,7 @@ def _what_then(text: str, passage: Passage) -> Iterator[Draft]:
     clause = f"{match[2]} {match[3]}?"
     if imperative(match[1]) or _YOU_SHOULD.match(match[1]):
         yield Draft(about(about_what, f"What should you do {clause}"), "how_to", 0.55)
-    elif _OPENS_MAIN.match(match[1]) and _FINITE.search(match[1]):
+    elif _OPENS_MAIN.match(match[1]) and (_AUXILIARY.match(match[1]) or len(match[1].split()) <= 5):
         yield Draft(about(about_what, f"What happens {clause}"), "fact", 0.5)
 
 
@@ -143,11 +149,13 @@ def _condition(condition: str, passage: Passage) -> str | None:
         or not standalone_words(condition)
     ):
         return None
-    known = topic(passage)
+    known = topic(passage) or product(passage)
     if known is not None:
         return "" if known in condition else known
+    if points(condition):
+        return None
     words = condition.split()
-    general = " the " not in f" {condition}" and len(words) >= (4 if words[0] in _GENERAL else 6)
+    general = len(words) >= (5 if words[0] in _GENERAL else 7)
     return "" if anchored(condition) or general else None
 
 
@@ -161,7 +169,7 @@ def _what_does(text: str, passage: Passage) -> Iterator[Draft]:
     subject = f"the {name} {kind}" if kind else name
     if verb in _ASKED:
         yield Draft(f"What does {subject} {_ASKED[verb]}?", "fact", 0.6)
-    elif verb not in _NOT_DOING:
+    elif verb not in _NOT_DOING and (name not in passage.title or _INTRODUCTION.match(heading(passage))):
         yield Draft(f"What does {subject} do?", "definition", 0.7)
 
 

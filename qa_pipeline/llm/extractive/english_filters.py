@@ -38,7 +38,11 @@ _CODE = re.compile(
 )
 _CITED = re.compile(r"\[\d|\(\w+,? (?:et al\.,? )?(?:19|20)\d\d|&")
 _REPEATED = re.compile(r"\b([\w-]+) \1\b")
+_THAT_NOUN = re.compile(rf"\bthat (?:{'|'.join(sorted(GENERIC_NOUNS))})\b")
+_UNIVERSAL = "user|client|server|browser|Internet|web|network|operating system|first|last"
+_DEFINITE = re.compile(rf" the (?!(?:{_UNIVERSAL})\b)((?:\S+ ?){{1,5}})")
 _AUXILIARIES = MODALS | {"is", "are", "was", "has", "does", "of", "to"}
+_CONSTANTS = ("True", "False", "None", "Null", "Yes", "No", "On", "Off", "True?", "False?", "None?")
 _STRANDED = ("instead", " in", " with", " for", " to", " too", "something")
 _THE_NOUN = re.compile(
     r"\b(?:the|The) ((?:[\w'-]+ ){0,2}?)([\w'-]+)(?=$|[,.?;:)]| (?:is|are|was|were|has|have|in|on"
@@ -65,6 +69,7 @@ def standalone(sentence: str, *, least: int = MIN_WORDS) -> bool:
         and words[-1] not in PRONOUNS
         and POINTERS.isdisjoint(words)
         and not _CODE.search(sentence)
+        and not _THAT_NOUN.search(sentence)
         and not any(phrase in f" {sentence.casefold()}" for phrase in POINTING_PHRASES)
     )
 
@@ -122,8 +127,13 @@ def _pointing_noun(text: str) -> bool:
 def anchored(text: str) -> bool:
     """Tell whether words hold an identifier, or a name after the first word, that can be looked up."""
     return _IDENTIFIER.search(text) is not None or any(
-        word[:1].isupper() and word[1:2].islower() for word in text.split()[1:]
+        word[:1].isupper() and word[1:2].islower() and word not in _CONSTANTS for word in text.split()[1:]
     )
+
+
+def points(text: str) -> bool:
+    """Tell whether a "the" stands before words that name nothing."""
+    return any(not anchored(f"the {match[1]}") for match in _DEFINITE.finditer(f" {text} "))
 
 
 def is_identifier(word: str) -> bool:

@@ -16,7 +16,7 @@ from qa_pipeline.llm.extractive.english_filters import (
     standalone,
     standalone_words,
 )
-from qa_pipeline.llm.extractive.english_names import decapitalised, heading
+from qa_pipeline.llm.extractive.english_names import decapitalised, heading, settled
 from qa_pipeline.llm.extractive.english_words import GERUNDS, IMPERATIVES, INSTRUCTIONS, PREPOSITIONS
 from qa_pipeline.llm.extractive.headings import subject_of
 from qa_pipeline.llm.extractive.phrases import ENGLISH
@@ -34,7 +34,7 @@ _OPEN_QUESTION = re.compile(
 )
 _DEFINED = re.compile(r"What (?:is|are) (?:an? |the )?[\"“]?([^?\"”]+)")
 _DEFINES = re.compile(r"(.{2,60}?) (?:is|are|means|refers to|stands for) ")
-_ITEM = re.compile(rf"({IDENTIFIER}|[a-z][\w.]+)(?: - |: )([A-Z\w].{{14,300}}\.)")
+_ITEM = re.compile(rf"({IDENTIFIER}|[a-z][\w.]+)(?: - |: )([A-Z].{{14,300}}\.)")
 _WORD = re.compile(r"[A-Za-z]\w+")
 _LEANING = re.compile(r"\b(?:them|it|they|also|then|now|still|several|places|again)\b")
 _ADDRESSED = re.compile(r"(?:You (?:can|have to|need to|must|should|could)|To|First,) ")
@@ -50,10 +50,11 @@ def headed(passage: Passage, found: Sequence[Sentence]) -> Iterator[Candidate]:
         if draft is not None:
             yield from_sentence(draft, opening, passage)
     instruction = _instruction(title, passage)
-    if instruction is not None:
+    question = settled(f"How do you {instruction}?", passage) if instruction else None
+    if question is not None:
         answers = [sentence for sentence in found[:LOOK_AHEAD] if _follows(title, sentence.text)]
         for sentence in answers[:1]:
-            yield from_sentence(Draft(f"How do you {instruction}?", "how_to", 0.72), sentence, passage)
+            yield from_sentence(Draft(question, "how_to", 0.72), sentence, passage)
 
 
 def _question(title: str, opening: Sentence) -> Draft | None:
@@ -132,7 +133,7 @@ def items(passage: Passage) -> Iterator[Candidate]:
         match = _ITEM.fullmatch(line.text) if line.kind == "list_item" else None
         if match is None or not standalone_words(match[2]):
             continue
-        if is_identifier(owner):
+        if is_identifier(owner) and not owner.isupper():
             yield _item(line, match[2], f'What is the meaning of "{match[1]}" in {owner}?')
         elif is_identifier(match[1]):
             verbal = ENGLISH.verbal(match[2])

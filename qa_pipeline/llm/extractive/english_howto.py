@@ -5,10 +5,11 @@ What belongs here: how-to rules. What does not: rules for facts.
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from qa_pipeline.llm.extractive.drafts import Draft
 from qa_pipeline.llm.extractive.english_filters import anchored, imperative, standalone_words, verb_phrase
-from qa_pipeline.llm.extractive.english_names import asked, decapitalised, named
+from qa_pipeline.llm.extractive.english_names import asked, decapitalised, named, settled
 from qa_pipeline.llm.extractive.english_words import IMPERATIVES, one_of
 from qa_pipeline.llm.extractive.phrases import ENGLISH
 from qa_pipeline.records import Passage
@@ -28,7 +29,8 @@ _BY = re.compile(
 _ORDER_BY = re.compile(rf"([A-Z][a-z]+ [^,;:()]{{6,110}}?) {_MEANS} .{{6,}}")
 _USE = re.compile(rf"(?:You can (?:also )?u|U)se ([^,;:()]{{3,60}}?) to {_PHRASE}[.:]")
 _BUILD = re.compile(
-    r"(?:You (?:can|need to|must|should|have to) )?([A-Za-z][a-z]+) [^,;:()]{4,90}? (?:in order )?to "
+    r"(?:You (?:can|need to|must|should|have to) )?([A-Za-z][a-z]+) [^,;:()]{4,90}?"
+    r"(?<! used)(?<! able)(?<! going)(?<! needs)(?<! want)(?<! have)(?<! how) (?:in order )?to "
     r"([a-z]+ [^,;()]{6,110}?)[.:]"
 )
 _BUILDS = frozenset(
@@ -57,6 +59,7 @@ _MUST = {
     "need to": "What do you need to do",
     "have to": "What do you have to do",
 }
+_NO_ADVICE = re.compile(r"\b(?:decide|consider|be aware|be careful|keep in mind|make sure you)\b")
 _ADVICE = re.compile(
     r"you (?:can|could|should|must|need|have|may|might|only need|just need|will need|would|use)\b|"
     r"\S.{0,80}? (?:must|should|can|needs to|has to) be \w+ed\b"
@@ -65,12 +68,11 @@ _ADVICE = re.compile(
 
 def rules(text: str, passage: Passage) -> Iterator[Draft]:
     """Yield the questions an instruction answers."""
-    yield from _goal(text)
-    yield from _means(text)
-    yield from _use(text)
     yield from _passive(text, passage)
-    yield from _choice(text)
-    yield from _order(text)
+    for draft in (*_goal(text), *_means(text), *_use(text), *_choice(text), *_order(text)):
+        placed = settled(draft.question, passage)
+        if placed is not None:
+            yield replace(draft, question=placed)
 
 
 def _goal(text: str) -> Iterator[Draft]:
@@ -142,5 +144,5 @@ def _searchable(phrase: str) -> bool:
 
 
 def _instructs(text: str) -> bool:
-    """Tell whether a main clause says what to do."""
-    return imperative(text) or _ADVICE.match(text) is not None
+    """Tell whether a main clause says what to do, not only what to think about."""
+    return (imperative(text) or _ADVICE.match(text) is not None) and not _NO_ADVICE.search(text)

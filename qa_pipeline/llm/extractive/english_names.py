@@ -15,7 +15,7 @@ from qa_pipeline.llm.extractive.english_words import (
     WORKS,
     one_of,
 )
-from qa_pipeline.llm.extractive.headings import subject_of
+from qa_pipeline.llm.extractive.headings import product_of, subject_of
 from qa_pipeline.llm.extractive.phrases import ENGLISH
 from qa_pipeline.records import Passage
 
@@ -34,7 +34,15 @@ _NUMBERED = re.compile(
 )
 _LOOSE_ACRONYM = re.compile(r"[A-Z]{2,4} [a-z]")
 _BARE_ACRONYM = re.compile(r"[a-z].* [A-Z]{2,4}s?")
-_DEFINITE = re.compile(r"(?:The|Each|Every) (?:[a-z][\w-]+ ){0,2}([a-z][\w-]+)")
+_DEFINITE = re.compile(r"(?:The|Each|Every) ((?:[a-z][\w-]+ ){0,2})([a-z][\w-]+)")
+_MODIFIERS = frozenset(
+    (
+        "training", "learning", "online", "virtual", "main", "educational", "open", "complete", "whole", "entire",
+        "full", "new", "presented", "proposed", "companion", "accompanying", "interactive", "provided", "teaching",
+        "supplementary", "target", "code", "software", "practical", "hands-on", "resulting", "animation", "lab",
+    )
+)  # fmt: skip
+"""Words that may stand before "course" without making it another course."""
 _SHORT_TITLE = re.compile(r"((?:[A-Z]{2,}\w*|[A-Z][a-z]+[A-Z]\w*)(?: [A-Z][\w-]*){0,2})(?: \([^()]+\))?")
 _TITLE = re.compile(r"(?=.*[a-z])[\w(][^\"“”?]{8,95}")
 
@@ -53,14 +61,16 @@ def named(text: str, passage: Passage, *, broad: bool) -> bool:
     if _CLAUSE.search(text) or not standalone_words(text):
         return False
     last = text.split()[-1]
-    if last.endswith(("ly", "ing", "ed")):
+    if last.endswith(("ly", "ing", "ed")) or last in ("now", "already", "still", "also", "PEP", "API", "RFC"):
         return False
     if _GERUND.fullmatch(text):
         return anchored(text) and not broad
     if _INDEFINITE.fullmatch(text):
         return last.casefold() not in GENERIC_NOUNS
     name = text.removeprefix("The ")
-    if _NUMBERED.match(name) or _LOOSE_ACRONYM.match(text) or (broad and (topic(passage) or "\n") in name):
+    if _NUMBERED.match(name) or _LOOSE_ACRONYM.match(text):
+        return False
+    if broad and (topic(passage) or "\n") in name:
         return False
     if name != text:
         return _THE_PHRASE.fullmatch(name) is not None and not _BARE_ACRONYM.fullmatch(name)
@@ -73,7 +83,7 @@ def _proper(name: str, passage: Passage, *, broad: bool) -> bool:
     keeps_capital = re.search(rf"[a-z,] {re.escape(first)}\b", passage.text) is not None
     if not (is_identifier(first) or keeps_capital):
         return False
-    return first != name or not broad or name in heading(passage)
+    return first != name or not broad or (is_identifier(name) and name in heading(passage))
 
 
 def heading(passage: Passage) -> str:
@@ -92,7 +102,9 @@ def lead(subject: str, passage: Passage, *, any_noun: bool = False) -> str | Non
         any_noun: also lead a noun that is no word for a whole work.
     """
     match = _DEFINITE.fullmatch(subject)
-    if match is None or not (any_noun or match[1] in WORKS) or topic(passage) is not None:
+    if match is None or topic(passage) is not None:
+        return None
+    if not any_noun and (match[2] not in WORKS or not _MODIFIERS.issuperset(match[1].split())):
         return None
     words = subject.casefold().split()[1:]
     if _CLAUSE.search(subject) or not PRONOUNS.isdisjoint(words) or not POINTERS.isdisjoint(words):
@@ -126,6 +138,25 @@ def topic(passage: Passage) -> str | None:
     return short[1] if short else None
 
 
+def product(passage: Passage) -> str | None:
+    """Return the product a whole document is about, as its title names it."""
+    subject = product_of(passage, ENGLISH)
+    return subject.subject if subject else None
+
+
+def settled(question: str, passage: Passage) -> str | None:
+    """Tie a question that names nothing to what its passage is about; None when nothing is known of that.
+
+    A question without a name and without "the" speaks of things in general and may stand as it is.
+    """
+    known = topic(passage) or product(passage)
+    if anchored(question) or (known is not None and known in question):
+        return question
+    if known is not None:
+        return about(known, question)
+    return None if " the " in question.removeprefix("What is the ") else question
+
+
 def about(topic_name: str, question: str) -> str:
     """Say before a question what it is about: "With mod_form, what happens if …?"."""
     return f"With {topic_name}, {question[0].lower()}{question[1:]}" if topic_name else question
@@ -134,15 +165,15 @@ def about(topic_name: str, question: str) -> str:
 def decapitalised(text: str, passage: Passage) -> str:
     """Undo the capital a word only has because it opens a sentence.
 
-    A word is lowered when it is a determiner, opens a gerund ("Launching a worker"), or stands in the
-    passage's sentences more often in lower case than with its capital.
+    A word is lowered when it is a determiner, a plural or gerund that never keeps its capital, or stands in
+    the passage's sentences more often in lower case than with its capital.
     """
     first = text.split(" ", 1)[0]
     if is_identifier(first) or not first[:1].isupper():
         return text
     lowered = first[0].lower() + first[1:]
-    gerund = _GERUND.fullmatch(text) is not None
-    common = gerund or lowered in DETERMINERS or _count(lowered, passage) > _count(first, passage)
+    plural = first.endswith(("s", "ing")) and not _count(first, passage)
+    common = plural or lowered in DETERMINERS or _count(lowered, passage) > _count(first, passage)
     return lowered + text[len(first) :] if common else text
 
 

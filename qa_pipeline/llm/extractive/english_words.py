@@ -46,7 +46,7 @@ POINTING_PHRASES = (
     "as discussed", "as shown", "as in ", "see ", "like that", "for example:", "that's", "it's",
     "at the end", "we'll", "you'll see", "i'll", "you saw", "you will see", "you'll learn",
     "will learn", "you already", "the example", "an example of", "same way", "et al", "http:",
-    "https:", "doi", "same as", " things.", "read more", "check the docs", "the docs about", "the same thing",
+    "https:", "doi", "same as", " stuff", "similar ", " things.", "read more", "check the docs", "the docs about", "the same thing",
     "did before", "real world", "as you can", "as you see", " too.", "learn more", "read the ",
     "check the ", "documentation about", "docs for ", "explained in", "documented in", "refer to ",
     "please ", "discussed in", "outlined in", "discussed ", "mentioned", "as well.", "or something",
@@ -78,7 +78,8 @@ GENERIC_NOUNS = _words(
     expression expressions pattern patterns rule rules flag flags state status body header headers error
     errors message messages title end start beginning top bottom left right set subset dependency
     dependencies operation operations request response connection instance decorator callback token
-    tokens backend frontend"""
+    tokens backend frontend alternative alternatives attribute attributes callable operator operators
+    proposal behaviour behavior implementation"""
 )
 """Head nouns that "the" points with: "the file" means some file the passage spoke of."""
 
@@ -97,7 +98,7 @@ IMPERATIVES = _words(
     specify import install include write put make configure enable disable change remove open start stop
     send return choose select provide place give check ensure click go follow apply compile load edit
     build replace wrap move copy type enter execute override insert append store keep assign implement
-    inherit read restart invoke do download uncomment turn consider try have combine register annotate
+    inherit read restart invoke do download uncomment turn try have combine register annotate
     convert generate extend attach"""
 )
 """Verbs that open an instruction."""
@@ -107,7 +108,7 @@ MODALS = _words("can could should must may might need have will shall would")
 NOT_VERBS = _words(
     """the a an this that these those my your his her its our their each all any some no one both either
     what which such date end begin start extent degree point surprise do be have learn know see read
-    find understand go make"""
+    find understand go make get"""
 )
 """Words after "to" that do not open a verb phrase worth asking for."""
 

@@ -34,6 +34,9 @@ MIN_NOUN = 11
 MIN_FIGURE_NOUN = 7
 """The same where a question asks for a figure, a date or a definition, which belong to one thing."""
 
+MIN_NAME = 6
+"""Letters of a lone word that may be a name though it looks like any noun."""
+
 PATTERNS = (*DEFINITIONS, *HOW_TO, *RELATIONS, *FIGURES, *REASONS, *CONDITIONS)
 NAME = re.compile(rf"(?<![\w-]){IDENTIFIER}(?![\w])")
 """A name of code somewhere in a phrase."""
@@ -49,7 +52,7 @@ _DEFINITE_NOUN = re.compile(
     r")?([A-ZÄÖÜ][\wäöüß-]*)(?= [a-zäöüß]+\b(?![._])|\?|$)"
 )
 _INTRODUCED = re.compile(
-    r"\b(?:ein|eine|einen|einem|einer|kein|keine|keinen) (?:[a-zäöüß]+ )?[A-ZÄÖÜ][\w-]{12,}"
+    r"\bwenn Sie (?:[^,]* )?(?:ein|eine|einen|kein|keine|keinen) (?:[a-zäöüß]+ )?[A-ZÄÖÜ][\w-]{12,}"
 )
 _CODE = re.compile(r"[{}\[\]=\\|]|->|::|\.\.\.|…|\(\)\.|https?:|^\W")
 _TERM = re.compile(
@@ -58,6 +61,9 @@ _TERM = re.compile(
 )
 _GLOSSARY = re.compile(r"Definition|Glossar|Begriff")
 _MEANS = Pattern("glossar", _TERM, "Was bedeutet „{s}“?", "definition", 0.9)
+_CLAUSES = (*HOW_TO, *CONDITIONS, *(pattern for pattern in REASONS if pattern.name == "da_zuerst"))
+"""Rules whose question has no subject but the reader, so that only its other words say what it is about."""
+_NOUN = re.compile(r"[A-ZÄÖÜ][a-zäöüß]{4,}")
 _BROAD = words(
     "enthält ermöglicht benötigt basiert_auf gibt_zurück befindet dient wird_für_verwendet stammt_von ist_der"
 )
@@ -67,6 +73,7 @@ _BROAD = words(
 def find(passage: Passage) -> list[Candidate]:
     """Return every question the German rules find, in the order of the text."""
     glossary = any(_GLOSSARY.search(heading) for heading in passage.section_path)
+    topics = " ".join((passage.title, *passage.section_path))
     found: list[Candidate] = []
     for read in sentences(passage):
         sentence = _closed(read)
@@ -81,7 +88,7 @@ def find(passage: Passage) -> list[Candidate]:
             found += [
                 candidate(sentence, verbatim, question, pattern)
                 for pattern, question in asked_of
-                if read is sentence or pattern in HOW_TO
+                if (read is sentence or pattern in HOW_TO) and _on_topic(pattern, question, topics)
             ]
     return found
 
@@ -118,7 +125,7 @@ def _questions(text: str) -> Iterator[tuple[Pattern, str]]:
             _subject_stands(subject, least) or (subject in ("Sie", "Man") and pattern in REASONS)
         ):
             continue
-        if subject and pattern.name in _BROAD and " " not in subject:
+        if subject and " " not in subject and (pattern.name in _BROAD or _common(subject)):
             continue
         filled = pattern.rewrite({name: _lowered(value) for name, value in groups.items()})
         if filled is None:
@@ -130,17 +137,41 @@ def _questions(text: str) -> Iterator[tuple[Pattern, str]]:
 
 def _stands_alone(pattern: Pattern, question: str) -> bool:
     """Tell whether a question points at nothing outside it and names something."""
-    if _POINTERS.search(question) or _PRONOUN.search(question) or len(question.split()) < 3:
+    if (
+        " - " in question
+        or _POINTERS.search(question)
+        or _PRONOUN.search(question)
+        or len(question.split()) < 3
+    ):
         return False
     if pattern.name in ("wenn_sie", "wenn_passiert") and not _specific(question):
         return False
     return not any(noun.lower() in GENERIC_NOUNS for noun in _DEFINITE_NOUN.findall(question))
 
 
+def _on_topic(pattern: Pattern, question: str, topics: str) -> bool:
+    """Tell whether a question for a way, a reason or a consequence names its topic.
+
+    "Wie kann man einen JSON-Body übergeben?" has another answer on another page. It stands alone only if
+    it says what the page is about: a noun of the headings, or a name of code.
+    """
+    if pattern not in _CLAUSES or (pattern.name != "wenn_sie" and _specific(question)):
+        return True
+    folded, headed = question.casefold(), topics.casefold()
+    return any(noun[:6].casefold() in headed for noun in _NOUN.findall(question.partition(" ")[2])) or any(
+        noun[:5].casefold() in folded for noun in _NOUN.findall(topics)
+    )
+
+
 def _specific(question: str) -> bool:
     """Tell whether a question names a thing of code, or introduces one: "einen Exceptionhandler"."""
     named = any(name.split("-")[0] not in COMMON_ACRONYMS for name in NAME.findall(question))
     return named or _INTRODUCED.search(question) is not None
+
+
+def _common(word: str) -> bool:
+    """Tell a short everyday word ("Form") from a name that can be asked for alone."""
+    return len(word) < MIN_NAME and NAME.fullmatch(word) is None
 
 
 def _subject_stands(subject: str, least: int) -> bool:

@@ -75,9 +75,9 @@ HOW_TO = (
         _purpose,
     ),
     Pattern(
-        "sie_können_um",
+        "verwenden_um",
         re.compile(
-            r"(?P<a>(?:Sie können|Verwenden Sie|Nutzen Sie|Benutzen Sie) [^,;:]{4,110}), um "
+            r"(?P<a>(?:Verwenden|Nutzen|Benutzen) Sie [^,;:]{4,110}), um "
             r"(?P<x>[^,;:()]{8,110})\."
         ),
         "Wie {who} {x}?",
@@ -179,7 +179,9 @@ REASONS = (
     ),
     Pattern(
         "da_zuerst",
-        re.compile(rf"(?:Da|Weil) (?P<a>[^,;:]{{10,140}}), (?P<v>{FINITE}) (?P<r>[^,;:]{{8,120}})\."),
+        re.compile(
+            rf"(?:Da|Weil) (?P<a>[^,;:]{{10,140}}), (?P<v>{FINITE}) (?P<r>(?!Sie\b)[^,;:]{{8,120}})\."
+        ),
         "Warum {v} {r}?",
         "reason",
         0.8,

@@ -55,6 +55,8 @@ _KINDS = {"lag": "lagen", "förordning": "förordningen", "kungörelse": "kungö
 _STARTS = Pattern("ikraft", _IN_FORCE, "När träder {kind} i kraft?", "date", 0.6)
 _NUMBERED = re.compile(r"\d{1,2}\. ")
 _OFFICES = ("Myndigheten", "Nämnden", "Styrelsen", "Rådet", "Verket", "Institutet")
+_CONTENTS = ("bestämmelser_om", "finns_bestämmelser")
+"""Rules not worth asking where the title already says what the statute is about."""
 _DEFINING = ("avses", "uttryck")
 _PENALTIES = ("straff_den_som", "till_straff_döms")
 _PARAGRAPH = re.compile(r"\b(?:\d{1,3}(?: [a-z])?(?:,| och| eller)? ?){1,4}§§?")
@@ -126,7 +128,8 @@ def _scoped(text: str, statute: Statute) -> Iterator[tuple[Pattern, str]]:
     """Ask about a sentence whose subject is the statute itself."""
     for pattern in SCOPE:
         match = pattern.regex.fullmatch(text)
-        if match is not None:
+        told = match is not None and pattern.name in _CONTENTS and statute.about
+        if match is not None and not told:
             groups = {name: value or "" for name, value in match.groupdict().items()}
             yield pattern, pattern.template.format_map({**groups, "self": statute.name}).replace("  ", " ")
 
@@ -150,6 +153,8 @@ def _standalone(pattern: Pattern, text: str, statute: Statute | None, names: fro
     )
     if statute is not None and pattern.name in _PENALTIES:
         body = _PARAGRAPH.sub("", body)
+    if statute is not None and statute.bare and (pattern.name == "om_först" or _leans(body)):
+        return None
     if _POINTERS.search(body) or _PRONOUN.search(body) or len(body.split()) < 3:
         return None
     if statute is None or named != question or statute.known_from(question):
@@ -172,6 +177,11 @@ def _context_free(name: str, groups: dict[str, str | None]) -> bool:
     if any(word == "undantag" or (word in CONTEXTUAL and _DEFINITE.fullmatch(word)) for word in parts):
         return False
     return not front or _one_clause(front.split())
+
+
+def _leans(body: str) -> bool:
+    """Tell whether a question holds a definite noun that only the statute's subject could explain."""
+    return any(word in CONTEXTUAL and _DEFINITE.fullmatch(word) for word in body.lower().rstrip("?").split())
 
 
 def _subject_stands(subject: str | None, statute: Statute | None) -> bool:

@@ -6,7 +6,7 @@ What belongs here: rules whose answer is a body, an office or a role. What does 
 
 import re
 
-from qa_pipeline.llm.extractive.patterns import Groups, Pattern
+from qa_pipeline.llm.extractive.patterns import Groups, Pattern, words
 from qa_pipeline.llm.extractive.swedish_words import AGENT_NOUNS, GENERIC_BODIES, MODAL, OUGHT, SUBJECT
 
 _VERBS = tuple(
@@ -63,6 +63,7 @@ PASSIVE = f"(?:{'|'.join(_PRESENT_OF)})"
 _PASSIVE_INFINITIVE = f"(?:{'|'.join(_INFINITIVE_OF)})"
 _DOES = "|".join(verb[1] for verb in _VERBS)
 _DO = "|".join(verb[0] for verb in _VERBS)
+_OWN_BODY = words("myndigheten myndighetens verket verkets nämnden nämndens styrelsens")
 _NOT_AGENTS = re.compile(r"(?:hur|att|om|det|vad|de|dessa|denne|denna|vilken|vilka|samma|den)\b")
 
 
@@ -81,12 +82,8 @@ def bare_body(text: str) -> bool:
 
 def _own_body(groups: Groups) -> Groups | None:
     """Refuse what mentions "myndigheten", which is the very body the question asks for."""
-    words = set(groups["r"].lower().split())
-    return (
-        None
-        if words & {"myndigheten", "myndighetens", "verket", "verkets", "nämndens", "styrelsens"}
-        else groups
-    )
+    named = set(groups["r"].lower().split())
+    return None if named & _OWN_BODY else groups
 
 
 def _receiver(groups: Groups) -> Groups | None:

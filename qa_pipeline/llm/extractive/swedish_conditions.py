@@ -14,7 +14,9 @@ _INFINITIVE = re.compile(
     r"(?:[a-zåäö]{2,}a|få|bli|se|gå|stå|ge|ta|be|dra|slå|nå|förstå|ske|bo|tro|le|förse|anse)\b"
 )
 _ONLY = re.compile(r"\b(?:endast|bara|redan|först) ?")
-_BARE = words("undantag dispens tillstånd bidrag beslut anstånd ärende ansökan fråga avgift stöd uppgift")
+_BARE = words(
+    "undantag dispens tillstånd bidrag beslut anstånd ärende ansökan fråga avgift stöd uppgift förlängning"
+)
 _CLAUSE_START = (
     r"(?:det (?:är|finns|behövs|kan|föreligger|framgår|krävs|medför|uppkommer)|särskilda skäl|"
     r"synnerliga skäl|"
@@ -112,7 +114,7 @@ DEMANDS = (
         "Vad är {s} {v} att göra?",
         "fact",
         0.75,
-        lambda groups: groups if len(groups["s"].split()) > 2 else None,
+        lambda groups: groups if len(groups["s"].split()) > 2 and "§" not in groups["a"] else None,
     ),
     Pattern(
         "rätt_till",

@@ -46,6 +46,11 @@ class Statute:
     number: str | None
     about: str
 
+    @property
+    def bare(self) -> bool:
+        """Whether the name is a number alone and says nothing of the statute's subject."""
+        return self.about != "" and self.about not in self.name
+
     def known_from(self, question: str) -> bool:
         """Tell whether a question names what a document without a number is about: no need to name it too."""
         return self.number is None and self.about != "" and self.about in question

@@ -48,10 +48,11 @@ def compare(claim: Reading, evidence: Reading, headings: Reading, elsewhere: Seq
     numbers = _numbers(claim, evidence, headings, elsewhere)
     around = "\n".join(reading.text for reading in elsewhere)
     names = name_findings(claim.text, claim.names, evidence.text, headings.text, around, claim.language)
-    polarity = polarity_findings(claim, evidence) + exchanged_terms(claim.terms, evidence.terms)
+    polarity = polarity_findings(claim, evidence)
     quantifiers = quantifier_findings(claim.words, evidence.words, claim.language) + bound_findings(
         claim.text, claim.numbers, evidence.text, evidence.numbers, claim.language
     )
+    polarity += exchanged_terms(claim, evidence)
     replaced = replaced_terms(claim, evidence)
     parts = (numbers, dates, names, polarity, quantifiers, replaced)
     return Comparison(

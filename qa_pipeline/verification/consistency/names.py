@@ -100,7 +100,12 @@ def name_findings(
     near = f"{headings}\n{evidence}"
     held, around = _forms(near, language), _forms(elsewhere, language)
     own = {form for name in claim for form in _parts(name.folded)}
-    rivals = [n for n in find_names(evidence, language) if not _parts(n.folded) & own]
+    whole = {name.folded for name in claim}
+    rivals = [
+        other
+        for other in find_names(evidence, language)
+        if (other.folded not in whole if other.identifier else not _parts(other.folded) & own)
+    ]
     mine, theirs = tokenize(claim_text, language), tokenize(evidence, language)
     shared = {token.stem for token in mine if token.content} & {token.stem for token in theirs}
     conflicts, open_points = [], []

@@ -32,7 +32,7 @@ _HYPHENS = "-\u2010\u2011"
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number as written: all values it can be read as (3.100 is two), and its unit if a known one follows."""
+    """A number as written: all values it can be read as (3.100 is two), and its unit if one is known."""
 
     kind: Kind
     values: tuple[float, ...]

@@ -8,32 +8,50 @@ from collections.abc import Sequence
 
 from qa_pipeline.verification.consistency.findings import Findings
 from qa_pipeline.verification.consistency.reading import Reading
+from qa_pipeline.verification.lexicon.language import lexicon
 
 _LONGEST = 4
 
 
-def exchanged_terms(claim: Sequence[str], evidence: Sequence[str]) -> Findings:
-    """A conflict when the evidence reads like the claim with terms exchanged in pairs.
+def exchanged_terms(claim: Reading, evidence: Reading) -> Findings:
+    """The evidence reads like the claim with terms exchanged in pairs: "A replaced B", "B replaced A".
 
-    Only the evidence's terms that the claim has are read. "A replaced B" and "B replaced A" differ so; a
-    passive or another order of clauses moves words without exchanging them place for place, and stays open
-    through the order score.
+    Only the evidence's terms that the claim has are read. A passive on one side, or equals listed in another
+    order, mean the same; where the object may stand before the verb the words alone cannot tell, so it stays
+    open there.
     """
+    moved = _exchanged(claim.terms, evidence.terms)
+    known = lexicon(claim.language)
+    mine, theirs = {word.folded for word in claim.words}, {word.folded for word in evidence.words}
+    passive = bool(mine & known.passive_agents) != bool(theirs & known.passive_agents)
+    if not moved or passive or _listed(claim, moved):
+        return Findings()
+    said = (f"{' and '.join(_written(claim, [term]) for term in moved[:2])} have changed places",)
+    return Findings(open_points=said) if known.free_order else Findings(said)
+
+
+def _exchanged(claim: Sequence[str], evidence: Sequence[str]) -> list[str]:
+    """Terms that stand where the evidence has their partner; empty unless all differences are such pairs."""
     shared = set(claim)
     held = [term for term in evidence if term in shared]
     if len(held) != len(claim):
-        return Findings()
-    exchanged: dict[str, str] = {}
+        return []
+    partner: dict[str, str] = {}
     for mine, theirs in zip(claim, held, strict=True):
-        if exchanged.setdefault(mine, theirs) != theirs:
-            return Findings()
-    moved = sorted(mine for mine, theirs in exchanged.items() if mine != theirs)
-    if not moved or any(exchanged.get(exchanged[mine]) != mine for mine in moved):
-        return Findings()
-    if len(moved) > len(exchanged) // 2:
-        return Findings()
-    names = [term.removeprefix("=") for term in moved[:2]]
-    return Findings((f"{names[0]} and {names[1]} have changed places",))
+        if partner.setdefault(mine, theirs) != theirs:
+            return []
+    moved = [mine for mine in dict.fromkeys(claim) if partner[mine] != mine]
+    paired = all(partner.get(partner[mine]) == mine for mine in moved)
+    return moved if paired and (len(moved) == 2 or len(moved) <= len(partner) // 2) else []
+
+
+def _listed(claim: Reading, moved: Sequence[str]) -> bool:
+    """Whether all content words between the first and the last moved one are moved, joined by "and"."""
+    joiners = lexicon(claim.language).joiners
+    places = [place for place, word in enumerate(claim.words) if word.stem in moved]
+    between = claim.words[min(places, default=0) : max(places, default=0) + 1]
+    rest = [word for word in between if word.stem not in moved]
+    return any(word.folded in joiners for word in rest) and not any(word.content for word in rest)
 
 
 def replaced_terms(claim: Reading, evidence: Reading) -> Findings:

@@ -30,6 +30,9 @@ ENGLISH = Lexicon(
         """because since although though while but which who that if when unless whereas and or"""
     ),
     comma_ends_clause=False,
+    free_order=False,
+    passive_agents=words("by"),
+    joiners=words("and or nor plus versus"),
     negative_prefixes=("un", "in", "im", "ir", "il", "non", "non-", "dis", "de"),
     opposites=opposed(
         """enable,enables,enabled,enabling/disable,disables,disabled,disabling

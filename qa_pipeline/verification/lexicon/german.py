@@ -27,6 +27,9 @@ GERMAN = Lexicon(
     ),
     clause_openers=words("weil denn aber während dass wenn obwohl und oder sondern"),
     comma_ends_clause=True,
+    free_order=True,
+    passive_agents=words("von vom durch"),
+    joiners=words("und oder sowie bzw"),
     negative_prefixes=("un", "in", "im", "ir", "nicht-", "nicht", "miss"),
     opposites=opposed(
         """aktiviert,aktivieren,eingeschaltet,aktiviere/deaktiviert,deaktivieren,ausgeschaltet,abgeschaltet

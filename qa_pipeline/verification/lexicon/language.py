@@ -14,7 +14,8 @@ class Lexicon:
     """The closed word classes of one language; every entry is casefolded.
 
     `negations` deny in so many words, `soft_negations` by their meaning. `clause_openers` begin a clause that
-    a negation before them does not reach. `opposites` are pairs of groups: a word of one side denies a word
+    a negation before them does not reach. `free_order` says that the object may stand before the verb,
+    `passive_agents` bring in who did it, `joiners` list equals. `opposites` are pairs of groups: a word of one side denies a word
     of the other. `lower_bounds`, `upper_bounds` and `approximations` stand before (or, like "or more", after)
     a number. `universal`, `partial`, `exclusive`, `strong` and `weak` are quantifiers and obligations.
     `conditions` open a clause without which the rest of a sentence need not hold.
@@ -29,6 +30,9 @@ class Lexicon:
     soft_negations: Set[str]
     clause_openers: Set[str]
     comma_ends_clause: bool
+    free_order: bool
+    passive_agents: Set[str]
+    joiners: Set[str]
     negative_prefixes: tuple[str, ...]
     opposites: tuple[tuple[Set[str], Set[str]], ...]
     numbers: Mapping[str, float]

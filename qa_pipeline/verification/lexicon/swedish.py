@@ -22,6 +22,9 @@ SWEDISH = Lexicon(
     soft_negations=words("knappast saknar saknas omöjligt förbjudet undantag förutom sällan istället"),
     clause_openers=words("eftersom därför men som medan om när att fast trots och eller"),
     comma_ends_clause=False,
+    free_order=True,
+    passive_agents=words("av"),
+    joiners=words("och eller samt respektive"),
     negative_prefixes=("o", "in", "im", "ir", "icke-", "icke", "miss"),
     opposites=opposed(
         """aktiverad,aktiverat,aktiverade,aktivera,aktiverar,påslagen,påslaget/inaktiverad,inaktiverat,inaktiverade,inaktivera,inaktiverar,avstängd,avstängt,avstängda,avslagen

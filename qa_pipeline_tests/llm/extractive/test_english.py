@@ -35,8 +35,8 @@ def test_definitions(sentence: str, question: str | None) -> None:
 @pytest.mark.parametrize(
     ("sentence", "question"),
     [
-        ("To restart the harbour server, run harbour restart as root.",
-         "How do you restart the harbour server?"),
+        ("To restart the Harbour server, run harbour restart as root.",
+         "How do you restart the Harbour server?"),
         ("To create a worker you use the spawn function of the pool:", "How do you create a worker?"),
         ("If you want to silence all warnings, you can pass --quiet to Harbour.",
          "How can you silence all warnings?"),
@@ -88,6 +88,9 @@ def test_reasons_and_effects(sentence: str, question: str) -> None:
          "When was the Harbour Foundation founded in Malmö?"),
         ("The default value of PoolSize is 8 on most machines.", "What is the default value of PoolSize?"),
         ("PoolSize defaults to the number of processor cores.", "What does PoolSize default to?"),
+        ("The tank of the HarbourBench holds 36 litres of water.",
+         "How many litres of water does the tank of the HarbourBench hold?"),
+        ("The safety valve opens at 3 bar.", f'In "{TITLE}", at what pressure does the safety valve open?'),
         ("HarbourBench contains about 120 small tasks for one evening.",
          "How many small tasks does HarbourBench contain?"),
     ],
@@ -121,6 +124,11 @@ def test_the_course_of_a_paper_is_named_by_the_papers_title() -> None:
 def test_a_condition_is_tied_to_the_thing_its_section_is_about() -> None:
     asked = questions("If no status is given, the reply is temporary and never stored.", "Redirect Directive")
     assert asked == ["With the Redirect directive, what happens if no status is given?"]
+
+
+def test_an_instruction_is_tied_to_the_product_of_its_document() -> None:
+    asked = questions("To drain the tank, open the lower valve.", "Service", title="Tank 8 service manual")
+    assert asked == ["With Tank 8, how do you drain the tank?"]
 
 
 def test_an_acronym_is_asked_for_when_the_passage_uses_it_again() -> None:

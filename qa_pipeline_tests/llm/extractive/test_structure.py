@@ -16,8 +16,8 @@ Status: Core
 Compatibility: Available in version 1.2 and later"""
 
 
-def found(text: str, *path: str, language: str = "en") -> dict[str, Candidate]:
-    passage = Passage("chunk", "A Guide", path, text, language)
+def found(text: str, *path: str, language: str = "en", title: str = "A Guide") -> dict[str, Candidate]:
+    passage = Passage("chunk", title, path, text, language)
     return {candidate.question: candidate for candidate in find(passage)}
 
 
@@ -63,6 +63,16 @@ def test_an_unknown_key_is_asked_for_only_inside_a_block_of_keys() -> None:
 @pytest.mark.parametrize("heading", ["Overview", "Getting started with caches", "Why it matters", ""])
 def test_a_heading_that_names_nothing_gives_no_subject(heading: str) -> None:
     assert not found(f"## {heading}\n\nDescription: Reads a page\nDefault: On", heading)
+
+
+def test_the_lines_of_a_data_sheet_are_about_the_product_in_its_title() -> None:
+    text = "## Technical data\n\nWeight: 128 kg\nDimensions: 80 by 40 cm"
+    assert list(found(text, "Technical data", title="Tank 8 data sheet")) == [
+        "What is the weight of Tank 8?",
+        "What are the dimensions of Tank 8?",
+    ]
+    assert not found(text, "Tank 12", title="Tank 8 data sheet")
+    assert not found(text, "Technical data", title="Style guide")
 
 
 def test_a_compatibility_note_that_names_no_version_range_is_left_alone() -> None:

@@ -212,6 +212,12 @@ def test_a_title_with_a_number_is_preferred_to_one_without() -> None:
     assert statute.number == "1999:100"
 
 
+def test_what_a_statute_is_about_is_asked_only_where_the_title_does_not_say_it() -> None:
+    text = "Denna lag innehåller bestämmelser om register över båtar."
+    assert asked(text, LAW) == []
+    assert asked(text, "Båtlag (1999:100)") == ["Vad innehåller båtlagen (1999:100) bestämmelser om?"]
+
+
 def test_names_keep_their_capital_inside_a_question() -> None:
     text = "Vattnet renas i Alviks verk. Alviks vattenverk togs i drift den 12 september 1974."
     assert asked(text) == ["När togs Alviks vattenverk i drift?"]
