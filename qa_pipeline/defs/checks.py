@@ -18,7 +18,6 @@ import dagster as dg
 from qa_pipeline import quality
 from qa_pipeline.batch import earlier_yields
 from qa_pipeline.defs.assets import PartsParam, Tables
-from qa_pipeline.defs.metadata import markdown_table
 from qa_pipeline.defs.partitions import document_batches
 from qa_pipeline.settings import QualitySettings, Settings
 from qa_pipeline.tables import CHUNKS, TABLES, VERDICTS, Table
@@ -167,11 +166,12 @@ def _asset_check(
 
 def _told(gate: quality.Gate) -> dg.AssetCheckResult:
     """A gate as the UI shows it."""
+    # Text for what stays the same or belongs together: every number would get a plot of its own.
     shown: dict[str, Any] = {
-        "value": gate.value,
-        "threshold": gate.threshold,
+        "value": None if gate.value is None else round(gate.value, 4),
+        "threshold": None if gate.threshold is None else dg.MetadataValue.text(str(gate.threshold)),
         "rows": gate.n,
-        "counts": dg.MetadataValue.md(markdown_table(("count", "rows"), gate.counts.items())),
+        "counts": ", ".join(f"{name}: {count}" for name, count in gate.counts.items()),
     }
     return dg.AssetCheckResult(
         passed=gate.passed,

@@ -25,10 +25,13 @@ CORPUS = dg.AssetKey("corpus")
 BATCHES_A_TICK = 200
 """Changed batches read in one tick; a first tick over a large corpus must not run into the time limit."""
 
+LOOK_LENGTH = 16
+"""Hex digits of an outside look kept in the cursor; a clash of two looks only delays a report."""
+
 corpus = dg.AssetSpec(
     CORPUS,
     partitions_def=document_batches,
-    group_name="source",
+    group_name="ingestion",
     kinds={"file"},
     description="One partition per folder of the corpus. Its data version is a hash of all files in it.",
 )
@@ -114,6 +117,8 @@ def corpus_sensor(context: dg.SensorEvaluationContext, parts: dg.ResourceParam[P
         found = find_batches(folder)
     except CorpusError as error:
         return dg.SkipReason(str(error))
+    for reason in found.refused:
+        context.log.warning(reason)
     before = Looks.model_validate_json(context.cursor or "{}")
     now = {batch: _outside(folder / batch) for batch in found.batches}
     settled = [batch for batch, look in now.items() if look and look == before.seen.get(batch)]
@@ -146,4 +151,4 @@ def _outside(folder: Path) -> str | None:
             looks.update(repr(parts).encode(errors="surrogateescape"))
     except OSError:
         return None
-    return looks.hexdigest()
+    return looks.hexdigest()[:LOOK_LENGTH]

@@ -12,6 +12,8 @@ from qa_pipeline.defs.currency import Step, work_left
 from qa_pipeline.errors import CorpusError
 from qa_pipeline.parts import Parts
 
+REASON_TAG = "qa_pipeline/reason"
+
 build_batch = dg.define_asset_job(
     "build_batch",
     selection=dg.AssetSelection.all(),
@@ -20,10 +22,7 @@ build_batch = dg.define_asset_job(
 
 
 def nightly_schedule(steps: Sequence[Step]) -> dg.ScheduleDefinition:
-    """A schedule that runs the batches with work left and no others.
-
-    Other code or settings are no reason: over a whole corpus that is a decision, taken by hand.
-    """
+    """A schedule that runs the batches with work left and no others."""
 
     @dg.schedule(
         job=build_batch,
@@ -35,21 +34,30 @@ def nightly_schedule(steps: Sequence[Step]) -> dg.ScheduleDefinition:
     def nightly(
         context: dg.ScheduleEvaluationContext, parts: dg.ResourceParam[Parts]
     ) -> list[dg.RunRequest] | dg.SkipReason:
-        folder = parts.settings.corpus
         try:
-            batches = find_batches(folder).batches
+            work = work_tonight(context.instance, parts, steps)
         except CorpusError as error:
             return dg.SkipReason(str(error))
-        report_batches(context.instance, folder, batches)
-        reasons = {
-            batch: work_left(context.instance, parts.layout, steps, batch, compare_code=False)
-            for batch in batches
-        }
         requests = [
-            dg.RunRequest(partition_key=batch, tags={"qa_pipeline/reason": reason})
-            for batch, reason in reasons.items()
-            if reason
+            dg.RunRequest(partition_key=batch, tags={REASON_TAG: reason}) for batch, reason in work.items()
         ]
-        return requests or dg.SkipReason(f"all {len(batches)} batches are up to date")
+        return requests or dg.SkipReason("all batches are up to date")
 
     return nightly
+
+
+def work_tonight(instance: dg.DagsterInstance, parts: Parts, steps: Sequence[Step]) -> dict[str, str]:
+    """The batches with work left, each with the reason.
+
+    Batches are registered and reported first, so that the schedule needs no sensor beside it. Other code or
+    settings are no reason: over a whole corpus that is a decision, taken by hand.
+
+    Raises:
+        CorpusError: the corpus folder cannot be read.
+    """
+    batches = find_batches(parts.settings.corpus).batches
+    report_batches(instance, parts.settings.corpus, batches)
+    reasons = {
+        batch: work_left(instance, parts.layout, steps, batch, compare_code=False) for batch in batches
+    }
+    return {batch: reason for batch, reason in reasons.items() if reason}

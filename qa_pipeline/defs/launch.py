@@ -90,16 +90,15 @@ def _what_stopped(result: dg.ExecuteInProcessResult) -> str:
     Raises:
         PermanentModelError: if that is what it was; the next batch would fare no better.
     """
-    failures = [event for event in result.all_events if event.is_step_failure]
-    error = failures[0].step_failure_data.error if failures else None
-    while error is not None and error.cause is not None:
-        error = error.cause
-    if error is None or error.cls_name == "DagsterAssetCheckFailedError":
+    failure = next((event for event in result.all_events if event.is_step_failure), None)
+    error = failure.step_failure_data.error if failure else None
+    raised = error.cause if error is not None and error.cause is not None else error
+    if failure is None or raised is None or raised.cls_name == "DagsterAssetCheckFailedError":
         return "a blocking gate did not hold"
-    message = error.message.strip().removeprefix(f"{error.cls_name}: ")
-    if error.cls_name in _STOPPING:
-        raise _STOPPING[error.cls_name](message)
-    return f"{failures[0].step_key}: {message}"
+    message = raised.message.strip().partition(f"{raised.cls_name}: ")[2] or raised.message.strip()
+    if raised.cls_name in _STOPPING:
+        raise _STOPPING[raised.cls_name](message)
+    return f"{failure.step_key}: {message}"
 
 
 def bury_dead_runs(instance: dg.DagsterInstance) -> None:

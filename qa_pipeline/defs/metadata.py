@@ -7,7 +7,7 @@ harmless. What does not: computing figures that decide something (`quality.py`).
 import json
 import unicodedata
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, cast
 
 import dagster as dg
 import polars as pl
@@ -33,7 +33,7 @@ COUNTED_COLUMNS: Mapping[str, tuple[str, ...]] = {
     "verdicts": ("verdict", "stage", "reason"),
     "training_examples": ("coverage", "question_type", "language"),
 }
-"""Columns of codes whose values are worth counting; the first also as plain numbers, which get plotted."""
+"""Columns of codes whose values are worth counting: the first as numbers, which get plotted."""
 
 
 def table_schema(table: Table) -> dg.TableSchema:
@@ -42,7 +42,7 @@ def table_schema(table: Table) -> dg.TableSchema:
         columns=[
             dg.TableColumn(
                 column.name,
-                str(column.dtype),
+                _type_name(column.dtype),
                 column.description,
                 dg.TableColumnConstraints(nullable=column.nullable, unique=table.key == (column.name,)),
             )
@@ -50,6 +50,15 @@ def table_schema(table: Table) -> dg.TableSchema:
         ],
         constraints=dg.TableConstraints(other=[f"key: {', '.join(table.key)}"]),
     )
+
+
+def _type_name(dtype: pl.DataType) -> str:
+    """A type that fits its field: structures by the names of their parts only."""
+    if isinstance(dtype, pl.List):
+        return f"List({_type_name(cast('pl.DataType', dtype.inner))})"
+    if isinstance(dtype, pl.Struct):
+        return f"Struct({', '.join(field.name for field in dtype.fields)})"
+    return str(dtype)
 
 
 def described(table: Table) -> dict[str, Any]:
@@ -63,7 +72,7 @@ def frame_metadata(frame: pl.DataFrame, table: Table) -> dict[str, Any]:
     return {
         "dagster/partition_row_count": frame.height,
         **(_numbers(frame, counted[0]) if counted else {}),
-        **{f"rows by {name}": _counts(frame, name) for name in counted},
+        **{f"rows by {name}": _counts(frame, name) for name in counted[1:]},
         "preview": dg.MetadataValue.md(preview(frame)),
     }
 
@@ -90,8 +99,8 @@ def export_metadata(layout: Layout, batch: str, files: Mapping[str, bytes]) -> d
 
 def preview(frame: pl.DataFrame) -> str:
     """The first rows as a Markdown table."""
-    shown = frame.select(frame.columns[:PREVIEW_COLUMNS])
-    more = frame.width - shown.width
+    shown = frame.select([name for name in frame.columns if name != "batch"][:PREVIEW_COLUMNS])
+    more = frame.width - shown.width - ("batch" in frame.columns)
     note = f"\n\n{more} more columns" if more else ""
     return markdown_table(shown.columns, shown.head(PREVIEW_ROWS).iter_rows()) + note
 

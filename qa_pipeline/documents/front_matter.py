@@ -11,6 +11,11 @@ import yaml
 
 from qa_pipeline.documents.language import declared_language
 
+try:  # the same rules compiled, where PyYAML was built with it
+    from yaml import CSafeLoader as SafeLoader
+except ImportError:
+    from yaml import SafeLoader  # type: ignore[assignment]
+
 _TITLE = ("title", "rubrik", "titel")
 _LANGUAGE = ("language", "lang", "språk", "sprache")
 _LICENCE = ("licence", "license", "licens", "lizenz")
@@ -43,7 +48,7 @@ def _fields(text: str) -> Mapping[str, object]:
     if not text.strip() or len(text) > _LONGEST:
         return {}
     try:
-        loaded = yaml.safe_load(text)
+        loaded = yaml.load(text, Loader=SafeLoader)
     except (yaml.YAMLError, ValueError, RecursionError):  # ValueError: a date such as 2024-13-45
         return {}
     if not isinstance(loaded, dict):

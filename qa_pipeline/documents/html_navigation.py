@@ -18,6 +18,7 @@ _SEPARATORS = re.compile(r"[\s|·•,;/>»«<→←()\[\]\u00a0-]+")
 _LABEL_WORDS = 4
 _LINKED_SHARE = 0.8
 _LANGUAGE_CODE = 3
+_LONGEST_LABEL = 100
 
 
 @dataclass(slots=True)
@@ -39,7 +40,7 @@ class _Tally:
         self.links += inner.links
         self.inward += inner.inward
         self.prose |= inner.prose or (inner.tag in _PROSE and inner.linked + inner.plain > 0)
-        if len(self.label) < 100:
+        if inner.label and len(self.label) < _LONGEST_LABEL:
             self.label += inner.label
 
 
@@ -75,15 +76,18 @@ def _opened(node: "LexborNode", tag: str) -> _Tally:
 
 
 def _count_text(stack: list[_Tally], text: str) -> None:
+    if text.isspace():
+        return
     bare = _SEPARATORS.sub(" ", text).strip()
+    here = stack[-1]
     if not bare:
         return
-    here = stack[-1]
-    if any(tally.tag == "a" and tally.links for tally in stack[-4:]):
+    around = stack[-4:]
+    if any(tally.links and tally.tag == "a" for tally in around):
         here.linked += len(bare)
-    elif not any(tally.tag in _HEADINGS for tally in stack[-4:]):
+    elif all(tally.tag not in _HEADINGS for tally in around):
         here.plain += len(bare)
-        if len(here.label) < 100:
+        if len(here.label) < _LONGEST_LABEL:
             here.label += f"{bare} "
 
 

@@ -10,7 +10,7 @@ from typing import Any, get_args
 from qa_pipeline.records import Language
 
 LANGUAGES: tuple[str, ...] = get_args(Language)
-_SAMPLE = 20_000
+_SAMPLE = 5_000
 _NAMES = {"english": "en", "svenska": "sv", "swedish": "sv", "deutsch": "de", "german": "de"}
 
 

@@ -19,6 +19,7 @@ _INDENTED_BOX = re.compile(
 _INCLUDE = re.compile(r"^\s*(?:\{\*.*\*\}|\{!.*!\}|--8<--.*|\{%\s*include\b.*%\})\s*$")
 _ATTRIBUTE_LINE = re.compile(r"^\s*\{\s*:?\s*[#.][^{}]*\}\s*$")
 _INDENT = "    "
+_FIRST_OF_MARKS = frozenset("`~/:!?={-")
 
 
 def plain_markdown(text: str) -> str:
@@ -35,6 +36,9 @@ def _plain_lines(lines: list[str]) -> Iterator[str]:
     for line in lines:
         boxes = _still_open(boxes, line)
         bare = _unindent(line, boxes)
+        if bare.lstrip()[:1] not in _FIRST_OF_MARKS:
+            yield bare
+            continue
         mark = _CODE_FENCE.match(bare)
         if fence is not None:
             if mark and mark.group(1).startswith(fence) and not bare.strip(" `~"):

@@ -6,9 +6,10 @@ lines mean (`pdf_layout`).
 
 import ctypes
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ _HYPHEN_CODE = "\x02"
 _FIXED_PITCH = 1
 _FIXED_NAMES = re.compile(r"mono|courier|consol|hack|typewriter|cmtt|inconsolata|code", re.IGNORECASE)
 _BOLD_NAMES = re.compile(r"bold|black|heavy|semib|demi", re.IGNORECASE)
+_RUN = re.compile(f"[^\r\n{BROKEN_WORD}]*{BROKEN_WORD}|[^\r\n{BROKEN_WORD}]+")
 _NAME_LENGTH = 128
 
 
@@ -63,35 +65,28 @@ def read_lines(page: "PdfPage", number: int) -> list[Line]:
     return lines
 
 
-def _on_paper(textpage: "PdfTextPage", text: str, places: list[int], width: float) -> tuple[str, list[int]]:
+def _on_paper(
+    textpage: "PdfTextPage", text: str, places: Sequence[int], width: float
+) -> tuple[str, Sequence[int]]:
     """The part of a run before the right edge: what stands beyond it no reader of the page sees."""
     seen = [place for place, index in enumerate(places) if textpage.get_charbox(index)[0] < width]
     return "".join(text[place] for place in seen), [places[place] for place in seen]
 
 
-def _runs(textpage: "PdfTextPage") -> Iterator[tuple[str, list[int]]]:
+def _runs(textpage: "PdfTextPage") -> Iterator[tuple[str, Sequence[int]]]:
     """Runs of characters on one line, with the index PDFium knows each by."""
     text, places = _characters(textpage)
-    start = 0
-    for end, character in enumerate(text):
-        if character in "\r\n":
-            if end > start:
-                yield text[start:end], places[start:end]
-            start = end + 1
-        elif character == BROKEN_WORD:
-            yield text[start : end + 1], places[start : end + 1]
-            start = end + 1
-    if start < len(text):
-        yield text[start:], places[start:]
+    for run in _RUN.finditer(text):
+        yield run.group(), places[run.start() : run.end()]
 
 
-def _characters(textpage: "PdfTextPage") -> tuple[str, list[int]]:
+def _characters(textpage: "PdfTextPage") -> tuple[str, Sequence[int]]:
     from pypdfium2 import raw
 
     count = textpage.count_chars()
     text = textpage.get_text_range() if count else ""
     if len(text) == count:
-        return text, list(range(count))
+        return text, range(count)
     # Text and indexes differ where a character has no Unicode value: read them one by one.
     codes = [raw.FPDFText_GetUnicode(textpage, index) for index in range(count)]
     known = [index for index, code in enumerate(codes) if 0 < code < 0x110000]
@@ -99,25 +94,27 @@ def _characters(textpage: "PdfTextPage") -> tuple[str, list[int]]:
     return text.replace(_HYPHEN_CODE, BROKEN_WORD), known
 
 
-def _measure(textpage: "PdfTextPage", text: str, places: list[int], page: int, height: float) -> Line | None:
+def _measure(
+    textpage: "PdfTextPage", run: str, places: Sequence[int], page: int, height: float
+) -> Line | None:
     """Place and type of a run, taken from its first, middle and last printed character."""
-    broken = text.endswith(BROKEN_WORD)
-    printed = [index for index, character in zip(places, text, strict=True) if not character.isspace()]
-    if broken:
-        printed = printed[:-1]
-    if not printed:
+    broken = run.endswith(BROKEN_WORD)
+    text = run.rstrip(BROKEN_WORD)
+    start, end = len(text) - len(text.lstrip()), len(text.rstrip())
+    if start >= end:
         return None
-    first = textpage.get_charbox(printed[0], loose=True)
-    last = textpage.get_charbox(printed[-1], loose=True)
-    kinds = [_font(textpage, index) for index in (printed[0], printed[len(printed) // 2], printed[-1])]
+    samples = [places[start], places[(start + end) // 2], places[end - 1]]
+    first = textpage.get_charbox(samples[0], loose=True)
+    last = textpage.get_charbox(samples[2], loose=True)
+    kinds = [_font(textpage, index) for index in samples]
     return Line(
-        text=text.rstrip(BROKEN_WORD).strip() if not broken else text.rstrip(BROKEN_WORD).lstrip(),
+        text=text[start:] if broken else text[start:end],
         page=page,
         left=first[0],
         bottom=min(first[1], last[1]),
         right=max(first[2], last[2]),
         top=max(first[3], last[3]),
-        size=_size(textpage, printed, first[3] - first[1]),
+        size=_size(textpage, samples, first[3] - first[1]),
         bold=all(bold for bold, _ in kinds),
         fixed=all(fixed for _, fixed in kinds),
         height=height,
@@ -125,13 +122,12 @@ def _measure(textpage: "PdfTextPage", text: str, places: list[int], page: int, h
     )
 
 
-def _size(textpage: "PdfTextPage", printed: list[int], tall: float) -> float:
+def _size(textpage: "PdfTextPage", samples: Sequence[int], tall: float) -> float:
     """Font size in half points; fonts scaled by a matrix state a size of 1, their box tells more."""
     from pypdfium2 import raw
 
-    sizes = sorted(raw.FPDFText_GetFontSize(textpage, printed[len(printed) * part // 4]) for part in range(4))
-    size = sizes[2]
-    return round((size if size > 2 else tall) * 2) / 2
+    size = sorted(raw.FPDFText_GetFontSize(textpage, index) for index in samples)[1]
+    return float(round((size if size > 2 else tall) * 2) / 2)
 
 
 def _font(textpage: "PdfTextPage", index: int) -> tuple[bool, bool]:
@@ -141,8 +137,13 @@ def _font(textpage: "PdfTextPage", index: int) -> tuple[bool, bool]:
     flags = ctypes.c_int()
     name = ctypes.create_string_buffer(_NAME_LENGTH)
     raw.FPDFText_GetFontInfo(textpage, index, name, _NAME_LENGTH, flags)
-    named = name.value.decode("utf-8", "replace")
-    fixed = bool(flags.value & _FIXED_PITCH) or _FIXED_NAMES.search(named) is not None
+    return _kind_of_font(name.value, flags.value)
+
+
+@lru_cache(maxsize=4096)
+def _kind_of_font(name: bytes, flags: int) -> tuple[bool, bool]:
+    named = name.decode("utf-8", "replace")
+    fixed = bool(flags & _FIXED_PITCH) or _FIXED_NAMES.search(named) is not None
     return _BOLD_NAMES.search(named) is not None, fixed
 
 

@@ -6,7 +6,6 @@ What belongs here: the order of steps for a file and how each outcome becomes a 
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -143,9 +142,15 @@ def _parsed_columns(
         "title": title or text.first_heading or PurePosixPath(path).stem,
         "text": text.text,
         "sections": [
-            {**asdict(section), "heading_path": list(section.heading_path)} for section in text.sections
+            {
+                "heading_path": list(part.heading_path),
+                "level": part.level,
+                "start": part.start,
+                "end": part.end,
+            }
+            for part in text.sections
         ],
-        "pages": [asdict(page) for page in text.pages],
+        "pages": [{"number": page.number, "start": page.start, "end": page.end} for page in text.pages],
         "masked": text.masked + masked,
         "status": "parsed",
     }

@@ -101,7 +101,7 @@ def _explain(error: ValidationError, given: Row) -> tuple[str, str]:
     problem = error.errors(include_url=False, include_input=False, include_context=False)[0]
     field = str(problem["loc"][0]) if problem["loc"] else ""
     if problem["type"] == "missing" or (
-        problem["type"] == "string_too_short" and field in ("question", "answer")
+        problem["type"] in ("string_too_short", "too_short") and field in ("question", "answer")
     ):
         return "missing_field", f"field {field} is missing or empty"
     if field == "language":

@@ -1,13 +1,12 @@
 """Answers become claims, each with its best evidence and every local score.
 
-What belongs here: which texts a claim is compared with, choosing its evidence, and the rows of the claims
-table. What does not: deciding what the scores mean (`deciding.py`). Every local step always runs and is
-stored, also for a claim whose citation fails.
+What belongs here: which texts a claim is compared with, and the rows of the claims table. What does not:
+choosing the evidence (`proving.py`) and what the scores mean (`deciding.py`). Every local step always runs
+and is stored, also for a claim whose citation fails.
 """
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import polars as pl
@@ -17,57 +16,22 @@ from qa_pipeline.settings import VerificationSettings
 from qa_pipeline.sources import Sources
 from qa_pipeline.tables import CLAIMS
 from qa_pipeline.verification.citations import ClaimCitations, cite_claims
-from qa_pipeline.verification.consistency.comparing import Comparison, compare
-from qa_pipeline.verification.consistency.reading import Reading, read
+from qa_pipeline.verification.consistency.reading import read
 from qa_pipeline.verification.evidence import (
     Candidate,
     ChunkWords,
     best_by_words,
     candidates,
     verbatim_place,
+    whole_sentences,
 )
+from qa_pipeline.verification.proving import Batch, Task, prove
 from qa_pipeline.verification.similarity import ChunkVectors, Encoder, TextVectors
 from qa_pipeline.verification.splitting import Claim, is_fragment, split_claims
-from qa_pipeline.verification.words import content_stems, find_words, order_agreement, recall
+from qa_pipeline.verification.words import content_stems, recall
 
 Row = dict[str, Any]
 _GROUP = 256
-_ELSEWHERE = 20
-
-
-@dataclass(frozen=True)
-class _Batch:
-    """What every pair of a batch is read against."""
-
-    sources: Sources
-    documents: Mapping[str, Row]
-    chunks: Mapping[str, Row]
-    texts: Mapping[str, str]
-    words: ChunkWords
-
-
-@dataclass(frozen=True)
-class _Task:
-    """One claim with everything it will be compared with."""
-
-    pair: Row
-    position: int
-    claim: Claim
-    citations: ClaimCitations
-    fragment: bool
-    pool: tuple[Candidate, ...]
-    others: tuple[Candidate, ...]
-    cited_documents: tuple[str, ...]
-
-    @property
-    def compared_text(self) -> str:
-        """What is embedded: a fragment says nothing without its question."""
-        return f"{self.pair['question']} {self.claim.text}" if self.fragment else self.claim.text
-
-    @property
-    def reading(self) -> Reading:
-        """The claim, read."""
-        return read(self.claim.text, self.pair["language"])
 
 
 def find_claims(
@@ -100,16 +64,16 @@ def find_claims(
         tasks = [task for pair in group.iter_rows(named=True) for task in _tasks(pair, batch, settings)]
         texts = TextVectors(_texts(tasks), embedder)
         vectors.load(i for task in tasks for i in task.cited_documents)
-        rows.extend(_row(task, batch, texts, vectors) for task in tasks)
+        rows.extend(_row(task, batch, texts, vectors, settings) for task in tasks)
         done += group.height
         notify(done, answered.height)
     return CLAIMS.frame(rows)
 
 
-def _batch(documents: pl.DataFrame, chunks: pl.DataFrame) -> _Batch:
+def _batch(documents: pl.DataFrame, chunks: pl.DataFrame) -> Batch:
     rows = {row["chunk_id"]: row for row in chunks.iter_rows(named=True)}
     texts = {chunk_id: row["text"] for chunk_id, row in rows.items()}
-    return _Batch(
+    return Batch(
         sources=Sources(documents, chunks),
         documents={row["document_id"]: row for row in documents.iter_rows(named=True)},
         chunks=rows,
@@ -118,7 +82,7 @@ def _batch(documents: pl.DataFrame, chunks: pl.DataFrame) -> _Batch:
     )
 
 
-def _tasks(pair: Row, batch: _Batch, settings: VerificationSettings) -> Iterator[_Task]:
+def _tasks(pair: Row, batch: Batch, settings: VerificationSettings) -> Iterator[Task]:
     claims = split_claims(pair["answer"], pair["language"])
     cited = cite_claims(pair, claims, batch.sources, batch.texts, settings.quote_repair)
     for position, (claim, citations) in enumerate(zip(claims, cited, strict=True)):
@@ -128,7 +92,7 @@ def _tasks(pair: Row, batch: _Batch, settings: VerificationSettings) -> Iterator
         pool = _pool(claim, citations, wanted, fragment, pair["language"], batch, settings)
         others = _others(pair, citations, wanted, batch, settings)
         documents = dict.fromkeys(batch.chunks[i]["document_id"] for i in citations.chunk_ids)
-        yield _Task(
+        yield Task(
             pair=pair,
             position=position,
             claim=claim,
@@ -146,14 +110,14 @@ def _pool(
     wanted: Sequence[str],
     fragment: bool,
     language: str,
-    batch: _Batch,
+    batch: Batch,
     settings: VerificationSettings,
 ) -> tuple[Candidate, ...]:
     """Candidates worth embedding: the claim's own words and its quotes first, then by shared words."""
     texts = [(chunk_id, batch.texts[chunk_id]) for chunk_id in citations.chunk_ids]
     places = (None if fragment else verbatim_place(claim.text, *text, language) for text in texts)
     quoted = (
-        Candidate(chunk_id, start, end, batch.texts[chunk_id][start:end])
+        whole_sentences(chunk_id, batch.texts[chunk_id], (start, end), language)
         for chunk_id, start, end in citations.quotes
     )
     every = [one for i, text in texts for one in candidates(i, text, language, settings.window_sentences)]
@@ -165,7 +129,7 @@ def _others(
     pair: Row,
     citations: ClaimCitations,
     wanted: Sequence[str],
-    batch: _Batch,
+    batch: Batch,
     settings: VerificationSettings,
 ) -> tuple[Candidate, ...]:
     """The best candidates of passages that are not cited: the pair's, and those of the batch by words."""
@@ -178,14 +142,16 @@ def _others(
     return tuple(best_by_words(wanted, every, pair["language"], settings.other_passages))
 
 
-def _texts(tasks: Sequence[_Task]) -> Iterator[str]:
+def _texts(tasks: Sequence[Task]) -> Iterator[str]:
     for task in tasks:
         yield task.compared_text
         for candidate in (*task.pool, *task.others):
             yield candidate.text
 
 
-def _row(task: _Task, batch: _Batch, texts: TextVectors, vectors: ChunkVectors) -> Row:
+def _row(
+    task: Task, batch: Batch, texts: TextVectors, vectors: ChunkVectors, settings: VerificationSettings
+) -> Row:
     cosines = texts.cosines(task.compared_text, [one.text for one in task.pool])
     other_cosines = texts.cosines(task.compared_text, [one.text for one in task.others])
     terms = task.reading.terms
@@ -193,7 +159,7 @@ def _row(task: _Task, batch: _Batch, texts: TextVectors, vectors: ChunkVectors) 
     in_chunks = vectors.best(vector, task.citations.chunk_ids)
     return {
         **_identity(task),
-        **_proof(task, batch, cosines),
+        **prove(task, batch, cosines, settings),
         "citation_status": task.citations.status,
         "citation_reason": task.citations.reason,
         "similarity": max([*cosines, in_chunks]) if cosines and in_chunks is not None else in_chunks,
@@ -203,7 +169,7 @@ def _row(task: _Task, batch: _Batch, texts: TextVectors, vectors: ChunkVectors) 
     }
 
 
-def _identity(task: _Task) -> Row:
+def _identity(task: Task) -> Row:
     claim, pair_id = task.claim, task.pair["pair_id"]
     content = f"{pair_id}\x1f{claim.start}\x1f{claim.end}\x1f{claim.text}"
     return {
@@ -216,97 +182,6 @@ def _identity(task: _Task) -> Row:
         "end": claim.end,
         "fragment": task.fragment,
     }
-
-
-def _proof(task: _Task, batch: _Batch, cosines: Sequence[float]) -> Row:
-    """The chosen evidence, and what its comparison with the claim says."""
-    place = _choose(task, batch, cosines)
-    if place is None:
-        return {"verbatim": False, "number_conflicts": [], "name_conflicts": [], "polarity_conflicts": []}
-    evidence = task.pool[place]
-    chunk = batch.chunks[evidence.chunk_id]
-    document = batch.documents[chunk["document_id"]]
-    language = task.pair["language"]
-    headings = _headings(chunk)
-    around = [read(batch.texts[i], language) for i in _nearest_first(evidence.chunk_id, task)]
-    found = compare(task.reading, read(evidence.text, language), read(headings, language), around)
-    start = chunk["char_start"] + evidence.start
-    return {
-        **_scores(task, evidence, headings),
-        **_findings(found),
-        "evidence_sentences": evidence.sentences,
-        "evidence_document_id": chunk["document_id"],
-        "evidence_content_sha256": document["content_sha256"],
-        "evidence_chunk_id": evidence.chunk_id,
-        "evidence_start": start,
-        "evidence_end": start + len(evidence.text),
-        "evidence_page": _page(document["pages"], start),
-        "evidence_quote": evidence.text,
-    }
-
-
-def _choose(task: _Task, batch: _Batch, cosines: Sequence[float]) -> int | None:
-    """Place of the best candidate: half recall, half cosine, a little for being short.
-
-    The claim's own words, where they stand in one piece, are always the evidence; for a fragment, which may
-    stand in many places, the question's words decide as well.
-    """
-    language = task.pair["language"]
-    terms = task.reading.terms
-    asked = content_stems(task.pair["question"], language) if task.fragment else ()
-
-    def score(place: int) -> tuple[float, int]:
-        one = task.pool[place]
-        held = read(one.text, language).terms
-        around = (*held, *read(_headings(batch.chunks[one.chunk_id]), language).terms)
-        exact = find_words(task.claim.text, one.text, language) is not None
-        asked_share = recall(asked, around) or 0.0
-        total = (
-            (recall(terms, held) or 0.0) + cosines[place] + exact + asked_share - 0.1 * (one.sentences - 1)
-        )
-        return (round(total, 6), -place)
-
-    return max(range(len(task.pool)), key=score, default=None)
-
-
-def _scores(task: _Task, evidence: Candidate, headings: str) -> Row:
-    language = task.pair["language"]
-    held = read(evidence.text, language).terms
-    above = read(headings, language).terms
-    asked = content_stems(task.pair["question"], language)
-    in_order = None if evidence.is_row else order_agreement(task.reading.terms, held)
-    return {
-        "verbatim": find_words(task.claim.text, evidence.text, language) is not None,
-        "token_recall": recall(task.reading.terms, (*held, *above)),
-        "context_recall": recall(task.reading.context, (*held, *above)),
-        "order_agreement": in_order,
-        "question_recall": recall(asked, (*held, *above, *task.reading.terms)),
-    }
-
-
-def _findings(found: Comparison) -> Row:
-    return {
-        "number_conflicts": list(found.numbers),
-        "date_conflicts": list(found.dates),
-        "name_conflicts": list(found.names),
-        "polarity_conflicts": list(found.polarity),
-        "quantifier_conflicts": list(found.quantifiers),
-        "open_points": list(found.open_points),
-    }
-
-
-def _headings(chunk: Mapping[str, Any]) -> str:
-    return "\n".join((chunk["title"], *chunk["section_path"]))
-
-
-def _nearest_first(chunk_id: str, task: _Task) -> list[str]:
-    """Chunks in which a missing number or name may stand: the evidence's own, then the others cited."""
-    others = [i for i in task.citations.chunk_ids if i != chunk_id]
-    return [chunk_id, *others][:_ELSEWHERE]
-
-
-def _page(pages: Sequence[Mapping[str, int]], start: int) -> int | None:
-    return next((page["number"] for page in pages if page["start"] <= start < page["end"]), None)
 
 
 def _best_recall(terms: Sequence[str], pool: Sequence[Candidate], language: str) -> float | None:

@@ -135,8 +135,9 @@ def _first_of(rules: list[tuple[pl.Expr, pl.Expr]], otherwise: pl.Expr) -> pl.Ex
 def _near(settings: VerificationSettings) -> pl.Expr:
     """The evidence says nearly the same, so that a difference in it is a contradiction."""
     same = pl.col("context_recall")
+    short = pl.col("evidence_quote").str.len_chars() <= settings.conflict_characters
     one = (same >= settings.conflict_recall) & (pl.col("evidence_sentences") == 1)
-    return one | (same >= settings.conflict_recall_apart) | pl.col("verbatim")
+    return short & (one | (same >= settings.conflict_recall_apart) | pl.col("verbatim"))
 
 
 def _far(settings: VerificationSettings) -> pl.Expr:
@@ -168,8 +169,13 @@ def _agrees(settings: VerificationSettings) -> pl.Expr:
 
 
 def _answers_question(settings: VerificationSettings) -> pl.Expr:
-    """A fragment proves nothing unless its evidence also speaks of what was asked."""
-    asked = pl.col("question_recall") >= settings.accept_question_recall
+    """A fragment proves nothing unless its evidence also speaks of what was asked.
+
+    A table row names few of a question's words, but those it names are its keys.
+    """
+    row = pl.col("evidence_row").fill_null(value=False)
+    needed = pl.when(row).then(settings.accept_question_recall_row).otherwise(settings.accept_question_recall)
+    asked = pl.col("question_recall") >= needed
     return ~pl.col("fragment").fill_null(value=False) | (asked & (pl.col("evidence_sentences") == 1))
 
 

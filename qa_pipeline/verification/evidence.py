@@ -17,7 +17,7 @@ from qa_pipeline.verification.sentences import split_sentences
 from qa_pipeline.verification.words import find_words, recall
 
 _HEADING = re.compile(r"#{1,6}\s")
-_ROW = re.compile(r"[^\n]* \| |(?=.{1,120}$)[^\s:][^:\n]{0,40}: [^\s:][^\n:]*$")
+_ROW = re.compile(r"(?=.{1,400}$)[^\n]* \| |(?=.{1,120}$)[^\s:][^:\n]{0,40}: [^\s:][^\n:]*$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +72,11 @@ def candidates(chunk_id: str, text: str, language: str, longest: int) -> list[Ca
 def verbatim_place(claim: str, chunk_id: str, text: str, language: str) -> Candidate | None:
     """The whole sentences in which a claim stands word for word, if it does."""
     span = find_words(claim, text, language)
-    if span is None:
-        return None
+    return None if span is None else whole_sentences(chunk_id, text, span, language)
+
+
+def whole_sentences(chunk_id: str, text: str, span: tuple[int, int], language: str) -> Candidate:
+    """The sentences a span touches: a part of one may say what the whole denies."""
     touched = [(s, e) for s, e in split_sentences(text, language) if s < span[1] and span[0] < e]
     start, end = min(touched[0][0], span[0]), max(touched[-1][1], span[1])
     return Candidate(chunk_id, start, end, text[start:end], len(touched))

@@ -29,9 +29,9 @@ def judge_refusals(
     """Weigh every refusal against all chunks of its batch.
 
     The two signals are the best cosine of the question to a chunk and the largest share of the question's
-    content words, weighted by rarity, in one chunk. Both low: `correct_refusal`. Both high:
-    `refused_answerable`. Anything else is `unproved_refusal`, a matter for people: a chunk that speaks of
-    the question's subject need not answer it.
+    content words, weighted by rarity, in one chunk. Both low, or next to no shared words (a model of another
+    language finds everything similar): `correct_refusal`. Both high: `refused_answerable`. Anything else is
+    `unproved_refusal`, a matter for people: a chunk on the question's subject need not answer it.
 
     Args:
         pairs: the pairs table; only drafted pairs of coverage none are looked at.
@@ -75,7 +75,9 @@ def _row(
 def _decide(rows: list[Row], settings: VerificationSettings) -> pl.DataFrame:
     """The outcome of each refusal; a missing score proves nothing."""
     similarity, share = pl.col("similarity"), pl.col("token_recall")
-    low = (similarity < settings.refusal_similarity_low) & (share < settings.refusal_recall_low)
+    low = (share < settings.refusal_recall_none) | (
+        (share < settings.refusal_recall_low) & (similarity < settings.refusal_similarity_low)
+    )
     high = (similarity >= settings.refusal_similarity_high) & (share >= settings.refusal_recall_high)
     scored = pl.DataFrame(
         rows, schema={n: t for n, t in REFUSALS.schema.items() if n not in ("outcome", "thresholds_id")}

@@ -28,7 +28,7 @@ class Token:
     negative: bool
 
 
-@functools.lru_cache(maxsize=16_384)
+@functools.lru_cache(maxsize=4096)
 def tokenize(text: str, language: str) -> tuple[Token, ...]:
     """Words and digit groups of `text` in order; identifiers and compounds with marks come apart."""
     known, stem = lexicon(language), stemmer(language)

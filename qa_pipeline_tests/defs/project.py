@@ -113,9 +113,7 @@ class Project:
 
     def launch(self, *batches: str, force: bool = False) -> dict[str, BatchOutcome]:
         """Run as the command line does."""
-        outcomes = materialize_batches(
-            self.settings, batches, self.instance, parts=self.parts, force=force
-        )
+        outcomes = materialize_batches(self.settings, batches, self.instance, parts=self.parts, force=force)
         return {outcome.batch: outcome for outcome in outcomes}
 
     def build(self, batch: str, *assets: str) -> dg.ExecuteInProcessResult:
@@ -131,5 +129,7 @@ class Project:
         return read_table(self.settings.out / "tables" / name / f"{batch}.parquet", TABLES[name])
 
     def contents(self) -> dict[str, str]:
-        files = [file for file in self.settings.out.rglob("*") if file.is_file() and "cache" not in file.parts]
+        files = [
+            file for file in self.settings.out.rglob("*") if file.is_file() and "cache" not in file.parts
+        ]
         return {str(file): hashlib.sha256(file.read_bytes()).hexdigest() for file in files}

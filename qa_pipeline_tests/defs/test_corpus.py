@@ -1,4 +1,4 @@
-"""The sensor registers and reports; it asks for no runs, removes nothing, and one bad folder harms no other."""
+"""The sensor registers and reports; it asks for no runs, removes nothing, and a bad folder harms no other."""
 
 import os
 from pathlib import Path
@@ -124,9 +124,7 @@ def test_a_folder_with_an_impossible_name_is_told_and_the_others_are_registered(
 
 def test_a_missing_corpus_skips_the_tick_with_its_reason(tmp_path: Path) -> None:
     parts = Parts(Settings(corpus=tmp_path / "nowhere", out=tmp_path))
-    context = dg.build_sensor_context(
-        instance=dg.DagsterInstance.ephemeral(), resources={"parts": parts}
-    )
+    context = dg.build_sensor_context(instance=dg.DagsterInstance.ephemeral(), resources={"parts": parts})
     result = corpus_sensor(context)
     assert isinstance(result, dg.SkipReason)
     assert "nowhere" in str(result.skip_message)

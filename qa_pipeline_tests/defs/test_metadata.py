@@ -32,9 +32,7 @@ def rendered_cells(text: str) -> list[str]:
     tokens = reader.parse(markdown_table(("left", "middle", "right"), [("l", text, "r")]))
     body = tokens[[token.type for token in tokens].index("tbody_open") :]
     inline = [token for token in body if token.type == "inline"]
-    return [
-        "".join(f"{child.type}:{child.content}" for child in token.children or ()) for token in inline
-    ]
+    return ["".join(f"{child.type}:{child.content}" for child in token.children or ()) for token in inline]
 
 
 @pytest.mark.parametrize("text", HOSTILE)

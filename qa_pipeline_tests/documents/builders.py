@@ -24,8 +24,8 @@ def texts(blocks: Sequence[Block]) -> list[str]:
     return [" ".join(block.text.split()) for block in blocks]
 
 
-def new_pdf(**options: str) -> FPDF:
-    document = FPDF(**options)
+def new_pdf() -> FPDF:
+    document = FPDF()
     document.set_auto_page_break(True, margin=20)
     document.set_font("Helvetica", size=11)
     return document

@@ -10,11 +10,11 @@ def blocks(content: str) -> list[tuple[str, str]]:
     return outline(text.parse(source(content), SETTINGS))
 
 
-@given(st.text("ab1.-=# \n\t*", max_size=200))
-def test_no_letter_or_digit_of_prose_is_lost(content: str) -> None:
-    letters = "".join(character for character in content if character in "ab")
+@given(st.text("XY1.-=# \n\t*", max_size=200))
+def test_no_letter_of_prose_is_lost(content: str) -> None:
+    letters = "".join(character for character in content if character in "XY")
     read = "".join(block.text for block in text.parse(source(content), SETTINGS).blocks)
-    assert "".join(character for character in read if character in "ab") == letters
+    assert "".join(character for character in read if character in "XY") == letters
 
 
 def test_wrapped_lines_are_joined_and_short_ones_kept() -> None:

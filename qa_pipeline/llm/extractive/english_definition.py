@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from qa_pipeline.llm.extractive.drafts import Draft
 from qa_pipeline.llm.extractive.english_filters import IDENTIFIER, standalone_words
 from qa_pipeline.llm.extractive.english_names import asked, decapitalised, heading, lead
-from qa_pipeline.llm.extractive.english_words import GENERIC_NOUNS, KINDS, one_of
+from qa_pipeline.llm.extractive.english_words import GENERIC_NOUNS, KINDS, PREPOSITIONS, one_of
 from qa_pipeline.records import Passage
 
 _NAME = rf"(?:{IDENTIFIER}|[A-Z][\w+-]*)"
@@ -35,11 +35,12 @@ _PURPOSE = re.compile(
     r" of ([^,;:]{3,80}?) (?:is|was) (?!not ).{10,}"
 )
 _DIFFERENCE = re.compile(r"The (main |only |key |biggest )?difference between ([^,;:]{6,90}?) is .{8,}")
+_CONJUNCTIONS = frozenset(("if", "when", "while", "since", "unless", "because", "although", "once"))
 _WEAK = re.compile(
     r"(?:the|an?) "
     + one_of(
         "good, bad, bit, lot, problem, same, one, only, first, last, case, default, best, few, great, nice, "
-        "common, single, must, little, reason, result, example, different, very, more, simple"
+        "common, single, must, most, little, reason, result, example, different, very, more, simple"
     )
     + r"\b"
 )
@@ -112,6 +113,7 @@ def _defined(term: str) -> bool:
     inflected = words[0] in ("A", "An") and any(word.endswith(("ing", "ed")) for word in words[1:])
     return (
         words[-1].casefold() not in generic
+        and words[0].casefold() not in PREPOSITIONS | _CONJUNCTIONS
         and words[-1] not in ("of", "for", "and")
         and not inflected
         and standalone_words(term)

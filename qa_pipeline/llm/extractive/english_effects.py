@@ -41,7 +41,7 @@ _USELESS_AFTER_YOU = one_of(
     "have an? (?:old|older|new|newer|different|similar)"
 )
 _USELESS_CONDITION = re.compile(
-    rf"you {_USELESS_AFTER_YOU}\b|(?:in|not|so|using|instead|any|\w+ing|\w+ed) |possible|a condition"
+    rf"you {_USELESS_AFTER_YOU}\b|(?:in|not|so|and|using|instead|any|\w+ing|\w+ed) |possible|a condition"
 )
 _GENERAL = ("a", "an", "no", "your", "there")
 _UNREAL = re.compile(r"\b(?:was|were|would|had|could|folks|people)\b")
@@ -50,7 +50,8 @@ _YOU_SHOULD = re.compile(r"[Yy]ou (?:should|must|need|have to)\b")
 _YOU_CAN = re.compile(r"you (?:can|could)\b")
 _NO_EFFECT = re.compile(
     one_of(
-        "and, or, but, and/or, which, unless, even, for example, at least, it's, consider, see, note, please, this, that"
+        "and, or, but, and/or, which, unless, even, for example, at least, it's, consider, see, note, "
+        "please, this, that"
     )
     + r"\b|you (?!(?:will|would|get|receive|have)\b)"
 )
@@ -144,7 +145,7 @@ def _condition(condition: str, passage: Passage) -> str | None:
         len(condition.split()) < 3
         or _USELESS_CONDITION.match(condition)
         or _UNREAL.search(condition)
-        or condition.endswith((" to", " it", " so"))
+        or condition.endswith((" to", " it", " so", " or", " and"))
         or not _FINITE.search(condition)
         or not standalone_words(condition)
     ):

@@ -43,6 +43,9 @@ _UNIVERSAL = "user|client|server|browser|Internet|web|network|operating system|f
 _DEFINITE = re.compile(rf" the (?!(?:{_UNIVERSAL})\b)((?:\S+ ?){{1,5}})")
 _AUXILIARIES = MODALS | {"is", "are", "was", "has", "does", "of", "to"}
 _CONSTANTS = ("True", "False", "None", "Null", "Yes", "No", "On", "Off", "True?", "False?", "None?")
+_FINITE_BE = re.compile(
+    r"(?:(?!(?:that|which|who|whether|if|when|how|what|where)\b)\S+ )*?(?:is|are|was|were) "
+)
 _STRANDED = ("instead", " in", " with", " for", " to", " too", "something")
 _THE_NOUN = re.compile(
     r"\b(?:the|The) ((?:[\w'-]+ ){0,2}?)([\w'-]+)(?=$|[,.?;:)]| (?:is|are|was|were|has|have|in|on"
@@ -97,6 +100,7 @@ def verb_phrase(text: str, *, least: int = 2) -> bool:
         and first not in NOT_VERBS | MODALS | ADVERBS
         and not first.endswith(("ing", "ly"))
         and " and to " not in text
+        and not _FINITE_BE.match(text)
         and not text.endswith(_STRANDED)
         and standalone_words(text)
     )

@@ -121,6 +121,7 @@ def _follows(title: str, sentence: str) -> bool:
         (imperative(sentence) or _ADDRESSED.match(sentence) is not None)
         and 2 * len(kept) >= len(promised)
         and len(kept) >= min(2, max(1, len(promised)))
+        and f"{title} that ".casefold() not in sentence.casefold()
         and standalone(sentence, least=4)
         and not _LEANING.search(sentence)
     )

@@ -29,7 +29,7 @@ _BY = re.compile(
 _ORDER_BY = re.compile(rf"([A-Z][a-z]+ [^,;:()]{{6,110}}?) {_MEANS} .{{6,}}")
 _USE = re.compile(rf"(?:You can (?:also )?u|U)se ([^,;:()]{{3,60}}?) to {_PHRASE}[.:]")
 _BUILD = re.compile(
-    r"(?:You (?:can|need to|must|should|have to) )?([A-Za-z][a-z]+) [^,;:()]{4,90}?"
+    r"(?:You (?:can|need to|must|should|have to) )?([A-Za-z][a-z]+) (?!to )[^,;:()]{4,90}?"
     r"(?<! used)(?<! able)(?<! going)(?<! needs)(?<! want)(?<! have)(?<! how) (?:in order )?to "
     r"([a-z]+ [^,;()]{6,110}?)[.:]"
 )

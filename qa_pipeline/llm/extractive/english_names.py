@@ -37,13 +37,16 @@ _BARE_ACRONYM = re.compile(r"[a-z].* [A-Z]{2,4}s?")
 _DEFINITE = re.compile(r"(?:The|Each|Every) ((?:[a-z][\w-]+ ){0,2})([a-z][\w-]+)")
 _MODIFIERS = frozenset(
     (
-        "training", "learning", "online", "virtual", "main", "educational", "open", "complete", "whole", "entire",
-        "full", "new", "presented", "proposed", "companion", "accompanying", "interactive", "provided", "teaching",
-        "supplementary", "target", "code", "software", "practical", "hands-on", "resulting", "animation", "lab",
+        "training", "learning", "online", "virtual", "main", "educational", "open", "complete",
+        "whole", "entire", "full", "new", "presented", "proposed", "companion", "accompanying",
+        "interactive", "provided", "teaching", "supplementary", "target", "code", "software",
+        "practical", "hands-on", "resulting", "animation", "lab",
     )
 )  # fmt: skip
 """Words that may stand before "course" without making it another course."""
 _SHORT_TITLE = re.compile(r"((?:[A-Z]{2,}\w*|[A-Z][a-z]+[A-Z]\w*)(?: [A-Z][\w-]*){0,2})(?: \([^()]+\))?")
+_ORDINALS = frozenset(("first", "second", "third", "fourth", "last", "only", "current"))
+_WORD = re.compile(r"[\w-]+")
 _TITLE = re.compile(r"(?=.*[a-z])[\w(][^\"“”?]{8,95}")
 
 
@@ -104,7 +107,9 @@ def lead(subject: str, passage: Passage, *, any_noun: bool = False) -> str | Non
     match = _DEFINITE.fullmatch(subject)
     if match is None or topic(passage) is not None:
         return None
-    if not any_noun and (match[2] not in WORKS or not _MODIFIERS.issuperset(match[1].split())):
+    modifiers = set(match[1].split())
+    own = _MODIFIERS | set(_WORD.findall(passage.title.casefold()))
+    if modifiers & _ORDINALS or (not any_noun and (match[2] not in WORKS or modifiers - own)):
         return None
     words = subject.casefold().split()[1:]
     if _CLAUSE.search(subject) or not PRONOUNS.isdisjoint(words) or not POINTERS.isdisjoint(words):

@@ -46,11 +46,11 @@ POINTING_PHRASES = (
     "as discussed", "as shown", "as in ", "see ", "like that", "for example:", "that's", "it's",
     "at the end", "we'll", "you'll see", "i'll", "you saw", "you will see", "you'll learn",
     "will learn", "you already", "the example", "an example of", "same way", "et al", "http:",
-    "https:", "doi", "same as", " stuff", "similar ", " things.", "read more", "check the docs", "the docs about", "the same thing",
-    "did before", "real world", "as you can", "as you see", " too.", "learn more", "read the ",
-    "check the ", "documentation about", "docs for ", "explained in", "documented in", "refer to ",
-    "please ", "discussed in", "outlined in", "discussed ", "mentioned", "as well.", "or something",
-    "in the section", "described in",
+    "https:", "doi", "same as", " stuff", "similar ", " things.", "read more", "check the docs",
+    "the docs about", "the same thing", "did before", "real world", "as you can", "as you see",
+    " too.", "learn more", "read the ", "check the ", "documentation about", "docs for ",
+    "explained in", "documented in", "refer to ", "please ", "discussed in", "outlined in",
+    "discussed ", "mentioned", "as well.", "or something", "in the section", "described in",
 )  # fmt: skip
 """Phrases that do the same; matched in lower case."""
 
@@ -98,8 +98,8 @@ IMPERATIVES = _words(
     specify import install include write put make configure enable disable change remove open start stop
     send return choose select provide place give check ensure click go follow apply compile load edit
     build replace wrap move copy type enter execute override insert append store keep assign implement
-    inherit read restart invoke do download uncomment turn try have combine register annotate
-    convert generate extend attach"""
+    inherit read restart invoke do download uncomment turn try have combine register annotate convert
+    generate extend attach analyze review verify"""
 )
 """Verbs that open an instruction."""
 

@@ -11,6 +11,8 @@ from qa_pipeline.llm.extractive.phrases import Kind, Phrases
 from qa_pipeline.records import Passage
 
 _NAME = re.compile(r"</?[A-Za-z][\w-]*>|[A-Za-z_][\w.-]*(?:\(\))?")
+_CALL = re.compile(r"([A-Za-z_][\w.]*)\(.*\)")
+"""The name of a function whose heading is its signature: "os.open(path, flags)"."""
 _PRODUCT = re.compile(r"(?=.*(?:\d|[a-z][A-Z]|[A-Z]{2}| ))[A-Z][\w-]+(?: [A-Z\d][\w-]*){0,3}")
 _IDENTIFIER = re.compile(
     r"</?[A-Za-z][\w-]*>|(?=.*(?:[a-z][A-Z]|[A-Z]{2}|_|\(\)|\w\.\w|\d))[A-Za-z_@][\w.-]*(?:\(\))?"
@@ -31,7 +33,11 @@ def subject_of(passage: Passage, phrases: Phrases) -> Subject | None:
     """Name what the innermost heading is about; None when it is no name."""
     if not passage.section_path:
         return None
-    words = _parted(passage.section_path[-1].replace("`", "").split(), phrases)
+    heading = passage.section_path[-1].replace("`", "")
+    call = _CALL.fullmatch(heading.rpartition(": ")[2])
+    if call:
+        return Subject(f"{call[1]}()", f"{call[1]}()", f"{call[1]}()")
+    words = _parted([word.removesuffix(":") for word in heading.split()], phrases)
     if len(words) not in (2, 3):
         words = words[:1] if len(words) == 1 else []
     for position in range(len(words)):

@@ -114,6 +114,7 @@ ENGLISH = Phrases(
         (
             "status",
             "source file",
+            "stability",
             "override",
             "see also",
             "note",

@@ -84,7 +84,11 @@ def _cells(line: Line, phrases: Phrases) -> list[Candidate]:
     found = []
     for column, value, start in cells[1:]:
         ask = phrases.cells.get(column.casefold(), phrases.any_cell)
-        if column.casefold() in phrases.skipped or not column[1:].islower():
+        if (
+            column.casefold() in phrases.skipped
+            or not column[1:].replace(" ", "").isalpha()
+            or not column[1:].islower()
+        ):
             continue
         if ask is not None and len(value) <= MAX_VALUE:
             question = ask.template.format_map({"row": name, "column": _inside(column, phrases)})

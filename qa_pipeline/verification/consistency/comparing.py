@@ -36,11 +36,19 @@ class Comparison:
     open_points: tuple[str, ...] = ()
 
 
-def compare(claim: Reading, evidence: Reading, headings: Reading, elsewhere: Sequence[Reading]) -> Comparison:
+def compare(
+    claim: Reading,
+    evidence: Reading,
+    headings: Reading,
+    elsewhere: Sequence[Reading],
+    *,
+    in_order: bool = True,
+) -> Comparison:
     """Hold a claim against its evidence; numbers, dates and names may also stand in the headings above it.
 
     `elsewhere` is the rest of what is cited: what stands only there neither proves nor refutes. The same
-    words in the same order are the same statement, whatever the checks would say.
+    words in the same order are the same statement, whatever the checks would say. The cells of a table row
+    have no order to compare (`in_order`).
     """
     if same_words(claim.text, evidence.text, claim.language):
         return Comparison()
@@ -52,8 +60,9 @@ def compare(claim: Reading, evidence: Reading, headings: Reading, elsewhere: Seq
     quantifiers = quantifier_findings(claim.words, evidence.words, claim.language) + bound_findings(
         claim.text, claim.numbers, evidence.text, evidence.numbers, claim.language
     )
-    polarity += exchanged_terms(claim, evidence)
-    replaced = replaced_terms(claim, evidence)
+    moved = exchanged_terms(claim, evidence) if in_order else Findings()
+    polarity += moved
+    replaced = replaced_terms(claim, evidence) if in_order else Findings()
     parts = (numbers, dates, names, polarity, quantifiers, replaced)
     return Comparison(
         numbers=numbers.conflicts,

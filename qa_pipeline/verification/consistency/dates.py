@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from qa_pipeline.verification.consistency.findings import Findings
+from qa_pipeline.verification.consistency.spans import Occupied
 from qa_pipeline.verification.consistency.units import unit_after
 from qa_pipeline.verification.lexicon.language import lexicon
 
@@ -62,13 +63,15 @@ class Date:
 def find_dates(text: str, language: str) -> list[Date]:
     """Dates and years of `text` in order, disjoint, the most complete reading of each place."""
     found: list[Date] = []
+    used = Occupied(len(text))
     for pattern in (_ISO, _DOTTED, _SLASHED, *_named_patterns(language), _DECADE, _YEAR):
         for match in pattern.finditer(text):
-            if any(match.start() < date.end and date.start < match.end() for date in found):
+            if not used.free(match.start(), match.end()):
                 continue
             date = _date(match, language, pattern)
             if date is not None and (pattern is not _YEAR or _is_year(date, text)):
                 found.append(date)
+                used.take(date.start, date.end)
     return sorted(found, key=lambda date: date.start)
 
 
@@ -114,7 +117,7 @@ def _is_year(date: Date, text: str) -> bool:
         return False
     lead = re.search(
         r"(?:\b(?:in|since|by|from|until|year|anno|år|sedan|jahr|seit|bis|von)\s)$",
-        text[: date.start],
+        text[max(0, date.start - 12) : date.start],
         re.IGNORECASE,
     )
     return date.year in _SURE_YEARS or lead is not None

@@ -9,6 +9,7 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 from qa_pipeline.verification.consistency.findings import Findings
+from qa_pipeline.verification.consistency.spans import Occupied
 from qa_pipeline.verification.lexicon.language import lexicon
 from qa_pipeline.verification.words import Token, nearest_word, tokenize
 
@@ -42,16 +43,12 @@ def find_names(text: str, language: str) -> list[Name]:
     acronym or mixed case, or when it stands in a run of capitalised words.
     """
     identifiers = [_name(m[1], m.start(1), identifier=True) for m in _CODE.finditer(text) if m[1].strip()]
-    taken = [(name.start, name.end) for name in identifiers]
+    used = Occupied(len(text), ((name.start, name.end) for name in identifiers))
     for match in _IDENTIFIER.finditer(text):
-        if not any(match.start() < end and start < match.end() for start, end in taken):
+        if used.free(*match.span()):
             identifiers.append(_name(match[0], match.start(), identifier=True))
-            taken.append(match.span())
-    proper = [
-        name
-        for name in _proper_names(text, language)
-        if not any(name.start < end and start < name.end for start, end in taken)
-    ]
+            used.take(*match.span())
+    proper = [name for name in _proper_names(text, language) if used.free(name.start, name.end)]
     return sorted(identifiers + proper, key=lambda name: name.start)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from qa_pipeline.verification.consistency.spans import Occupied
 from qa_pipeline.verification.consistency.units import Unit, unit_after, unit_before
 from qa_pipeline.verification.lexicon.language import lexicon
 
@@ -53,12 +54,12 @@ class Number:
 def find_numbers(text: str, language: str, taken: Sequence[tuple[int, int]] = ()) -> list[Number]:
     """Numbers of `text` outside the `taken` spans (dates), in order."""
     found: list[Number] = []
-    used = list(taken)
+    used = Occupied(len(text), taken)
     for finder in (_versions, _times, _ordinals, _cardinals, _worded):
         for number in finder(text, language):
-            if not any(number.start < end and start < number.end for start, end in used):
+            if used.free(number.start, number.end):
                 found.append(number)
-                used.append((number.start, number.end))
+                used.take(number.start, number.end)
     return sorted(found, key=lambda number: number.start)
 
 
@@ -108,7 +109,11 @@ def _cardinals(text: str, language: str) -> list[Number]:
         if body is None:
             position = match.end()
             continue
-        sign = -1.0 if negative and not text[:start].rstrip().endswith(tuple("0123456789")) else 1.0
+        sign = (
+            -1.0
+            if negative and not text[max(0, start - 4) : start].rstrip().endswith(tuple("0123456789"))
+            else 1.0
+        )
         values = tuple(sign * value for value in _readings(body[0], comma))
         found.append(_with_unit(text, language, start, body.end(), values))
         position = found[-1].end

@@ -5,6 +5,7 @@ What belongs here: differences of sequence. What does not: numbers that changed 
 
 import difflib
 from collections.abc import Sequence
+from itertools import pairwise
 
 from qa_pipeline.verification.consistency.findings import Findings
 from qa_pipeline.verification.consistency.reading import Reading
@@ -42,7 +43,14 @@ def _exchanged(claim: Sequence[str], evidence: Sequence[str]) -> list[str]:
             return []
     moved = [mine for mine in dict.fromkeys(claim) if partner[mine] != mine]
     paired = all(partner.get(partner[mine]) == mine for mine in moved)
-    return moved if paired and (len(moved) == 2 or len(moved) <= len(partner) // 2) else []
+    few = len(moved) == 2 or len(moved) <= len(partner) // 2
+    return moved if paired and few and not _neighbours(claim, moved) else []
+
+
+def _neighbours(claim: Sequence[str], moved: Sequence[str]) -> bool:
+    """Whether the moved terms stand side by side, as two attributes of one noun may in either order."""
+    places = [place for place, term in enumerate(claim) if term in moved]
+    return len(moved) == 2 and all(right - left == 1 for left, right in pairwise(places))
 
 
 def _listed(claim: Reading, moved: Sequence[str]) -> bool:

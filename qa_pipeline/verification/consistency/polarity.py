@@ -14,6 +14,7 @@ from qa_pipeline.verification.words import Token
 
 _REACH = 3
 _NEAR, _FAR = 2, 6
+_WALK = 24
 _CLAUSE_END = re.compile(r"[.!?;:\n]")
 _CLAUSE_END_WITH_COMMA = re.compile(r"[.!?;:,\n]")
 
@@ -76,7 +77,7 @@ def _run(reading: Reading, place: int, reach: int, *, step: int) -> list[str]:
     marks = _CLAUSE_END_WITH_COMMA if known.comma_ends_clause else _CLAUSE_END
     stems: list[str] = []
     at = place + step
-    while 0 <= at < len(words) and len(stems) < reach:
+    while 0 <= at < len(words) and len(stems) < reach and abs(at - place) <= _WALK:
         left, right = sorted((words[at - step], words[at]), key=lambda token: token.start)
         if marks.search(reading.text, left.end, right.start) or words[at].folded in known.clause_openers:
             break

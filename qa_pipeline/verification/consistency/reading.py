@@ -10,6 +10,7 @@ from functools import cached_property
 from qa_pipeline.verification.consistency.dates import Date, find_dates
 from qa_pipeline.verification.consistency.names import Name, find_names
 from qa_pipeline.verification.consistency.numbers import Number, find_numbers
+from qa_pipeline.verification.consistency.spans import Occupied
 from qa_pipeline.verification.words import Token, content_stems, tokenize
 
 
@@ -35,20 +36,16 @@ class Reading:
         """Numbers that are no dates."""
         return find_numbers(self.text, self.language, [(date.start, date.end) for date in self.dates])
 
-    @property
-    def _measured(self) -> list[tuple[int, int]]:
-        dates = [(date.start, date.end) for date in self.dates]
-        return dates + [(number.start, number.end) for number in self.numbers]
+    @cached_property
+    def _measured(self) -> Occupied:
+        spans = [(date.start, date.end) for date in self.dates]
+        return Occupied(len(self.text), spans + [(number.start, number.end) for number in self.numbers])
 
     @cached_property
     def names(self) -> list[Name]:
         """Names outside dates and units."""
-        spans = self._measured
-        return [
-            name
-            for name in find_names(self.text, self.language)
-            if not any(name.start < end and start < name.end for start, end in spans)
-        ]
+        found = find_names(self.text, self.language)
+        return [name for name in found if self._measured.free(name.start, name.end)]
 
     @cached_property
     def context(self) -> tuple[str, ...]:
@@ -59,18 +56,17 @@ class Reading:
     @cached_property
     def terms(self) -> tuple[str, ...]:
         """What the text states, in order and comparable: stems of content words, values of numbers."""
-        spans = self._measured
         stems = [
             (word.start, word.stem)
             for word in self.words
-            if word.content and not any(start <= word.start < end for start, end in spans)
+            if word.content and self._measured.free(word.start, word.start + 1)
         ]
         dates = [(d.start, f"={part}") for d in self.dates for part in (d.year, d.month, d.day) if part]
         numbers = [(n.start, f"={n.version or f'{n.values[0]:.12g}'}") for n in self.numbers]
         return tuple(term for _, term in sorted(stems + dates + numbers))
 
 
-@functools.lru_cache(maxsize=16_384)
+@functools.lru_cache(maxsize=4096)
 def read(text: str, language: str) -> Reading:
     """The reading of a text, remembered."""
     return Reading(text, language)

@@ -23,8 +23,9 @@ ENGLISH = Lexicon(
         weren't won't wouldn't couldn't shouldn't hasn't haven't hadn't mustn't nothing nobody"""
     ),
     soft_negations=words(
-        """unable lacks lack lacking fails failed fail hardly barely excluding except prevents prevent
-        forbidden prohibited rarely seldom refuses instead"""
+        """unable lacks lack lacking fails failed fail hardly barely excluding except prevents
+        prevent forbidden prohibited rarely seldom refuses instead refused refuse declined denies
+        denied rejected rejects avoid avoids avoided avoiding"""
     ),
     clause_openers=words(
         """because since although though while but which who that if when unless whereas and or"""
@@ -98,7 +99,7 @@ increase,increases,increased,increasing,rise,rises,rose,risen,grew,grow,grows/de
     approximations=phrases(
         """about, around, approximately, roughly, nearly, almost, some, circa, ca, ~"""
     ),
-    universal=words("all every each always everyone everything entirely fully completely any whole entire"),
+    universal=words("all every each always everyone everything entirely fully completely whole entire"),
     partial=words(
         """some several many most often sometimes usually partly partially few occasionally
             typically mostly generally"""

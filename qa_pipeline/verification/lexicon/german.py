@@ -23,7 +23,8 @@ GERMAN = Lexicon(
         "nicht kein keine keiner keinen keinem keines nie niemals ohne weder noch nichts niemand nirgends"
     ),
     soft_negations=words(
-        """kaum fehlt fehlen unmöglich verboten außer ausgenommen selten verhindert stattdessen"""
+        """kaum fehlt fehlen unmöglich verboten außer ausgenommen selten verhindert stattdessen
+        weigert weigerte abgelehnt lehnte vermeidet vermeiden vermied"""
     ),
     clause_openers=words("weil denn aber während dass wenn obwohl und oder sondern"),
     comma_ends_clause=True,

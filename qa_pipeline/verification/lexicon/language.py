@@ -15,10 +15,10 @@ class Lexicon:
 
     `negations` deny in so many words, `soft_negations` by their meaning. `clause_openers` begin a clause that
     a negation before them does not reach. `free_order` says that the object may stand before the verb,
-    `passive_agents` bring in who did it, `joiners` list equals. `opposites` are pairs of groups: a word of one side denies a word
-    of the other. `lower_bounds`, `upper_bounds` and `approximations` stand before (or, like "or more", after)
-    a number. `universal`, `partial`, `exclusive`, `strong` and `weak` are quantifiers and obligations.
-    `conditions` open a clause without which the rest of a sentence need not hold.
+    `passive_agents` bring in who did it, `joiners` list equals. `opposites` are pairs of groups: a word of
+    one side denies a word of the other. `lower_bounds`, `upper_bounds` and `approximations` stand before (or,
+    like "or more", after) a number. `universal`, `partial`, `exclusive`, `strong` and `weak` are quantifiers
+    and obligations. `conditions` open a clause without which the rest of a sentence need not hold.
     """
 
     code: str

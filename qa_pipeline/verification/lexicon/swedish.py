@@ -19,7 +19,10 @@ SWEDISH = Lexicon(
     negations=words(
         "inte ej icke aldrig utan ingen inget inga inte varken ingenting"
     ),
-    soft_negations=words("knappast saknar saknas omöjligt förbjudet undantag förutom sällan istället"),
+    soft_negations=words(
+        """knappast saknar saknas omöjligt förbjudet undantag förutom sällan istället vägrar vägrade
+        nekar nekade undviker undvika undvek"""
+    ),
     clause_openers=words("eftersom därför men som medan om när att fast trots och eller"),
     comma_ends_clause=False,
     free_order=True,

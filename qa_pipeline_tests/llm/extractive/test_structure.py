@@ -48,6 +48,8 @@ def test_the_quote_holds_the_key_beside_the_value() -> None:
         ("Module mod_wait", "Waiting for slow clients", "What does the mod_wait module provide?"),
         ("fetch() Function", "Reads a page", "What does the fetch() function do?"),
         ("wait_all", "Waits for all workers", "What does wait_all do?"),
+        ("pool.wait(limit[, retry])", "Waits for all workers", "What does pool.wait() do?"),
+        ("Class: WaitPool", "Waits for all workers", "What does the WaitPool class do?"),
     ],
 )
 def test_a_description_is_asked_for_in_the_words_that_fit_it(heading: str, value: str, question: str) -> None:

@@ -1,0 +1,113 @@
+"""Speed of parsing and chunking against what the libraries alone need for the same text.
+
+Run as `python -m qa_pipeline_tests.benchmarks.bench_parse_chunk FOLDER`; prints one JSON line. `ratio` is the
+time of parsers alone and of counting every chunk once, over the time of the two stages, so 1 would be no
+cost of our own;
+`growth` is the time for four times the text over four times the time, so 1 is linear.
+"""
+
+import json
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from time import perf_counter
+
+from qa_pipeline.chunking import chunk_documents, index_text
+from qa_pipeline.documents.files import list_files
+from qa_pipeline.documents.formats import format_of
+from qa_pipeline.documents.language import detect_language
+from qa_pipeline.documents.reading import read_documents
+from qa_pipeline.settings import ChunkingSettings, DocumentSettings
+from qa_pipeline_tests.test_chunking import Counter
+
+_ROUNDS = 5
+
+
+def parse_alone(contents: list[tuple[str, bytes]]) -> None:
+    """Have each library read the files, and do nothing with what it finds."""
+    import pypdfium2
+    from markdown_it import MarkdownIt
+    from selectolax.lexbor import LexborHTMLParser
+
+    markdown = MarkdownIt("commonmark").enable("table")
+    for name, content in contents:
+        if name == "pdf":
+            document = pypdfium2.PdfDocument(content)
+            for number in range(len(document)):
+                document[number].get_textpage().get_text_range()
+            document.close()
+        elif name == "html":
+            LexborHTMLParser(content)
+        elif name == "markdown":
+            markdown.parse(content.decode("utf-8", "replace"))
+
+
+def fastest(work: Callable[[], object]) -> float:
+    """Shortest of several rounds: the one least disturbed by other work on the machine."""
+    times = []
+    for _ in range(_ROUNDS):
+        start = perf_counter()
+        work()
+        times.append(perf_counter() - start)
+    return min(times)
+
+
+def repeated(folder: Path, target: Path, times: int) -> Path:
+    """A folder whose text files hold their content `times` times over, with nothing equal to another."""
+    for found in list_files(folder):
+        name = format_of(found.path)
+        if name in ("markdown", "text"):
+            copy = target / str(times) / found.path
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_bytes(b"\n\n".join([found.location.read_bytes()] * times))
+    return target / str(times)
+
+
+def measure(folder: Path) -> dict[str, float | int | str | None]:
+    counter, reading, chunking = Counter(), DocumentSettings(), ChunkingSettings()
+    detect_language("warm up")
+    documents = read_documents("bench", folder, reading)
+    chunks = chunk_documents(documents, counter, chunking)
+    texts = documents["text"].drop_nulls().to_list()
+    indexed = [index_text(path, text) for path, text in chunks.select("section_path", "text").iter_rows()]
+    files = [(format_of(found.path) or "", found.location.read_bytes()) for found in list_files(folder)]
+    parsing = fastest(lambda: read_documents("bench", folder, reading))
+    cutting = fastest(lambda: chunk_documents(documents, counter, chunking))
+    parsers = fastest(lambda: parse_alone(files))
+    tokenizer = fastest(lambda: counter.count(indexed))
+    with tempfile.TemporaryDirectory() as target:
+        growth = _growth(folder, Path(target), counter)
+    return {
+        "bench": "parse_chunk",
+        "folder": folder.name,
+        "documents": len(texts),
+        "characters": sum(map(len, texts)),
+        "parse_s": round(parsing, 4),
+        "chunk_s": round(cutting, 4),
+        "parsers_alone_s": round(parsers, 4),
+        "tokenizer_alone_s": round(tokenizer, 4),
+        "ratio": round((parsers + tokenizer) / (parsing + cutting), 3),
+        "growth": growth,
+    }
+
+
+def _growth(folder: Path, target: Path, counter: Counter) -> float | None:
+    """Time for four times the text over four times the time for it once; None without text files."""
+    spent = []
+    for times in (1, 4):
+        copies = repeated(folder, target, times)
+        if not copies.is_dir():
+            return None
+
+        def both(batch: Path = copies) -> None:
+            documents = read_documents("bench", batch, DocumentSettings())
+            chunk_documents(documents, counter, ChunkingSettings())
+
+        spent.append(fastest(both))
+    return round(spent[1] / (4 * spent[0]), 3)
+
+
+if __name__ == "__main__":
+    for argument in sys.argv[1:]:
+        print(json.dumps(measure(Path(argument))))

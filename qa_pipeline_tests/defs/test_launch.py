@@ -1,0 +1,155 @@
+"""Batches from a command line: only those with work left run, and one that fails takes no other down."""
+
+import os
+import re
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from qa_pipeline.batch import BatchOutcome
+from qa_pipeline.defs.assets import ASSETS, build_assets
+from qa_pipeline.defs.command_line import run_on_instance
+from qa_pipeline.defs.currency import steps_of, work_left
+from qa_pipeline.defs.launch import HOST_TAG, PROCESS_TAG, bury_dead_runs, materialize_batches
+from qa_pipeline.errors import BudgetExhaustedError, SettingsError, TransientModelError
+from qa_pipeline.llm.base import Notify, silent
+from qa_pipeline_tests.defs.project import GUIDE, Project, instance_at
+
+
+def reason(project: Project, batch: str, *, compare_code: bool = True) -> str | None:
+    steps = steps_of(build_assets(project.settings))
+    return work_left(project.instance, project.parts.layout, steps, batch, compare_code=compare_code)
+
+
+def test_an_unchanged_batch_is_not_run_again_on_a_persistent_instance(tmp_path: Path) -> None:
+    for expected in ("succeeded", "unchanged"):
+        with instance_at(tmp_path / "dagster") as instance:
+            project = Project(tmp_path, instance)
+            project.write("b1")
+            assert project.launch("b1") == {"b1": BatchOutcome("b1", expected)}
+            assert instance.get_runs_count() == 1
+
+
+def test_a_forced_run_asks_no_model_and_changes_no_byte(project: Project) -> None:
+    project.launch("b1")
+    before, asked = project.contents(), len(project.model.asked)
+    assert project.launch("b1", force=True)["b1"].outcome == "succeeded"
+    assert project.contents() == before
+    assert len(project.model.asked) == asked > 0
+
+
+def test_only_the_batch_that_changed_runs(project: Project) -> None:
+    project.write("b2")
+    project.launch("b1", "b2")
+    project.write("b2", GUIDE.format(name="b2").replace("10 minutes", "20 minutes"))
+    outcomes = {name: done.outcome for name, done in project.launch("b1", "b2").items()}
+    assert outcomes == {"b1": "unchanged", "b2": "succeeded"}
+
+
+def test_a_batch_that_fails_takes_no_other_down_and_says_what_stopped_it(project: Project) -> None:
+    project.write("b2")
+    project.write("b1", "this is no pair", file="pairs.parquet")
+    outcomes = project.launch("b1", "b2")
+    assert [outcomes[name].outcome for name in ("b1", "b2")] == ["failed", "succeeded"]
+    assert str(outcomes["b1"].error).startswith("pairs: ")
+    assert "pairs.parquet" in str(outcomes["b1"].error)
+
+
+def test_a_gate_that_did_not_hold_is_told_in_words(project: Project) -> None:
+    outcome = project.with_settings(quality={"min_pass_rate": 1.0}).launch("b1")["b1"]
+    assert (outcome.outcome, outcome.error) == ("failed", "a blocking gate did not hold")
+    assert len(outcome.failed_gates) == 1
+    assert re.match(r"verdicts pass_rate: (\d) of \1 accepted", outcome.failed_gates[0])
+
+
+def test_a_failed_batch_is_tried_again_and_paid_for_once(project: Project) -> None:
+    strict = project.with_settings(quality={"min_pass_rate": 1.0})
+    strict.launch("b1")
+    asked = len(project.model.asked)
+    assert strict.launch("b1")["b1"].outcome == "failed"
+    assert project.launch("b1")["b1"].outcome == "succeeded"
+    assert len(project.model.asked) == asked
+
+
+def test_a_spent_budget_stops_everything_as_the_error_it_is(project: Project) -> None:
+    project.model.broken = BudgetExhaustedError("all calls are spent")
+    with pytest.raises(BudgetExhaustedError, match="all calls are spent"):
+        project.launch("b1")
+    project.model.broken = None
+    assert project.launch("b1")["b1"].outcome == "succeeded"
+
+
+def test_other_settings_count_for_the_command_line_and_not_for_the_night(project: Project) -> None:
+    project.launch("b1")
+    other = project.with_settings(judging={"accept_unjudged": True, "threshold": 0.9})
+    assert reason(project, "b1") is None
+    assert reason(other, "b1") == "assessments was made with other settings, prompts or code"
+    assert reason(other, "b1", compare_code=False) is None
+    faster = project.with_settings(llm={"workers": 50, "max_calls": 1000})
+    assert reason(faster, "b1") is None
+
+
+def test_a_deleted_table_is_made_again(project: Project) -> None:
+    project.launch("b1")
+    file = project.settings.out / "tables" / "claims" / "b1.parquet"
+    file.unlink()
+    assert "claims" in str(reason(project, "b1"))
+    assert project.launch("b1")["b1"].outcome == "succeeded"
+    assert file.is_file()
+
+
+def test_rows_that_wait_for_an_unreachable_model_are_work_left(project: Project) -> None:
+    project.model.broken = TransientModelError("the server is down")
+    project.launch("b1")
+    assert "could not be reached" in str(reason(project, "b1"))
+    project.model.broken = None
+    assert project.launch("b1")["b1"].outcome == "succeeded"
+    assert reason(project, "b1") is None
+    assert project.table("training_examples", "b1").height > 0
+
+
+def test_every_step_is_told_as_it_starts(project: Project, capfd: pytest.CaptureFixture[str]) -> None:
+    heard: list[tuple[str, str]] = []
+
+    def watch(batch: str, stage: str) -> Notify:
+        heard.append((batch, stage))
+        return silent
+
+    materialize_batches(project.settings, ["b1"], project.instance, watch, parts=project.parts)
+    steps = [stage for _, stage in heard]
+    assert {batch for batch, _ in heard} == {"b1"}
+    assert {asset.key.to_user_string() for asset in ASSETS} <= set(steps)
+    assert steps.index("verdicts") < steps.index("verdicts_pass_rate") < steps.index("training_examples")
+    assert "dagster" not in capfd.readouterr().err
+
+
+def test_a_run_whose_process_was_killed_is_marked_as_failed(project: Project) -> None:
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    job = project.definitions.resolve_job_def("build_batch")
+    runs = [
+        project.instance.create_run_for_job(
+            job,
+            tags={HOST_TAG: socket.gethostname(), PROCESS_TAG: str(process)},
+            status=dg.DagsterRunStatus.STARTED,
+        )
+        for process in (ended.pid, os.getpid())
+    ]
+    bury_dead_runs(project.instance)
+    after = [project.instance.get_run_by_id(run.run_id) for run in runs]
+    assert [run.status for run in after if run] == [
+        dg.DagsterRunStatus.FAILURE,
+        dg.DagsterRunStatus.STARTED,
+    ]
+
+
+def test_without_an_instance_folder_the_command_line_says_what_to_set(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DAGSTER_HOME", "/nowhere/at/all")
+    with pytest.raises(SettingsError, match="DAGSTER_HOME"):
+        run_on_instance(project.settings, ["b1"], lambda batch, stage: silent)

@@ -1,0 +1,30 @@
+from qa_pipeline.defs.assets import ASSETS
+from qa_pipeline.defs.versions import DEPENDS, code_version
+from qa_pipeline.settings import Settings, load_settings
+
+
+def changed(**settings: dict[str, object]) -> set[str]:
+    """The steps whose code version changes with the settings."""
+    before, after = load_settings(), load_settings(**settings)
+    return {step for step in DEPENDS if code_version(step, before) != code_version(step, after)}
+
+
+def test_every_asset_says_what_it_depends_on() -> None:
+    assert set(DEPENDS) == {asset.key.to_user_string() for asset in ASSETS}
+
+
+def test_every_group_of_settings_counts_for_some_step() -> None:
+    paths = {"corpus", "out"}
+    known = {group for depends in DEPENDS.values() for group in depends.groups}
+    assert known == set(Settings.model_fields) - paths - {"profile"}
+
+
+def test_a_setting_changes_the_steps_it_decides_in_and_no_others() -> None:
+    assert changed(judging={"threshold": 0.9}) == {"assessments", "verdicts"}
+    assert changed(training={"distractors": 3}) == {"training_examples"}
+    assert changed(quality={"min_pass_rate": 0.6}) == {"training_examples"}
+
+
+def test_speed_and_caps_change_nothing() -> None:
+    assert changed(llm={"workers": 50, "max_calls": 10, "timeout_seconds": 5, "max_tries": 1}) == set()
+    assert changed(embedding={"batch_size": 8}) == set()

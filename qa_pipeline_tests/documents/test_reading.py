@@ -1,0 +1,181 @@
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from qa_pipeline.documents.reading import read_documents
+from qa_pipeline.errors import CorpusError
+from qa_pipeline.settings import DocumentSettings
+from qa_pipeline.tables import DOCUMENTS
+from qa_pipeline_tests.documents.builders import SETTINGS, pdf_bytes, write_files
+
+Files = dict[str, str | bytes]
+GUIDE = "# Guide\n\nThe server starts when it is told to.\n\n## Ports\n\nIt listens on port 80.\n"
+
+
+def read(folder: Path, files: Files, settings: DocumentSettings = SETTINGS) -> pl.DataFrame:
+    return read_documents("batch", write_files(folder, files), settings)
+
+
+def rows(folder: Path, files: Files, settings: DocumentSettings = SETTINGS) -> dict[str, dict[str, Any]]:
+    return {row["path"]: row for row in read(folder, files, settings).to_dicts()}
+
+
+def test_every_file_is_one_row_and_all_formats_are_read(tmp_path: Path) -> None:
+    files: Files = {
+        "a.md": GUIDE,
+        "b.HTML": "<h1>Page</h1><p>Text about the page.</p>",
+        "c.pdf": pdf_bytes("Printed text about it."),
+        "d.txt": "Plain text, nothing more.",
+        "sub/e.markdown": "Deeper text.",
+    }
+    frame = read(tmp_path, files)
+    assert frame["path"].to_list() == sorted(files)
+    assert frame["status"].to_list() == ["parsed"] * 5
+    assert frame["format"].to_list() == ["markdown", "html", "pdf", "text", "markdown"]
+    assert frame["language"].to_list() == ["en"] * 5
+    assert frame["title"].to_list() == ["Guide", "Page", "c", "d", "e"]
+
+
+def test_ids_and_hashes_come_from_the_bytes(tmp_path: Path) -> None:
+    row = rows(tmp_path, {"a.md": GUIDE})["a.md"]
+    digest = hashlib.sha256(GUIDE.encode()).hexdigest()
+    assert (row["content_sha256"], row["document_id"]) == (digest, digest[:32])
+    assert row["size"] == len(GUIDE)
+
+
+def test_sections_and_pages_are_spans_of_the_text(tmp_path: Path) -> None:
+    found = rows(tmp_path, {"a.md": GUIDE, "b.pdf": pdf_bytes("First page.", "Second page.")})
+    text = found["a.md"]["text"]
+    assert [text[s["start"] : s["end"]].split("\n")[0] for s in found["a.md"]["sections"]] == [
+        "# Guide",
+        "## Ports",
+    ]
+    text = found["b.pdf"]["text"]
+    assert [text[p["start"] : p["end"]].strip() for p in found["b.pdf"]["pages"]] == [
+        "First page.",
+        "Second page.",
+    ]
+
+
+def test_reading_twice_gives_equal_tables(tmp_path: Path) -> None:
+    files: Files = {"a.md": GUIDE, "b.md": GUIDE, "c.pdf": pdf_bytes("x"), "d.rst": "x", "e.md": b"\0"}
+    assert read(tmp_path, files).equals(read(tmp_path, files))
+
+
+def test_an_empty_folder_gives_an_empty_table(tmp_path: Path) -> None:
+    assert read(tmp_path, {}).equals(DOCUMENTS.empty())
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "reason"),
+    [
+        ("a.md", b"", "empty_file"),
+        ("a.md", b" \n\t ", "empty_file"),
+        ("a.md", b"\x89PNG\r\n\x1a\n\0\0", "binary_content"),
+        ("a.txt", b"PK\x03\x04zip", "binary_content"),
+        ("a.md", b"---\ntitle: only\n---\n", "no_text"),
+        ("a.html", b"<nav>menu</nav>", "no_text"),
+        ("a.html", b"<div>" * 9000, "nested_too_deep"),
+        ("a.md", b">" * 900 + b"x", "nested_too_deep"),
+        ("a.pdf", b"no pdf at all", "damaged"),
+        ("a.pdf", pdf_bytes(""), "no_text"),
+        ("a.pdf", pdf_bytes("x", password="closed"), "encrypted"),
+        ("a.pdf", pdf_bytes("x" * 90)[:-200], "damaged"),
+        ("a.pdf", pdf_bytes("1", "2", "3", "4"), "too_many_pages"),
+        ("a.md", b"word " * 100, "too_long"),
+        ("a.md", b"word " * 10_000, "too_large"),
+    ],
+)
+def test_every_bad_file_is_a_failed_row_with_its_reason(
+    tmp_path: Path, name: str, content: bytes, reason: str
+) -> None:
+    settings = DocumentSettings(max_bytes=49_000, max_characters=400, max_pages=3)
+    found = rows(tmp_path, {name: content, "good.md": "Good text."}, settings)
+    assert (found[name]["status"], found[name]["reason"]) == ("failed", reason)
+    assert found[name]["detail"]
+    assert found[name]["text"] is None
+    assert found["good.md"]["status"] == "parsed"
+
+
+def test_an_unknown_format_is_skipped_and_says_what_is_supported(tmp_path: Path) -> None:
+    found = rows(tmp_path, {"a.rst": "text", "README": "text"})
+    assert {row["status"] for row in found.values()} == {"skipped"}
+    assert {row["reason"] for row in found.values()} == {"unsupported_format"}
+    assert ".rst" in found["a.rst"]["detail"]
+    assert ".md" in found["a.rst"]["detail"]
+    assert "no suffix" in found["README"]["detail"]
+
+
+def test_equal_bytes_are_read_once_and_the_second_names_the_first(tmp_path: Path) -> None:
+    found = rows(tmp_path, {"a.md": GUIDE, "copy.md": GUIDE, "z/copy.txt": GUIDE})
+    assert [row["status"] for row in found.values()] == ["parsed", "duplicate", "duplicate"]
+    assert found["copy.md"]["detail"] == "same bytes as a.md"
+    assert len({row["document_id"] for row in found.values()}) == 3
+
+
+def test_a_copy_of_a_file_that_failed_is_tried_on_its_own(tmp_path: Path) -> None:
+    content = pdf_bytes("Printed text.")
+    found = rows(tmp_path, {"a.md": content, "b.pdf": content})
+    assert [(row["status"], row["reason"]) for row in found.values()] == [
+        ("failed", "binary_content"),
+        ("parsed", None),
+    ]
+
+
+def test_names_that_differ_only_in_their_accents_composition_are_two_rows(tmp_path: Path) -> None:
+    frame = read(tmp_path, {"\u00e5.md": GUIDE, "a\u030a.md": GUIDE, "\u212b.rst": "x", "\u00c5.rst": "x"})
+    assert frame.height == 4
+    assert frame["document_id"].n_unique() == 4
+
+
+def test_links_out_of_the_batch_are_failed_rows_and_their_target_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "secret.md").write_text("secret")
+    batch = write_files(tmp_path / "batch", {"a.md": "Text."})
+    (batch / "b.md").symlink_to(tmp_path / "secret.md")
+    row = read_documents("batch", batch, SETTINGS).to_dicts()[1]
+    assert (row["status"], row["reason"]) == ("failed", "outside_corpus")
+    assert row["content_sha256"] is None
+    assert "secret" not in str(row)
+
+
+def test_the_description_names_licence_and_source_and_the_document_stands_between(tmp_path: Path) -> None:
+    files: Files = {
+        "batch.yaml": "licence: CC0\nsource_uri: https://x.se\ndocuments:\n  b.md: {licence: MIT}\n",
+        "a.md": "Text.",
+        "b.md": "---\nlicense: GPL\nsource: https://y.se/b\n---\nOther text.",
+        "c.md": "---\nlicense: GPL\nsource: 'javascript:alert(1)'\n---\nThird text.",
+    }
+    found = rows(tmp_path, files)
+    assert [row["licence"] for row in found.values()] == ["CC0", "MIT", "GPL"]
+    assert [row["source_uri"] for row in found.values()] == ["https://x.se", "https://y.se/b", "https://x.se"]
+
+
+@pytest.mark.parametrize(
+    "content", ["licence: [", "licens: CC0", "documents: [a]", "a: 2024-13-45", b"\xff\xfe\0"]
+)
+def test_a_description_that_cannot_be_used_stops_with_its_name(tmp_path: Path, content: str | bytes) -> None:
+    with pytest.raises(CorpusError, match=r"batch\.yaml"):
+        read(tmp_path, {"batch.yaml": content, "a.md": "x"})
+
+
+def test_masking_reaches_text_title_and_count(tmp_path: Path) -> None:
+    folder = write_files(tmp_path, {"a.md": "---\ntitle: Anna Ek\n---\nAnna and Anna."})
+    row = read_documents("b", folder, SETTINGS, lambda text: (text.replace("Anna", "X"), text.count("Anna")))
+    assert row["text"].to_list() == ["X and X."]
+    assert row["title"].to_list() == ["X Ek"]
+    assert row["masked"].to_list() == [3]
+
+
+def test_progress_is_told_file_by_file(tmp_path: Path) -> None:
+    told: list[tuple[int, int]] = []
+    folder = write_files(tmp_path, {"a.md": "x", "b.md": "y"})
+    read_documents("b", folder, SETTINGS, notify=lambda done, total: told.append((done, total)))
+    assert told == [(1, 2), (2, 2)]
+
+
+def test_a_declared_language_wins_over_the_text(tmp_path: Path) -> None:
+    page = '<html lang="de"><p>This page is written in English, whatever it says of itself.'
+    assert rows(tmp_path, {"a.html": page})["a.html"]["language"] == "de"

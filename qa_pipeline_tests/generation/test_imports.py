@@ -1,0 +1,248 @@
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from qa_pipeline.errors import PairsFileError
+from qa_pipeline.generation.imports import import_pairs, parse_pairs, read_pairs
+from qa_pipeline.settings import PairsFileSettings
+from qa_pipeline.tables import PAIRS
+from qa_pipeline_tests.verification.rows import chunks, documents
+
+DOCUMENTS = documents(
+    {"guide.md": "# Guide\n\nAll.\n\n## Install\n\nRun it.", "sub/note.md": "The pump is loud."}
+)
+CHUNKS = chunks(DOCUMENTS)
+GOOD = {"question": "Is it loud?", "answer": "The pump is loud.", "citations": ["[source:sub/note.md]"]}
+
+
+def lines(*values: Any) -> bytes:
+    return b"\n".join(value if isinstance(value, bytes) else json.dumps(value).encode() for value in values)
+
+
+def imported(
+    *values: Any, name: str = "pairs.jsonl", limits: PairsFileSettings | None = None
+) -> pl.DataFrame:
+    raw = parse_pairs(lines(*values), name, limits or PairsFileSettings())
+    return import_pairs(raw, DOCUMENTS, CHUNKS, "b")
+
+
+def test_a_pair_becomes_a_row_with_its_citation_resolved() -> None:
+    row = imported(GOOD | {"expected_verdict": "accepted", "expected_kind": "verbatim"}).row(0, named=True)
+
+    assert (row["status"], row["origin"], row["question_type"], row["generator"]) == (
+        "drafted",
+        "imported",
+        "imported",
+        "pairs.jsonl",
+    )
+    assert (row["coverage"], row["language"], row["expected_kind"]) == ("full", "en", "verbatim")
+    assert row["passage_ids"] == row["used_chunk_ids"] == ["sub/note.md:0"]
+    assert row["citations"] == [
+        {
+            "raw": "[source:sub/note.md]",
+            "document_id": "doc-sub/note.md",
+            "chunk_id": "sub/note.md:0",
+            "quote": None,
+            "resolution": "document",
+        }
+    ]
+
+
+@pytest.mark.parametrize(
+    ("citation", "resolution", "chunk_ids"),
+    [
+        ("source:guide.md#install", "section", ["guide.md:1"]),
+        ("guide.md", "document", ["guide.md:0", "guide.md:1"]),
+        ({"document": "guide.md", "quote": "Run it."}, "document", ["guide.md:0", "guide.md:1"]),
+        ({"document": "guide.md", "section": "Install"}, "section", ["guide.md:1"]),
+        ({"chunk_id": "guide.md:1"}, "chunk", ["guide.md:1"]),
+        ({"passage": "the  pump is LOUD"}, "chunk", ["sub/note.md:0"]),
+        ({"quote": "Run it."}, "chunk", ["guide.md:1"]),
+        ({"passage": "never written"}, "unknown_document", []),
+        ("nowhere.md", "unknown_document", []),
+        ("guide.md#nowhere", "unknown_section", []),
+    ],
+)
+def test_every_way_to_cite_is_read(citation: Any, resolution: str, chunk_ids: list[str]) -> None:
+    row = imported(GOOD | {"citations": [citation]}).row(0, named=True)
+
+    assert [one["resolution"] for one in row["citations"]] == [resolution]
+    assert row["passage_ids"] == chunk_ids
+
+
+def test_marks_in_the_answer_are_citations_and_count_once() -> None:
+    answer = "It runs [source:guide.md#install]. It is loud. [source:sub/note.md]"
+
+    row = imported(GOOD | {"answer": answer}).row(0, named=True)
+
+    assert row["answer"] == answer
+    assert [one["resolution"] for one in row["citations"]] == ["document", "section"]
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (b"{not json", "broken_line"),
+        (b"[1, 2]", "broken_line"),
+        (b'"text"', "broken_line"),
+        (b"null", "broken_line"),
+        (b"[" * 100_000, "broken_line"),
+        (b'{"question": "a", "answer": ' + b"9" * 5000 + b"}", "broken_line"),
+        (b'{"question": "a\\ud800", "answer": "b"}', "broken_line"),
+        ({"question": "Why?"}, "missing_field"),
+        ({"answer": "So."}, "missing_field"),
+        ({"question": "Why?", "answer": None}, "missing_field"),
+        ({"question": "  ", "answer": "So."}, "missing_field"),
+        ({"question": 5, "answer": "So."}, "wrong_type"),
+        (GOOD | {"citations": "guide.md"}, "wrong_type"),
+        (GOOD | {"citations": [7]}, "wrong_type"),
+        (GOOD | {"coverage": "much"}, "wrong_type"),
+        (GOOD | {"language": "xx"}, "unsupported_language"),
+    ],
+)
+def test_a_line_that_cannot_be_used_is_a_failed_row_and_its_neighbours_go_on(line: Any, reason: str) -> None:
+    found = imported(GOOD, line, GOOD | {"question": "And?"})
+
+    assert found["status"].to_list() == ["drafted", "failed", "drafted"]
+    assert found["reason"].to_list() == [None, reason, None]
+    assert "pairs.jsonl line 2" in (found["detail"][1] or "")
+
+
+def test_unknown_fields_blank_lines_windows_ends_and_a_byte_order_mark_do_no_harm() -> None:
+    content = b"\xef\xbb\xbf" + lines(GOOD | {"note": 1}) + b"\r\n\r\n  \n" + lines(GOOD | {"question": "B?"})
+
+    assert parse_pairs(content, "pairs.jsonl")["line"].to_list() == [1, 4]
+
+
+def test_a_line_separator_inside_a_string_does_not_end_the_line() -> None:
+    assert imported('{"question": "A\u2028B?", "answer": "C."}'.encode())["status"].to_list() == ["drafted"]
+
+
+def test_too_long_a_line_is_a_row_and_too_many_lines_an_error() -> None:
+    small = PairsFileSettings(max_line_bytes=200, max_pairs=2)
+
+    assert imported(GOOD, GOOD | {"answer": "x" * 300}, limits=small)["reason"].to_list() == [
+        None,
+        "line_too_long",
+    ]
+    with pytest.raises(PairsFileError, match="more than 2 pairs"):
+        imported(GOOD, GOOD, GOOD, limits=small)
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "message"),
+    [
+        (b'{"question": "\xff"}', "pairs.jsonl", "pairs.jsonl is not UTF-8"),
+        (b"no parquet", "pairs.parquet", "not a Parquet file"),
+        (b"", "pairs.csv", "unknown format"),
+    ],
+)
+def test_a_file_that_cannot_be_read_as_a_whole_is_named(content: bytes, name: str, message: str) -> None:
+    with pytest.raises(PairsFileError, match=message):
+        parse_pairs(content, name)
+
+
+def parquet(frame: pl.DataFrame) -> bytes:
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer)
+    return buffer.getvalue()
+
+
+def test_parquet_takes_the_same_road() -> None:
+    content = parquet(
+        pl.DataFrame(
+            {
+                "question": ["Is it loud?", None],
+                "answer": ["The pump is loud.", "So."],
+                "citations": [["guide.md"], []],
+                "extra": [1, 2],
+            }
+        )
+    )
+
+    found = import_pairs(parse_pairs(content, "pairs.parquet"), DOCUMENTS, CHUNKS, "b")
+
+    assert found["status"].to_list() == ["drafted", "failed"]
+    assert found["citations"][0][0]["resolution"] == "document"
+
+
+def test_parquet_without_the_columns_says_which() -> None:
+    with pytest.raises(PairsFileError, match="no column answer"):
+        parse_pairs(parquet(pl.DataFrame({"question": ["a"]})), "pairs.parquet")
+
+
+def test_a_missing_file_and_a_large_one_are_named(tmp_path: Path) -> None:
+    file = tmp_path / "pairs.jsonl"
+    with pytest.raises(PairsFileError, match="cannot be read"):
+        read_pairs(file)
+    file.write_bytes(lines(GOOD))
+    assert read_pairs(file).height == 1
+    with pytest.raises(PairsFileError, match="larger than"):
+        read_pairs(file, PairsFileSettings(max_bytes=3))
+
+
+def test_equal_pairs_have_different_ids_and_equal_files_equal_rows() -> None:
+    found = imported(GOOD, GOOD, GOOD | {"citations": []})
+
+    assert found["pair_id"].n_unique() == 3
+    assert found.equals(imported(GOOD, GOOD, GOOD | {"citations": []}))
+
+
+def test_an_id_depends_on_the_pair_and_not_on_its_place() -> None:
+    assert imported({"question": "X?", "answer": "Y."}, GOOD)["pair_id"][1] == imported(GOOD)["pair_id"][0]
+
+
+@pytest.mark.parametrize(
+    ("fields", "coverage"),
+    [
+        ({"answer": "This information is not available in the knowledge base."}, "none"),
+        ({"answer": "Den här informationen finns inte i kunskapsbasen.", "language": "sv"}, "none"),
+        ({"answer": "I cannot answer this question."}, "none"),
+        ({"answer": "The pump is not red."}, "full"),
+        ({"answer": "I cannot answer this question.", "coverage": "partial"}, "partial"),
+    ],
+)
+def test_coverage_is_what_is_given_or_told_by_a_refusal(fields: dict[str, str], coverage: str) -> None:
+    assert imported(GOOD | fields)["coverage"].to_list() == [coverage]
+
+
+def test_the_language_is_given_or_that_of_the_cited_document() -> None:
+    swedish = documents({"a.md": "Text."}, "sv")
+    raw = parse_pairs(lines(GOOD | {"citations": ["a.md"]}, GOOD | {"language": "de"}, GOOD), "pairs.jsonl")
+
+    found = import_pairs(raw, swedish, chunks(swedish), "b")
+
+    assert found["language"].to_list() == ["sv", "de", "en"]
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=6,
+)
+fields = st.sampled_from(
+    ["question", "answer", "citations", "language", "coverage", "id", "expected_verdict"]
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.dictionaries(fields, json_values, max_size=5) | st.binary(max_size=20), max_size=5))
+def test_whatever_stands_in_the_lines_each_is_one_row(values: list[Any]) -> None:
+    encoded = [value.replace(b"\n", b" ") if isinstance(value, bytes) else value for value in values]
+    content = lines(*encoded)
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError:
+        return
+    expected = sum(1 for line in content.split(b"\n") if line.strip())
+
+    found = import_pairs(parse_pairs(content, "pairs.jsonl"), DOCUMENTS, CHUNKS, "b")
+
+    assert found.height == expected
+    assert PAIRS.problems(found) == []

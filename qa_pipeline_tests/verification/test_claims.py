@@ -1,0 +1,226 @@
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from qa_pipeline.settings import VerificationSettings
+from qa_pipeline.verification.claims import find_claims
+from qa_pipeline.verification.deciding import decide_claims
+from qa_pipeline_tests.fakes import HashEmbedder
+from qa_pipeline_tests.verification.rows import chunks, citation, documents, pair, pairs
+
+SETTINGS = VerificationSettings()
+SENTENCES = [
+    "The heat pump weighs 80 kg.",
+    "It was released on 12 March 2021 by Nordvik.",
+    "Do not use softened water.",
+    "The safety valve opens at 3 bar.",
+    "Members may borrow at most 5 books.",
+    "The default of `read_timeout` is 30 seconds.",
+    "Råvattnet tas från Lillsjön.",
+    "Die Leihfrist beträgt 28 Tage.",
+]
+
+
+def claims_of(texts: dict[str, str], *rows: dict[str, object], language: str = "en") -> pl.DataFrame:
+    frame = documents(texts, language)
+    return find_claims(pairs(*rows), frame, chunks(frame), HashEmbedder(), SETTINGS)
+
+
+def assert_proved(claims: pl.DataFrame, frame: pl.DataFrame) -> None:
+    texts = {row["document_id"]: row for row in frame.iter_rows(named=True)}
+    for claim in claims.filter(pl.col("evidence_quote").is_not_null()).iter_rows(named=True):
+        document = texts[claim["evidence_document_id"]]
+        assert document["text"][claim["evidence_start"] : claim["evidence_end"]] == claim["evidence_quote"]
+        assert document["content_sha256"] == claim["evidence_content_sha256"]
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(st.sampled_from(SENTENCES), min_size=1, max_size=6, unique=True),
+    st.lists(st.sampled_from(SENTENCES), min_size=1, max_size=3, unique=True),
+    st.sampled_from(["en", "sv", "de"]),
+    st.sampled_from([" ", "\n\n", "\n\n## Section\n\n", "\n- "]),
+)
+def test_evidence_is_a_slice_of_its_document(
+    held: list[str], said: list[str], language: str, joint: str
+) -> None:
+    frame = documents({"a.md": joint.join(held)}, language)
+    found = find_claims(
+        pairs(pair(" ".join(said), cites="a.md", language=language)),
+        frame,
+        chunks(frame),
+        HashEmbedder(),
+        SETTINGS,
+    )
+
+    assert found.height == len(said)
+    assert_proved(found, frame)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(st.sampled_from(SENTENCES), min_size=1, max_size=6, unique=True),
+    st.data(),
+    st.sampled_from(["en", "sv", "de"]),
+)
+def test_a_sentence_of_the_document_is_verbatim_and_supported(
+    held: list[str], data: st.DataObject, language: str
+) -> None:
+    said = data.draw(st.sampled_from(held))
+    frame = documents({"a.md": "# Title\n\n" + "\n\n".join(held)}, language)
+    rows = pairs(pair(said, cites="a.md", language=language, question=f"Is it so? {said}"))
+
+    found = find_claims(rows, frame, chunks(frame), HashEmbedder(), SETTINGS)
+    verdict = decide_claims(found, rows, SETTINGS)
+
+    assert found["verbatim"].to_list() == [True]
+    assert verdict.select("verdict", "decided_by").row(0) == ("supported", "verbatim")
+
+
+def test_equal_input_gives_equal_rows() -> None:
+    texts, row = {"a.md": " ".join(SENTENCES)}, pair(" ".join(SENTENCES[:3]), cites="a.md")
+
+    assert claims_of(texts, row).equals(claims_of(texts, row))
+
+
+def test_every_text_is_embedded_once() -> None:
+    frame, embedder = documents({"a.md": " ".join(SENTENCES)}), HashEmbedder()
+    answer = " ".join(SENTENCES)
+
+    find_claims(
+        pairs(pair(answer, cites="a.md"), pair(answer, cites="a.md")),
+        frame,
+        chunks(frame),
+        embedder,
+        SETTINGS,
+    )
+
+    assert len(embedder.encoded) <= len(set(embedder.encoded)) + len(chunks(frame))
+
+
+def test_known_chunk_vectors_are_not_embedded_again() -> None:
+    frame, embedder = documents({"a.md": " ".join(SENTENCES)}), HashEmbedder()
+    cut = chunks(frame)
+    vectors = pl.DataFrame(
+        {"chunk_id": cut["chunk_id"], "vector": HashEmbedder().encode(cut["text"].to_list()).tolist()}
+    )
+
+    find_claims(
+        pairs(pair("The pump is loud and heavy.", cites="a.md")),
+        frame,
+        cut,
+        embedder,
+        SETTINGS,
+        embeddings=vectors,
+    )
+
+    assert cut["text"][0] not in embedder.encoded
+
+
+def test_refusals_and_failed_pairs_have_no_claims() -> None:
+    refusal = pair("This is not in the knowledge base.", cites="a.md", coverage="none")
+    failed = {
+        **pair("", cites="a.md"),
+        "answer": None,
+        "coverage": None,
+        "status": "failed",
+        "reason": "blocked",
+    }
+
+    assert claims_of({"a.md": "Text."}, refusal, failed).is_empty()
+
+
+def test_a_claim_with_marks_of_its_own_rests_on_those_alone() -> None:
+    answer = "The pump weighs 80 kg. [source:b.md] The valve opens at 3 bar. [source:a.md]"
+    cites = [citation("b.md", document_id="doc-b.md"), citation("a.md", document_id="doc-a.md")]
+
+    found = claims_of({"a.md": SENTENCES[3], "b.md": SENTENCES[0]}, pair(answer, cites=cites))
+
+    assert found["evidence_document_id"].to_list() == ["doc-b.md", "doc-a.md"]
+
+
+def test_a_table_row_lends_nothing_to_its_neighbour() -> None:
+    table = "Model: A | Fuse: 16 A\nModel: B | Fuse: 20 A"
+
+    found = claims_of({"a.md": table}, pair("The fuse of model B is 16 A.", cites="a.md"))
+
+    assert found["evidence_quote"][0].count("\n") == 0
+
+
+@pytest.mark.parametrize(
+    ("cite", "status", "reason"),
+    [
+        (citation("no.md", resolution="unknown_document"), "unresolved", "fabricated_citation"),
+        (citation("passage 9", resolution="unknown_passage"), "unresolved", "fabricated_citation"),
+        (
+            citation("a.md#x", document_id="doc-a.md", resolution="unknown_section"),
+            "unresolved",
+            "unknown_section",
+        ),
+        (citation("a", resolution="ambiguous"), "unresolved", "ambiguous_citation"),
+        (citation("a.md", document_id="doc-a.md", quote="never said this at all"), "quote_not_found", None),
+        (citation("a.md", document_id="doc-a.md", quote="heat pump weighs"), "resolved", None),
+        (
+            citation(
+                "a.md:0", document_id="doc-a.md", chunk_id="a.md:0", resolution="chunk", quote="the pump"
+            ),
+            "quote_not_found",
+            None,
+        ),
+    ],
+)
+def test_the_state_of_the_citation_is_the_claims(
+    cite: dict[str, object], status: str, reason: str | None
+) -> None:
+    found = claims_of({"a.md": SENTENCES[0]}, pair("The heat pump weighs 80 kg.", cites=[cite]))
+
+    assert found.select("citation_status", "citation_reason").row(0) == (status, reason)
+
+
+def test_without_any_citation_a_claim_is_uncited_and_has_no_evidence() -> None:
+    found = claims_of({"a.md": SENTENCES[0]}, pair("The heat pump weighs 80 kg.", cites=[]))
+
+    assert found.select("citation_status", "evidence_quote", "similarity").row(0) == ("uncited", None, None)
+
+
+def test_a_quote_of_another_chunk_of_the_document_is_repaired() -> None:
+    text = "# One\n\nThe heat pump weighs 80 kg.\n\n# Two\n\nThe valve opens at 3 bar."
+    cite = citation(
+        "passage 1", document_id="doc-a.md", chunk_id="a.md:0", resolution="chunk", quote="opens at 3 bar"
+    )
+
+    found = claims_of({"a.md": text}, pair("The valve opens at 3 bar.", cites=[cite]))
+
+    assert found["citation_status"].to_list() == ["quote_repaired"]
+
+
+def test_the_page_is_where_the_evidence_starts() -> None:
+    frame = documents({"a.md": "First page.\n\nThe valve opens at 3 bar."})
+    pages = [{"number": 1, "start": 0, "end": 12}, {"number": 2, "start": 12, "end": 50}]
+    paged = frame.with_columns(pages=pl.Series([pages], dtype=frame.schema["pages"]))
+
+    found = find_claims(
+        pairs(pair("The valve opens at 3 bar.", cites="a.md")), paged, chunks(paged), HashEmbedder(), SETTINGS
+    )
+
+    assert found["evidence_page"].to_list() == [2]
+
+
+def test_a_key_value_line_repeated_as_a_whole_is_proved_whatever_was_asked() -> None:
+    frame = documents({"a.md": "Refrigerant: R290\nWeight: 128 kg"})
+    rows = pairs(pair("Weight: 128 kg", cites="a.md", question="Why?"))
+
+    found = find_claims(rows, frame, chunks(frame), HashEmbedder(), SETTINGS)
+
+    assert decide_claims(found, rows, SETTINGS)["verdict"].to_list() == ["supported"]
+
+
+def test_a_quoted_part_of_a_sentence_is_read_with_all_of_it() -> None:
+    text = "It is not true that entry is free for members."
+    cite = citation("a.md", document_id="doc-a.md", quote="entry is free for members")
+
+    found = claims_of({"a.md": text}, pair("Entry is free for members.", cites=[cite]))
+
+    assert found["evidence_quote"].to_list() == [text]
+    assert found["polarity_conflicts"][0].to_list() or found["open_points"][0].to_list()

@@ -1,0 +1,86 @@
+import polars as pl
+import pytest
+
+from qa_pipeline.refusal_texts import is_refusal
+from qa_pipeline.settings import VerificationSettings
+from qa_pipeline.verification.refusals import judge_refusals
+from qa_pipeline_tests.fakes import HashEmbedder
+from qa_pipeline_tests.verification.rows import chunks, documents, pair, pairs
+
+TEXTS = {
+    "pump.md": "The outdoor unit of the heat pump has a weight of 80 kg.",
+    "library.md": "Members may borrow five books for four weeks.",
+    "water.md": "The water of the plant is taken from a lake.",
+}
+
+
+def outcome(question: str, texts: dict[str, str] | None = None) -> tuple[str, str | None]:
+    cut = chunks(documents(TEXTS if texts is None else texts))
+    rows = pairs(pair("This is not in the knowledge base.", cites=[], coverage="none", question=question))
+    found = judge_refusals(rows, cut, HashEmbedder(), VerificationSettings())
+    return found["outcome"][0], found["best_chunk_id"][0]
+
+
+def test_a_question_whose_words_all_stand_in_one_chunk_was_answerable() -> None:
+    assert outcome("What is the weight of the outdoor unit of the heat pump?") == (
+        "refused_answerable",
+        "pump.md:0",
+    )
+
+
+def test_a_question_of_which_no_chunk_speaks_was_rightly_refused() -> None:
+    assert outcome("Who won the Olympic marathon in Sydney?")[0] == "correct_refusal"
+
+
+def test_a_question_about_a_known_subject_stays_unproved() -> None:
+    assert outcome("Who sells the outdoor unit?")[0] == "unproved_refusal"
+
+
+def test_without_chunks_nothing_is_proved() -> None:
+    assert outcome("Who sells it?", {}) == ("unproved_refusal", None)
+
+
+def test_only_drafted_refusals_are_judged() -> None:
+    rows = pairs(
+        pair("An answer.", cites=[]),
+        pair("Refused.", cites=[], coverage="none", status="failed"),
+        pair("Refused.", cites=[], coverage="none"),
+    )
+
+    found = judge_refusals(rows, chunks(documents(TEXTS)), HashEmbedder(), VerificationSettings())
+
+    assert found["pair_id"].to_list() == ["pair-2"]
+
+
+def test_chunk_vectors_of_the_index_are_used() -> None:
+    cut, embedder = chunks(documents(TEXTS)), HashEmbedder()
+    vectors = pl.DataFrame(
+        {"chunk_id": cut["chunk_id"], "vector": HashEmbedder().encode(cut["text"].to_list()).tolist()}
+    )
+    rows = pairs(pair("Refused.", cites=[], coverage="none", question="Why?"))
+
+    judge_refusals(rows, cut, embedder, VerificationSettings(), embeddings=vectors)
+
+    assert embedder.encoded == ["Why?"]
+
+
+@pytest.mark.parametrize(
+    ("language", "answer", "refused"),
+    [
+        ("en", "This information is not available in the knowledge base.", True),
+        ("en", "THIS INFORMATION IS NOT AVAILABLE IN THE KNOWLEDGE BASE", True),
+        ("en", "The documents do not mention a founder. [source:a.md]", True),
+        ("en", "I cannot answer that.", True),
+        ("en", "The service does not store passwords.", False),
+        ("en", "Python is not included in the list.", False),
+        ("en", "The text does not mention a founder. " + "It describes the pump at length. " * 10, False),
+        ("sv", "Det framgår inte av dokumentet.", True),
+        ("sv", "Pumpen finns inte i röd färg.", False),
+        ("de", "Diese Information ist nicht in der Wissensdatenbank verfügbar.", True),
+        ("de", "Dazu finde ich keine Angaben im Text.", True),
+        ("de", "Das Gerät ist nicht im Keller.", False),
+        ("fr", "I don't know.", True),
+    ],
+)
+def test_a_refusal_is_told_from_a_negative_answer(language: str, answer: str, refused: bool) -> None:
+    assert is_refusal(answer, language) is refused
