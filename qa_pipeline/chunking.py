@@ -19,6 +19,7 @@ from typing import Any
 import polars as pl
 
 from qa_pipeline.embedding import TokenCounter
+from qa_pipeline.passages import index_text
 from qa_pipeline.settings import ChunkingSettings
 from qa_pipeline.tables import CHUNKS
 
@@ -46,11 +47,6 @@ class _Span:
     start: int
     end: int
     heading_end: int
-
-
-def index_text(section_path: Sequence[str], text: str) -> str:
-    """What is embedded and indexed of a chunk: its section path on a line above its text."""
-    return " > ".join(section_path) + "\n" + text
 
 
 def chunk_documents(documents: pl.DataFrame, count: TokenCounter, settings: ChunkingSettings) -> pl.DataFrame:
@@ -183,13 +179,17 @@ class _Cutter:
             path: tokens of its section path and the special ones.
             heading: tokens of its heading line; a long one is cut like any text.
         """
+        text = self._text(span)
         kept = span.heading_end - span.start if heading <= self.bound // _PATH_SHARE else 0
-        body = self._text(span)[kept:]
+        if len(text[kept:].strip()) < 2:  # nothing but the heading line is left to cut
+            kept = 0
+        # The splitter trims what it returns, so untrimmed text could come back whole for ever.
+        body = text[kept:].strip()
         room = self.bound - path - (heading if kept else 0)
         per_token = len(body) / max(tokens - (heading if kept else 0), 1)
         longest = max(min(int(room * per_token), len(body) - 1), 1)
         wanted = max(len(body) // (-(-len(body) // max(int(longest * _FILL), 1))), 1)
-        offset = span.start + kept
+        offset = span.start + len(text) - len(text[kept:].lstrip())
         for number, (start, end) in enumerate(_places(body, min(wanted, longest), longest)):
             begin = offset + start if number else span.start
             heading_end = begin if number else span.heading_end

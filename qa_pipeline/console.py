@@ -128,8 +128,8 @@ def _with_total(known: pl.DataFrame) -> pl.DataFrame:
 def _show(console: Console, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     table = Table(title=title, title_justify="left", title_style="bold cyan", box=SIMPLE_HEAD)
     for column in columns:
-        numeric = column not in TEXT_COLUMNS
-        table.add_column(column.replace("_", " "), justify="right" if numeric else "left", no_wrap=not numeric)
+        words = column in TEXT_COLUMNS
+        table.add_column(column.replace("_", " "), justify="left" if words else "right", no_wrap=words)
     for row in rows:
         table.add_row(*(escape(cell) for cell in row))
     console.print(table)

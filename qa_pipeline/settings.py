@@ -142,6 +142,9 @@ class VerificationSettings(Group):
     conflict_recall: float = Field(
         0.60, description="Cascade: share of the claim's other words one sentence must hold for it to reject."
     )
+    conflict_recall_row: float = Field(
+        0.50, description="Cascade: the same where the evidence is a table row or key-value line."
+    )
     conflict_characters: int = Field(
         400, gt=0, description="Cascade: longer evidence rejects nothing, since it makes many statements."
     )

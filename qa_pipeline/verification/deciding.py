@@ -134,9 +134,11 @@ def _first_of(rules: list[tuple[pl.Expr, pl.Expr]], otherwise: pl.Expr) -> pl.Ex
 
 def _near(settings: VerificationSettings) -> pl.Expr:
     """The evidence says nearly the same, so that a difference in it is a contradiction."""
-    same = pl.col("context_recall")
+    same = pl.coalesce("context_recall", "token_recall")
     short = pl.col("evidence_quote").str.len_chars() <= settings.conflict_characters
-    one = (same >= settings.conflict_recall) & (pl.col("evidence_sentences") == 1)
+    row = pl.col("evidence_row").fill_null(value=False)
+    needed = pl.when(row).then(settings.conflict_recall_row).otherwise(settings.conflict_recall)
+    one = (same >= needed) & (pl.col("evidence_sentences") == 1)
     return short & (one | (same >= settings.conflict_recall_apart) | pl.col("verbatim"))
 
 

@@ -112,7 +112,7 @@ def _choose(task: Task, batch: Batch, cosines: Sequence[float]) -> int | None:
         exact = find_words(task.claim.text, one.text, language) is not None
         asked_share = recall(asked, around) or 0.0
         total = (
-            (recall(terms, held) or 0.0) + cosines[place] + exact + asked_share - 0.1 * (one.sentences - 1)
+            (recall(terms, around) or 0.0) + cosines[place] + exact + asked_share - 0.1 * (one.sentences - 1)
         )
         return (round(total, 6), -place)
 

@@ -13,11 +13,12 @@ from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
 
-from qa_pipeline.chunking import chunk_documents, index_text
+from qa_pipeline.chunking import chunk_documents
 from qa_pipeline.documents.files import list_files
 from qa_pipeline.documents.formats import format_of
 from qa_pipeline.documents.language import detect_language
 from qa_pipeline.documents.reading import read_documents
+from qa_pipeline.passages import index_text
 from qa_pipeline.settings import ChunkingSettings, DocumentSettings
 from qa_pipeline_tests.test_chunking import Counter
 

@@ -1,5 +1,7 @@
 """Chunks for tests of generation, and models that answer from what they are shown."""
 
+from collections.abc import Sequence
+
 import polars as pl
 
 from qa_pipeline.llm.base import Request
@@ -42,7 +44,7 @@ def ask_about_text(request: Request[ReplyModel]) -> ReplyModel:
     )
 
 
-def retrieve_named(questions: list[str], languages: list[str]) -> list[list[str]]:
+def retrieve_named(questions: Sequence[str], languages: Sequence[str]) -> list[list[str]]:
     """Retrieve exactly the chunk that the question names."""
     assert len(questions) == len(languages)
     return [[question.removeprefix("What is ").removesuffix("?")] for question in questions]

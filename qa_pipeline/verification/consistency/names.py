@@ -64,16 +64,14 @@ def fold(text: str) -> str:
 
 def _proper_names(text: str, language: str) -> list[Name]:
     known = lexicon(language)
-    candidates = list(_CAPITALISED.finditer(text))
+    ordinary = known.stop_words | known.months.keys() | known.negations
+    named = [m for m in _CAPITALISED.finditer(text) if len(m[0]) > 1 and m[0].casefold() not in ordinary]
     found = []
-    for place, match in enumerate(candidates):
+    for place, match in enumerate(named):
         word = match[0]
-        plain = word.casefold()
-        if plain in known.stop_words or plain in known.months or plain in known.negations or len(word) < 2:
-            continue
         special = word[1:] != word[1:].lower() or any(character.isdigit() for character in word)
         first = _SENTENCE_START.search(text[max(0, match.start() - 4) : match.start()]) is not None
-        if special or (not first and (not known.nouns_capitalised or _in_run(text, candidates, place))):
+        if special or (not first and (not known.nouns_capitalised or _in_run(text, named, place))):
             found.append(_name(word, match.start(), identifier=False))
     return found
 
