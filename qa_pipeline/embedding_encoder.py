@@ -8,12 +8,14 @@ That alone makes a vector independent of the texts embedded beside it (with padd
 moved by up to 1e-3), and costs nothing: what short batches lose, absent padding wins back. Each batch is
 computed by one thread: threads that share a batch wait for each other after every operation, which made
 encoding 26 times slower when two other processes kept the same two cores busy. The rest of the speed comes
-from bfloat16 weights, where the processor multiplies them natively.
+from bfloat16 weights, where the processor multiplies them natively; `embedding_blocks.py` keeps the many
+lengths from filling the memory there.
 """
 
 import platform
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -98,7 +100,9 @@ class SentenceEncoder:
     def _encode_batch(self, inputs: dict[str, list[list[int]]], rows: npt.NDArray[np.int64]) -> Vectors:
         import torch
 
-        with torch.inference_mode():
+        from qa_pipeline.embedding_blocks import RowBlocks
+
+        with torch.inference_mode(), RowBlocks() if self.precision == "bfloat16" else nullcontext():
             batch = {name: torch.tensor([values[row] for row in rows]) for name, values in inputs.items()}
             vectors: Vectors = self._loaded(batch)["sentence_embedding"].float().numpy()
         return vectors

@@ -132,7 +132,8 @@ REASON = _c("reason", S, "Reason code; null when there is nothing to explain.", 
 DETAIL = _c("detail", S, "What happened in words, for people.", nullable=True)
 PAIR_ID = _c("pair_id", S, "Content hash of question, answer and sources.")
 
-# fmt: off - one column a line reads best
+# One column a line reads best.
+# fmt: off
 DOCUMENTS = Table(
     "documents",
     "One row per file found in the batch, parsed or not.",

@@ -18,6 +18,7 @@ from qa_pipeline.waterfall import summarise, yield_waterfall
 
 PREVIEW_ROWS = 5
 CELL_LENGTH = 80
+ID_LENGTH = 10
 PREVIEW_COLUMNS = 8
 
 COUNTED_COLUMNS: Mapping[str, tuple[str, ...]] = {
@@ -100,6 +101,8 @@ def export_metadata(layout: Layout, batch: str, files: Mapping[str, bytes]) -> d
 def preview(frame: pl.DataFrame) -> str:
     """The first rows as a Markdown table."""
     shown = frame.select([name for name in frame.columns if name != "batch"][:PREVIEW_COLUMNS])
+    ids = [name for name in shown.columns if name.endswith("_id") and shown.schema[name] == pl.String]
+    shown = shown.with_columns(pl.col(ids).str.slice(0, ID_LENGTH))
     more = frame.width - shown.width - ("batch" in frame.columns)
     note = f"\n\n{more} more columns" if more else ""
     return markdown_table(shown.columns, shown.head(PREVIEW_ROWS).iter_rows()) + note

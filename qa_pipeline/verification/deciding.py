@@ -148,11 +148,14 @@ def _far(settings: VerificationSettings) -> pl.Expr:
 
 
 def _wrong_citation(settings: VerificationSettings) -> pl.Expr:
-    """An uncited passage holds clearly more of the claim and is closer to it than what is cited."""
+    """An uncited passage holds clearly more of the claim and is closer to it than what is cited.
+
+    What stands word for word in the cited text is cited rightly, wherever else it stands.
+    """
     elsewhere = pl.col("other_recall") >= settings.recall_accept
     more = pl.col("other_recall") - pl.col("token_recall") >= settings.wrong_citation_margin
     closer = pl.col("other_similarity") > pl.col("similarity")
-    return elsewhere & more & closer
+    return elsewhere & more & closer & ~pl.col("verbatim")
 
 
 def _agrees(settings: VerificationSettings) -> pl.Expr:

@@ -28,8 +28,10 @@ def test_the_same_batch_never_runs_twice_at_a_time(instance: dg.DagsterInstance)
     ]
 
 
-def test_steps_that_ask_a_model_run_one_at_a_time(instance: dg.DagsterInstance) -> None:
-    assert instance.get_concurrency_config().pool_config.default_pool_limit == 1
+def test_runs_that_ask_a_model_are_limited_before_they_start(instance: dg.DagsterInstance) -> None:
+    # Inside a run the limit would keep a processor busy, and a killed run would hold its slot.
+    pools = instance.get_concurrency_config().pool_config
+    assert (pools.default_pool_limit, pools.pool_granularity) == (2, "run")
 
 
 def test_runs_are_not_retried_on_their_own() -> None:

@@ -19,6 +19,8 @@ from qa_pipeline.errors import BudgetExhaustedError, SettingsError, TransientMod
 from qa_pipeline.llm.base import Notify, silent
 from qa_pipeline_tests.defs.project import GUIDE, Project, instance_at
 
+ROOT = Path(__file__).parents[2]
+
 
 def reason(project: Project, batch: str, *, compare_code: bool = True) -> str | None:
     steps = steps_of(build_assets(project.settings))
@@ -127,24 +129,46 @@ def test_every_step_is_told_as_it_starts(project: Project, capfd: pytest.Capture
     assert "dagster" not in capfd.readouterr().err
 
 
-def test_a_run_whose_process_was_killed_is_marked_as_failed(project: Project) -> None:
-    ended = subprocess.Popen([sys.executable, "-c", ""])
-    ended.wait()
-    job = project.definitions.resolve_job_def("build_batch")
-    runs = [
-        project.instance.create_run_for_job(
-            job,
-            tags={HOST_TAG: socket.gethostname(), PROCESS_TAG: str(process)},
-            status=dg.DagsterRunStatus.STARTED,
-        )
-        for process in (ended.pid, os.getpid())
-    ]
+KILLED = """
+import sys, time
+from pathlib import Path
+from qa_pipeline_tests.defs.project import CountingRules, Project, instance_at
+
+class Stuck(CountingRules):
+    async def complete(self, request):
+        print("asked", flush=True)
+        time.sleep(60)
+
+project = Project(Path(sys.argv[1]), instance_at(Path(sys.argv[1]) / "dagster"))
+project.model = Stuck()
+project.launch("b1")
+"""
+
+
+def test_a_killed_run_is_marked_as_failed_and_its_batch_completed_by_the_next(tmp_path: Path) -> None:
+    with instance_at(tmp_path / "dagster") as instance:
+        project = Project(tmp_path, instance)
+        project.write("b1")
+        command = [sys.executable, "-c", KILLED, str(tmp_path)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT, text=True) as running:
+            assert running.stdout is not None
+            assert running.stdout.readline() == "asked\n"
+            running.kill()
+        assert project.launch("b1")["b1"].outcome == "succeeded"
+        states = [run.status for run in instance.get_runs()]
+        assert states == [dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE]
+
+
+def test_runs_of_living_processes_are_left_alone(project: Project) -> None:
+    run = project.instance.create_run_for_job(
+        project.definitions.resolve_job_def("build_batch"),
+        tags={HOST_TAG: socket.gethostname(), PROCESS_TAG: str(os.getpid())},
+        status=dg.DagsterRunStatus.STARTED,
+    )
     bury_dead_runs(project.instance)
-    after = [project.instance.get_run_by_id(run.run_id) for run in runs]
-    assert [run.status for run in after if run] == [
-        dg.DagsterRunStatus.FAILURE,
-        dg.DagsterRunStatus.STARTED,
-    ]
+    after = project.instance.get_run_by_id(run.run_id)
+    assert after is not None
+    assert after.status == dg.DagsterRunStatus.STARTED
 
 
 def test_without_an_instance_folder_the_command_line_says_what_to_set(

@@ -33,8 +33,9 @@ def _negations(claim: Reading, evidence: Reading) -> Findings:
     """A negation on one side whose words stand on the other side without one.
 
     A claim and its evidence may each hold several negations, so each is looked at with the words it
-    negates, not counted. One on either side that belong to different words of both is a moved negation. A
-    negation by meaning ("fails to"), and any negation whose words the other side lacks, stays open.
+    negates. One on either side that belong to different words of both is a moved negation. A negation by
+    meaning ("fails to"), and any negation whose words the other side lacks, stays open; so does one too
+    many or too few among words that are negated on both sides ("instead of" hides a "not" beside it).
     """
     added, dropped = _unmatched(claim, evidence), _unmatched(evidence, claim)
     sure = [[one for one in side if one[1]] for side in (added, dropped)]
@@ -43,7 +44,17 @@ def _negations(claim: Reading, evidence: Reading) -> Findings:
         return Findings((f"{sure[0][0][0]} and {sure[1][0][0]} stand with different words",))
     conflicts = [f"{word}: the evidence says it without" for word, _ in sure[0][:1]]
     conflicts += [f"the evidence says it with {word}" for word, _ in sure[1][:1]]
+    unsure = unsure or _uneven(claim, evidence)
     return Findings(tuple(conflicts), () if conflicts else tuple(unsure))
+
+
+def _uneven(claim: Reading, evidence: Reading) -> list[str]:
+    """A difference in number between the claim's negations and those the evidence has of its words."""
+    words = {token.stem for token in claim.words if token.content}
+    scopes = [_scope(evidence, place, _FAR) for place in _negative_places(evidence.words)]
+    theirs = sum(not scope or not words.isdisjoint(scope) for scope in scopes)
+    mine = len(_negative_places(claim.words))
+    return [f"{mine} negations, the evidence has {theirs}"] if mine != theirs else []
 
 
 def _unmatched(side: Reading, other: Reading) -> list[tuple[str, bool]]:

@@ -163,3 +163,23 @@ def test_what_only_a_reader_can_settle_stays_open(
     language: str, what: str, claim: str, evidence: str
 ) -> None:
     assert compared(claim, evidence, language).open_points
+
+
+NEGATED_TWICE = [
+    ("en", "not", "If a task is a plain function instead of a coroutine, it is run in a thread."),
+    ("en", "not", "The directive can be used to prevent requests from consuming large amounts of memory."),
+    ("en", "not", "If the first byte is not 0xA0, it is the length of a string."),
+    ("sv", "inte", "Om ersättare inte väljs proportionellt, ska vid valet bestämmas den ordning som gäller."),
+    ("de", "nicht", "Wenn PREFIX nicht angegeben ist, wird die Voreinstellung verwendet."),
+]
+
+
+@pytest.mark.parametrize(("language", "negation", "evidence"), NEGATED_TWICE)
+def test_one_more_negation_anywhere_beside_others_is_never_taken_for_the_same(
+    language: str, negation: str, evidence: str
+) -> None:
+    words = evidence.split(" ")
+    for place in range(1, len(words)):
+        claim = " ".join([*words[:place], negation, *words[place:]])
+        found = compared(claim, evidence, language)
+        assert conflicts(found) or found.open_points, claim
