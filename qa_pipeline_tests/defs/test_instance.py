@@ -31,7 +31,9 @@ def test_the_same_batch_never_runs_twice_at_a_time(instance: dg.DagsterInstance)
 def test_runs_that_ask_a_model_are_limited_before_they_start(instance: dg.DagsterInstance) -> None:
     # Inside a run the limit would keep a processor busy, and a killed run would hold its slot.
     pools = instance.get_concurrency_config().pool_config
-    assert (pools.default_pool_limit, pools.pool_granularity) == (2, "run")
+    assert pools.default_pool_limit == 2
+    assert pools.pool_granularity is not None
+    assert pools.pool_granularity.value == "run"
 
 
 def test_runs_are_not_retried_on_their_own() -> None:
