@@ -12,7 +12,7 @@ from typing import Literal
 import polars as pl
 
 from qa_pipeline import pipeline
-from qa_pipeline.errors import PermanentModelError, QAPipelineError
+from qa_pipeline.errors import PermanentModelError, QAPipelineError, TableError
 from qa_pipeline.index import write_shard
 from qa_pipeline.layout import Layout
 from qa_pipeline.llm.base import Notify, silent
@@ -26,6 +26,9 @@ Watch = Callable[[str, str], Notify]
 
 TRAINING_INPUTS = ("pairs", "verdicts", "claims", "claim_verdicts", "assessments", "chunks", "documents")
 VERDICT_INPUTS = ("pairs", "claims", "claim_verdicts", "refusals", "assessments")
+
+LOOK_BACK = 20
+"""Earlier batches whose yield a batch is held against: enough for a mean, whatever the size of the corpus."""
 
 Frames = dict[str, pl.DataFrame]
 
@@ -158,17 +161,22 @@ def _verify(parts: Parts, batch: str, frames: Frames, watch: Watch) -> None:
 
 
 def earlier_yields(layout: Layout, batch: str) -> list[float]:
-    """Accepted pairs for each chunk of every other batch that has a ledger, by name of batch."""
-    others = sorted(path.stem for path in layout.tables(VERDICTS.name) if path.stem != batch)
-    yields = [
-        batch_yield(read_table(layout.table("verdicts", other), VERDICTS), _read_chunks(layout, other))
-        for other in others
-    ]
+    """Accepted pairs for each chunk of the `LOOK_BACK` nearest batches before this one by name.
+
+    A batch whose tables cannot be read counts for nothing here: it fails in its own run and in `status`,
+    and must not take this one down.
+    """
+    before = [path.stem for path in layout.tables(VERDICTS.name) if path.stem < batch]
+    yields = [_yield_of(layout, other) for other in before[-LOOK_BACK:]]
     return [value for value in yields if value is not None]
 
 
-def _read_chunks(layout: Layout, batch: str) -> pl.DataFrame:
-    return read_table(layout.table("chunks", batch), CHUNKS)
+def _yield_of(layout: Layout, batch: str) -> float | None:
+    try:
+        verdicts = read_table(layout.table(VERDICTS.name, batch), VERDICTS)
+        return batch_yield(verdicts, read_table(layout.table(CHUNKS.name, batch), CHUNKS))
+    except TableError:
+        return None
 
 
 def _of(frames: Mapping[str, pl.DataFrame], names: Sequence[str]) -> list[pl.DataFrame]:

@@ -72,7 +72,7 @@ class EmbeddingSettings(Group):
     precision: Literal["auto", "float32", "bfloat16"] = Field(
         "auto", description="auto takes bfloat16 where the processor computes it natively."
     )
-    batch_size: int = Field(32, gt=0)
+    batch_size: int = Field(32, gt=0, description="Most texts computed at once.")
 
 
 class RetrievalSettings(Group):
@@ -91,8 +91,10 @@ class RetrievalSettings(Group):
 class GenerationSettings(Group):
     """Questions and answers."""
 
-    questions_per_chunk: int = Field(1, gt=0)
-    temperature: float = Field(0.3, ge=0)
+    questions_per_chunk: int = Field(
+        1, gt=0, description="Most questions asked of a chunk; the embedded profile sets 3."
+    )
+    temperature: float = Field(0.3, ge=0, description="Of questions and drafts.")
     require_round_trip: bool = Field(True, description="Drop questions that do not retrieve their own chunk.")
 
 
@@ -107,7 +109,9 @@ class PairsFileSettings(Group):
 class VerificationSettings(Group):
     """Source verification."""
 
-    policy: Literal["cascade", "similarity_only"] = "cascade"
+    policy: Literal["cascade", "similarity_only"] = Field(
+        "cascade", description="similarity_only decides by mean cosine alone, which a swapped number passes."
+    )
     similarity_reject: float = Field(0.15, description="Cascade: below this cosine a claim is unsupported.")
     similarity_pass: float = Field(0.75, description="similarity_only: at or above this a pair passes.")
     similarity_fail: float = Field(0.50, description="similarity_only: below this a pair fails.")
@@ -177,7 +181,7 @@ class VerificationSettings(Group):
     )
     refusal_similarity_high: float = Field(0.45, description="Cosine that goes with refusal_recall_high.")
     accept_grounding: float = Field(1.0, gt=0, le=1, description="Share of claims that must be supported.")
-    temperature: float = Field(0.0, ge=0)
+    temperature: float = Field(0.0, ge=0, description="Of the verifying model.")
 
     @property
     def thresholds_id(self) -> str:
@@ -188,11 +192,11 @@ class VerificationSettings(Group):
 class JudgingSettings(Group):
     """Quality assessment and the composite score."""
 
-    enabled: bool = True
+    enabled: bool = Field(True, description="Have a judge, where a model can judge, score verified pairs.")
     accept_unjudged: bool = Field(
         False, description="Accept verified pairs although no judge looked at them."
     )
-    temperature: float = Field(0.0, ge=0)
+    temperature: float = Field(0.0, ge=0, description="Of the judge.")
     weight_source: float = Field(0.3, ge=0, description="Weight of the share of claims supported.")
     weight_relevance: float = Field(0.2, ge=0, description="Weight of relevance.")
     weight_correctness: float = Field(0.3, ge=0, description="Weight of correctness.")
@@ -231,10 +235,10 @@ class LLMSettings(Group):
     model: str = Field(GEMINI_MODEL, description="Model of generator, verifier and judge.")
     workers: int = Field(5, gt=0, description="Calls in flight.")
     max_calls: int | None = Field(None, gt=0, description="Cap on calls of a run; a paid provider needs one.")
-    timeout_seconds: float = Field(120.0, gt=0)
+    timeout_seconds: float = Field(120.0, gt=0, description="Of one try.")
     max_tries: int = Field(5, gt=0, description="Tries of one call at transient errors.")
     base_url: str | None = Field(None, description="Another server that speaks the provider's protocol.")
-    seed: int = 0
+    seed: int = Field(0, description="Sent with every request that takes one.")
 
 
 class TrainingSettings(Group):
@@ -242,9 +246,11 @@ class TrainingSettings(Group):
 
     system_prompt: str | None = Field(None, description="None takes the prompt file of the pair's language.")
     max_tokens: int = Field(4096, gt=0, description="Longer examples lose distractors, then context.")
-    distractors: int = Field(2, ge=0)
-    max_examples_per_document: int | None = Field(None, gt=0)
-    seed: int = 0
+    distractors: int = Field(2, ge=0, description="Passages without proof in with_distractors.")
+    max_examples_per_document: int | None = Field(
+        None, gt=0, description="Cap; the best composite scores stay."
+    )
+    seed: int = Field(0, description="Chooses distractors and their order.")
 
 
 class QualitySettings(Group):

@@ -5,8 +5,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from qa_pipeline.batch import BatchOutcome, run_batches, validate_pairs
+from qa_pipeline.batch import BatchOutcome, earlier_yields, run_batches, validate_pairs
 from qa_pipeline.errors import BudgetExhaustedError, PairsFileError
+from qa_pipeline.layout import Layout
 from qa_pipeline.llm.base import Reply, ReplyT, Request
 from qa_pipeline.llm.cached import CachedModel
 from qa_pipeline.llm.extractive.provider import ExtractiveModel
@@ -174,6 +175,16 @@ def test_pairs_without_a_judge_wait_for_review(tmp_path: Path) -> None:
     verdicts = table(settings, "verdicts", "boilers")
     assert set(verdicts["verdict"]) == {"needs_review"}
     assert "not_judged" in verdicts["reason"].to_list()
+
+
+def test_the_damaged_table_of_another_batch_takes_this_one_not_down(tmp_path: Path) -> None:
+    corpus_at(tmp_path / "corpus", boilers=GUIDE, pumps=GUIDE)
+    settings = settings_for(tmp_path)
+    run(settings, ["boilers"])
+    assert len(earlier_yields(Layout(settings.out), "pumps")) == 1
+    (settings.out / "tables" / "verdicts" / "boilers.parquet").write_bytes(b"damaged")
+    outcomes, _ = run(settings, ["pumps"])
+    assert outcomes[0].outcome == "succeeded"
 
 
 def test_existing_pairs_are_verified_without_generating(tmp_path: Path) -> None:

@@ -6,6 +6,8 @@ What does not: which characters are kept afterwards (`characters`).
 
 import codecs
 import re
+from operator import itemgetter
+from typing import NoReturn
 
 from qa_pipeline.documents.failure import DocumentFailure
 
@@ -35,8 +37,15 @@ _DECLARATION = re.compile(
 )
 _DECLARED_WITHIN = 4096
 _GUESSED_FROM = 200_000
-# What files in the languages handled here are written in when it is not UTF-8.
-_GUESSES = ["cp1252", "utf_16_le", "utf_16_be", "mac_roman", "cp850"]
+_SINGLE_BYTE = ("cp1252", "mac_roman", "cp850")
+"""What files in the languages handled here are written in when it is not Unicode, the likeliest first."""
+_LETTERS = frozenset("åäöüßéÅÄÖÜÉ")
+_LETTERS_OF_NAMES = frozenset("èêëàáâóòôíîïúûñçæøœÈÀÁÓÍÚÑÇÆØŒ")
+_BEFORE_SHARP_S = frozenset("aeiouyäöü")
+_MARKS_OF_PROSE = frozenset("“”„‘’‚«»‹›–—…•·€£§°²³±×½¼¾µ®©™´¨¿¡\xa0\xad")
+_INSIDE_WORDS = frozenset("’´\xa0\xad")
+_LEAST_PLAUSIBLE = 0.5
+_MOST_FOREIGN = 0.5
 # Browsers read these labels as their Windows superset, and pages rely on it (WHATWG Encoding, 4.2).
 _SUPERSETS = {"iso8859-1": "cp1252", "ascii": "cp1252", "iso8859-9": "cp1254"}
 
@@ -103,10 +112,61 @@ def _attempt(content: bytes, encoding: str | None) -> str | None:
 
 
 def _guess(content: bytes) -> str:
-    from charset_normalizer import from_bytes
+    """Read undeclared bytes that are no UTF-8.
 
-    best = from_bytes(content[:_GUESSED_FROM], cp_isolation=_GUESSES).best()
-    text = _attempt(content, best.encoding) if best else None
-    if text is None:
-        raise DocumentFailure("undecodable", "no known encoding fits; save the file as UTF-8")
-    return text
+    Encodings of one byte a character fit almost any bytes, so the one counts whose text looks most like
+    prose of the languages handled here. General detectors take a short Windows text for another code page
+    and turn every umlaut into a sign, unseen; no text is better than that.
+    """
+    start = content[:_GUESSED_FROM]
+    if 0 in start:
+        return _attempt(content, _utf16_order(start)) or _refuse(content)
+    texts = [_attempt(content, encoding) for encoding in _SINGLE_BYTE]
+    weighed = [(_plausibility(text[:_GUESSED_FROM]), text) for text in texts if text is not None]
+    share, best = max(weighed, key=itemgetter(0), default=(0.0, ""))  # of equals the first
+    return best if share >= _LEAST_PLAUSIBLE else _refuse(content)
+
+
+def _utf16_order(content: bytes) -> str:
+    """In Latin text the high bytes are the zeros."""
+    return "utf-16-le" if content[1::2].count(0) > content[::2].count(0) else "utf-16-be"
+
+
+def _plausibility(text: str) -> float:
+    """Share of the characters beyond ASCII that prose would have where they stand.
+
+    A letter of the languages handled here, or a mark of prose that does not stand inside a word. Text whose
+    letters are mostly beyond ASCII is of another alphabet, and all of it is implausible.
+    """
+    letters = sum(character.isalpha() for character in text)
+    foreign = sum(character.isalpha() and not character.isascii() for character in text)
+    if foreign > _MOST_FOREIGN * letters:
+        return 0.0
+    odd = [
+        place
+        for place, character in enumerate(text)
+        if not character.isascii() or (character < " " and character not in "\t\n\r\f")
+    ]
+    return sum(_weight(text, place) for place in odd) / len(odd) if odd else 0.0
+
+
+def _weight(text: str, place: int) -> float:
+    """How well a character fits its neighbours, from 0 to 1; a case that changes inside a word does not."""
+    character, before, after = text[place], text[max(place - 1, 0) : place], text[place + 1 : place + 2]
+    if character in _MARKS_OF_PROSE:
+        return float(character in _INSIDE_WORDS or not (before.isalpha() and after.isalpha()))
+    if before.isalpha() and after.isalpha() and character.isupper() != after.isupper():
+        return 0.0
+    if character == "ß" and before not in _BEFORE_SHARP_S:
+        return 0.0
+    return 1.0 if character in _LETTERS else 0.5 if character in _LETTERS_OF_NAMES else 0.0
+
+
+def _refuse(content: bytes) -> NoReturn:
+    try:
+        content.decode()
+    except UnicodeDecodeError as error:
+        place = f"as UTF-8 it breaks at byte {error.start + 1}"
+    else:
+        place = "it holds zero bytes"
+    raise DocumentFailure("undecodable", f"no known encoding fits, {place}; save the file as UTF-8")

@@ -2,9 +2,9 @@
 
     python -m qa_pipeline_tests.benchmarks.bench_dagster [--corpus FOLDER --batch NAME] [--repeats 2]
 
-Prints one JSON line: seconds of both, best of the repeats and taken in turns, each in a process of its own, and
-Dagster's share of them. Imports are timed apart, because a code location pays for them once. Without a folder
-the batch is generated.
+Prints one JSON line: seconds of both, best of the repeats and taken in turns, each in a process of its own,
+and Dagster's share of them. Imports are timed apart, because a code location pays for them once. Without a
+folder the batch is generated.
 """
 
 import argparse

@@ -3,8 +3,8 @@
     python -m qa_pipeline_tests.benchmarks.bench_memory [--batches 4]
     python -m qa_pipeline_tests.benchmarks.bench_memory --corpus FOLDER
 
-Prints one JSON line. Without a folder: the peaks over generated batches that are drawn alike, and their ratio.
-With one: the peak after each of its batches and by stage. Nothing is cached from one process to the next.
+Prints one JSON line. Without a folder: the peaks over generated batches that are drawn alike, and their
+ratio. With one: the peak after each of its batches and by stage. No process finds what another has cached.
 """
 
 import argparse

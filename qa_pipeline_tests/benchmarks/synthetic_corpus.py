@@ -1,7 +1,7 @@
 """A corpus of any size, the same on every machine: handbooks about things that do not exist.
 
-What belongs here: writing batches of Markdown and their pairs files. What does not: running or measuring them.
-All batches are drawn alike and share no sentence, so that a process that has seen one has seen none of the next.
+What belongs here: writing batches of Markdown and their pairs files. What does not: running or measuring
+them. All batches are drawn alike and share next to no sentence: what a process has seen helps it no further.
 """
 
 import json

@@ -46,8 +46,40 @@ def test_a_false_declaration_does_no_harm(label: str) -> None:
     assert decode(page.encode("utf-8"), declared=True) == page
 
 
-def test_undeclared_windows_text_is_guessed() -> None:
-    assert decode(GERMAN.encode("cp1252")) == GERMAN
+@pytest.mark.parametrize("encoding", ["cp1252", "mac_roman", "cp850"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        GERMAN,
+        "# Gebühren\n\nDie Gebühr beträgt 7 Euro.\n",
+        "Avgiften är 5 kr på lördagar.",
+        "Fußgängerübergänge",
+        "25 °C und für 3 Räume",
+    ],
+)
+def test_undeclared_text_however_short_is_read_as_what_its_words_fit(text: str, encoding: str) -> None:
+    assert decode(text.encode(encoding)) == text
+
+
+@pytest.mark.parametrize("text", ["GRÖSSE ÜBER ALLES", "– „so“ – 5 €", "naïve café", "José García", "Ändern"])
+def test_windows_comes_first_among_what_may_be_meant(text: str) -> None:
+    assert decode(text.encode("cp1252")) == text
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "Привет мир, это тест".encode("cp1251"),
+        "Zażółć gęślą jaźń".encode("cp1250"),
+        GERMAN.encode()[:-20] + "ö".encode()[:1],
+        GERMAN.encode() + GERMAN.encode("cp1252"),
+        bytes(range(1, 256)) * 20,
+    ],
+)
+def test_text_that_no_handled_language_is_written_in_is_refused_rather_than_garbled(content: bytes) -> None:
+    with pytest.raises(DocumentFailure, match="save the file as UTF-8") as refused:
+        decode(content)
+    assert refused.value.reason == "undecodable"
 
 
 def test_utf16_without_a_mark_is_guessed() -> None:
