@@ -22,10 +22,12 @@ from qa_pipeline.embedding import TokenCounter
 from qa_pipeline.passages import index_text
 from qa_pipeline.settings import ChunkingSettings
 from qa_pipeline.tables import CHUNKS
+from qa_pipeline.word_counts import WordCounts
 
 Row = Mapping[str, Any]
 
 _ID_LENGTH = 32
+_as_json = json.JSONEncoder(ensure_ascii=False).encode
 _PATH_SHARE = 3
 """The section path may take a third of the window, the heading line another third; text has the rest."""
 _SURELY_LONG = 6
@@ -57,9 +59,10 @@ def chunk_documents(documents: pl.DataFrame, count: TokenCounter, settings: Chun
     """
     rows = documents.filter(pl.col("status") == "parsed").to_dicts()
     bound = min(settings.max_tokens, count.window)
+    counts = WordCounts(count)
     texts = [row["text"] for row in rows]
-    spans, path_tokens = _shorten_paths(list(_sections(rows)), bound // _PATH_SHARE, count)
-    pieces = _Cutter(texts, bound, count, path_tokens).cut(spans)
+    spans, path_tokens = _shorten_paths(list(_sections(rows)), bound // _PATH_SHARE, counts)
+    pieces = _Cutter(texts, bound, counts, path_tokens).cut(spans)
     return CHUNKS.frame(list(_chunk_rows(rows, pieces)))
 
 
@@ -76,7 +79,7 @@ def _sections(rows: Sequence[Row]) -> Iterator[_Span]:
 
 
 def _shorten_paths(
-    spans: list[_Span], limit: int, count: TokenCounter
+    spans: list[_Span], limit: int, counts: WordCounts
 ) -> tuple[list[_Span], dict[tuple[str, ...], int]]:
     """Drop outermost headings, then cut the innermost, until each path has at most `limit` tokens.
 
@@ -88,7 +91,7 @@ def _shorten_paths(
     tokens: dict[tuple[str, ...], int] = {}
     waiting = paths
     while waiting:
-        sizes = count.count([index_text(short[path], "") for path in waiting])
+        sizes = counts.count([index_text(short[path], "") for path in waiting])
         tokens.update((short[path], size) for path, size in zip(waiting, sizes, strict=True))
         waiting = [path for path in waiting if tokens[short[path]] > limit and short[path]]
         for path in waiting:
@@ -116,12 +119,12 @@ class _Cutter:
         self,
         texts: Sequence[str],
         bound: int,
-        count: TokenCounter,
+        counts: WordCounts,
         path_tokens: Mapping[tuple[str, ...], int],
     ) -> None:
         self.texts = texts
         self.bound = bound
-        self.count = count
+        self.counts = counts
         self.path_tokens = path_tokens
 
     def cut(self, spans: list[_Span]) -> list[tuple[_Span, int]]:
@@ -131,7 +134,7 @@ class _Cutter:
         waiting += self._split_all(long, self._estimate(long))
         done: list[tuple[_Span, int]] = []
         while waiting:
-            sizes = self.count.count([index_text(span.path, self._text(span)) for span in waiting])
+            sizes = self.counts.count([index_text(span.path, self._text(span)) for span in waiting])
             over: list[_Span] = []
             tokens: list[int] = []
             for span, size in zip(waiting, sizes, strict=True):
@@ -153,7 +156,7 @@ class _Cutter:
             text = self._text(span)
             middle = len(text) // 2
             samples.append(f"{text[:_SAMPLE]} {text[middle : middle + _SAMPLE]} {text[-_SAMPLE:]}")
-        sizes = self.count.count(samples) if samples else []
+        sizes = self.counts.count(samples) if samples else []
         return [
             size * (span.end - span.start) // (3 * _SAMPLE) for span, size in zip(spans, sizes, strict=True)
         ]
@@ -163,7 +166,7 @@ class _Cutter:
             return []
         lines = [self.texts[span.document][span.start : span.heading_end] for span in spans]
         # The special tokens are in the count of each path already.
-        special, *headings = self.count.count(["", *lines])
+        special, *headings = self.counts.count(["", *lines])
         return [
             piece
             for span, size, heading in zip(spans, tokens, headings, strict=True)
@@ -235,7 +238,7 @@ def _chunk_rows(rows: Sequence[Row], pieces: Sequence[tuple[_Span, int]]) -> Ite
 
 def _chunk_id(path: tuple[str, ...], text: str, repeat: int) -> str:
     """Hash of what a chunk says and where; `repeat` tells equal chunks of a batch apart."""
-    content = json.dumps([path, text, repeat], ensure_ascii=False)
+    content = _as_json([path, text, repeat])
     return hashlib.sha256(content.encode()).hexdigest()[:_ID_LENGTH]
 
 

@@ -4,6 +4,7 @@ What belongs here: commands, their help, exit codes, and which error gets which 
 a run does (`batch.py`), how tables are counted (`report.py`) or printed (`console.py`).
 """
 
+import io
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -16,9 +17,11 @@ from qa_pipeline.errors import PermanentModelError, QAPipelineError
 
 if TYPE_CHECKING:  # heavy: imported where a command needs them, so that --help answers at once
     from qa_pipeline.batch import BatchOutcome, Watch
+    from qa_pipeline.documents.batches import FoundBatches
     from qa_pipeline.settings import Settings
 
 OK, FAILED, BAD_INPUT, STOPPED = 0, 1, 2, 3
+NAMED_FILES = 5
 
 app = typer.Typer(
     name="qa-pipeline",
@@ -66,14 +69,19 @@ def run(
     run that was stopped goes on where it was.
     """
     from qa_pipeline.console import show_outcomes, watching
-    from qa_pipeline.documents.batches import list_batches
+    from qa_pipeline.documents.batches import find_batches
     from qa_pipeline.layout import Layout
+    from qa_pipeline.storage import prepare_folder
 
     with _errors_as_exit_codes():
         settings = _settings(corpus, out, provider, max_calls, accept_unjudged=accept_unjudged)
-        batches = _chosen(batch, list_batches(settings.corpus), settings.corpus)
+        found = find_batches(settings.corpus)
+        batches = _chosen(batch, found, settings.corpus)
+        prepare_folder(settings.out)
+        _tell_loose_files(found, settings.corpus)
         with watching(quiet=as_json) as watch:
             outcomes = _run_dagster(settings, batches, watch) if dagster else _run(settings, batches, watch)
+        outcomes += [] if batch else _refused(found)
         steps = _next_steps(settings, dagster=dagster)
         show_outcomes(Layout(settings.out), outcomes, as_json=as_json, next_steps=steps)
         raise typer.Exit(OK if all(outcome.passed for outcome in outcomes) else FAILED)
@@ -92,12 +100,16 @@ def validate(
     """Check existing pairs against their documents: source verification and judging, no generation."""
     from qa_pipeline.batch import validate_pairs
     from qa_pipeline.console import show_outcomes, watching
+    from qa_pipeline.documents.batches import check_batch_name
     from qa_pipeline.layout import Layout
     from qa_pipeline.parts import Parts
+    from qa_pipeline.storage import prepare_folder
 
     with _errors_as_exit_codes():
         folder = corpus.resolve()
         settings = _settings(folder.parent, out, provider, max_calls, accept_unjudged=accept_unjudged)
+        check_batch_name(folder.name)
+        prepare_folder(settings.out)
         with watching(quiet=as_json) as watch:
             outcome = validate_pairs(Parts(settings), folder.name, pairs, watch)
         show_outcomes(Layout(settings.out), [outcome], as_json=as_json)
@@ -143,13 +155,29 @@ def _next_steps(settings: "Settings", *, dagster: bool) -> list[str]:
     return [f"qa-pipeline status --out {settings.out}"]
 
 
-def _chosen(asked: list[str] | None, known: list[str], corpus: Path) -> list[str]:
+def _chosen(asked: list[str] | None, found: "FoundBatches", corpus: Path) -> list[str]:
     from qa_pipeline.errors import CorpusError
 
-    unknown = [name for name in asked or [] if name not in known]
-    if unknown:
-        raise CorpusError(f"{corpus} has no batch {unknown[0]!r}; it has {', '.join(known)}")
-    return asked or known
+    for name in asked or []:
+        if name in found.refused:
+            raise CorpusError(found.refused[name])
+        if name not in found.names:
+            raise CorpusError(f"{corpus} has no batch {name!r}; it has {', '.join(found.names)}")
+    return list(dict.fromkeys(asked or found.names))
+
+
+def _refused(found: "FoundBatches") -> "list[BatchOutcome]":
+    """Folders that can be no batch fail by themselves; the others have run."""
+    from qa_pipeline.batch import BatchOutcome
+
+    return [BatchOutcome(name, "failed", error=problem) for name, problem in found.refused.items()]
+
+
+def _tell_loose_files(found: "FoundBatches", corpus: Path) -> None:
+    if found.loose:
+        named = ", ".join(found.loose[:NAMED_FILES])
+        more = f" and {len(found.loose) - NAMED_FILES} more" if len(found.loose) > NAMED_FILES else ""
+        sys.stderr.write(f"Not read, since they lie in no batch: {named}{more} in {corpus}\n")
 
 
 def _settings(
@@ -169,6 +197,9 @@ def _settings(
 @contextmanager
 def _errors_as_exit_codes() -> Iterator[None]:
     """Turn the errors raised on purpose into a message and a code; anything else is a fault and shows."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a letter the terminal lacks must not end a run
+            stream.reconfigure(errors="backslashreplace")
     try:
         yield
     except PermanentModelError as error:

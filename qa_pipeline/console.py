@@ -5,9 +5,9 @@ What belongs here: printing. What does not: counting (`report.py`) and deciding 
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 from rich.box import SIMPLE_HEAD
@@ -31,7 +31,13 @@ from qa_pipeline.report import Report, report
 NARROWEST = 120
 """Columns below which tables would lose words; a pipe or a log has no width of its own."""
 
-TEXT_COLUMNS = {"table", "stage", "what", "reason", "batch", "expected_verdict", "expected_kind"}
+TEXT_COLUMNS = {
+    "table", "stage", "what", "reason", "batch", "expected_verdict", "expected_kind", "path", "detail",
+}  # fmt: skip
+LONGEST_UNBROKEN = 30
+"""Characters up to which a text stays on one line; names of batches and files may be of any length."""
+MOST_UNREAD = 20
+"""Files that could not be read and are listed on the screen."""
 BATCH_COLUMNS = (
     "batch", "documents", "parsed", "chunks", "pairs", "accepted", "rejected", "needs_review", "failed",
     "pass_rate", "examples",
@@ -82,7 +88,8 @@ def show_outcomes(
     if as_json:
         _print_json(found, layout, outcomes)
         return
-    show_report(found, layout)
+    told = {outcome.batch for outcome in outcomes if outcome.error}
+    show_report(found, layout, told=told)
     console = _console()
     for outcome in outcomes:
         _show_outcome(console, outcome)
@@ -98,8 +105,14 @@ def _show_outcome(console: Console, outcome: BatchOutcome) -> None:
         console.print(f"  {escape(gate)}", soft_wrap=True)
 
 
-def show_report(found: Report, layout: Layout) -> None:
-    """Print rows a table, the yield waterfall, known answers, the batches, and where the files are."""
+def show_report(found: Report, layout: Layout, *, told: Collection[str] = ()) -> None:
+    """Print rows a table, the yield waterfall, known answers, unread files, the batches, and where all lies.
+
+    Args:
+        found: the counts.
+        layout: the output folder.
+        told: batches of which is said elsewhere what is wrong with them.
+    """
     console = _console()
     _show(console, "Rows", ["table", "rows"], [[name, str(n)] for name, n in found.tables.items()])
     if found.steps.height:
@@ -108,9 +121,23 @@ def show_report(found: Report, layout: Layout) -> None:
         _show(console, "Known-answer pairs", found.known.columns, _cells(_with_total(found.known)))
     if found.batches.height:
         _show(console, "Batches", BATCH_COLUMNS, _cells(found.batches.select(BATCH_COLUMNS)))
-    for batch in found.incomplete:
-        console.print(f"[yellow]{escape(batch)}: not all tables are there; run it again[/yellow]")
+    _show_unread(console, found.unread)
+    for batch, problem in found.incomplete.items():
+        if batch not in told:
+            console.print(f"[yellow]{escape(batch)}: {escape(problem)}[/yellow]", soft_wrap=True)
+    for row in found.batches.iter_rows(named=True):
+        if not row["documents"]:
+            advice = "its folder holds no files; put documents there"
+            console.print(f"[yellow]{escape(row['batch'])}: {advice}[/yellow]", soft_wrap=True)
     console.print(f"Tables, indexes, exports: {escape(str(layout.out.resolve()))}", soft_wrap=True)
+
+
+def _show_unread(console: Console, unread: pl.DataFrame) -> None:
+    if unread.height:
+        _show(console, "Files that could not be read", unread.columns, unread.head(MOST_UNREAD).rows())
+    if unread.height > MOST_UNREAD:
+        rest = unread.height - MOST_UNREAD
+        console.print(f"and {rest} more: see table documents, status failed\n", soft_wrap=True)
 
 
 def _console() -> Console:
@@ -127,9 +154,11 @@ def _with_total(known: pl.DataFrame) -> pl.DataFrame:
 
 def _show(console: Console, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     table = Table(title=title, title_justify="left", title_style="bold cyan", box=SIMPLE_HEAD)
-    for column in columns:
+    for place, column in enumerate(columns):
         words = column in TEXT_COLUMNS
-        table.add_column(column.replace("_", " "), justify="left" if words else "right", no_wrap=words)
+        short = all(len(row[place]) <= LONGEST_UNBROKEN for row in rows)
+        justify: Literal["left", "right"] = "left" if words else "right"
+        table.add_column(column.replace("_", " "), justify=justify, no_wrap=words and short, overflow="fold")
     for row in rows:
         table.add_row(*(escape(cell) for cell in row))
     console.print(table)
@@ -179,10 +208,11 @@ def report_document(found: Report, layout: Layout) -> dict[str, Any]:
         "yield": found.steps.to_dicts(),
         "known_answers": found.known.to_dicts(),
         "batches": found.batches.to_dicts(),
-        "incomplete": list(found.incomplete),
+        "unread": found.unread.to_dicts(),
+        "incomplete": found.incomplete,
     }
 
 
 def print_document(document: dict[str, Any]) -> None:
     """Print one JSON document to standard output."""
-    sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+    sys.stdout.write(json.dumps(document, indent=2) + "\n")

@@ -5,7 +5,8 @@ stage does, driving a batch (`batch.py` without Dagster, `qa_pipeline.defs` with
 where files lie (`layout.py`).
 """
 
-from collections.abc import Mapping
+import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -16,6 +17,7 @@ from qa_pipeline.curation.ledger import build_verdicts
 from qa_pipeline.curation.training import build_training_examples
 from qa_pipeline.documents.reading import read_documents
 from qa_pipeline.embedding import embed_chunks
+from qa_pipeline.errors import PairsFileError
 from qa_pipeline.generation.answers import draft_answers
 from qa_pipeline.generation.imports import import_pairs, read_pairs
 from qa_pipeline.generation.questions import write_questions
@@ -87,12 +89,10 @@ def make_pairs(
     notify: Notify = silent,
 ) -> pl.DataFrame:
     """Draft an answer to each kept question, and add the pairs that lie beside the documents."""
-    imported = [
-        import_file(parts, file, batch, documents, chunks)
-        for file in pairs_files(parts.settings.corpus / batch)
-    ]
+    files = pairs_files(parts.settings.corpus / batch)
+    imported = import_files(parts, files, batch, documents, chunks)
     if parts.generator is None:
-        return pl.concat([PAIRS.empty(), *imported])
+        return imported
     drafted = draft_answers(
         questions,
         chunks,
@@ -102,19 +102,35 @@ def make_pairs(
         previous=previous,
         notify=notify,
     )
-    return pl.concat([drafted, *imported])
+    return pl.concat([drafted, imported])
+
+
+def import_files(
+    parts: Parts, files: Sequence[Path], batch: str, documents: pl.DataFrame, chunks: pl.DataFrame
+) -> pl.DataFrame:
+    """Read files of existing pairs and resolve what they cite; a pair that two files hold is two rows."""
+    raw = [read_pairs(file, parts.settings.pairs_file) for file in files]
+    return import_pairs(pl.concat(raw), documents, chunks, batch) if raw else PAIRS.empty()
 
 
 def import_file(
     parts: Parts, file: Path, batch: str, documents: pl.DataFrame, chunks: pl.DataFrame
 ) -> pl.DataFrame:
-    """Read a file of existing pairs and resolve what they cite."""
-    return import_pairs(read_pairs(file, parts.settings.pairs_file), documents, chunks, batch)
+    """Read one file of existing pairs."""
+    return import_files(parts, [file], batch, documents, chunks)
 
 
 def pairs_files(folder: Path) -> list[Path]:
-    """The files of existing pairs beside the documents of a batch."""
-    return [file for name in PAIRS_FILES if (file := folder / name).is_file()]
+    """The files of existing pairs beside the documents of a batch.
+
+    Raises:
+        PairsFileError: one is a link out of the batch folder; like a document, it is not followed there.
+    """
+    files = [file for name in PAIRS_FILES if os.path.lexists(file := folder / name)]
+    for file in files:
+        if not file.resolve().is_relative_to(folder.resolve()):
+            raise PairsFileError(f"{file.name} is a link out of the batch folder; put the file itself there")
+    return files
 
 
 def make_claims(

@@ -71,6 +71,8 @@ def batch_gates(
         pass_rate_gate(verdicts=verdicts, settings=settings),
         needs_review_gate(verdicts=verdicts, settings=settings),
         failed_gate(verdicts=verdicts, settings=settings),
+        generation_gate(questions=frames["questions"]),
+        questions_gate(questions=frames["questions"], settings=settings),
         yield_gate(
             verdicts=verdicts, chunks=frames["chunks"], earlier_yields=earlier_yields, settings=settings
         ),
@@ -187,6 +189,9 @@ def pass_rate_gate(*, verdicts: pl.DataFrame, settings: QualitySettings) -> Gate
     if not decided:
         held = sum(counts.values())
         detail = f"none of {held} pairs was accepted or rejected" if held else "the batch has no pairs"
+        if unjudged := _unknown_answers(verdicts).filter(pl.col("reason") == "not_judged").height:
+            detail += f"; {unjudged} wait for a judge: name a model that judges (llm.provider), or accept"
+            detail += " what is verified without one (judging.accept_unjudged, --accept-unjudged)"
         return Gate("pass_rate", not held, True, None, settings.min_pass_rate, 0, detail, counts)
     low, high = wilson_interval(pl.lit(accepted), pl.lit(decided))
     bounds = pl.select(low.alias("low"), high.alias("high")).row(0)
@@ -203,6 +208,24 @@ def needs_review_gate(*, verdicts: pl.DataFrame, settings: QualitySettings) -> G
 def failed_gate(*, verdicts: pl.DataFrame, settings: QualitySettings) -> Gate:
     """The share of pairs that failed stays under its limit."""
     return _share_gate("failed", verdicts, settings.max_failed)
+
+
+def generation_gate(*, questions: pl.DataFrame) -> Gate:
+    """A model that gave no chunk any question was not there: the batch is not done, whole as it looks."""
+    failed = _failed_questions(questions)
+    gone = bool(failed) and failed == questions.height
+    detail = f"the questions of {failed} of {questions.height} rows could not be had"
+    advice = f"; {_reasons(questions)}: run again once the model answers" if gone else ""
+    return Gate("generation", not gone, True, None, None, questions.height, detail + advice)
+
+
+def questions_gate(*, questions: pl.DataFrame, settings: QualitySettings) -> Gate:
+    """The share of questions that could not be had stays under the limit of failed pairs."""
+    failed, held = _failed_questions(questions), questions.height
+    share = failed / held if held else None
+    detail = f"{failed} of {held} questions" + (f"; {_reasons(questions)}" if failed else "")
+    passed = share is None or share <= settings.max_failed
+    return Gate("failed_questions_share", passed, False, share, settings.max_failed, held, detail)
 
 
 def yield_gate(
@@ -248,6 +271,17 @@ def _share_gate(word: str, verdicts: pl.DataFrame, limit: float) -> Gate:
     share = counts[word] / held
     detail = f"{counts[word]} of {held} pairs"
     return Gate(f"{word}_share", share <= limit, False, share, limit, held, detail, counts)
+
+
+def _failed_questions(questions: pl.DataFrame) -> int:
+    return questions.filter(pl.col("status") == "failed").height
+
+
+def _reasons(questions: pl.DataFrame) -> str:
+    """Why questions failed, the commonest first."""
+    failed = questions.filter(pl.col("status") == "failed")
+    counts = failed.group_by("reason").len().sort("len", "reason", descending=[True, False])
+    return ", ".join(f"{count} {reason}" for reason, count in counts.iter_rows())
 
 
 def _unknown_answers(verdicts: pl.DataFrame) -> pl.DataFrame:

@@ -4,16 +4,18 @@ What belongs here: reading tables one batch at a time and adding up. What does n
 batch (`waterfall.py`), printing (`console.py`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
+from qa_pipeline.errors import CorpusError, TableError
 from qa_pipeline.layout import Layout
 from qa_pipeline.storage import read_table
-from qa_pipeline.tables import TABLES
+from qa_pipeline.tables import TABLES, TRAINING_EXAMPLES
 from qa_pipeline.waterfall import known_answers, summarise, yield_waterfall
 
+UNREAD = pl.Schema({name: pl.String() for name in ("batch", "path", "reason", "detail")})
 KNOWN_KEY = ["expected_verdict", "expected_kind"]
 
 
@@ -22,14 +24,27 @@ class Report:
     """Counts over batches.
 
     `tables` holds rows by table, `steps` the yield waterfall, `known` hits and misses on known-answer
-    pairs, `batches` the verdicts of each batch; `incomplete` names batches that lack tables.
+    pairs, `batches` the verdicts of each batch, `unread` the files that failed and why; `incomplete` says of
+    batches that could not be counted what is wrong with their tables.
     """
 
     tables: dict[str, int]
     steps: pl.DataFrame
     known: pl.DataFrame
     batches: pl.DataFrame
-    incomplete: tuple[str, ...]
+    unread: pl.DataFrame
+    incomplete: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """The counts of one batch; see `Report`."""
+
+    tables: dict[str, int]
+    steps: pl.DataFrame
+    known: pl.DataFrame
+    row: dict[str, object]
+    unread: pl.DataFrame
 
 
 def finished_batches(layout: Layout) -> list[str]:
@@ -38,32 +53,42 @@ def finished_batches(layout: Layout) -> list[str]:
 
 
 def report(layout: Layout, batches: Sequence[str]) -> Report:
-    """Count the tables of the given batches; a batch that lacks a table is named and left out."""
-    whole = [batch for batch in batches if _is_whole(layout, batch)]
-    counted = [_count(layout, batch) for batch in whole]
+    """Count the tables of the given batches; one whose tables cannot be counted is named with the reason.
+
+    A batch that only lacks its training examples is counted: a failed gate stood before them.
+    """
+    counted: list[_Counted] = []
+    incomplete = {}
+    for batch in batches:
+        try:
+            counted.append(_count(batch, _read(layout, batch)))
+        except (TableError, CorpusError) as error:
+            incomplete[batch] = str(error)
     return Report(
-        tables={name: sum(one[0][name] for one in counted) for name in TABLES},
-        steps=_added([one[1] for one in counted], ["stage", "what", "reason"]),
-        known=_added([one[2] for one in counted], KNOWN_KEY),
-        batches=pl.DataFrame([one[3] for one in counted]),
-        incomplete=tuple(batch for batch in batches if batch not in whole),
+        tables={name: sum(one.tables.get(name, 0) for one in counted) for name in TABLES},
+        steps=_added([one.steps for one in counted], ["stage", "what", "reason"]),
+        known=_added([one.known for one in counted], KNOWN_KEY),
+        batches=pl.DataFrame([one.row for one in counted]),
+        unread=pl.concat([UNREAD.to_frame(), *(one.unread for one in counted)]),
+        incomplete=incomplete,
     )
 
 
-def _is_whole(layout: Layout, batch: str) -> bool:
-    return all(layout.table(name, batch).is_file() for name in TABLES)
+def _read(layout: Layout, batch: str) -> dict[str, pl.DataFrame]:
+    wanted = dict(TABLES)
+    if not layout.table(TRAINING_EXAMPLES.name, batch).exists():
+        del wanted[TRAINING_EXAMPLES.name]
+    return {name: read_table(layout.table(name, batch), table) for name, table in wanted.items()}
 
 
-def _count(
-    layout: Layout, batch: str
-) -> tuple[dict[str, int], pl.DataFrame, pl.DataFrame, dict[str, object]]:
-    frames = {name: read_table(layout.table(name, batch), table) for name, table in TABLES.items()}
-    summary = summarise(frames["verdicts"])
+def _count(batch: str, frames: Mapping[str, pl.DataFrame]) -> _Counted:
+    documents, summary = frames["documents"], summarise(frames["verdicts"])
+    tables = {name: frame.height for name, frame in frames.items()}
     row = {
         "batch": batch,
-        "documents": frames["documents"].height,
-        "parsed": frames["documents"].filter(pl.col("status") == "parsed").height,
-        "chunks": frames["chunks"].height,
+        "documents": documents.height,
+        "parsed": documents.filter(pl.col("status") == "parsed").height,
+        "chunks": tables["chunks"],
         "pairs": summary.total,
         "accepted": summary.accepted,
         "rejected": summary.rejected,
@@ -71,11 +96,15 @@ def _count(
         "failed": summary.failed,
         "pass_rate": summary.pass_rate,
         "average_score": summary.average_score,
-        "examples": frames["training_examples"].height,
+        "examples": tables.get(TRAINING_EXAMPLES.name, 0),
     }
-    rows = {name: frame.height for name, frame in frames.items()}
-    known = known_answers(frames["pairs"], frames["verdicts"])
-    return rows, yield_waterfall(frames), known, row
+    return _Counted(
+        tables=tables,
+        steps=yield_waterfall(frames),
+        known=known_answers(frames["pairs"], frames["verdicts"]),
+        row=row,
+        unread=documents.filter(pl.col("status") == "failed").select(UNREAD.names()),
+    )
 
 
 def _added(frames: list[pl.DataFrame], key: list[str]) -> pl.DataFrame:

@@ -14,12 +14,17 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_settings import (
     BaseSettings,
+    InitSettingsSource,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
-    YamlConfigSettingsSource,
 )
+from pydantic_settings import SettingsError as UnreadableSourceError
 
 from qa_pipeline.errors import SettingsError
+from qa_pipeline.settings_sources import check_environment, explain, read_settings_file
+
+PREFIX = "QA_PIPELINE_"
+FILE_NAME = "QA_PIPELINE_SETTINGS"
 
 SWEDISH_EMBEDDING_MODEL = "KBLab/sentence-bert-swedish-cased"
 SWEDISH_EMBEDDING_REVISION = "6b5e83cd29c03729cfdc33d13b1423399b0efb5c"
@@ -266,7 +271,7 @@ class Settings(BaseSettings):
     """The whole tree."""
 
     model_config = SettingsConfigDict(
-        env_prefix="QA_PIPELINE_", env_nested_delimiter="__", extra="forbid", frozen=True
+        env_prefix=PREFIX, env_nested_delimiter="__", extra="forbid", frozen=True
     )
 
     profile: Profile = Field(
@@ -289,7 +294,8 @@ class Settings(BaseSettings):
     @model_validator(mode="before")
     @classmethod
     def _filled_from_profile(cls, values: dict[str, Any]) -> dict[str, Any]:
-        named = PROFILES.get(values.get("profile", "embedded"), {})
+        profile = values.get("profile", "embedded")  # anything at all until it is validated
+        named = next((groups for name, groups in PROFILES.items() if name == profile), {})
         filled = {group: _filled(values.get(group, {}), defaults) for group, defaults in named.items()}
         return {**values, **filled}
 
@@ -312,12 +318,16 @@ class Settings(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Order the sources: arguments, environment, YAML file, defaults."""
-        yaml_file = os.environ.get("QA_PIPELINE_SETTINGS", "qa_pipeline.yaml")
-        return init_settings, env_settings, YamlConfigSettingsSource(settings_cls, yaml_file)
+        file = Path(os.environ.get(FILE_NAME, "qa_pipeline.yaml"))
+        groups = [name for name, field in cls.model_fields.items() if isinstance(field.default, Group)]
+        written = InitSettingsSource(settings_cls, read_settings_file(file, groups))
+        return init_settings, env_settings, written
 
 
-def _filled(chosen: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
+def _filled(chosen: object, defaults: dict[str, Any]) -> object:
     """A revision belongs to its model: another model does not inherit the profile's."""
+    if not isinstance(chosen, dict):
+        return chosen  # no group at all; validation says so
     return chosen if "model" in chosen and "revision" in defaults else {**defaults, **chosen}
 
 
@@ -327,17 +337,13 @@ def load_settings(**overrides: Any) -> Settings:
     Raises:
         SettingsError: naming each setting that is unknown, of a wrong type or contradictory.
     """
-    named = os.environ.get("QA_PIPELINE_SETTINGS")
+    named = os.environ.get(FILE_NAME)
     if named and not Path(named).is_file():
-        raise SettingsError(f"QA_PIPELINE_SETTINGS names {named}, which is not a file")
+        raise SettingsError(f"{FILE_NAME} names {named}, which is not a file")
+    check_environment(os.environ, PREFIX, [*Settings.model_fields, FILE_NAME.removeprefix(PREFIX).lower()])
     try:
         return Settings(**overrides)
     except ValidationError as error:
-        raise SettingsError("; ".join(_problem(one) for one in error.errors())) from None
-
-
-def _problem(error: Any) -> str:
-    """One line a person can act on; the value is left out, for it may be a secret."""
-    place = ".".join(str(part) for part in error["loc"])
-    said = error["msg"].removeprefix("Value error, ")
-    return f"setting {place}: {said}" if place else said
+        raise SettingsError(explain(error, Settings)) from None
+    except UnreadableSourceError as error:
+        raise SettingsError(f"{error}; name one setting, such as {PREFIX}LLM__WORKERS=20") from None

@@ -17,6 +17,7 @@ from qa_pipeline.errors import StorageError, TableError
 from qa_pipeline.tables import SCHEMA_VERSION, Table
 
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_IN_THE_WAY = {errno.EEXIST, errno.ENOTDIR}
 _NO_RIGHT = {errno.EACCES, errno.EPERM, errno.EROFS}
 
 
@@ -42,6 +43,23 @@ def write_bytes(path: Path, content: bytes) -> None:
         _sync_folder(path.parent)
     except OSError as error:
         raise StorageError(f"cannot write {path}: {error.strerror or error}; {_advice(error)}") from error
+
+
+def prepare_folder(folder: Path) -> None:
+    """Make a folder that can be written, before hours of work go towards it.
+
+    Raises:
+        StorageError: it cannot be made or written.
+    """
+    probe = folder / f".{uuid.uuid4().hex}.tmp"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise StorageError(
+            f"cannot write to {folder}: {error.strerror or error}; {_advice(error)}"
+        ) from error
 
 
 def write_table(path: Path, frame: pl.DataFrame, table: Table) -> None:
@@ -136,4 +154,6 @@ def _advice(error: OSError) -> str:
         return "free some space there or point `out` to another disk, then run again"
     if error.errno in _NO_RIGHT:
         return "give this user the right to write there or point `out` elsewhere, then run again"
+    if error.errno in _IN_THE_WAY:
+        return "a file stands where a folder must be: move it, or point `out` elsewhere"
     return "check that the folder exists and can be written, then run again"

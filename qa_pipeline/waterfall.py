@@ -34,7 +34,8 @@ def yield_waterfall(frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     counts each example once for each layout.
 
     Args:
-        frames: documents, chunks, questions, pairs, verdicts and training_examples by name.
+        frames: documents, chunks, questions, pairs, verdicts and training_examples by name; the last one is
+            absent where a failed gate stood before it.
 
     Returns:
         stage, what, reason (null where there is none) and count, in the order of the road.
@@ -48,8 +49,14 @@ def yield_waterfall(frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
             _stage("questions", "asked", questions, "status"),
             _stage("pairs", "made", pairs.with_columns(drafted), "status"),
             _stage("verdicts", "decided", frames["verdicts"], "verdict"),
-            _training(frames["verdicts"], frames["training_examples"]),
-            _layouts(frames["training_examples"]),
+            *(
+                [
+                    _training(frames["verdicts"], frames["training_examples"]),
+                    _layouts(frames["training_examples"]),
+                ]
+                if "training_examples" in frames
+                else [_held_back(frames["verdicts"])]
+            ),
         ]
     )
 
@@ -133,6 +140,20 @@ def _training(verdicts: pl.DataFrame, training_examples: pl.DataFrame) -> pl.Dat
             ("left_out", "known_answer", known.height),
             ("left_out", "over_document_cap", over),
             ("left_out", "no_layout_fits", training_examples.height - laid_out),
+        ],
+    )
+
+
+def _held_back(verdicts: pl.DataFrame) -> pl.DataFrame:
+    """Accepted pairs of a batch that a failed gate kept from training."""
+    accepted = verdicts.filter(pl.col("verdict") == "accepted")
+    known = accepted.filter(pl.col("expected_verdict").is_not_null()).height
+    return _steps(
+        "training_examples",
+        [
+            ("accepted", None, accepted.height),
+            ("left_out", "known_answer", known),
+            ("left_out", "failed_gate", accepted.height - known),
         ],
     )
 

@@ -6,10 +6,15 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 # before anything imports a library that reads them
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["TRANSFORMERS_OFFLINE"] = "1"
+
+# a law does not fail because the machine is busy with something else
+settings.register_profile("unhurried", deadline=None)
+settings.load_profile("unhurried")
 
 _FOREIGN_PREFIXES = ("QA_PIPELINE_", "GEMINI_", "GOOGLE_")
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy")

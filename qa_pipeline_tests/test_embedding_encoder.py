@@ -1,5 +1,6 @@
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -75,6 +76,29 @@ def test_the_chosen_precision_stays_close_to_plain_sentence_transformers(
     assert (plain * embedder.encode(TEXTS)).sum(axis=1).min() > 0.999
     bfloat16 = replace(exact, precision="bfloat16").encode(TEXTS)
     assert (plain * bfloat16).sum(axis=1).min() > 0.999
+
+
+def test_bfloat16_layers_see_few_shapes_whatever_the_lengths(exact: SentenceEncoder) -> None:
+    from torch.nn.functional import gelu, linear
+    from torch.overrides import TorchFunctionMode
+
+    from qa_pipeline.embedding_blocks import BLOCK_SIZES
+
+    heights = []
+
+    class Recording(TorchFunctionMode):
+        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            if func is linear or func is gelu:
+                heights.append(args[0].numel() // args[0].shape[-1])
+            return func(*args, **(kwargs or {}))
+
+    bfloat16 = replace(exact, precision="bfloat16")
+    with Recording():
+        for length in (1, 5, 77, 200):
+            inputs = bfloat16._tokenize(["word " * length] * 7)
+            bfloat16._encode_batch(inputs, np.arange(7))
+    assert heights
+    assert set(heights) <= set(BLOCK_SIZES)
 
 
 def test_encoding_leaves_the_tokenizer_whole(embedder: SentenceEncoder) -> None:

@@ -15,9 +15,11 @@ from qa_pipeline.quality import (
     citations_gate,
     conservation_gate,
     failed_gate,
+    generation_gate,
     needs_review_gate,
     pass_rate_gate,
     proof_gate,
+    questions_gate,
     schema_gate,
     training_gate,
     unique_ids_gate,
@@ -38,6 +40,8 @@ from qa_pipeline_tests.curation.rows import (
     documents,
     pair,
     pairs,
+    question,
+    questions,
     sha,
     verdict,
     verdicts,
@@ -308,6 +312,33 @@ def test_the_yield_is_compared_with_the_mean_of_earlier_batches(
     assert (gate.value, gate.passed, gate.threshold, gate.blocking) == (1.0, passed, limit, False)
 
 
+@pytest.mark.parametrize(
+    ("statuses", "generated", "enough"),
+    [
+        ((), True, True),
+        (("kept", "dropped"), True, True),
+        (("kept", *["failed"]), True, False),
+        (("failed", "failed"), False, False),
+    ],
+)
+def test_a_batch_whose_model_gave_nothing_is_not_done(
+    statuses: tuple[str, ...], generated: bool, enough: bool
+) -> None:
+    asked = questions(*(question(f"q{n}", status) for n, status in enumerate(statuses)))
+    blocking, warning = generation_gate(questions=asked), questions_gate(questions=asked, settings=SETTINGS)
+    assert (blocking.passed, blocking.blocking) == (generated, True)
+    assert (warning.passed, warning.blocking) == (enough, False)
+    assert generated or "2 model_unavailable: run again" in blocking.detail
+
+
+def test_pairs_that_only_lack_a_judge_are_told_how_to_get_on() -> None:
+    waiting = verdicts(verdict("p", "needs_review", reason="not_judged"))
+    gate = pass_rate_gate(verdicts=waiting, settings=SETTINGS)
+    assert not gate.passed
+    assert "1 wait for a judge" in gate.detail
+    assert "--accept-unjudged" in gate.detail
+
+
 def test_a_batch_without_chunks_has_no_yield() -> None:
     gate = yield_gate(verdicts=verdicts(), chunks=chunks(), earlier_yields=(1.0,), settings=SETTINGS)
     assert (gate.value, gate.passed, gate.detail) == (None, True, "the batch has no chunks")
@@ -318,7 +349,7 @@ def test_all_gates_of_a_whole_batch_hold_and_their_order_is_fixed() -> None:
     assert [gate.name for gate in gates if not gate.passed] == []
     names = [gate.name for gate in gates]
     assert len(names) == len(set(names))
-    assert names[-8:] == [
+    assert names[-10:] == [
         "conservation",
         "proof",
         "fabricated_citations",
@@ -326,6 +357,8 @@ def test_all_gates_of_a_whole_batch_hold_and_their_order_is_fixed() -> None:
         "pass_rate",
         "needs_review_share",
         "failed_share",
+        "generation",
+        "failed_questions_share",
         "yield",
     ]
 

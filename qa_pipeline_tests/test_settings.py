@@ -23,6 +23,61 @@ def test_a_misspelt_setting_is_named() -> None:
         load_settings(retrieval={"topk": 3})
 
 
+def test_a_misspelt_name_in_the_environment_is_an_error_not_a_silent_default(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("QA_PIPELINE_LMM__WORKERS", "3")
+    with pytest.raises(SettingsError, match=r"QA_PIPELINE_LMM__WORKERS names no setting; did you mean llm\?"):
+        load_settings()
+
+
+def test_a_misspelt_setting_is_told_what_was_meant(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QA_PIPELINE_LLM__WORKER", "3")
+    with pytest.raises(SettingsError, match=r"llm\.worker is unknown; did you mean workers\?"):
+        load_settings()
+
+
+@pytest.mark.parametrize("value", ["fast", '{"workers": ', "[1"])
+def test_a_group_in_the_environment_that_is_no_json_is_named(
+    value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("QA_PIPELINE_LLM", value)
+    with pytest.raises(SettingsError, match='"llm"'):
+        load_settings()
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"llm: [unclosed", "line 1"),
+        (b"\xff\xfe\0", "UTF-8"),
+        (b"- a\n- b\n", "names and values"),
+        (b"llm: fast\n", "llm is a group"),
+        (b"1: 2\n", "no name of a setting"),
+        (b"profile: [a]\n", "profile"),
+        (b"profile: fancy\n", "profile"),
+        (b"lmm: {workers: 2}\n", "did you mean llm"),
+        (b"out: 2024-13-45\n", "YAML"),
+        (b"out: !!python/object/apply:os.getcwd []\n", "plain YAML"),
+        (b"out: " + b"[" * 9000, "YAML"),
+    ],
+)
+def test_a_settings_file_that_cannot_be_used_is_named_with_what_is_wrong(
+    content: bytes, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "settings.yaml"
+    file.write_bytes(content)
+    monkeypatch.setenv("QA_PIPELINE_SETTINGS", str(file))
+    with pytest.raises(SettingsError, match=told):
+        load_settings(llm={})
+
+
+def test_an_empty_settings_file_says_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "empty.yaml").write_text("# nothing yet\n")
+    monkeypatch.setenv("QA_PIPELINE_SETTINGS", str(tmp_path / "empty.yaml"))
+    assert load_settings() == load_settings(profile="embedded")
+
+
 def test_a_missing_settings_file_is_an_error_not_a_silent_default(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("QA_PIPELINE_SETTINGS", "nowhere.yaml")
     with pytest.raises(SettingsError, match=r"nowhere\.yaml"):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from qa_pipeline import storage
 from qa_pipeline.errors import StorageError, TableError
-from qa_pipeline.storage import frame_hash, read_table, table_bytes, write_bytes, write_table
+from qa_pipeline.storage import frame_hash, prepare_folder, read_table, table_bytes, write_bytes, write_table
 from qa_pipeline.tables import ASSESSMENTS, CHUNKS, TABLES, Table
 
 TEXT = st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=20)
@@ -251,6 +251,18 @@ def test_a_name_taken_by_a_folder_is_a_named_error(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match="taken"):
         write_bytes(tmp_path / "taken", b"x")
     assert [one.name for one in tmp_path.iterdir()] == ["taken"]
+
+
+def test_a_folder_is_made_ready_and_left_as_it_was(tmp_path: Path) -> None:
+    prepare_folder(tmp_path / "a" / "b")
+    assert list((tmp_path / "a" / "b").iterdir()) == []
+
+
+@pytest.mark.parametrize("inside", ["", "deeper"])
+def test_a_folder_that_cannot_be_is_refused_before_any_work(inside: str, tmp_path: Path) -> None:
+    (tmp_path / "taken").write_bytes(b"")
+    with pytest.raises(StorageError, match="a file stands where a folder must be"):
+        prepare_folder(tmp_path / "taken" / inside)
 
 
 def test_a_parent_that_is_a_file_is_a_named_error(tmp_path: Path) -> None:

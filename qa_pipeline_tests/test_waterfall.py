@@ -6,7 +6,7 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qa_pipeline.tables import QUESTIONS, TABLES, TRAINING_EXAMPLES
+from qa_pipeline.tables import TABLES, TRAINING_EXAMPLES
 from qa_pipeline.waterfall import known_answers, summarise, yield_waterfall
 from qa_pipeline_tests.curation.rows import (
     Row,
@@ -16,6 +16,8 @@ from qa_pipeline_tests.curation.rows import (
     documents,
     pair,
     pairs,
+    question,
+    questions,
     verdict,
     verdicts,
 )
@@ -23,21 +25,6 @@ from qa_pipeline_tests.curation.rows import (
 WORDS = st.sampled_from(["accepted", "rejected", "needs_review", "failed"])
 REASONS = st.sampled_from([None, "one", "other"])
 MESSAGES = [{"role": "user", "content": "Q"}]
-
-
-def question(number: int, status: str, reason: str | None) -> Row:
-    return {
-        "question_id": f"q{number}",
-        "batch": "b",
-        "question": "Q?",
-        "target_chunk_ids": [],
-        "passage_ids": [],
-        "language": "en",
-        "status": status,
-        "reason": reason,
-        "prompt_hash": "h",
-        "model": "m",
-    }
 
 
 def example(pair_id: str, **layouts: Any) -> Row:
@@ -95,7 +82,9 @@ def test_the_parts_of_a_stage_add_up_to_its_total(
         documents=documents(
             *(document(f"d{n}", status=status, reason=reason) for n, (status, reason) in enumerate(statuses))
         ),
-        questions=QUESTIONS.frame([question(n, *one) for n, one in enumerate(asked)]),
+        questions=questions(
+            *(question(f"q{n}", status, reason=reason) for n, (status, reason) in enumerate(asked))
+        ),
         training_examples=TRAINING_EXAMPLES.frame(made),
     )
     steps = yield_waterfall(frames)
@@ -111,6 +100,16 @@ def test_the_parts_of_a_stage_add_up_to_its_total(
         assert first == total == sum(parts)
 
 
+def test_accepted_pairs_behind_a_failed_gate_are_left_out_for_that_reason() -> None:
+    frames = batch([("accepted", None), ("accepted", "accepted"), ("rejected", None)])
+    del frames["training_examples"]
+    assert counts(yield_waterfall(frames), "training_examples") == {
+        ("accepted", None): 2,
+        ("left_out", "known_answer"): 1,
+        ("left_out", "failed_gate"): 1,
+    }
+
+
 def test_every_loss_has_its_reason() -> None:
     frames = batch(
         [
@@ -121,12 +120,10 @@ def test_every_loss_has_its_reason() -> None:
             ("rejected", None),
         ],
         chunks=chunks(chunk("c"), chunk("c2")),
-        questions=QUESTIONS.frame(
-            [
-                question(1, "kept", None),
-                question(2, "dropped", "round_trip"),
-                question(3, "dropped", "round_trip"),
-            ]
+        questions=questions(
+            question("q1"),
+            question("q2", "dropped", reason="round_trip"),
+            question("q3", "dropped", reason="round_trip"),
         ),
         training_examples=TRAINING_EXAMPLES.frame(
             [example("p0", closed_book=MESSAGES, with_context=MESSAGES), example("p1")]

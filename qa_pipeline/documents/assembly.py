@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from qa_pipeline.documents.characters import clean, lay_out
-from qa_pipeline.records import Block
+from qa_pipeline.records import Block, BlockKind
 
 Mask = Callable[[str], tuple[str, int]]
 """Replaces personal data in a text; returns the text and how many pieces were replaced."""
@@ -64,20 +64,24 @@ def assemble(blocks: Iterable[Block], mask: Mask = keep) -> Assembled:
     draft = _Draft()
     masked = 0
     for block in blocks:
-        ready, count = _prepare(block, mask)
+        kind, text, count = _prepare(block, mask)
         masked += count
-        if ready.text:
-            draft.add(ready)
+        if text:
+            draft.add(block, kind, text)
     return draft.finish(masked)
 
 
-def _prepare(block: Block, mask: Mask) -> tuple[Block, int]:
-    """Clean and mask a block's text; a heading too long to be one becomes a paragraph."""
+def _prepare(block: Block, mask: Mask) -> tuple[BlockKind, str, int]:
+    """Clean and mask a block's text; a heading too long to be one becomes a paragraph.
+
+    Returns:
+        Its kind, its text, and how many pieces of it were masked.
+    """
     text, count = mask(lay_out(block.kind, clean(block.text)))
     if count:
         text = lay_out(block.kind, clean(text))
-    kind = "paragraph" if block.kind == "heading" and len(text) > _LONGEST_HEADING else block.kind
-    return Block(kind, text, block.level, block.page, block.continues), count
+    too_long = block.kind == "heading" and len(text) > _LONGEST_HEADING
+    return ("paragraph" if too_long else block.kind), text, count
 
 
 class _Draft:
@@ -86,40 +90,51 @@ class _Draft:
     def __init__(self) -> None:
         self.parts: list[str] = []
         self.length = 0
-        self.previous: Block | None = None
+        self.end = 0
+        self.previous: BlockKind | None = None
         self.path: list[tuple[int, str]] = []
         self.sections: list[Section] = []
         self.page_starts: list[tuple[int, int]] = []
 
-    def add(self, block: Block) -> None:
-        self._append(self._separator(block))
-        if block.kind == "heading":
+    def add(self, block: Block, kind: BlockKind, text: str) -> None:
+        """Append a block, whose kind and text may have changed since it was parsed."""
+        self._append(self._separator(kind, continues=block.continues))
+        if kind == "heading":
             level = min(max(block.level, 1), 6)
-            self.path = [above for above in self.path if above[0] < level] + [(level, block.text)]
+            self.path = [above for above in self.path if above[0] < level] + [(level, text)]
             self._open_section(level)
         elif not self.sections:
             self._open_section(0)
         if block.page is not None and (not self.page_starts or self.page_starts[-1][0] < block.page):
             self.page_starts.append((block.page, self.length))
-        self._append(_written(block))
-        self.sections[-1] = _ended(self.sections[-1], self.length)
-        self.previous = block
+        self._append(_written(block, kind, text))
+        self.end = self.length
+        self.previous = kind
 
     def finish(self, masked: int) -> Assembled:
+        self._end_section()
         first = next((section.heading_path[-1] for section in self.sections if section.level), None)
         return Assembled("".join(self.parts), self.sections, self._pages(), masked, first)
 
-    def _separator(self, block: Block) -> str:
-        before = self.previous
-        if before is None:
+    def _separator(self, kind: BlockKind, *, continues: bool) -> str:
+        if self.previous is None:
             return ""
-        if block.continues and before.kind == block.kind:
+        if kind != self.previous:
+            return "\n\n"
+        if continues:
             return " "
-        return "\n" if before.kind == block.kind and block.kind in _TIGHT else "\n\n"
+        return "\n" if kind in _TIGHT else "\n\n"
 
     def _open_section(self, level: int) -> None:
+        self._end_section()
         path = tuple(text for _, text in self.path)
         self.sections.append(Section(path, level, self.length, self.length))
+
+    def _end_section(self) -> None:
+        """The last section ends with its last block; what parts it from the next belongs to neither."""
+        if self.sections:
+            last = self.sections[-1]
+            self.sections[-1] = Section(last.heading_path, last.level, last.start, self.end)
 
     def _append(self, text: str) -> None:
         self.parts.append(text)
@@ -130,19 +145,15 @@ class _Draft:
         return [Page(number, start, end) for (number, start), (_, end) in pairwise(stops)]
 
 
-def _ended(section: Section, end: int) -> Section:
-    return Section(section.heading_path, section.level, section.start, end)
-
-
-def _written(block: Block) -> str:
+def _written(block: Block, kind: BlockKind, text: str) -> str:
     """One block as it stands in canonical text."""
-    if block.kind == "heading":
-        return f"{'#' * min(max(block.level, 1), 6)} {block.text}"
-    if block.kind == "list_item" and not block.continues:
-        return f"{'  ' * min(max(block.level, 0), _DEEPEST_ITEM)}- {block.text}"
-    if block.kind == "code":
+    if kind == "heading":
+        return f"{'#' * min(max(block.level, 1), 6)} {text}"
+    if kind == "list_item" and not block.continues:
+        return f"{'  ' * min(max(block.level, 0), _DEEPEST_ITEM)}- {text}"
+    if kind == "code":
         # The fence must be longer than any fence inside, or the code would end there.
-        longest = max((len(run) for run in _FENCE.findall(block.text)), default=2)
+        longest = max((len(run) for run in _FENCE.findall(text)), default=2)
         fence = "`" * (longest + 1)
-        return f"{fence}\n{block.text}\n{fence}"
-    return block.text
+        return f"{fence}\n{text}\n{fence}"
+    return text

@@ -7,13 +7,51 @@ What belongs here: what can be said of a batch without parsing it. What does not
 import hashlib
 import os
 import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
-from qa_pipeline.documents.files import FoundFile, list_all_files
+from qa_pipeline.documents.files import FoundFile, list_all_files, stored_path
 from qa_pipeline.errors import CorpusError
 
 _LONGEST_NAME = 200
 _FORBIDDEN = frozenset('/\\:*?"<>|,[]')
+
+
+@dataclass(frozen=True, slots=True)
+class FoundBatches:
+    """What lies in a corpus folder.
+
+    `refused` says why a folder can be no batch, by its name as it can be shown; `loose` are the files beside
+    the folders, which belong to no batch.
+    """
+
+    names: tuple[str, ...]
+    refused: Mapping[str, str]
+    loose: tuple[str, ...]
+
+
+def find_batches(corpus: Path) -> FoundBatches:
+    """Look through a corpus, hidden entries aside; a folder that can be no batch takes no other one down.
+
+    Raises:
+        CorpusError: the folder is missing, cannot be read or holds no folder.
+    """
+    if not corpus.is_dir():
+        raise CorpusError(f"corpus folder {corpus} does not exist or is no folder; name a folder of batches")
+    try:
+        entries = sorted(entry for entry in corpus.iterdir() if not entry.name.startswith("."))
+        folders = [entry.name for entry in entries if entry.is_dir()]
+    except OSError as error:
+        raise CorpusError(f"corpus folder {corpus} cannot be read: {error.strerror}") from error
+    if not folders:
+        raise CorpusError(f"corpus folder {corpus} holds no batch; put documents into folders inside it")
+    problems = {name: problem for name in folders if (problem := _name_problem(name))}
+    return FoundBatches(
+        names=tuple(name for name in folders if name not in problems),
+        refused={_shown(name): _refusal(name, problem) for name, problem in problems.items()},
+        loose=tuple(_shown(entry.name) for entry in entries if entry.name not in folders),
+    )
 
 
 def list_batches(corpus: Path) -> list[str]:
@@ -22,19 +60,10 @@ def list_batches(corpus: Path) -> list[str]:
     Raises:
         CorpusError: the folder is missing or holds no batch, or a batch has a name that cannot be used.
     """
-    if not corpus.is_dir():
-        raise CorpusError(f"corpus folder {corpus} does not exist or is no folder; set `corpus` to one")
-    try:
-        names = sorted(
-            entry.name for entry in corpus.iterdir() if entry.is_dir() and not entry.name.startswith(".")
-        )
-    except OSError as error:
-        raise CorpusError(f"corpus folder {corpus} cannot be read: {error.strerror}") from error
-    if not names:
-        raise CorpusError(f"corpus folder {corpus} holds no batch; put documents into folders inside it")
-    for name in names:
-        check_batch_name(name)
-    return names
+    found = find_batches(corpus)
+    for problem in found.refused.values():
+        raise CorpusError(problem)
+    return list(found.names)
 
 
 def check_batch_name(name: str) -> None:
@@ -45,13 +74,22 @@ def check_batch_name(name: str) -> None:
     """
     problem = _name_problem(name)
     if problem:
-        raise CorpusError(f"batch name {name!r} cannot be used: {problem}")
+        raise CorpusError(_refusal(name, problem))
+
+
+def _refusal(name: str, problem: str) -> str:
+    return f"batch name {name!r} cannot be used: {problem}; rename the folder"
+
+
+def _shown(name: str) -> str:
+    return stored_path(os.fsencode(name))
 
 
 def _name_problem(name: str) -> str | None:
+    length = len(name.encode("utf-8", "surrogatepass"))
     rules = (
         (not name, "it is empty"),
-        (len(os.fsencode(name)) > _LONGEST_NAME, f"it is longer than {_LONGEST_NAME} bytes"),
+        (length > _LONGEST_NAME, f"it is longer than {_LONGEST_NAME} bytes"),
         (name.startswith("."), "it starts with a dot"),
         (name.endswith(".") or "..." in name, "it ends with a dot or holds three in a row"),
         (name != name.strip(), "it starts or ends with a space"),

@@ -19,15 +19,15 @@ _INVISIBLE = re.compile(
     "\ud800-\udfff\U000e0000-\U000e0fff]"
 )
 _ODD_SPACE = re.compile("[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
-_WHITE = re.compile(r"\s+")
-_BLANKS = re.compile(r"[^\S\n]+")
 _ONE_LINE: frozenset[BlockKind] = frozenset({"heading", "list_item", "table_row"})
 
 
 def clean(text: str) -> str:
     """Normalise to NFC with plain line ends and spaces, and drop invisible characters."""
-    if not text.isascii() or "\r" in text or not text.isprintable():
-        text = _ODD_SPACE.sub(" ", _INVISIBLE.sub("", _LINE_ENDS.sub("\n", text)))
+    if text.isascii():
+        # As most text is; its form is NFC, and it may hold line ends and control characters only.
+        return text if text.isprintable() else _INVISIBLE.sub("", _LINE_ENDS.sub("\n", text))
+    text = _ODD_SPACE.sub(" ", _INVISIBLE.sub("", _LINE_ENDS.sub("\n", text)))
     return text if unicodedata.is_normalized("NFC", text) else unicodedata.normalize("NFC", text)
 
 
@@ -40,6 +40,6 @@ def lay_out(kind: BlockKind, text: str) -> str:
         lines = [line.rstrip() for line in text.expandtabs(4).split("\n")]
         return "\n".join(lines).strip("\n")
     if kind in _ONE_LINE or "\n" not in text:
-        return _WHITE.sub(" ", text).strip()
-    lines = [_BLANKS.sub(" ", line).strip() for line in text.split("\n")]
+        return " ".join(text.split())
+    lines = [" ".join(line.split()) for line in text.split("\n")]
     return "\n".join(line for line in lines if line)

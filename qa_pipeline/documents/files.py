@@ -81,12 +81,17 @@ def _walk(folder: Path) -> Iterator[FoundFile]:
         inside = pending.pop()
         try:
             with os.scandir(inside) as entries:
-                listed = [Path(entry) for entry in entries if not entry.name.startswith(".")]
+                # what an entry is, the folder says itself; asking the entry may be forbidden
+                listed = [
+                    (Path(entry), entry.is_dir(follow_symlinks=False))
+                    for entry in entries
+                    if not entry.name.startswith(".")
+                ]
         except OSError as error:
             yield _found(folder, inside, 0, _unreadable(error))
             continue
-        for location in listed:
-            if location.is_dir() and not location.is_symlink():
+        for location, is_folder in listed:
+            if is_folder:
                 pending.append(location)
             else:
                 yield _look_at(folder, base, location)

@@ -1,314 +1,73 @@
 """Elements of HTML to blocks in reading order.
 
-What belongs here: the walk over a tree and what each element means for the text. What does not: which
-part of a page is walked (`html`), and how a table row is worded (`rows`).
+What belongs here: the walk over a tree. What does not: which part of a page is walked (`html`), and what
+each element means for the text (`html_elements`, `html_reader`).
 """
 
-import re
 from typing import TYPE_CHECKING
 
-from qa_pipeline.documents.html_tables import TABLE_PARTS, Grid
-from qa_pipeline.records import Block, BlockKind
+from qa_pipeline.documents.html_elements import ASIDES, BOXES, role
+from qa_pipeline.documents.html_reader import Reader
+from qa_pipeline.records import Block
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
-_HEADINGS = {f"h{level}": level for level in range(1, 7)}
-_LISTS = frozenset({"ul", "ol", "dl", "menu", "dir"})
-_BREAKING = frozenset(
-    {
-        "address",
-        "article",
-        "blockquote",
-        "body",
-        "caption",
-        "center",
-        "dd",
-        "details",
-        "div",
-        "dl",
-        "dt",
-        "fieldset",
-        "figcaption",
-        "figure",
-        "footer",
-        "form",
-        "header",
-        "hr",
-        "legend",
-        "li",
-        "main",
-        "ol",
-        "p",
-        "pre",
-        "section",
-        "summary",
-        "table",
-        "ul",
-    }
-)
-_ASIDES = frozenset(
-    {
-        "admonition",
-        "alert",
-        "callout",
-        "caution",
-        "danger",
-        "example",
-        "hint",
-        "important",
-        "info",
-        "note",
-        "notice",
-        "tip",
-        "warning",
-    }
-)
-"""Classes of boxes whose heading labels the box and opens no section of the page."""
-_LAYOUT = "table table, table h1, table h2, table h3, table pre, table section, table article"
-
-# Inside <code> without <pre> only non-breaking spaces indent; line ends and spaces are the markup's own.
-_CODE_BLANKS = re.compile(r"[ \t\r]+")
-_CODE_EDGES = re.compile(r"[ \t]*\n[ \t]*")
+    _Open = tuple[LexborNode, str, bool]
+    """An open element, its name, and whether it means something for the text."""
 
 
 def read_blocks(root: "LexborNode", dropped: frozenset[int]) -> list[Block]:
     """Blocks below `root`, leaving out the elements whose `mem_id` is in `dropped`.
 
-    The walk keeps its own stack, so the depth of a page is no limit.
+    The walk keeps its own stack, so the depth of a page is no limit. Each look at a node goes through the
+    parser's library, so what is known of an open element stays on the stack.
     """
-    reader = _Reader()
-    open_nodes = [root]
+    reader = Reader()
+    open_elements: list[_Open] = [(root, "", False)]
     node = root.first_child
     while node is not None:
         tag = node.tag or ""
-        if tag == "-text":
+        part = role(tag)
+        if part == "text":
             reader.text(node.text_content or "")
-        elif not tag.startswith(("-", "_", "!")) and node.mem_id not in dropped:
-            reader.open(tag, node)
-            if tag in ("div", "section", "blockquote") and _is_aside(node):
-                reader.boxes.append(node.mem_id)
-            if node.first_child is not None:
-                open_nodes.append(node)
-                node = node.first_child
+        elif part != "unseen" and not (dropped and node.mem_id in dropped):
+            matters = part != "passive"
+            if matters:
+                reader.open(tag, node)
+                if tag in BOXES and _is_aside(node):
+                    reader.open_box(node.mem_id)
+            inner = node.first_child
+            if inner is not None:
+                open_elements.append((node, tag, matters))
+                node = inner
                 continue
-            reader.leave(node)
-        while node.next is None:
-            node = open_nodes.pop()
-            if not open_nodes:
-                return reader.finish()
-            reader.leave(node)
-        node = node.next
+            if matters:
+                _leave(reader, tag, node)
+        following = node.next
+        node = _after_closing(reader, open_elements) if following is None else following
     return reader.finish()
 
 
-class _Reader:
-    """Collects text between the edges of block elements and decides what kind of block it was."""
+def _after_closing(reader: Reader, open_elements: "list[_Open]") -> "LexborNode | None":
+    """Close elements up to one that another node follows, and return that node; None at the end."""
+    while True:
+        node, tag, matters = open_elements.pop()
+        if not open_elements:
+            return None
+        if matters:
+            _leave(reader, tag, node)
+        following = node.next
+        if following is not None:
+            return following
 
-    def __init__(self) -> None:
-        self.blocks: list[Block] = []
-        self.parts: list[str] = []
-        self.containers: list[str] = []
-        self.grid: Grid | None = None
-        self.level = 0
-        self.depth = 0
-        self.quotes = 0
-        self.code = 0
-        self.verbatim = 0
-        self.only_code = True
-        self.fresh_item = False
-        self.term: str | None = None
-        self.raised: int | None = None
-        self.boxes: list[int] = []
-        self.label: str | None = None
 
-    def text(self, text: str) -> None:
-        if self.grid is not None:
-            if self.grid.cell is not None:
-                self.grid.cell.append(text)
-            return
-        if not self.verbatim:
-            if not self.code and text.strip():
-                self.only_code = False
-            text = text.replace("\n", " ")  # a line end in the markup is no line end of the text
-        self.parts.append(text)
-
-    def open(self, tag: str, node: "LexborNode") -> None:
-        if tag == "table" and node.css_first(_LAYOUT) is None:
-            self.flush()
-            self.grid = Grid(self.grid)
-        elif self.grid is not None:
-            self._open_in_grid(tag, node)
-        elif tag in _BREAKING or tag in _HEADINGS or tag in TABLE_PARTS or "-" in tag:
-            self.flush(tag)
-            self._enter(tag)
-        else:
-            self._open_inline(tag)
-
-    def close(self, tag: str) -> None:
-        if self.grid is not None:
-            self._close_in_grid(tag)
-        elif tag in _BREAKING or tag in _HEADINGS or tag in TABLE_PARTS or "-" in tag:
-            self.flush(tag)
-            self._leave(tag)
-        else:
-            self._close_inline(tag)
-
-    def leave(self, node: "LexborNode") -> None:
-        """Close an element, and the box it may be."""
-        self.close(node.tag or "")
-        if self.boxes and self.boxes[-1] == node.mem_id:
-            self.boxes.pop()
-            self._write_label()
-
-    def finish(self) -> list[Block]:
-        self.flush()
-        self._write_label()
-        return self.blocks
-
-    def flush(self, tag: str = "") -> None:
-        """End the block in progress."""
-        text = "".join(self.parts)
-        self.parts.clear()
-        only_code, self.only_code = self.only_code, True
-        if not text.strip():
-            return
-        if self.level and self.boxes:
-            self._write_label()
-            self.label = " ".join(text.split())
-        elif self.level:
-            self.blocks.append(Block("heading", text, self.level))
-        elif self.verbatim:
-            self._write_label()
-            self.blocks.append(Block("code", text))
-        elif self.containers and self.containers[-1] == "dt":
-            self.term = f"{self.term}, {text.strip()}" if self.term else text.strip()
-        else:
-            kind, written = self._kind(text, only_code and tag in ("p", "div"))
-            self.blocks.append(Block(kind, written, max(self.depth - 1, 0) if kind == "list_item" else 0))
-
-    def _kind(self, text: str, only_code: bool) -> tuple[BlockKind, str]:
-        """What a piece of flowing text is, from the elements around it."""
-        if self.fresh_item:
-            self.fresh_item = False
-            if self.term:
-                term, self.term = self.term.rstrip(" :"), None
-                return "list_item", f"{term}: {text.strip()}"
-            return "list_item", text
-        if only_code:
-            self._write_label()
-            return "code", _CODE_EDGES.sub("\n", _CODE_BLANKS.sub(" ", text))
-        if self.label:
-            label, self.label = self.label, None
-            text = f"{label.rstrip()} {text}" if label.endswith((".", ":", "!", "?")) else f"{label}: {text}"
-        return ("quote" if self.quotes else "paragraph"), text
-
-    def _write_label(self) -> None:
-        """The heading of a box that holds no prose stands as a paragraph of its own."""
-        if self.label:
-            self.blocks.append(Block("paragraph", self.label))
-            self.label = None
-
-    def _enter(self, tag: str) -> None:
-        if tag in _HEADINGS:
-            self.level = _HEADINGS[tag]
-        elif tag in _LISTS:
-            self._write_term()
-            self.depth += 1
-            self.fresh_item = False
-        elif tag in ("li", "dd"):
-            self.fresh_item = True
-        elif tag == "dt":
-            # Terms that follow one another share their description; one without any stands alone.
-            self.fresh_item = False
-        elif tag == "blockquote":
-            self.quotes += 1
-        elif tag == "pre":
-            self._write_term()
-            self.verbatim += 1
-        if tag in ("li", "dd", "dt"):
-            self.containers.append(tag)
-
-    def _leave(self, tag: str) -> None:
-        if tag in _HEADINGS:
-            self.level = 0
-        elif tag in _LISTS:
-            self._write_term()
-            self.depth = max(self.depth - 1, 0)
-            self.fresh_item = False
-        elif tag == "blockquote":
-            self.quotes = max(self.quotes - 1, 0)
-        elif tag == "pre":
-            self.verbatim = max(self.verbatim - 1, 0)
-        elif tag == "dd":
-            self._write_term()
-        if tag in ("li", "dd", "dt") and self.containers:
-            self.containers.pop()
-            self.fresh_item = False
-
-    def _write_term(self) -> None:
-        """A term whose description begins with a list, code or nothing is an item of its own."""
-        if self.term:
-            self.blocks.append(Block("list_item", self.term, max(self.depth - 1, 0)))
-            self.term = None
-            self.fresh_item = False
-
-    def _open_inline(self, tag: str) -> None:
-        if tag == "br":
-            self.parts.append("\n")
-        elif tag in ("code", "tt", "samp", "kbd"):
-            self.code += 1
-        elif tag == "sup":
-            self.raised = len(self.parts)
-        elif tag == "q":
-            self.parts.append("“")
-
-    def _close_inline(self, tag: str) -> None:
-        if tag in ("code", "tt", "samp", "kbd"):
-            self.code = max(self.code - 1, 0)
-        elif tag == "sup" and self.raised is not None:
-            self._lower(self.raised)
-            self.raised = None
-        elif tag == "q":
-            self.parts.append("”")
-
-    def _lower(self, start: int) -> None:
-        """Write a power with a caret, lest 10<sup>6</sup> become 106; drop a footnote mark."""
-        raised = "".join(self.parts[start:]).strip()
-        before = "".join(self.parts[max(start - 2, 0) : start])[-1:]
-        if raised.startswith("["):
-            del self.parts[start:]
-        elif before.isalnum() and raised.lstrip("+-−").isdigit():
-            self.parts[start:] = [f"^{raised}"]
-
-    def _open_in_grid(self, tag: str, node: "LexborNode") -> None:
-        if self.grid is None:
-            return
-        if tag in TABLE_PARTS:
-            self.grid.open(tag, node)
-        elif tag == "caption":
-            self.grid.cell = []
-        elif self.grid.cell is not None and tag == "li":
-            self.grid.separate()
-        elif self.grid.cell is not None and (tag in _BREAKING or tag in _HEADINGS or tag == "br"):
-            self.grid.cell.append(" ")
-
-    def _close_in_grid(self, tag: str) -> None:
-        grid = self.grid
-        if grid is None:
-            return
-        if tag == "table":
-            self.blocks += [Block("table_row", line) for line in grid.lines()]
-            self.grid = grid.outer
-        elif tag == "caption":
-            self.blocks.append(Block("paragraph", "".join(grid.cell or [])))
-            grid.cell = None
-        elif tag in TABLE_PARTS:
-            grid.close(tag)
-        elif grid.cell is not None and tag in _BREAKING:
-            grid.cell.append(" ")
+def _leave(reader: Reader, tag: str, node: "LexborNode") -> None:
+    reader.close(tag)
+    if tag in BOXES and reader.boxes:
+        reader.close_box(node.mem_id)
 
 
 def _is_aside(node: "LexborNode") -> bool:
-    classes = node.attributes.get("class") or ""
-    return not _ASIDES.isdisjoint(classes.lower().split())
+    classes = node.attributes.get("class")
+    return classes is not None and not ASIDES.isdisjoint(classes.lower().split())

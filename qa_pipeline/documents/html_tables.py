@@ -32,8 +32,9 @@ class Grid:
             self.rows.append([])
         elif tag in ("td", "th"):
             header = tag == "th" or self.in_head
+            attributes = node.attributes  # built anew each time it is asked for
             self.cell = []
-            self.shape = (header, _number(node, "colspan"), _number(node, "rowspan"))
+            self.shape = (header, _number(attributes.get("colspan")), _number(attributes.get("rowspan")))
 
     def close(self, tag: str) -> None:
         """End the head or a cell."""
@@ -56,6 +57,6 @@ class Grid:
         return render_rows(self.rows)
 
 
-def _number(node: "LexborNode", name: str) -> int:
-    value = (node.attributes.get(name) or "").strip()
+def _number(written: str | None) -> int:
+    value = written.strip() if written else ""
     return int(value) if value.isdecimal() and value.isascii() and len(value) <= 4 else 1

@@ -4,9 +4,11 @@ What belongs here: choosing one of the handled languages from what a file declar
 does not: what is done with the language.
 """
 
+import tempfile
 from functools import cache
 from typing import Any, get_args
 
+from qa_pipeline.errors import StorageError
 from qa_pipeline.records import Language
 
 LANGUAGES: tuple[str, ...] = get_args(Language)
@@ -32,6 +34,12 @@ def detect_language(text: str) -> str:
 def _identifier() -> Any:
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
-    identifier = LanguageIdentifier.from_model_file(MODEL_FILE)
+    try:
+        identifier = LanguageIdentifier.from_model_file(MODEL_FILE)
+    except OSError as error:  # the library unpacks its model into a temporary file
+        raise StorageError(
+            f"the language model cannot be unpacked into {tempfile.gettempdir()}: {error.strerror}; "
+            "free some space there, or name another folder in TMPDIR"
+        ) from error
     identifier.set_languages(list(LANGUAGES))
     return identifier

@@ -4,6 +4,7 @@ What belongs here: reading order, repeated heads and feet, margin notes and the 
 not: reading lines from a page (`pdf_lines`). Tables are not recognised: their rows come as lines of text.
 """
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -52,6 +53,12 @@ class _Group:
     lines: list[Line]
     level: int = 0
     plain: bool = False
+    inner_left: float = math.inf
+
+    def add(self, line: Line) -> None:
+        """Append a line, keeping `inner_left`, the leftmost place of all lines but the first."""
+        self.lines.append(line)
+        self.inner_left = min(self.inner_left, line.left)
 
 
 def lay_out_lines(lines: Sequence[Line]) -> list[Block]:
@@ -98,14 +105,14 @@ def _shape(lines: Sequence[Line]) -> _Shape:
         for above, below in pairwise(body)
         if above.page == below.page and 0 < above.bottom - below.bottom < 3 * size
     )
-    words = Counter(word.lower() for line in lines for word in _WORD.findall(line.text))
+    words = Counter(map(str.lower, _WORD.findall("\n".join(line.text for line in lines))))
     return _Shape(size, left, right, _most_common(steps) or 1.2 * size, words)
 
 
 def _most_common(values: Iterable[tuple[float, int]]) -> float:
-    counts: Counter[float] = Counter()
+    counts: dict[float, int] = {}
     for value, weight in values:
-        counts[value] += weight
+        counts[value] = counts.get(value, 0) + weight
     return min(counts, key=lambda value: (-counts[value], value)) if counts else 0.0
 
 
@@ -118,14 +125,19 @@ def _beside_column(lines: Sequence[Line], shape: _Shape) -> list[Line]:
 
 def _footnotes(lines: Sequence[Line], shape: _Shape) -> list[Line]:
     """Small lines that end a page and begin with a mark, where the page has other text."""
+    pages: dict[int, list[Line]] = {}
+    for line in lines:
+        pages.setdefault(line.page, []).append(line)
     feet: list[Line] = []
-    for page in sorted({line.page for line in lines}):
-        tail = [line for line in lines if line.page == page]
-        small: list[Line] = []
-        while tail and tail[-1].size <= _FOOTNOTE_SIZE * shape.size and not tail[-1].fixed:
-            small.insert(0, tail.pop())
+    for _, on_page in sorted(pages.items()):
+        above = len(on_page)
+        while (
+            above and on_page[above - 1].size <= _FOOTNOTE_SIZE * shape.size and not on_page[above - 1].fixed
+        ):
+            above -= 1
+        small = on_page[above:]
         marked = next((place for place, line in enumerate(small) if _FOOTNOTE.match(line.text)), len(small))
-        feet += small[marked:] if tail else []
+        feet += small[marked:] if above else []
     return feet
 
 
@@ -135,7 +147,7 @@ def _group(lines: Iterable[Line], shape: _Shape, *, plain: bool = False) -> Iter
     for line in lines:
         kind = _kind(line, shape, plain)
         if group is not None and _goes_on(group, line, kind, shape):
-            group.lines.append(line)
+            group.add(line)
             continue
         if group is not None:
             yield group
@@ -197,9 +209,8 @@ def _indented(group: _Group, line: Line, shape: _Shape) -> bool:
 
 def _hanging(group: _Group, line: Line) -> bool:
     """A line that stands out to the left after lines set in begins the next entry of a list of works."""
-    first, *others = group.lines
-    set_in = bool(others) and all(other.left > first.left + 6 for other in others)
-    return set_in and line.left < first.left + 3
+    first = group.lines[0].left
+    return len(group.lines) > 1 and group.inner_left > first + 6 and line.left < first + 3
 
 
 def _with_levels(groups: list[_Group], shape: _Shape) -> list[_Group]:
@@ -209,11 +220,12 @@ def _with_levels(groups: list[_Group], shape: _Shape) -> list[_Group]:
             group.kind = "paragraph"
     _take_back_bylines(groups, shape)
     sizes = sorted({group.lines[0].size for group in groups if group.kind == "heading"}, reverse=True)
+    one_size = len({group.lines[0].size for group in groups}) == 1
     for place, group in enumerate(groups):
         if group.kind == "heading":
             group.level = min(sizes.index(group.lines[0].size) + 1, 6)
         elif group.kind in ("paragraph", "list_item") and len(group.lines) == 1:
-            level = _plain_heading(groups, place, shape)
+            level = _plain_heading(groups, place, shape, one_size=one_size)
             if level:
                 group.kind, group.level = "heading", min(level + len(sizes), 6)
     return groups
@@ -232,7 +244,7 @@ def _take_back_bylines(groups: list[_Group], shape: _Shape) -> None:
             body_seen, following = False, size
 
 
-def _plain_heading(groups: list[_Group], place: int, shape: _Shape) -> int | None:
+def _plain_heading(groups: list[_Group], place: int, shape: _Shape, *, one_size: bool) -> int | None:
     """Level of a line of body size that is a heading: bold, or numbered where all type is of one size."""
     group = groups[place]
     line = group.lines[0]
@@ -243,8 +255,7 @@ def _plain_heading(groups: list[_Group], place: int, shape: _Shape) -> int | Non
     stands_out = line.bold and not following.lines[0].bold and text[:1].isalnum() and not _spread(line)
     if stands_out and not text.endswith((".", ",", ";")):
         return 1 if abs(line.size - shape.size) < 0.6 and line.left < shape.left + 12 else None
-    sizes = {other.lines[0].size for other in groups}
-    return heading_level(text) if len(sizes) == 1 else None
+    return heading_level(text) if one_size else None
 
 
 def _spread(line: Line) -> bool:

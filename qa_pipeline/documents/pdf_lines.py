@@ -8,9 +8,8 @@ import ctypes
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from pypdfium2 import PdfPage, PdfTextPage
@@ -23,12 +22,11 @@ _HYPHEN_CODE = "\x02"
 _FIXED_PITCH = 1
 _FIXED_NAMES = re.compile(r"mono|courier|consol|hack|typewriter|cmtt|inconsolata|code", re.IGNORECASE)
 _BOLD_NAMES = re.compile(r"bold|black|heavy|semib|demi", re.IGNORECASE)
-_RUN = re.compile(f"[^\r\n{BROKEN_WORD}]*{BROKEN_WORD}|[^\r\n{BROKEN_WORD}]+")
+_RUN = re.compile(f"[^\r\n{BROKEN_WORD}]+{BROKEN_WORD}?|{BROKEN_WORD}")
 _NAME_LENGTH = 128
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """One line on paper; distances in points from the lower left corner of the page.
 
     `broken` says that its last word goes on in the next line.
@@ -52,10 +50,11 @@ def read_lines(page: "PdfPage", number: int) -> list[Line]:
     width, height = page.get_size()
     lines: list[Line] = []
     with closing(page.get_textpage()) as textpage:
+        types = _Types(textpage)
         for text, places in _runs(textpage):
-            line = _measure(textpage, text, places, number, height)
+            line = _measure(types, text, places, number, height)
             if line is not None and line.right > width + 1:
-                line = _measure(textpage, *_on_paper(textpage, text, places, width), number, height)
+                line = _measure(types, *_on_paper(textpage, text, places, width), number, height)
             if line is None or not (-1 < line.left < width and -1 < line.bottom < height):
                 continue
             if lines and _same_line(lines[-1], line):
@@ -94,9 +93,60 @@ def _characters(textpage: "PdfTextPage") -> tuple[str, Sequence[int]]:
     return text.replace(_HYPHEN_CODE, BROKEN_WORD), known
 
 
-def _measure(
-    textpage: "PdfTextPage", run: str, places: Sequence[int], page: int, height: float
-) -> Line | None:
+class _Types:
+    """Place and type of single characters of a page.
+
+    PDFium writes its answers into memory of the caller, which is set aside once a page: three characters
+    of every line are asked for.
+    """
+
+    def __init__(self, textpage: "PdfTextPage") -> None:
+        from pypdfium2 import raw
+
+        self._font_info = raw.FPDFText_GetFontInfo
+        self._font_size = raw.FPDFText_GetFontSize
+        self._loose_box = raw.FPDFText_GetLooseCharBox
+        self._page = textpage.raw
+        self._name = ctypes.create_string_buffer(_NAME_LENGTH)
+        self._flags = ctypes.c_int()
+        self._rectangle = raw.FS_RECTF()
+
+    def box(self, index: int) -> tuple[float, float, float, float]:
+        """Left, bottom, right and top of a character as tall as its font."""
+        box = self._rectangle
+        if not self._loose_box(self._page, index, box):
+            from pypdfium2 import PdfiumError
+
+            raise PdfiumError(f"character {index} has no place")
+        return box.left, box.bottom, box.right, box.top
+
+    def size(self, samples: Sequence[int], tall: float) -> float:
+        """Font size in half points; fonts scaled by a matrix state a size of 1, their box tells more."""
+        first, middle, last = samples
+        sizes = [self._font_size(self._page, first), self._font_size(self._page, last)]
+        if sizes[0] != sizes[1]:  # the middle one of three is not one of two equal ones
+            sizes = sorted([*sizes, self._font_size(self._page, middle)])
+        size = sizes[1]
+        return float(round((size if size > 2 else tall) * 2) / 2)
+
+    def bold_and_fixed(self, samples: Sequence[int]) -> tuple[bool, bool]:
+        """Whether all the characters are bold, and whether they are of fonts with letters of one width."""
+        bold = fixed = True
+        for index in samples:
+            kind = self._font(index)
+            bold, fixed = bold and kind[0], fixed and kind[1]
+            if not (bold or fixed):
+                break
+        return bold, fixed
+
+    def _font(self, index: int) -> tuple[bool, bool]:
+        length = self._font_info(self._page, index, self._name, _NAME_LENGTH, self._flags)
+        # Nothing is written of an unknown font, and no name that is longer than there is room for.
+        name = self._name.value if 0 < length <= _NAME_LENGTH else b""
+        return _kind_of_font(name, self._flags.value if length else 0)
+
+
+def _measure(types: _Types, run: str, places: Sequence[int], page: int, height: float) -> Line | None:
     """Place and type of a run, taken from its first, middle and last printed character."""
     broken = run.endswith(BROKEN_WORD)
     text = run.rstrip(BROKEN_WORD)
@@ -104,9 +154,8 @@ def _measure(
     if start >= end:
         return None
     samples = [places[start], places[(start + end) // 2], places[end - 1]]
-    first = textpage.get_charbox(samples[0], loose=True)
-    last = textpage.get_charbox(samples[2], loose=True)
-    kinds = [_font(textpage, index) for index in samples]
+    first, last = types.box(samples[0]), types.box(samples[2])
+    bold, fixed = types.bold_and_fixed(samples)
     return Line(
         text=text[start:] if broken else text[start:end],
         page=page,
@@ -114,30 +163,12 @@ def _measure(
         bottom=min(first[1], last[1]),
         right=max(first[2], last[2]),
         top=max(first[3], last[3]),
-        size=_size(textpage, samples, first[3] - first[1]),
-        bold=all(bold for bold, _ in kinds),
-        fixed=all(fixed for _, fixed in kinds),
+        size=types.size(samples, first[3] - first[1]),
+        bold=bold,
+        fixed=fixed,
         height=height,
         broken=broken,
     )
-
-
-def _size(textpage: "PdfTextPage", samples: Sequence[int], tall: float) -> float:
-    """Font size in half points; fonts scaled by a matrix state a size of 1, their box tells more."""
-    from pypdfium2 import raw
-
-    size = sorted(raw.FPDFText_GetFontSize(textpage, index) for index in samples)[1]
-    return float(round((size if size > 2 else tall) * 2) / 2)
-
-
-def _font(textpage: "PdfTextPage", index: int) -> tuple[bool, bool]:
-    """Whether the character's font is bold, and whether all its letters are equally wide."""
-    from pypdfium2 import raw
-
-    flags = ctypes.c_int()
-    name = ctypes.create_string_buffer(_NAME_LENGTH)
-    raw.FPDFText_GetFontInfo(textpage, index, name, _NAME_LENGTH, flags)
-    return _kind_of_font(name.value, flags.value)
 
 
 @lru_cache(maxsize=4096)
@@ -158,8 +189,7 @@ def _same_line(before: Line, after: Line) -> bool:
 def _joined(before: Line, after: Line) -> Line:
     glued = after.left - before.right < 0.15 * before.size or after.text[:1] in ",.;:)"
     longer = before if len(before.text) >= len(after.text) else after
-    return replace(
-        before,
+    return before._replace(
         text=before.text + ("" if glued else " ") + after.text,
         right=after.right,
         bottom=min(before.bottom, after.bottom),

@@ -18,6 +18,7 @@ from qa_pipeline.documents.failure import DocumentFailure
 from qa_pipeline.documents.files import FoundFile, list_files, read_bytes
 from qa_pipeline.documents.formats import PARSERS, SUFFIXES, format_of
 from qa_pipeline.documents.language import detect_language
+from qa_pipeline.errors import CorpusError
 from qa_pipeline.records import ParsedFile, SourceFile
 from qa_pipeline.settings import DocumentSettings
 from qa_pipeline.tables import DOCUMENTS
@@ -52,8 +53,10 @@ def read_documents(
         notify: told how many files are done.
 
     Raises:
-        CorpusError: the batch description cannot be used.
+        CorpusError: the folder is missing, or the batch description cannot be used.
     """
+    if not folder.is_dir():
+        raise CorpusError(f"batch folder {folder} does not exist or is no folder")
     description = read_description(folder)
     found = list_files(folder)
     seen: dict[str, str] = {}

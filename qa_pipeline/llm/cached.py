@@ -99,8 +99,9 @@ class ReplyStore:
                 yield self._connection
             except (sqlite3.Error, OSError) as error:
                 raise ReplyStoreError(
-                    f"the reply store {self.path} cannot be used: {error}. It holds replies that were paid "
-                    "for: restore it from a copy, or move it away to start an empty one"
+                    f"the reply store {self.path} cannot be used: {error}. Free some space if the disk is "
+                    "full, and check the rights. It holds replies that were paid for: if it is damaged, "
+                    "restore it from a copy, or move it away to start an empty one"
                 ) from error
 
 

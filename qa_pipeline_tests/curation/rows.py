@@ -12,6 +12,7 @@ from qa_pipeline.tables import (
     CLAIMS,
     DOCUMENTS,
     PAIRS,
+    QUESTIONS,
     REFUSALS,
     VERDICTS,
 )
@@ -146,6 +147,21 @@ def document(document_id: str, text: str | None = TEXT, **values: Any) -> Row:
     }
 
 
+def question(question_id: str, status: str = "kept", **values: Any) -> Row:
+    return {
+        "question_id": question_id,
+        "batch": "b",
+        "target_chunk_ids": ["c"],
+        "passage_ids": [],
+        "language": "en",
+        "status": status,
+        "reason": "model_unavailable" if status == "failed" else None,
+        "prompt_hash": "h",
+        "model": "model",
+        **values,
+    }
+
+
 def sha(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -176,6 +192,10 @@ def verdicts(*rows: Row) -> pl.DataFrame:
 
 def chunks(*rows: Row) -> pl.DataFrame:
     return CHUNKS.frame(list(rows))
+
+
+def questions(*rows: Row) -> pl.DataFrame:
+    return QUESTIONS.frame(list(rows))
 
 
 def documents(*rows: Row) -> pl.DataFrame:

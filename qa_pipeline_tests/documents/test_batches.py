@@ -1,10 +1,16 @@
+import os
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.documents.batches import batch_fingerprint, check_batch_name, list_batches
+from qa_pipeline.documents.batches import (
+    batch_fingerprint,
+    check_batch_name,
+    find_batches,
+    list_batches,
+)
 from qa_pipeline.errors import CorpusError
 from qa_pipeline_tests.documents.builders import write_files
 
@@ -14,6 +20,17 @@ def test_batches_are_the_visible_folders_sorted(tmp_path: Path) -> None:
     assert list_batches(tmp_path) == ["a", "b"]
 
 
+def test_a_folder_that_can_be_no_batch_takes_no_other_down_and_loose_files_are_named(tmp_path: Path) -> None:
+    names = ("good/x.md", "a, b/x.md", "x\n\u202e/x.md", "loose.md", ".hid/x")
+    write_files(tmp_path, dict.fromkeys(names, ""))
+    (tmp_path / os.fsdecode(b"caf\xe9")).mkdir()
+    found = find_batches(tmp_path)
+    assert found.names == ("good",)
+    assert list(found.refused) == ["a, b", "caf\\xe9", "x\\u000a\\u202e"]
+    assert all("rename the folder" in problem and problem.isprintable() for problem in found.refused.values())
+    assert found.loose == ("loose.md",)
+
+
 @pytest.mark.parametrize("prepared", ["missing", "empty", "file"])
 def test_a_corpus_without_batches_is_an_error_that_says_what_to_do(tmp_path: Path, prepared: str) -> None:
     corpus = tmp_path / prepared
@@ -21,7 +38,7 @@ def test_a_corpus_without_batches_is_an_error_that_says_what_to_do(tmp_path: Pat
         corpus.mkdir()
     if prepared == "file":
         corpus.write_text("x")
-    with pytest.raises(CorpusError, match=r"set `corpus`|put documents"):
+    with pytest.raises(CorpusError, match=r"name a folder|put documents"):
         list_batches(corpus)
 
 

@@ -102,5 +102,15 @@ def test_what_may_not_be_read_is_reported(tmp_path: Path) -> None:
         (tmp_path / "folder").chmod(0o700)
 
 
+@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser reads everything")
+def test_a_folder_that_may_be_listed_and_not_entered_gives_a_row_for_each_file(tmp_path: Path) -> None:
+    write_files(tmp_path, {"folder/a.md": "x", "good.md": "x"})
+    (tmp_path / "folder").chmod(0o444)
+    try:
+        assert reasons(tmp_path) == {"folder/a.md": "unreadable", "good.md": None}
+    finally:
+        (tmp_path / "folder").chmod(0o700)
+
+
 def test_stored_paths_never_hold_what_a_terminal_obeys() -> None:
     assert stored_path(b"a\x1b[31m\x07.md") == "a\\u001b[31m\\u0007.md"

@@ -90,20 +90,35 @@ def test_permanent_links_and_links_to_the_top_are_dropped() -> None:
     assert blocks(page) == [("heading", "Alias Directive"), ("paragraph", "Text.")]
 
 
-@pytest.mark.parametrize(
-    "box",
-    [
-        '<p><span>Available Languages: </span><a href="/en"> en </a> | <a href="/fr"> fr </a></p>',
-        '<p>Sprachen: <a href="/de">&nbsp;de&nbsp;</a></p>',
-        '<ul id="toc"><li><a href="#a">First part</a></li><li><a href="#b">Second</a></li></ul>',
-        """<div><h3>Topics</h3><ul><li><a href="#a">A</a></li></ul><h3>See also</h3>
+LEADING_ON = [
+    '<p><span>Available Languages: </span><a href="/en"> en </a> | <a href="/fr"> fr </a></p>',
+    '<p>Sprachen: <a href="/de">&nbsp;de&nbsp;</a></p>',
+    '<ul id="toc"><li><a href="#a">First part</a></li><li><a href="#b">Second</a></li></ul>',
+    """<div><h3>Topics</h3><ul><li><a href="#a">A</a></li></ul><h3>See also</h3>
         <ul><li><a href="other.html">Another page</a></li></ul></div>""",
-        '<h3>See also</h3><ul><li><a href="x.html">The other page</a></li></ul>',
-    ],
-)
+    '<h3>See also</h3><ul><li><a href="x.html">The other page</a></li></ul>',
+]
+
+
+@pytest.mark.parametrize("box", LEADING_ON)
 def test_boxes_that_only_lead_elsewhere_are_dropped(box: str) -> None:
     page = f"<h1>T</h1>{box}<h2>Next</h2><p>Text stays.</p>"
     assert blocks(page) == [("heading", "T"), ("heading", "Next"), ("paragraph", "Text stays.")]
+
+
+@pytest.mark.parametrize("box", LEADING_ON)
+def test_such_boxes_are_dropped_after_text_and_tables_too(box: str) -> None:
+    before = "<h1>T</h1><table><tr><td>A <a href='a'>cell</a></td></tr></table><p>A <a href='b'>text</a>.</p>"
+    page = f"<main>{before}<div>{box}</div><h2>Next</h2><p>Text stays.</p></main>"
+    kept = [("heading", "T"), ("table_row", "A cell"), ("paragraph", "A text.")]
+    assert blocks(page) == [*kept, ("heading", "Next"), ("paragraph", "Text stays.")]
+
+
+def test_links_inside_tables_and_sentences_are_content() -> None:
+    page = """<div><h2>T</h2>
+    <table><tr><th><a href="#a">Alias</a></th><td><a href="#b">b</a></td></tr></table>
+    <div><p>See <a href="#c">the chapter on C</a> for more on this.</p></div></div>"""
+    assert [text for _, text in blocks(page)] == ["T", "Alias: b", "See the chapter on C for more on this."]
 
 
 def test_a_list_of_links_that_a_sentence_announces_is_content() -> None:

@@ -1,6 +1,9 @@
+import errno
+
 import pytest
 
-from qa_pipeline.documents.language import declared_language, detect_language
+from qa_pipeline.documents.language import _identifier, declared_language, detect_language
+from qa_pipeline.errors import StorageError
 
 SENTENCES = {
     "en": "The server reads its configuration when it starts, and again when it is told to.",
@@ -33,3 +36,14 @@ def test_text_without_a_hint_still_gets_one_of_the_handled_languages(text: str) 
 )
 def test_a_declared_language_counts_when_it_is_handled(declared: str | None, language: str | None) -> None:
     assert declared_language(declared) == language
+
+
+def test_a_model_that_finds_no_room_to_unpack_is_named_with_the_way_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def full(path: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("py3langid.langid.LanguageIdentifier.from_model_file", full)
+    with pytest.raises(StorageError, match="No space left on device; free some space there"):
+        _identifier.__wrapped__()

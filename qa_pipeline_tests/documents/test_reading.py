@@ -161,6 +161,47 @@ def test_a_description_that_cannot_be_used_stops_with_its_name(tmp_path: Path, c
         read(tmp_path, {"batch.yaml": content, "a.md": "x"})
 
 
+def test_what_the_description_says_is_stored_without_anything_invisible(tmp_path: Path) -> None:
+    files: Files = {
+        "batch.yaml": 'licence: "CC0\\e[31m \\u202e\\n1.0"\ndocuments:\n  "a\u030a.md": {licence: MIT}\n',
+        "\u00e5.md": "Text.",
+        "b.md": "Other text.",
+    }
+    assert {path: row["licence"] for path, row in rows(tmp_path, files).items()} == {
+        "\u00e5.md": "MIT",
+        "b.md": "CC0[31m 1.0",
+    }
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("a: 1\nlicence: [", "line 2"),
+        ("license: CC0", "license is unknown; known are licence"),
+        ("- a", "names and values"),
+        ("a: 1\nb: 2\nc: 3\nd: 4", "and 1 more"),
+        ("licence: !!python/object/apply:os.getcwd []", "plain YAML"),
+    ],
+)
+def test_a_description_that_cannot_be_used_says_what_is_wrong(
+    tmp_path: Path, content: str, told: str
+) -> None:
+    with pytest.raises(CorpusError, match=told):
+        read(tmp_path, {"batch.yaml": content, "a.md": "x"})
+
+
+def test_documents_of_nothing_are_an_empty_list_of_them(tmp_path: Path) -> None:
+    assert rows(tmp_path, {"batch.yaml": "documents:\n", "a.md": "Text."})["a.md"]["status"] == "parsed"
+
+
+@pytest.mark.parametrize("there", ["nothing", "file"])
+def test_a_batch_folder_that_is_missing_is_an_error_not_an_empty_batch(tmp_path: Path, there: str) -> None:
+    if there == "file":
+        (tmp_path / there).write_text("x")
+    with pytest.raises(CorpusError, match=there):
+        read_documents("batch", tmp_path / there, SETTINGS)
+
+
 def test_masking_reaches_text_title_and_count(tmp_path: Path) -> None:
     folder = write_files(tmp_path, {"a.md": "---\ntitle: Anna Ek\n---\nAnna and Anna."})
     row = read_documents("b", folder, SETTINGS, lambda text: (text.replace("Anna", "X"), text.count("Anna")))

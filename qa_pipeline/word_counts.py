@@ -1,0 +1,75 @@
+"""Token counts of many texts that share their words.
+
+What belongs here: counting each distinct word once, and telling which tokenizers that is right for. What
+does not: what a count is used for (chunking), and the tokenizer of a model (`embedding_files`).
+"""
+
+from collections.abc import Sequence
+from itertools import accumulate, chain
+
+import numpy as np
+from tokenizers import Tokenizer, normalizers, pre_tokenizers
+
+from qa_pipeline.embedding import TokenCounter
+
+_AT_ONCE = 256
+"""Words encoded as one text: few texts cost less than many, and several keep all cores at work."""
+
+
+class WordCounts:
+    """Counts as a `TokenCounter` does, each word once for all the texts ever counted.
+
+    A tokenizer of the BERT family reads every stretch between blanks alone, so a text has the tokens of its
+    words and the special ones. Where a tokenizer may do otherwise, texts are counted whole.
+    """
+
+    def __init__(self, counter: TokenCounter) -> None:
+        self._counter = counter
+        self._by_word = reads_words_alone(counter.tokenizer)
+        self._sizes: dict[str, int] = {}
+        self._special = counter.count([""])[0]
+
+    def count(self, texts: Sequence[str]) -> list[int]:
+        """Tokens of each text, special tokens included and nothing cut off."""
+        if not self._by_word:
+            return self._counter.count(texts)
+        split = [_words(text) for text in texts]
+        met = dict.fromkeys(chain.from_iterable(split))
+        self._learn([word for word in met if word not in self._sizes])
+        size = self._sizes.__getitem__
+        return [sum(map(size, words), self._special) for words in split]
+
+    def _learn(self, words: Sequence[str]) -> None:
+        groups = [words[start : start + _AT_ONCE] for start in range(0, len(words), _AT_ONCE)]
+        # With offsets, which `encode_batch_fast` leaves out: they tell which word a token is of.
+        encodings = self._counter.tokenizer.encode_batch(
+            [" ".join(group) for group in groups], add_special_tokens=False
+        )
+        for group, encoding in zip(groups, encodings, strict=True):
+            starts = list(accumulate((len(word) + 1 for word in group[:-1]), initial=0))
+            tokens = [start for start, _ in encoding.offsets]
+            word_of_token = np.searchsorted(starts, tokens, side="right") - 1
+            sizes = np.bincount(word_of_token, minlength=len(group)).tolist()
+            self._sizes.update(zip(group, sizes, strict=True))
+
+
+def reads_words_alone(tokenizer: Tokenizer) -> bool:
+    """Whether the tokens of a text are those of its words, whatever stands next to each.
+
+    So it is for the normaliser and pre-tokeniser of BERT, unless an added token spans a blank or looks at
+    what is around it, or a text is cut off or filled up.
+    """
+    added = tokenizer.get_added_tokens_decoder().values()
+    return (
+        isinstance(tokenizer.normalizer, normalizers.BertNormalizer)
+        and isinstance(tokenizer.pre_tokenizer, pre_tokenizers.BertPreTokenizer)
+        and tokenizer.truncation is None
+        and tokenizer.padding is None
+        and not any(token.lstrip or token.rstrip or token.single_word for token in added)
+        and all(len(_words(token.content)) == 1 for token in added)
+    )
+
+
+def _words(text: str) -> list[str]:
+    """Stretches between blanks and line ends; other white space, which BERT may drop, stays in them."""
+    return text.replace("\n", " ").split(" ")

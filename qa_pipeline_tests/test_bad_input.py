@@ -1,0 +1,290 @@
+"""Bad input on the whole road: a clear message or a row with a reason, and nothing else touched."""
+
+import io
+import json
+import unicodedata
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import polars as pl
+import pytest
+
+from qa_pipeline.cli import BAD_INPUT, FAILED, OK, app
+from qa_pipeline_tests.documents.builders import pdf_bytes
+from qa_pipeline_tests.road import GUIDE, Files, Road, invoke, walk
+
+DRAIN = "To drain the boiler, open the lower valve and wait 10 minutes."
+PAIR = {"question": "How is the boiler drained?", "answer": DRAIN, "citations": ["[source:guide.md#filling]"]}
+BAD_FILES: dict[str, tuple[bytes, str]] = {
+    "empty.md": (b"", "empty_file"),
+    "binary.md": (b"\x89PNG\r\n\x1a\n\0\0\0", "binary_content"),
+    "noise.txt": (bytes(range(1, 256)) * 20, "undecodable"),
+    "cut.pdf": (pdf_bytes("A pump moves water.", "It weighs 12 kg.")[:-200], "damaged"),
+    "locked.pdf": (pdf_bytes("A pump moves water.", password="closed"), "encrypted"),
+    "deep.html": (b"<div>" * 9000, "nested_too_deep"),
+}
+
+
+@pytest.fixture
+def road(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Road:
+    return walk(tmp_path, monkeypatch)
+
+
+def lines(*values: Any) -> str:
+    return "\n".join(value if isinstance(value, str) else json.dumps(value) for value in values)
+
+
+def parquet(*rows: dict[str, Any]) -> bytes:
+    buffer = io.BytesIO()
+    pl.DataFrame(list(rows)).write_parquet(buffer)
+    return buffer.getvalue()
+
+
+def test_bad_files_are_rows_and_lines_on_the_screen_and_change_nothing_of_the_good_ones(road: Road) -> None:
+    road.write({"boilers/guide.md": GUIDE, "pumps/guide.md": GUIDE.replace("boiler", "pump")})
+    assert road.run().code == OK
+    before = road.contents("pumps")
+    good = {name: road.table(name, "boilers") for name in ("chunks", "pairs", "training_examples")}
+    road.write({f"boilers/{name}": content for name, (content, _) in BAD_FILES.items()})
+    ran = road.run()
+    assert ran.code == OK
+    assert road.reasons("documents", "boilers", "path") == {
+        **{name: reason for name, (_, reason) in BAD_FILES.items()},
+        "guide.md": None,
+    }
+    assert all(f"{name} " in ran.stdout for name in BAD_FILES)
+    assert all(frame.equals(road.table(name, "boilers")) for name, frame in good.items())
+    assert road.contents("pumps") == before
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "mac_roman", "utf-16"])
+def test_a_file_in_another_charset_is_read_letter_by_letter(road: Road, encoding: str) -> None:
+    text = "# Gebühren\n\nDie Ausweisgebühr für Schüler beträgt 5 Euro.\n"
+    road.write({"de/gebuehren.md": text.encode(encoding)})
+    assert road.run().code == OK
+    assert road.table("documents", "de")["text"].item() == text.strip()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "with space.md",
+        "hash#1.md",
+        "100%20 sure.md",
+        "åäö ß.md",
+        unicodedata.normalize("NFD", "Förändring.md"),
+        "😀.md",
+        "[red]x[-red].md",
+    ],
+)
+def test_a_file_of_any_name_is_read_and_can_be_cited(road: Road, name: str) -> None:
+    cited = quote(unicodedata.normalize("NFC", name))
+    road.write({"b/" + name: GUIDE, "b/pairs.jsonl": lines({**PAIR, "citations": [f"[source:{cited}]"]})})
+    assert road.run("--provider", "none").code == OK
+    assert road.table("documents", "b")["path"].to_list() == [unicodedata.normalize("NFC", name)]
+    assert road.table("verdicts", "b")["verdict"].to_list() == ["accepted"]
+
+
+@pytest.mark.parametrize("name", ["../x", "a/b", "", ".", "/", "b/"])
+def test_a_batch_of_another_name_than_a_folder_is_refused_and_nothing_is_written(
+    road: Road, name: str
+) -> None:
+    road.write({"b/guide.md": GUIDE})
+    ran = road.run("--batch", name)
+    assert (ran.code, ran.stdout) == (BAD_INPUT, "")
+    assert f"no batch {name!r}; it has b" in ran.stderr
+    assert not road.out.exists()
+
+
+def test_a_folder_that_can_be_no_batch_fails_alone(road: Road) -> None:
+    road.write(
+        {"good/guide.md": GUIDE, "a, b/guide.md": GUIDE, "[red]x[-red]/guide.md": GUIDE, "loose.md": GUIDE}
+    )
+    ran = road.run()
+    assert ran.code == FAILED
+    assert "good succeeded" in ran.stdout
+    assert "[red]x[-red] failed: batch name '[red]x[-red]' cannot be used" in ran.stdout
+    assert "rename the folder" in ran.stdout
+    assert "loose.md" in ran.stderr
+    assert road.run("--batch", "good").code == OK
+    assert road.run("--batch", "a, b").code == BAD_INPUT
+
+
+def test_an_empty_batch_folder_is_named_and_the_others_run(road: Road) -> None:
+    road.write({"good/guide.md": GUIDE})
+    (road.corpus / "hollow").mkdir()
+    ran = road.run()
+    assert ran.code == OK
+    assert "hollow: its folder holds no files; put documents there" in ran.stdout
+    assert road.table("documents", "hollow").height == 0
+
+
+def test_what_a_link_out_of_the_corpus_leads_to_reaches_no_file(road: Road, tmp_path: Path) -> None:
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "secret.md").write_text("# Secret\n\nThe safe opens with 4711.\n")
+    road.write({"b/guide.md": GUIDE})
+    (road.corpus / "b" / "secret.md").symlink_to(tmp_path / "outside" / "secret.md")
+    (road.corpus / "b" / "folder").symlink_to(tmp_path / "outside")
+    assert road.run().code == OK
+    found = road.reasons("documents", "b", "path")
+    assert found == {"folder": "outside_corpus", "guide.md": None, "secret.md": "outside_corpus"}
+    assert not any(b"4711" in path.read_bytes() for path in road.out.rglob("*") if path.is_file())
+
+
+def test_of_two_equal_files_one_is_read_and_either_can_be_cited(road: Road) -> None:
+    both = [{**PAIR, "question": f"How, says {n}?", "citations": [f"[source:{n}.md]"]} for n in ("a", "b")]
+    road.write({"b/a.md": GUIDE, "b/b.md": GUIDE, "b/pairs.jsonl": lines(*both)})
+    assert road.run("--provider", "none").code == OK
+    assert road.reasons("documents", "b", "path") == {"a.md": None, "b.md": "equal_bytes"}
+    assert road.table("verdicts", "b")["verdict"].to_list() == ["accepted"] * 2
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
+def test_lines_of_a_pairs_file_that_cannot_be_used_are_rows_beside_the_good_ones(
+    road: Road, kind: str
+) -> None:
+    rows: list[dict[str, Any]] = [
+        {**PAIR, "answer": None},
+        {**PAIR, "question": "Unknown?", "citations": ["[source:nowhere.md]"]},
+        PAIR,
+    ]
+    content: str | bytes = parquet(*rows)
+    if kind == "jsonl":
+        content = (
+            b"\xef\xbb\xbf" + lines(*rows, '{"question": "Broken', "", "[1]").replace("\n", "\r\n").encode()
+        )
+    road.write({"b/guide.md": GUIDE, f"b/pairs.{kind}": content, "other/guide.md": GUIDE})
+    assert road.run("--provider", "none").code == OK
+    found = road.table("verdicts", "b").join(
+        road.table("pairs", "b").select("pair_id", "question"), on="pair_id"
+    )
+    reasons = found.select("question", "verdict", "reason").rows()
+    broken = [(None, "failed", "broken_line")] * 2 if kind == "jsonl" else []
+    assert sorted(reasons, key=str) == sorted(
+        [
+            (None, "failed", "missing_field"),
+            ("Unknown?", "rejected", "fabricated_citation"),
+            (PAIR["question"], "accepted", "unjudged"),
+            *broken,
+        ],
+        key=str,
+    )
+    details = road.table("pairs", "b").filter(pl.col("status") == "failed")["detail"].to_list()
+    assert all(detail.startswith(f"pairs.{kind} line ") for detail in details)
+
+
+def linked(road: Road) -> None:
+    outside = road.corpus.parent / "pairs.jsonl"
+    outside.write_text(lines(PAIR))
+    (road.corpus / "b" / "pairs.jsonl").symlink_to(outside)
+
+
+@pytest.mark.parametrize(
+    ("files", "told"),
+    [
+        (
+            {"pairs.jsonl": lines(PAIR).encode() + "\nGebühr".encode("cp1252")},
+            "pairs.jsonl is not UTF-8 (line 2)",
+        ),
+        ({"pairs.parquet": b"PAR1"}, "pairs.parquet is not a Parquet file"),
+        ({"pairs.parquet": parquet({"question": "Q?", "svar": "A."})}, "pairs.parquet has no column answer"),
+        ({"pairs.jsonl/x": b""}, "pairs.jsonl cannot be read"),
+        ({}, "pairs.jsonl is a link out of the batch folder"),
+    ],
+)
+def test_a_pairs_file_that_cannot_be_read_fails_its_own_batch_and_says_why(
+    road: Road, files: Files, told: str
+) -> None:
+    road.write({"b/guide.md": GUIDE, "other/guide.md": GUIDE, **{f"b/{n}": c for n, c in files.items()}})
+    if not files:
+        linked(road)
+    ran = road.run()
+    assert ran.code == FAILED
+    assert f"b failed: {told}" in ran.stdout
+    assert "other succeeded" in ran.stdout
+
+
+def test_the_same_pair_in_both_pairs_files_is_two_rows_of_which_one_trains(road: Road) -> None:
+    road.write({"b/guide.md": GUIDE, "b/pairs.jsonl": lines(PAIR), "b/pairs.parquet": parquet(PAIR)})
+    assert road.run("--provider", "none").code == OK
+    assert sorted(road.table("verdicts", "b")["reason"].to_list()) == ["duplicate", "unjudged"]
+
+
+@pytest.mark.parametrize("folder", ["nowhere", "corpus/b/guide.md", "/"])
+def test_validating_against_no_folder_is_refused_rather_than_rejecting_every_pair(
+    road: Road, tmp_path: Path, folder: str
+) -> None:
+    road.write({"b/guide.md": GUIDE})
+    (tmp_path / "mine.jsonl").write_text(lines(PAIR))
+    ran = invoke("validate", tmp_path / "mine.jsonl", "--corpus", tmp_path / folder, "--out", road.out)
+    assert ran.code == BAD_INPUT
+    assert not (road.out / "tables" / "verdicts").exists()
+
+
+def test_an_output_folder_that_cannot_be_is_refused_before_any_work(road: Road) -> None:
+    road.write({"b/guide.md": GUIDE})
+    road.out.write_text("in the way")
+    ran = road.run()
+    assert (ran.code, ran.stdout) == (BAD_INPUT, "")
+    assert str(road.out) in ran.stderr
+    assert "move it" in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("damaged", "advice"),
+    [
+        ("tables/pairs/b.parquet", "delete it"),
+        ("cache/replies.sqlite", "restore it from a copy"),
+        ("cache/vectors.sqlite", "delete it"),
+    ],
+)
+def test_a_damaged_file_of_an_earlier_run_is_named_with_the_way_out(
+    road: Road, damaged: str, advice: str
+) -> None:
+    road.write({"b/guide.md": GUIDE})
+    assert road.run().code == OK
+    for path in (road.out / damaged).parent.glob(f"{Path(damaged).name}*"):  # with the database's own log
+        path.write_bytes(b"no such format" * 999)
+    road.write({"b/guide.md": GUIDE.replace("10 minutes", "20 minutes")})
+    ran = road.run()
+    assert ran.code == FAILED
+    assert str(road.out / damaged) in ran.stdout
+    assert advice in ran.stdout
+
+
+def test_a_damaged_table_of_one_batch_hides_no_other_from_the_report(road: Road) -> None:
+    road.write({"a/guide.md": GUIDE, "b/guide.md": GUIDE})
+    assert road.run().code == OK
+    (road.out / "tables" / "pairs" / "b.parquet").write_bytes(b"")
+    for ran in (road.run(), invoke("status", "--out", road.out)):
+        assert "b.parquet is not a readable Parquet file; delete it" in ran.stdout
+        assert road.table("pairs", "a").height > 0
+    assert ran.code == OK
+
+
+def test_documents_nobody_foresaw_are_read_and_stop_nothing(road: Road) -> None:
+    road.write(
+        {
+            "b/français.md": "# La chaudière\n\nPour vidanger la chaudière, ouvrez la vanne inférieure.\n",
+            "b/headings.md": "\n".join(f"# Heading {n}" for n in range(2000)),
+            "b/line.txt": "The pump weighs 12 kg. " * 3000,
+            "b/" + "d/" * 60 + "deep.md": GUIDE,
+            "b/nested.html": "<div>" * 4000 + "<p>Deep text of a page.</p>",
+            "b/pairs.jsonl": lines({**PAIR, "question": "Why " * 2500 + "?"}),
+        }
+    )
+    assert road.run("--provider", "none").code == OK
+    assert road.table("documents", "b")["status"].to_list() == ["parsed"] * 5
+
+
+def test_a_screen_that_lacks_a_letter_ends_no_run(road: Road, monkeypatch: pytest.MonkeyPatch) -> None:
+    written = io.BytesIO()
+    screen = io.TextIOWrapper(written, encoding="ascii")
+    monkeypatch.setattr("sys.stdout", screen)
+    road.write({"å/😀.md": GUIDE})
+    with pytest.raises(SystemExit) as ended:
+        app(["run", str(road.corpus), "--out", str(road.out), "--provider", "none"])
+    screen.flush()
+    assert ended.value.code == OK
+    assert b"\\xe5 succeeded" in written.getvalue()

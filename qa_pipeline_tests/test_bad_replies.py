@@ -1,0 +1,211 @@
+"""A hosted model on the whole road, over the real client and a loopback server: good days and bad ones."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from qa_pipeline.cli import BAD_INPUT, FAILED, OK, STOPPED
+from qa_pipeline.llm.server import (
+    LOOPBACK_KEY,
+    Asked,
+    GeminiServer,
+    ServerPlay,
+    babbles,
+    blocks_prompt,
+    fails,
+    rejects_key,
+    says,
+)
+from qa_pipeline.records import (
+    AnswerReply,
+    ClaimReply,
+    DraftCitation,
+    DraftQuestion,
+    JudgeReply,
+    QuestionsReply,
+)
+from qa_pipeline_tests.road import GUIDE, Ran, Road, walk
+
+FACTS = {
+    "How is the boiler drained?": ("To drain the boiler, open the lower valve and wait 10 minutes.", None),
+    "What is a residual-current device?": (
+        "A residual-current device is a switch that cuts the power when current leaks to earth.",
+        "It stops the electricity as soon as some of it escapes into the ground.",
+    ),
+}
+"""Questions, the sentence of the guide that answers each, and the answer where it is put in other words."""
+ROLES = {"questions": "questions", "coverage": "answer", "decision": "verify", "relevance": "judge"}
+Play = Callable[[Asked], ServerPlay | None]
+
+
+def role_of(asked: Asked) -> str:
+    properties = asked.config["responseJsonSchema"]["properties"]
+    return next(role for name, role in ROLES.items() if name in properties)
+
+
+class Sensible:
+    """Reads the prompts and answers them well, unless `instead` has something else to say."""
+
+    def __init__(self) -> None:
+        self.calls: Counter[str] = Counter()
+        self.instead: Play = lambda asked: None
+
+    def __call__(self, asked: Asked) -> ServerPlay:
+        role = role_of(asked)
+        self.calls[role] += 1
+        return self.instead(asked) or getattr(self, role)(asked.prompt)
+
+    def questions(self, prompt: str) -> ServerPlay:
+        fitting = [question for question, (sentence, _) in FACTS.items() if sentence in prompt]
+        drafts = [DraftQuestion(question=question, question_type="fact") for question in fitting]
+        return says(QuestionsReply(questions=drafts))
+
+    def answer(self, prompt: str) -> ServerPlay:
+        sentence, paraphrase = next(fact for question, fact in FACTS.items() if question in prompt)
+        passages = re.findall(r"<passage-(\d+)-\w+>(.*?)</passage-", prompt, re.DOTALL)
+        number = next(int(number) for number, text in passages if sentence in text)
+        cited = [DraftCitation(passage=number, quote=sentence)]
+        text = paraphrase or sentence
+        return says(AnswerReply(coverage="full", answer=text, used_chunks=[number], citations=cited))
+
+    def verify(self, prompt: str) -> ServerPlay:
+        return says(ClaimReply(reasoning="It says the same in other words.", decision="accept"))
+
+    def judge(self, prompt: str) -> ServerPlay:
+        return says(JudgeReply(reasoning="Right.", relevance=0.9, correctness=1.0, completeness=0.8))
+
+
+@pytest.fixture
+def model() -> Sensible:
+    return Sensible()
+
+
+@pytest.fixture
+def road(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: Sensible) -> Iterator[Road]:
+    """A boilers batch, and a server at the other end of the line."""
+    with GeminiServer(model) as server:
+        monkeypatch.setenv("GEMINI_API_KEY", LOOPBACK_KEY)
+        settings = [("LLM__BASE_URL", server.url), ("LLM__MAX_TRIES", "1"), ("LLM__WORKERS", "1")]
+        road = walk(tmp_path, monkeypatch, settings)
+        road.write({"boilers/guide.md": GUIDE})
+        yield road
+
+
+def run(road: Road, *options: str) -> Ran:
+    return road.run("--provider", "gemini", "--max-calls", "50", *options)
+
+
+def once(role: str, play: ServerPlay) -> Play:
+    """Play this at the first request of a role and nothing special after it."""
+    left = [play]
+    return lambda asked: left.pop() if left and role_of(asked) == role else None
+
+
+def scores(road: Road) -> list[dict[str, Any]]:
+    return road.table("verdicts", "boilers").select("verdict", "reason", "composite").to_dicts()
+
+
+def test_pairs_are_written_verified_judged_and_accepted_with_their_composite_score(
+    road: Road, model: Sensible
+) -> None:
+    ran = run(road)
+    assert ran.code == OK, ran.stderr
+    assert dict(model.calls) == {"questions": 2, "answer": 2, "verify": 1, "judge": 2}
+    composite = 0.3 * 1 + 0.2 * 0.9 + 0.3 * 1.0 + 0.2 * 0.8
+    accepted = {"verdict": "accepted", "reason": "passed", "composite": pytest.approx(composite)}
+    assert scores(road) == [accepted] * 2
+    decided = road.table("claim_verdicts", "boilers").select("verdict", "decided_by").rows()
+    assert decided == [("supported", "verbatim"), ("supported", "llm")]
+    assert road.table("training_examples", "boilers").height == 2
+
+
+def test_a_second_run_asks_nothing_and_changes_no_byte(road: Road, model: Sensible) -> None:
+    run(road)
+    before, asked = road.contents(), model.calls.total()
+    assert run(road).code == OK
+    assert (road.contents(), model.calls.total()) == (before, asked)
+
+
+@pytest.mark.parametrize(
+    ("role", "play", "table", "reason"),
+    [
+        ("questions", says("Sure! Here you go: {"), "questions", "not_json"),
+        ("answer", says('{"coverage": "fu', finish="MAX_TOKENS"), "pairs", "truncated"),
+        ("answer", says('{"coverage": "full"}'), "pairs", "schema_breach"),
+        ("verify", blocks_prompt(), "claim_verdicts", "blocked"),
+        ("judge", says('{"relevance": 1.5, "[red]x": 1}'), "assessments", "schema_breach"),
+        ("judge", says(""), "assessments", "empty"),
+        ("judge", babbles(), "assessments", "model_unavailable"),
+    ],
+)
+def test_a_reply_that_cannot_be_used_is_a_row_with_its_reason_and_is_asked_again_next_time(
+    road: Road, model: Sensible, role: str, play: ServerPlay, table: str, reason: str
+) -> None:
+    model.instead = once(role, play)
+    ran = run(road)
+    assert ran.code == OK
+    assert "[red]x" not in ran.stdout
+    assert road.table(table, "boilers")["reason"].to_list().count(reason) == 1
+    assert [row["verdict"] for row in scores(road)].count("accepted") == 1
+    asked = model.calls.total()
+    assert run(road).code == OK
+    assert [row["verdict"] for row in scores(road)] == ["accepted"] * 2
+    assert model.calls.total() - asked <= 3  # the failed call, and what rests on its reply
+
+
+@pytest.mark.parametrize("play", [fails(500), says('{"a": 1}'), babbles()])
+def test_a_model_that_answers_nothing_fails_the_batch_and_a_later_run_finds_its_way(
+    road: Road, model: Sensible, play: ServerPlay
+) -> None:
+    model.instead = lambda asked: play
+    ran = run(road)
+    assert ran.code == FAILED
+    assert "generation: the questions of 2 of 2" in ran.stdout
+    assert not (road.out / "tables" / "training_examples").exists()
+    model.instead = lambda asked: None
+    assert run(road).code == OK
+    assert [row["verdict"] for row in scores(road)] == ["accepted"] * 2
+
+
+@pytest.mark.parametrize(("key", "told"), [(None, "no key is set"), ("s3cret", "rejects the key")])
+def test_a_missing_or_wrong_key_stops_the_run_before_anything_is_asked_and_is_not_shown(
+    road: Road, model: Sensible, monkeypatch: pytest.MonkeyPatch, key: str | None, told: str
+) -> None:
+    monkeypatch.delenv("GEMINI_API_KEY")
+    if key:
+        monkeypatch.setenv("GEMINI_API_KEY", key)
+    ran = run(road)
+    assert ran.code == STOPPED
+    assert told in ran.stderr
+    assert "GEMINI_API_KEY" in ran.stderr
+    assert "s3cret" not in ran.stdout + ran.stderr
+    assert model.calls.total() == 0
+
+
+def test_a_key_revoked_in_the_middle_stops_the_run_and_what_was_paid_for_is_kept(
+    road: Road, model: Sensible
+) -> None:
+    model.instead = once("judge", rejects_key())
+    assert run(road).code == STOPPED
+    paid = model.calls.copy()
+    assert run(road).code == OK
+    assert model.calls - paid == Counter(judge=2)
+    assert [row["verdict"] for row in scores(road)] == ["accepted"] * 2
+
+
+def test_the_cap_stops_the_run_and_the_next_one_goes_on_from_there(road: Road, model: Sensible) -> None:
+    stopped = run(road, "--max-calls", "3")
+    assert stopped.code == STOPPED
+    assert "higher QA_PIPELINE_LLM__MAX_CALLS" in stopped.stderr
+    assert run(road).code == OK
+    assert dict(model.calls) == {"questions": 2, "answer": 2, "verify": 1, "judge": 2}
+
+
+def test_no_cap_no_call(road: Road, model: Sensible) -> None:
+    ran = road.run("--provider", "gemini")
+    assert (ran.code, model.calls.total()) == (BAD_INPUT, 0)
+    assert "--max-calls" in ran.stderr

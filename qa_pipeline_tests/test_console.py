@@ -1,0 +1,88 @@
+"""What is printed is what is there: other people's names and words are never markup, nor too much."""
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from qa_pipeline.batch import BatchOutcome
+from qa_pipeline.console import MOST_UNREAD, show_outcomes
+from qa_pipeline.layout import Layout
+from qa_pipeline.storage import write_table
+from qa_pipeline.tables import TABLES
+from qa_pipeline_tests.curation.rows import document, documents
+
+
+def layout_with(out: Path, frame: pl.DataFrame, batch: str = "b") -> Layout:
+    layout = Layout(out)
+    for name, table in TABLES.items():
+        write_table(layout.table(name, batch), frame if name == "documents" else table.empty(), table)
+    return layout
+
+
+def failed(count: int, path: str = "{}.pdf") -> pl.DataFrame:
+    rows = [
+        document(
+            f"d{n}", None, path=path.format(n), status="failed", reason="encrypted", detail="[bold]no[/bold]"
+        )
+        for n in range(count)
+    ]
+    return documents(*rows)
+
+
+def printed(layout: Layout, capsys: pytest.CaptureFixture[str], *outcomes: BatchOutcome) -> str:
+    show_outcomes(layout, outcomes or [BatchOutcome("b", "succeeded")], as_json=False)
+    return capsys.readouterr().out
+
+
+def test_names_and_details_that_look_like_markup_are_printed_as_they_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = printed(layout_with(tmp_path, failed(1, "[red]x[/red].pdf")), capsys)
+    assert "[red]x[/red].pdf" in told
+    assert "[bold]no[/bold]" in told
+
+
+def test_of_many_files_that_failed_the_first_are_listed_and_the_rest_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = printed(layout_with(tmp_path, failed(MOST_UNREAD + 3)), capsys)
+    assert told.count(".pdf") == MOST_UNREAD
+    assert "and 3 more" in told
+
+
+def test_an_empty_batch_says_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "b: its folder holds no files; put documents there" in printed(
+        layout_with(tmp_path, documents()), capsys
+    )
+
+
+def test_what_stopped_a_batch_is_said_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    layout = layout_with(tmp_path, documents(document("d")))
+    layout.table("pairs", "b").write_bytes(b"")
+    assert "not a readable Parquet file" in printed(layout, capsys)
+    told = printed(layout, capsys, BatchOutcome("b", "failed", error="no room"))
+    assert "b failed: no room" in told
+    assert "Parquet" not in told
+
+
+def test_long_names_are_broken_and_push_no_heading_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    batch = "a-batch-whose-name-says-everything-there-is-to-say-about-what-lies-in-it"
+    frame = failed(1).with_columns(batch=pl.lit(batch))
+    told = printed(layout_with(tmp_path, frame, batch), capsys, BatchOutcome(batch, "succeeded"))
+    assert "documents" in told
+    assert "examples" in told
+    assert "…" not in told
+
+
+def test_json_holds_every_file_that_failed_and_is_plain_ascii(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    layout = layout_with(tmp_path, failed(MOST_UNREAD + 3, "å{}.pdf"))
+    show_outcomes(layout, [BatchOutcome("b", "succeeded")], as_json=True)
+    told = capsys.readouterr().out
+    assert told.isascii()
+    assert len(json.loads(told)["unread"]) == MOST_UNREAD + 3

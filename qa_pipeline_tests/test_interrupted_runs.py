@@ -1,0 +1,108 @@
+"""A run that is killed, finds no room or has a twin: what stands is whole, and the next run ends the same."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from qa_pipeline.cli import FAILED, OK
+from qa_pipeline_tests.road import GUIDE, Road, walk
+
+PROCESS = """
+import os, resource, signal, sys
+from qa_pipeline import embedding_model, storage
+from qa_pipeline.cli import app
+from qa_pipeline.documents.language import detect_language
+from qa_pipeline_tests.fakes import HashEmbedder
+
+embedding_model.load_embedder = lambda settings: HashEmbedder()
+corpus, out, mishap, number = *sys.argv[1:4], int(sys.argv[4])
+write, writes = storage._write_synced, []
+
+def write_half_and_die(path, content):
+    writes.append(path)
+    if len(writes) == number:
+        path.write_bytes(content[: len(content) // 2])
+        os.kill(os.getpid(), signal.SIGKILL)
+    write(path, content)
+
+if mishap == "killed":
+    storage._write_synced = write_half_and_die
+if mishap == "no room":
+    detect_language("a library unpacks its model elsewhere before")
+    resource.setrlimit(resource.RLIMIT_FSIZE, (number, number))
+app(["run", corpus, "--out", out, "--accept-unjudged"])
+"""
+
+
+@pytest.fixture
+def road(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Road:
+    made = walk(tmp_path, monkeypatch)
+    made.write({"boilers/guide.md": GUIDE, "pumps/guide.md": GUIDE.replace("boiler", "pump")})
+    return made
+
+
+@pytest.fixture
+def undisturbed(road: Road, tmp_path: Path) -> dict[str, str]:
+    """What a run leaves that nothing happens to."""
+    calm = Road(road.corpus, tmp_path / "undisturbed")
+    assert calm.run().code == OK
+    return calm.contents()
+
+
+def start(road: Road, mishap: str = "none", number: int = 0) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        [sys.executable, "-c", PROCESS, str(road.corpus), str(road.out), mishap, str(number)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=dict(os.environ),
+    )
+
+
+def whole_tables(road: Road) -> int:
+    """Read every table that stands; a torn one would raise."""
+    return sum(1 for path in road.out.rglob("*.parquet") if pl.read_parquet(path) is not None)
+
+
+@pytest.mark.parametrize("write", [1, 6, 13, 20])
+def test_after_a_kill_in_the_middle_of_a_write_the_next_run_ends_as_if_nothing_had_happened(
+    road: Road, undisturbed: dict[str, str], write: int
+) -> None:
+    killed = start(road, "killed", write)
+    killed.communicate(timeout=60)
+    assert killed.returncode == -signal.SIGKILL
+    assert whole_tables(road) < write
+    assert road.run().code == OK
+    left = {name: digest for name, digest in road.contents().items() if not name.endswith(".tmp")}
+    assert left == undisturbed
+
+
+def test_a_disk_without_room_is_named_and_what_stood_before_stands(
+    road: Road, undisturbed: dict[str, str]
+) -> None:
+    assert road.run().code == OK
+    road.write({"boilers/long.md": "\n\n".join(f"Valve {n} is number {n * 7} of all." for n in range(9000))})
+    full = start(road, "no room", 100_000)
+    told, _ = full.communicate(timeout=60)
+    assert full.returncode == FAILED, told
+    assert "boilers failed: " in told
+    assert str(road.out) in told
+    assert "pumps succeeded" in told
+    assert road.contents("pumps").items() <= undisturbed.items()
+    assert whole_tables(road) == len([name for name in undisturbed if name.endswith(".parquet")])
+    (road.corpus / "boilers" / "long.md").unlink()
+    assert road.run().code == OK
+    assert road.contents() == undisturbed
+
+
+def test_two_runs_over_the_same_batches_at_once_end_as_one(road: Road, undisturbed: dict[str, str]) -> None:
+    twins = [start(road), start(road)]
+    for twin in twins:
+        told, _ = twin.communicate(timeout=60)
+        assert twin.returncode == OK, told
+    assert road.contents() == undisturbed
