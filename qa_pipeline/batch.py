@@ -12,7 +12,7 @@ from typing import Literal
 import polars as pl
 
 from qa_pipeline import pipeline
-from qa_pipeline.errors import PermanentModelError, QAPipelineError, TableError
+from qa_pipeline.errors import CorpusError, PermanentModelError, QAPipelineError, TableError
 from qa_pipeline.index import write_shard
 from qa_pipeline.layout import Layout
 from qa_pipeline.llm.base import Notify, silent
@@ -26,6 +26,8 @@ Watch = Callable[[str, str], Notify]
 
 TRAINING_INPUTS = ("pairs", "verdicts", "claims", "claim_verdicts", "assessments", "chunks", "documents")
 VERDICT_INPUTS = ("pairs", "claims", "claim_verdicts", "refusals", "assessments")
+
+BLOCKED = "a blocking gate did not hold; no new training examples were written"
 
 LOOK_BACK = 20
 """Earlier batches whose yield a batch is held against: enough for a mean, whatever the size of the corpus."""
@@ -106,7 +108,7 @@ def run_batch(
     gates = batch_gates(frames, parts.settings.quality, earlier_yields=earlier_yields(parts.layout, batch))
     told = tuple(_told(gate) for gate in gates if not gate.passed)
     if any(gate.blocking and not gate.passed for gate in gates):
-        return BatchOutcome(batch, "failed", "a blocking gate did not hold", told)
+        return BatchOutcome(batch, "failed", BLOCKED, told)
     _keep(parts.layout, batch, "training_examples", frames["training_examples"])
     for name, content in pipeline.make_exports(frames).items():
         write_bytes(parts.layout.export(name, batch), content)
@@ -175,7 +177,7 @@ def _yield_of(layout: Layout, batch: str) -> float | None:
     try:
         verdicts = read_table(layout.table(VERDICTS.name, batch), VERDICTS)
         return batch_yield(verdicts, read_table(layout.table(CHUNKS.name, batch), CHUNKS))
-    except TableError:
+    except (TableError, CorpusError):  # the latter: a foreign file whose name is no batch
         return None
 
 

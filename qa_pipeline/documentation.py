@@ -19,7 +19,7 @@ from qa_pipeline.tables import TABLES
 def tables_section() -> str:
     """One line a table: name, grain, key and columns."""
     rows = [
-        f"| `{table.name}` | {table.grain.rstrip('.')} | {', '.join(column.name for column in table.columns)} |"
+        f"| `{table.name}` | {table.grain.rstrip('.')} | {', '.join(table.schema)} |"
         for table in TABLES.values()
     ]
     return "\n".join(["| table | grain | columns |", "|---|---|---|", *rows])

@@ -183,6 +183,7 @@ def test_the_damaged_table_of_another_batch_takes_this_one_not_down(tmp_path: Pa
     run(settings, ["boilers"])
     assert len(earlier_yields(Layout(settings.out), "pumps")) == 1
     (settings.out / "tables" / "verdicts" / "boilers.parquet").write_bytes(b"damaged")
+    (settings.out / "tables" / "verdicts" / "no, batch.parquet").write_bytes(b"foreign")
     outcomes, _ = run(settings, ["pumps"])
     assert outcomes[0].outcome == "succeeded"
 

@@ -39,6 +39,7 @@ BLOCKING = {
     "chunks:schema",
     "embeddings:schema",
     "questions:schema",
+    "questions:generation",
     "pairs:schema",
     "claims:schema",
     "claim_verdicts:schema",
@@ -54,7 +55,12 @@ BLOCKING = {
     "training_examples:training_rows",
 }
 
-WARNING = {"verdicts:needs_review_share", "verdicts:failed_share", "verdicts:yield"}
+WARNING = {
+    "questions:failed_questions_share",
+    "verdicts:needs_review_share",
+    "verdicts:failed_share",
+    "verdicts:yield",
+}
 
 HEAVY = {
     "torch",

@@ -55,6 +55,13 @@ def _laws() -> list[GateAt]:
     ledger = tuple(name for name in TABLES if name != "training_examples")
     return [
         GateAt(
+            "questions",
+            "generation",
+            "The model was there: not every request for questions failed.",
+            quality.generation_gate,
+            ("questions",),
+        ),
+        GateAt(
             "verdicts",
             "unique_ids",
             "No table of the batch names a row twice.",
@@ -94,6 +101,14 @@ def _laws() -> list[GateAt]:
 
 def _rates(limits: QualitySettings) -> list[GateAt]:
     return [
+        GateAt(
+            "questions",
+            "failed_questions_share",
+            "Share of questions that could not be had.",
+            partial(quality.questions_gate, settings=limits),
+            ("questions",),
+            blocking=False,
+        ),
         GateAt(
             "verdicts",
             "pass_rate",

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import dagster as dg
 
-from qa_pipeline.batch import BatchOutcome, Watch, unwatched
+from qa_pipeline.batch import BLOCKED, BatchOutcome, Watch, unwatched
 from qa_pipeline.definitions import build_definitions
 from qa_pipeline.defs.assets import build_assets
 from qa_pipeline.defs.corpus import report_batches
@@ -94,7 +94,7 @@ def _what_stopped(result: dg.ExecuteInProcessResult) -> str:
     error = failure.step_failure_data.error if failure else None
     raised = error.cause if error is not None and error.cause is not None else error
     if failure is None or raised is None or raised.cls_name == "DagsterAssetCheckFailedError":
-        return "a blocking gate did not hold"
+        return BLOCKED
     message = raised.message.strip().partition(f"{raised.cls_name}: ")[2] or raised.message.strip()
     if raised.cls_name in _STOPPING:
         raise _STOPPING[raised.cls_name](message)

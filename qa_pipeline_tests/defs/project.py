@@ -12,7 +12,7 @@ from qa_pipeline.batch import BatchOutcome
 from qa_pipeline.definitions import build_definitions
 from qa_pipeline.defs.corpus import report_batches
 from qa_pipeline.defs.launch import materialize_batches
-from qa_pipeline.llm.base import Reply, ReplyT, Request
+from qa_pipeline.llm.base import Reply, ReplyT, Request, Role
 from qa_pipeline.llm.cached import CachedModel
 from qa_pipeline.llm.extractive.provider import ExtractiveModel
 from qa_pipeline.parts import Parts
@@ -47,16 +47,22 @@ def instance_at(folder: Path) -> dg.DagsterInstance:
 
 
 class CountingRules(ExtractiveModel):
-    """The offline rules, remembering what they were asked; `broken` makes every call fail with it."""
+    """The offline rules, remembering what they were asked; `broken` makes calls fail with it.
+
+    It does so for calls of `broken_roles`, the first `broken_calls` of them.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.asked: list[Request[Any]] = []
         self.broken: Exception | None = None
+        self.broken_roles: tuple[Role, ...] = ("questions", "answer")
+        self.broken_calls = 1_000
 
     async def complete(self, request: Request[ReplyT]) -> Reply[ReplyT]:
         self.asked.append(request)
-        if self.broken is not None:
+        if self.broken is not None and request.role in self.broken_roles and self.broken_calls:
+            self.broken_calls -= 1
             raise self.broken
         return await super().complete(request)
 

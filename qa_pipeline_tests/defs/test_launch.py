@@ -10,7 +10,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from qa_pipeline.batch import BatchOutcome
+from qa_pipeline.batch import BLOCKED, BatchOutcome
 from qa_pipeline.defs.assets import ASSETS, build_assets
 from qa_pipeline.defs.command_line import run_on_instance
 from qa_pipeline.defs.currency import steps_of, work_left
@@ -63,7 +63,7 @@ def test_a_batch_that_fails_takes_no_other_down_and_says_what_stopped_it(project
 
 def test_a_gate_that_did_not_hold_is_told_in_words(project: Project) -> None:
     outcome = project.with_settings(quality={"min_pass_rate": 1.0}).launch("b1")["b1"]
-    assert (outcome.outcome, outcome.error) == ("failed", "a blocking gate did not hold")
+    assert (outcome.outcome, outcome.error) == ("failed", BLOCKED)
     assert len(outcome.failed_gates) == 1
     assert re.match(r"verdicts pass_rate: (\d) of \1 accepted", outcome.failed_gates[0])
 
@@ -104,8 +104,16 @@ def test_a_deleted_table_is_made_again(project: Project) -> None:
     assert file.is_file()
 
 
+def test_a_batch_whose_model_gave_no_question_stops_there_and_is_work_left(project: Project) -> None:
+    project.model.broken = TransientModelError("the server is down")
+    outcome = project.launch("b1")["b1"]
+    assert (outcome.outcome, outcome.error) == ("failed", BLOCKED)
+    assert reason(project, "b1") == "pairs is missing"
+
+
 def test_rows_that_wait_for_an_unreachable_model_are_work_left(project: Project) -> None:
     project.model.broken = TransientModelError("the server is down")
+    project.model.broken_roles, project.model.broken_calls = ("answer",), 1
     project.launch("b1")
     assert "could not be reached" in str(reason(project, "b1"))
     project.model.broken = None
