@@ -15,8 +15,8 @@ from qa_pipeline import pipeline
 from qa_pipeline.errors import CorpusError, PermanentModelError, QAPipelineError, TableError
 from qa_pipeline.index import write_shard
 from qa_pipeline.layout import Layout
-from qa_pipeline.llm.base import Notify, silent
 from qa_pipeline.parts import Parts
+from qa_pipeline.progress import Notify, silent
 from qa_pipeline.quality import Gate, batch_gates, batch_yield
 from qa_pipeline.storage import read_table, write_bytes, write_table
 from qa_pipeline.tables import CHUNKS, PAIRS, QUESTIONS, TABLES, VERDICTS, Table

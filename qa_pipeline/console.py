@@ -25,7 +25,7 @@ from rich.table import Table
 
 from qa_pipeline.batch import BatchOutcome, Watch, unwatched
 from qa_pipeline.layout import Layout
-from qa_pipeline.llm.base import Notify
+from qa_pipeline.progress import Notify
 from qa_pipeline.report import Report, report
 
 NARROWEST = 120

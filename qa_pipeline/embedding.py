@@ -14,8 +14,8 @@ import numpy.typing as npt
 import polars as pl
 from tokenizers import Tokenizer
 
-from qa_pipeline.llm.base import Notify, silent
 from qa_pipeline.passages import index_text
+from qa_pipeline.progress import Notify, silent
 from qa_pipeline.tables import EMBEDDINGS
 from qa_pipeline.vector_cache import VectorCache, VectorSpace
 

@@ -23,8 +23,8 @@ from qa_pipeline.generation.imports import import_pairs, read_pairs
 from qa_pipeline.generation.questions import write_questions
 from qa_pipeline.index import Shard, build_index
 from qa_pipeline.judging.judge import assess_pairs
-from qa_pipeline.llm.base import Notify, silent
 from qa_pipeline.parts import Parts
+from qa_pipeline.progress import Notify, silent
 from qa_pipeline.retrieval import Retriever
 from qa_pipeline.tables import LAYOUTS, PAIRS, QUESTIONS
 from qa_pipeline.verification.asking import verify_claims

@@ -9,7 +9,7 @@ import logging
 import dagster as dg
 
 from qa_pipeline.batch import Watch
-from qa_pipeline.llm.base import Notify
+from qa_pipeline.progress import Notify
 
 LOGGER = "progress"
 

@@ -5,7 +5,6 @@ What belongs here: the order of steps for a file and how each outcome becomes a 
 """
 
 import hashlib
-from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -19,21 +18,17 @@ from qa_pipeline.documents.files import FoundFile, list_files, read_bytes
 from qa_pipeline.documents.formats import PARSERS, SUFFIXES, format_of
 from qa_pipeline.documents.language import detect_language
 from qa_pipeline.errors import CorpusError
+from qa_pipeline.progress import Notify, silent
 from qa_pipeline.records import ParsedFile, SourceFile
 from qa_pipeline.settings import DocumentSettings
 from qa_pipeline.tables import DOCUMENTS
 
-Notify = Callable[[int, int], None]
 Row = dict[str, Any]
 
 _ID_LENGTH = 32
 _LONGEST_TITLE = 300
 _LONGEST_NOTE = 2000
 _SKIPPED = frozenset({"unsupported_format", "linked_folder"})
-
-
-def silent(done: int, total: int) -> None:
-    """Ignore progress."""
 
 
 def read_documents(

@@ -10,8 +10,9 @@ from typing import Any
 import polars as pl
 
 from qa_pipeline.errors import ModelError
-from qa_pipeline.llm.base import LanguageModel, Notify, Reply, Request, ask_all, silent
+from qa_pipeline.llm.base import LanguageModel, Reply, Request, ask_all
 from qa_pipeline.passages import passages_by_id
+from qa_pipeline.progress import Notify, silent
 from qa_pipeline.prompting import fence, load_prompt, render_passages
 from qa_pipeline.records import AnswerReply, DraftCitation, Passage
 from qa_pipeline.settings import GenerationSettings, LLMSettings

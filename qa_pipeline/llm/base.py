@@ -9,7 +9,7 @@ Stages import this module and no other of `qa_pipeline.llm`.
 import asyncio
 import hashlib
 import json
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Generic, Literal, Protocol, TypeVar, runtime_checkable
@@ -18,18 +18,13 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from qa_pipeline.errors import ModelError, PermanentModelError, UnreadableReplyError
+from qa_pipeline.progress import Notify, silent
 from qa_pipeline.records import Passage, ReplyModel
 
 Role = Literal["questions", "answer", "verify", "judge"]
 ReplyT = TypeVar("ReplyT", bound=ReplyModel)
 ReplyT_co = TypeVar("ReplyT_co", bound=ReplyModel, covariant=True)
 _NAMED_BREACHES = 3
-Notify = Callable[[int, int], None]
-"""Called with (done, total) as work proceeds."""
-
-
-def silent(done: int, total: int) -> None:
-    """Ignore progress."""
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from qa_pipeline.llm.base import Notify, silent
+from qa_pipeline.progress import Notify, silent
 from qa_pipeline.settings import VerificationSettings
 from qa_pipeline.sources import Sources
 from qa_pipeline.tables import CLAIMS

@@ -16,7 +16,7 @@ from qa_pipeline.defs.command_line import run_on_instance
 from qa_pipeline.defs.currency import steps_of, work_left
 from qa_pipeline.defs.launch import HOST_TAG, PROCESS_TAG, bury_dead_runs, materialize_batches
 from qa_pipeline.errors import BudgetExhaustedError, SettingsError, TransientModelError
-from qa_pipeline.llm.base import Notify, silent
+from qa_pipeline.progress import Notify, silent
 from qa_pipeline_tests.defs.project import GUIDE, Project, instance_at
 
 ROOT = Path(__file__).parents[2]
