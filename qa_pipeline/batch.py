@@ -19,7 +19,7 @@ from qa_pipeline.parts import Parts
 from qa_pipeline.progress import Notify, silent
 from qa_pipeline.quality import Gate, batch_gates, batch_yield
 from qa_pipeline.storage import read_table, write_bytes, write_table
-from qa_pipeline.tables import CHUNKS, PAIRS, QUESTIONS, TABLES, VERDICTS, Table
+from qa_pipeline.tables import CHUNKS, DOCUMENTS, PAIRS, QUESTIONS, TABLES, VERDICTS, Table
 
 Watch = Callable[[str, str], Notify]
 """Called with (batch, stage) when a stage starts; what it returns hears how far the stage is."""
@@ -116,7 +116,8 @@ def run_batch(
 
 
 def _read_and_embed(parts: Parts, batch: str, watch: Watch) -> Frames:
-    documents = pipeline.make_documents(parts, batch, watch(batch, "documents"))
+    notify = watch(batch, "documents")
+    documents = pipeline.make_documents(parts, batch, _earlier(parts.layout, batch, DOCUMENTS), notify)
     _keep(parts.layout, batch, "documents", documents)
     watch(batch, "chunks")
     chunks = _keep(parts.layout, batch, "chunks", pipeline.make_chunks(parts, documents))

@@ -46,6 +46,7 @@ class _Span:
 
     document: int
     path: tuple[str, ...]
+    section: tuple[int, int]
     start: int
     end: int
     heading_end: int
@@ -75,7 +76,7 @@ def _sections(rows: Sequence[Row]) -> Iterator[_Span]:
             line_end = text.find("\n", start, end) if section["level"] else start
             if line_end == -1 or not text[line_end:end].strip():
                 continue
-            yield _Span(number, tuple(section["heading_path"]), start, end, line_end)
+            yield _Span(number, tuple(section["heading_path"]), (start, end), start, end, line_end)
 
 
 def _shorten_paths(
@@ -227,6 +228,8 @@ def _chunk_rows(rows: Sequence[Row], pieces: Sequence[tuple[_Span, int]]) -> Ite
             "char_end": span.end,
             "title": row["title"],
             "section_path": list(span.path),
+            "section_start": span.section[0],
+            "section_end": span.section[1],
             **_page_range(row["pages"], span),
             "tokens": tokens,
             "language": row["language"],

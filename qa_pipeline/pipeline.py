@@ -34,10 +34,12 @@ from qa_pipeline.verification.refusals import judge_refusals
 PAIRS_FILES = ("pairs.jsonl", "pairs.parquet")
 
 
-def make_documents(parts: Parts, batch: str, notify: Notify = silent) -> pl.DataFrame:
-    """Read the files of a batch."""
+def make_documents(
+    parts: Parts, batch: str, previous: pl.DataFrame | None, notify: Notify = silent
+) -> pl.DataFrame:
+    """Read the files of a batch; those of unchanged bytes are taken over from the previous table."""
     folder = parts.settings.corpus / batch
-    return read_documents(batch, folder, parts.settings.documents, notify=notify)
+    return read_documents(batch, folder, parts.settings.documents, previous=previous, notify=notify)
 
 
 def make_chunks(parts: Parts, documents: pl.DataFrame) -> pl.DataFrame:

@@ -44,14 +44,32 @@ class SourceFile:
 
 
 @dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Text of a file that its canonical text does not hold, by kind, so that nothing is lost unseen.
+
+    `what` is a snake_case noun such as navigation, comment, running_head, include or scanned_page.
+    `characters` counts non-blank ones, as far as the file holds them: a scanned page has none.
+    """
+
+    what: str
+    pieces: int
+    characters: int
+
+
+@dataclass(frozen=True, slots=True)
 class ParsedFile:
-    """What a format parser returns: blocks, and what the file says about itself."""
+    """What a format parser returns: blocks, what the file says about itself, and what it left out.
+
+    `notes` are sentences for the document's row about what a reader should know, such as pages without text.
+    """
 
     blocks: tuple[Block, ...]
     title: str | None = None
     language: str | None = None
     source_uri: str | None = None
     licence: str | None = None
+    left_out: tuple[LeftOut, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

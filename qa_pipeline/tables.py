@@ -11,12 +11,18 @@ import polars as pl
 
 from qa_pipeline.errors import TableError
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 STRINGS = pl.List(pl.String())
 SPAN = {"start": pl.Int64(), "end": pl.Int64()}
 SECTION = pl.Struct({"heading_path": STRINGS, "level": pl.Int32(), **SPAN})
 PAGE = pl.Struct({"number": pl.Int32(), **SPAN})
+LEFT_OUT = pl.Struct({"what": pl.String(), "pieces": pl.Int32(), "characters": pl.Int64()})
+MASKED = pl.Struct({"kind": pl.String(), "count": pl.Int32()})
+LANGUAGE_SHARE = pl.Struct({"language": pl.String(), "share": pl.Float64()})
+DECLARED = pl.Struct(
+    {"title": pl.String(), "language": pl.String(), "source_uri": pl.String(), "licence": pl.String()}
+)
 CITATION = pl.Struct(
     {
         "raw": pl.String(),
@@ -152,7 +158,13 @@ DOCUMENTS = Table(
         _c("text", S, "Canonical text; every offset in every table points into it.", nullable=True),
         _c("sections", pl.List(SECTION), "Heading path and character span of each section, in order."),
         _c("pages", pl.List(PAGE), "Number and character span of each page; empty without pages."),
-        _c("masked", I32, "How many pieces of the text the masking hook replaced."),
+        _c("languages", pl.List(LANGUAGE_SHARE), "Languages of the text with their share of it, the main one first."),
+        _c("left_out", pl.List(LEFT_OUT), "What the file holds and the text does not, by kind: pieces and non-blank characters."),
+        _c("masked", pl.List(MASKED), "Personal data found in the text, by kind and count."),
+        _c("declared", DECLARED, "What the document says about itself; null where it says nothing.", nullable=True),
+        _c("near_duplicate_of", S, "The document of the batch whose text is nearly the same and that stands for both.", nullable=True),
+        _c("near_duplicate_similarity", F64, "Estimated share of word sequences they have in common.", nullable=True),
+        _c("parsed_by", S, "Hash of the code and settings that read the file; a file is read again when it changes.", nullable=True),
         _c("status", S, "parsed, failed, skipped (no parser for the format) or duplicate."),
         REASON,
         DETAIL,
@@ -172,10 +184,13 @@ CHUNKS = Table(
         _c("char_end", I64, "One past the last character."),
         _c("title", S, "Title of the document."),
         _c("section_path", STRINGS, "Headings above the chunk, outermost first."),
+        _c("section_start", I64, "First character of the section it is cut from, its context."),
+        _c("section_end", I64, "One past the last character of that section."),
         _c("page_first", I32, "First page it stands on.", nullable=True),
         _c("page_last", I32, "Last page it stands on.", nullable=True),
         _c("tokens", I32, "Tokens of section path and text in the embedding model's tokenizer."),
-        _c("language", S, "ISO 639-1 code of the document's language."),
+        _c("language", S, "ISO 639-1 code of the chunk's own language, the document's where it is too short to tell."),
+        _c("repeats", S, "near_duplicate (its document) or repeated_block (text that other documents hold); else null.", nullable=True),
         _c("text", S, "Exactly the document's text from char_start to char_end."),
     ),
 )

@@ -61,7 +61,9 @@ def documents(*contents: Sequence[Block], status: str = "parsed") -> pl.DataFram
                     for s in text.sections
                 ],
                 "pages": [{"number": p.number, "start": p.start, "end": p.end} for p in text.pages],
-                "masked": 0,
+                "languages": [],
+                "left_out": [],
+                "masked": [],
                 "status": status,
             }
         )

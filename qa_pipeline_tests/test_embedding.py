@@ -37,6 +37,8 @@ def chunks(*texts: str, section_path: Sequence[str] = ("Guide",)) -> pl.DataFram
                 "char_end": len(text),
                 "title": "T",
                 "section_path": list(section_path),
+                "section_start": 0,
+                "section_end": 1,
                 "tokens": 1,
                 "language": "en",
                 "text": text,

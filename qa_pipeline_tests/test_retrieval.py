@@ -30,6 +30,8 @@ def chunks(texts: Sequence[str], language: str = "en", section_path: Sequence[st
                 "char_end": len(text),
                 "title": "T",
                 "section_path": list(section_path),
+                "section_start": 0,
+                "section_end": 1,
                 "tokens": 1,
                 "language": language,
                 "text": text,

@@ -30,7 +30,7 @@ from qa_pipeline.index import Shard, dump_shard
 from qa_pipeline.parts import Parts
 from qa_pipeline.settings import Settings
 from qa_pipeline.storage import frame_hash, write_bytes
-from qa_pipeline.tables import PAIRS, QUESTIONS, TABLES
+from qa_pipeline.tables import DOCUMENTS, PAIRS, QUESTIONS, TABLES
 
 Frame = pl.DataFrame
 Tables = dg.ResourceParam[ParquetTables]
@@ -54,10 +54,13 @@ def content_version(*files: bytes) -> dg.DataVersion:
 
 
 @dg.asset(partitions_def=document_batches, group_name="ingestion", kinds={"polars", "parquet"}, deps=[corpus])
-def documents(context: dg.AssetExecutionContext, parts: PartsParam) -> dg.MaterializeResult[Frame]:
+def documents(
+    context: dg.AssetExecutionContext, parts: PartsParam, tables: Tables
+) -> dg.MaterializeResult[Frame]:
     """Any format becomes canonical text with sections and pages; what cannot be read keeps a row."""
-    notify = logged(context.log, "files")
-    return result("documents", pipeline.make_documents(parts, context.partition_key, notify))
+    batch, notify = context.partition_key, logged(context.log, "files")
+    previous = tables.previous(DOCUMENTS, batch)
+    return result("documents", pipeline.make_documents(parts, batch, previous, notify))
 
 
 @dg.asset(partitions_def=document_batches, group_name="ingestion", kinds={"polars", "parquet"})

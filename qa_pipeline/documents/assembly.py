@@ -8,15 +8,16 @@ table row, a blank line between blocks.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 
 from qa_pipeline.documents.characters import clean, lay_out
 from qa_pipeline.records import Block, BlockKind
 
-Mask = Callable[[str], tuple[str, int]]
-"""Replaces personal data in a text; returns the text and how many pieces were replaced."""
+Mask = Callable[[str], tuple[str, Mapping[str, int]]]
+"""Finds personal data in a text; returns the text to go on with and how many pieces of each kind it held."""
 
 _LONGEST_HEADING = 300
 _DEEPEST_ITEM = 8
@@ -24,9 +25,9 @@ _TIGHT = frozenset({"list_item", "table_row"})
 _FENCE = re.compile(r"^\s*(`{3,})", re.MULTILINE)
 
 
-def keep(text: str) -> tuple[str, int]:
-    """Mask nothing."""
-    return text, 0
+def keep(text: str) -> tuple[str, Mapping[str, int]]:
+    """Look for nothing."""
+    return text, {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,33 +56,32 @@ class Assembled:
     text: str = ""
     sections: list[Section] = field(default_factory=list)
     pages: list[Page] = field(default_factory=list)
-    masked: int = 0
-    first_heading: str | None = None
+    masked: Counter[str] = field(default_factory=Counter)
 
 
 def assemble(blocks: Iterable[Block], mask: Mask = keep) -> Assembled:
     """Write blocks one after another and note where sections and pages begin and end."""
     draft = _Draft()
-    masked = 0
+    masked: Counter[str] = Counter()
     for block in blocks:
-        kind, text, count = _prepare(block, mask)
-        masked += count
+        kind, text, found = _prepare(block, mask)
+        masked.update(found)
         if text:
             draft.add(block, kind, text)
     return draft.finish(masked)
 
 
-def _prepare(block: Block, mask: Mask) -> tuple[BlockKind, str, int]:
+def _prepare(block: Block, mask: Mask) -> tuple[BlockKind, str, Mapping[str, int]]:
     """Clean and mask a block's text; a heading too long to be one becomes a paragraph.
 
     Returns:
-        Its kind, its text, and how many pieces of it were masked.
+        Its kind, its text, and how many pieces of each kind were found in it.
     """
-    text, count = mask(lay_out(block.kind, clean(block.text)))
-    if count:
+    text, found = mask(lay_out(block.kind, clean(block.text)))
+    if found:
         text = lay_out(block.kind, clean(text))
     too_long = block.kind == "heading" and len(text) > _LONGEST_HEADING
-    return ("paragraph" if too_long else block.kind), text, count
+    return ("paragraph" if too_long else block.kind), text, found
 
 
 class _Draft:
@@ -111,10 +111,9 @@ class _Draft:
         self.end = self.length
         self.previous = kind
 
-    def finish(self, masked: int) -> Assembled:
+    def finish(self, masked: Counter[str]) -> Assembled:
         self._end_section()
-        first = next((section.heading_path[-1] for section in self.sections if section.level), None)
-        return Assembled("".join(self.parts), self.sections, self._pages(), masked, first)
+        return Assembled("".join(self.parts), self.sections, self._pages(), masked)
 
     def _separator(self, kind: BlockKind, *, continues: bool) -> str:
         if self.previous is None:

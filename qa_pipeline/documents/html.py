@@ -6,7 +6,7 @@ does not: walking that part (`html_blocks`) and telling content from navigation 
 """
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from qa_pipeline.documents.decoding import decode
 from qa_pipeline.documents.failure import DocumentFailure
@@ -122,7 +122,7 @@ def _depth(markup: str) -> int:
     return deepest
 
 
-def _about(tree: "LexborHTMLParser") -> dict[str, str | None]:
+def _about(tree: "LexborHTMLParser") -> dict[str, Any]:
     """Title, language, source and licence as the head states them."""
     root = tree.root
     language = root.attributes.get("lang") or root.attributes.get("xml:lang") if root else None

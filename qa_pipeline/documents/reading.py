@@ -1,41 +1,47 @@
 """A batch folder to the documents table: one row per file, whatever becomes of it.
 
-What belongs here: the order of steps for a file and how each outcome becomes a row. What does not: formats
-(one module each) and walking the folder (`files`).
+What belongs here: which files are parsed, which are known already, and how each outcome becomes a row. What
+does not: the content of a file (`parsing`), formats (one module each) and walking the folder (`files`).
 """
 
 import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 import polars as pl
 
-from qa_pipeline.documents.assembly import Assembled, Mask, assemble, keep
-from qa_pipeline.documents.characters import clean, lay_out
 from qa_pipeline.documents.description import BatchDescription, read_description
 from qa_pipeline.documents.failure import DocumentFailure
 from qa_pipeline.documents.files import FoundFile, list_files, read_bytes
-from qa_pipeline.documents.formats import PARSERS, SUFFIXES, format_of
-from qa_pipeline.documents.language import detect_language
+from qa_pipeline.documents.formats import SUFFIXES, format_of
+from qa_pipeline.documents.parsing import (
+    ParseFiles,
+    ParseOutcome,
+    ParseRequest,
+    Row,
+    parse_here,
+    parser_version,
+)
 from qa_pipeline.errors import CorpusError
 from qa_pipeline.progress import Notify, silent
-from qa_pipeline.records import ParsedFile, SourceFile
+from qa_pipeline.records import SourceFile
 from qa_pipeline.settings import DocumentSettings
 from qa_pipeline.tables import DOCUMENTS
 
-Row = dict[str, Any]
-
 _ID_LENGTH = 32
-_LONGEST_TITLE = 300
-_LONGEST_NOTE = 2000
 _SKIPPED = frozenset({"unsupported_format", "linked_folder"})
+_OF_THE_CONTENT = (
+    "declared", "language", "languages", "text", "sections", "pages", "left_out", "masked", "detail",
+)  # fmt: skip
 
 
 def read_documents(
     batch: str,
     folder: Path,
     settings: DocumentSettings,
-    mask: Mask = keep,
+    parse: ParseFiles = parse_here,
+    previous: pl.DataFrame | None = None,
     notify: Notify = silent,
 ) -> pl.DataFrame:
     """Read every file of a batch into a row of the documents table, ordered by path.
@@ -44,7 +50,8 @@ def read_documents(
         batch: name of the batch, stored with each row.
         folder: the batch folder.
         settings: limits on files.
-        mask: replaces personal data; it sees each text before anything else does.
+        parse: how files are parsed.
+        previous: the table of an earlier run; what it holds of unchanged bytes is taken over, not parsed.
         notify: told how many files are done.
 
     Raises:
@@ -52,40 +59,84 @@ def read_documents(
     """
     if not folder.is_dir():
         raise CorpusError(f"batch folder {folder} does not exist or is no folder")
-    description = read_description(folder)
     found = list_files(folder)
-    seen: dict[str, str] = {}
-    ids: set[str] = set()
-    rows = []
-    for number, file in enumerate(found, start=1):
-        row = _read_row(file, settings, mask, description, seen)
-        row["document_id"] = _document_id(row["content_sha256"], file, ids)
-        rows.append({"batch": batch, **row})
-        notify(number, len(found))
-    return DOCUMENTS.frame(rows)
+    work = _Work(settings, _known(previous, parser_version(settings)), found)
+    for number, outcome in enumerate(parse(work.requests(), settings)):
+        work.outcomes[work.asked[number]] = outcome
+        notify(len(work.outcomes), len(found))
+    return DOCUMENTS.frame(_rows(batch, work, read_description(folder)))
 
 
-def _read_row(
-    file: FoundFile,
-    settings: DocumentSettings,
-    mask: Mask,
-    description: BatchDescription,
-    seen: dict[str, str],
-) -> Row:
-    """One file's row; `seen` maps the hash of each parsed content to the path it was first read from."""
-    row = _blank_row(file, description)
-    try:
+@dataclass(slots=True)
+class _Read:
+    """What is known of a file once its bytes were read, without its bytes."""
+
+    format: str
+    size: int
+    content_sha256: str
+
+
+class _Work:
+    """The files of a batch on their way: read one by one, parsed only where nothing is known yet."""
+
+    def __init__(
+        self, settings: DocumentSettings, known: dict[tuple[str, str], Row], found: list[FoundFile]
+    ) -> None:
+        self.settings = settings
+        self.version = parser_version(settings)
+        self.known = known
+        self.found = found
+        self.read: dict[int, _Read] = {}
+        self.outcomes: dict[int, ParseOutcome] = {}
+        self.asked: list[int] = []
+        self.first_of: dict[tuple[str, str], int] = {}
+
+    def requests(self) -> Iterator[ParseRequest]:
+        """Read the files in order; those that need no parsing get their outcome on the way."""
+        for number, file in enumerate(self.found):
+            try:
+                request = self._look_at(number, file)
+            except DocumentFailure as failure:
+                self.outcomes[number] = failure
+                continue
+            if request is not None:
+                self.asked.append(number)
+                yield request
+
+    def _look_at(self, number: int, file: FoundFile) -> ParseRequest | None:
         name = _format(file)
-        content = read_bytes(file, settings.max_bytes)
-        row |= {"size": len(content), "content_sha256": hashlib.sha256(content).hexdigest()}
-        if (first := seen.get(row["content_sha256"])) is not None:
-            return row | {"status": "duplicate", "reason": "equal_bytes", "detail": f"same bytes as {first}"}
-        parsed, text = _parse(SourceFile(file.path, content), name, settings, mask)
-    except DocumentFailure as failure:
-        status = "skipped" if failure.reason in _SKIPPED else "failed"
-        return row | {"status": status, "reason": failure.reason, "detail": failure.detail}
-    seen[row["content_sha256"]] = file.path
-    return row | _parsed_columns(row, file.path, parsed, text, mask, description)
+        content = read_bytes(file, self.settings.max_bytes)
+        digest = hashlib.sha256(content).hexdigest()
+        self.read[number] = _Read(name, len(content), digest)
+        if self.first_of.setdefault((digest, name), number) != number:
+            return None
+        if (row := self.known.get((digest, name))) is not None:
+            self.outcomes[number] = row
+            return None
+        return ParseRequest(SourceFile(file.path, content), name)
+
+
+def _known(previous: pl.DataFrame | None, version: str) -> dict[tuple[str, str], Row]:
+    """What an earlier run parsed, by content and format, where the same code with the same settings did."""
+    if previous is None:
+        return {}
+    usable = previous.filter(pl.col("status") == "parsed", pl.col("parsed_by") == version)
+    return {
+        (row["content_sha256"], row["format"]): {name: row[name] for name in _OF_THE_CONTENT}
+        for row in usable.iter_rows(named=True)
+    }
+
+
+def _rows(batch: str, work: _Work, description: BatchDescription) -> list[Row]:
+    ids: set[str] = set()
+    parsed: dict[str, str] = {}
+    rows = []
+    for number, file in enumerate(work.found):
+        became = _became(number, file, work, parsed, description)
+        row = {"batch": batch, **_blank_row(file, description), **became}
+        row["document_id"] = _document_id(row["content_sha256"], file, ids)
+        rows.append(row)
+    return rows
 
 
 def _blank_row(file: FoundFile, description: BatchDescription) -> Row:
@@ -97,9 +148,40 @@ def _blank_row(file: FoundFile, description: BatchDescription) -> Row:
         "content_sha256": None,
         "size": file.size,
         "format": format_of(file.path),
+        "languages": [],
         "sections": [],
         "pages": [],
-        "masked": 0,
+        "left_out": [],
+        "masked": [],
+    }
+
+
+def _became(
+    number: int, file: FoundFile, work: _Work, parsed: dict[str, str], description: BatchDescription
+) -> Row:
+    """What became of a file; `parsed` maps the content of each document to its path."""
+    read = work.read.get(number)
+    row: Row = {"size": read.size, "content_sha256": read.content_sha256} if read else {}
+    outcome = work.outcomes[work.first_of[read.content_sha256, read.format] if read else number]
+    if isinstance(outcome, DocumentFailure):
+        status = "skipped" if outcome.reason in _SKIPPED else "failed"
+        return row | {"status": status, "reason": outcome.reason, "detail": outcome.detail}
+    first = parsed.setdefault(row["content_sha256"], file.path)
+    if first != file.path:
+        return row | {"status": "duplicate", "reason": "equal_bytes", "detail": f"same bytes as {first}"}
+    done = {"status": "parsed", "parsed_by": work.version}
+    return row | outcome | done | _named(file.path, outcome, description)
+
+
+def _named(path: str, columns: Row, description: BatchDescription) -> Row:
+    """Title, origin and licence: what the batch says of the document, it says itself, the batch says of all."""
+    declared = columns["declared"]
+    headings = (part["heading_path"][-1] for part in columns["sections"] if part["level"])
+    origin = description.source_uri_of(path) or _web_address(declared["source_uri"])
+    return {
+        "title": declared["title"] or next(headings, None) or PurePosixPath(path).stem,
+        "source_uri": origin or description.source_uri,
+        "licence": description.licence_of(path) or declared["licence"] or description.licence,
     }
 
 
@@ -112,46 +194,6 @@ def _format(file: FoundFile) -> str:
         suffix = PurePosixPath(file.path).suffix or "no suffix"
         raise DocumentFailure("unsupported_format", f"{suffix}; supported are {', '.join(sorted(SUFFIXES))}")
     return name
-
-
-def _parse(
-    source: SourceFile, name: str, settings: DocumentSettings, mask: Mask
-) -> tuple[ParsedFile, Assembled]:
-    if not source.content.strip():
-        raise DocumentFailure("empty_file", "the file holds nothing")
-    parsed = PARSERS[name](source, settings)
-    if sum(len(block.text) for block in parsed.blocks) > settings.max_characters:
-        limit = settings.max_characters
-        raise DocumentFailure("too_long", f"the text is longer than documents.max_characters = {limit}")
-    text = assemble(parsed.blocks, mask)
-    if not text.text:
-        raise DocumentFailure("no_text", "the file is readable and holds no text")
-    return parsed, text
-
-
-def _parsed_columns(
-    row: Row, path: str, parsed: ParsedFile, text: Assembled, mask: Mask, description: BatchDescription
-) -> Row:
-    title, masked = mask(_one_line(parsed.title, _LONGEST_TITLE) or "")
-    return {
-        "source_uri": row["source_uri"] or _web_address(parsed.source_uri) or description.source_uri,
-        "licence": row["licence"] or _one_line(parsed.licence, _LONGEST_NOTE) or description.licence,
-        "language": parsed.language or detect_language(text.text),
-        "title": title or text.first_heading or PurePosixPath(path).stem,
-        "text": text.text,
-        "sections": [
-            {
-                "heading_path": list(part.heading_path),
-                "level": part.level,
-                "start": part.start,
-                "end": part.end,
-            }
-            for part in text.sections
-        ],
-        "pages": [{"number": page.number, "start": page.start, "end": page.end} for page in text.pages],
-        "masked": text.masked + masked,
-        "status": "parsed",
-    }
 
 
 def _document_id(content_sha256: str | None, file: FoundFile, ids: set[str]) -> str:
@@ -167,11 +209,6 @@ def _document_id(content_sha256: str | None, file: FoundFile, ids: set[str]) -> 
     return key[:_ID_LENGTH]
 
 
-def _one_line(text: str | None, longest: int) -> str | None:
-    return lay_out("heading", clean(text))[:longest].strip() or None if text else None
-
-
-def _web_address(text: str | None) -> str | None:
+def _web_address(address: str | None) -> str | None:
     """An address a document names for itself, if it is one a reader can safely be shown as a link."""
-    address = _one_line(text, _LONGEST_NOTE)
     return address if address and address.startswith(("https://", "http://")) and " " not in address else None

@@ -75,7 +75,9 @@ def _document(document_id: str, text: str, language: str) -> dict[str, Any]:
         "text": text,
         "sections": [{"heading_path": [], "level": 0, "start": 0, "end": len(text)}],
         "pages": [],
-        "masked": 0,
+        "languages": [],
+        "left_out": [],
+        "masked": [],
         "status": "parsed",
     }
 
@@ -93,6 +95,8 @@ def _chunks(document_id: str, passages: list[str], language: str) -> list[dict[s
                 "char_end": start + len(text),
                 "title": "",
                 "section_path": [],
+                "section_start": 0,
+                "section_end": 1,
                 "tokens": len(text.split()),
                 "language": language,
                 "text": text,

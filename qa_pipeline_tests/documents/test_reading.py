@@ -1,10 +1,12 @@
 import hashlib
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
+from qa_pipeline.documents.parsing import ParseOutcome, ParseRequest, parse_here
 from qa_pipeline.documents.reading import read_documents
 from qa_pipeline.errors import CorpusError
 from qa_pipeline.settings import DocumentSettings
@@ -202,12 +204,30 @@ def test_a_batch_folder_that_is_missing_is_an_error_not_an_empty_batch(tmp_path:
         read_documents("batch", tmp_path / there, SETTINGS)
 
 
-def test_masking_reaches_text_title_and_count(tmp_path: Path) -> None:
-    folder = write_files(tmp_path, {"a.md": "---\ntitle: Anna Ek\n---\nAnna and Anna."})
-    row = read_documents("b", folder, SETTINGS, lambda text: (text.replace("Anna", "X"), text.count("Anna")))
-    assert row["text"].to_list() == ["X and X."]
-    assert row["title"].to_list() == ["X Ek"]
-    assert row["masked"].to_list() == [3]
+def test_what_an_earlier_run_parsed_of_the_same_bytes_is_taken_over(tmp_path: Path) -> None:
+    folder = write_files(tmp_path, {"a.md": "# Anna\n\nText.", "b.md": "Other."})
+    before = read_documents("b", folder, SETTINGS)
+    (folder / "a.md").rename(folder / "c.md")
+    (folder / "b.md").write_text("Changed.")
+    asked: list[str] = []
+
+    def parse(requests: Iterable[ParseRequest], settings: DocumentSettings) -> Iterator[ParseOutcome]:
+        for request in requests:
+            asked.append(request.source.path)
+            yield from parse_here([request], settings)
+
+    after = read_documents("b", folder, SETTINGS, parse, before)
+    assert asked == ["b.md"]
+    assert after.equals(read_documents("b", folder, SETTINGS))
+    same = before.filter(pl.col("path") == "a.md"), after.filter(pl.col("path") == "c.md")
+    assert same[0]["document_id"].to_list() == same[1]["document_id"].to_list()
+
+
+def test_other_settings_read_every_file_again(tmp_path: Path) -> None:
+    folder = write_files(tmp_path, {"a.md": "A long text."})
+    before = read_documents("b", folder, SETTINGS)
+    after = read_documents("b", folder, DocumentSettings(max_characters=3), previous=before)
+    assert after["reason"].to_list() == ["too_long"]
 
 
 def test_progress_is_told_file_by_file(tmp_path: Path) -> None:

@@ -22,6 +22,8 @@ def chunks(*texts: str, language: str = "en") -> pl.DataFrame:
                 "char_end": len(text),
                 "title": "Title",
                 "section_path": [],
+                "section_start": 0,
+                "section_end": 1,
                 "tokens": 3,
                 "language": language,
                 "text": text,

@@ -27,7 +27,9 @@ def _document(path: str, text: str, language: str) -> dict[str, Any]:
         "text": text,
         "sections": sections(text),
         "pages": [],
-        "masked": 0,
+        "languages": [],
+        "left_out": [],
+        "masked": [],
         "status": "parsed",
     }
 
@@ -61,6 +63,8 @@ def chunks(documents: pl.DataFrame) -> pl.DataFrame:
                     "char_end": section["start"] + len(text),
                     "title": document["title"],
                     "section_path": section["heading_path"],
+                    "section_start": 0,
+                    "section_end": 1,
                     "tokens": len(text.split()),
                     "language": document["language"],
                     "text": text,

@@ -1,0 +1,133 @@
+"""One file's bytes to what its row holds of them: canonical text, sections, pages, language.
+
+What belongs here: the order of steps for the content of a file, and the version of all code that takes part.
+What does not: where files come from and rows as a whole (`reading`), formats (one module each), and keeping
+a parser from doing harm (`containment`).
+
+Nothing here depends on the file's name or its batch: equal bytes give equal columns, so they can be kept.
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from qa_pipeline.documents.assembly import Assembled, Mask, assemble, keep
+from qa_pipeline.documents.characters import clean, lay_out
+from qa_pipeline.documents.failure import DocumentFailure
+from qa_pipeline.documents.formats import PARSERS
+from qa_pipeline.documents.language import detect_language
+from qa_pipeline.records import ParsedFile, SourceFile
+from qa_pipeline.settings import DocumentSettings
+
+Row = dict[str, Any]
+
+_LONGEST_TITLE = 300
+_LONGEST_NOTE = 2000
+_LIBRARIES = ("markdown-it-py", "mdit-py-plugins", "py3langid", "pypdfium2", "selectolax")
+
+
+@dataclass(frozen=True, slots=True)
+class ParseRequest:
+    """A file to parse: where it came from, its bytes, and the name of its format."""
+
+    source: SourceFile
+    format: str
+
+
+ParseOutcome = Row | DocumentFailure
+ParseFiles = Callable[[Iterable[ParseRequest], DocumentSettings], Iterator[ParseOutcome]]
+"""Parses files one by one or several at once; outcomes come in the order of the requests.
+
+Requests are taken as they are needed, so that few contents are in memory at a time.
+"""
+
+
+def parse_here(requests: Iterable[ParseRequest], settings: DocumentSettings) -> Iterator[ParseOutcome]:
+    """Parse in this process: for files that are trusted, and for tests."""
+    for request in requests:
+        try:
+            yield parse_file(request, settings)
+        except DocumentFailure as failure:
+            yield failure
+
+
+def parse_file(request: ParseRequest, settings: DocumentSettings, mask: Mask = keep) -> Row:
+    """Parse one file into the columns that its content alone decides.
+
+    Raises:
+        DocumentFailure: it cannot become a document.
+    """
+    if not request.source.content.strip():
+        raise DocumentFailure("empty_file", "the file holds nothing")
+    parsed = PARSERS[request.format](request.source, settings)
+    if sum(len(block.text) for block in parsed.blocks) > settings.max_characters:
+        limit = settings.max_characters
+        raise DocumentFailure("too_long", f"the text is longer than documents.max_characters = {limit}")
+    text = assemble(parsed.blocks, mask)
+    if not text.text:
+        raise DocumentFailure("no_text", "the file is readable and holds no text")
+    return _columns(parsed, text, mask)
+
+
+def _columns(parsed: ParsedFile, text: Assembled, mask: Mask) -> Row:
+    declared, found = _declared(parsed, mask)
+    language = parsed.language or detect_language(text.text)
+    return {
+        "declared": declared,
+        "language": language,
+        "languages": [{"language": language, "share": 1.0}],
+        "text": text.text,
+        "sections": [
+            {
+                "heading_path": list(part.heading_path),
+                "level": part.level,
+                "start": part.start,
+                "end": part.end,
+            }
+            for part in text.sections
+        ],
+        "pages": [{"number": page.number, "start": page.start, "end": page.end} for page in text.pages],
+        "left_out": [
+            {"what": part.what, "pieces": part.pieces, "characters": part.characters}
+            for part in sorted(parsed.left_out, key=lambda part: part.what)
+        ],
+        "masked": [{"kind": kind, "count": count} for kind, count in sorted((text.masked + found).items())],
+        "detail": "; ".join(parsed.notes) or None,
+    }
+
+
+def _declared(parsed: ParsedFile, mask: Mask) -> tuple[Row, Counter[str]]:
+    """What the document says about itself, masked like its text, and what was found in it."""
+    found: Counter[str] = Counter()
+    said: Row = {"language": parsed.language}
+    for name, value, longest in (
+        ("title", parsed.title, _LONGEST_TITLE),
+        ("source_uri", parsed.source_uri, _LONGEST_NOTE),
+        ("licence", parsed.licence, _LONGEST_NOTE),
+    ):
+        masked, kinds = mask(_one_line(value, longest) or "")
+        found.update(kinds)
+        said[name] = masked or None
+    return said, found
+
+
+def _one_line(text: str | None, longest: int) -> str | None:
+    return lay_out("heading", clean(text))[:longest].strip() or None if text else None
+
+
+def parser_version(settings: DocumentSettings) -> str:
+    """Hash of all that decides what becomes of a file's bytes: this package, its libraries, its settings."""
+    content = "\n".join([_code(), settings.model_dump_json()])
+    return hashlib.sha256(content.encode()).hexdigest()[:32]
+
+
+@cache
+def _code() -> str:
+    sources = sorted(Path(__file__).parent.rglob("*.py"))
+    hashes = [hashlib.sha256(source.read_bytes()).hexdigest() for source in sources]
+    return "\n".join([*hashes, *(f"{name} {metadata.version(name)}" for name in _LIBRARIES)])
