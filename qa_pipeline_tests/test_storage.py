@@ -123,7 +123,7 @@ def test_the_hash_sees_values_names_types_and_order() -> None:
 
 def test_the_file_names_its_table_and_schema_version() -> None:
     metadata = pl.read_parquet_metadata(io.BytesIO(table_bytes(sample(), CHUNKS)))
-    assert (metadata["table"], metadata["schema_version"]) == ("chunks", "1")
+    assert (metadata["table"], metadata["schema_version"]) == ("chunks", "2")
 
 
 def test_a_frame_that_breaks_its_schema_is_never_written(tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ def test_a_file_of_another_schema_version_says_what_to_do(
     monkeypatch.setattr(storage, "SCHEMA_VERSION", 0)
     write_table(path, sample(), CHUNKS)
     monkeypatch.undo()
-    with pytest.raises(TableError, match=r"version 0, this release reads 1; run the step"):
+    with pytest.raises(TableError, match=r"version 0, this release reads 2; run the step"):
         read_table(path, CHUNKS)
 
 

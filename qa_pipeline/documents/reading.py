@@ -174,7 +174,7 @@ def _became(
 
 
 def _named(path: str, columns: Row, description: BatchDescription) -> Row:
-    """Title, origin and licence: what the batch says of the document, it says itself, the batch says of all."""
+    """Title, origin and licence: what the batch says of the document, it says, the batch says of all."""
     declared = columns["declared"]
     headings = (part["heading_path"][-1] for part in columns["sections"] if part["level"])
     origin = description.source_uri_of(path) or _web_address(declared["source_uri"])
