@@ -25,6 +25,7 @@ from qa_pipeline.index import Shard, build_index
 from qa_pipeline.judging.judge import assess_pairs
 from qa_pipeline.parts import Parts
 from qa_pipeline.progress import Notify, silent
+from qa_pipeline.repeats import mark_repeats
 from qa_pipeline.retrieval import Retriever
 from qa_pipeline.tables import LAYOUTS, PAIRS, QUESTIONS
 from qa_pipeline.verification.asking import verify_claims
@@ -43,8 +44,10 @@ def make_documents(
 
 
 def make_chunks(parts: Parts, documents: pl.DataFrame) -> pl.DataFrame:
-    """Cut the parsed documents."""
-    return chunk_documents(documents, parts.counter, parts.settings.chunking)
+    """Cut the parsed documents, and mark what says again what others say."""
+    settings = parts.settings.chunking
+    chunks = chunk_documents(documents, parts.counter, settings)
+    return mark_repeats(chunks, documents, settings.repeated_in_documents)
 
 
 def make_embeddings(parts: Parts, chunks: pl.DataFrame, notify: Notify = silent) -> pl.DataFrame:

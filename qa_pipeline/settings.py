@@ -57,6 +57,11 @@ class DocumentSettings(Group):
     max_bytes: int = Field(50_000_000, gt=0, description="Larger files are failed rows.")
     max_characters: int = Field(10_000_000, gt=0, description="Longer texts are failed rows.")
     max_pages: int = Field(5_000, gt=0, description="Longer PDFs are failed rows.")
+    max_rows: int = Field(200_000, gt=0, description="Tables and files of more rows are failed rows.")
+    compressed: bool = Field(False, description="Read .gz, .bz2, .xz and .zst of every format as well.")
+    near_duplicate_similarity: float = Field(
+        0.8, gt=0, le=1, description="Jaccard similarity of five-word sequences of near-duplicate documents."
+    )
     masking: Literal["off"] = Field("off", description="What to do with personal data; the hook is in place.")
 
 
@@ -64,6 +69,9 @@ class ChunkingSettings(Group):
     """Cutting documents."""
 
     max_tokens: int = Field(768, ge=16, description="Upper bound; the model's own window bounds it further.")
+    repeated_in_documents: int = Field(
+        3, ge=2, description="Documents that must hold a block for it to count as repeated."
+    )
 
 
 class EmbeddingSettings(Group):
@@ -101,6 +109,10 @@ class GenerationSettings(Group):
     )
     temperature: float = Field(0.3, ge=0, description="Of questions and drafts.")
     require_round_trip: bool = Field(True, description="Drop questions that do not retrieve their own chunk.")
+    skip_near_duplicates: bool = Field(True, description="Ask nothing of documents nearly the same as another.")
+    skip_repeated_blocks: bool = Field(
+        True, description="Ask nothing of chunks whose text other documents hold, except the first one's."
+    )
 
 
 class PairsFileSettings(Group):

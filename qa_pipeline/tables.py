@@ -212,12 +212,12 @@ EMBEDDINGS = Table(
 
 QUESTIONS = Table(
     "questions",
-    "One row per question asked of a chunk, or per chunk whose questions could not be had.",
+    "One row per question asked of a chunk, or per chunk that was not asked or whose questions could not be had.",
     ("question_id",),
     (
         _c("question_id", S, "Hash of target chunk, question, prompt and model."),
         BATCH,
-        _c("question", S, "The question; null when generation failed.", nullable=True),
+        _c("question", S, "The question; null when the chunk was not asked or generation failed.", nullable=True),
         _c("question_type", S, "definition, figure, date, reason, how_to, key_value, table_cell or fact.", nullable=True),
         _c("target_chunk_ids", STRINGS, "Chunks the question was written for."),
         _c("passage_ids", STRINGS, "Chunks retrieved for it, best first."),

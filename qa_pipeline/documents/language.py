@@ -1,45 +1,158 @@
-"""The main language of a document.
+"""The languages of a document and of its parts.
 
-What belongs here: choosing one of the handled languages from what a file declares or from its text. What
-does not: what is done with the language.
+What belongs here: telling languages from what a file declares and from its text. What does not: what is done
+with a language (prompts exist for English, Swedish and German; other languages are told all the same, so that
+nobody takes French for English).
 """
 
+import re
 import tempfile
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, get_args
 
 from qa_pipeline.errors import StorageError
 from qa_pipeline.records import Language
 
-LANGUAGES: tuple[str, ...] = get_args(Language)
-_SAMPLE = 5_000
+HANDLED: tuple[str, ...] = get_args(Language)
+UNDETERMINED = "und"
+"""ISO 639-2 for a text whose language cannot be told, such as a table of numbers."""
+
+_TOLD_APART = (
+    *HANDLED, "da", "no", "fi", "fr", "es", "it", "nl", "pl", "pt", "cs", "hu", "ro", "tr", "ru", "uk",
+    "el", "ar", "he", "zh", "ja", "ko",
+)  # fmt: skip
+"""Languages a document may turn out to be in: the more there are, the oftener a short text is mistaken."""
 _NAMES = {"english": "en", "svenska": "sv", "swedish": "sv", "deutsch": "de", "german": "de"}
+_SEGMENT = 1200
+_READ_OF_A_SEGMENT = 600
+_SURE = 0.95
+"""A segment counts as of another language than its document's main one only when it is this certain."""
+_LIKELY = 0.6
+_NEARBY = 0.9
+"""A short text in which no language is likely is in a handled one, if that is so certain among these."""
+_SHORTEST = 80
+"""Letters below which a piece of a document is taken to be in the document's language."""
+_ENOUGH_TO_OVERRULE = 2
+_CODE = re.compile(r"^(`{3,})[^\n]*\n.*?^\1$", re.DOTALL | re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageShare:
+    """A language and the share of a document's text that is in it."""
+
+    language: str
+    share: float
 
 
 def declared_language(value: str | None) -> str | None:
-    """The handled language a tag such as `de-AT` or a name such as `svenska` stands for, if any."""
+    """The language a tag such as `de-AT` or a name such as `svenska` stands for, if it is one told apart."""
     if not value:
         return None
     tag = value.strip().lower().replace("_", "-")
     code = _NAMES.get(tag, tag.split("-")[0])
-    return code if code in LANGUAGES else None
+    return code if code in _TOLD_APART else None
 
 
-def detect_language(text: str) -> str:
-    """The handled language `text` is most likely written in."""
-    return str(_identifier().classify(text[:_SAMPLE])[0])
+def languages_of(text: str, declared: str | None = None) -> list[LanguageShare]:
+    """Languages of a document with their share of its text, the main one first, the others by share.
+
+    A declared language is the main one, unless the text holds none of it and enough of others: templates
+    of web sites declare what the page is not in.
+    """
+    lengths: Counter[str] = Counter()
+    segments = list(_segments(_CODE.sub("", text)))
+    told = [_tell(segment[:_READ_OF_A_SEGMENT]) for segment in segments]
+    main = _main(segments, told, declared)
+    for segment, (language, certainty) in zip(segments, told, strict=True):
+        lengths[language if certainty >= _SURE and _letters(segment) >= _SHORTEST else main] += len(segment)
+    total = lengths.total()
+    others = sorted((name for name in lengths if name != main), key=lambda name: (-lengths[name], name))
+    shares = (
+        [LanguageShare(name, round(lengths[name] / total, 4)) for name in (main, *others)] if total else []
+    )
+    return shares or [LanguageShare(main, 1.0)]
+
+
+def chunk_languages(texts: Sequence[str], shares: Sequence[LanguageShare]) -> list[str]:
+    """Language of each piece of one document: its own where it is certain, else the document's main one.
+
+    In a document of one language nothing has to be told.
+    """
+    main = shares[0].language
+    among = {share.language for share in shares}
+    if len(among) == 1:
+        return [main] * len(texts)
+    return [_of_piece(text, among, main) for text in texts]
+
+
+def _of_piece(text: str, among: set[str], main: str) -> str:
+    prose = _CODE.sub("", text)
+    language, certainty = _tell(prose[:_READ_OF_A_SEGMENT])
+    certain = certainty >= _SURE and _letters(prose) >= _SHORTEST
+    return language if certain and language in among else main
+
+
+def _main(segments: Sequence[str], told: Sequence[tuple[str, float]], declared: str | None) -> str:
+    lengths: Counter[str] = Counter()
+    for segment, (language, certainty) in zip(segments, told, strict=True):
+        lengths[language] += len(segment) if certainty >= _LIKELY else 0
+    found = max(lengths, key=lambda name: (lengths[name], name), default=UNDETERMINED)
+    if declared is None:
+        return found if lengths[found] else UNDETERMINED
+    sure_of_others = sum(certainty >= _SURE and language != declared for language, certainty in told)
+    overruled = not lengths[declared] and sure_of_others >= _ENOUGH_TO_OVERRULE
+    return found if overruled else declared
+
+
+def _segments(text: str) -> Iterator[str]:
+    """Neighbouring blocks gathered into stretches long enough to tell the language of."""
+    gathered: list[str] = []
+    length = 0
+    for block in text.split("\n\n"):
+        gathered.append(block)
+        length += len(block)
+        if length >= _SEGMENT:
+            yield "\n".join(gathered)
+            gathered, length = [], 0
+    if length:
+        yield "\n".join(gathered)
+
+
+def _letters(text: str) -> int:
+    return sum(character.isalpha() for character in text[:_READ_OF_A_SEGMENT])
+
+
+def _tell(text: str) -> tuple[str, float]:
+    """The likeliest language and how certain it is; where no one is likely, the likeliest handled one."""
+    if not any(character.isalpha() for character in text):
+        return UNDETERMINED, 0.0
+    language, certainty = _identifier(_TOLD_APART).classify(text)
+    if certainty < _LIKELY and _plausible(text):
+        nearby, likely = _identifier(HANDLED).classify(text)
+        if likely >= _NEARBY:
+            return str(nearby), _LIKELY
+    return str(language), float(certainty)
+
+
+def _plausible(text: str) -> bool:
+    """Whether a text is written in the alphabet of the handled languages."""
+    letters = [character for character in text if character.isalpha()]
+    return sum(character < "\u0250" for character in letters) > len(letters) / 2
 
 
 @cache
-def _identifier() -> Any:
+def _identifier(languages: tuple[str, ...]) -> Any:
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
     try:
-        identifier = LanguageIdentifier.from_model_file(MODEL_FILE)
+        identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
     except OSError as error:  # the library unpacks its model into a temporary file
         raise StorageError(
             f"the language model cannot be unpacked into {tempfile.gettempdir()}: {error.strerror}; "
             "free some space there, or name another folder in TMPDIR"
         ) from error
-    identifier.set_languages(list(LANGUAGES))
+    identifier.set_languages(list(languages))
     return identifier

@@ -20,7 +20,7 @@ from qa_pipeline.documents.assembly import Assembled, Mask, assemble, keep
 from qa_pipeline.documents.characters import clean, lay_out
 from qa_pipeline.documents.failure import DocumentFailure
 from qa_pipeline.documents.formats import PARSERS
-from qa_pipeline.documents.language import detect_language
+from qa_pipeline.documents.language import languages_of
 from qa_pipeline.records import ParsedFile, SourceFile
 from qa_pipeline.settings import DocumentSettings
 
@@ -76,11 +76,11 @@ def parse_file(request: ParseRequest, settings: DocumentSettings, mask: Mask = k
 
 def _columns(parsed: ParsedFile, text: Assembled, mask: Mask) -> Row:
     declared, found = _declared(parsed, mask)
-    language = parsed.language or detect_language(text.text)
+    languages = languages_of(text.text, parsed.language)
     return {
         "declared": declared,
-        "language": language,
-        "languages": [{"language": language, "share": 1.0}],
+        "language": languages[0].language,
+        "languages": [{"language": part.language, "share": part.share} for part in languages],
         "text": text.text,
         "sections": [
             {

@@ -15,6 +15,7 @@ from qa_pipeline.documents.description import BatchDescription, read_description
 from qa_pipeline.documents.failure import DocumentFailure
 from qa_pipeline.documents.files import FoundFile, list_files, read_bytes
 from qa_pipeline.documents.formats import SUFFIXES, format_of
+from qa_pipeline.documents.near_duplicates import mark_near_duplicates
 from qa_pipeline.documents.parsing import (
     ParseFiles,
     ParseOutcome,
@@ -64,7 +65,8 @@ def read_documents(
     for number, outcome in enumerate(parse(work.requests(), settings)):
         work.outcomes[work.asked[number]] = outcome
         notify(len(work.outcomes), len(found))
-    return DOCUMENTS.frame(_rows(batch, work, read_description(folder)))
+    documents = DOCUMENTS.frame(_rows(batch, work, read_description(folder)))
+    return mark_near_duplicates(documents, settings.near_duplicate_similarity)
 
 
 @dataclass(slots=True)

@@ -16,6 +16,7 @@ from qa_pipeline.passages import passages_by_id
 from qa_pipeline.progress import Notify, silent
 from qa_pipeline.prompting import load_prompt, render_passages
 from qa_pipeline.records import Passage, QuestionsReply
+from qa_pipeline.repeats import NEAR_DUPLICATE, REPEATED_BLOCK
 from qa_pipeline.settings import GenerationSettings, LLMSettings
 from qa_pipeline.tables import QUESTIONS
 
@@ -48,7 +49,9 @@ def write_questions(
     passages = passages_by_id(chunks)
     requests = {chunk_id: _request(passage, settings, llm.seed) for chunk_id, passage in passages.items()}
     kept = _still_valid(previous, requests, model.name)
-    answered = {row["target_chunk_ids"][0] for row in kept}
+    left_out = _left_out(chunks, settings)
+    kept = [row for row in kept if row["target_chunk_ids"][0] not in left_out]
+    answered = {row["target_chunk_ids"][0] for row in kept} | set(left_out)
     open_ids = [chunk_id for chunk_id in requests if chunk_id not in answered]
     replies = ask_all(model, [requests[i] for i in open_ids], workers=llm.workers, notify=notify)
     written = [
@@ -57,8 +60,25 @@ def write_questions(
         for row in _rows(passages[chunk_id], requests[chunk_id], reply, model.name, batch)
     ]
     _retrieve_passages(written, retrieve)
-    rows = _in_chunk_order(kept + written, passages)
+    passed_over = [
+        _not_asked(requests[chunk_id], reason, model.name, batch) for chunk_id, reason in left_out.items()
+    ]
+    rows = _in_chunk_order(kept + written + passed_over, passages)
     return QUESTIONS.frame(_decide(rows, round_trip=settings.require_round_trip))
+
+
+def _left_out(chunks: pl.DataFrame, settings: GenerationSettings) -> dict[str, str]:
+    """Chunks that are not asked, since others say the same, with the reason."""
+    reasons = [
+        reason
+        for reason, left_out in (
+            (NEAR_DUPLICATE, settings.skip_near_duplicates),
+            (REPEATED_BLOCK, settings.skip_repeated_blocks),
+        )
+        if left_out
+    ]
+    marked = chunks.filter(pl.col("repeats").is_in(reasons))
+    return dict(marked.select("chunk_id", "repeats").iter_rows())
 
 
 def _request(passage: Passage, settings: GenerationSettings, seed: int) -> Request[QuestionsReply]:
@@ -83,7 +103,8 @@ def _still_valid(
     """Earlier rows whose chunk, retrieved passages, prompt and model are all still the same."""
     if previous is None:
         return []
-    usable = previous.filter(pl.col("status") != "failed", pl.col("model") == model)
+    was_asked = pl.col("question").is_not_null() & (pl.col("status") != "failed")
+    usable = previous.filter(was_asked, pl.col("model") == model)
     rows = [row for row in usable.iter_rows(named=True) if row["target_chunk_ids"][0] in requests]
     changed = {row["target_chunk_ids"][0] for row in rows if not _unchanged(row, requests)}
     # All questions of a chunk stand or fall together: they came from one reply.
@@ -102,14 +123,7 @@ def _rows(
     model: str,
     batch: str,
 ) -> list[Row]:
-    base: Row = {
-        "batch": batch,
-        "target_chunk_ids": [passage.chunk_id],
-        "passage_ids": [],
-        "language": passage.language,
-        "prompt_hash": request.prompt_hash,
-        "model": model,
-    }
+    base = _base(passage, request, model, batch)
     if isinstance(reply, ModelError):
         failure = {"status": "failed", "reason": reply.reason, "detail": str(reply)}
         return [{**base, **failure, "question_id": _question_id(base, "")}]
@@ -123,6 +137,22 @@ def _rows(
         }
         for draft in reply.value.questions[: request.limit]
     ]
+
+
+def _not_asked(request: Request[QuestionsReply], reason: str, model: str, batch: str) -> Row:
+    base = _base(request.passages[0], request, model, batch)
+    return {**base, "status": "dropped", "reason": reason, "question_id": _question_id(base, reason)}
+
+
+def _base(passage: Passage, request: Request[QuestionsReply], model: str, batch: str) -> Row:
+    return {
+        "batch": batch,
+        "target_chunk_ids": [passage.chunk_id],
+        "passage_ids": [],
+        "language": passage.language,
+        "prompt_hash": request.prompt_hash,
+        "model": model,
+    }
 
 
 def _question_id(row: Row, question: str) -> str:
@@ -151,7 +181,7 @@ def _decide(rows: list[Row], *, round_trip: bool) -> list[Row]:
     seen: set[str] = set()
     unique = {row["question_id"]: row for row in rows}
     for row in unique.values():
-        if row["status"] == "failed":
+        if row.get("question") is None:  # the reply failed, or the chunk was not asked
             continue
         text = " ".join(row["question"].casefold().split())
         if round_trip and row["target_chunk_ids"][0] not in row["passage_ids"]:

@@ -111,3 +111,35 @@ def test_another_model_does_not_inherit_questions() -> None:
 
 def test_an_empty_batch_has_no_questions() -> None:
     assert write(chunks(), ScriptedModel([])).equals(QUESTIONS.empty())
+
+
+def repeating(*texts: str, marks: dict[str, str]) -> pl.DataFrame:
+    return chunks(*texts).with_columns(
+        pl.col("chunk_id").replace_strict(marks, default=None, return_dtype=pl.String()).alias("repeats")
+    )
+
+
+MARKS = {"b": "near_duplicate", "c": "repeated_block"}
+
+
+def test_chunks_that_repeat_others_are_not_asked_and_keep_a_row_that_says_so() -> None:
+    model = ScriptedModel(ask_about_text)
+    questions = write(repeating("a", "b", "c", marks=MARKS), model)
+    assert [request.passages[0].chunk_id for request in model.asked] == ["a"]
+    rows = questions.select("question", "status", "reason").rows()
+    assert rows[1:] == [(None, "dropped", "near_duplicate"), (None, "dropped", "repeated_block")]
+
+
+def test_repeats_are_asked_where_the_settings_say_so() -> None:
+    model = ScriptedModel(ask_about_text)
+    settings = GenerationSettings(skip_near_duplicates=False, skip_repeated_blocks=False)
+    write(repeating("a", "b", "c", marks=MARKS), model, settings=settings)
+    assert len(model.asked) == 3
+
+
+def test_a_chunk_that_no_longer_repeats_another_is_asked_and_the_other_way_round() -> None:
+    before = write(repeating("a", "b", marks={"b": "repeated_block"}), ScriptedModel(ask_about_text))
+    model = ScriptedModel(ask_about_text)
+    after = write(repeating("a", "b", marks={"a": "repeated_block"}), model, previous=before)
+    assert [request.passages[0].chunk_id for request in model.asked] == ["b"]
+    assert after["status"].to_list() == ["dropped", "kept"]

@@ -1,0 +1,102 @@
+"""Documents of a batch that say nearly the same: found by MinHash, confirmed by counting.
+
+What belongs here: which document is nearly the same as which. What does not: equal files (`reading`), blocks
+that otherwise different documents share (`qa_pipeline.repeats`), and what is done about either.
+
+Texts are compared as sets of five-word sequences by their Jaccard similarity (Broder, On the resemblance and
+containment of documents, 1997). MinHash with locality-sensitive hashing proposes candidates, so that a batch
+is not compared pair by pair; the similarity stored is the exact one.
+"""
+
+import re
+import zlib
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+_WORD = re.compile(r"\w+")
+_SHINGLE = 5
+_FEWEST_WORDS = 40
+"""Shorter documents are compared by nobody: a form letter of two lines is no duplicate of another."""
+_PERMUTATIONS = 128
+_MARGIN = 0.1
+"""Candidates are looked for this far below the threshold, since MinHash only estimates."""
+
+Shingles = npt.NDArray[np.uint32]
+
+
+def mark_near_duplicates(documents: pl.DataFrame, threshold: float) -> pl.DataFrame:
+    """Fill `near_duplicate_of` and `near_duplicate_similarity` of the parsed documents of a batch.
+
+    Of documents that are nearly the same the longest stands for the others, of equally long ones the first.
+
+    Args:
+        documents: DOCUMENTS frame.
+        threshold: least Jaccard similarity of two near duplicates, above 0 and at most 1.
+    """
+    parsed = documents.filter(pl.col("status") == "parsed")
+    order = sorted(
+        parsed.select("document_id", "text").iter_rows(), key=lambda row: -len(row[1])
+    )  # stable: equal lengths keep the order of paths
+    found = dict(_near_duplicates([(name, shingles(text)) for name, text in order], threshold))
+    marks = pl.DataFrame(
+        [(name, of, similarity) for name, (of, similarity) in found.items()],
+        schema={
+            "document_id": pl.String(),
+            "near_duplicate_of": pl.String(),
+            "near_duplicate_similarity": pl.Float64(),
+        },
+        orient="row",
+    )
+    bare = documents.drop("near_duplicate_of", "near_duplicate_similarity")
+    return bare.join(marks, on="document_id", how="left", maintain_order="left").select(documents.columns)
+
+
+def shingles(text: str) -> Shingles:
+    """Hashes of the distinct five-word sequences of a text, ascending; none of a text that is too short."""
+    words = _WORD.findall(text.lower())
+    if len(words) < _FEWEST_WORDS:
+        return np.zeros(0, dtype=np.uint32)
+    codes = np.fromiter(map(_code, words), dtype=np.uint64, count=len(words))
+    mixed = np.zeros(len(words) - _SHINGLE + 1, dtype=np.uint64)
+    for place in range(
+        _SHINGLE
+    ):  # a polynomial in an odd number, modulo 2^64, whose upper half is mixed
+        mixed = (mixed + codes[place : len(codes) - _SHINGLE + 1 + place]) * np.uint64(0x9E3779B97F4A7C15)
+    return np.unique((mixed >> np.uint64(32)).astype(np.uint32))
+
+
+@lru_cache(maxsize=200_000)
+def _code(word: str) -> int:
+    return zlib.crc32(word.encode())
+
+
+def _near_duplicates(
+    sets: Sequence[tuple[str, Shingles]], threshold: float
+) -> Iterator[tuple[str, tuple[str, float]]]:
+    """Each document that is nearly the same as an earlier one which itself is of its own kind."""
+    from datasketch import MinHash, MinHashLSH
+
+    own = MinHashLSH(threshold=max(threshold - _MARGIN, 0.05), num_perm=_PERMUTATIONS)
+    by_name = dict(sets)
+    blank = MinHash(num_perm=_PERMUTATIONS, seed=1, hashfunc=int)
+    for name, shingled in sets:
+        if not len(shingled):
+            continue
+        sketch = blank.copy()
+        sketch.update_batch(shingled)
+        candidates = ((jaccard(shingled, by_name[other]), other) for other in own.query(sketch))
+        similarity, nearest = max(candidates, key=lambda one: (one[0], one[1]), default=(0.0, ""))
+        if similarity >= threshold:
+            yield name, (nearest, round(similarity, 4))
+        else:
+            own.insert(name, sketch)
+
+
+def jaccard(one: Shingles, other: Shingles) -> float:
+    """Size of the intersection of two sets over the size of their union."""
+    common = np.intersect1d(one, other, assume_unique=True).size
+    return float(common / (one.size + other.size - common))
