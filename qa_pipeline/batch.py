@@ -18,7 +18,7 @@ from qa_pipeline.layout import Layout
 from qa_pipeline.parts import Parts
 from qa_pipeline.progress import Notify, silent
 from qa_pipeline.quality import Gate, batch_gates, batch_yield
-from qa_pipeline.storage import read_table, write_bytes, write_table
+from qa_pipeline.storage import read_earlier, read_table, write_bytes, write_table
 from qa_pipeline.tables import CHUNKS, DOCUMENTS, PAIRS, QUESTIONS, TABLES, VERDICTS, Table
 
 Watch = Callable[[str, str], Notify]
@@ -192,8 +192,7 @@ def _keep(layout: Layout, batch: str, name: str, frame: pl.DataFrame) -> pl.Data
 
 
 def _earlier(layout: Layout, batch: str, table: Table) -> pl.DataFrame | None:
-    path: Path = layout.table(table.name, batch)
-    return read_table(path, table) if path.is_file() else None
+    return read_earlier(layout.table(table.name, batch), table)
 
 
 def _told(gate: Gate) -> str:

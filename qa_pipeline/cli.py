@@ -136,6 +136,34 @@ def status(out: Out = Path("data"), as_json: Json = False) -> None:
             show_report(found, layout)
 
 
+@app.command()
+def show(
+    document: Annotated[
+        str, typer.Argument(help="Its id, the beginning of it, or its path; BATCH/PATH if need be.")
+    ],
+    out: Out = Path("data"),
+    chunk: Annotated[
+        str | None, typer.Option(help="Only this chunk, in its section: an id or its beginning.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Show a document as it was read: facts, text, and the borders of sections, pages and chunks."""
+    from qa_pipeline.console import print_document
+    from qa_pipeline.document_console import document_json, show_document
+    from qa_pipeline.layout import Layout
+    from qa_pipeline.showing import find_chunk, find_document
+
+    with _errors_as_exit_codes():
+        layout = Layout(out)
+        batches = [path.stem for path in layout.tables("documents")]
+        shown = find_document(layout, document, batches)
+        chosen = find_chunk(shown, chunk) if chunk else None
+        if as_json:
+            print_document(document_json(shown, chosen))
+        else:
+            show_document(shown, chosen)
+
+
 def _run(settings: "Settings", batches: Sequence[str], watch: "Watch") -> "list[BatchOutcome]":
     from qa_pipeline.batch import run_batches
     from qa_pipeline.parts import Parts

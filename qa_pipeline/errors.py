@@ -45,6 +45,10 @@ class TableError(QAPipelineError):
     """A frame breaks the schema of its table."""
 
 
+class TableVersionError(TableError):
+    """A stored table was written by a release with another schema."""
+
+
 class StorageError(QAPipelineError):
     """A file could not be written: disk full, no right, no such place. The old one is untouched."""
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import polars as pl
 
-from qa_pipeline.errors import StorageError, TableError
+from qa_pipeline.errors import StorageError, TableError, TableVersionError
 from qa_pipeline.tables import SCHEMA_VERSION, Table
 
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
@@ -105,6 +105,20 @@ def read_table(path: Path, table: Table) -> pl.DataFrame:
         raise TableError(f"{path}: {error}; delete it and run its step again") from error
 
 
+def read_earlier(path: Path, table: Table) -> pl.DataFrame | None:
+    """Read what an earlier run left, None where it left nothing or an earlier release wrote it.
+
+    An earlier table only saves work: what it holds is computed again, or found among the stored replies.
+
+    Raises:
+        TableError: the file is damaged, of another table, or breaks the schema.
+    """
+    try:
+        return read_table(path, table) if path.is_file() else None
+    except TableVersionError:
+        return None
+
+
 def frame_hash(frame: pl.DataFrame) -> str:
     """Hash column names, types, values and row order: the data version of a table.
 
@@ -127,7 +141,7 @@ def _check_origin(path: Path, metadata: dict[str, str], table: Table) -> None:
     if name != table.name:
         raise TableError(f"{path} holds table {name or 'of no name'}, expected {table.name}")
     if version != str(SCHEMA_VERSION):
-        raise TableError(
+        raise TableVersionError(
             f"{path} has schema version {version}, this release reads {SCHEMA_VERSION}; "
             f"run the step that writes table {table.name} again"
         )

@@ -14,7 +14,15 @@ from hypothesis import strategies as st
 
 from qa_pipeline import storage
 from qa_pipeline.errors import StorageError, TableError
-from qa_pipeline.storage import frame_hash, prepare_folder, read_table, table_bytes, write_bytes, write_table
+from qa_pipeline.storage import (
+    frame_hash,
+    prepare_folder,
+    read_earlier,
+    read_table,
+    table_bytes,
+    write_bytes,
+    write_table,
+)
 from qa_pipeline.tables import ASSESSMENTS, CHUNKS, TABLES, Table
 
 TEXT = st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=20)
@@ -273,3 +281,17 @@ def test_a_parent_that_is_a_file_is_a_named_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(StorageError, match="file"):
         write_bytes(tmp_path / "file" / "below", b"x")
+
+
+def test_a_table_of_an_earlier_release_counts_as_no_earlier_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "chunks.parquet"
+    assert read_earlier(path, CHUNKS) is None
+    with monkeypatch.context() as patch:
+        patch.setattr(storage, "SCHEMA_VERSION", 0)
+        write_table(path, CHUNKS.empty(), CHUNKS)
+    assert read_earlier(path, CHUNKS) is None
+    path.write_bytes(b"damaged")
+    with pytest.raises(TableError, match="not a readable Parquet file"):
+        read_earlier(path, CHUNKS)

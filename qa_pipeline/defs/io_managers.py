@@ -15,6 +15,7 @@ import dagster as dg
 import polars as pl
 from upath import UPath
 
+from qa_pipeline.errors import TableVersionError
 from qa_pipeline.index import Shard, dump_shard, load_shard
 from qa_pipeline.parts import Parts
 from qa_pipeline.storage import read_table, table_bytes, write_bytes
@@ -47,11 +48,14 @@ class ParquetTables(dg.UPathIOManager):
         return _read(self._file(table, batch), table)
 
     def previous(self, table: Table, batch: str) -> pl.DataFrame | None:
-        """The table as the last run of the batch left it, None if there was none.
+        """The table as the last run of the batch left it, None if there was none this release can read.
 
         A step cannot declare its own output as an input, so it asks here.
         """
-        return self.read(table, batch) if self._file(table, batch).exists() else None
+        try:
+            return self.read(table, batch) if self._file(table, batch).exists() else None
+        except TableVersionError:
+            return None
 
     def _file(self, table: Table, batch: str) -> UPath:
         return self._base_path / table.name / f"{batch}{self.extension}"
