@@ -13,7 +13,7 @@ import polars as pl
 
 from qa_pipeline import pipeline
 from qa_pipeline.errors import CorpusError, PermanentModelError, QAPipelineError, TableError
-from qa_pipeline.index import write_shard
+from qa_pipeline.index_file import write_shard
 from qa_pipeline.layout import Layout
 from qa_pipeline.parts import Parts
 from qa_pipeline.progress import Notify, silent
@@ -128,7 +128,7 @@ def _read_and_embed(parts: Parts, batch: str, watch: Watch) -> Frames:
 
 def _generate(parts: Parts, batch: str, frames: Frames, watch: Watch) -> None:
     layout, documents, chunks = parts.layout, frames["documents"], frames["chunks"]
-    shard = pipeline.make_index(frames["embeddings"])
+    shard = pipeline.make_index(parts, frames["embeddings"])
     write_shard(layout.index(batch), shard)
     notify = watch(batch, "questions")
     earlier = _earlier(layout, batch, QUESTIONS)

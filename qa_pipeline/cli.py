@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # heavy: imported where a command needs them, so that --help 
     from qa_pipeline.batch import BatchOutcome, Watch
     from qa_pipeline.documents.batches import FoundBatches
     from qa_pipeline.settings import Settings
+    from qa_pipeline.showing import Row, Shown
 
 OK, FAILED, BAD_INPUT, STOPPED = 0, 1, 2, 3
 NAMED_FILES = 5
@@ -52,7 +53,13 @@ Unjudged = Annotated[
 
 @app.command()
 def run(
-    corpus: Annotated[Path, typer.Argument(help="Folder whose sub-folders are batches of documents.")],
+    corpus: Annotated[
+        str,
+        typer.Argument(
+            help="Folder whose sub-folders and .zip files are batches of documents; or an address of such a "
+            "place, as s3://bucket/folder."
+        ),
+    ],
     out: Out = Path("data"),
     batch: Annotated[list[str] | None, typer.Option(help="Only this batch; may be given again.")] = None,
     provider: Provider = None,
@@ -69,13 +76,13 @@ def run(
     run that was stopped goes on where it was.
     """
     from qa_pipeline.console import show_outcomes, watching
-    from qa_pipeline.documents.batches import find_batches
+    from qa_pipeline.documents.sources.corpora import open_corpus
     from qa_pipeline.layout import Layout
     from qa_pipeline.storage import prepare_folder
 
     with _errors_as_exit_codes():
         settings = _settings(corpus, out, provider, max_calls, accept_unjudged=accept_unjudged)
-        found = find_batches(settings.corpus)
+        found = open_corpus(settings.corpus, settings.documents).find_batches()
         batches = _chosen(batch, found, settings.corpus)
         prepare_folder(settings.out)
         _tell_loose_files(found, settings.corpus)
@@ -90,7 +97,9 @@ def run(
 @app.command()
 def validate(
     pairs: Annotated[Path, typer.Argument(help="JSONL or Parquet: question, answer, citations.")],
-    corpus: Annotated[Path, typer.Option(help="Folder with the documents that the pairs cite.")],
+    corpus: Annotated[
+        str, typer.Option(help="Folder, .zip file or address with the documents that the pairs cite.")
+    ],
     out: Out = Path("data/validation"),
     provider: Provider = None,
     max_calls: MaxCalls = None,
@@ -101,17 +110,18 @@ def validate(
     from qa_pipeline.batch import validate_pairs
     from qa_pipeline.console import show_outcomes, watching
     from qa_pipeline.documents.batches import check_batch_name
+    from qa_pipeline.documents.sources.corpora import split_batch
     from qa_pipeline.layout import Layout
     from qa_pipeline.parts import Parts
     from qa_pipeline.storage import prepare_folder
 
     with _errors_as_exit_codes():
-        folder = corpus.resolve()
-        settings = _settings(folder.parent, out, provider, max_calls, accept_unjudged=accept_unjudged)
-        check_batch_name(folder.name)
+        location, name = split_batch(corpus)
+        settings = _settings(location, out, provider, max_calls, accept_unjudged=accept_unjudged)
+        check_batch_name(name)
         prepare_folder(settings.out)
         with watching(quiet=as_json) as watch:
-            outcome = validate_pairs(Parts(settings), folder.name, pairs, watch)
+            outcome = validate_pairs(Parts(settings), name, pairs, watch)
         show_outcomes(Layout(settings.out), [outcome], as_json=as_json)
         raise typer.Exit(OK if outcome.passed else FAILED)
 
@@ -145,6 +155,16 @@ def show(
     chunk: Annotated[
         str | None, typer.Option(help="Only this chunk, in its section: an id or its beginning.")
     ] = None,
+    picture: Annotated[
+        Path | None, typer.Option(help="Write a PNG of a PDF page here, chunks outlined.")
+    ] = None,
+    page: Annotated[int, typer.Option(min=1, help="With --picture: the page.")] = 1,
+    span: Annotated[
+        str | None, typer.Option(help="With --picture: the span of the text to highlight, START:END.")
+    ] = None,
+    corpus: Annotated[
+        str | None, typer.Option(help="With --picture: the corpus the document was read from.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Show a document as it was read: facts, text, and the borders of sections, pages and chunks."""
@@ -155,13 +175,32 @@ def show(
 
     with _errors_as_exit_codes():
         layout = Layout(out)
-        batches = [path.stem for path in layout.tables("documents")]
-        shown = find_document(layout, document, batches)
+        shown = find_document(layout, document, [path.stem for path in layout.tables("documents")])
         chosen = find_chunk(shown, chunk) if chunk else None
-        if as_json:
+        if picture is not None:
+            _draw(shown, chosen, picture, page, span, corpus)
+        elif as_json:
             print_document(document_json(shown, chosen))
         else:
             show_document(shown, chosen)
+
+
+def _draw(
+    shown: "Shown", chunk: "Row | None", picture: Path, page: int, span: str | None, corpus: str | None
+) -> None:
+    """Write the picture of a page; without a span the chosen chunk is highlighted."""
+    from qa_pipeline.documents.sources.corpora import open_corpus
+    from qa_pipeline.page_view import page_picture, span_of
+    from qa_pipeline.settings import load_settings
+    from qa_pipeline.storage import write_bytes
+
+    settings = load_settings(**({"corpus": corpus} if corpus else {}))
+    files = open_corpus(settings.corpus, settings.documents).batch(shown.document["batch"])
+    evidence = span_of(span) if span else (chunk["char_start"], chunk["char_end"]) if chunk else None
+    drawn = page_picture(shown, files, page, evidence, settings.documents.max_bytes)
+    write_bytes(picture, drawn.png)
+    found = f"; {drawn.evidence} of {drawn.evidence_length} letters highlighted" if evidence else ""
+    sys.stdout.write(f"{picture}: page {page} of {shown.document['path']}{found}\n")
 
 
 def _run(settings: "Settings", batches: Sequence[str], watch: "Watch") -> "list[BatchOutcome]":
@@ -183,7 +222,7 @@ def _next_steps(settings: "Settings", *, dagster: bool) -> list[str]:
     return [f"qa-pipeline status --out {settings.out}"]
 
 
-def _chosen(asked: list[str] | None, found: "FoundBatches", corpus: Path) -> list[str]:
+def _chosen(asked: list[str] | None, found: "FoundBatches", corpus: str) -> list[str]:
     from qa_pipeline.errors import CorpusError
 
     for name in asked or []:
@@ -201,7 +240,7 @@ def _refused(found: "FoundBatches") -> "list[BatchOutcome]":
     return [BatchOutcome(name, "failed", error=problem) for name, problem in found.refused.items()]
 
 
-def _tell_loose_files(found: "FoundBatches", corpus: Path) -> None:
+def _tell_loose_files(found: "FoundBatches", corpus: str) -> None:
     if found.loose:
         named = ", ".join(found.loose[:NAMED_FILES])
         more = f" and {len(found.loose) - NAMED_FILES} more" if len(found.loose) > NAMED_FILES else ""
@@ -209,7 +248,7 @@ def _tell_loose_files(found: "FoundBatches", corpus: Path) -> None:
 
 
 def _settings(
-    corpus: Path, out: Path, provider: str | None, max_calls: int | None, *, accept_unjudged: bool
+    corpus: str, out: Path, provider: str | None, max_calls: int | None, *, accept_unjudged: bool
 ) -> "Settings":
     from qa_pipeline.settings import load_settings
 

@@ -53,7 +53,7 @@ class Embedder(TokenCounter, Protocol):
 
     @property
     def precision(self) -> str:
-        """float32 or bfloat16: the arithmetic of the weights."""
+        """float32, bfloat16, int8 or int7: the arithmetic of the weights."""
 
     @property
     def dimension(self) -> int:

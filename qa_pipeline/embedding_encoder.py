@@ -12,79 +12,35 @@ from bfloat16 weights, where the processor multiplies them natively; `embedding_
 lengths from filling the memory there.
 """
 
-import platform
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from threading import Barrier
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from tokenizers import Tokenizer
 
-from qa_pipeline.embedding_files import FileTokenCounter, ModelFiles
-from qa_pipeline.errors import SettingsError
+from qa_pipeline.embedding_local import LocalEncoder
+from qa_pipeline.embedding_precision import TorchPrecision
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
-Precision = Literal["float32", "bfloat16"]
 Vectors = npt.NDArray[np.float32]
-
-BFLOAT16_FLAGS = frozenset({"avx512_bf16", "amx_bf16", "bf16"})
-"""Names under which the kernel lists native bfloat16 arithmetic (x86, x86, ARM)."""
 
 
 @dataclass(frozen=True, eq=False)
-class SentenceEncoder:
+class SentenceEncoder(LocalEncoder):
     """A sentence-transformers model on the CPU; the weights are loaded at the first text."""
 
-    files: ModelFiles
-    counter: FileTokenCounter
-    precision: Precision
+    precision: TorchPrecision
     batch_size: int
 
-    @property
-    def model(self) -> str:
-        """Name of the model."""
-        return self.files.name
-
-    @property
-    def revision(self) -> str:
-        """Commit or hash of its files."""
-        return self.files.revision
-
-    @property
-    def window(self) -> int:
-        """Most tokens it reads."""
-        return self.counter.window
-
-    @property
-    def tokenizer(self) -> Tokenizer:
-        """Its tokenizer, without truncation or padding."""
-        return self.counter.tokenizer
-
-    @cached_property
-    def dimension(self) -> int:
-        """Length of a vector; loads the weights only where the configuration does not say."""
-        declared = self.files.dimension
-        return self.encode(["?"]).shape[1] if declared is None else declared
-
-    def count(self, texts: Sequence[str]) -> list[int]:
-        """Tokens of each text, special tokens included and nothing cut off."""
-        return self.counter.count(texts)
-
-    def encode(self, texts: Sequence[str]) -> Vectors:
-        """Unit-length vectors, one row for each text, in the order given."""
-        if not texts:
-            return np.zeros((0, self.dimension), dtype=np.float32)
-        places = {text: place for place, text in enumerate(dict.fromkeys(texts))}
-        vectors = self._encode_distinct(list(places))
-        return vectors[[places[text] for text in texts]]
+    way_out: ClassVar[str] = "set embedding.precision to float32"
 
     def _encode_distinct(self, texts: list[str]) -> Vectors:
         inputs = self._tokenize(texts)
@@ -95,7 +51,7 @@ class SentenceEncoder:
         vectors = np.empty((len(texts), parts[0].shape[1]), dtype=np.float32)
         for rows, part in zip(batches, parts, strict=True):
             vectors[rows] = part
-        return self._unit_length(vectors)
+        return vectors
 
     def _encode_batch(self, inputs: dict[str, list[list[int]]], rows: npt.NDArray[np.int64]) -> Vectors:
         import torch
@@ -127,21 +83,12 @@ class SentenceEncoder:
         prompted = [prompt + text for text in texts]
         return dict(model.tokenizer(prompted, truncation=True, max_length=self.window, padding=False))
 
-    def _unit_length(self, vectors: Vectors) -> Vectors:
-        norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-        if not (np.isfinite(norms).all() and norms.all()):
-            raise SettingsError(
-                f"embedding model {self.model} gives vectors without a direction in {self.precision}; "
-                f"set embedding.precision to float32"
-            )
-        return np.asarray(vectors / norms, dtype=np.float32)
-
     @cached_property
     def _loaded(self) -> "SentenceTransformer":
         import torch
 
         self.files.check()
-        model = _load_quietly(self.files.folder)
+        model = load_quietly(self.files.folder)
         if self.precision == "bfloat16":
             model[0].to(torch.bfloat16)
             model[0].register_forward_hook(_to_float32)
@@ -157,26 +104,13 @@ def batches_of_one_length(lengths: npt.NDArray[np.int64], batch_size: int) -> It
             yield group[start : start + batch_size]
 
 
-def choose_precision(wanted: Literal["auto", "float32", "bfloat16"]) -> Precision:
-    """Resolve `auto`: bfloat16 where it is native, because elsewhere it is emulated and slow."""
-    if wanted != "auto":
-        return wanted
-    return "bfloat16" if native_bfloat16(Path("/proc/cpuinfo")) else "float32"
+def load_quietly(folder: Path, **options: Any) -> "SentenceTransformer":
+    """Load a model onto the CPU: from safetensors, without code of its own, hub or progress bar.
 
-
-def native_bfloat16(cpuinfo: Path) -> bool:
-    """Whether the processor lists bfloat16 arithmetic; False where the kernel does not say.
-
-    Read from the kernel rather than from torch, whose import takes seconds that a fully cached run saves.
+    Args:
+        folder: the model.
+        options: handed on to transformers.
     """
-    if platform.system() != "Linux" or not cpuinfo.is_file():
-        return False
-    lines = cpuinfo.read_text(encoding="utf-8", errors="replace").splitlines()
-    flags = [line.partition(":")[2].split() for line in lines if line.startswith(("flags", "Features"))]
-    return bool(flags) and all(BFLOAT16_FLAGS & set(names) for names in flags)
-
-
-def _load_quietly(folder: Path) -> "SentenceTransformer":
     from sentence_transformers import SentenceTransformer
     from transformers.utils import logging
 
@@ -188,7 +122,7 @@ def _load_quietly(folder: Path) -> "SentenceTransformer":
             device="cpu",
             trust_remote_code=False,
             local_files_only=True,
-            model_kwargs={"use_safetensors": True},
+            model_kwargs={"use_safetensors": True, **options},
         )
     finally:
         if bars:

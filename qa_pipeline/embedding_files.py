@@ -32,8 +32,26 @@ WAYS_OUT = (
     f"Either name a folder that holds the model, or run once where the hub can be reached so that it is "
     f"cached, or set embedding.model to {EMBEDDED_EMBEDDING_MODEL}, which needs no hub."
 )
+POOLING_KEYS = {
+    "pooling_mode_cls_token": "cls",
+    "pooling_mode_max_tokens": "max",
+    "pooling_mode_mean_tokens": "mean",
+    "pooling_mode_mean_sqrt_len_tokens": "mean_sqrt_len_tokens",
+    "pooling_mode_weightedmean_tokens": "weightedmean",
+    "pooling_mode_lasttoken": "lasttoken",
+}
+"""The switches of older pooling configurations, and the names that newer ones use instead."""
 _HUB_NAME = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?", re.ASCII)
 _COMMIT = re.compile(r"[0-9a-f]{40}")
+
+
+@dataclass(frozen=True)
+class Pooling:
+    """How token vectors become one, and whether those of the prompt count."""
+
+    modes: tuple[str, ...]
+    size: Any
+    with_prompt: bool
 
 
 @dataclass(frozen=True)
@@ -58,13 +76,34 @@ class ModelFiles:
     @cached_property
     def dimension(self) -> int | None:
         """Length of a vector as the pooling configuration states it; None where only the model knows."""
-        kinds = {kind.rsplit(".", 1)[-1]: path for kind, path in self._modules()}
-        if "Pooling" not in kinds or set(kinds) - {"Transformer", "Pooling", "Normalize"}:
+        if self.pooling is None or set(self.modules) - {"Transformer", "Pooling", "Normalize"}:
             return None
-        pooling = self.read_json(f"{kinds['Pooling']}/config.json") or {}
-        modes = [key for key, value in pooling.items() if key.startswith("pooling_mode_") and value is True]
-        size = pooling.get("word_embedding_dimension")
-        return size if len(modes) == 1 and isinstance(size, int) and size > 0 else None
+        size = self.pooling.size
+        return size if len(self.pooling.modes) == 1 and isinstance(size, int) and size > 0 else None
+
+    @property
+    def modules(self) -> dict[str, str]:
+        """Class name and sub-folder of each module, in order; the last of a kind that repeats."""
+        return {kind.rsplit(".", 1)[-1]: path for kind, path in self._modules()}
+
+    @cached_property
+    def pooling(self) -> Pooling | None:
+        """How token vectors become one; None where no module says it."""
+        if "Pooling" not in self.modules:
+            return None
+        config = self.read_json(self.modules["Pooling"], "config.json") or {}
+        listed = config.get("pooling_mode") or [key for key in POOLING_KEYS if config.get(key) is True]
+        modes = [listed] if isinstance(listed, str) else listed
+        size = config.get("embedding_dimension", config.get("word_embedding_dimension"))
+        names = tuple(POOLING_KEYS.get(str(mode), str(mode)) for mode in modes)
+        return Pooling(names or ("mean",), size, config.get("include_prompt", True) is True)
+
+    @cached_property
+    def prompt(self) -> str:
+        """What the model wants to stand before each text."""
+        config = self.read_json("config_sentence_transformers.json") or {}
+        prompts = config.get("prompts") or {}
+        return str(prompts.get(config.get("default_prompt_name")) or "")
 
     @cached_property
     def window(self) -> int:
@@ -79,15 +118,15 @@ class ModelFiles:
             raise SettingsError(f"embedding model {self.name} does not say how many tokens it reads")
         return int(declared)
 
-    def read_json(self, name: str) -> Any:
-        """Content of one of the folder's JSON files; None when there is no such file."""
-        path = self.folder / name
+    def read_json(self, *parts: str) -> Any:
+        """Content of one of the folder's JSON files, by the parts of its path; None when there is none."""
+        path = self.folder.joinpath(*parts)
         if not path.is_file():
             return None
         try:
             return json.loads(path.read_bytes())
         except ValueError as error:
-            raise SettingsError(f"embedding model {self.name}: {name} is not JSON: {error}") from error
+            raise SettingsError(f"embedding model {self.name}: {path.name} is not JSON: {error}") from error
 
     def check(self) -> None:
         """Refuse weights that would have to be unpickled, foreign code and altered packaged files.

@@ -1,12 +1,17 @@
 """From settings to an embedding model or to its tokenizer alone.
 
 What belongs here: the two ways to load. What does not: finding and checking files (`embedding_files.py`),
-computing vectors (`embedding_encoder.py`), what stages ask of a model (`embedding.py`).
+computing vectors (`embedding_encoder.py`, `embedding_onnx.py`), what stages ask of a model (`embedding.py`).
 """
 
-from qa_pipeline.embedding_encoder import SentenceEncoder, choose_precision
+from pathlib import Path
+
+from qa_pipeline.embedding_encoder import SentenceEncoder
 from qa_pipeline.embedding_files import FileTokenCounter, find_model, token_counter
+from qa_pipeline.embedding_onnx import OnnxEncoder
+from qa_pipeline.embedding_precision import choose_precision, integer_precision
 from qa_pipeline.errors import SettingsError
+from qa_pipeline.graph_cache import GraphCache
 from qa_pipeline.settings import EmbeddingSettings
 
 
@@ -19,11 +24,16 @@ def load_token_counter(settings: EmbeddingSettings) -> FileTokenCounter:
     return token_counter(find_model(settings))
 
 
-def load_embedder(settings: EmbeddingSettings) -> SentenceEncoder:
+def load_embedder(settings: EmbeddingSettings, graphs: Path | None = None) -> SentenceEncoder | OnnxEncoder:
     """Find and check the model; its weights are read at the first text that must be encoded.
 
+    Args:
+        settings: which model, computed by what.
+        graphs: folder that keeps exported graphs; only the backend `onnx_int8` needs one.
+
     Raises:
-        SettingsError: the model is not there, is not safetensors, or is not the pinned revision.
+        SettingsError: the model is not there, is not safetensors, is not the pinned revision, or is not one
+            that the backend can compute; or the backend is not installed.
     """
     files = find_model(settings)
     files.check()
@@ -32,5 +42,11 @@ def load_embedder(settings: EmbeddingSettings) -> SentenceEncoder:
             f"embedding.revision pins {settings.revision}, but the files of {files.name} are "
             f"{files.revision}; correct the setting or restore the files"
         )
-    precision = choose_precision(settings.precision)
-    return SentenceEncoder(files, token_counter(files), precision, settings.batch_size)
+    if settings.backend == "torch":
+        precision = choose_precision(settings.precision)
+        return SentenceEncoder(files, token_counter(files), precision, settings.batch_size)
+    if graphs is None:
+        raise ValueError("the backend onnx_int8 keeps what it exports: name a folder")
+    encoder = OnnxEncoder(files, token_counter(files), integer_precision(), GraphCache(graphs))
+    encoder.check()
+    return encoder

@@ -1,71 +1,84 @@
-"""One batch's vectors as a searchable shard, and the single file it is kept in.
+"""One batch's vectors as a searchable shard.
 
-What belongs here: building, storing, reading and searching a shard. What does not: computing vectors
-(`embedding.py`) and combining rankings (`retrieval.py`).
-
-The file: a magic line with the SHA-256 of all that follows, one line of JSON (model, revision, precision,
-dimension, chunk ids), then the vectors as little-endian float32. An `IndexFlatIP` is nothing but its
-vectors, so storing them raw loses nothing, and a hostile file meets no C++ parser: every size is checked
-against the file's own length before anything is built.
+What belongs here: building and searching a shard. What does not: computing vectors (`embedding.py`), the
+file a shard is kept in (`index_file.py`), finding near vectors without comparing all (`index_choice.py`),
+and combining rankings (`retrieval.py`).
 """
 
-import hashlib
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from qa_pipeline.errors import IndexMismatchError
-from qa_pipeline.storage import write_bytes
+from qa_pipeline.index_choice import choose_finder
+from qa_pipeline.index_kinds import Finder, Vectors
+from qa_pipeline.settings import IndexSettings
 
-Vectors = npt.NDArray[np.float32]
-
-MAGIC = b"qa-pipeline shard 1 sha256:"
-MAX_BYTES = 8 * 2**30
-_LITTLE_ENDIAN = np.dtype("<f4")
 _TOGETHER = 16
 """Queries searched in one call. From 20 on faiss multiplies matrices, and then the last bits of a score
 depend on the other queries; below, each score is a dot product of its own."""
-
-
-class _Header(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
-
-    model: str
-    revision: str
-    precision: str
-    dimension: int = Field(ge=0, le=65_536)
-    chunk_ids: list[str]
+_WORTH_SHARING = 20_000
+"""Vectors from which on comparing all is shared among threads. Threads that share little work wait for each
+other longer than they work, five times as long where other processes keep the cores busy."""
 
 
 @dataclass(frozen=True, eq=False)
 class Shard:
-    """Unit-length vectors of one batch's chunks and what they were computed with."""
+    """Unit-length vectors of one batch's chunks, what they were computed with, and how they are searched.
+
+    Args:
+        chunk_ids: one for each vector.
+        vectors: one a row.
+        model: name of the model.
+        revision: its revision.
+        precision: arithmetic the vectors were computed in.
+        finder: finds near vectors without comparing all; None compares all.
+        recall: share of the true ten nearest that the finder found in its trial.
+        note: why an approximate kind that was asked for is not used.
+    """
 
     chunk_ids: tuple[str, ...]
     vectors: Vectors
     model: str
     revision: str
     precision: str
+    finder: Finder | None = None
+    recall: float | None = None
+    note: str | None = None
 
     @property
     def dimension(self) -> int:
         """Length of a vector."""
         return int(self.vectors.shape[1])
 
-    @cached_property
-    def index(self) -> Any:
-        """The vectors as an exact inner-product index (cosine, as they have unit length)."""
-        import faiss
+    @property
+    def kind(self) -> str:
+        """Name of the kind, as the settings call it."""
+        return self.finder.parameters.kind if self.finder else "flat"
 
-        index = faiss.IndexFlatIP(self.dimension)
-        index.add(self.vectors)
-        return index
+    def in_order_of(self, chunk_ids: Sequence[str]) -> "Shard":
+        """The same shard with its chunks in this order, which decides between equal cosines.
+
+        Raises:
+            IndexMismatchError: these are not its chunks.
+        """
+        if list(self.chunk_ids) == list(chunk_ids):
+            return self
+        if sorted(self.chunk_ids) != sorted(chunk_ids):
+            raise IndexMismatchError(
+                f"the index holds {len(self.chunk_ids)} chunks and the batch has {len(chunk_ids)}, or not "
+                f"the same ones; compute embeddings and index of the batch again"
+            )
+        rows = {chunk_id: row for row, chunk_id in enumerate(self.chunk_ids)}
+        order = np.array([rows[chunk_id] for chunk_id in chunk_ids], dtype=np.int64)
+        finder = self.finder and self.finder.reordered(order)
+        return replace(self, chunk_ids=tuple(chunk_ids), vectors=self.vectors[order], finder=finder)
 
     def search(self, vectors: Vectors, k: int) -> tuple[npt.NDArray[np.int64], Vectors]:
         """Find the nearest chunks of each query.
@@ -76,38 +89,77 @@ class Shard:
 
         Returns:
             Positions in `chunk_ids` and cosines, one row a query, best first; equal cosines in the order
-            of the chunks. A query's row does not depend on the other queries.
+            of the chunks. A query's row does not depend on the other queries. With a finder, a near chunk
+            may be missed and the next one stand in its place.
         """
         k = min(k, len(self.chunk_ids))
         if k == 0 or not len(vectors):
             empty = (len(vectors), k)
             return np.empty(empty, dtype=np.int64), np.empty(empty, dtype=np.float32)
         queries = np.ascontiguousarray(vectors, dtype=np.float32)
+        if self.finder is None:
+            return self._all_compared(queries, k)
+        with _threads(1):
+            positions, scores = _ranked(queries, lambda part: self._searcher.search(part, k))
+        # Where links or lists end too soon, there are no positions: those queries compare all.
+        for row in np.flatnonzero((positions < 0).any(axis=1)):
+            every_position, every_score = self._all_compared(queries[row : row + 1], k)
+            positions[row], scores[row] = every_position[0], every_score[0]
+        return positions, scores
+
+    def _all_compared(self, queries: Vectors, k: int) -> tuple[npt.NDArray[np.int64], Vectors]:
         # One more than asked for shows where equal cosines stand on both sides of the cut. Faiss picks any
         # of those, so these few queries rank every chunk.
-        positions, scores = self._ranked(queries, min(k + 1, len(self.chunk_ids)))
-        if k < len(self.chunk_ids):
+        count = len(self.chunk_ids)
+        positions, scores = self._compared(queries, min(k + 1, count))
+        if k < count:
             tied = np.flatnonzero(scores[:, k - 1] == scores[:, k])
             positions, scores = positions[:, :k], scores[:, :k]
             for row in tied:
-                every_position, every_score = self._ranked(queries[row : row + 1], len(self.chunk_ids))
+                every_position, every_score = self._compared(queries[row : row + 1], count)
                 positions[row], scores[row] = every_position[0, :k], every_score[0, :k]
         return positions, scores
 
-    def _ranked(self, queries: Vectors, k: int) -> tuple[npt.NDArray[np.int64], Vectors]:
-        starts = range(0, len(queries), _TOGETHER)
-        parts = [self.index.search(queries[start : start + _TOGETHER], k) for start in starts]
-        scores = np.concatenate([part[0] for part in parts])
-        positions = np.concatenate([part[1] for part in parts])
-        order = np.lexsort((positions, -scores), axis=1)
-        return np.take_along_axis(positions, order, axis=1), np.take_along_axis(scores, order, axis=1)
+    def _compared(self, queries: Vectors, k: int) -> tuple[npt.NDArray[np.int64], Vectors]:
+        import faiss
+
+        metric = faiss.METRIC_INNER_PRODUCT
+        with _threads(1 if len(self.chunk_ids) < _WORTH_SHARING else None):
+            return _ranked(queries, lambda part: faiss.knn(part, self.vectors, k, metric=metric))
+
+    @cached_property
+    def _searcher(self) -> Any:
+        return self.finder.searcher(self.vectors) if self.finder else None
 
 
-def build_index(embeddings: pl.DataFrame) -> Shard:
+def _ranked(queries: Vectors, search: Callable[[Vectors], Any]) -> tuple[npt.NDArray[np.int64], Vectors]:
+    """Search few queries at a time and put each row into its final order."""
+    parts = [search(queries[start : start + _TOGETHER]) for start in range(0, len(queries), _TOGETHER)]
+    scores = np.concatenate([part[0] for part in parts])
+    positions = np.concatenate([part[1] for part in parts])
+    order = np.lexsort((positions, -scores), axis=1)
+    return np.take_along_axis(positions, order, axis=1), np.take_along_axis(scores, order, axis=1)
+
+
+@contextmanager
+def _threads(number: int | None) -> Iterator[None]:
+    """Have faiss use so many threads for what this one asks of it; None leaves it as it is."""
+    import faiss
+
+    usual = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(number or usual)
+    try:
+        yield
+    finally:
+        faiss.omp_set_num_threads(usual)
+
+
+def build_index(embeddings: pl.DataFrame, settings: IndexSettings | None = None) -> Shard:
     """Gather the rows of one batch into a shard, in their order; no rows make an empty shard.
 
     Args:
         embeddings: EMBEDDINGS frame.
+        settings: how it shall be searched; by default whatever suits its size.
 
     Raises:
         IndexMismatchError: the rows come from more than one model, or their vectors differ in length.
@@ -121,104 +173,8 @@ def build_index(embeddings: pl.DataFrame) -> Shard:
             f"vectors of one shard must come from one model, but these come from {origins.rows()} "
             f"with lengths {lengths}; compute the embeddings of the batch again"
         )
-    vectors = embeddings["vector"].list.to_array(lengths[0]).to_numpy()
+    vectors = np.array(embeddings["vector"].list.to_array(lengths[0]).to_numpy(), dtype=np.float32)
+    chosen = choose_finder(vectors, settings or IndexSettings())
     model, revision, precision = origins.row(0)
-    return Shard(tuple(embeddings["chunk_id"]), np.array(vectors, np.float32), model, revision, precision)
-
-
-def dump_shard(shard: Shard) -> bytes:
-    """Serialise a shard; equal shards give equal bytes."""
-    header = _Header(
-        model=shard.model,
-        revision=shard.revision,
-        precision=shard.precision,
-        dimension=shard.dimension,
-        chunk_ids=list(shard.chunk_ids),
-    )
-    body = header.model_dump_json().encode() + b"\n" + shard.vectors.astype(_LITTLE_ENDIAN).tobytes()
-    return MAGIC + hashlib.sha256(body).hexdigest().encode() + b"\n" + body
-
-
-def load_shard(
-    content: bytes, *, model: str, revision: str, dimension: int, source: str = "index shard"
-) -> Shard:
-    """Read a serialised shard and hold it to the model whose queries will search it.
-
-    An empty shard fits every model. Precision is recorded but not compared: bfloat16 and float32 vectors
-    of one model differ by less than 1e-3 in cosine and may search each other.
-
-    Raises:
-        IndexMismatchError: another model, revision or dimension, or bytes that are not a whole shard.
-    """
-    header, payload = _checked(content, source)
-    if not header.chunk_ids:
-        empty = np.zeros((0, header.dimension), dtype=np.float32)
-        return Shard((), empty, header.model, header.revision, header.precision)
-    found, wanted = (header.model, header.revision, header.dimension), (model, revision, dimension)
-    if found != wanted:
-        raise IndexMismatchError(
-            f"{source} was built with {_origin(*found)}, but the settings ask for {_origin(*wanted)}; "
-            f"compute embeddings and index of the batch again, or set the embedding model back"
-        )
-    flat = np.frombuffer(payload, dtype=_LITTLE_ENDIAN).astype(np.float32)
-    vectors = flat.reshape(len(header.chunk_ids), header.dimension)
-    if not np.allclose(np.linalg.norm(vectors, axis=1), 1.0, atol=1e-3):
-        raise _damaged(source, "its vectors do not have unit length")
-    return Shard(tuple(header.chunk_ids), vectors, header.model, header.revision, header.precision)
-
-
-def write_shard(path: Path, shard: Shard) -> None:
-    """Store a shard at `path` in one step: readers see the old file or the new one.
-
-    Raises:
-        StorageError: the file could not be written; the old one is untouched.
-    """
-    write_bytes(path, dump_shard(shard))
-
-
-def read_shard(path: Path, *, model: str, revision: str, dimension: int) -> Shard:
-    """Read a shard file, as `load_shard` does.
-
-    Raises:
-        IndexMismatchError: no such file, too large a file, or one that `load_shard` refuses.
-    """
-    try:
-        size = path.stat().st_size
-        if size > MAX_BYTES:
-            raise _damaged(str(path), f"it has {size} bytes, and {MAX_BYTES} are the most a shard may have")
-        content = path.read_bytes()
-    except OSError as error:
-        raise IndexMismatchError(
-            f"index shard {path} cannot be read: {error.strerror or error}; build the index of the batch"
-        ) from error
-    return load_shard(content, model=model, revision=revision, dimension=dimension, source=str(path))
-
-
-def _checked(content: bytes, source: str) -> tuple[_Header, memoryview]:
-    """Header and vectors of a whole file whose parts fit each other."""
-    first, newline, _ = content[: len(MAGIC) + 65].partition(b"\n")
-    if not newline or not first.startswith(MAGIC):
-        raise _damaged(source, "it does not begin like a shard")
-    body = memoryview(content)[len(first) + 1 :]
-    if hashlib.sha256(body).hexdigest().encode() != first[len(MAGIC) :]:
-        raise _damaged(source, "it is cut short or altered: its checksum does not match")
-    end = content.find(b"\n", len(first) + 1)
-    try:
-        header = _Header.model_validate_json(content[len(first) + 1 : max(end, 0)])
-    except ValidationError as error:
-        raise _damaged(source, f"its header has {error.error_count()} faults") from error
-    payload = memoryview(content)[end + 1 :]
-    expected = len(header.chunk_ids) * header.dimension * _LITTLE_ENDIAN.itemsize
-    if len(payload) != expected:
-        raise _damaged(source, f"it holds {len(payload)} bytes of vectors instead of {expected}")
-    if len(set(header.chunk_ids)) != len(header.chunk_ids):
-        raise _damaged(source, "a chunk id repeats")
-    return header, payload
-
-
-def _origin(model: str, revision: str, dimension: int) -> str:
-    return f"{model or 'no model'} at {revision or 'no revision'} ({dimension} dimensions)"
-
-
-def _damaged(source: str, what: str) -> IndexMismatchError:
-    return IndexMismatchError(f"{source} is not a usable index shard: {what}; build the index again")
+    told = (chosen.finder, chosen.recall, chosen.note)
+    return Shard(tuple(embeddings["chunk_id"]), vectors, model, revision, precision, *told)

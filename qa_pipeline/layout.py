@@ -44,3 +44,8 @@ class Layout:
     def vectors(self) -> Path:
         """Store of chunk and sentence vectors."""
         return self.out / "cache" / "vectors.sqlite"
+
+    @property
+    def graphs(self) -> Path:
+        """Embedding models exported for the backend onnx_int8."""
+        return self.out / "cache" / "graphs"

@@ -4,9 +4,11 @@ What belongs here: from settings to token counter, embedder, vector store and la
 not: what they are used for.
 """
 
+import atexit
 import os
-from functools import cached_property
+from functools import cache, cached_property
 
+from qa_pipeline.documents.parsing import ParseFiles
 from qa_pipeline.embedding import CachedEmbedder, Embedder, TokenCounter
 from qa_pipeline.layout import Layout
 from qa_pipeline.llm.base import LanguageModel
@@ -14,8 +16,18 @@ from qa_pipeline.settings import Settings
 from qa_pipeline.vector_cache import VectorCache
 
 
+@cache
+def parse_contained() -> ParseFiles:
+    """Parse in worker processes; the first file starts them, and they end with this process."""
+    from qa_pipeline.documents.containment import ParsingPool
+
+    pool = ParsingPool(os.environ)
+    atexit.register(pool.close)
+    return pool.parse
+
+
 class Parts:
-    """Settings and what is built from them; tests and users hand in their own `embedder` or `model`."""
+    """Settings and what is built from them; tests and users hand in parts of their own."""
 
     def __init__(
         self,
@@ -23,11 +35,18 @@ class Parts:
         *,
         embedder: Embedder | None = None,
         model: LanguageModel | None = None,
+        parse: ParseFiles | None = None,
     ) -> None:
         self.settings = settings
         self.layout = Layout(settings.out)
         self._embedder = embedder
         self._model = model
+        self._parse = parse
+
+    @property
+    def parse(self) -> ParseFiles:
+        """The parsers, in worker processes that all batches of this process share."""
+        return self._parse or parse_contained()
 
     @cached_property
     def counter(self) -> TokenCounter:
@@ -41,7 +60,8 @@ class Parts:
         """The embedding model, behind the store of vectors."""
         from qa_pipeline.embedding_model import load_embedder
 
-        return CachedEmbedder(self._embedder or load_embedder(self.settings.embedding), self.vectors)
+        embedding, graphs = self.settings.embedding, self.layout.graphs
+        return CachedEmbedder(self._embedder or load_embedder(embedding, graphs), self.vectors)
 
     @cached_property
     def vectors(self) -> VectorCache:

@@ -5,21 +5,29 @@ stage does, driving a batch (`batch.py` without Dagster, `qa_pipeline.defs` with
 where files lie (`layout.py`).
 """
 
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
-from qa_pipeline.chunking import chunk_documents
+from qa_pipeline.chunking.chunks import chunk_documents
 from qa_pipeline.curation.exports import chat_rows, json_lines, known_answer_rows, passed_rows, rejected_rows
 from qa_pipeline.curation.ledger import build_verdicts
 from qa_pipeline.curation.training import build_training_examples
+from qa_pipeline.documents.failure import DocumentFailure
+from qa_pipeline.documents.files import PAIRS_FILES, FoundFile, read_bytes
+from qa_pipeline.documents.language import LanguageShare, chunk_languages
+from qa_pipeline.documents.masking.choice import description_and_masking
+from qa_pipeline.documents.masking.pairs import reference_mask, texts_mask
 from qa_pipeline.documents.reading import read_documents
+from qa_pipeline.documents.sources.corpora import open_corpus
+from qa_pipeline.documents.sources.places import BatchFiles
 from qa_pipeline.embedding import embed_chunks
 from qa_pipeline.errors import PairsFileError
 from qa_pipeline.generation.answers import draft_answers
-from qa_pipeline.generation.imports import import_pairs, read_pairs
+from qa_pipeline.generation.imports import import_pairs, parse_pairs, read_pairs
+from qa_pipeline.generation.pair_masking import mask_pairs
 from qa_pipeline.generation.questions import write_questions
 from qa_pipeline.index import Shard, build_index
 from qa_pipeline.judging.judge import assess_pairs
@@ -27,27 +35,41 @@ from qa_pipeline.parts import Parts
 from qa_pipeline.progress import Notify, silent
 from qa_pipeline.repeats import mark_repeats
 from qa_pipeline.retrieval import Retriever
+from qa_pipeline.settings import PairsFileSettings
 from qa_pipeline.tables import LAYOUTS, PAIRS, QUESTIONS
 from qa_pipeline.verification.asking import verify_claims
 from qa_pipeline.verification.claims import find_claims
 from qa_pipeline.verification.refusals import judge_refusals
 
-PAIRS_FILES = ("pairs.jsonl", "pairs.parquet")
+
+def batch_files(parts: Parts, batch: str) -> BatchFiles:
+    """The files of a batch, wherever the corpus lies.
+
+    Raises:
+        CorpusError: there is no such batch.
+    """
+    return open_corpus(parts.settings.corpus, parts.settings.documents).batch(batch)
 
 
 def make_documents(
     parts: Parts, batch: str, previous: pl.DataFrame | None, notify: Notify = silent
 ) -> pl.DataFrame:
     """Read the files of a batch; those of unchanged bytes are taken over from the previous table."""
-    folder = parts.settings.corpus / batch
-    return read_documents(batch, folder, parts.settings.documents, previous=previous, notify=notify)
+    files = batch_files(parts, batch)
+    return read_documents(batch, files, parts.settings.documents, parts.parse, previous, notify)
 
 
 def make_chunks(parts: Parts, documents: pl.DataFrame) -> pl.DataFrame:
     """Cut the parsed documents, and mark what says again what others say."""
     settings = parts.settings.chunking
-    chunks = chunk_documents(documents, parts.counter, settings)
+    encode = parts.embedder.encode if settings.strategy == "semantic" else None
+    chunks = chunk_documents(documents, parts.counter, settings, encode=encode, languages=_chunk_languages)
     return mark_repeats(chunks, documents, settings.repeated_in_documents)
+
+
+def _chunk_languages(texts: Sequence[str], document: Mapping[str, Any]) -> list[str]:
+    shares = [LanguageShare(**share) for share in document["languages"]]
+    return chunk_languages(texts, shares) if shares else [document["language"]] * len(texts)
 
 
 def make_embeddings(parts: Parts, chunks: pl.DataFrame, notify: Notify = silent) -> pl.DataFrame:
@@ -55,9 +77,9 @@ def make_embeddings(parts: Parts, chunks: pl.DataFrame, notify: Notify = silent)
     return embed_chunks(chunks, parts.embedder, parts.vectors, notify)
 
 
-def make_index(embeddings: pl.DataFrame) -> Shard:
+def make_index(parts: Parts, embeddings: pl.DataFrame) -> Shard:
     """Gather the vectors of the batch into its shard."""
-    return build_index(embeddings)
+    return build_index(embeddings, parts.settings.index)
 
 
 def make_questions(
@@ -94,8 +116,8 @@ def make_pairs(
     notify: Notify = silent,
 ) -> pl.DataFrame:
     """Draft an answer to each kept question, and add the pairs that lie beside the documents."""
-    files = pairs_files(parts.settings.corpus / batch)
-    imported = import_files(parts, files, batch, documents, chunks)
+    beside = read_pairs_beside(batch_files(parts, batch), parts.settings.pairs_file)
+    imported = _imported(parts, beside, batch, documents, chunks)
     if parts.generator is None:
         return imported
     drafted = draft_answers(
@@ -110,32 +132,53 @@ def make_pairs(
     return pl.concat([drafted, imported])
 
 
-def import_files(
-    parts: Parts, files: Sequence[Path], batch: str, documents: pl.DataFrame, chunks: pl.DataFrame
-) -> pl.DataFrame:
-    """Read files of existing pairs and resolve what they cite; a pair that two files hold is two rows."""
-    raw = [read_pairs(file, parts.settings.pairs_file) for file in files]
-    return import_pairs(pl.concat(raw), documents, chunks, batch) if raw else PAIRS.empty()
-
-
 def import_file(
     parts: Parts, file: Path, batch: str, documents: pl.DataFrame, chunks: pl.DataFrame
 ) -> pl.DataFrame:
-    """Read one file of existing pairs."""
-    return import_files(parts, [file], batch, documents, chunks)
+    """Read one local file of existing pairs."""
+    return _imported(parts, [read_pairs(file, parts.settings.pairs_file)], batch, documents, chunks)
 
 
-def pairs_files(folder: Path) -> list[Path]:
-    """The files of existing pairs beside the documents of a batch.
+def read_pairs_beside(files: BatchFiles, limits: PairsFileSettings) -> list[pl.DataFrame]:
+    """Read the files of existing pairs beside the documents of a batch.
 
     Raises:
-        PairsFileError: one is a link out of the batch folder; like a document, it is not followed there.
+        PairsFileError: one cannot be read; like a document, it is not followed out of the batch.
     """
-    files = [file for name in PAIRS_FILES if os.path.lexists(file := folder / name)]
-    for file in files:
-        if not file.resolve().is_relative_to(folder.resolve()):
-            raise PairsFileError(f"{file.name} is a link out of the batch folder; put the file itself there")
-    return files
+    found = [file for name in PAIRS_FILES if (file := files.find(name)) is not None]
+    return [parse_pairs(_content(file, limits), file.path, limits) for file in found]
+
+
+def _content(file: FoundFile, limits: PairsFileSettings) -> bytes:
+    try:
+        return read_bytes(file, limits.max_bytes, "pairs_file.max_bytes")
+    except DocumentFailure as failure:
+        if failure.reason == "outside_corpus":
+            told = f"{file.path} is a link out of the batch folder; put the file itself there"
+        else:
+            told = f"{file.path} cannot be read: {failure.detail}"
+        raise PairsFileError(told) from failure
+
+
+def _imported(
+    parts: Parts,
+    read: Sequence[pl.DataFrame],
+    batch: str,
+    documents: pl.DataFrame,
+    chunks: pl.DataFrame,
+) -> pl.DataFrame:
+    """Resolve what pairs cite; a pair that two files hold is two rows.
+
+    They are masked like the batch's documents: their quotes must still be found there.
+    """
+    if not read:
+        return PAIRS.empty()
+    raw = pl.concat(read)
+    files = batch_files(parts, batch)
+    _, masking = description_and_masking(batch, files, parts.settings.documents.masking)
+    if masking.action in ("mask", "drop"):
+        raw = mask_pairs(raw, texts_mask(masking), reference_mask(masking))
+    return import_pairs(raw, documents, chunks, batch)
 
 
 def make_claims(

@@ -12,7 +12,7 @@ usual 60 and equal weights, a model that does not know the language overrules th
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, Protocol
 
@@ -20,7 +20,6 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from qa_pipeline.errors import IndexMismatchError
 from qa_pipeline.index import Shard
 from qa_pipeline.passages import index_text
 from qa_pipeline.settings import RetrievalSettings
@@ -77,7 +76,7 @@ class Retriever:
         self, chunks: pl.DataFrame, shard: Shard, encoder: Encoder, settings: RetrievalSettings
     ) -> None:
         self._chunk_ids = chunks["chunk_id"].to_list()
-        self._shard = _in_order_of(self._chunk_ids, shard)
+        self._shard = shard.in_order_of(self._chunk_ids)  # which decides ties
         self._encoder = encoder
         self._settings = settings
         rows = chunks.select("section_path", "text", "language").iter_rows()
@@ -171,20 +170,6 @@ class _WordIndex:
         sharing: Positions = np.flatnonzero(scores > 0)
         order = np.argsort(-scores[sharing], kind="stable")[:depth]
         return [int(place) for place in sharing[order]]
-
-
-def _in_order_of(chunk_ids: list[str], shard: Shard) -> Shard:
-    """The shard with its vectors in the order of the chunks, which decides ties."""
-    if list(shard.chunk_ids) == chunk_ids:
-        return shard
-    if sorted(shard.chunk_ids) != sorted(chunk_ids):
-        raise IndexMismatchError(
-            f"the index holds {len(shard.chunk_ids)} chunks and the batch has {len(chunk_ids)}, or not the "
-            f"same ones; compute embeddings and index of the batch again"
-        )
-    rows = {chunk_id: row for row, chunk_id in enumerate(shard.chunk_ids)}
-    vectors = shard.vectors[[rows[chunk_id] for chunk_id in chunk_ids]]
-    return replace(shard, chunk_ids=tuple(chunk_ids), vectors=vectors)
 
 
 def _stemmed(words: list[str], language: str) -> list[str]:

@@ -45,7 +45,7 @@ class _Document:
     document_id: str
     path: str
     sections: tuple[tuple[tuple[str, ...], int, int], ...]
-    chunks: tuple[tuple[str, int], ...]
+    chunks: tuple[tuple[str, int, int], ...]
 
 
 def mark_references(text: str) -> list[str]:
@@ -82,11 +82,11 @@ class Sources:
 
     def __init__(self, documents: pl.DataFrame, chunks: pl.DataFrame) -> None:
         self._owner: dict[str, str] = dict(chunks.select("chunk_id", "document_id").iter_rows())
-        placed: dict[str, list[tuple[str, int]]] = defaultdict(list)
-        for chunk_id, document_id, start in chunks.select(
-            "chunk_id", "document_id", "char_start"
+        placed: dict[str, list[tuple[str, int, int]]] = defaultdict(list)
+        for chunk_id, document_id, start, end in chunks.select(
+            "chunk_id", "document_id", "char_start", "char_end"
         ).iter_rows():
-            placed[document_id].append((chunk_id, start))
+            placed[document_id].append((chunk_id, start, end))
         originals = dict(
             documents.filter(pl.col("status") == "parsed").select("content_sha256", "document_id").iter_rows()
         )
@@ -97,7 +97,7 @@ class Sources:
             self._add(row, placed, originals)
 
     def _add(
-        self, row: dict[str, Any], placed: dict[str, list[tuple[str, int]]], originals: dict[str, str]
+        self, row: dict[str, Any], placed: dict[str, list[tuple[str, int, int]]], originals: dict[str, str]
     ) -> None:
         """Register a document under every tail of its path; a duplicate stands for its original."""
         document_id = row["document_id"]
@@ -139,7 +139,7 @@ class Sources:
     def chunks_of(self, document_id: str) -> tuple[str, ...]:
         """Chunks of a document in order; none for an unknown document."""
         document = self._documents.get(document_id)
-        return tuple(chunk_id for chunk_id, _ in document.chunks) if document else ()
+        return tuple(chunk_id for chunk_id, _, _ in document.chunks) if document else ()
 
     def _find(self, path: str) -> list[str]:
         if not path:
@@ -165,14 +165,19 @@ class Sources:
         if not document.chunks:
             return Resolution("no_text", document.document_id)
         if section is None:
-            return Resolution("document", document.document_id, tuple(i for i, _ in document.chunks))
+            return Resolution("document", document.document_id, tuple(i for i, _, _ in document.chunks))
         paths = _matching_sections((heading_path for heading_path, _, _ in document.sections), section)
         spans = [
             (start, end)
             for heading_path, start, end in document.sections
             if any(heading_path[: len(path)] == path for path in paths)
         ]
-        inside = tuple(i for i, at in document.chunks if any(start <= at < end for start, end in spans))
+        # a chunk of several small sections holds each of them
+        inside = tuple(
+            chunk_id
+            for chunk_id, first, last in document.chunks
+            if any(first < end and start < last for start, end in spans)
+        )
         kind = "section" if inside else "unknown_section"
         return Resolution(kind, document.document_id, inside)
 

@@ -160,7 +160,7 @@ DOCUMENTS = Table(
         _c("pages", pl.List(PAGE), "Number and character span of each page; empty without pages."),
         _c("languages", pl.List(LANGUAGE_SHARE), "Languages of the text with their share of it, the main one first."),
         _c("left_out", pl.List(LEFT_OUT), "What the file holds and the text does not, by kind: pieces and non-blank characters."),
-        _c("masked", pl.List(MASKED), "Personal data found in the text, by kind and count."),
+        _c("masked", pl.List(MASKED), "Personal data found in the text and in what the document says of itself, by kind and count."),
         _c("declared", DECLARED, "What the document says about itself; null where it says nothing.", nullable=True),
         _c("near_duplicate_of", S, "The document of the batch whose text is nearly the same and that stands for both.", nullable=True),
         _c("near_duplicate_similarity", F64, "Estimated share of word sequences they have in common.", nullable=True),
@@ -205,7 +205,7 @@ EMBEDDINGS = Table(
         _c("text_sha256", S, "Hash of the text given to the model; vectors are cached by it."),
         _c("model", S, "Embedding model."),
         _c("model_revision", S, "Revision or content hash of its weights."),
-        _c("precision", S, "float32 or bfloat16: the arithmetic the vector was computed in."),
+        _c("precision", S, "float32, bfloat16, int8 or int7: the arithmetic the vector was computed in."),
         _c("vector", pl.List(pl.Float32()), "Unit-length vector."),
     ),
 )

@@ -34,6 +34,17 @@ def sealed_off() -> Iterator[None]:
     patch.undo()
 
 
+@pytest.fixture(scope="module")
+def one_faiss_thread() -> Iterator[None]:
+    """Keep many small indexes from waiting for threads; no result depends on their number."""
+    import faiss
+
+    usual = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(1)
+    yield
+    faiss.omp_set_num_threads(usual)
+
+
 def _guarded(method: Any) -> Any:
     def guarded(self: socket.socket, *arguments: Any) -> Any:
         address = arguments[-1]

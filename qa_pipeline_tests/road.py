@@ -81,7 +81,7 @@ def invoke(*arguments: str | Path) -> Ran:
 
 def walk(folder: Path, patch: pytest.MonkeyPatch, settings: Sequence[tuple[str, str]] = ()) -> Road:
     """A road below `folder` that needs no heavy model, with gates that tiny corpora can pass."""
-    patch.setattr(embedding_model, "load_embedder", lambda settings: HashEmbedder())
+    patch.setattr(embedding_model, "load_embedder", lambda *_: HashEmbedder())
     for name, value in (("QUALITY__MIN_PASS_RATE", "0"), *settings):
         patch.setenv(f"QA_PIPELINE_{name}", value)
     return Road(folder / "corpus", folder / "out")

@@ -8,12 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.embedding import Embedder
-from qa_pipeline.embedding_encoder import (
-    SentenceEncoder,
-    batches_of_one_length,
-    choose_precision,
-    native_bfloat16,
-)
+from qa_pipeline.embedding_encoder import SentenceEncoder, batches_of_one_length
 from qa_pipeline.embedding_model import load_embedder
 from qa_pipeline.errors import SettingsError
 from qa_pipeline.settings import EmbeddingSettings
@@ -31,12 +26,18 @@ TEXTS = [
 
 @pytest.fixture(scope="module")
 def embedder() -> SentenceEncoder:
-    return load_embedder(EmbeddingSettings())
+    return torch_encoder(EmbeddingSettings())
 
 
 @pytest.fixture(scope="module")
 def exact() -> SentenceEncoder:
-    return load_embedder(EmbeddingSettings(precision="float32"))
+    return torch_encoder(EmbeddingSettings(precision="float32"))
+
+
+def torch_encoder(settings: EmbeddingSettings) -> SentenceEncoder:
+    encoder = load_embedder(settings)
+    assert isinstance(encoder, SentenceEncoder)
+    return encoder
 
 
 @given(lengths=st.lists(st.integers(1, 6), max_size=40), batch_size=st.integers(1, 5))
@@ -123,31 +124,3 @@ def test_vectors_without_a_direction_are_refused(embedder: SentenceEncoder) -> N
     for broken in (np.zeros((1, 3), np.float32), np.full((1, 3), np.nan, np.float32)):
         with pytest.raises(SettingsError, match=r"set embedding\.precision to float32"):
             embedder._unit_length(broken)
-
-
-def test_a_wish_for_a_precision_is_granted() -> None:
-    assert choose_precision("float32") == "float32"
-    assert choose_precision("bfloat16") == "bfloat16"
-    assert choose_precision("auto") in {"float32", "bfloat16"}
-
-
-@pytest.mark.parametrize(
-    ("cpuinfo", "native"),
-    [
-        ("flags : fpu sse avx512_bf16\nflags : fpu sse avx512_bf16\n", True),
-        ("flags\t\t: fpu amx_bf16\n", True),
-        ("Features\t: fp asimd bf16\n", True),
-        ("flags : fpu avx512_bf16\nflags : fpu sse\n", False),
-        ("flags : fpu avx512f avx512_vnni\n", False),
-        ("model name : bf16\n", False),
-        ("", False),
-    ],
-)
-def test_bfloat16_is_taken_only_where_every_core_has_it(tmp_path: Path, cpuinfo: str, native: bool) -> None:
-    path = tmp_path / "cpuinfo"
-    path.write_text(cpuinfo)
-    assert native_bfloat16(path) is native
-
-
-def test_a_system_that_does_not_list_its_processor_gets_float32(tmp_path: Path) -> None:
-    assert native_bfloat16(tmp_path / "absent") is False

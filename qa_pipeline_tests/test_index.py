@@ -1,6 +1,4 @@
-import hashlib
-import json
-from pathlib import Path
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -8,176 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qa_pipeline import index
-from qa_pipeline.errors import IndexMismatchError, StorageError
-from qa_pipeline.index import (
-    MAGIC,
-    Shard,
-    Vectors,
-    build_index,
-    dump_shard,
-    load_shard,
-    read_shard,
-    write_shard,
-)
-from qa_pipeline.tables import EMBEDDINGS
+from qa_pipeline.errors import IndexMismatchError
+from qa_pipeline.index import build_index
+from qa_pipeline.settings import IndexSettings
+from qa_pipeline_tests.vectors import DIMENSION, clustered_vectors, embeddings, random_vectors
 
-DIMENSION = 4
-
-
-def unit(rows: list[list[float]]) -> Vectors:
-    vectors = np.array(rows, dtype=np.float32).reshape(len(rows), -1)
-    norms: Vectors = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return vectors / norms
-
-
-def random_vectors(count: int, seed: int = 0, dimension: int = DIMENSION) -> Vectors:
-    normal = np.random.default_rng(seed).standard_normal((count, dimension))
-    return unit(normal.tolist()) if count else np.zeros((0, dimension), dtype=np.float32)
-
-
-def embeddings(vectors: Vectors, *, model: str = "m", revision: str = "r") -> pl.DataFrame:
-    return EMBEDDINGS.frame(
-        [
-            {
-                "chunk_id": f"c{row}",
-                "batch": "b",
-                "text_sha256": f"{row}",
-                "model": model,
-                "model_revision": revision,
-                "precision": "float32",
-                "vector": vector,
-            }
-            for row, vector in enumerate(vectors.tolist())
-        ]
-    )
-
-
-def shard(count: int = 5) -> Shard:
-    return build_index(embeddings(random_vectors(count)))
-
-
-def load(content: bytes) -> Shard:
-    return load_shard(content, model="m", revision="r", dimension=DIMENSION)
-
-
-def resealed(body: bytes) -> bytes:
-    return MAGIC + hashlib.sha256(body).hexdigest().encode() + b"\n" + body
-
-
-def with_header(**changes: object) -> bytes:
-    _, header, payload = dump_shard(shard()).split(b"\n", 2)
-    return resealed(json.dumps(json.loads(header) | changes).encode() + b"\n" + payload)
-
-
-@given(count=st.integers(0, 30), seed=st.integers(0, 99))
-@settings(max_examples=30, deadline=None)
-def test_a_shard_survives_its_bytes_and_equal_shards_have_equal_bytes(count: int, seed: int) -> None:
-    frame = embeddings(random_vectors(count, seed))
-    content = dump_shard(build_index(frame))
-    loaded = load(content)
-    assert loaded.chunk_ids == tuple(frame["chunk_id"])
-    assert loaded.vectors.tobytes() == build_index(frame).vectors.tobytes()
-    assert dump_shard(loaded) == content
-
-
-@given(cut=st.integers(0, 400), flip=st.integers(0, 400))
-@settings(max_examples=60, deadline=None)
-def test_no_damaged_byte_goes_unnoticed(cut: int, flip: int) -> None:
-    content = bytearray(dump_shard(shard()))
-    with pytest.raises(IndexMismatchError, match="build the index again"):
-        load(bytes(content[: cut % len(content)]))
-    content[flip % len(content)] ^= 1
-    with pytest.raises(IndexMismatchError, match="build the index again"):
-        load(bytes(content))
-    with pytest.raises(IndexMismatchError, match="build the index again"):
-        load(dump_shard(shard()) + b"x")
-
-
-@given(content=st.binary(max_size=200))
-def test_foreign_bytes_are_refused_not_read(content: bytes) -> None:
-    for hostile in (content, MAGIC + content, resealed(content), resealed(content + b"\n" + content)):
-        with pytest.raises(IndexMismatchError):
-            load(hostile)
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"dimension": 4_000_000_000},
-        {"dimension": -4},
-        {"dimension": "4"},
-        {"dimension": 5},
-        {"chunk_ids": ["c0"] * 5},
-        {"chunk_ids": ["c0"]},
-        {"chunk_ids": [1, 2, 3, 4, 5]},
-        {"model": None},
-        {"run": "me"},
-    ],
-)
-def test_a_sealed_header_that_does_not_fit_is_refused(changes: dict[str, object]) -> None:
-    with pytest.raises(IndexMismatchError):
-        load(with_header(**changes))
-
-
-def test_vectors_without_unit_length_are_refused() -> None:
-    _, header, payload = dump_shard(shard()).split(b"\n", 2)
-    for value in (np.nan, np.inf, 2.0, 0.0):
-        hostile = np.full(len(payload) // 4, value, dtype="<f4").tobytes()
-        with pytest.raises(IndexMismatchError, match="unit length"):
-            load(resealed(header + b"\n" + hostile))
-
-
-@pytest.mark.parametrize(
-    ("model", "revision", "dimension", "named"),
-    [
-        ("other", "r", DIMENSION, "m at r .* other at r"),
-        ("m", "newer", DIMENSION, "m at r .* m at newer"),
-        ("m", "r", 384, r"m at r \(4 dimensions.* m at r \(384 dimensions"),
-    ],
-)
-def test_a_shard_of_another_model_is_refused_naming_both(
-    tmp_path: Path, model: str, revision: str, dimension: int, named: str
-) -> None:
-    write_shard(tmp_path / "b.index", shard())
-    with pytest.raises(IndexMismatchError, match=rf"b\.index was built with {named}.*; compute embeddings"):
-        read_shard(tmp_path / "b.index", model=model, revision=revision, dimension=dimension)
-
-
-def test_an_empty_batch_has_a_shard_that_fits_every_model_and_finds_nothing(tmp_path: Path) -> None:
-    write_shard(tmp_path / "b.index", build_index(EMBEDDINGS.empty()))
-    empty = read_shard(tmp_path / "b.index", model="any", revision="any", dimension=384)
-    positions, scores = empty.search(random_vectors(3, dimension=384), 5)
-    assert positions.shape == scores.shape == (3, 0)
-
-
-def test_writing_replaces_in_one_step_and_leaves_nothing_beside(tmp_path: Path) -> None:
-    path = tmp_path / "index" / "b.index"
-    write_shard(path, shard(3))
-    write_shard(path, shard(4))
-    assert len(read_shard(path, model="m", revision="r", dimension=DIMENSION).chunk_ids) == 4
-    assert [file.name for file in path.parent.iterdir()] == ["b.index"]
-
-
-def test_a_failed_write_leaves_the_old_file_and_no_rest(tmp_path: Path) -> None:
-    (tmp_path / "taken").mkdir()
-    with pytest.raises(StorageError):
-        write_shard(tmp_path / "taken", shard())
-    assert [file.name for file in tmp_path.iterdir()] == ["taken"]
-
-
-def test_a_missing_file_says_what_to_do(tmp_path: Path) -> None:
-    with pytest.raises(IndexMismatchError, match=r"none\.index cannot be read: .*; build the index"):
-        read_shard(tmp_path / "none.index", model="m", revision="r", dimension=4)
-
-
-def test_a_file_too_large_is_refused_before_it_is_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write_shard(tmp_path / "b.index", shard())
-    monkeypatch.setattr(index, "MAX_BYTES", 100)
-    with pytest.raises(IndexMismatchError, match="100 are the most"):
-        read_shard(tmp_path / "b.index", model="m", revision="r", dimension=4)
+pytestmark = pytest.mark.usefixtures("one_faiss_thread")
 
 
 def test_rows_of_two_models_make_no_shard() -> None:
@@ -185,6 +19,12 @@ def test_rows_of_two_models_make_no_shard() -> None:
     renamed = other.with_columns(chunk_id=pl.lit("x"))
     with pytest.raises(IndexMismatchError, match="one model"):
         build_index(pl.concat([one, renamed]))
+
+
+def test_rows_of_two_precisions_make_no_shard() -> None:
+    one, other = embeddings(random_vectors(2)), embeddings(random_vectors(1), precision="int8")
+    with pytest.raises(IndexMismatchError, match="one model"):
+        build_index(pl.concat([one, other.with_columns(chunk_id=pl.lit("x"))]))
 
 
 def test_vectors_of_two_lengths_make_no_shard() -> None:
@@ -218,3 +58,72 @@ def test_a_query_finds_the_same_whatever_is_asked_beside_it() -> None:
     alone = [big.search(asked[row : row + 1], 10) for row in range(len(asked))]
     assert positions.tolist() == [found[0][0].tolist() for found in alone]
     assert scores.tobytes() == np.vstack([found[1] for found in alone]).tobytes()
+
+
+KINDS = st.sampled_from(["ivf", "hnsw"])
+
+
+def wish(kind: str, **more: object) -> IndexSettings:
+    return IndexSettings.model_validate({"kind": kind, "min_recall": 0.01, **more})
+
+
+@given(kind=KINDS, count=st.integers(1, 40), k=st.integers(1, 50), seed=st.integers(0, 99))
+@settings(max_examples=60)
+def test_every_kind_finds_as_many_as_asked_with_true_cosines_in_order(
+    kind: str, count: int, k: int, seed: int
+) -> None:
+    directions = np.vstack([np.eye(DIMENSION, dtype=np.float32), random_vectors(2)])
+    vectors = directions[np.random.default_rng(seed).integers(0, len(directions), count)]
+    asked = random_vectors(20, seed)
+    shard = build_index(embeddings(vectors), wish(kind))
+    assert shard.kind == kind
+    positions, scores = shard.search(asked, k)
+    assert positions.shape == scores.shape == (20, min(k, count))
+    assert np.abs(scores - np.take_along_axis(asked @ vectors.T, positions, axis=1)).max() < 1e-6
+    for row, found in zip(scores, positions, strict=True):
+        assert len(set(found.tolist())) == len(found)
+        assert sorted(zip(-row, found, strict=True)) == list(zip(-row, found, strict=True))
+
+
+@pytest.mark.parametrize("kind", ["ivf", "hnsw"])
+def test_a_query_of_any_kind_finds_the_same_whatever_is_asked_beside_it(kind: str) -> None:
+    shard = build_index(embeddings(clustered_vectors(600)), wish(kind))
+    asked = clustered_vectors(50, seed=9)
+    positions, scores = shard.search(asked, 10)
+    alone = [shard.search(asked[row : row + 1], 10) for row in range(len(asked))]
+    assert positions.tolist() == [found[0][0].tolist() for found in alone]
+    assert scores.tobytes() == np.vstack([found[1] for found in alone]).tobytes()
+
+
+@pytest.mark.parametrize("kind", ["flat", "ivf", "hnsw"])
+def test_another_order_of_the_chunks_changes_no_finding(kind: str) -> None:
+    shard = build_index(embeddings(clustered_vectors(400)), wish(kind))
+    asked = clustered_vectors(30, seed=9)
+    order = np.random.default_rng(0).permutation(400)
+    moved = shard.in_order_of([shard.chunk_ids[place] for place in order])
+    assert moved.kind == kind
+    before, after = shard.search(asked, 10), moved.search(asked, 10)
+    assert [[shard.chunk_ids[place] for place in row] for row in before[0]] == [
+        [moved.chunk_ids[place] for place in row] for row in after[0]
+    ]
+    assert before[1].tobytes() == after[1].tobytes()
+    assert moved.in_order_of(moved.chunk_ids) is moved
+
+
+def test_other_chunks_are_refused() -> None:
+    shard = build_index(embeddings(random_vectors(3)))
+    for chunk_ids in (["c0", "c1"], ["c0", "c1", "x"], ["c0", "c0", "c1"]):
+        with pytest.raises(IndexMismatchError, match="the index holds 3 chunks"):
+            shard.in_order_of(chunk_ids)
+
+
+@pytest.mark.parametrize("kind", ["ivf", "hnsw"])
+def test_where_links_or_lists_end_too_soon_all_are_compared(kind: str) -> None:
+    shard = build_index(embeddings(clustered_vectors(2000)), wish(kind))
+    assert shard.finder is not None
+    narrow = replace(shard, finder=shard.finder.with_effort(1))
+    asked = clustered_vectors(5, seed=9)
+    exact = replace(shard, finder=None).search(asked, 1500)
+    if kind == "ivf":
+        assert narrow.search(asked, 1500)[0].tolist() == exact[0].tolist()
+    assert narrow.search(asked, 1500)[0].min() >= 0

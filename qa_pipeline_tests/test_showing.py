@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.showing import Shown, facts, in_context, pieces
+from qa_pipeline_tests.documents.builders import pdf_bytes
 from qa_pipeline_tests.road import GUIDE, Road, invoke, walk
 
 
@@ -123,3 +124,49 @@ def test_facts_leave_out_what_is_unknown() -> None:
     assert named["languages"] == "sv 75%, en 25%"
     assert named["left out"] == "comment 2 (1,500 characters)"
     assert "personal data" not in named
+
+
+def test_a_page_of_a_pdf_is_drawn_with_a_chunk_highlighted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    road = walk(tmp_path, monkeypatch)
+    road.write({"one/printed.pdf": pdf_bytes("The boiler is drained through the lower valve.")})
+    road.run()
+    (road.corpus / "one" / "printed.pdf").rename(road.corpus / "one" / "renamed.pdf")
+    (chunk_id,) = road.table("chunks", "one")["chunk_id"]
+    picture = tmp_path / "page.png"
+    options: list[str | Path] = [
+        "--out",
+        road.out,
+        "--corpus",
+        road.corpus,
+        "--picture",
+        picture,
+        "--chunk",
+        chunk_id,
+    ]
+    shown = invoke("show", "one/printed.pdf", *options)
+    assert shown.code == 0
+    assert "38 of 38 letters highlighted" in shown.stdout
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--page", "7"], "has no page 7 with text; it has 1"),
+        (["--span", "9"], "'9' is no span"),
+    ],
+)
+def test_a_picture_that_cannot_be_drawn_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], told: str
+) -> None:
+    road = walk(tmp_path, monkeypatch)
+    road.write({"one/printed.pdf": pdf_bytes("The boiler is drained through the lower valve.")})
+    road.run()
+    place: list[str | Path] = ["--out", road.out, "--corpus", road.corpus, "--picture", tmp_path / "page.png"]
+    shown = invoke("show", "one/printed.pdf", *place, *options)
+    assert (shown.code, told in shown.stderr) == (2, True)
+    (road.corpus / "one" / "printed.pdf").write_bytes(pdf_bytes("Another text."))
+    shown = invoke("show", "one/printed.pdf", *place)
+    assert (shown.code, "run the batch again" in shown.stderr) == (2, True)

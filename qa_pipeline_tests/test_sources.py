@@ -137,3 +137,13 @@ def test_normalising_twice_changes_nothing(path: str) -> None:
 
 def test_a_slug_is_what_code_hosts_write() -> None:
     assert heading_slug("What's new in 2.0?") == "whats-new-in-20"
+
+
+def test_a_chunk_of_several_sections_is_found_under_each_of_their_headings() -> None:
+    frame = documents({"a.md": "# A\n\n## B\n\nOne.\n\n## C\n\nTwo.\n"})
+    apart = chunks(frame)
+    start, end = apart["char_start"][1], apart["char_end"][2]
+    merged = apart[1:2].with_columns(pl.lit(start).alias("char_start"), pl.lit(end).alias("char_end"))
+    sources = Sources(frame, merged)
+    found = [sources.resolve(f"a.md#{section}").chunk_ids for section in ("b", "c", "a")]
+    assert found == [tuple(merged["chunk_id"])] * 3

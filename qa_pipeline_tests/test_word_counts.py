@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizers
 
 from qa_pipeline.word_counts import WordCounts, reads_words_alone
-from qa_pipeline_tests.test_chunking import SENTENCE, Counter
+from qa_pipeline_tests.chunking.documents import SENTENCE, Counter
 
 ODD = " \n\t\r\x0b\x1c\x85\u00a0\u2003\u0301ßΣİ日本[]-.,'\u200b\ufeff"
 TEXTS = st.lists(

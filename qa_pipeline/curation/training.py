@@ -166,6 +166,8 @@ def _distractors(
 ) -> pl.DataFrame:
     """Passages that prove nothing of a pair: retrieved ones first, then others of its language by seed.
 
+    A chunk that shares text with the proof, as neighbours do where chunks overlap, is none.
+
     Refusals get none: a chunk nobody weighed may hold the answer that the example says does not exist.
     """
     answered = chosen.filter(pl.col("coverage") != "none")
@@ -177,13 +179,33 @@ def _distractors(
     proof = proofs.select("pair_id", pl.col("evidence_chunk_id").alias("chunk_id")).drop_nulls().unique()
     taken = max(pl.concat([retrieved, proof])["pair_id"].value_counts()["count"].to_list(), default=0)
     drawn = _drawn(answered, chunks, settings.distractors + taken, settings.seed)
+    candidates = pl.concat([retrieved, drawn])
     return (
-        pl.concat([retrieved, drawn])
-        .join(proof, on=["pair_id", "chunk_id"], how="anti", maintain_order="left")
+        candidates.join(proof, on=["pair_id", "chunk_id"], how="anti", maintain_order="left")
+        .join(
+            _touching(candidates, proofs, chunks),
+            on=["pair_id", "chunk_id"],
+            how="anti",
+            maintain_order="left",
+        )
         .join(chunks.select("chunk_id"), on="chunk_id", how="semi", maintain_order="left")
         .unique(maintain_order=True)
         .group_by("pair_id", maintain_order=True)
         .agg(pl.col("chunk_id").head(settings.distractors).alias("distractor_ids"))
+    )
+
+
+def _touching(candidates: pl.DataFrame, proofs: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
+    """Those candidates that hold a part of a pair's evidence."""
+    places = chunks.select("chunk_id", "document_id", "char_start", "char_end")
+    spans = proofs.select(
+        "pair_id", pl.col("evidence_document_id").alias("document_id"), "evidence_start", "evidence_end"
+    )
+    return (
+        candidates.join(places, on="chunk_id")
+        .join(spans, on=["pair_id", "document_id"])
+        .filter(pl.col("char_start") < pl.col("evidence_end"), pl.col("evidence_start") < pl.col("char_end"))
+        .select("pair_id", "chunk_id")
     )
 
 

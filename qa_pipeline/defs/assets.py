@@ -26,7 +26,8 @@ from qa_pipeline.defs.metadata import (
 from qa_pipeline.defs.partitions import document_batches
 from qa_pipeline.defs.progress import logged
 from qa_pipeline.defs.versions import code_version
-from qa_pipeline.index import Shard, dump_shard
+from qa_pipeline.index import Shard
+from qa_pipeline.index_file import dump_shard
 from qa_pipeline.parts import Parts
 from qa_pipeline.settings import Settings
 from qa_pipeline.storage import frame_hash, write_bytes
@@ -84,14 +85,17 @@ def embeddings(
     kinds={"faiss"},
     io_manager_key="shards",
 )
-def index(embeddings: Frame) -> dg.MaterializeResult[Shard]:
-    """One FAISS shard per batch. Exact inner-product search; a new batch changes no other batch's shard."""
-    shard = pipeline.make_index(embeddings)
+def index(parts: PartsParam, embeddings: Frame) -> dg.MaterializeResult[Shard]:
+    """One FAISS shard per batch; large ones are searched approximately. No batch changes another's shard."""
+    shard = pipeline.make_index(parts, embeddings)
     metadata: dict[str, Any] = {
         "vectors": len(shard.chunk_ids),
         "dimension": shard.dimension,
         "model": shard.model,
+        "kind": shard.kind,
     }
+    metadata |= {} if shard.recall is None else {"recall of ten nearest, in trial": shard.recall}
+    metadata |= {} if shard.note is None else {"note": shard.note}
     version = content_version(dump_shard(shard))
     return dg.MaterializeResult(value=shard, data_version=version, metadata=metadata)
 

@@ -16,7 +16,8 @@ import polars as pl
 from upath import UPath
 
 from qa_pipeline.errors import TableVersionError
-from qa_pipeline.index import Shard, dump_shard, load_shard
+from qa_pipeline.index import Shard
+from qa_pipeline.index_file import dump_shard, load_shard
 from qa_pipeline.parts import Parts
 from qa_pipeline.storage import read_table, table_bytes, write_bytes
 from qa_pipeline.tables import TABLES, Table
@@ -85,6 +86,7 @@ class Shards(dg.UPathIOManager):
             path.read_bytes(),
             model=embedder.model,
             revision=embedder.revision,
+            precision=embedder.precision,
             dimension=embedder.dimension,
             source=str(path),
         )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import dagster as dg
 
-from qa_pipeline.defs.corpus import find_batches, report_batches
+from qa_pipeline.defs.corpus import corpus_of, report_batches
 from qa_pipeline.defs.currency import Step, work_left
 from qa_pipeline.errors import CorpusError
 from qa_pipeline.parts import Parts
@@ -53,11 +53,14 @@ def work_tonight(instance: dg.DagsterInstance, parts: Parts, steps: Sequence[Ste
     settings are no reason: over a whole corpus that is a decision, taken by hand.
 
     Raises:
-        CorpusError: the corpus folder cannot be read.
+        CorpusError: the corpus cannot be read.
     """
-    batches = find_batches(parts.settings.corpus).batches
-    report_batches(instance, parts.settings.corpus, batches)
+    place = corpus_of(parts.settings)
+    batches = place.find_batches().names
+    unread = report_batches(instance, place, batches)  # the sensor says why
     reasons = {
-        batch: work_left(instance, parts.layout, steps, batch, compare_code=False) for batch in batches
+        batch: work_left(instance, parts.layout, steps, batch, compare_code=False)
+        for batch in batches
+        if batch not in unread
     }
     return {batch: reason for batch, reason in reasons.items() if reason}

@@ -14,7 +14,7 @@ import dagster as dg
 from qa_pipeline.batch import BLOCKED, BatchOutcome, Watch, unwatched
 from qa_pipeline.definitions import build_definitions
 from qa_pipeline.defs.assets import build_assets
-from qa_pipeline.defs.corpus import report_batches
+from qa_pipeline.defs.corpus import corpus_of, report_batches
 from qa_pipeline.defs.currency import steps_of, work_left
 from qa_pipeline.defs.jobs import build_batch
 from qa_pipeline.defs.progress import LOGGER, progress_logger
@@ -40,7 +40,7 @@ def materialize_batches(
 
     Args:
         settings: the whole tree.
-        batches: folders of the corpus.
+        batches: batches of the corpus.
         instance: where runs are recorded; a UI on the same instance shows them.
         watch: hears of every step that starts.
         parts: models to use in place of those the settings name.
@@ -53,10 +53,12 @@ def materialize_batches(
     definitions = build_definitions(settings, parts=parts)
     steps = steps_of(build_assets(settings))
     bury_dead_runs(instance)
-    report_batches(instance, settings.corpus, batches)
+    unread = report_batches(instance, corpus_of(settings), batches)
     outcomes = []
     for batch in batches:
-        if force or work_left(instance, parts.layout, steps, batch, compare_code=True):
+        if batch in unread:
+            outcomes.append(BatchOutcome(batch, "failed", error=unread[batch]))
+        elif force or work_left(instance, parts.layout, steps, batch, compare_code=True):
             outcomes.append(_run(definitions, instance, batch, watch))
         else:
             outcomes.append(BatchOutcome(batch, "unchanged"))

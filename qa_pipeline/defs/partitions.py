@@ -1,4 +1,4 @@
-"""The one partitions definition: a document batch is a folder of the corpus.
+"""The one partitions definition: a document batch is a folder or archive of the corpus.
 
 What belongs here: the definition. What does not: finding batches (`corpus.py`).
 

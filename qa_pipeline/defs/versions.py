@@ -12,6 +12,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import metadata
+from operator import attrgetter
 from typing import cast
 
 from qa_pipeline.prompting import LANGUAGES, PromptName, load_prompt, system_prompt
@@ -20,6 +21,7 @@ from qa_pipeline.settings import Settings
 SYSTEM_PROMPT = "system_training"
 
 _ONLY_SPEED = {
+    "documents": {"parse_workers", "parse_seconds", "parse_memory"},
     "embedding": {"batch_size"},
     "llm": {"workers", "max_calls", "timeout_seconds", "max_tries"},
 }
@@ -37,9 +39,9 @@ DEPENDS: Mapping[str, Depends] = {
     "documents": Depends(("documents",)),
     "chunks": Depends(("chunking", "embedding")),
     "embeddings": Depends(("embedding",)),
-    "index": Depends(),
+    "index": Depends(("index",)),
     "questions": Depends(("generation", "retrieval", "embedding", "llm"), ("questions",)),
-    "pairs": Depends(("generation", "llm", "pairs_file"), ("answer",)),
+    "pairs": Depends(("generation", "llm", "pairs_file", "documents.masking"), ("answer",)),
     "claims": Depends(("embedding", "verification")),
     "claim_verdicts": Depends(("verification", "llm"), ("verify",)),
     "refusals": Depends(("verification", "embedding")),
@@ -76,5 +78,5 @@ def _wording(language: str, name: str) -> str:
 
 
 def _group(settings: Settings, group: str) -> dict[str, object]:
-    values: dict[str, object] = getattr(settings, group).model_dump(mode="json")
+    values: dict[str, object] = attrgetter(group)(settings).model_dump(mode="json")
     return {name: value for name, value in values.items() if name not in _ONLY_SPEED.get(group, set())}

@@ -6,7 +6,21 @@ What belongs here: the registry of formats by suffix. What does not: the parsers
 from collections.abc import Callable
 from pathlib import PurePosixPath
 
-from qa_pipeline.documents import html, markdown, pdf, text
+from qa_pipeline.documents import (
+    docx,
+    epub,
+    html,
+    json_lines,
+    mail_messages,
+    markdown,
+    parquet_files,
+    pdf,
+    pptx,
+    rst,
+    table_files,
+    text,
+)
+from qa_pipeline.documents.compressed import UNPACKERS, unpack
 from qa_pipeline.records import ParsedFile, SourceFile
 from qa_pipeline.settings import DocumentSettings
 
@@ -16,8 +30,18 @@ PARSERS: dict[str, Parser] = {
     "markdown": markdown.parse,
     "html": html.parse,
     "pdf": pdf.parse,
+    "rst": rst.parse,
     "text": text.parse,
+    "table": table_files.parse,
+    "jsonl": json_lines.parse,
+    "email": mail_messages.parse,
+    "parquet": parquet_files.parse,
+    "docx": docx.parse,
+    "pptx": pptx.parse,
+    "epub": epub.parse,
 }
+ROWS = frozenset({"jsonl", "parquet"})
+"""Formats whose headings are those of rows, none of which names the whole."""
 SUFFIXES: dict[str, str] = {
     ".md": "markdown",
     ".markdown": "markdown",
@@ -25,11 +49,50 @@ SUFFIXES: dict[str, str] = {
     ".htm": "html",
     ".xhtml": "html",
     ".pdf": "pdf",
+    ".rst": "rst",
+    ".rest": "rst",
     ".txt": "text",
     ".text": "text",
+    ".csv": "table",
+    ".tsv": "table",
+    ".tab": "table",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".eml": "email",
+    ".parquet": "parquet",
+    ".docx": "docx",
+    ".docm": "docx",
+    ".pptx": "pptx",
+    ".pptm": "pptx",
+    ".ppsx": "pptx",
+    ".epub": "epub",
 }
 
 
-def format_of(path: str) -> str | None:
-    """Name of the format a file's suffix stands for; None when nothing reads it."""
-    return SUFFIXES.get(PurePosixPath(path).suffix.lower())
+def _behind(suffix: str, parser: Parser) -> Parser:
+    """The parser of a compressed file of a format."""
+
+    def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
+        content = unpack(source.content, suffix, settings.max_bytes)
+        return parser(SourceFile(source.path[: -len(suffix)], content), settings)
+
+    return parse
+
+
+PARSERS |= {f"{name}{end}": _behind(end, parser) for name, parser in PARSERS.items() for end in UNPACKERS}
+
+
+def format_of(path: str, *, compressed: bool = False) -> str | None:
+    """Name of the format a file's suffix stands for; None when nothing reads it.
+
+    Args:
+        path: the file.
+        compressed: whether a suffix of compression may stand behind that of the format; the format of
+            `a.md.gz` is `markdown.gz`.
+    """
+    name = PurePosixPath(path)
+    end = name.suffix.lower()
+    if not compressed or end not in UNPACKERS:
+        return SUFFIXES.get(end)
+    inner = SUFFIXES.get(PurePosixPath(name.stem).suffix.lower())
+    return f"{inner}{end}" if inner else None

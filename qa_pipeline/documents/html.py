@@ -1,8 +1,10 @@
 """HTML files: the main content of a page as blocks.
 
 What belongs here: the entry point, what a page says about itself, and which part of it is content. What
-does not: walking that part (`html_blocks`) and telling content from navigation inside it
-(`html_navigation`).
+does not: what is never content (`html_furniture`), walking the rest (`html_blocks`) and telling content from
+navigation inside it (`html_navigation`).
+
+Every text node of a page ends in the blocks, or is counted as left out.
 """
 
 import re
@@ -11,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 from qa_pipeline.documents.decoding import decode
 from qa_pipeline.documents.failure import DocumentFailure
 from qa_pipeline.documents.html_blocks import read_blocks
+from qa_pipeline.documents.html_furniture import count_comments, remove_furniture
 from qa_pipeline.documents.html_navigation import navigation
 from qa_pipeline.documents.language import declared_language
+from qa_pipeline.documents.omissions import Omissions, visible
 from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings import DocumentSettings
 
@@ -34,16 +38,6 @@ _MAIN = (
 )
 """Where generators of pages put the content, most telling first."""
 
-_FURNITURE = ", ".join(
-    (
-        "head, script, style, noscript, template, nav, aside, footer, dialog, menu, annotation",
-        "button, select, textarea, iframe, object, svg, canvas, audio, video, map",
-        "[role=navigation], [role=banner], [role=contentinfo], [role=complementary], [role=search]",
-        "[hidden], [aria-hidden=true]",
-        "div#footer, div#page-header, .breadcrumb, .breadcrumbs, .pagination, div.sidebar, .skip-link",
-        ".headerlink, .permalink, .mw-editsection, .noprint, .outofdate",
-    )
-)
 _LEAST_SHARE = 0.25
 _DEEPEST = 5_000
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9-]*)")
@@ -88,19 +82,29 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     Raises:
         DocumentFailure: the bytes cannot be decoded, or elements are nested deeper than any page needs.
     """
-    tree = _tree(decode(source.content, declared=True))
-    declared = _about(tree)
-    blocks = _content(tree)
-    return ParsedFile(blocks=tuple(blocks), **declared)
-
-
-def read_fragment(markup: str) -> list[Block]:
-    """Blocks of a piece of HTML inside another format; all of it counts as content."""
+    markup = decode(source.content, declared=True)
     tree = _tree(markup)
+    declared = _about(tree)
+    left = Omissions()
+    blocks = _content(tree, left)
+    count_comments(markup, left)
+    return ParsedFile(blocks=tuple(blocks), left_out=left.record(), **declared)
+
+
+def read_fragment(markup: str, left: Omissions | None = None) -> list[Block]:
+    """Blocks of a piece of HTML inside another format; all of it counts as content.
+
+    Args:
+        markup: the piece.
+        left: counts what has no place in the text.
+    """
+    left = Omissions() if left is None else left
+    tree = _tree(markup)
+    count_comments(markup, left)
     if tree.body is None:
         return []
-    _remove_furniture(tree)
-    return read_blocks(tree.body, frozenset())
+    remove_furniture(tree, left)
+    return read_blocks(tree.body, frozenset(), left)
 
 
 def _tree(markup: str) -> "LexborHTMLParser":
@@ -147,23 +151,25 @@ def _attribute(tree: "LexborHTMLParser", selector: str, name: str) -> str | None
     return node.attributes.get(name) if node is not None else None
 
 
-def _content(tree: "LexborHTMLParser") -> list[Block]:
+def _content(tree: "LexborHTMLParser", left: Omissions) -> list[Block]:
     body = tree.body
     if body is None:
         return []
-    _remove_furniture(tree)
+    remove_furniture(tree, left)
+    if tree.head is not None and (title := tree.head.text()).strip():
+        left.add("metadata", title)
     main = _main(body)
-    # A page that is nothing but links is read as a list of links rather than as nothing.
-    return read_blocks(main, navigation(main)) or read_blocks(main, frozenset())
-
-
-def _remove_furniture(tree: "LexborHTMLParser") -> None:
-    """Take out what is never content; a page header stays where it holds the page's heading."""
-    for node in tree.css(_FURNITURE):
-        node.decompose()
-    for node in tree.css("header, div#header"):
-        if node.css_first("h1, h2") is None:
-            node.decompose()
+    if main is not body:
+        around = visible(body.text()) - visible(main.text())
+        left.count("outside_main", 1 if around else 0, around)
+    inside = Omissions()
+    blocks = read_blocks(main, navigation(main), inside)
+    if not blocks:
+        # A page that is nothing but links is read as a list of links rather than as nothing.
+        inside = Omissions()
+        blocks = read_blocks(main, frozenset(), inside)
+    left.update(inside.record())
+    return blocks
 
 
 def _main(body: "LexborNode") -> "LexborNode":

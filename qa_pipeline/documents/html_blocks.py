@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from qa_pipeline.documents.html_elements import ASIDES, BOXES, role
 from qa_pipeline.documents.html_reader import Reader
+from qa_pipeline.documents.omissions import Omissions
 from qa_pipeline.records import Block
 
 if TYPE_CHECKING:
@@ -17,13 +18,13 @@ if TYPE_CHECKING:
     """An open element, its name, and whether it means something for the text."""
 
 
-def read_blocks(root: "LexborNode", dropped: frozenset[int]) -> list[Block]:
-    """Blocks below `root`, leaving out the elements whose `mem_id` is in `dropped`.
+def read_blocks(root: "LexborNode", dropped: frozenset[int], left: Omissions) -> list[Block]:
+    """Blocks below `root`, leaving out the elements whose `mem_id` is in `dropped` and counting them.
 
     The walk keeps its own stack, so the depth of a page is no limit. Each look at a node goes through the
     parser's library, so what is known of an open element stays on the stack.
     """
-    reader = Reader()
+    reader = Reader(left)
     open_elements: list[_Open] = [(root, "", False)]
     node = root.first_child
     while node is not None:
@@ -31,7 +32,9 @@ def read_blocks(root: "LexborNode", dropped: frozenset[int]) -> list[Block]:
         part = role(tag)
         if part == "text":
             reader.text(node.text_content or "")
-        elif part != "unseen" and not (dropped and node.mem_id in dropped):
+        elif dropped and node.mem_id in dropped:
+            left.add("navigation", node.text())
+        elif part != "unseen":
             matters = part != "passive"
             if matters:
                 reader.open(tag, node)

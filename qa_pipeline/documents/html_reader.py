@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from qa_pipeline.documents.html_elements import BREAKING, CODE, HEADINGS, LISTS, role
 from qa_pipeline.documents.html_tables import TABLE_PARTS, Grid
+from qa_pipeline.documents.omissions import Omissions
 from qa_pipeline.records import Block, BlockKind
 
 if TYPE_CHECKING:
@@ -23,7 +24,8 @@ _CODE_EDGES = re.compile(r"[ \t]*\n[ \t]*")
 class Reader:
     """Collects text between the edges of block elements and decides what kind of block it was."""
 
-    def __init__(self) -> None:
+    def __init__(self, left: Omissions) -> None:
+        self.left = left
         self.blocks: list[Block] = []
         self.parts: list[str] = []
         self.containers: list[str] = []
@@ -35,7 +37,7 @@ class Reader:
         self.verbatim = 0
         self.only_code = True
         self.fresh_item = False
-        self.term: str | None = None
+        self.terms: list[str] = []
         self.raised: int | None = None
         self.boxes: list[int] = []
         self.label: str | None = None
@@ -88,6 +90,7 @@ class Reader:
     def finish(self) -> list[Block]:
         """End the last block, and return all."""
         self.flush()
+        self._write_term()
         self._write_label()
         return self.blocks
 
@@ -110,7 +113,7 @@ class Reader:
             self._write_label()
             self.blocks.append(Block("code", text))
         elif self.containers and self.containers[-1] == "dt":
-            self.term = f"{self.term}, {text.strip()}" if self.term else text.strip()
+            self.terms.append(text.strip())
         else:
             kind, written = self._kind(text, only_code and tag in ("p", "div"))
             self.blocks.append(Block(kind, written, max(self.depth - 1, 0) if kind == "list_item" else 0))
@@ -119,8 +122,8 @@ class Reader:
         """What a piece of flowing text is, from the elements around it."""
         if self.fresh_item:
             self.fresh_item = False
-            if self.term:
-                term, self.term = self.term.rstrip(" :"), None
+            if self.terms:
+                term = self._take_terms().rstrip(" :")
                 return "list_item", f"{term}: {text.strip()}"
             return "list_item", text
         if only_code:
@@ -176,10 +179,14 @@ class Reader:
 
     def _write_term(self) -> None:
         """A term whose description begins with a list, code or nothing is an item of its own."""
-        if self.term:
-            self.blocks.append(Block("list_item", self.term, max(self.depth - 1, 0)))
-            self.term = None
+        if self.terms:
+            self.blocks.append(Block("list_item", self._take_terms(), max(self.depth - 1, 0)))
             self.fresh_item = False
+
+    def _take_terms(self) -> str:
+        """Terms that share a description."""
+        terms, self.terms = self.terms, []
+        return ", ".join(terms)
 
     def _open_inline(self, tag: str) -> None:
         if tag == "br":
@@ -205,6 +212,7 @@ class Reader:
         raised = "".join(self.parts[start:]).strip()
         before = "".join(self.parts[max(start - 2, 0) : start])[-1:]
         if raised.startswith("["):
+            self.left.add("footnote_mark", raised)
             del self.parts[start:]
         elif before.isalnum() and raised.lstrip("+-−").isdigit():
             self.parts[start:] = [f"^{raised}"]
@@ -226,7 +234,7 @@ class Reader:
         if grid is None:
             return
         if tag == "table":
-            self.blocks += [Block("table_row", line) for line in grid.lines()]
+            self.blocks += [Block("table_row", line) for line in grid.lines(self.left)]
             self.grid = grid.outer
         elif tag == "caption":
             self.blocks.append(Block("paragraph", "".join(grid.cell or [])))

@@ -6,7 +6,8 @@ layout (`html_blocks`), and how rows are worded (`rows`).
 
 from typing import TYPE_CHECKING
 
-from qa_pipeline.documents.rows import Cell, render_rows
+from qa_pipeline.documents.omissions import Omissions
+from qa_pipeline.documents.rows import Cell, render_table
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
@@ -52,9 +53,12 @@ class Grid:
         if so_far:
             self.cell = [so_far, ", "]
 
-    def lines(self) -> list[str]:
-        """The rows read so far, one line each."""
-        return render_rows(self.rows)
+    def lines(self, left: Omissions) -> list[str]:
+        """The rows read so far, one line each; names of empty columns are counted as left out."""
+        lines, unused = render_table(self.rows)
+        for name in unused:
+            left.add("empty_column", name)
+        return lines
 
 
 def _number(written: str | None) -> int:

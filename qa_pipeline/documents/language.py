@@ -9,6 +9,7 @@ import re
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, get_args
@@ -143,16 +144,31 @@ def _plausible(text: str) -> bool:
     return sum(character < "\u0250" for character in letters) > len(letters) / 2
 
 
+def load_models() -> None:
+    """Load what telling languages needs now: later there may be no right to write the temporary file.
+
+    Raises:
+        StorageError: there is no room for that file.
+    """
+    _model()
+
+
 @cache
 def _identifier(languages: tuple[str, ...]) -> Any:
+    """The model, restricted to some languages; all restrictions share its large arrays."""
+    identifier = copy(_model())
+    identifier.set_languages(list(languages))
+    return identifier
+
+
+@cache
+def _model() -> Any:
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
     try:
-        identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+        return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
     except OSError as error:  # the library unpacks its model into a temporary file
         raise StorageError(
             f"the language model cannot be unpacked into {tempfile.gettempdir()}: {error.strerror}; "
             "free some space there, or name another folder in TMPDIR"
         ) from error
-    identifier.set_languages(list(languages))
-    return identifier

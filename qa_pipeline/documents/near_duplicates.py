@@ -62,9 +62,7 @@ def shingles(text: str) -> Shingles:
         return np.zeros(0, dtype=np.uint32)
     codes = np.fromiter(map(_code, words), dtype=np.uint64, count=len(words))
     mixed = np.zeros(len(words) - _SHINGLE + 1, dtype=np.uint64)
-    for place in range(
-        _SHINGLE
-    ):  # a polynomial in an odd number, modulo 2^64, whose upper half is mixed
+    for place in range(_SHINGLE):  # a polynomial in an odd number, modulo 2^64, whose upper half is mixed
         mixed = (mixed + codes[place : len(codes) - _SHINGLE + 1 + place]) * np.uint64(0x9E3779B97F4A7C15)
     return np.unique((mixed >> np.uint64(32)).astype(np.uint32))
 

@@ -16,19 +16,39 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from qa_pipeline.documents.assembly import Assembled, Mask, assemble, keep
+from qa_pipeline.documents.assembly import Assembled, assemble
 from qa_pipeline.documents.characters import clean, lay_out
 from qa_pipeline.documents.failure import DocumentFailure
 from qa_pipeline.documents.formats import PARSERS
 from qa_pipeline.documents.language import languages_of
+from qa_pipeline.documents.masking.names import names_version
+from qa_pipeline.documents.masking.replacing import bare_mask, text_mask
 from qa_pipeline.records import ParsedFile, SourceFile
-from qa_pipeline.settings import DocumentSettings
+from qa_pipeline.settings import DocumentSettings, MaskingSettings
 
 Row = dict[str, Any]
 
+CONTENT_COLUMNS = (
+    "declared", "language", "languages", "text", "sections", "pages", "left_out", "masked", "detail",
+)  # fmt: skip
+"""The columns of the documents table that a file's content decides."""
+ONLY_SPEED = ("parse_workers", "parse_seconds", "parse_memory")
+"""Settings that decide how fast a document is read or whether it fails, never what it says."""
+
 _LONGEST_TITLE = 300
 _LONGEST_NOTE = 2000
-_LIBRARIES = ("markdown-it-py", "mdit-py-plugins", "py3langid", "pypdfium2", "selectolax")
+_LONGEST_LOOKED_AT = 10_000
+_LIBRARIES = (
+    "docutils",
+    "lxml",
+    "markdown-it-py",
+    "mdit-py-plugins",
+    "phonenumberslite",
+    "py3langid",
+    "pyarrow",
+    "pypdfium2",
+    "selectolax",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +76,8 @@ def parse_here(requests: Iterable[ParseRequest], settings: DocumentSettings) -> 
             yield failure
 
 
-def parse_file(request: ParseRequest, settings: DocumentSettings, mask: Mask = keep) -> Row:
-    """Parse one file into the columns that its content alone decides.
+def parse_file(request: ParseRequest, settings: DocumentSettings) -> Row:
+    """Parse one file into the columns that its content alone decides, masked as the settings say.
 
     Raises:
         DocumentFailure: it cannot become a document.
@@ -68,14 +88,14 @@ def parse_file(request: ParseRequest, settings: DocumentSettings, mask: Mask = k
     if sum(len(block.text) for block in parsed.blocks) > settings.max_characters:
         limit = settings.max_characters
         raise DocumentFailure("too_long", f"the text is longer than documents.max_characters = {limit}")
-    text = assemble(parsed.blocks, mask)
+    text = assemble(parsed.blocks, text_mask(settings.masking))
     if not text.text:
         raise DocumentFailure("no_text", "the file is readable and holds no text")
-    return _columns(parsed, text, mask)
+    return _columns(parsed, text, settings.masking)
 
 
-def _columns(parsed: ParsedFile, text: Assembled, mask: Mask) -> Row:
-    declared, found = _declared(parsed, mask)
+def _columns(parsed: ParsedFile, text: Assembled, masking: MaskingSettings) -> Row:
+    declared, found = _declared(parsed, masking)
     languages = languages_of(text.text, parsed.language)
     return {
         "declared": declared,
@@ -97,32 +117,37 @@ def _columns(parsed: ParsedFile, text: Assembled, mask: Mask) -> Row:
             for part in sorted(parsed.left_out, key=lambda part: part.what)
         ],
         "masked": [{"kind": kind, "count": count} for kind, count in sorted((text.masked + found).items())],
-        "detail": "; ".join(parsed.notes) or None,
+        "detail": text_mask(masking)("; ".join(parsed.notes))[0] or None,
     }
 
 
-def _declared(parsed: ParsedFile, mask: Mask) -> tuple[Row, Counter[str]]:
+def _declared(parsed: ParsedFile, masking: MaskingSettings) -> tuple[Row, Counter[str]]:
     """What the document says about itself, masked like its text, and what was found in it."""
     found: Counter[str] = Counter()
     said: Row = {"language": parsed.language}
-    for name, value, longest in (
-        ("title", parsed.title, _LONGEST_TITLE),
-        ("source_uri", parsed.source_uri, _LONGEST_NOTE),
-        ("licence", parsed.licence, _LONGEST_NOTE),
+    for name, value, longest, mask in (
+        ("title", parsed.title, _LONGEST_TITLE, text_mask(masking)),
+        ("source_uri", parsed.source_uri, _LONGEST_NOTE, bare_mask(masking)),
+        ("licence", parsed.licence, _LONGEST_NOTE, text_mask(masking)),
     ):
-        masked, kinds = mask(_one_line(value, longest) or "")
+        masked, kinds = mask(_one_line(value))
         found.update(kinds)
-        said[name] = masked or None
+        said[name] = masked[:longest].strip() or None
     return said, found
 
 
-def _one_line(text: str | None, longest: int) -> str | None:
-    return lay_out("heading", clean(text))[:longest].strip() or None if text else None
+def _one_line(text: str | None) -> str:
+    """It is cut when it is masked: half of an item would not be found."""
+    return lay_out("heading", clean(text[:_LONGEST_LOOKED_AT])) if text else ""
 
 
 def parser_version(settings: DocumentSettings) -> str:
-    """Hash of all that decides what becomes of a file's bytes: this package, its libraries, its settings."""
-    content = "\n".join([_code(), settings.model_dump_json()])
+    """Hash of all that decides what becomes of a file's bytes: this package, its libraries, its settings.
+
+    How many files are parsed at once, and how long and in how much memory one may be, decides no text.
+    """
+    names = names_version(settings.masking.names_models)
+    content = "\n".join([_code(), settings.model_dump_json(exclude=set(ONLY_SPEED)), names])
     return hashlib.sha256(content.encode()).hexdigest()[:32]
 
 

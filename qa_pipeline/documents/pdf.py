@@ -1,15 +1,20 @@
 """PDF files: opening them, and telling why one cannot be read.
 
-What belongs here: the entry point, limits and damage. What does not: lines of a page (`pdf_lines`) and how
-lines make up paragraphs and headings (`pdf_layout`). Pages without text (scans) are not read by eye.
+What belongs here: the entry point, limits on the whole file and damage. What does not: one page
+(`pdf_pages`), and how lines of pages make up paragraphs and headings (`pdf_layout`).
 """
 
+from collections.abc import Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING
 
 from qa_pipeline.documents.failure import DocumentFailure
-from qa_pipeline.documents.pdf_layout import lay_out_lines
-from qa_pipeline.documents.pdf_lines import Line, read_lines
+from qa_pipeline.documents.omissions import Omissions
+from qa_pipeline.documents.pdf_extras import count_extras, outline_of, title_of
+from qa_pipeline.documents.pdf_layout import PageContent, lay_out_pages
+from qa_pipeline.documents.pdf_ocr import read_scans
+from qa_pipeline.documents.pdf_pages import read_page
+from qa_pipeline.documents.pdf_scans import note, refuse_scans
 from qa_pipeline.records import ParsedFile, SourceFile
 from qa_pipeline.settings import DocumentSettings
 
@@ -24,23 +29,34 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     """Parse one PDF file.
 
     Raises:
-        DocumentFailure: `encrypted`, `damaged`, `too_many_pages`, `too_long` or `no_text`.
+        DocumentFailure: `encrypted`, `damaged`, `too_many_pages`, `too_many_objects`, `too_long`, `scanned`
+            or `no_text`.
     """
     from pypdfium2 import PdfiumError
 
     _check_edges(source.content)
+    left_out = Omissions()
     try:
         with closing(_open(source.content)) as document:
             _check_pages(document, settings)
-            lines = _all_lines(document, settings)
-            title = document.get_metadata_value("Title")
+            pages = _read_pages(document, settings, left_out)
+            notes = count_extras(document, left_out)
+            notes += read_scans(document, pages, settings)
+            outline = outline_of(document)
+            title = title_of(document)
     except PdfiumError as error:
         raise DocumentFailure("damaged", "a page of the PDF cannot be loaded") from error
-    if not lines:
-        raise DocumentFailure("no_text", "the PDF has pages but no text; it may be a scan")
-    blocks = lay_out_lines(lines)
+    notes += _count_scans(pages, left_out)
+    blocks = lay_out_pages(pages, outline, left_out)
+    if not blocks:
+        raise DocumentFailure("no_text", "the PDF has pages but no text")
     headed = any(block.kind == "heading" for block in blocks)
-    return ParsedFile(blocks=tuple(blocks), title=None if headed else title or None)
+    return ParsedFile(
+        blocks=tuple(blocks),
+        title=None if headed else title,
+        left_out=left_out.record(),
+        notes=tuple(notes),
+    )
 
 
 def _check_edges(content: bytes) -> None:
@@ -69,16 +85,33 @@ def _check_pages(document: "PdfDocument", settings: DocumentSettings) -> None:
         raise DocumentFailure("too_many_pages", f"{len(document)} pages, documents.max_pages = {limit}")
 
 
-def _all_lines(document: "PdfDocument", settings: DocumentSettings) -> list[Line]:
-    """Lines of all pages, stopping as soon as they are more text than is allowed."""
-    lines: list[Line] = []
+def _read_pages(
+    document: "PdfDocument", settings: DocumentSettings, left_out: Omissions
+) -> list[PageContent]:
+    """All pages, stopping as soon as they are more text than is allowed."""
+    pages: list[PageContent] = []
     length = 0
     for number in range(len(document)):
         with closing(document[number]) as page:
-            found = read_lines(page, number + 1)
-        length += sum(len(line.text) for line in found)
+            content = read_page(page, number + 1, settings, left_out)
+        length += sum(len(line.text) for line in content.lines)
         if length > settings.max_characters:
             limit = settings.max_characters
             raise DocumentFailure("too_long", f"the text is longer than documents.max_characters = {limit}")
-        lines += found
-    return lines
+        pages.append(content)
+    return pages
+
+
+def _count_scans(pages: Sequence[PageContent], left_out: Omissions) -> list[str]:
+    """Count pages that are pictures; returns a note that names them.
+
+    Raises:
+        DocumentFailure: `scanned`, if the document has no other text.
+    """
+    scans = [page.number for page in pages if page.scanned]
+    if not scans:
+        return []
+    if not any(page.lines or page.fields for page in pages):
+        refuse_scans(scans, len(pages))
+    left_out.add("scanned_page", pieces=len(scans))
+    return [note(len(pages), scans, "without text")]

@@ -1,79 +1,90 @@
 """Lines of one block of a PDF joined into text.
 
-What belongs here: words and addresses broken at line ends, and the indentation of code. What does not:
-which lines make up a block (`pdf_layout`).
+What belongs here: where a line goes on in the next, with or without a blank, and the indentation of code.
+What does not: which lines make up a block (`pdf_layout`), and broken words (`pdf_hyphens`).
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from statistics import median
 
-from qa_pipeline.documents.pdf_lines import Line
+from qa_pipeline.documents.pdf_hyphens import Spelling
+from qa_pipeline.documents.pdf_lines import Line, words_of
 
-_LAST_WORD = re.compile(r"[^\W\d_]+$")
-_HYPHENED_STARTS = frozenset({"self", "well"})
 _HARD_HYPHEN = re.compile(r"[^\W\d_]-$")
-_FIRST_WORD = re.compile(r"^[^\W\d_]+")
-_OPEN_ADDRESS = re.compile(r"(?:https?:|(?:https?://|www\.|doi\.org/)\S*[/.:_=&?#%~-])$")
-_WEB_ADDRESS = re.compile(r"(?:https?://|www\.)\S*$")
+_OPEN_ADDRESS = re.compile(r"(?:https?:/{0,2}|(?:https?://|www\.|doi\.org/)\S*[/.:_=&?#%~-])$")
+_PART_OF_ADDRESS = re.compile(r"^\S*?[\d/._-]\S")
+_OPEN_NAME = re.compile(r"[^\W_]_$")
+_MAY_GO_ON = frozenset("/.:_=&?#%~-")
+_BLANK_LINE = 1.6
 
 
-def texts_by_page(lines: Sequence[Line], words: Counter[str]) -> Iterator[tuple[int, str]]:
+def joined_text(lines: Sequence[Line], spelling: Spelling) -> str:
+    """Lines of one page, such as those of a table cell, as one text; empty for none."""
+    return " ".join(text for _, text in texts_by_page(lines, spelling)) if lines else ""
+
+
+def texts_by_page(lines: Sequence[Line], spelling: Spelling) -> Iterator[tuple[int, str]]:
     """Joined text of a group's lines for each page; a word broken over two pages stays on the first.
 
     Args:
         lines: the lines of one block, in order.
-        words: words of the document and how often each is used.
+        spelling: how the document spells words.
     """
     parts, page = [lines[0].text], lines[0].page
     for before, line in pairwise(lines):
         here = line.text
         last = parts.pop()
-        if before.broken or (_HARD_HYPHEN.search(last) and here[:1].islower()):
-            joined, here = _mended(last, here, words, hard=not before.broken)
+        if before.broken or (last.endswith("-") and here[:1].islower() and _HARD_HYPHEN.search(last)):
+            joined, here = spelling.mend(last, here, hard=not before.broken)
             parts.append(joined)
         else:
-            glued = _OPEN_ADDRESS.search(last) and not here[:1].isupper()
-            parts.append(last if glued or line.page != page else f"{last} ")
+            parts.append(last if line.page != page or _is_glued(last, here) else f"{last} ")
         if line.page != page:
             yield page, "".join(parts)
             parts, page = [], line.page
         parts.append(here)
+    if lines[-1].broken:
+        parts.append("-")
     if any(parts):
         yield page, "".join(parts)
 
 
-def _mended(text: str, following: str, words: Counter[str], *, hard: bool) -> tuple[str, str]:
-    """Join a word broken at a line end, keeping its hyphen where the document spells it so elsewhere.
-
-    Args:
-        text: the line with the first part, ending in a hyphen if `hard`.
-        following: the next line; starts with the second part.
-        words: words of the document and how often each is used.
-        hard: the hyphen is printed as such rather than marked as a break.
-
-    Returns:
-        The line with the whole word, and the rest of the next line.
-    """
-    stem = text.removesuffix("-")
-    first, second = _LAST_WORD.search(stem), _FIRST_WORD.match(following)
-    if _WEB_ADDRESS.search(stem) or not first or not second:
-        return f"{stem}-" if hard or first else stem, following
-    rest = following[second.end() :]
-    plain = (first.group() + second.group()).lower()
-    hyphened = f"{first.group()}-{second.group()}".lower()
-    both_words = len(second.group()) > 3 and min(words[part.group().lower()] for part in (first, second)) > 1
-    chain = stem[: first.start()].endswith("-") and rest.startswith("-")
-    usual = first.group().lower() in _HYPHENED_STARTS or second.group()[0].isupper()
-    spelt_apart = words[hyphened] > 0 or usual or both_words or chain
-    keep = not words[plain] and (hard or spelt_apart)
-    return stem + ("-" if keep else "") + second.group(), rest
+def _is_glued(text: str, following: str) -> bool:
+    """Whether a web address or a program's name goes on in the next line."""
+    last = text[-1:]
+    if last.isalnum():
+        return following.startswith("_")
+    if last not in _MAY_GO_ON:
+        return False
+    if last == "_" and _OPEN_NAME.search(text):
+        return True
+    goes_on = not following[:1].isupper() or _PART_OF_ADDRESS.match(following) is not None
+    return goes_on and _OPEN_ADDRESS.search(text) is not None
 
 
 def code_text(lines: Sequence[Line]) -> str:
-    """Code lines with the indentation their place on paper shows."""
+    """Code lines with the indentation, and the blank lines, that their places on paper show."""
     left = min(line.left for line in lines)
-    widths = [(line.right - line.left) / len(line.text) for line in lines if len(line.text) > 3]
-    width = sorted(widths)[len(widths) // 2] if widths else lines[0].size * 0.6
-    return "\n".join(" " * round((line.left - left) / max(width, 1)) + line.text for line in lines)
+    words = [word for line in lines for word in words_of(line) if len(word.text) > 1]
+    widths = [(word.right - word.left) / len(word.text) for word in words]
+    width = max(median(widths) if widths else lines[0].size * 0.6, 1.0)
+    steps = [above.bottom - below.bottom for above, below in pairwise(lines)]
+    usual = min((step for step in steps if step > 0), default=0.0)
+    text = [_code_line(lines[0], left, width)]
+    for step, line in zip(steps, lines[1:], strict=True):
+        if step > _BLANK_LINE * usual > 0:
+            text.append("")
+        text.append(_code_line(line, left, width))
+    return "\n".join(text)
+
+
+def _code_line(line: Line, left: float, width: float) -> str:
+    """A line whose words stand as far apart as on paper, in letters of one width."""
+    text = ""
+    for word in line.words:
+        column = round((word.left - left) / width)
+        text += " " * max(column - len(text), 1 if text else 0) + word.text
+    text = text or " " * round((line.left - left) / width) + line.text
+    return f"{text}-" if line.broken else text

@@ -1,289 +1,243 @@
-"""Lines of a PDF to headings, paragraphs, list items and code.
+"""Pages of a PDF to headings, paragraphs, list items, code and table rows.
 
-What belongs here: reading order, repeated heads and feet, margin notes and the joining of lines. What does
-not: reading lines from a page (`pdf_lines`). Tables are not recognised: their rows come as lines of text.
+What belongs here: the order of steps from lines to blocks, and what is set apart from the text: margin notes,
+footnotes, turned text. What does not: each of the steps (`pdf_edges`, `pdf_columns`, `pdf_tables`,
+`pdf_groups`, `pdf_headings`, `pdf_joining`).
 """
 
-import math
-import re
-from collections import Counter
+import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, field, replace
+from itertools import groupby, pairwise
 
+from qa_pipeline.documents.omissions import Omissions
+from qa_pipeline.documents.pdf_alignment import find_aligned
+from qa_pipeline.documents.pdf_columns import in_columns, in_order
+from qa_pipeline.documents.pdf_drawing import Drawing
+from qa_pipeline.documents.pdf_edges import without_running_lines
+from qa_pipeline.documents.pdf_glyphs import Box
+from qa_pipeline.documents.pdf_groups import (
+    FOOTNOTE,
+    ITEM,
+    Figure,
+    Group,
+    Item,
+    Shape,
+    group_lines,
+    mended,
+    shape_of,
+    usual_size,
+    with_notes,
+)
+from qa_pipeline.documents.pdf_headings import OutlineEntry, give_levels
+from qa_pipeline.documents.pdf_hyphens import Spelling
 from qa_pipeline.documents.pdf_joining import code_text, texts_by_page
-from qa_pipeline.documents.pdf_lines import Line
-from qa_pipeline.documents.text import heading_level
-from qa_pipeline.records import Block, BlockKind
+from qa_pipeline.documents.pdf_lines import Line, printed
+from qa_pipeline.documents.pdf_tables import Table, ruled_tables
+from qa_pipeline.records import Block
 
-_EDGE = 0.12
-_REPEATED_ON = 0.4
 _MARGIN_SHARE = 0.2
-_LARGER = 1.1
-_HEADING_LENGTH = 200
-_BOLD_HEADING_LENGTH = 90
-_PARAGRAPH_GAP = 1.3
-_ITEM = re.compile(r"^\s*(?:[•‣▪●○◦∙–*-]|\(?\d{1,2}[.)]|\(?[a-z]\))\s+(?=\S)")
-_BULLET = re.compile(r"^[•‣▪●○◦∙–*-]$")
-_WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
-_DIGITS = re.compile(r"\d+")
-_LABELLED = re.compile(r"^[^\W\d_]+:\s")
-_FOOTNOTE = re.compile(r"^[\d*†‡§¶]{1,3}\s?[^\W\d]")
 _FOOTNOTE_SIZE = 0.92
-_WIDEST_LETTER = 0.75
-_SENTENCE_END = (".", "!", "?", ":", "”", '"', ")")
+_MOST_FOOTNOTES = 0.6
+_SET_IN = 6.0
+_LAST = sys.maxsize
 
 
 @dataclass(slots=True)
-class _Shape:
-    """What is usual in the document."""
+class PageContent:
+    """What was read of one page: its height, its lines in the order of the file, and its drawing.
 
-    size: float
-    left: float
-    right: float
-    step: float
-    words: Counter[str]
+    `fields` are values filled into a form. A page that was `scanned` is a picture of text.
+    """
 
-
-@dataclass(slots=True)
-class _Group:
-    """Lines that make up one block."""
-
-    kind: BlockKind
-    lines: list[Line]
-    level: int = 0
-    plain: bool = False
-    inner_left: float = math.inf
-
-    def add(self, line: Line) -> None:
-        """Append a line, keeping `inner_left`, the leftmost place of all lines but the first."""
-        self.lines.append(line)
-        self.inner_left = min(self.inner_left, line.left)
+    number: int
+    height: float
+    lines: list[Line] = field(default_factory=list)
+    drawing: Drawing = field(default_factory=Drawing)
+    fields: list[str] = field(default_factory=list)
+    scanned: bool = False
 
 
-def lay_out_lines(lines: Sequence[Line]) -> list[Block]:
-    """Blocks in reading order; margin notes and footnotes stand where they tear no paragraph apart."""
-    kept = _without_running_lines(lines)
-    shape = _shape(kept)
-    beside = _beside_column(kept, shape)
-    feet = _footnotes(kept, shape)
-    aside = {id(line) for line in (*beside, *feet)}
-    groups = _with_levels(list(_group((line for line in kept if id(line) not in aside), shape)), shape)
-    margin = list(_group(beside, shape, plain=True))
-    below = list(_group(feet, shape, plain=True))
-    return list(_blocks(_with_notes(groups, margin, below), shape))
+def lay_out_pages(
+    pages: Sequence[PageContent], outline: Sequence[OutlineEntry], left_out: Omissions
+) -> list[Block]:
+    """Blocks in reading order; margin notes and footnotes stand where they tear no paragraph apart.
+
+    Args:
+        pages: what was read of each page.
+        outline: the file's own outline; may be empty.
+        left_out: counts what does not reach the text.
+    """
+    spelling = Spelling(line.text for page in pages for line in page.lines)
+    drafts = [_Draft(page, spelling) for page in pages]
+    size = usual_size(line for draft in drafts for line in draft.lines)
+    heights = [page.height for page in pages]
+    kept = without_running_lines([draft.lines for draft in drafts], heights, size, left_out)
+    shape = shape_of([line for lines in kept for line in lines if not line.turned])
+    margin = _beside_column([line for lines in kept for line in lines if not line.turned], shape)
+    aside = {id(line) for line in margin}
+    items: list[Item] = []
+    feet: list[Line] = []
+    for draft, lines in zip(drafts, kept, strict=True):
+        flow = draft.without_turned([line for line in lines if id(line) not in aside], shape, left_out)
+        for stretch in draft.stretches(flow):
+            text, below = _without_footnotes(stretch, shape)
+            feet += below
+            items += draft.items(text)
+    groups = mended(group_lines(items, shape))
+    give_levels(groups, shape, outline)
+    notes = group_lines(_page_by_page(margin), shape, plain=True)
+    placed = with_notes(groups, notes, group_lines(feet, shape, plain=True))
+    blocks = _page_after_page(list(_blocks(placed, spelling, left_out)))
+    if spelling.joined:
+        left_out.add("line_hyphen", "-" * spelling.joined, spelling.joined)
+    return blocks
 
 
-def _without_running_lines(lines: Sequence[Line]) -> list[Line]:
-    """Leave out heads and feet: lines near an edge whose text, numbers aside, returns on many pages."""
-    pages = len({line.page for line in lines})
-    keys: dict[str, set[int]] = {}
-    for line in lines:
-        if _near_edge(line):
-            keys.setdefault(_running_key(line), set()).add(line.page)
-    least = max(2, _REPEATED_ON * pages)
-    repeated = {key for key, on in keys.items() if len(on) >= least}
-    return [line for line in lines if not (_near_edge(line) and _running_key(line) in repeated)]
+class _Draft:
+    """One page on its way to items in reading order.
+
+    Its tables and figures are found first, since their lines look like columns and like heads of pages; a
+    line without text keeps their place.
+    """
+
+    def __init__(self, page: PageContent, spelling: Spelling) -> None:
+        self.spelling = spelling
+        self.page = page.number
+        self.lines = page.lines
+        self.apart: dict[int, Table | Figure] = {}
+        self.places: list[Line] = []
+        if len(page.drawing.across) > 1:
+            tables, self.lines = ruled_tables(page.lines, page.drawing, spelling)
+            for table in tables:
+                self._set_apart(table, table.box, table.start)
+        if page.fields:
+            foot = Box(0.0, 0.0, 0.0, 0.0)
+            self._set_apart(Table(tuple(page.fields), page.number, foot, _LAST), foot, _LAST)
+        for box in page.drawing.figures:
+            inside = [line for line in self.lines if _is_inside(line, box)]
+            if inside:
+                kept = {id(line) for line in inside}
+                self.lines = [line for line in self.lines if id(line) not in kept]
+                self._set_apart(Figure(tuple(in_order(inside))), box, inside[0].start)
+
+    def _set_apart(self, item: Table | Figure, box: Box, start: int) -> Line:
+        place = Line("", self.page, *box, 0.0, False, False, start=start)
+        self.apart[id(place)] = item
+        self.places.append(place)
+        return place
+
+    def without_turned(self, lines: Sequence[Line], shape: Shape, left_out: Omissions) -> list[Line]:
+        """Leave out turned text in the margin, such as a stamp, and set other turned text apart."""
+        if not any(line.turned for line in lines):
+            return list(lines)
+        for line in lines:
+            if line.turned and (line.right <= shape.left or line.left >= shape.right):
+                left_out.add("rotated_text", printed(line))
+            elif line.turned:
+                self._set_apart(
+                    Figure((line,)), Box(line.left, line.bottom, line.right, line.top), line.start
+                )
+        return [line for line in lines if not line.turned]
+
+    def stretches(self, lines: list[Line]) -> list[list[Line]]:
+        """Columns of the page, one after the other, tables without ruled lines set apart."""
+        ordered = lines
+        if self.places:
+            ordered = sorted([*self.places, *lines], key=lambda line: line.start)
+        return [self._without_aligned(stretch) for stretch in in_columns(ordered)]
+
+    def _without_aligned(self, lines: list[Line]) -> list[Line]:
+        for table, parts in find_aligned([line for line in lines if line.text], self.spelling):
+            taken = {id(line) for line in parts}
+            first = next(place for place, line in enumerate(lines) if id(line) in taken)
+            mark = self._set_apart(table, table.box, table.start)
+            rest = [line for line in lines[first:] if id(line) not in taken]
+            lines = [*lines[:first], mark, *rest]
+        return lines
+
+    def items(self, lines: Sequence[Line]) -> Iterator[Item]:
+        """Lines with what was set apart back in its place."""
+        if not self.apart:
+            return iter(lines)
+        return (self.apart.get(id(line), line) for line in lines)
 
 
-def _near_edge(line: Line) -> bool:
-    return line.bottom < _EDGE * line.height or line.top > (1 - _EDGE) * line.height
+def _is_inside(line: Line, box: Box) -> bool:
+    across, up = (line.left + line.right) / 2, (line.bottom + line.top) / 2
+    return box.left <= across <= box.right and box.bottom <= up <= box.top
 
 
-def _running_key(line: Line) -> str:
-    return _DIGITS.sub("#", line.text.lower())
-
-
-def _shape(lines: Sequence[Line]) -> _Shape:
-    """Body size, column edges and line distance, each weighted by the characters it holds."""
-    size = _most_common((line.size, len(line.text)) for line in lines)
-    body = [line for line in lines if line.size == size]
-    left = _most_common((round(line.left), len(line.text)) for line in body)
-    right = _most_common((round(line.right), len(line.text)) for line in body if line.left >= left - 1)
-    steps = (
-        (round(above.bottom - below.bottom, 1), 1)
-        for above, below in pairwise(body)
-        if above.page == below.page and 0 < above.bottom - below.bottom < 3 * size
-    )
-    words = Counter(map(str.lower, _WORD.findall("\n".join(line.text for line in lines))))
-    return _Shape(size, left, right, _most_common(steps) or 1.2 * size, words)
-
-
-def _most_common(values: Iterable[tuple[float, int]]) -> float:
-    counts: dict[float, int] = {}
-    for value, weight in values:
-        counts[value] = counts.get(value, 0) + weight
-    return min(counts, key=lambda value: (-counts[value], value)) if counts else 0.0
-
-
-def _beside_column(lines: Sequence[Line], shape: _Shape) -> list[Line]:
-    """Lines wholly left of the column, where they are few: a margin, not a column of its own."""
-    beside = [line for line in lines if line.right < shape.left - 1]
+def _beside_column(lines: Sequence[Line], shape: Shape) -> list[Line]:
+    """Lines wholly beside the column, where they are few: a margin, not a column of its own."""
+    left, right = shape.left - 1, shape.right + 1
+    beside = [line for line in lines if line.right < left or line.left > right]
     total = sum(len(line.text) for line in lines)
     return beside if sum(len(line.text) for line in beside) < _MARGIN_SHARE * total else []
 
 
-def _footnotes(lines: Sequence[Line], shape: _Shape) -> list[Line]:
-    """Small lines that end a page and begin with a mark, where the page has other text."""
-    pages: dict[int, list[Line]] = {}
-    for line in lines:
-        pages.setdefault(line.page, []).append(line)
-    feet: list[Line] = []
-    for _, on_page in sorted(pages.items()):
-        above = len(on_page)
-        while (
-            above and on_page[above - 1].size <= _FOOTNOTE_SIZE * shape.size and not on_page[above - 1].fixed
-        ):
-            above -= 1
-        small = on_page[above:]
-        marked = next((place for place, line in enumerate(small) if _FOOTNOTE.match(line.text)), len(small))
-        feet += small[marked:] if above else []
-    return feet
+def _page_by_page(lines: Sequence[Line]) -> Iterator[Line]:
+    """Notes from top to bottom."""
+    for _, on_page in groupby(lines, key=lambda line: line.page):
+        yield from in_order(list(on_page))
 
 
-def _group(lines: Iterable[Line], shape: _Shape, *, plain: bool = False) -> Iterator[_Group]:
-    """Put lines that belong together into groups; `plain` ones are never headings."""
-    group: _Group | None = None
-    for line in lines:
-        kind = _kind(line, shape, plain)
-        if group is not None and _goes_on(group, line, kind, shape):
-            group.add(line)
-            continue
-        if group is not None:
-            yield group
-        group = _Group(kind, [line], plain=plain)
-    if group is not None:
-        yield group
+def _without_footnotes(lines: Sequence[Line], shape: Shape) -> tuple[Sequence[Line], Sequence[Line]]:
+    """Part small lines that end a column and begin with a mark from the text above them."""
+    above = len(lines)
+    small = _FOOTNOTE_SIZE * shape.size
+    while above and 0 < lines[above - 1].size <= small and not lines[above - 1].fixed:
+        above -= 1
+    first = next((place for place in range(above, len(lines)) if FOOTNOTE.match(lines[place].text)), None)
+    if first is None or len(lines) - first > _MOST_FOOTNOTES * len(lines):
+        return lines, ()
+    return lines[:first], lines[first:]
 
 
-def _kind(line: Line, shape: _Shape, plain: bool) -> BlockKind:
-    if line.fixed:
-        return "code"
-    if not plain and line.size >= _LARGER * shape.size and any(map(str.isalpha, line.text)):
-        return "heading"
-    return "list_item" if _ITEM.match(line.text) or _BULLET.match(line.text) else "paragraph"
-
-
-def _goes_on(group: _Group, line: Line, kind: BlockKind, shape: _Shape) -> bool:
-    """Whether a line belongs to the group above it."""
-    last = group.lines[-1]
-    if last.broken:
-        return group.kind != "code" or kind == "code"
-    if _BULLET.match(last.text):
-        return kind in ("paragraph", "list_item") and last.page == line.page
-    if group.kind == "heading" or kind == "heading":
-        alike = group.kind == kind and last.size == line.size and last.page == line.page
-        return alike and last.bottom - line.bottom < 2 * line.size
-    if group.kind == "code" or kind == "code":
-        return group.kind == kind and last.page == line.page
-    if kind == "list_item" or abs(last.size - line.size) > 1 or last.bold != line.bold:
-        return False
-    if last.page != line.page or line.bottom > last.top:
-        return _unfinished(group, line)
-    if group.plain and (_LABELLED.match(line.text) or _FOOTNOTE.match(line.text)):
-        return False
-    step = last.bottom - line.bottom
-    if step > _PARAGRAPH_GAP * max(_step_of(line, shape), 0.9 * line.size):
-        return False
-    if group.kind == "list_item":
-        return line.left >= group.lines[0].left - 1
-    return not _indented(group, line, shape) and not _hanging(group, line)
-
-
-def _step_of(line: Line, shape: _Shape) -> float:
-    return shape.step * line.size / shape.size if shape.size else line.size * 1.2
-
-
-def _unfinished(group: _Group, line: Line) -> bool:
-    """A paragraph runs over a page or column break when its last sentence has no end."""
-    text = group.lines[-1].text
-    return not text.endswith((".", "!", "?", ":")) and not _ITEM.match(line.text)
-
-
-def _indented(group: _Group, line: Line, shape: _Shape) -> bool:
-    """A first line set in, after a line that ends a sentence, begins a paragraph."""
-    last = group.lines[-1]
-    inset = line.left - last.left if len(group.lines) > 1 else line.left - shape.left
-    return 6 < inset < 40 and last.text.endswith(_SENTENCE_END) and len(group.lines) > 1
-
-
-def _hanging(group: _Group, line: Line) -> bool:
-    """A line that stands out to the left after lines set in begins the next entry of a list of works."""
-    first = group.lines[0].left
-    return len(group.lines) > 1 and group.inner_left > first + 6 and line.left < first + 3
-
-
-def _with_levels(groups: list[_Group], shape: _Shape) -> list[_Group]:
-    """Give headings their level by size, and take back what only looked like one."""
-    for group in groups:
-        if group.kind == "heading" and sum(len(line.text) for line in group.lines) > _HEADING_LENGTH:
-            group.kind = "paragraph"
-    _take_back_bylines(groups, shape)
-    sizes = sorted({group.lines[0].size for group in groups if group.kind == "heading"}, reverse=True)
-    one_size = len({group.lines[0].size for group in groups}) == 1
-    for place, group in enumerate(groups):
-        if group.kind == "heading":
-            group.level = min(sizes.index(group.lines[0].size) + 1, 6)
-        elif group.kind in ("paragraph", "list_item") and len(group.lines) == 1:
-            level = _plain_heading(groups, place, shape, one_size=one_size)
-            if level:
-                group.kind, group.level = "heading", min(level + len(sizes), 6)
-    return groups
-
-
-def _take_back_bylines(groups: list[_Group], shape: _Shape) -> None:
-    """Large text with no body text before an even larger heading, such as names of authors, heads nothing."""
-    body_seen, following = True, 0.0
-    for group in reversed(groups):
-        size = group.lines[0].size
-        if group.kind != "heading":
-            body_seen = body_seen or abs(size - shape.size) < 0.5
-        elif not body_seen and size < following:
-            group.kind = "paragraph"
-        else:
-            body_seen, following = False, size
-
-
-def _plain_heading(groups: list[_Group], place: int, shape: _Shape, *, one_size: bool) -> int | None:
-    """Level of a line of body size that is a heading: bold, or numbered where all type is of one size."""
-    group = groups[place]
-    line = group.lines[0]
-    text = line.text.strip()
-    following = groups[place + 1] if place + 1 < len(groups) else None
-    if following is None or following.kind == "heading" or len(text) > _BOLD_HEADING_LENGTH:
-        return None
-    stands_out = line.bold and not following.lines[0].bold and text[:1].isalnum() and not _spread(line)
-    if stands_out and not text.endswith((".", ",", ";")):
-        return 1 if abs(line.size - shape.size) < 0.6 and line.left < shape.left + 12 else None
-    return heading_level(text) if one_size else None
-
-
-def _spread(line: Line) -> bool:
-    """Whether a line is much wider than its letters: cells of a table row rather than words."""
-    return line.right - line.left > _WIDEST_LETTER * line.size * len(line.text)
-
-
-def _with_notes(groups: list[_Group], margin: list[_Group], feet: list[_Group]) -> Iterator[_Group]:
-    """Place notes so that every block stays on its page.
-
-    Margin notes stand before the first group that begins on their page, footnotes before the first that
-    leaves it.
-    """
-    for group in groups:
-        while margin and margin[0].lines[0].page <= group.lines[0].page:
-            yield margin.pop(0)
-        while feet and feet[0].lines[0].page < group.lines[-1].page:
-            yield feet.pop(0)
-        yield group
-    yield from (*margin, *feet)
-
-
-def _blocks(groups: Iterable[_Group], shape: _Shape) -> Iterator[Block]:
+def _blocks(groups: Iterable[Group], spelling: Spelling, left_out: Omissions) -> Iterator[Block]:
     """Write groups as blocks; a block that runs over a page break comes in one piece a page."""
+    depths = _Depths()
     for group in groups:
-        if group.kind == "code":
-            yield Block("code", code_text(group.lines), page=group.lines[0].page)
-            continue
-        for number, (page, joined) in enumerate(texts_by_page(group.lines, shape.words)):
-            text = _ITEM.sub("", joined, count=1) if group.kind == "list_item" and not number else joined
-            yield Block(group.kind, text, group.level, page, continues=number > 0)
+        if group.kind != "list_item":
+            depths = _Depths()
+        if group.table is not None:
+            yield from (Block("table_row", row, page=group.page) for row in group.table.rows)
+        elif group.kind == "code":
+            yield Block("code", code_text(group.lines), page=group.page)
+        else:
+            level = depths.of(group) if group.kind == "list_item" else group.level
+            for number, (page, text) in enumerate(texts_by_page(group.lines, spelling)):
+                marker = ITEM.match(text) if group.kind == "list_item" and not number else None
+                if marker:
+                    left_out.add("list_marker", marker.group())
+                rest = text[marker.end() :] if marker else text
+                yield Block(group.kind, rest, level, page, continues=number > 0)
+
+
+def _page_after_page(blocks: list[Block]) -> list[Block]:
+    """Blocks in the order of their pages, whatever a damaged file says; one torn apart by that is two."""
+    ordered = sorted(blocks, key=lambda block: block.page or 0)
+    before = {id(block): above for above, block in pairwise(blocks)}
+    return [
+        replace(block, continues=False) if block.continues and before[id(block)] is not above else block
+        for above, block in zip([None, *ordered], ordered, strict=False)
+    ]
+
+
+class _Depths:
+    """How deep items of a list are nested, by how far they are set in."""
+
+    def __init__(self) -> None:
+        self.lefts: list[float] = []
+        self.last: Line | None = None
+
+    def of(self, group: Group) -> int:
+        line = group.lines[0]
+        if self.last is None or self.last.page != line.page or line.bottom > self.last.top:
+            self.lefts = []
+        while self.lefts and line.left < self.lefts[-1] - _SET_IN:
+            self.lefts.pop()
+        if not self.lefts or line.left > self.lefts[-1] + _SET_IN:
+            self.lefts.append(line.left)
+        self.last = group.lines[-1]
+        return len(self.lefts) - 1

@@ -1,35 +1,44 @@
 """Lines of a PDF page with their place and type.
 
-What belongs here: reading PDFium's characters into lines as they stand on paper. What does not: what the
-lines mean (`pdf_layout`).
+What belongs here: gathering PDFium's characters into lines as they stand on paper, and into words where a
+line is looser than running text. What does not: single characters (`pdf_glyphs`), and what the lines mean
+(`pdf_layout`).
 """
 
-import ctypes
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import closing
-from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass, field
+from statistics import median
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from pypdfium2 import PdfPage, PdfTextPage
+from qa_pipeline.documents.pdf_glyphs import BROKEN_WORD, Box, Glyphs
 
-BROKEN_WORD = "\ufffe"
-"""PDFium's mark for a hyphen at a line end; the next line's text follows it."""
-
-_HYPHEN_CODE = "\x02"
-"""The same mark, where characters are read one by one."""
-_FIXED_PITCH = 1
-_FIXED_NAMES = re.compile(r"mono|courier|consol|hack|typewriter|cmtt|inconsolata|code", re.IGNORECASE)
-_BOLD_NAMES = re.compile(r"bold|black|heavy|semib|demi", re.IGNORECASE)
 _RUN = re.compile(f"[^\r\n{BROKEN_WORD}]+{BROKEN_WORD}?|{BROKEN_WORD}")
-_NAME_LENGTH = 128
+_WORD = re.compile(f"[^\\s{BROKEN_WORD}]+")
+_BLANK = re.compile(" +")
+_LONG = 20
+_USUAL_WIDTH = 0.5
+_LOOSE = 1.12
+_LOOSER = 1.15
+_WIDE_GAP = 1.2
+_LONE_HYPHEN = "-"
+_TURN_TOLERANCE = 0.05
+
+
+class Word(NamedTuple):
+    """Part of a line between blanks, and where it begins and ends from left to right."""
+
+    text: str
+    left: float
+    right: float
 
 
 class Line(NamedTuple):
     """One line on paper; distances in points from the lower left corner of the page.
 
-    `broken` says that its last word goes on in the next line.
+    `broken` says that its last word goes on in the next line, `turned` that it does not stand upright.
+    `start` and `end` are its place among the characters of the page. `words` are known where the line was
+    looked at closely.
     """
 
     text: str
@@ -41,149 +50,173 @@ class Line(NamedTuple):
     size: float
     bold: bool
     fixed: bool
-    height: float
     broken: bool = False
+    turned: bool = False
+    start: int = 0
+    end: int = 0
+    words: tuple[Word, ...] = ()
 
 
-def read_lines(page: "PdfPage", number: int) -> list[Line]:
-    """Lines of one page in the order the file writes them, without what lies off the paper."""
-    width, height = page.get_size()
-    lines: list[Line] = []
-    with closing(page.get_textpage()) as textpage:
-        types = _Types(textpage)
-        for text, places in _runs(textpage):
-            line = _measure(types, text, places, number, height)
-            if line is not None and line.right > width + 1:
-                line = _measure(types, *_on_paper(textpage, text, places, width), number, height)
-            if line is None or not (-1 < line.left < width and -1 < line.bottom < height):
-                continue
-            if lines and _same_line(lines[-1], line):
-                lines[-1] = _joined(lines[-1], line)
+@dataclass(slots=True)
+class ReadLines:
+    """The lines of a page in the order the file writes them, and the text that stands off the paper."""
+
+    lines: list[Line] = field(default_factory=list)
+    off_paper: list[str] = field(default_factory=list)
+
+
+def read_lines(glyphs: Glyphs, number: int) -> ReadLines:
+    """Gather the characters of page `number` into lines."""
+    _, _, width, height = glyphs.paper
+    read = ReadLines()
+    lines = read.lines
+    last: Line | None = None
+    for run in _RUN.finditer(glyphs.text):
+        line = _measure(glyphs, *run.span(), number)
+        if line is None:
+            continue
+        if line.turned or line.right > width + 1:
+            parts = _seen(glyphs, line, run.end(), width, read)
+        else:
+            parts = (line,)
+        for part in parts:
+            if not (-1 < part.left < width and -1 < part.bottom < height):
+                read.off_paper.append(printed(part))
+            elif last is not None and part.left - last.right > -1 and _same_line(last, part):
+                lines[-1] = last = _joined(last, part)
             else:
-                lines.append(line)
-    return lines
+                lines.append(part)
+                last = part
+    return read
 
 
-def _on_paper(
-    textpage: "PdfTextPage", text: str, places: Sequence[int], width: float
-) -> tuple[str, Sequence[int]]:
-    """The part of a run before the right edge: what stands beyond it no reader of the page sees."""
-    seen = [place for place, index in enumerate(places) if textpage.get_charbox(index)[0] < width]
-    return "".join(text[place] for place in seen), [places[place] for place in seen]
+def printed(line: Line) -> str:
+    """The text of a line with the hyphen it breaks a word with."""
+    return f"{line.text}-" if line.broken else line.text
 
 
-def _runs(textpage: "PdfTextPage") -> Iterator[tuple[str, Sequence[int]]]:
-    """Runs of characters on one line, with the index PDFium knows each by."""
-    text, places = _characters(textpage)
-    for run in _RUN.finditer(text):
-        yield run.group(), places[run.start() : run.end()]
+def turn_of(glyphs: Glyphs, lines: Sequence[Line]) -> int:
+    """Quarter turns, clockwise, that set most of a page's text upright."""
+    counts = [0, 0, 0, 0]
+    for line in lines:
+        if line.turned:
+            turns = glyphs.turns(line.start)
+            if abs(turns - round(turns)) < _TURN_TOLERANCE:
+                counts[round(turns) % 4] += len(line.text)
+    most = max(range(4), key=counts.__getitem__)
+    return most if 2 * counts[most] > sum(len(line.text) for line in lines) else 0
 
 
-def _characters(textpage: "PdfTextPage") -> tuple[str, Sequence[int]]:
-    from pypdfium2 import raw
+def looked_at_closely(glyphs: Glyphs, lines: Sequence[Line], regions: Sequence[Box]) -> list[Line]:
+    """The same lines, those that are loose or lie in one of the regions with their words.
 
-    count = textpage.count_chars()
-    text = textpage.get_text_range() if count else ""
-    if len(text) == count:
-        return text, range(count)
-    # Text and indexes differ where a character has no Unicode value: read them one by one.
-    codes = [raw.FPDFText_GetUnicode(textpage, index) for index in range(count)]
-    known = [index for index, code in enumerate(codes) if 0 < code < 0x110000]
-    text = "".join(chr(codes[index]) for index in known)
-    return text.replace(_HYPHEN_CODE, BROKEN_WORD), known
-
-
-class _Types:
-    """Place and type of single characters of a page.
-
-    PDFium writes its answers into memory of the caller, which is set aside once a page: three characters
-    of every line are asked for.
+    PDFium writes one blank between two characters however far apart they are, so that cells of a table row
+    and lines of two columns read as one. A line much wider than its letters says that it has such a gap;
+    where all lines of a page have one, a few of them tell. Code is looked at for the sake of its blanks.
     """
-
-    def __init__(self, textpage: "PdfTextPage") -> None:
-        from pypdfium2 import raw
-
-        self._font_info = raw.FPDFText_GetFontInfo
-        self._font_size = raw.FPDFText_GetFontSize
-        self._loose_box = raw.FPDFText_GetLooseCharBox
-        self._page = textpage.raw
-        self._name = ctypes.create_string_buffer(_NAME_LENGTH)
-        self._flags = ctypes.c_int()
-        self._rectangle = raw.FS_RECTF()
-
-    def box(self, index: int) -> tuple[float, float, float, float]:
-        """Left, bottom, right and top of a character as tall as its font."""
-        box = self._rectangle
-        if not self._loose_box(self._page, index, box):
-            from pypdfium2 import PdfiumError
-
-            raise PdfiumError(f"character {index} has no place")
-        return box.left, box.bottom, box.right, box.top
-
-    def size(self, samples: Sequence[int], tall: float) -> float:
-        """Font size in half points; fonts scaled by a matrix state a size of 1, their box tells more."""
-        first, middle, last = samples
-        sizes = [self._font_size(self._page, first), self._font_size(self._page, last)]
-        if sizes[0] != sizes[1]:  # the middle one of three is not one of two equal ones
-            sizes = sorted([*sizes, self._font_size(self._page, middle)])
-        size = sizes[1]
-        return float(round((size if size > 2 else tall) * 2) / 2)
-
-    def bold_and_fixed(self, samples: Sequence[int]) -> tuple[bool, bool]:
-        """Whether all the characters are bold, and whether they are of fonts with letters of one width."""
-        bold = fixed = True
-        for index in samples:
-            kind = self._font(index)
-            bold, fixed = bold and kind[0], fixed and kind[1]
-            if not (bold or fixed):
-                break
-        return bold, fixed
-
-    def _font(self, index: int) -> tuple[bool, bool]:
-        length = self._font_info(self._page, index, self._name, _NAME_LENGTH, self._flags)
-        # Nothing is written of an unknown font, and no name that is longer than there is room for.
-        name = self._name.value if 0 < length <= _NAME_LENGTH else b""
-        return _kind_of_font(name, self._flags.value if length else 0)
+    widths = [(line.right - line.left) / (line.size * len(line.text) or 1) for line in lines]
+    long = [place for place, line in enumerate(lines) if len(line.text) >= _LONG]
+    usual = median(widths[place] for place in long) if len(long) > 2 else _USUAL_WIDTH
+    sampled = {long[len(long) // 3], long[2 * len(long) // 3]} if len(long) > 2 else set()
+    gapped = any(_has_gap(glyphs, lines[place]) for place in sampled)
+    limit = 0.0 if gapped else usual * _LOOSE
+    close = list(lines)
+    for place, line in enumerate(lines):
+        loose = widths[place] > limit and (len(line.text) >= _LONG or widths[place] > limit * _LOOSER)
+        if ((loose or line.fixed) and " " in line.text) or (regions and _lies_in(line, regions)):
+            close[place] = Line(*line[:-1], _words(glyphs, line))
+    return close
 
 
-def _measure(types: _Types, run: str, places: Sequence[int], page: int, height: float) -> Line | None:
-    """Place and type of a run, taken from its first, middle and last printed character."""
-    broken = run.endswith(BROKEN_WORD)
-    text = run.rstrip(BROKEN_WORD)
-    start, end = len(text) - len(text.lstrip()), len(text.rstrip())
-    if start >= end:
-        return None
-    samples = [places[start], places[(start + end) // 2], places[end - 1]]
-    first, last = types.box(samples[0]), types.box(samples[2])
-    bold, fixed = types.bold_and_fixed(samples)
-    return Line(
-        text=text[start:] if broken else text[start:end],
-        page=page,
-        left=first[0],
-        bottom=min(first[1], last[1]),
-        right=max(first[2], last[2]),
-        top=max(first[3], last[3]),
-        size=types.size(samples, first[3] - first[1]),
-        bold=bold,
-        fixed=fixed,
-        height=height,
-        broken=broken,
+def _has_gap(glyphs: Glyphs, line: Line) -> bool:
+    """Whether two words about the middle of a line stand as far apart as columns do."""
+    quarter = (line.end - line.start) // 4
+    blanks = _BLANK.finditer(glyphs.text, line.start + quarter, line.end - quarter)
+    return not line.turned and any(
+        glyphs.box(blank.end())[0] - glyphs.box(blank.start() - 1)[2] > _WIDE_GAP * line.size
+        for blank in blanks
+        if blank.end() < line.end
     )
 
 
-@lru_cache(maxsize=4096)
-def _kind_of_font(name: bytes, flags: int) -> tuple[bool, bool]:
-    named = name.decode("utf-8", "replace")
-    fixed = bool(flags & _FIXED_PITCH) or _FIXED_NAMES.search(named) is not None
-    return _BOLD_NAMES.search(named) is not None, fixed
+def _lies_in(line: Line, regions: Sequence[Box]) -> bool:
+    return any(
+        box.bottom < line.bottom < box.top and line.left < box.right and line.right > box.left
+        for box in regions
+    )
+
+
+def _words(glyphs: Glyphs, line: Line) -> tuple[Word, ...]:
+    if line.turned:
+        return ()
+    found = []
+    for match in _WORD.finditer(glyphs.text, line.start, line.end):
+        first = glyphs.box(match.start())
+        last = first if match.end() == match.start() + 1 else glyphs.box(match.end() - 1)
+        found.append(Word(match.group(), min(first[0], last[0]), max(first[2], last[2])))
+    return tuple(found)
+
+
+def _seen(glyphs: Glyphs, line: Line, end: int, width: float, read: ReadLines) -> Sequence[Line]:
+    """What a reader of the page sees of a line: its parts that stand alike, up to the edge of the paper.
+
+    Args:
+        glyphs: the characters of the page.
+        line: a line that looks turned, or that goes beyond the right edge.
+        end: where its run of characters ends.
+        width: how wide the paper is.
+        read: takes what stands beyond the edge.
+    """
+    if line.turned:
+        return _parts_alike(glyphs, line, end)
+    places = range(line.start, line.end)
+    beyond = next((place for place in places if glyphs.box(place)[0] >= width), None)
+    if beyond is None:
+        return (line,)
+    read.off_paper.append(printed(line._replace(text=glyphs.text[beyond : line.end])))
+    part = _measure(glyphs, line.start, beyond, line.page)
+    return (part,) if part is not None else ()
+
+
+def _parts_alike(glyphs: Glyphs, line: Line, end: int) -> Sequence[Line]:
+    """A line that looks turned as it is; two where it begins upright and ends turned."""
+    turns = glyphs.turns(line.start)
+    if abs(turns - glyphs.turns(line.end - 1)) < _TURN_TOLERANCE:
+        return (line._replace(turned=turns > 0),)
+    places = range(line.start, line.end)
+    cut = next(place for place in places if abs(glyphs.turns(place) - turns) >= _TURN_TOLERANCE)
+    parts = (_measure(glyphs, *span, line.page) for span in ((line.start, cut), (cut, end)))
+    return [part._replace(turned=glyphs.turns(part.start) > 0) for part in parts if part is not None]
+
+
+def _measure(glyphs: Glyphs, start: int, end: int, page: int) -> Line | None:
+    """Place and type of a run, taken from its first, middle and last printed character.
+
+    It counts as turned if it looks so.
+    """
+    run = glyphs.text[start:end]
+    text = run.rstrip(BROKEN_WORD) or _LONE_HYPHEN
+    broken = len(text) < len(run)
+    stripped = text.strip()
+    if not stripped:
+        return None
+    start += len(text) - len(text.lstrip())
+    end = start + len(stripped)
+    middle = (start + end) // 2
+    if glyphs.text[middle] == " ":
+        middle += 1  # PDFium makes blanks up, of no font
+    left, bottom, right, top, size, bold, fixed, odd = glyphs.measure(start, middle, end - 1)
+    text = text.lstrip() if broken else stripped
+    return Line(text, page, left, bottom, right, top, size, bold, fixed, broken, odd, start, end)
 
 
 def _same_line(before: Line, after: Line) -> bool:
     """Whether a run goes on where another ended: PDFium ends a run where a raised mark changes the base."""
-    overlap = min(before.top, after.top) - max(before.bottom, after.bottom)
-    lower = min(before.top - before.bottom, after.top - after.bottom)
     gap = after.left - before.right
-    return not before.broken and overlap > 0.5 * lower and -1 < gap < 4 * max(before.size, after.size)
+    if before.broken or not -1 < gap < 4 * max(before.size, after.size) or before.turned or after.turned:
+        return False
+    overlap = min(before.top, after.top) - max(before.bottom, after.bottom)
+    return overlap > 0.5 * min(before.top - before.bottom, after.top - after.bottom)
 
 
 def _joined(before: Line, after: Line) -> Line:
@@ -198,4 +231,34 @@ def _joined(before: Line, after: Line) -> Line:
         bold=before.bold and after.bold,
         fixed=before.fixed and after.fixed,
         broken=after.broken,
+        end=after.end,
     )
+
+
+def part_of(line: Line, words: Sequence[Word]) -> Line:
+    """Some neighbouring words of a line as a line of their own."""
+    whole = len(words) == len(line.words)
+    return line._replace(
+        text=line.text if whole else " ".join(word.text for word in words),
+        left=words[0].left,
+        right=words[-1].right,
+        broken=line.broken and words[-1] is line.words[-1],
+        words=tuple(words),
+    )
+
+
+def words_of(line: Line) -> tuple[Word, ...]:
+    """The words of a line; a line that was not looked at closely counts as one."""
+    return line.words or (Word(line.text, line.left, line.right),)
+
+
+def rows_of(lines: Sequence[Line]) -> Iterator[list[Line]]:
+    """Lines that stand beside one another, from the top; each row from left to right."""
+    row: list[Line] = []
+    for line in sorted(lines, key=lambda line: -(line.bottom + line.top)):
+        if row and (line.bottom + line.top) / 2 < row[0].bottom:
+            yield sorted(row, key=lambda part: part.left)
+            row = []
+        row.append(line)
+    if row:
+        yield sorted(row, key=lambda part: part.left)

@@ -1,7 +1,7 @@
 """A batch folder to the documents table: one row per file, whatever becomes of it.
 
 What belongs here: which files are parsed, which are known already, and how each outcome becomes a row. What
-does not: the content of a file (`parsing`), formats (one module each) and walking the folder (`files`).
+does not: the content of a file (`parsing`), formats (one module each) and where files lie (`sources`).
 """
 
 import hashlib
@@ -11,12 +11,18 @@ from pathlib import Path, PurePosixPath
 
 import polars as pl
 
-from qa_pipeline.documents.description import BatchDescription, read_description
+from qa_pipeline.documents.assembly import Mask
+from qa_pipeline.documents.compressed import UNPACKERS
+from qa_pipeline.documents.description import BatchDescription
 from qa_pipeline.documents.failure import DocumentFailure
-from qa_pipeline.documents.files import FoundFile, list_files, read_bytes
-from qa_pipeline.documents.formats import SUFFIXES, format_of
+from qa_pipeline.documents.files import FoundFile, documents_among, read_bytes
+from qa_pipeline.documents.formats import ROWS, SUFFIXES, format_of
+from qa_pipeline.documents.masking.choice import description_and_masking
+from qa_pipeline.documents.masking.paths import mask_path
+from qa_pipeline.documents.masking.replacing import bare_mask, text_mask
 from qa_pipeline.documents.near_duplicates import mark_near_duplicates
 from qa_pipeline.documents.parsing import (
+    CONTENT_COLUMNS,
     ParseFiles,
     ParseOutcome,
     ParseRequest,
@@ -24,7 +30,9 @@ from qa_pipeline.documents.parsing import (
     parse_here,
     parser_version,
 )
-from qa_pipeline.errors import CorpusError
+from qa_pipeline.documents.sources.corpora import open_folder
+from qa_pipeline.documents.sources.origins import Origins, find_origins
+from qa_pipeline.documents.sources.places import BatchFiles
 from qa_pipeline.progress import Notify, silent
 from qa_pipeline.records import SourceFile
 from qa_pipeline.settings import DocumentSettings
@@ -32,14 +40,11 @@ from qa_pipeline.tables import DOCUMENTS
 
 _ID_LENGTH = 32
 _SKIPPED = frozenset({"unsupported_format", "linked_folder"})
-_OF_THE_CONTENT = (
-    "declared", "language", "languages", "text", "sections", "pages", "left_out", "masked", "detail",
-)  # fmt: skip
 
 
 def read_documents(
     batch: str,
-    folder: Path,
+    files: BatchFiles | Path,
     settings: DocumentSettings,
     parse: ParseFiles = parse_here,
     previous: pl.DataFrame | None = None,
@@ -49,24 +54,52 @@ def read_documents(
 
     Args:
         batch: name of the batch, stored with each row.
-        folder: the batch folder.
-        settings: limits on files.
+        files: the files of the batch, or the local folder that holds them.
+        settings: limits on files, and the masking that its description may make stricter.
         parse: how files are parsed.
         previous: the table of an earlier run; what it holds of unchanged bytes is taken over, not parsed.
         notify: told how many files are done.
 
     Raises:
-        CorpusError: the folder is missing, or the batch description cannot be used.
+        CorpusError: the batch is missing, or its description cannot be used.
+        SettingsError: masking needs something that is not there.
     """
-    if not folder.is_dir():
-        raise CorpusError(f"batch folder {folder} does not exist or is no folder")
-    found = list_files(folder)
+    files = open_folder(files) if isinstance(files, Path) else files
+    found = documents_among(files.list())
+    description, masking = description_and_masking(batch, files, settings.masking)
+    settings = settings.model_copy(update={"masking": masking})
+    about = _About(description, find_origins(files, found, description), bare_mask(masking))
     work = _Work(settings, _known(previous, parser_version(settings)), found)
     for number, outcome in enumerate(parse(work.requests(), settings)):
         work.outcomes[work.asked[number]] = outcome
         notify(len(work.outcomes), len(found))
-    documents = DOCUMENTS.frame(_rows(batch, work, read_description(folder)))
+    documents = DOCUMENTS.frame(_rows(batch, work, about))
     return mark_near_duplicates(documents, settings.near_duplicate_similarity)
+
+
+@dataclass(frozen=True, slots=True)
+class _About:
+    """What is said of documents beside themselves: by the batch's owner, and by the place where they lie."""
+
+    said: BatchDescription
+    origins: Origins
+    mask: Mask
+
+    def source_uri_of(self, file: FoundFile, declared: str | None = None) -> str | None:
+        """Where a file came from; `declared` is what the document says itself."""
+        alone = self.said.source_uri_of(file.path) or declared
+        return alone or self._place_of(file) or self.said.source_uri
+
+    def licence_of(self, file: FoundFile, declared: str | None = None) -> str | None:
+        """The licence of a file."""
+        alone = self.said.licence_of(file.path) or declared
+        placed = self.origins.licence
+        return alone or (self.mask(placed)[0] if placed else None) or self.said.licence
+
+    def _place_of(self, file: FoundFile) -> str | None:
+        """The address its place tells; none where it holds personal data, for masked it leads nowhere."""
+        address = self.origins.source_uri_of(file)
+        return address if address and self.mask(address)[0] == address else None
 
 
 @dataclass(slots=True)
@@ -88,6 +121,7 @@ class _Work:
         self.version = parser_version(settings)
         self.known = known
         self.found = found
+        self.shown = [mask_path(file.path, bare_mask(settings.masking)) for file in found]
         self.read: dict[int, _Read] = {}
         self.outcomes: dict[int, ParseOutcome] = {}
         self.asked: list[int] = []
@@ -106,7 +140,7 @@ class _Work:
                 yield request
 
     def _look_at(self, number: int, file: FoundFile) -> ParseRequest | None:
-        name = _format(file)
+        name = _format(file, self.settings)
         content = read_bytes(file, self.settings.max_bytes)
         digest = hashlib.sha256(content).hexdigest()
         self.read[number] = _Read(name, len(content), digest)
@@ -115,7 +149,7 @@ class _Work:
         if (row := self.known.get((digest, name))) is not None:
             self.outcomes[number] = row
             return None
-        return ParseRequest(SourceFile(file.path, content), name)
+        return ParseRequest(SourceFile(self.shown[number].path, content), name)
 
 
 def _known(previous: pl.DataFrame | None, version: str) -> dict[tuple[str, str], Row]:
@@ -124,29 +158,30 @@ def _known(previous: pl.DataFrame | None, version: str) -> dict[tuple[str, str],
         return {}
     usable = previous.filter(pl.col("status") == "parsed", pl.col("parsed_by") == version)
     return {
-        (row["content_sha256"], row["format"]): {name: row[name] for name in _OF_THE_CONTENT}
+        (row["content_sha256"], row["format"]): {name: row[name] for name in CONTENT_COLUMNS}
         for row in usable.iter_rows(named=True)
     }
 
 
-def _rows(batch: str, work: _Work, description: BatchDescription) -> list[Row]:
+def _rows(batch: str, work: _Work, about: _About) -> list[Row]:
     ids: set[str] = set()
-    parsed: dict[str, str] = {}
+    parsed: dict[str, int] = {}
     rows = []
     for number, file in enumerate(work.found):
-        became = _became(number, file, work, parsed, description)
-        row = {"batch": batch, **_blank_row(file, description), **became}
-        row["document_id"] = _document_id(row["content_sha256"], file, ids)
+        became = _became(number, file, work, parsed, about)
+        row = {"batch": batch, **_blank_row(file, about), **became}
+        row["path"] = work.shown[number].path
+        name = str(number).encode() if work.shown[number].found else file.raw
+        row["document_id"] = _document_id(row["content_sha256"], row["path"], name, ids)
         rows.append(row)
     return rows
 
 
-def _blank_row(file: FoundFile, description: BatchDescription) -> Row:
+def _blank_row(file: FoundFile, about: _About) -> Row:
     """What is known of a file before it is opened."""
     return {
-        "path": file.path,
-        "source_uri": description.source_uri_of(file.path),
-        "licence": description.licence_of(file.path),
+        "source_uri": about.source_uri_of(file),
+        "licence": about.licence_of(file),
         "content_sha256": None,
         "size": file.size,
         "format": format_of(file.path),
@@ -158,50 +193,63 @@ def _blank_row(file: FoundFile, description: BatchDescription) -> Row:
     }
 
 
-def _became(
-    number: int, file: FoundFile, work: _Work, parsed: dict[str, str], description: BatchDescription
-) -> Row:
-    """What became of a file; `parsed` maps the content of each document to its path."""
+def _became(number: int, file: FoundFile, work: _Work, parsed: dict[str, int], about: _About) -> Row:
+    """What became of a file; `parsed` maps the content of each document to its number."""
     read = work.read.get(number)
-    row: Row = {"size": read.size, "content_sha256": read.content_sha256} if read else {}
+    row: Row = {}
+    if read:
+        row = {"size": read.size, "content_sha256": read.content_sha256, "format": read.format}
     outcome = work.outcomes[work.first_of[read.content_sha256, read.format] if read else number]
     if isinstance(outcome, DocumentFailure):
         status = "skipped" if outcome.reason in _SKIPPED else "failed"
-        return row | {"status": status, "reason": outcome.reason, "detail": outcome.detail}
-    first = parsed.setdefault(row["content_sha256"], file.path)
-    if first != file.path:
-        return row | {"status": "duplicate", "reason": "equal_bytes", "detail": f"same bytes as {first}"}
+        detail, _ = text_mask(work.settings.masking)(outcome.detail)
+        return row | {"status": status, "reason": outcome.reason, "detail": detail}
+    first = parsed.setdefault(row["content_sha256"], number)
+    if first != number:
+        told = f"same bytes as {work.shown[first].path}"
+        return row | {"status": "duplicate", "reason": "equal_bytes", "detail": told}
     done = {"status": "parsed", "parsed_by": work.version}
-    return row | outcome | done | _named(file.path, outcome, description)
+    return row | outcome | done | _named(file, work.shown[number].path, row | outcome, about)
 
 
-def _named(path: str, columns: Row, description: BatchDescription) -> Row:
-    """Title, origin and licence: what the batch says of the document, it says, the batch says of all."""
+def _named(file: FoundFile, shown: str, columns: Row, about: _About) -> Row:
+    """Title, origin and licence: its line in the batch's description, the document, its place, the batch."""
     declared = columns["declared"]
-    headings = (part["heading_path"][-1] for part in columns["sections"] if part["level"])
-    origin = description.source_uri_of(path) or _web_address(declared["source_uri"])
+    sections = () if columns["format"].partition(".")[0] in ROWS else columns["sections"]
+    headings = (part["heading_path"][-1] for part in sections if part["level"])
     return {
-        "title": declared["title"] or next(headings, None) or PurePosixPath(path).stem,
-        "source_uri": origin or description.source_uri,
-        "licence": description.licence_of(path) or declared["licence"] or description.licence,
+        "title": declared["title"] or next(headings, None) or _stem(shown),
+        "source_uri": about.source_uri_of(file, _web_address(declared["source_uri"])),
+        "licence": about.licence_of(file, declared["licence"]),
     }
 
 
-def _format(file: FoundFile) -> str:
+def _stem(path: str) -> str:
+    name = PurePosixPath(path)
+    return PurePosixPath(name.stem).stem if name.suffix.lower() in UNPACKERS else name.stem
+
+
+def _format(file: FoundFile, settings: DocumentSettings) -> str:
     """The format that reads a file; a file of no known format is not even opened."""
     if file.failure is not None:
         raise file.failure
-    name = format_of(file.path)
+    name = format_of(file.path, compressed=settings.compressed)
     if name is None:
-        suffix = PurePosixPath(file.path).suffix or "no suffix"
-        raise DocumentFailure("unsupported_format", f"{suffix}; supported are {', '.join(sorted(SUFFIXES))}")
+        raise DocumentFailure("unsupported_format", _unsupported(file.path))
     return name
 
 
-def _document_id(content_sha256: str | None, file: FoundFile, ids: set[str]) -> str:
+def _unsupported(path: str) -> str:
+    if format_of(path, compressed=True):
+        return "compressed files are read where documents.compressed is set"
+    suffix = PurePosixPath(path).suffix or "no suffix"
+    return f"{suffix}; supported are {', '.join(sorted(SUFFIXES))}"
+
+
+def _document_id(content_sha256: str | None, path: str, raw: bytes, ids: set[str]) -> str:
     """Hash of the bytes; of bytes and path where those bytes were met before; of the path if unread."""
     content = content_sha256 or ""
-    for parts in ((content,), (content, file.path), (content, file.path, file.raw.hex())):
+    for parts in ((content,), (content, path), (content, path, raw.hex())):
         if parts == ("",):
             continue
         key = content if parts == (content,) else hashlib.sha256("\0".join(parts).encode()).hexdigest()

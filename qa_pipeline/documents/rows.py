@@ -6,6 +6,7 @@ tables in a format.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 _WIDEST = 100
 _TALLEST = 200
@@ -30,30 +31,62 @@ def render_rows(rows: Sequence[Sequence[Cell]]) -> list[str]:
     cell across the whole table is a caption. Without column names a row starting with a header cell, or
     with one ending in a colon, is written `Key: value`.
     """
+    return render_table(rows)[0]
+
+
+def render_table(rows: Sequence[Sequence[Cell]]) -> tuple[list[str], list[str]]:
+    """The lines of `render_rows`, and the names of columns that are empty below, which no line holds."""
     lines: list[str] = []
     names: list[str] = []
-    naming = False
+    heads: list[list[Cell]] = []
+    used: set[int] = set()
+    unused: list[str] = []
     for row in _expand(rows):
         filled = _filled(row)
         if not filled:
             continue
-        if all(cell.header for cell in filled) and len(row) > 1:
-            if len(filled) == 1 and filled[0].columns == len(row):
-                lines.append(filled[0].text)
-                continue
+        if not all(cell.header for cell in filled) or len(row) == 1:
+            used.update(place for place, cell in enumerate(row) if _is_written(row, place, cell))
+            lines.append(_named(row, names) if any(names) else _plain(filled))
+        elif len(filled) == 1 and filled[0].columns == len(row):
+            lines.append(filled[0].text)
+        else:
+            naming = bool(heads) and not used
+            unused += [] if naming else _unused(heads, used)
             names = _join_names(names, row) if naming else [cell.text for cell in row]
-            naming = True
-            continue
-        naming = False
-        lines.append(_named(row, names) if any(names) else _plain(filled))
-    return lines if lines or not any(names) else [" | ".join(dict.fromkeys(filter(None, names)))]
+            heads, used = [*heads, row] if naming else [row], set()
+    if heads and not used:  # names with nothing below them, such as a row of sums, are a line themselves
+        lines.append(" | ".join(dict.fromkeys(filter(None, names))))
+    return lines, unused + _unused(heads, used)
+
+
+def _unused(heads: list[list[Cell]], used: set[int]) -> list[str]:
+    """Names whose columns are all empty; none while no row stands below them."""
+    unused: list[str] = []
+    for row in heads if used else []:
+        start = 0
+        for _, same in groupby(row, key=id):
+            cells = list(same)
+            reach = range(start, start + len(cells))
+            start = reach.stop
+            if cells[0].text and used.isdisjoint(reach):
+                unused.append(cells[0].text)
+    return unused
+
+
+def unused_names(rows: Sequence[Sequence[Cell]]) -> list[str]:
+    """Column names that `render_rows` writes nowhere because no row below has a value in their column."""
+    return render_table(rows)[1]
 
 
 def _filled(row: list[Cell]) -> list[Cell]:
     """The cells with text, a cell that covers several places once."""
-    return [
-        cell for place, cell in enumerate(row) if cell.text and (place == 0 or row[place - 1] is not cell)
-    ]
+    return [cell for place, cell in enumerate(row) if _is_written(row, place, cell)]
+
+
+def _is_written(row: list[Cell], place: int, cell: Cell) -> bool:
+    """Whether a cell has text and stands at this place first."""
+    return bool(cell.text) and (place == 0 or row[place - 1] is not cell)
 
 
 def _expand(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
@@ -93,7 +126,7 @@ def _join_names(upper: list[str], row: list[Cell]) -> list[str]:
 def _named(row: list[Cell], names: list[str]) -> str:
     parts: list[str] = []
     for place, cell in enumerate(row):
-        if cell.text and (place == 0 or row[place - 1] is not cell):
+        if _is_written(row, place, cell):
             name = names[place].rstrip(": ") if place < len(names) else ""
             parts.append(f"{name}: {cell.text}" if name else cell.text)
     return " | ".join(parts)

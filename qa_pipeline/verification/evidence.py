@@ -12,8 +12,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from qa_pipeline.sentences.boundaries import split_sentences
 from qa_pipeline.verification.consistency.reading import read
-from qa_pipeline.verification.sentences import split_sentences
 from qa_pipeline.verification.words import find_words, recall
 
 _HEADING = re.compile(r"#{1,6}\s")

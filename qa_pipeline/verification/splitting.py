@@ -1,14 +1,14 @@
 """An answer as claims: its sentences and list items, each with its place and the sources marked in it.
 
-What belongs here: what counts as a claim. What does not: sentence boundaries (`sentences.py`) and evidence.
+What belongs here: what counts as a claim. What does not: sentence boundaries (`sentences`) and evidence.
 """
 
 import re
 from dataclasses import dataclass
 
+from qa_pipeline.sentences.boundaries import split_sentences
 from qa_pipeline.sources import NUMBER_MARK, SOURCE_MARK, mark_references
 from qa_pipeline.verification.lexicon.language import lexicon
-from qa_pipeline.verification.sentences import split_sentences
 from qa_pipeline.verification.words import tokenize
 
 _BULLET = re.compile(r"\s*(?:[-*+•]\s+(?:\[[ xX]\]\s+)?|\d{1,3}[.)]\s+|>\s*)+")

@@ -1,27 +1,50 @@
-"""Speed and exactness of `encode` beside plain sentence-transformers, measured in one run.
+"""Speed and exactness of `encode` beside plain sentence-transformers, for each backend, measured in one run.
 
     python -m qa_pipeline_tests.benchmarks.bench_embedding [--corpus FOLDER] [--texts 400] [--repeats 3]
 
-Prints one JSON line: `ratio` (plain seconds / our seconds, best of the repeats, taken in turns) and
-`min_cosine` between both vectors of the same text. The texts are as long as sentences and chunks are.
+Prints one JSON line. For each backend: `ratio` (plain seconds / our seconds, best of the repeats, taken in
+turns, all with the same cores), `cpu_ratio` (the same of processor time, which depends less on what else
+runs), cosines between both vectors of the same text, how far cosines between texts moved, and what a process
+of its own needs to have its first vector. The texts are as long as sentences and chunks are.
 """
 
 import argparse
 import json
+import os
 import random
+import subprocess
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
+from typing import Any, get_args
 
 import numpy as np
 
 from qa_pipeline.embedding_encoder import SentenceEncoder
+from qa_pipeline.embedding_local import Vectors
 from qa_pipeline.embedding_model import load_embedder
+from qa_pipeline.embedding_onnx import OnnxEncoder
 from qa_pipeline.settings import EmbeddingSettings
 
 WORDS_PER_TEXT = (6, 10, 14, 18, 22, 28, 36, 60, 90, 120, 150, 180)
 """Half sentences, half chunks: what a run embeds."""
+BACKENDS: tuple[str, ...] = get_args(EmbeddingSettings.model_fields["backend"].annotation)
+WARM_UP = 16
+
+START = """
+import sys, time
+start = time.perf_counter()
+from pathlib import Path
+from qa_pipeline.embedding_model import load_embedder
+from qa_pipeline.settings import EmbeddingSettings
+settings = EmbeddingSettings(backend=sys.argv[1], model=sys.argv[2])
+load_embedder(settings, Path(sys.argv[3])).encode(["How many workers start?"])
+status = Path("/proc/self/status").read_text()
+peak = next(line.split()[1] for line in status.splitlines() if line.startswith("VmHWM:"))
+print(round(time.perf_counter() - start, 2), round(int(peak) * 1024 / 1e6), "torch" in sys.modules)
+"""
 
 
 def main() -> None:
@@ -31,45 +54,87 @@ def main() -> None:
     parser.add_argument("--texts", type=int, default=400)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--model", default=EmbeddingSettings().model)
+    parser.add_argument("--backends", nargs="+", choices=BACKENDS, default=BACKENDS)
     arguments = parser.parse_args()
-    embedder = load_embedder(EmbeddingSettings(model=arguments.model))
-    words = _corpus_words(arguments.corpus) if arguments.corpus else _vocabulary_words(embedder)
-    texts = _mixed_lengths(words, arguments.texts)
-    print(json.dumps(_measure(embedder, texts, arguments.repeats)))
+    with TemporaryDirectory() as graphs:
+        encoders = {
+            name: load_embedder(
+                EmbeddingSettings.model_validate({"backend": name, "model": arguments.model}), Path(graphs)
+            )
+            for name in arguments.backends
+        }
+        first = next(iter(encoders.values()))
+        words = _corpus_words(arguments.corpus) if arguments.corpus else _vocabulary_words(first)
+        texts = _mixed_lengths(words, arguments.texts)
+        result = _measure(encoders, texts, arguments.repeats)
+        for name in encoders:
+            result["backends"][name] |= _start(name, arguments.model, graphs)
+    print(json.dumps(result))
 
 
-def _measure(embedder: SentenceEncoder, texts: list[str], repeats: int) -> dict[str, Any]:
+def _measure(
+    encoders: dict[str, SentenceEncoder | OnnxEncoder], texts: list[str], repeats: int
+) -> dict[str, Any]:
     from sentence_transformers import SentenceTransformer
 
-    plain = SentenceTransformer(str(embedder.files.folder), device="cpu", local_files_only=True)
-    plain.encode(texts[:16])
-    embedder.encode(texts[:16])
-    plain_times, our_times = [], []
+    first = next(iter(encoders.values()))
+    plain = SentenceTransformer(str(first.files.folder), device="cpu", local_files_only=True)
+    encode: dict[str, Callable[[Sequence[str]], Any]] = {"plain": plain.encode}
+    encode |= {name: encoder.encode for name, encoder in encoders.items()}
+    for call in encode.values():
+        call(texts[:WARM_UP])
+    times: dict[str, list[tuple[float, float]]] = {name: [] for name in encode}
+    vectors = {}
     for _ in range(repeats):
-        seconds, reference = _timed(lambda: plain.encode(texts))
-        plain_times.append(seconds)
-        seconds, vectors = _timed(lambda: embedder.encode(texts))
-        our_times.append(seconds)
-    reference = reference / np.linalg.norm(reference, axis=1, keepdims=True)
-    tokens = np.minimum(embedder.count(texts), embedder.window)
+        for name, call in encode.items():
+            start, start_work = time.perf_counter(), time.process_time()
+            vectors[name] = call(texts)
+            times[name].append((time.perf_counter() - start, time.process_time() - start_work))
+    best = {name: min(seconds for seconds, _ in taken) for name, taken in times.items()}
+    work = {name: min(seconds for _, seconds in taken) for name, taken in times.items()}
+    reference = vectors["plain"] / np.linalg.norm(vectors["plain"], axis=1, keepdims=True)
+    tokens = np.minimum(first.count(texts), first.window)
     return {
         "benchmark": "embedding",
-        "model": embedder.model,
-        "precision": embedder.precision,
+        "model": first.model,
+        "cores": len(os.sched_getaffinity(0)),
+        "load": [round(value, 1) for value in os.getloadavg()],
         "texts": len(texts),
         "mean_tokens": round(float(tokens.mean()), 1),
-        "plain_seconds": round(min(plain_times), 3),
-        "our_seconds": round(min(our_times), 3),
-        "ratio": round(min(plain_times) / min(our_times), 2),
-        "texts_per_second": round(len(texts) / min(our_times), 1),
-        "min_cosine": round(float((reference * vectors).sum(axis=1).min()), 6),
+        "plain_seconds": round(best["plain"], 3),
+        "backends": {
+            name: {
+                "precision": encoder.precision,
+                "seconds": round(best[name], 3),
+                "ratio": round(best["plain"] / best[name], 2),
+                "cpu_ratio": round(work["plain"] / work[name], 2),
+                "texts_per_second": round(len(texts) / best[name], 1),
+                **_exactness(reference, vectors[name]),
+            }
+            for name, encoder in encoders.items()
+        },
     }
 
 
-def _timed(call: Callable[[], Any]) -> tuple[float, Any]:
-    start = time.perf_counter()
-    result = call()
-    return time.perf_counter() - start, result
+def _exactness(reference: Vectors, vectors: Vectors) -> dict[str, float]:
+    """Cosines of a text's two vectors, and how far cosines between different texts moved."""
+    cosines = (reference * vectors).sum(axis=1)
+    above = np.triu_indices(len(vectors), 1)
+    moved = np.abs(reference @ reference.T - vectors @ vectors.T)[above]
+    return {
+        "mean_cosine": round(float(cosines.mean()), 6),
+        "p01_cosine": round(float(np.quantile(cosines, 0.01)), 6),
+        "min_cosine": round(float(cosines.min()), 6),
+        "mean_moved": round(float(moved.mean()), 5),
+        "p99_moved": round(float(np.quantile(moved, 0.99)), 5),
+    }
+
+
+def _start(backend: str, model: str, graphs: str) -> dict[str, Any]:
+    """What a new process needs until its first vector; the graph has been made before."""
+    command = [sys.executable, "-c", START, backend, model, graphs]
+    told = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.split()
+    return {"start_seconds": float(told[0]), "peak_mb": int(told[1]), "imports_torch": told[2] == "True"}
 
 
 def _mixed_lengths(words: list[str], count: int) -> list[str]:
@@ -79,8 +144,8 @@ def _mixed_lengths(words: list[str], count: int) -> list[str]:
     return [" ".join(words[start : start + length]) for start, length in zip(starts, lengths, strict=True)]
 
 
-def _vocabulary_words(embedder: SentenceEncoder) -> list[str]:
-    known = sorted(word for word in embedder.tokenizer.get_vocab() if word.isalpha() and len(word) > 2)
+def _vocabulary_words(encoder: SentenceEncoder | OnnxEncoder) -> list[str]:
+    known = sorted(word for word in encoder.tokenizer.get_vocab() if word.isalpha() and len(word) > 2)
     return random.Random(0).choices(known, k=50_000)
 
 

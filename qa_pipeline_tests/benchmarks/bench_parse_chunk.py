@@ -8,8 +8,10 @@ Lexbor a tree, markdown-it tokens), and the embedding model's tokenizer counts t
 in one call. The stages also do everything else: walking the tree, cleaning, sections, language, tables.
 
 The tokenizer uses one core in `ratio`, as the parsers and stages do, so that it compares work and not the
-number of cores; in `ratio_all_cores` both sides let it use every core. The four are timed in turns, several
+number of cores; in `ratio_all_cores` both sides let it use every core. All are timed in turns, several
 times over, and the fastest round of each counts: other work on the machine slows all or none.
+`chunk_ratio` compares the cutting alone: the time of semantic-text-splitter, cutting the same texts into
+about as many pieces by characters, and of the tokenizer over the time of the stage, on one core.
 `growth` is the time for four times the text over four times the time, so 1 is linear.
 """
 
@@ -21,16 +23,18 @@ from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
 
-from qa_pipeline.chunking import chunk_documents
-from qa_pipeline.documents.files import list_files
+from qa_pipeline.chunking.chunks import chunk_documents
+from qa_pipeline.documents.files import documents_among, read_bytes
 from qa_pipeline.documents.formats import format_of
-from qa_pipeline.documents.language import detect_language
+from qa_pipeline.documents.language import languages_of
 from qa_pipeline.documents.reading import read_documents
+from qa_pipeline.documents.sources.corpora import open_folder
 from qa_pipeline.passages import index_text
 from qa_pipeline.settings import ChunkingSettings, DocumentSettings
-from qa_pipeline_tests.test_chunking import Counter
+from qa_pipeline_tests.chunking.documents import Counter
 
 _ROUNDS = 5
+_LARGEST = 1_000_000_000
 
 
 def parse_alone(contents: list[tuple[str, bytes]]) -> None:
@@ -52,6 +56,15 @@ def parse_alone(contents: list[tuple[str, bytes]]) -> None:
             markdown.parse(content.decode("utf-8", "replace"))
 
 
+def split_alone(texts: list[str], pieces: int) -> None:
+    """Have the splitter cut texts into about so many pieces in all, and do nothing with them."""
+    from semantic_text_splitter import TextSplitter
+
+    splitter = TextSplitter(max(sum(map(len, texts)) // max(pieces, 1), 1))
+    for text in texts:
+        splitter.chunk_indices(text)
+
+
 def fastest(*works: Callable[[], object]) -> list[float]:
     """Shortest of several rounds for each: the one least disturbed by other work on the machine."""
     times: list[list[float]] = [[] for _ in works]
@@ -70,34 +83,36 @@ def tokenize_on(*, all_cores: bool) -> None:
 
 def repeated(folder: Path, target: Path, times: int) -> Path:
     """A folder whose text files hold their content `times` times over, with nothing equal to another."""
-    for found in list_files(folder):
+    for found in documents_among(open_folder(folder).list()):
         name = format_of(found.path)
         if name in ("markdown", "text"):
             copy = target / str(times) / found.path
             copy.parent.mkdir(parents=True, exist_ok=True)
-            copy.write_bytes(b"\n\n".join([found.location.read_bytes()] * times))
+            copy.write_bytes(b"\n\n".join([read_bytes(found, _LARGEST)] * times))
     return target / str(times)
 
 
 def measure(folder: Path) -> dict[str, float | int | str | None]:
     counter, reading, chunking = Counter(), DocumentSettings(), ChunkingSettings()
-    detect_language("warm up")
+    languages_of("warm up")
     documents = read_documents("bench", folder, reading)
     chunks = chunk_documents(documents, counter, chunking)
     texts = documents["text"].drop_nulls().to_list()
     indexed = [index_text(path, text) for path, text in chunks.select("section_path", "text").iter_rows()]
-    files = [(format_of(found.path) or "", found.location.read_bytes()) for found in list_files(folder)]
+    found = documents_among(open_folder(folder).list())
+    files = [(format_of(file.path) or "", read_bytes(file, _LARGEST)) for file in found]
     works = (
         lambda: parse_alone(files),
         lambda: counter.count(indexed),
         lambda: read_documents("bench", folder, reading),
         lambda: chunk_documents(documents, counter, chunking),
+        lambda: split_alone(texts, chunks.height),
     )
     tokenize_on(all_cores=True)
-    parsers, tokenizer, parsing, cutting = fastest(*works)
+    parsers, tokenizer, parsing, cutting, splitter = fastest(*works)
     ratio_all_cores = (parsers + tokenizer) / (parsing + cutting)
     tokenize_on(all_cores=False)
-    parsers, tokenizer, parsing, cutting = fastest(*works)
+    parsers, tokenizer, parsing, cutting, splitter = fastest(*works)
     with tempfile.TemporaryDirectory() as target:
         growth = _growth(folder, Path(target), counter)
     return {
@@ -110,6 +125,8 @@ def measure(folder: Path) -> dict[str, float | int | str | None]:
         "parsers_alone_s": round(parsers, 4),
         "tokenizer_alone_s": round(tokenizer, 4),
         "ratio": round((parsers + tokenizer) / (parsing + cutting), 3),
+        "splitter_alone_s": round(splitter, 4),
+        "chunk_ratio": round((splitter + tokenizer) / cutting, 3),
         "ratio_all_cores": round(ratio_all_cores, 3),
         "growth": growth,
     }

@@ -56,7 +56,7 @@ def main() -> None:
 def _measure(way: Way, corpus: Path, out: Path, batches: list[str]) -> dict[str, Any]:
     start = perf_counter()
     run = _run_plain() if way == "plain" else _run_dagster()
-    from qa_pipeline.documents.batches import list_batches
+    from qa_pipeline.documents.sources.corpora import list_batches
     from qa_pipeline.settings import load_settings
 
     import_seconds = perf_counter() - start

@@ -15,7 +15,7 @@ from typing import Any
 
 import polars as pl
 
-from qa_pipeline.chunking import chunk_documents
+from qa_pipeline.chunking.chunks import chunk_documents
 from qa_pipeline.documents.reading import read_documents
 from qa_pipeline.embedding_model import load_embedder
 from qa_pipeline.llm.extractive.provider import find_candidates

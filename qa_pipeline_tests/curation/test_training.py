@@ -168,8 +168,20 @@ def test_retrieved_passages_are_the_first_distractors() -> None:
     assert "Other 2." in user(row, "with_distractors")
 
 
+def test_a_chunk_that_shares_text_with_the_proof_is_no_distractor() -> None:
+    ends = {"touching": len(TEXT) - 5, "after": len(TEXT)}
+    others = [
+        chunk(name, f"Other {name}.", char_start=start, char_end=start + 50) for name, start in ends.items()
+    ]
+    row = first(batch(pair("p", passage_ids=["touching", "after"]), chunks=chunks(chunk("c"), *others)))
+    assert "Other after." in user(row, "with_distractors")
+    assert "Other touching." not in user(row, "with_distractors")
+
+
 def test_distractors_speak_the_language_of_the_pair() -> None:
-    others = [chunk(f"o{n}", f"Other {n}.", language="en" if n == 3 else "sv") for n in range(5)]
+    others = [
+        chunk(f"o{n}", f"Other {n}.", document_id="e", language="en" if n == 3 else "sv") for n in range(5)
+    ]
     row = first(batch(pair("p"), chunks=chunks(chunk("c"), *others)))
     assert user(row, "with_distractors").count("Other") == 1
     assert "Other 3." in user(row, "with_distractors")

@@ -10,7 +10,7 @@ import polars as pl
 
 from qa_pipeline.batch import BatchOutcome
 from qa_pipeline.definitions import build_definitions
-from qa_pipeline.defs.corpus import report_batches
+from qa_pipeline.defs.corpus import corpus_of, report_batches
 from qa_pipeline.defs.launch import materialize_batches
 from qa_pipeline.llm.base import Reply, ReplyT, Request, Role
 from qa_pipeline.llm.cached import CachedModel
@@ -110,12 +110,12 @@ class Project:
         return build_definitions(self.settings, parts=self.parts)
 
     def write(self, batch: str, text: str = "", file: str = "guide.md") -> None:
-        path = self.settings.corpus / batch / file
+        path = Path(self.settings.corpus) / batch / file
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text or GUIDE.format(name=batch), encoding="utf-8")
 
     def report(self, *batches: str) -> None:
-        report_batches(self.instance, self.settings.corpus, batches)
+        report_batches(self.instance, corpus_of(self.settings), batches)
 
     def launch(self, *batches: str, force: bool = False) -> dict[str, BatchOutcome]:
         """Run as the command line does."""

@@ -4,14 +4,18 @@ import os
 from pathlib import Path
 
 import dagster as dg
+import fsspec
 import pytest
 
-from qa_pipeline.defs.corpus import CORPUS, corpus_sensor, report_batches
+from qa_pipeline.defs.corpus import CORPUS, corpus_of, corpus_sensor, report_batches
 from qa_pipeline.defs.history import DATA_VERSION, latest_tags
 from qa_pipeline.defs.partitions import PARTITIONS_NAME
-from qa_pipeline.documents.batches import batch_fingerprint
+from qa_pipeline.documents.sources.corpora import batch_fingerprint, open_folder
+from qa_pipeline.documents.sources.folders import FolderBatch
+from qa_pipeline.errors import CorpusError
 from qa_pipeline.parts import Parts
 from qa_pipeline.settings import Settings
+from qa_pipeline_tests.documents.sources.archives import zip_bytes
 
 
 class Ticker:
@@ -64,7 +68,9 @@ def test_new_folders_are_registered_at_once_and_reported_when_they_stand_still(c
     assert ticker.reported() == []
     assert ticker.partitions == ["b1", "b2"]
     assert ticker.reported() == ["b1", "b2"]
-    assert latest_tags(ticker.instance, CORPUS, "b1")[DATA_VERSION] == batch_fingerprint(corpus / "b1")
+    assert latest_tags(ticker.instance, CORPUS, "b1")[DATA_VERSION] == batch_fingerprint(
+        open_folder(corpus / "b1")
+    )
     assert ticker.reported() == []
 
 
@@ -132,6 +138,53 @@ def test_a_missing_corpus_skips_the_tick_with_its_reason(tmp_path: Path) -> None
 
 def test_reporting_by_hand_and_by_sensor_agree(corpus: Path) -> None:
     ticker = Ticker(corpus)
-    report_batches(ticker.instance, corpus, ["b1", "b2"])
+    report_batches(ticker.instance, corpus_of(ticker.parts.settings), ["b1", "b2"])
     ticker.tick()
     assert ticker.reported() == []
+
+
+def test_an_archive_is_a_batch_and_a_damaged_one_takes_no_other_down(corpus: Path) -> None:
+    (corpus / "packed.zip").write_bytes(zip_bytes({"a.txt": b"Text."}))
+    (corpus / "broken.zip").write_bytes(b"no archive")
+    ticker = Ticker(corpus)
+    ticker.tick()
+    assert ticker.partitions == ["b1", "b2", "broken", "packed"]
+    assert ticker.reported() == ["b1", "b2", "broken", "packed"]
+    (corpus / "packed.zip").write_bytes(zip_bytes({"a.txt": b"Other text."}))
+    ticker.tick()
+    assert ticker.reported() == ["packed"]
+
+
+def test_a_place_that_fsspec_opens_is_watched_like_a_folder(tmp_path: Path) -> None:
+    store = fsspec.filesystem("memory")
+    for batch in ("b1", "b2"):
+        store.pipe_file(f"/watched/corpus/{batch}/a.txt", b"Text.")
+    ticker = Ticker(tmp_path / "corpus")
+    ticker.parts = Parts(Settings(corpus="memory://watched/corpus", out=tmp_path / "out"))
+    ticker.tick()
+    assert ticker.reported() == ["b1", "b2"]
+    store.pipe_file("/watched/corpus/b2/a.txt", b"Other text.")
+    ticker.tick()
+    assert ticker.reported() == ["b2"]
+    assert ticker.reported() == []
+
+
+def test_a_batch_that_cannot_be_read_is_told_and_tried_again(
+    corpus: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ticker = Ticker(corpus)
+    ticker.tick()
+
+    def closed(self: FolderBatch) -> str:
+        if self.name == "b1":
+            raise CorpusError("b1 cannot be read today")
+        return "same"
+
+    with monkeypatch.context() as patch:
+        patch.setattr(FolderBatch, "fingerprint", closed)
+        result = ticker.tick()
+        assert [str(event.partition) for event in result.asset_events] == ["b2"]
+        assert "b1 cannot be read today" in str(result.skip_reason)
+        place = corpus_of(ticker.parts.settings)
+        assert report_batches(ticker.instance, place, ["b1", "b2"]) == {"b1": "b1 cannot be read today"}
+    assert ticker.reported() == ["b1"]

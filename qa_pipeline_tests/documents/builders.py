@@ -1,10 +1,11 @@
 """Files built on the spot for the tests of this folder."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from fpdf import FPDF
 
+from qa_pipeline.documents.failure import DocumentFailure
 from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings import DocumentSettings
 
@@ -49,3 +50,12 @@ def write_files(folder: Path, files: dict[str, str | bytes]) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content.encode() if isinstance(content, str) else content)
     return folder
+
+
+def refusal(read: Callable[[], object]) -> str | None:
+    """The reason why something cannot be read; None when it can."""
+    try:
+        read()
+    except DocumentFailure as failure:
+        return failure.reason
+    return None

@@ -1,4 +1,9 @@
+from collections import Counter
+from html.parser import HTMLParser
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from qa_pipeline.documents import html
 from qa_pipeline.documents.failure import DocumentFailure
@@ -173,3 +178,94 @@ def test_depth_a_browser_could_not_show_is_a_failure_and_less_is_read() -> None:
 
 def test_many_unclosed_paragraphs_are_not_depth() -> None:
     assert len(blocks("<p>a<br>" * 6_000)) == 6_000
+
+
+def left(markup: str) -> dict[str, tuple[int, int]]:
+    parsed = html.parse(source(markup), SETTINGS)
+    return {part.what: (part.pieces, part.characters) for part in parsed.left_out}
+
+
+def test_what_is_left_out_is_counted_by_kind() -> None:
+    page = """<html><head><title>A page</title><style>x{}</style></head><body>
+    <nav>Menu <script>go()</script></nav><main><h1>A page</h1>
+    <p>Enough text<sup>[1]</sup> to be the content of it.</p><img alt="a bee" src=b><!-- secret -->
+    <form><p>Name</p><select><option>one</select></form><p hidden>hid</p><svg><text>fig</text></svg>
+    <template><b>tpl</b></template><ul><li><a href="#a">Alpha</a></li></ul></main><div>Aside</div>
+    </body></html>"""
+    assert left(page) == {
+        "metadata": (1, 5),
+        "script": (2, 6),
+        "navigation": (2, 13),
+        "footnote_mark": (1, 3),
+        "image": (2, 7),
+        "comment": (1, 6),
+        "form": (1, 3),
+        "hidden": (1, 3),
+        "outside_main": (1, 5),
+    }
+    assert ("paragraph", "Name") in blocks(page)
+
+
+def test_names_of_empty_columns_are_counted() -> None:
+    page = "<table><tr><th>Name<th>Value<th>Note</tr><tr><td>a<td>1<td></tr></table>"
+    assert blocks(page) == [("table_row", "Name: a | Value: 1")]
+    assert left(page) == {"empty_column": (1, 4)}
+
+
+_WORDS = st.text("abcdefgh", min_size=1, max_size=3)
+_TAGS = st.sampled_from(
+    [
+        "p", "div", "b", "ul", "li", "dl", "dt", "dd", "h1", "h3", "table", "tr", "td", "th", "caption",
+        "pre", "code", "nav", "aside", "main", "article", "header", "blockquote", "sup", "q", "section",
+        "form", "button", "svg", "a href=x", "a href='#x'", "div hidden", "div class=note", "span", "br",
+        "em", "ol", "thead", "template", "html hidden",
+    ]
+)  # fmt: skip
+_ENDS = _TAGS.map(lambda tag: f"</{tag.split()[0]}>")
+_MARKS = st.one_of(_TAGS.map(lambda tag: f"<{tag}>"), _ENDS)
+_SOUP = st.lists(st.one_of(_WORDS, _MARKS), max_size=40)
+
+
+class _Texts(HTMLParser):
+    """All text of a page, as the standard library finds it."""
+
+    def __init__(self, markup: str) -> None:
+        super().__init__()
+        self.letters: Counter[str] = Counter()
+        self.feed(markup)
+        self.close()
+
+    def handle_data(self, data: str) -> None:
+        self.letters.update(character for character in data if character.isalpha())
+
+
+@given(_SOUP)
+def test_every_letter_of_any_soup_of_tags_is_in_the_text_or_counted(soup: list[str]) -> None:
+    markup = "".join(soup)
+    parsed = html.parse(source(f"<body>{markup}</body>"), SETTINGS)
+    out = Counter(character for block in parsed.blocks for character in block.text if character.isalpha())
+    lost = sum((_Texts(markup).letters - out).values())
+    assert lost <= sum(part.characters for part in parsed.left_out)
+
+
+def test_terms_without_a_list_are_kept() -> None:
+    assert blocks("<dt>one<dt>two") == [("list_item", "one, two")]
+
+
+def test_declared_latin_1_gives_umlauts_and_right_to_left_text_its_letters() -> None:
+    page = "<meta charset=iso-8859-1><p dir=rtl>Über größere Äpfel".encode("latin-1")
+    assert outline(html.parse(source(page), SETTINGS)) == [("paragraph", "Über größere Äpfel")]
+    assert blocks("<p dir=rtl>שלום <b>עולם</b></p>") == [("paragraph", "שלום עולם")]
+
+
+@pytest.mark.parametrize(
+    "page",
+    ["<dl>" + "<dt>a" * 100_000, "<p>" + "<!--" * 100_000, "<nav>" * 4_000 + "x", "<p>" + "a " * 1_000_000],
+)
+def test_time_grows_no_faster_than_the_page(page: str) -> None:
+    html.parse(source(page), SETTINGS)
+
+
+def test_a_page_that_is_hidden_as_a_whole_is_read() -> None:
+    page = "<html hidden><body class=noprint><p>Shown by a script.</p></body></html>"
+    assert blocks(page) == [("paragraph", "Shown by a script.")]

@@ -31,7 +31,7 @@ def test_every_file_is_one_row_and_all_formats_are_read(tmp_path: Path) -> None:
         "b.HTML": "<h1>Page</h1><p>Text about the page.</p>",
         "c.pdf": pdf_bytes("Printed text about it."),
         "d.txt": "Plain text, nothing more.",
-        "sub/e.markdown": "Deeper text.",
+        "sub/e.markdown": "Deeper text that lies in a folder of its own.",
     }
     frame = read(tmp_path, files)
     assert frame["path"].to_list() == sorted(files)
@@ -103,11 +103,11 @@ def test_every_bad_file_is_a_failed_row_with_its_reason(
 
 
 def test_an_unknown_format_is_skipped_and_says_what_is_supported(tmp_path: Path) -> None:
-    found = rows(tmp_path, {"a.rst": "text", "README": "text"})
+    found = rows(tmp_path, {"a.xls": "text", "README": "text"})
     assert {row["status"] for row in found.values()} == {"skipped"}
     assert {row["reason"] for row in found.values()} == {"unsupported_format"}
-    assert ".rst" in found["a.rst"]["detail"]
-    assert ".md" in found["a.rst"]["detail"]
+    assert ".xls" in found["a.xls"]["detail"]
+    assert ".md" in found["a.xls"]["detail"]
     assert "no suffix" in found["README"]["detail"]
 
 

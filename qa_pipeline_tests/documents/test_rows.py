@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.documents.rows import Cell, render_rows
+from qa_pipeline.documents.rows import Cell, render_rows, unused_names
 
 CELLS = st.builds(
     Cell,
@@ -22,6 +22,7 @@ def test_any_grid_becomes_lines_and_no_data_cell_is_lost(grid: list[list[Cell]])
     assert all(line.strip() for line in lines)
     written = "\n".join(lines)
     assert all(cell.text.strip(": ") in written for cells in grid for cell in cells if not cell.header)
+    assert set(unused_names(grid)) <= {cell.text for cells in grid for cell in cells if cell.header}
 
 
 def test_the_header_is_repeated_with_each_row() -> None:
@@ -70,5 +71,25 @@ def test_a_header_cell_across_the_table_is_a_caption_between_rows() -> None:
     assert render_rows(grid) == ["Part two", "A: 1 | B: 2"]
 
 
+def test_names_that_no_line_repeats_are_known() -> None:
+    head = [Cell("", True), Cell("Temperatur", True, columns=2), Cell("Wind", True)]
+    grid = [head, row("Ort", "min", "max", "", header=True), row("Kiel", "3", "", "")]
+    assert unused_names(grid) == ["Wind", "max"]
+    assert unused_names([row("A", "B", header=True)]) == []
+    assert unused_names([row("a", "b"), row("c", "")]) == []
+
+
 def test_a_table_of_nothing_but_names_still_says_them() -> None:
     assert render_rows([row("A", "B", header=True)]) == ["A | B"]
+
+
+def test_names_at_the_end_are_a_line_and_those_of_each_part_are_looked_at_alone() -> None:
+    grid = [
+        row("A", "B", header=True),
+        row("1", ""),
+        row("C", "D", header=True),
+        row("2", "3"),
+        row("Sum", "5", header=True),
+    ]
+    assert render_rows(grid) == ["A: 1", "C: 2 | D: 3", "Sum | 5"]
+    assert unused_names(grid) == ["B"]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from qa_pipeline.records import Passage
-from qa_pipeline.verification.sentences import split_sentences
+from qa_pipeline.sentences.boundaries import split_sentences
 
 LineKind = Literal["heading", "code", "list_item", "table_row", "prose"]
 

@@ -88,14 +88,10 @@ def _answer(request: Request[Any]) -> dict[str, Any]:
 @functools.cache
 def _rules_hash() -> str:
     """Hash the source of the rules and of the sentence splitter they rest on."""
-    folders = ("qa_pipeline.llm.extractive", "qa_pipeline.verification")
+    folders = ("qa_pipeline.llm.extractive", "qa_pipeline.sentences")
     digest = hashlib.sha256()
     for folder in folders:
         for file in sorted(resources.files(folder).iterdir(), key=lambda entry: entry.name):
-            splitter = folder.endswith("verification")
-            if file.name.endswith(".py") and (not splitter or file.name in _SPLITTER):
+            if file.name.endswith(".py"):
                 digest.update(file.name.encode() + b"\0" + file.read_bytes().replace(b"\r\n", b"\n") + b"\0")
     return digest.hexdigest()[:12]
-
-
-_SPLITTER = ("abbreviations.py", "sentences.py")

@@ -1,0 +1,149 @@
+"""The best place to end a piece of a section: the end of a block, a line, a sentence, a word, in this order.
+
+What belongs here: the borders of a section by rank, and choosing one within reach of a wanted place. What
+does not: how large pieces should be (the strategies). Sentences are read only of the one line or paragraph
+in which no better border lies within reach, so most text is never looked at.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from qa_pipeline.chunking.sections import Section
+from qa_pipeline.chunking.units import Line, join_lines, read_lines, sentence_starts
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """Tokens before a cut: from `low` to `high`, best close to `wanted`.
+
+    To keep a sentence or line whole it may be up to `limit`.
+    """
+
+    low: float
+    wanted: float
+    high: float
+    limit: float
+
+
+class _Marks:
+    """Places in order with the tokens before each; none lies at or before the section's floor."""
+
+    def __init__(self, section: Section, places: Iterable[int]) -> None:
+        floor = section.floor
+        self.places = [place for place in places if place > floor]
+        self.tokens = [section.scale.at(place) for place in self.places]
+
+    def nearest(self, low: float, wanted: float, high: float) -> int | None:
+        """The place within reach that is closest to the wanted one, the earlier of equals."""
+        first, last = bisect_left(self.tokens, low), bisect_right(self.tokens, high)
+        if first == last:
+            return None
+        after = min(max(bisect_left(self.tokens, wanted), first), last - 1)
+        before = max(after - 1, first)
+        closer = wanted - self.tokens[before] <= self.tokens[after] - wanted
+        return self.places[before if closer else after]
+
+    def first(self, low: float) -> int | None:
+        """The first place with at least so many tokens before it."""
+        number = bisect_left(self.tokens, low)
+        return self.places[number] if number < len(self.places) else None
+
+    def last(self, below: float) -> int:
+        """The last place with fewer tokens before it; 0 if there is none."""
+        number = bisect_left(self.tokens, below)
+        return self.places[number - 1] if number else 0
+
+
+class Borders:
+    """Borders of one section."""
+
+    def __init__(self, section: Section) -> None:
+        self.section = section
+        self._inside: dict[int, _Marks] = {}
+
+    def best(self, begin: int, reach: Reach) -> int:
+        """The place to end a piece that begins at `begin`.
+
+        Within reach the end of a block comes before that of a line, and this before that of a sentence. Where
+        none is, the sentence or line that spans the reach goes whole to this piece, else to the next one. If
+        it fits neither, it is cut between words.
+        """
+        for marks in (self._blocks, self._units):
+            found = marks.nearest(reach.low, reach.wanted, reach.high)
+            if found is not None:
+                return found
+        inside = self._marks_inside(self._unit_at(reach.low))
+        found = inside.nearest(reach.low, reach.wanted, reach.high)
+        if found is not None:
+            return found
+        start = max(inside.last(reach.low), self._units.last(reach.low))
+        end = self._first_border(inside, reach.low)
+        if self.section.scale.at(end) <= reach.limit:
+            return end
+        fits = self.section.scale.at(end) - self.section.scale.at(start) <= self.section.room
+        return start if fits and start > max(begin, self.section.floor) else self._word(begin, reach)
+
+    def first_from(self, low: float) -> int:
+        """The first border of a line or sentence that has at least `low` tokens before it."""
+        return self._first_border(self._marks_inside(self._unit_at(low)), low)
+
+    def sentences(self) -> list[int]:
+        """Starts of all sentences, rows and items but the first; a code block counts as one sentence."""
+        text, language, floor = self.section.text, self.section.language, self.section.floor
+        starts = [
+            start
+            for line in self._lines
+            if line.opens or not line.code
+            for start in sentence_starts(text, line, language)
+        ]
+        return [start for start in starts if start > floor]
+
+    @cached_property
+    def _lines(self) -> list[Line]:
+        section = self.section
+        return read_lines(section.text, heading=section.heading_end - section.start if section.floor else 0)
+
+    @cached_property
+    def _joined(self) -> list[list[Line]]:
+        return join_lines(self._lines)
+
+    @cached_property
+    def _blocks(self) -> _Marks:
+        return _Marks(self.section, (unit[0].start for unit in self._joined[1:] if unit[0].opens))
+
+    @cached_property
+    def _units(self) -> _Marks:
+        return _Marks(self.section, (unit[0].start for unit in self._joined[1:]))
+
+    def _unit_at(self, tokens: float) -> int:
+        """Number of the unit that begins last among those with fewer tokens before them."""
+        return bisect_left(self._units.tokens, tokens)
+
+    def _marks_inside(self, number: int) -> _Marks:
+        """Starts of the lines and sentences of a unit, its own start aside."""
+        if number not in self._inside:
+            text, language = self.section.text, self.section.language
+            starts = [
+                start for line in self._joined[number] for start in sentence_starts(text, line, language)
+            ]
+            self._inside[number] = _Marks(self.section, starts[1:])
+        return self._inside[number]
+
+    def _first_border(self, inside: _Marks, low: float) -> int:
+        found = [place for marks in (inside, self._units) if (place := marks.first(low)) is not None]
+        return min(found, default=len(self.section.text))
+
+    def _word(self, begin: int, reach: Reach) -> int:
+        """A word's start within reach, else the last before it, else the first after `begin`, else any."""
+        scale, length = self.section.scale, len(self.section.text)
+        earliest = max(begin, self.section.floor) + 1
+        found = _Marks(self.section, (scale.starts[n] for n in scale.words(reach.low, reach.high)))
+        near = found.nearest(reach.low, reach.wanted, reach.high)
+        before = scale.starts[max(bisect_left(scale.before, reach.low) - 1, 0)]
+        later = bisect_left(scale.starts, earliest)
+        after = scale.starts[later] if later < len(scale.starts) else length
+        places = (near, before, after)
+        inside = (place for place in places if place is not None and earliest <= place < length)
+        return next(inside, begin + max((length - begin) // 2, 1))

@@ -1,0 +1,160 @@
+"""Documents to chunks: the passages that are indexed, retrieved and cited.
+
+What belongs here: the way from documents to the chunks table. What does not: where a section is cut (one
+module a strategy), finding sections (documents) and counting tokens (the embedding model's tokenizer).
+
+A section is cut on its own, so an edit in one section leaves the chunks of all others as they were. A
+section that is nothing but its heading gives no chunk: its words stand in the section path of the sections
+below it.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+import polars as pl
+
+from qa_pipeline.chunking.merging import Sibling, merge_tiny
+from qa_pipeline.chunking.paths import SHARE, Path, Paths, shorten_paths
+from qa_pipeline.chunking.pieces import Fitter, Piece
+from qa_pipeline.chunking.rows import Ids, Row, TellLanguages, chunk_frame, language_of_document
+from qa_pipeline.chunking.rulers import Ruler, measure
+from qa_pipeline.chunking.sections import Chunker, Section
+from qa_pipeline.chunking.semantic import Encode
+from qa_pipeline.chunking.strategies import build_chunker
+from qa_pipeline.embedding import TokenCounter
+from qa_pipeline.settings import ChunkingSettings
+from qa_pipeline.tables import CHUNKS
+from qa_pipeline.word_counts import WordCounts
+
+_AT_ONCE = 4_000_000
+"""Characters of documents cut together, so that memory does not grow with the batch."""
+
+
+def chunk_documents(
+    documents: pl.DataFrame,
+    count: TokenCounter,
+    settings: ChunkingSettings,
+    *,
+    encode: Encode | None = None,
+    languages: TellLanguages = language_of_document,
+) -> pl.DataFrame:
+    """Cut every parsed document into chunks of at most `settings.max_tokens` or the model's window.
+
+    The bound holds for `index_text`, special tokens included. A section path longer than a third of it
+    loses its outermost headings, and the innermost its last words, in the chunk's `section_path`.
+
+    Args:
+        documents: DOCUMENTS frame.
+        count: the embedding model's tokenizer.
+        settings: strategy and sizes.
+        encode: the embedding model, for the strategy that compares sentences.
+        languages: tells the language of each chunk.
+
+    Raises:
+        SettingsError: the strategy needs `encode`.
+    """
+    chunker = build_chunker(settings, encode)
+    counts = WordCounts(count)
+    bound = min(settings.max_tokens, count.window)
+    ids = Ids()
+    frames = [
+        chunk_frame(_cut(rows, chunker, counts, bound, settings), ids, languages)
+        for rows in _groups(documents)
+    ]
+    return CHUNKS.conform(pl.concat(frames)) if frames else CHUNKS.empty()
+
+
+def _groups(documents: pl.DataFrame) -> Iterator[list[Row]]:
+    """Parsed documents, so many at once as have together not much more than a number of characters."""
+    needed = ["batch", "document_id", "language", "languages", "title", "text", "sections", "pages"]
+    group: list[Row] = []
+    characters = 0
+    for row in documents.filter(pl.col("status") == "parsed").select(needed).iter_rows(named=True):
+        group.append(row)
+        characters += len(row["text"])
+        if characters >= _AT_ONCE:
+            yield group
+            group, characters = [], 0
+    if group:
+        yield group
+
+
+@dataclass(frozen=True, slots=True)
+class _Titled:
+    """A section of a document as the documents table has it; siblings have a `group` in common."""
+
+    document: int
+    path: Path
+    group: int
+    start: int
+    end: int
+    heading_end: int
+    lone: bool
+
+
+def _cut(
+    rows: Sequence[Row], chunker: Chunker, counts: WordCounts, bound: int, settings: ChunkingSettings
+) -> Iterator[tuple[Row, list[Piece]]]:
+    """Pieces of each document."""
+    rulers = measure([row["text"] for row in rows], counts, longest=bound // 2)
+    titled = list(_sections(rows))
+    full = [one for one in titled if not one.lone]
+    paths = shorten_paths(
+        (path for one in full for path in (one.path, one.path[:-1])), bound // SHARE, counts
+    )
+    sections = _measured_sections(full, rows, rulers, paths, bound, settings.overlap_tokens)
+    fitter = Fitter(bound, counts, paths)
+    named = [(paths.short[one.path], section) for one, section in zip(full, sections, strict=True)]
+    fitted = [fitter.overlapped(own) for own in fitter.fit(named, chunker.cut(sections))]
+    by_document: list[list[Sibling]] = [[] for _ in rows]
+    for one, pieces in zip(full, fitted, strict=True):
+        by_document[one.document].append(Sibling(one.group, paths.short[one.path[:-1]], pieces))
+    for row, siblings in zip(rows, by_document, strict=True):
+        yield row, merge_tiny(siblings, fitter, settings.merge_below_tokens)
+
+
+def _sections(rows: Sequence[Row]) -> Iterator[_Titled]:
+    """All sections in order; one that is nothing but its heading is `lone`."""
+    group = 0
+    siblings: object = None
+    for number, row in enumerate(rows):
+        text = row["text"]
+        for section in row["sections"]:
+            start, end, level = section["start"], section["end"], section["level"]
+            path = tuple(section["heading_path"])
+            among = (number, level, path[:-1]) if level else object()
+            group += among != siblings
+            siblings = among
+            line_end = text.find("\n", start, end) if level else start
+            lone = line_end == -1 or not text[line_end:end].strip()
+            yield _Titled(number, path, group, start, end, line_end, lone)
+
+
+def _measured_sections(
+    titled: Sequence[_Titled],
+    rows: Sequence[Row],
+    rulers: Sequence[Ruler],
+    paths: Paths,
+    bound: int,
+    overlap: int,
+) -> list[Section]:
+    """The sections as strategies see them."""
+    totals: list[int] = []
+    for number, group in groupby(titled, key=lambda one: one.document):
+        own = list(group)
+        totals += rulers[number].between([one.start for one in own], [one.end for one in own])
+    rooms = [bound - paths.tokens[paths.short[one.path]] for one in titled]
+    return [
+        Section(
+            ruler=rulers[one.document],
+            start=one.start,
+            end=one.end,
+            heading_end=one.heading_end,
+            total=total,
+            room=room,
+            shared=min(overlap, room // 2),
+            language=rows[one.document]["language"],
+        )
+        for one, total, room in zip(titled, totals, rooms, strict=True)
+    ]

@@ -1,0 +1,70 @@
+"""Where a corpus may lie: a local folder, or the address of a place that fsspec can open.
+
+What belongs here: what an address may look like, checked before anything is opened. What does not: opening it
+(`documents.sources`).
+
+Credentials never stand in an address, or they would reach logs, tables and messages: the library of each
+place finds them in the environment.
+"""
+
+from importlib.util import find_spec
+
+_LOCAL = frozenset({"file", "local"})
+_EXTRAS = {"s3": "s3", "s3a": "s3"}
+_NO_USERS = frozenset({"http", "https"})
+_ADDRESS = "://"
+
+
+def location_of(value: object) -> str:
+    """The address as it is kept: a path for a local folder, else `scheme://place` without a last slash.
+
+    Raises:
+        ValueError: the scheme is unknown, its package is missing, or the address holds credentials.
+    """
+    text = str(value)
+    scheme, mark, place = text.partition(_ADDRESS)
+    if not mark:
+        return text
+    scheme = scheme.lower()
+    if scheme in _LOCAL:
+        return place or "/"
+    _check_place(scheme, place)
+    _check_scheme(scheme)
+    return f"{scheme}{_ADDRESS}{place.rstrip('/')}"
+
+
+def is_remote(location: str) -> bool:
+    """Whether a location is an address rather than a local path."""
+    return _ADDRESS in location
+
+
+def _check_place(scheme: str, place: str) -> None:
+    user, at, _ = place.partition("/")[0].rpartition("@")
+    if at and (":" in user or scheme in _NO_USERS):
+        raise ValueError("it holds a password or token; leave it out and set it in the environment instead")
+    if "?" in place and scheme in _NO_USERS:
+        raise ValueError("it holds a query, which may be a token; name a folder that can be listed without")
+    if "::" in place:
+        raise ValueError("chained addresses are not read; copy the files to one place")
+
+
+def _check_scheme(scheme: str) -> None:
+    from fsspec.registry import available_protocols, known_implementations, registry
+
+    if scheme not in available_protocols():
+        raise ValueError(f"{scheme}:// is no known kind of place; known are a local folder and {_known()}")
+    known = known_implementations.get(scheme)
+    if scheme in registry or known is None:
+        return
+    if find_spec(known["class"].split(".")[0]) is None:
+        extra = _EXTRAS.get(scheme)
+        needed = f"the extra: pip install 'qa-pipeline[{extra}]'" if extra else _package(known)
+        raise ValueError(f"{scheme}:// needs {needed}")
+
+
+def _package(known: dict[str, str]) -> str:
+    return f"a package that is not installed: {known.get('err', known['class'].split('.')[0])}"
+
+
+def _known() -> str:
+    return "s3://, gs://, az://, hf://, sftp://, https:// and what else fsspec names"

@@ -1,0 +1,95 @@
+"""The parts of canonical text that no sentence crosses: blocks, and the rows, items and paragraphs in them.
+
+What belongs here: reading lines, blank lines and fences. What does not: sentences within a paragraph
+(`boundaries.py`). Time is linear in the length of the text.
+"""
+
+import re
+from collections.abc import Iterator
+
+_FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
+_HEADING = re.compile(r"#{1,6}[ \t]")
+_ITEM = re.compile(r"[ \t]*(?:[-*+•]|\d{1,4}[.)])[ \t]")
+_QUOTE = re.compile(r"[ \t]*>")
+_KEY_VALUE = re.compile(r"[^\s:.!?|][^:\n.!?|]{0,59}:[ \t]+\S")
+
+
+def units(text: str) -> Iterator[tuple[int, int, bool]]:
+    """Spans that no sentence crosses, with whether the unit is one sentence whatever it contains."""
+    for start, end, code in blocks(text):
+        if code:
+            yield start, end, True
+        else:
+            yield from joined_lines(text, start, end)
+
+
+def blocks(text: str) -> Iterator[tuple[int, int, bool]]:
+    """Code blocks, and runs of lines between blank lines; white space between them belongs to none."""
+    lines = line_spans(text)
+    fenced = "```" in text or "~~~" in text
+    unclosed: dict[str, int] = {}
+    begin, index = 0, 0
+    while index < len(lines):
+        start, end = lines[index]
+        fence = _FENCE.match(text, start, end) if fenced else None
+        last = _closing_fence(text, lines, index, fence[1], unclosed) if fence else None
+        if fence or not text[start:end].strip():
+            if begin < start:
+                yield begin, start, False
+            begin = end if last is None else lines[last][1]
+            if fence:
+                yield start, begin, True
+        index = index + 1 if last is None else last + 1
+    if begin < len(text):
+        yield begin, len(text), False
+
+
+def line_spans(text: str) -> list[tuple[int, int]]:
+    """Every line with its line end."""
+    starts = [0, *(match.end() for match in re.finditer("\n", text))]
+    return list(zip(starts, [*starts[1:], len(text)], strict=True))
+
+
+def _closing_fence(
+    text: str, lines: list[tuple[int, int]], index: int, mark: str, unclosed: dict[str, int]
+) -> int | None:
+    """Index of the line that closes the fence opened at `index`; None when there is none.
+
+    `unclosed` remembers the shortest fence already known to stay open, so that a text of open fences is
+    not read to its end once for each of them.
+    """
+    if len(mark) >= unclosed.get(mark[0], len(text) + 1):
+        return None
+    for later in range(index + 1, len(lines)):
+        line = text[slice(*lines[later])].strip()
+        if len(line) >= len(mark) and line == mark[0] * len(line):
+            return later
+    unclosed[mark[0]] = len(mark)
+    return None
+
+
+def joined_lines(text: str, start: int, end: int) -> Iterator[tuple[int, int, bool]]:
+    """Units of one block: its lines, those of a paragraph or of one list item joined."""
+    if text.find("\n", start, end) in (-1, end - 1):
+        yield start, end, _is_whole(text, start, end)
+        return
+    lines = [(start + left, start + right) for left, right in line_spans(text[start:end])]
+    filled = [span for span in lines if text[slice(*span)].strip()]
+    rows = len(filled) > 1 and all(_KEY_VALUE.match(text, *span) for span in filled)
+    begin = start
+    for left, right in filled:
+        whole = _is_whole(text, left, right)
+        if whole or rows or _ITEM.match(text, left, right) or _QUOTE.match(text, left, right):
+            if begin < left:
+                yield begin, left, False
+            begin = left
+        if whole:
+            yield left, right, True
+            begin = right
+    if begin < end:
+        yield begin, end, False
+
+
+def _is_whole(text: str, start: int, end: int) -> bool:
+    """Whether a line is a heading or a table row, which have no sentences."""
+    return _HEADING.match(text, start, end) is not None or text.find(" | ", start, end) >= 0

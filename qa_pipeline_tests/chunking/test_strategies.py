@@ -1,0 +1,175 @@
+import time
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tokenizers import Tokenizer, models, pre_tokenizers
+
+from qa_pipeline.chunking.chunks import chunk_documents
+from qa_pipeline.chunking.semantic import deepest_gaps
+from qa_pipeline.chunking.strategies import build_chunker
+from qa_pipeline.embedding import Vectors
+from qa_pipeline.errors import SettingsError
+from qa_pipeline.records import Block
+from qa_pipeline.settings import ChunkingSettings
+from qa_pipeline_tests.chunking.documents import BLOCKS, CHOSEN, SENTENCE, Counter, chunk, documents, section
+from qa_pipeline_tests.chunking.laws import broken_chunks, torn
+from qa_pipeline_tests.fakes import HashEmbedder
+
+PUMPS = "The pump moves water. The pump needs water. Water cools the pump. The pump stops without water."
+PAPERS = (
+    "A paper has an author. The author signs the paper. A paper names its author. Each author keeps a paper."
+)
+
+
+def texts(blocks: list[Block], **values: object) -> list[str]:
+    found: list[str] = chunk(documents(blocks), ChunkingSettings.model_validate(values))["text"].to_list()
+    return found
+
+
+def test_windows_hold_about_equally_many_sentences_and_never_more_than_wanted() -> None:
+    found = texts([Block("paragraph", SENTENCE * 7)], strategy="sentences", window_sentences=3)
+    assert [text.count("told to.") for text in found] == [2, 2, 3]
+
+
+def test_windows_count_rows_and_items_as_sentences_and_a_code_block_as_one() -> None:
+    blocks = [
+        *(Block("list_item", f"Item {n}") for n in range(2)),
+        Block("code", "a = 1\nb = 2\nc = 3"),
+        Block("table_row", "Name: x | Price: 1"),
+    ]
+    found = texts(blocks, strategy="sentences", window_sentences=2)
+    assert found == ["- Item 0\n- Item 1", "```\na = 1\nb = 2\nc = 3\n```\n\nName: x | Price: 1"]
+
+
+def test_fixed_tokens_fill_every_chunk_but_the_last_wherever_that_cuts() -> None:
+    blocks = [Block("paragraph", SENTENCE * 40)]
+    chunks = chunk(documents(blocks), ChunkingSettings(strategy="tokens", max_tokens=64))
+    assert set(chunks["tokens"][:-1]) == {64}
+    assert list(torn(documents(blocks).to_dicts()[0], chunks.to_dicts(), Counter(), 64))
+
+
+def test_the_subject_decides_where_the_semantic_strategy_cuts() -> None:
+    blocks = [Block("paragraph", f"{PUMPS} {PAPERS}")]
+    assert texts(blocks, strategy="semantic", semantic_percentile=85) == [PUMPS, PAPERS]
+
+
+def test_a_section_of_few_sentences_stays_whole_in_the_semantic_strategy() -> None:
+    blocks = [Block("paragraph", PUMPS)]
+    assert texts(blocks, strategy="semantic", semantic_percentile=70) == [PUMPS]
+
+
+def test_all_sentences_of_a_batch_are_embedded_in_one_call_and_each_once() -> None:
+    calls: list[int] = []
+    embedder = HashEmbedder()
+
+    def encode(sentences: Sequence[str]) -> Vectors:
+        calls.append(len(sentences))
+        return embedder.encode(sentences)
+
+    frame = documents([Block("paragraph", f"{PUMPS} {PUMPS}")], [Block("paragraph", PUMPS * 3)])
+    chosen = ChunkingSettings(strategy="semantic", semantic_percentile=75)
+    chunk_documents(frame, Counter(), chosen, encode=encode)
+    assert len(calls) == 1
+    assert len(embedder.encoded) == len(set(embedder.encoded))
+
+
+def test_the_semantic_strategy_cannot_do_without_a_model() -> None:
+    with pytest.raises(SettingsError, match="semantic"):
+        build_chunker(ChunkingSettings(strategy="semantic"), None)
+
+
+@given(st.integers(1, 30), st.integers(0, 29), st.integers(0, 5))
+def test_the_deepest_gaps_are_so_many_different_ones_in_order(rows: int, count: int, seed: int) -> None:
+    vectors = np.random.default_rng(seed).normal(size=(rows, 4)).astype(np.float32)
+    gaps = deepest_gaps(vectors, min(count, rows - 1))
+    assert gaps == sorted(set(gaps))
+    assert len(gaps) == min(count, rows - 1)
+    assert all(0 <= gap < rows - 1 for gap in gaps)
+
+
+def test_a_lead_in_stays_with_its_list_and_a_fence_with_its_code() -> None:
+    items = [Block("list_item", f"{SENTENCE}Number {n}.") for n in range(3)]
+    code = Block("code", "\n".join(f"call(number_{n}, another_{n}, third_{n})" for n in range(8)))
+    blocks = [Block("paragraph", SENTENCE * 2 + "These are all:"), *items, code]
+    for text in texts(blocks, max_tokens=72):
+        assert not text.endswith((":", "```\ncall", "\n```\n"))
+        assert text.split("\n")[-1] != "```" or text.count("\n") > 1
+
+
+def test_chunks_of_indented_lines_keep_their_indentation() -> None:
+    code = "def f():\n" + "\n".join(f"    value_{n} = compute(value_{n + 1}, other)" for n in range(20))
+    found = texts([Block("code", code)], max_tokens=48)
+    assert len(found) > 4
+    assert all(text.startswith("    ") for text in found[1:])
+
+
+def test_a_chunk_repeats_whole_sentences_of_the_one_before_it() -> None:
+    numbered = " ".join(f"This is sentence number {n}." for n in range(40))
+    first, second, *_ = texts([Block("paragraph", numbered)], max_tokens=64, overlap_tokens=16)
+    shared = second[: second.index(first.split(". ")[-1]) + len(first.split(". ")[-1])]
+    assert first.endswith(shared)
+    assert shared.startswith("This is sentence")
+    assert shared.count(".") == 2
+
+
+def test_chunks_of_a_table_repeat_whole_rows() -> None:
+    rows = [f"Name: item {n} | Price: {n} kr | Stock: {n * 7}" for n in range(40)]
+    found = texts([Block("table_row", row) for row in rows], max_tokens=64, overlap_tokens=20)
+    lines = [text.split("\n") for text in found]
+    assert {line for own in lines for line in own} == set(rows)
+    assert all(before[-1] == after[0] for before, after in pairwise(lines))
+
+
+def test_an_overlap_never_reaches_into_another_section() -> None:
+    blocks = [*section("A", SENTENCE * 12), *section("B", SENTENCE * 12)]
+    chunks = chunk(documents(blocks), ChunkingSettings(max_tokens=64, overlap_tokens=30))
+    for row in chunks.to_dicts():
+        assert row["section_start"] <= row["char_start"]
+        assert row["char_end"] <= row["section_end"]
+
+
+class OtherCounter(Counter):
+    """A tokenizer that reads texts whole: every byte is a token."""
+
+    def __init__(self, window: int) -> None:
+        super().__init__(window)
+        pieces = pre_tokenizers.ByteLevel.alphabet()
+        self.tokenizer = Tokenizer(models.BPE({piece: n for n, piece in enumerate(sorted(pieces))}, []))
+        self.tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
+
+
+@settings(max_examples=60)
+@given(BLOCKS, CHOSEN)
+def test_the_bound_holds_for_tokenizers_whose_words_are_not_read_alone(
+    blocks: list[Block], chosen: ChunkingSettings
+) -> None:
+    frame, counter = documents(blocks), OtherCounter(90)
+    chunks = chunk_documents(frame, counter, chosen, encode=HashEmbedder().encode).to_dicts()
+    bound = min(chosen.max_tokens, 90)
+    assert not list(broken_chunks(frame.to_dicts()[0], chunks, counter, bound))
+
+
+@pytest.mark.parametrize("strategy", ["structure", "sentences", "tokens", "semantic"])
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "a. " * 30_000,
+        "word " * 30_000,
+        "x" * 200_000,
+        "a,b;" * 20_000,
+        "\n".join(["Key:"] * 20_000),
+        "あ" * 30_000,
+        "line | of | cells\n" * 10_000,
+        "```\n" * 10_001,
+    ],
+    ids=["sentences", "words", "letters", "marks", "lead_ins", "no_blanks", "rows", "fences"],
+)
+def test_hostile_text_is_cut_in_linear_time(hostile: str, strategy: str) -> None:
+    begun = time.perf_counter()
+    block = Block("code" if "\n" in hostile else "paragraph", hostile)
+    chunk(documents([block]), ChunkingSettings.model_validate({"strategy": strategy, "overlap_tokens": 40}))
+    assert time.perf_counter() - begun < 20

@@ -1,0 +1,43 @@
+"""Personal data and Dagster: neither its storage nor a failing run tells any."""
+
+from pathlib import Path
+
+import dagster as dg
+
+from qa_pipeline_tests.defs.project import Project, instance_at
+from qa_pipeline_tests.documents.builders import write_files
+from qa_pipeline_tests.documents.masking.planted_files import texts_of
+from qa_pipeline_tests.documents.masking.test_masked_run import FILES, KEY, PLANTED, leaks
+
+MASKING = {"masking": {"action": "mask", "key": KEY}}
+ITEM = PLANTED[0].written
+BROKEN = f"documents:\n  {ITEM}.md: {{license: {ITEM}}}\n"
+
+
+def told(*folders: Path) -> set[str]:
+    files = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
+    return {*(text for path in files for text in texts_of(path)), *map(str, files)}
+
+
+def test_no_event_log_or_table_holds_an_item_or_the_key_whatever_becomes_of_a_batch(tmp_path: Path) -> None:
+    with instance_at(tmp_path / "dagster") as instance:
+        project = Project(tmp_path, instance, documents=MASKING)
+        write_files(tmp_path / "corpus" / "b1", FILES)
+        write_files(tmp_path / "corpus" / "b2", {"batch.yaml": BROKEN, "a.md": "Text."})
+        write_files(tmp_path / "corpus" / "b3", {"batch.yaml": BROKEN + "licence: [", "a.md": "Text."})
+        outcomes = project.launch("b1", "b2", "b3")
+    assert [outcomes[name].outcome for name in ("b1", "b2", "b3")] == ["succeeded", "failed", "failed"]
+    texts = told(tmp_path / "out", tmp_path / "dagster")
+    assert any("license is unknown" in text for text in texts)
+    assert leaks(texts, PLANTED) == set()
+    assert not [text for text in texts if KEY in text]
+
+
+def test_another_key_makes_the_documents_outdated(tmp_path: Path) -> None:
+    project = Project(tmp_path, dg.DagsterInstance.ephemeral(), documents=MASKING)
+    write_files(tmp_path / "corpus" / "b1", {"a.md": "Write to anna@example.com."})
+    assert [project.launch("b1")["b1"].outcome for _ in range(2)] == ["succeeded", "unchanged"]
+    before = project.table("documents", "b1")["text"][0]
+    other = project.with_settings(documents={"masking": {"action": "mask", "key": KEY + "!"}})
+    assert other.launch("b1")["b1"].outcome == "succeeded"
+    assert other.table("documents", "b1")["text"][0] != before

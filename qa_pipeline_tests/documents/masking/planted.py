@@ -1,0 +1,217 @@
+"""The many ways people write items of personal data.
+
+Each kind has known ways, which the patterns were written for, and held-out ones, which were written down from
+how people write such items before any of them was looked for.
+"""
+
+import unicodedata
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from qa_pipeline_tests.documents.masking import drawn
+from qa_pipeline_tests.documents.masking.drawn import Draw
+
+Write = Callable[[str], str]
+
+
+@dataclass(frozen=True)
+class Planted:
+    """An item: its kind, its bare form, one way to write it, and the words it needs before it."""
+
+    kind: str
+    bare: str
+    way: str
+    written: str
+    leads: str = ""
+
+    @property
+    def said(self) -> str:
+        return self.leads + self.written
+
+    def stands_in(self, text: str) -> bool:
+        """Whether the item can still be read in a text, however it is written there."""
+        return self.written in text or plain(self.bare) in plain(text)
+
+
+def plain(text: str) -> str:
+    """Letters and digits alone, in one form and without case."""
+    return "".join(one for one in unicodedata.normalize("NFKC", text).casefold() if one.isalnum())
+
+
+def grouped(number: str, *sizes: int, by: str = " ") -> str:
+    parts, place = [], 0
+    for size in sizes:
+        parts.append(number[place : place + size])
+        place += size
+    return by.join([*parts, number[place:]] if number[place:] else parts)
+
+
+def fours(number: str, by: str = " ") -> str:
+    return grouped(number, *[4] * ((len(number) + 3) // 4), by=by)
+
+
+def wide(text: str) -> str:
+    return "".join(chr(ord(one) + 0xFEE0) if one.isdigit() else one for one in text)
+
+
+def _national(number: str) -> str:
+    """Trunk prefix and area code, then the rest in groups, as at home."""
+    for code, area in (("+4670", 2), ("+467", 2), ("+468", 1), ("+4915", 3), ("+4930", 2), ("+447", 4)):
+        if number.startswith(code):
+            home = number[3:]
+            return (
+                f"0{home[:area]}-{grouped(home[area:], 3, 2, 2) if code.startswith('+46') else home[area:]}"
+            )
+    return f"({number[2:5]}) {number[5:8]}-{number[8:]}"
+
+
+KINDS: Mapping[str, tuple[Callable[[Draw], str], Mapping[str, Write], Mapping[str, Write], str]] = {
+    "personnummer": (
+        drawn.personnummer,
+        {
+            "ten digits": lambda n: f"{n[2:8]}-{n[8:]}",
+            "twelve digits": lambda n: f"{n[:8]}-{n[8:]}",
+            "twelve joined": lambda n: n,
+            "ten joined": lambda n: n[2:],
+            "over a line": lambda n: f"{n[2:8]}-\n{n[8:]}",
+        },
+        {
+            "en dash": lambda n: f"{n[2:8]}–{n[8:]}",
+            "full width": lambda n: wide(f"{n[2:8]}-{n[8:]}"),
+            "date with hyphens": lambda n: f"{n[:4]}-{n[4:6]}-{n[6:8]}-{n[8:]}",
+            "blanks around": lambda n: f"{n[2:8]} - {n[8:]}",
+            "no-break hyphen": lambda n: f"{n[:8]}\u2011{n[8:]}",
+        },
+        "",
+    ),
+    "steuer_id": (
+        drawn.steuer_id,
+        {"joined": str, "as on letters": lambda n: grouped(n, 2, 3, 3, 3)},
+        {"threes": lambda n: grouped(n, 3, 3, 3, 2), "full width": wide},
+        "",
+    ),
+    "steuernummer": (
+        drawn.steuernummer,
+        {"slashes": lambda n: grouped(n, 2, 3, 5, by="/"), "joined": str},
+        {"blanks": lambda n: grouped(n, 2, 3, 5), "Bavaria": lambda n: grouped(n, 3, 3, 4, by="/")},
+        "Steuernummer: ",
+    ),
+    "sozialversicherungsnummer": (
+        drawn.pension_number,
+        {"joined": str, "groups": lambda n: f"{n[:2]} {n[2:8]} {n[8]} {n[9:]}"},
+        {"small": str.lower, "more groups": lambda n: f"{n[:2]} {n[2:8]} {n[8]} {n[9:11]} {n[11]}"},
+        "",
+    ),
+    "iban": (
+        drawn.iban,
+        {"joined": str, "fours": fours, "small": str.lower},
+        {
+            "hyphens": lambda n: fours(n, "-"),
+            "over a line": lambda n: f"{fours(n[:12])}\n{fours(n[12:])}",
+            "country apart": lambda n: f"{n[:2]} {n[2:]}",
+        },
+        "",
+    ),
+    "card": (
+        drawn.card,
+        {"joined": str, "groups": lambda n: fours(n) if len(n) == 16 else grouped(n, 4, 6, 5)},
+        {
+            "hyphens": lambda n: fours(n, "-") if len(n) == 16 else grouped(n, 4, 6, 5, by="-"),
+            "over a line": lambda n: f"{n[:4]} {n[4:8]}\n{n[8:12]} {n[12:]}" if len(n) == 16 else n,
+            "dots": lambda n: fours(n, ".") if len(n) == 16 else grouped(n, 4, 6, 5, by="."),
+        },
+        "",
+    ),
+    "phone": (
+        drawn.phone,
+        {"international": lambda n: f"{n[:3]} {grouped(n[3:], 2, 3, 2, 2)}", "at home": _national},
+        {
+            "joined": str,
+            "double zero": lambda n: f"00{n[1:3]} {n[3:]}",
+            "trunk zero": lambda n: f"{n[:3]} (0){n[3:5]} {n[5:]}" if n[1] == "4" else n,
+            "dots": lambda n: f"{n[:3]}.{grouped(n[3:], 3, 3, 2, 2, by='.')}",
+            "over a line": lambda n: f"{n[:5]} {n[5:8]}\n{n[8:]}",
+        },
+        "",
+    ),
+    "email": (
+        drawn.email,
+        {"plain": str, "capitals": str.upper, "(at)": lambda n: n.replace("@", " (at) ")},
+        {
+            "[at] [dot]": lambda n: n.replace("@", "[at]").replace(".", "[dot]"),
+            "spoken": lambda n: n.replace("@", " at ").replace(".", " dot "),
+            "in a URL": lambda n: f"mailto:{n.replace('@', '%40')}",
+            "over a line": lambda n: n.replace("@", "@\n"),
+            "angle brackets": lambda n: f"<{n}>",
+        },
+        "",
+    ),
+    "ip_address": (
+        drawn.ip_address,
+        {"plain": str, "with port": lambda n: f"{n}:8080" if "." in n else f"[{n}]:8080"},
+        {
+            "one host": lambda n: f"{n}/{32 if '.' in n else 128}",
+            "capitals": str.upper,
+            "in a range": lambda n: f"{n}-{n}",
+        },
+        "",
+    ),
+    "mac_address": (
+        drawn.mac_address,
+        {"colons": lambda n: grouped(n, *[2] * 6, by=":")},
+        {"hyphens": lambda n: grouped(n.upper(), *[2] * 6, by="-"), "dots": lambda n: fours(n, ".")},
+        "",
+    ),
+    "us_ssn": (
+        drawn.us_ssn,
+        {"hyphens": lambda n: grouped(n, 3, 2, 4, by="-")},
+        {"en dashes": lambda n: grouped(n, 3, 2, 4, by="–")},
+        "SSN ",
+    ),
+    "uk_nino": (
+        drawn.uk_nino,
+        {"joined": str, "groups": lambda n: f"{n[:2]} {grouped(n[2:8], 2, 2, 2)} {n[8]}"},
+        {
+            "hyphens": lambda n: f"{n[:2]}-{grouped(n[2:8], 2, 2, 2, by='-')}-{n[8]}",
+            "over a line": lambda n: f"{n[:4]}\n{n[4:]}",
+        },
+        "",
+    ),
+    "id_document": (
+        drawn.id_number,
+        {"named": str, "over a line": lambda n: f"\n{n}"},
+        {"quoted": lambda n: f'"{n}"', "small": str.lower},
+        "Personalausweisnummer: ",
+    ),
+    "url_login": (
+        drawn.login,
+        {"web": lambda n: f"https://{n}@host.example/x"},
+        {
+            "database": lambda n: f"postgresql://{n}@10.0.0.0/8",
+            "no password": lambda n: f"ftp://{n.partition(':')[0]}@host.example/",
+        },
+        "",
+    ),
+    "secret": (
+        drawn.secret,
+        {"alone": str, "assigned": lambda n: f"API_KEY={n}"},
+        {"quoted": lambda n: f'"{n}",', "bearer": lambda n: f"Authorization: Bearer {n}"},
+        "",
+    ),
+}
+
+
+def plant(draw: Draw, kind: str, *, held_out: bool) -> list[Planted]:
+    """One drawn item in each of the known or the held-out ways."""
+    make, known, kept_back, leads = KINDS[kind]
+    bare = make(draw)
+    ways = kept_back if held_out else known
+    return [Planted(kind, _bare(kind, way, bare), way, write(bare), leads) for way, write in ways.items()]
+
+
+def _bare(kind: str, way: str, bare: str) -> str:
+    """The part of an item that every way to write it holds."""
+    shortest = {"personnummer": bare[2:], "phone": bare[3:]}
+    if kind == "url_login" and way == "no password":
+        return bare.partition(":")[0]
+    return shortest.get(kind, bare)

@@ -1,0 +1,177 @@
+import random
+
+import pytest
+
+from qa_pipeline.documents.masking.finding import families_of, find_items
+from qa_pipeline.settings import MASKED_KINDS, MaskingSettings
+from qa_pipeline_tests.documents.masking.planted import KINDS, plant
+
+FAMILIES = families_of(MaskingSettings(action="drop"))
+
+
+def found(text: str) -> list[tuple[str, str]]:
+    """Kind and text of each item."""
+    return [(item.kind, text[item.start : item.end]) for item in find_items(text, FAMILIES)]
+
+
+def values(text: str) -> set[str]:
+    return {item.value for item in find_items(text, FAMILIES)}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("held_out", [False, True])
+@pytest.mark.parametrize(
+    "around",
+    [
+        "{}",
+        "Das gehört zu {}, siehe oben.",
+        "Kund: Anna | Uppgift: {} | Kön: K",
+        "1;{};2",
+        "(siehe {})",
+        "a\n{}\nb",
+    ],
+)
+def test_an_item_is_found_in_every_way_to_write_it(kind: str, around: str, held_out: bool) -> None:
+    draw = random.Random(f"{kind} {around}")
+    for _ in range(5):
+        for item in plant(draw, kind, held_out=held_out):
+            text = around.format(item.said)
+            left = text
+            for _, piece in found(text):
+                left = left.replace(piece, "")
+            assert not item.stands_in(left), item.way
+
+
+def test_each_kind_that_is_looked_for_is_planted_by_the_tests() -> None:
+    assert set(KINDS) == set(MASKED_KINDS)
+
+
+@pytest.mark.parametrize(
+    "ways",
+    [
+        (
+            "811218-9876",
+            "19811218-9876",
+            "198112189876",
+            "8112189876",
+            "811218–9876",
+            "８１１２１８-９８７６",
+        ),
+        ("070-123 45 67", "+46 70 123 45 67", "+46(0)70-1234567", "0046701234567", "tel 070/1234567"),
+        ("Anna.Berg@Example.com", "anna.berg (at) example (dot) com", "anna dot berg at example dot com"),
+        ("DE89 3704 0044 0532 0130 00", "de89370400440532013000", "DE89-3704-0044-0532-0130-00"),
+        ("2a01:04f8:0000:0000:0000:0000:0000:0001", "2A01:4f8::1"),
+        ("00:1a:2b:3c:4d:5e", "00-1A-2B-3C-4D-5E", "001a.2b3c.4d5e"),
+        ("Pass nr: AA1234567", "passport no. aa1234567"),
+    ],
+)
+def test_all_ways_to_write_an_item_have_one_normal_form(ways: tuple[str, ...]) -> None:
+    assert len(set.union(*map(values, ways))) == 1
+    assert all(map(values, ways))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SFS 2010:800, 12 kap. 3 § och lag (1998:204)",
+        "förordning (EU) 2016/679 av den 27 april 2016",
+        "organisationsnummer 556036-0793",
+        "version 1.2.3.4, Git 1.8.1.5 Release Notes, numpy==1.26.4.1, Chrome/91.0.4472.124",
+        "3.2.1.4 Masking of items\nSection 4.2.1.3, OID 2.5.4.36",
+        "127.0.0.1, 0.0.0.0, 255.255.255.0, ::1, 192.0.2.7, 198.51.100.3, 2001:db8::8a2e, 10.0.0.0/8",
+        "ISBN 978-3-16-148410-0, ISBN 0-13-110362-8, ISSN 2049-3630",
+        "doi:10.1000/0301234567, arXiv:0712.0881, https://orcid.org/0000-0002-1825-0097",
+        "2024-01-15 08:30:45, 15.01.2024, 20240115T083045, 1611248400000",
+        "x[1000:2000], x[1::2], std::deque<a::b>, 12:30:45",
+        "0.274321913719, 3.141592653589793, 4828147466240000*t",
+        "Boston, MA 02110-1301",
+        "password: the password of the user; token: str; secret = get_secret(name); api_key=${API_KEY}",
+        'password="secret", next_token = self.backend.list_channel_groups, "password": "string?"',
+        "postgresql://user:password@host/db, git@github.com:owner/name.git, logo@2x.png, @app.get, x @ y",
+        "d41d8cd98f00b204e9800998ecf8427e 550e8400-e29b-41d4-a716-446655440000",
+        "Bearer authentication, basic understanding of tokens",
+        "look at python.org, the dot product at hand",
+    ],
+)
+def test_what_only_looks_like_an_item_is_left_alone(text: str) -> None:
+    assert found(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "piece"),
+    [
+        ("-----BEGIN RSA PRIVATE KEY-----\nMIIEow\n-----END RSA PRIVATE KEY----- x", "secret", None),
+        (
+            "see -----BEGIN PRIVATE KEY----- MIIEow and no end",
+            "secret",
+            "-----BEGIN PRIVATE KEY----- MIIEow and no end",
+        ),
+        ("Authorization: Basic dXNlcjpoZW1saWd0MQ==", "secret", "dXNlcjpoZW1saWd0MQ=="),
+        ("lösenordet är Hund1234!", "secret", "Hund1234"),
+        ("deploy --db-password hYJfCpUejx1", "secret", "hYJfCpUejx1"),
+        ("GET /?mail=anna%40example.com HTTP/1.1", "email", "anna%40example.com"),
+        ("reach jörg@müller.de", "email", "jörg@müller.de"),
+        ("from anna@[10.1.2.3]", "email", "anna@[10.1.2.3]"),
+        ("Listen 10.1.2.3:80", "ip_address", "10.1.2.3"),
+        ("ping 8.8.8.8", "ip_address", "8.8.8.8"),
+        ("IDD<<T220001293<<<<<<<<<<<<<<<", "id_document", "IDD<<T220001293<<<<<<<<<<<<<<<"),
+        ("C01X00T478D<<6408125F2702283<<<<<<<<<<<<<<<4", "id_document", None),
+        ("Tel: (555) 123-4567", "phone", "(555) 123-4567"),
+        ("2024-01-15 070-123 45 67", "phone", "070-123 45 67"),
+        ("12 070-123 45 67 2024 8112", "phone", "070-123 45 67"),
+        ("30 689 957 102 92", "steuer_id", None),
+    ],
+)
+def test_forms_that_no_generator_draws_are_found_too(text: str, kind: str, piece: str | None) -> None:
+    items = found(text)
+    assert [one for one, _ in items] == [kind]
+    assert piece is None or items[0][1] == piece
+
+
+def test_a_card_number_is_found_before_three_more_digits() -> None:
+    assert found("4111 1111 1111 1111 202") == [("card", "4111 1111 1111 1111")]
+
+
+def test_the_longest_reading_of_two_plans_wins() -> None:
+    assert found("Fax: (765) 494-4307") == [("phone", "(765) 494-4307")]
+
+
+@pytest.mark.parametrize("kinds", [("email",), ("ip_address", "phone")])
+def test_only_kinds_that_are_asked_for_are_found(kinds: tuple[str, ...]) -> None:
+    families = families_of(MaskingSettings.model_validate({"action": "drop", "kinds": kinds}))
+    text = "anna@example.com 10.1.2.3 070-123 45 67 811218-9876"
+    assert {item.kind for item in find_items(text, families)} == set(kinds)
+
+
+HOSTILE = [
+    "a",
+    "1",
+    "a.",
+    "1 ",
+    "(",
+    ":",
+    "0-1",
+    "070-",
+    "+4670 1 ",
+    "tel 070 1",
+    "password=",
+    "eyJ.",
+    "<",
+    "a@",
+]
+HOSTILE += [
+    "-----BEGIN PRIVATE KEY-----",
+    "https://",
+    '"',
+    "DE89 ",
+    "Pass nr ",
+    "811218-",
+    "8112189876",
+    "a (at) ",
+]
+
+
+@pytest.mark.parametrize("piece", HOSTILE)
+def test_a_hostile_text_costs_no_more_than_its_length(piece: str) -> None:
+    """Each takes about a second at most; a pattern that goes back and forth would take minutes."""
+    find_items(piece * (30_000 // len(piece)), FAMILIES)

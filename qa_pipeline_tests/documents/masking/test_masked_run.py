@@ -1,0 +1,298 @@
+"""A whole run over a batch full of personal data: no table, export, index, store, log or prompt holds any."""
+
+import json
+import random
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from qa_pipeline.batch import run_batches
+from qa_pipeline.documents.parsing import parse_here
+from qa_pipeline.documents.reading import read_documents
+from qa_pipeline.errors import CorpusError
+from qa_pipeline.llm.base import Reply, ReplyT, Request
+from qa_pipeline.llm.cached import CachedModel
+from qa_pipeline.llm.extractive.provider import ExtractiveModel
+from qa_pipeline.parts import Parts
+from qa_pipeline.settings import DocumentSettings, load_settings
+from qa_pipeline.storage import read_table
+from qa_pipeline.tables import TABLES
+from qa_pipeline_tests.documents.builders import write_files
+from qa_pipeline_tests.documents.masking import planted_files as plant
+from qa_pipeline_tests.documents.masking.planted import Planted, plain
+from qa_pipeline_tests.fakes import HashEmbedder
+
+KEY = "a key that is long enough"
+DRAW = random.Random(7)
+HEADS = {name: plant.one_each(DRAW) for name in ("md", "paths", "described", "pairs", "guide")}
+BODY = {
+    "md": plant.items(DRAW),
+    "html": plant.items(DRAW, held_out=True),
+    "txt": plant.items(DRAW, one_line=False),
+    "csv": plant.items(DRAW),
+    "pdf": plant.one_each(DRAW),
+    "docx": plant.items(DRAW),
+}
+OF_KIND = {name: {item.kind: item for item in heads} for name, heads in HEADS.items()}
+TITLE, ORIGIN, LICENCE = (OF_KIND["md"][kind] for kind in ("personnummer", "email", "phone"))
+NAMED, FOLDER, COPY, FAILED, SKIPPED = (
+    OF_KIND["paths"][kind] for kind in ("email", "iban", "personnummer", "card", "steuer_id")
+)
+SAID, FROM = OF_KIND["described"]["email"], OF_KIND["described"]["personnummer"]
+GUIDE = OF_KIND["guide"]
+FACTS = """To drain the boiler, open the lower valve and wait 10 minutes.
+
+A residual-current device is a switch that cuts the power when current leaks to earth.
+
+The account of the pump is {} and is closed at night because a cold night costs power."""
+SENTENCE = f"The valve of {GUIDE['email'].said} closes at 12 bar and is drained within 10 minutes."
+VALVES = f"# Valves\n\n{SENTENCE}\n\n## Safety\n\n{FACTS.format(GUIDE['iban'].said)}\n"
+NAMED_PATH = f"{FOLDER.written}/{NAMED.written}.md"
+
+
+def pair(**more: Any) -> str:
+    known = {
+        "question": "Which valve closes at 12 bar?",
+        "answer": SENTENCE,
+        "citations": [f"[source:{NAMED_PATH}]"],
+    }
+    return json.dumps(known | more, ensure_ascii=False)
+
+
+IMPORTED = [
+    pair(),
+    pair(answer=f"{SENTENCE} [source:{NAMED_PATH}]", citations=[]),
+    pair(citations=[{"document": NAMED_PATH, "quote": SENTENCE}]),
+    *(pair(question=f"Who is {item.said}?", answer=f"It is {item.said}.") for item in HEADS["pairs"]),
+    '{"question": "' + OF_KIND["pairs"]["phone"].said + '"}',
+    "no JSON " + OF_KIND["pairs"]["iban"].said,
+]
+FILES: plant.Files = {
+    "manual.md": plant.markdown(BODY["md"], TITLE, ORIGIN, LICENCE),
+    "page.html": plant.web_page(BODY["html"]),
+    "notes.txt": plant.text_file(BODY["txt"]),
+    "list.csv": plant.table_file(BODY["csv"]),
+    "brief.pdf": plant.printed(BODY["pdf"]),
+    "letter.docx": plant.word_file(BODY["docx"]),
+    NAMED_PATH: VALVES,
+    f"copy {COPY.written}.md": VALVES,
+    f"empty {FAILED.written}.md": "",
+    f"photo {SKIPPED.written}.xyz": "x",
+    "batch.yaml": f"licence: granted by {SAID.said}\ndocuments:\n  notes.txt:\n    licence: of {FROM.said}\n"
+    f"  {json.dumps(NAMED_PATH)}: {{source_uri: 'https://host.example/{SAID.written}'}}\n",
+    "pairs.jsonl": "\n".join(IMPORTED) + "\n",
+}
+PLANTED = [
+    *(item for of_file in BODY.values() for item in of_file),
+    *(
+        TITLE,
+        ORIGIN,
+        LICENCE,
+        NAMED,
+        FOLDER,
+        COPY,
+        FAILED,
+        SKIPPED,
+        SAID,
+        FROM,
+        GUIDE["email"],
+        GUIDE["iban"],
+    ),
+    *HEADS["pairs"],
+]
+COUNTS = {
+    "manual.md": plant.counted(BODY["md"], [TITLE, ORIGIN, LICENCE]),
+    "page.html": plant.counted(BODY["html"]),
+    "notes.txt": plant.counted(BODY["txt"]),
+    "list.csv": plant.counted(BODY["csv"]),
+    "brief.pdf": plant.counted(BODY["pdf"]),
+    "letter.docx": plant.counted(BODY["docx"]),
+}
+COUNTS["page.html"]["ip_address"] += 1  # the range is two addresses
+
+
+class Recorded(ExtractiveModel):
+    """The offline rules, and a reviewer who repeats what it was shown; remembers every request."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[Request[Any]] = []
+
+    async def complete(self, request: Request[ReplyT]) -> Reply[ReplyT]:
+        self.asked.append(request)
+        if request.role in ("questions", "answer"):
+            return await super().complete(request)
+        said: dict[str, Any] = {"reasoning": request.prompt}
+        said |= (
+            {"decision": "accept"}
+            if request.role == "verify"
+            else dict.fromkeys(("relevance", "correctness", "completeness"), 1.0)
+        )
+        raw = json.dumps(said, ensure_ascii=False)
+        return Reply(value=request.reply_model.model_validate(said), raw=raw, model=self.name)
+
+
+class Ran:
+    """A batch that was run, and everything anybody could read of it afterwards."""
+
+    def __init__(self, folder: Path, action: str) -> None:
+        write_files(folder / "corpus" / "boilers", FILES)
+        settings = load_settings(
+            corpus=folder / "corpus",
+            out=folder / "out",
+            documents={"masking": {"action": action, "key": KEY}},
+            quality={"min_pass_rate": 0.0},
+        )
+        self.out = folder / "out"
+        self.model = Recorded()
+        model = CachedModel(self.model, Parts(settings).layout.replies)
+        self.outcome = run_batches(Parts(settings, embedder=HashEmbedder(), model=model), ["boilers"])[0]
+        model.close()
+
+    def table(self, name: str) -> pl.DataFrame:
+        return read_table(self.out / "tables" / name / "boilers.parquet", TABLES[name])
+
+    def said(self) -> set[str]:
+        """Every text in every file, and every text that was shown to a model."""
+        files = [path for path in self.out.rglob("*") if path.is_file()]
+        assert {path.suffix for path in files} >= {".parquet", ".jsonl", ".faiss", ".sqlite"}
+        asked = [
+            text for one in self.model.asked for text in plant.lines_of([one.prompt, one.system, repr(one)])
+        ]
+        return {*(text for path in files for text in plant.texts_of(path)), *map(str, files), *asked}
+
+
+@pytest.fixture(scope="module", params=["mask", "drop"])
+def ran(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Ran:
+    return Ran(tmp_path_factory.mktemp(request.param), request.param)
+
+
+def leaks(texts: Iterable[str], planted: Iterable[Planted]) -> set[str]:
+    """Items that stand in any of the texts, as they were written or as bare letters and digits."""
+    texts = list(texts)
+    plainly = "\0".join(map(plain, texts))
+    together = "\0".join(texts)
+    return {
+        f"{item.kind} {item.way}"
+        for item in planted
+        if item.written in together or plain(item.bare) in plainly
+    }
+
+
+def test_the_batch_is_run_and_every_file_and_pair_is_accounted_for(ran: Ran) -> None:
+    assert ran.outcome.passed, ran.outcome
+    documents = ran.table("documents")
+    assert documents.height == len(FILES) - 2
+    assert documents.group_by("status").len().sort("status").rows() == [
+        ("duplicate", 1),
+        ("failed", 1),
+        ("parsed", 7),
+        ("skipped", 1),
+    ]
+    assert ran.table("pairs").filter(origin="imported").height == len(IMPORTED)
+    assert {one.role for one in ran.model.asked} >= {"questions", "answer", "judge"}
+
+
+def test_no_planted_item_is_in_any_file_or_prompt(ran: Ran) -> None:
+    assert leaks(ran.said(), PLANTED) == set()
+
+
+def test_the_search_would_find_an_item(ran: Ran) -> None:
+    texts = {*ran.said(), f"x {PLANTED[0].written} y"}
+    assert leaks(texts, PLANTED[:1])
+
+
+def test_nothing_of_the_key_is_kept(ran: Ran) -> None:
+    assert not [text for text in ran.said() if KEY in text]
+
+
+def test_what_was_found_is_counted_by_kind(ran: Ran) -> None:
+    found = {row["path"]: {one["kind"]: one["count"] for one in row["masked"]} for row in rows(ran)}
+    assert {path: found[path] for path in COUNTS} == COUNTS
+
+
+def rows(ran: Ran) -> list[dict[str, Any]]:
+    return ran.table("documents").to_dicts()
+
+
+def test_paths_titles_and_origins_say_what_may_be_said(ran: Ran) -> None:
+    by_status = {row["status"]: row for row in rows(ran)}
+    assert by_status["failed"]["path"].startswith("empty ")
+    assert by_status["skipped"]["path"].endswith(".xyz")
+    named = next(row for row in rows(ran) if row["title"] == "Valves")
+    assert named["path"].endswith(".md")
+    assert by_status["duplicate"]["detail"] == f"same bytes as {named['path']}"
+    assert named["source_uri"].startswith("https://host.example/")
+
+
+def test_imported_pairs_still_rest_on_the_document_whose_path_and_text_were_masked(ran: Ran) -> None:
+    cited = ran.table("pairs").filter(
+        pl.col("question") == "Which valve closes at 12 bar?", origin="imported"
+    )
+    assert [[one["resolution"] for one in row] for row in cited["citations"]] == [["document"]] * 3
+    claims = ran.table("claims").filter(pl.col("pair_id").is_in(cited["pair_id"].to_list()))
+    decided = claims.join(ran.table("claim_verdicts"), on="claim_id")
+    assert decided["verdict"].to_list() == ["supported"] * 3
+    assert claims["verbatim"].all()
+
+
+def test_an_item_has_one_token_in_documents_and_imported_pairs(ran: Ran) -> None:
+    text = next(row["text"] for row in rows(ran) if row["title"] == "Valves")
+    answers = ran.table("pairs").filter(pl.col("question") == "Which valve closes at 12 bar?")["answer"]
+    assert answers[0] in text
+
+
+def test_a_second_run_asks_nothing_and_changes_nothing(tmp_path: Path) -> None:
+    first = Ran(tmp_path, "mask")
+    before = {path: path.read_bytes() for path in first.out.rglob("*.parquet")}
+    again = Ran(tmp_path, "mask")
+    assert again.model.asked == []
+    assert {path: path.read_bytes() for path in again.out.rglob("*.parquet")} == before
+
+
+def test_nothing_is_logged_or_printed_of_an_item(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    caplog.set_level(0)
+    Ran(tmp_path, "drop")
+    printed = capfd.readouterr()
+    assert leaks([caplog.text, printed.out, printed.err], PLANTED) == set()
+
+
+def read(folder: Path, action: str) -> pl.DataFrame:
+    settings = DocumentSettings.model_validate({"masking": {"action": action, "key": KEY}})
+    return read_documents("boilers", write_files(folder, FILES), settings, parse_here)
+
+
+def test_flagging_counts_the_same_and_leaves_every_text_as_it_is(tmp_path: Path) -> None:
+    tables = {action: read(tmp_path, action) for action in ("off", "flag", "mask", "drop")}
+    same = tables["off"].drop("masked", "parsed_by")
+    assert tables["flag"].drop("masked", "parsed_by").equals(same)
+    assert not any(tables["off"]["masked"].list.len())
+    counts = [tables[action]["masked"].to_list() for action in ("flag", "mask", "drop")]
+    assert counts[0] == counts[1] == counts[2]
+
+
+def test_a_batch_that_asks_for_less_is_told_so(tmp_path: Path) -> None:
+    write_files(tmp_path, {"batch.yaml": "masking: off\n", "a.md": "Text."})
+    settings = DocumentSettings.model_validate({"masking": {"action": "drop"}})
+    with pytest.raises(CorpusError, match="batches_may_loosen"):
+        read_documents("b", tmp_path, settings, parse_here)
+
+
+def test_an_earlier_table_is_not_taken_over_once_masking_is_switched_on(tmp_path: Path) -> None:
+    write_files(tmp_path, {"a.md": "Write to anna@example.com."})
+    before = read_documents("b", tmp_path, DocumentSettings(), parse_here)
+    settings = DocumentSettings.model_validate({"masking": {"action": "drop"}})
+    after = read_documents("b", tmp_path, settings, parse_here, before)
+    assert after["text"].to_list() == ["Write to [removed]."]
+
+
+def test_a_title_is_masked_before_it_is_cut(tmp_path: Path) -> None:
+    title = "x" * 293 + " anna.berg@example.com"
+    write_files(tmp_path, {"a.md": f"---\ntitle: {title}\n---\nText."})
+    settings = DocumentSettings.model_validate({"masking": {"action": "drop"}})
+    assert read_documents("b", tmp_path, settings, parse_here)["title"].to_list() == ["x" * 293 + " [remov"]

@@ -1,0 +1,56 @@
+import pytest
+
+from qa_pipeline.documents.masking.pairs import reference_mask
+from qa_pipeline.documents.masking.paths import mask_path
+from qa_pipeline.documents.masking.replacing import bare_mask
+from qa_pipeline.settings import MaskingSettings
+from qa_pipeline.sources import normalise_path, split_reference
+
+DROP = MaskingSettings(action="drop")
+MASK = MaskingSettings.model_validate({"action": "mask", "key": "a key that is long enough"})
+
+
+@pytest.mark.parametrize(
+    ("path", "shown"),
+    [
+        ("letters/anna@example.com.md", "letters/removed.md"),
+        ("anna@example.com", "removed"),
+        ("kunder/cv_811218-9876_2.pdf", "kunder/cv_removed_2.pdf"),
+        ("bo@x.se/mail to anna@example.com.md.gz", "removed/mail to removed.md.gz"),
+        ("guide.v1.2.md", "guide.v1.2.md"),
+        ("2024-01-15/sfs-2010-800.md", "2024-01-15/sfs-2010-800.md"),
+        (".md", ".md"),
+        ("anna\u00ad@example.com.md", "removed.md"),
+    ],
+)
+def test_each_name_of_a_path_is_masked_and_its_suffix_stays(path: str, shown: str) -> None:
+    assert mask_path(path, bare_mask(DROP)).path == shown
+
+
+def test_what_a_path_holds_is_counted() -> None:
+    assert mask_path("bo@x.se/811218-9876, a@x.se.md", bare_mask(DROP)).found == {
+        "email": 2,
+        "personnummer": 1,
+    }
+
+
+@pytest.mark.parametrize("settings", [DROP, MASK])
+def test_masking_a_path_twice_changes_nothing(settings: MaskingSettings) -> None:
+    once = mask_path("bo@x.se/mail to anna@example.com.md", bare_mask(settings)).path
+    assert mask_path(once, bare_mask(settings)).path == once
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        "letters/anna@example.com.md",
+        "[source:letters/anna@example.com.md]",
+        "source: ./letters/ANNA@example.com.md#Contact",
+        "letters/anna%40example.com.md",
+        "letters\\anna@example.com.md",
+    ],
+)
+def test_a_reference_still_names_the_document_whose_path_was_masked(reference: str) -> None:
+    stored = mask_path("letters/anna@example.com.md", bare_mask(MASK)).path
+    path, _ = split_reference(reference_mask(MASK)(reference))
+    assert normalise_path(path) == normalise_path(stored)

@@ -1,0 +1,79 @@
+import json
+from typing import Any
+
+import polars as pl
+import pytest
+
+from qa_pipeline.documents.masking.pairs import reference_mask, texts_mask
+from qa_pipeline.generation.imports import parse_pairs
+from qa_pipeline.generation.pair_masking import mask_pairs
+from qa_pipeline.settings import MaskingSettings
+
+DROP = MaskingSettings(action="drop")
+PAIR = {"question": "Who is it?", "answer": "It is Anna.", "citations": ["[source:a.md]"]}
+
+
+def masked(name: str = "pairs.jsonl", **fields: Any) -> dict[str, Any]:
+    raw = parse_pairs(json.dumps(PAIR | fields).encode(), name)
+    return mask_pairs(raw, texts_mask(DROP), reference_mask(DROP)).row(0, named=True)
+
+
+def test_question_answer_quotes_and_passages_are_masked() -> None:
+    cited = {"document": "a.md", "quote": "anna@x.se it is", "passage": "Mail anna@x.se, tel. 070-123 45 67."}
+    row = masked(question="Is it anna@x.se?", answer="It is anna@x.se.", citations=[cited])
+    assert (row["question"], row["answer"]) == ("Is it [removed]?", "It is [removed].")
+    assert row["citations"][0]["quote"] == "[removed] it is"
+    assert row["citations"][0]["passage"] == "Mail [removed], tel. [removed]."
+
+
+def test_references_are_masked_as_paths_in_the_field_and_inside_the_answer() -> None:
+    row = masked(answer="See anna@x.se [source:mail/anna@x.se.md#a].", citations=["mail/anna@x.se.md"])
+    assert row["answer"] == "See [removed] [source:mail/removed.md#a]."
+    assert row["citations"][0] == {
+        "raw": "mail/removed.md",
+        "reference": "mail/removed.md",
+        "quote": None,
+        "passage": None,
+    }
+
+
+def test_a_citation_that_is_only_a_quote_is_masked_as_the_text_it_is() -> None:
+    row = masked(citations=[{"quote": "Write to anna@x.se."}])
+    assert row["citations"][0]["raw"] == row["citations"][0]["quote"] == "Write to [removed]."
+
+
+def test_the_question_says_what_the_number_in_the_answer_is() -> None:
+    row = masked(question="What is the Steuernummer?", answer="181 815 08155 it is.")
+    assert row["answer"] == "[removed] it is."
+
+
+def test_a_pair_without_items_stays_as_it_was_to_the_byte() -> None:
+    raw = parse_pairs(json.dumps(PAIR | {"answer": "It\u00a0is An\u00adna."}).encode(), "pairs.jsonl")
+    assert mask_pairs(raw, texts_mask(DROP), reference_mask(DROP)).equals(raw)
+
+
+def test_an_item_hidden_by_invisible_characters_is_found() -> None:
+    assert (
+        masked(answer="It is anna\u200b@x.se or 811218\u00ad-9876.")["answer"]
+        == "It is [removed] or [removed]."
+    )
+
+
+def test_the_name_of_the_file_and_labels_are_masked_too() -> None:
+    row = masked(name="anna@x.se.jsonl", expected_kind="mail to anna@x.se")
+    assert (row["file"], row["expected_kind"]) == ("removed.jsonl", "mail to [removed]")
+
+
+@pytest.mark.parametrize("line", [b"{", b'["anna@x.se"]', b'{"question": "anna@x.se"}', b'{"answer": 5}'])
+def test_a_failed_line_says_nothing_of_what_it_held(line: bytes) -> None:
+    row = mask_pairs(parse_pairs(line, "pairs.jsonl"), texts_mask(DROP), reference_mask(DROP)).row(
+        0, named=True
+    )
+    assert row["status"] == "failed"
+    assert "anna" not in str(row)
+
+
+def test_texts_with_odd_quotes_are_still_told_apart() -> None:
+    row = masked(question='Is password="abc1234', answer='x anna@x.se"?')
+    assert row["answer"] == 'x [removed]"?'
+    assert isinstance(pl.DataFrame([row]), pl.DataFrame)
