@@ -16,10 +16,9 @@ PROCESS = """
 import os, resource, signal, sys
 from qa_pipeline import embedding_model, storage
 from qa_pipeline.cli import app
-from qa_pipeline.documents.language import detect_language
 from qa_pipeline_tests.fakes import HashEmbedder
 
-embedding_model.load_embedder = lambda settings: HashEmbedder()
+embedding_model.load_embedder = lambda settings, graphs: HashEmbedder()
 corpus, out, mishap, number = *sys.argv[1:4], int(sys.argv[4])
 write, writes = storage._write_synced, []
 
@@ -32,9 +31,13 @@ def write_half_and_die(path, content):
 
 if mishap == "killed":
     storage._write_synced = write_half_and_die
-if mishap == "no room":
-    detect_language("a library unpacks its model elsewhere before")
+def write_without_room(path, content):
+    # not before: workers, which have files to unpack as they start, would get the limit as well
     resource.setrlimit(resource.RLIMIT_FSIZE, (number, number))
+    write(path, content)
+
+if mishap == "no room":
+    storage._write_synced = write_without_room
 app(["run", corpus, "--out", out, "--accept-unjudged"])
 """
 

@@ -15,13 +15,14 @@ from importlib import metadata
 from operator import attrgetter
 from typing import cast
 
+from qa_pipeline.documents.parsing import ONLY_SPEED
 from qa_pipeline.prompting import LANGUAGES, PromptName, load_prompt, system_prompt
 from qa_pipeline.settings import Settings
 
 SYSTEM_PROMPT = "system_training"
 
 _ONLY_SPEED = {
-    "documents": {"parse_workers", "parse_seconds", "parse_memory"},
+    "documents": set(ONLY_SPEED),
     "embedding": {"batch_size"},
     "llm": {"workers", "max_calls", "timeout_seconds", "max_tries"},
 }

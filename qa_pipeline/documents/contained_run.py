@@ -42,7 +42,7 @@ _START_SECONDS = 120.0
 _PATIENCE_SECONDS = 0.2
 """How long workers must have been at it before one more is started: a few small files need only one."""
 _LOOKED_EVERY = 0.25
-"""Seconds of silence after which the workers' memory is looked at: a dead one no longer tells."""
+"""Seconds after which the workers' memory is looked at again: a dead one no longer tells."""
 _LATE_SECONDS = 30.0
 """A reply that has begun to come in time may take so much longer: its reader may have been busy elsewhere."""
 _PERHAPS_ANOTHERS = frozenset({"parser_crashed", "out_of_memory"})
@@ -94,7 +94,7 @@ class ContainedRun:
         self.untried: deque[_Task] = deque()
         self.suspects: deque[_Task] = deque()
         self.posts: dict[WorkerProcess, _Post] = {}
-        self.last_ready = -math.inf
+        self.last_ready = self.last_look = -math.inf
         self.queue = OutcomeQueue()
 
     def outcomes(self) -> Iterator[ParseOutcome]:
@@ -199,15 +199,20 @@ class ContainedRun:
             if worker.sending:
                 poll.register(worker.requests, select.POLLOUT)
         heard = {number for number, _ in poll.poll(self._longest_wait() * 1000)}
+        self._look_at_memory()
         for worker, post in list(self.posts.items()):
-            if not heard:
-                worker.note_memory()
             if worker.sending:
                 worker.send_on()
             if worker.replies in heard:
                 self._hear(worker)
             if self.posts.get(worker) is post and monotonic() > post.deadline:
                 self._late(worker, post, coming=worker.replies in heard)
+
+    def _look_at_memory(self) -> None:
+        if monotonic() > self.last_look + _LOOKED_EVERY:
+            self.last_look = monotonic()
+            for worker in self.posts:
+                worker.note_memory()
 
     def _longest_wait(self) -> float:
         """Seconds until something has to be done although no worker says anything."""
@@ -228,7 +233,7 @@ class ContainedRun:
     def _understand(self, worker: WorkerProcess, reply: Reply, message: Message) -> None:
         task = self.posts[worker].task
         if reply.says == "ready" and not worker.ready:
-            worker.ready = True
+            worker.got_ready()
             self.last_ready = monotonic()
             self.posts[worker] = _Post()
         elif reply.says == "left":

@@ -69,18 +69,7 @@ def draw_page(
     Raises:
         DocumentFailure: `damaged`, where the file or the page cannot be opened.
     """
-    import pypdfium2
-
-    try:
-        with closing(pypdfium2.PdfDocument(content)) as document:
-            if not 1 <= number <= len(document):
-                raise DocumentFailure("damaged", f"the PDF has no page {number}")
-            with closing(document[number - 1]) as opened:
-                boxes = _boxes(opened, text[page[0] : page[1]])
-                picture = _picture(opened, scale)
-                size = opened.get_size()
-    except pypdfium2.PdfiumError as error:
-        raise DocumentFailure("damaged", f"page {number} of the PDF cannot be drawn") from error
+    picture, size, boxes = _read_page(content, number, text[page[0] : page[1]], scale)
     inside = [_within(span, page) for span in chunks]
     quoted = _within(evidence, page) if evidence else (0, 0)
     canvas = _Canvas(picture, size, boxes)
@@ -89,6 +78,22 @@ def draw_page(
         canvas.outline(span, _BORDERS[place % len(_BORDERS)])
     wanted = sum(letter.isalnum() for letter in text[page[0] + quoted[0] : page[0] + quoted[1]])
     return PagePicture(canvas.png(), tuple(map(canvas.found, inside)), canvas.found(quoted), wanted)
+
+
+def _read_page(
+    content: bytes, number: int, text: str, scale: float
+) -> tuple["Image", tuple[float, float], list[Box | None]]:
+    """A page as a picture, its size in points, and where each character of its canonical text stands."""
+    import pypdfium2
+
+    try:
+        with closing(pypdfium2.PdfDocument(content)) as document:
+            if not 1 <= number <= len(document):
+                raise DocumentFailure("damaged", f"the PDF has no page {number}")
+            with closing(document[number - 1]) as page:
+                return _picture(page, scale), page.get_size(), _boxes(page, text)
+    except pypdfium2.PdfiumError as error:
+        raise DocumentFailure("damaged", f"page {number} of the PDF cannot be drawn") from error
 
 
 def _within(span: Span, page: Span) -> Span:

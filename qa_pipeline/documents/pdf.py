@@ -41,7 +41,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
             _check_pages(document, settings)
             pages = _read_pages(document, settings, left_out)
             notes = count_extras(document, left_out)
-            notes += read_scans(document, pages, settings)
+            notes += read_scans(document, pages, settings, left_out)
             outline = outline_of(document)
             title = title_of(document)
     except PdfiumError as error:
@@ -111,7 +111,7 @@ def _count_scans(pages: Sequence[PageContent], left_out: Omissions) -> list[str]
     scans = [page.number for page in pages if page.scanned]
     if not scans:
         return []
-    if not any(page.lines or page.fields for page in pages):
+    if not any((page.lines or page.fields) and not page.scanned for page in pages):
         refuse_scans(scans, len(pages))
     left_out.add("scanned_page", pieces=len(scans))
     return [note(len(pages), scans, "without text")]

@@ -92,12 +92,12 @@ class _Walk:
     ) -> None:
         """Look at what a page or a form holds; most of it is text, which is passed over."""
         self._spend(count)
-        kind, handlers, pointer = calls().object_type, self._handlers, self.raw.FPDF_PAGEOBJECT
-        for number in range(count):
-            item = take(holder, number)
-            handler = handlers.get(kind(item))
+        kind, text = calls().object_type, self.raw.FPDF_PAGEOBJ_TEXT
+        items = [take(holder, number) for number in range(count)]
+        for item in [item for item in items if kind(item) != text]:
+            handler = self._handlers.get(kind(item))
             if handler is not None:
-                handler(ctypes.cast(item, pointer), matrix, depth)
+                handler(ctypes.cast(item, self.raw.FPDF_PAGEOBJECT), matrix, depth)
 
     def _spend(self, count: int) -> None:
         self.left -= count

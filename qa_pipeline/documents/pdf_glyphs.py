@@ -103,6 +103,20 @@ class Glyphs:
             return turned(Box(left, bottom, right, top), self._turn, self._sheet)
         return left, bottom, right, top
 
+    def left(self, place: int) -> float:
+        """Where a character begins."""
+        if self._moved:
+            return self.box(place)[0]
+        self._calls.char_box(self._page, self._places[place], self._sides_at)
+        return self._sides[0]
+
+    def right(self, place: int) -> float:
+        """Where a character ends."""
+        if self._moved:
+            return self.box(place)[2]
+        self._calls.char_box(self._page, self._places[place], self._sides_at)
+        return self._sides[2]
+
     def measure(self, first: int, middle: int, last: int) -> Measures:
         """Place and type of a run of characters, taken from three of them.
 
@@ -111,7 +125,8 @@ class Glyphs:
         calls, page, places = self._calls, self._page, self._places
         one, other = self.box(first), self.box(last)
         size = calls.font_size(page, places[first])
-        if size != calls.font_size(page, places[last]):  # raised marks are smaller than the words they follow
+        level = one[1] == other[1] and one[3] == other[3]  # boxes of one height are of one size
+        if not level and size != calls.font_size(page, places[last]):  # raised marks are small
             samples = (first, (first + middle) // 2, middle, (middle + last) // 2, last)
             size = sorted(calls.font_size(page, places[place]) for place in samples)[2]
         if size <= 2:
@@ -121,10 +136,13 @@ class Glyphs:
             for place in (middle, last):
                 one_bold, one_fixed = self._font(place)
                 bold, fixed = bold and one_bold, fixed and one_fixed
+        size = round(size * 2) / 2
+        if level and one[0] <= other[0]:
+            return Measures(one[0], one[1], other[2], one[3], size, bold, fixed, odd=False)
         bottom, top = min(one[1], other[1]), max(one[3], other[3])
         odd = other[0] < one[0] or top - bottom > _TALL * size
         left, right = min(one[0], other[0]), max(one[2], other[2])
-        return Measures(left, bottom, right, top, round(size * 2) / 2, bold, fixed, odd)
+        return Measures(left, bottom, right, top, size, bold, fixed, odd)
 
     def turns(self, place: int) -> float:
         """Quarter turns, clockwise, that would set a character upright: from 0 to below 4."""

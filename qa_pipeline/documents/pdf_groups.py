@@ -83,9 +83,8 @@ class Group:
         self.inner_left = min(self.inner_left, line.left)
 
 
-def shape_of(lines: Sequence[Line]) -> Shape:
-    """Body size, column edges and line distance, each weighted by the characters it holds."""
-    size = usual_size(lines)
+def shape_of(lines: Sequence[Line], size: float) -> Shape:
+    """Column edges and line distance of the text that is set in the usual size."""
     body = [line for line in lines if line.size == size]
     left = _most_common((round(line.left), len(line.text)) for line in body)
     right = max((line.right for line in body if abs(line.left - left) < 1), default=0.0)
@@ -156,7 +155,7 @@ def mended(groups: Sequence[Group]) -> list[Group]:
     """Join paragraphs that tables, figures and their captions tear apart, and put those before or after."""
     done: list[Group] = []
     for group in groups:
-        last = len(done) - 1
+        last = -1 if group.floats else len(done) - 1
         while last >= 0 and done[last].floats:
             last -= 1
         if 0 <= last < len(done) - 1 and _is_torn(done[last], group):

@@ -33,6 +33,8 @@ _TAILS = frozenset(
     }
 )  # fmt: skip
 """Second parts of English compounds that are hardly ever written as one word with their first."""
+_LOOKED_AT = 300
+"""How much of a line is looked at: time must not grow with the square of a line's length."""
 _SHORTEST_REST = 3
 """Fewer letters than these are never carried over to a new line."""
 _LETTERS = bytes(
@@ -69,13 +71,14 @@ class Spelling:
             The line with the whole word, and the rest of the next line.
         """
         stem = text.removesuffix("-") if hard else text
-        first, second = _LAST_WORD.search(stem), _FIRST_WORD.match(following)
-        if _WEB_ADDRESS.search(stem) or not first or not second:
+        tail = stem[-_LOOKED_AT:]
+        first, second = _LAST_WORD.search(tail), _FIRST_WORD.match(following)
+        if _WEB_ADDRESS.search(tail) or not first or not second:
             return f"{stem}-", following
         rest = following[second.end() :]
         if second.group().lower() in _SUSPENDED and rest[:1] in ("", " "):
             return f"{stem}- {second.group()}", rest
-        chain = stem[: first.start()].endswith("-") and rest.startswith("-")
+        chain = tail[: first.start()].endswith("-") and rest.startswith("-")
         if chain or self._is_compound(first.group(), second.group(), hard=hard):
             return f"{stem}-{second.group()}", rest
         self.joined += 1

@@ -18,6 +18,7 @@ _PART_OF_ADDRESS = re.compile(r"^\S*?[\d/._-]\S")
 _OPEN_NAME = re.compile(r"[^\W_]_$")
 _MAY_GO_ON = frozenset("/.:_=&?#%~-")
 _BLANK_LINE = 1.6
+_LOOKED_AT = 300
 
 
 def joined_text(lines: Sequence[Line], spelling: Spelling) -> str:
@@ -36,7 +37,7 @@ def texts_by_page(lines: Sequence[Line], spelling: Spelling) -> Iterator[tuple[i
     for before, line in pairwise(lines):
         here = line.text
         last = parts.pop()
-        if before.broken or (last.endswith("-") and here[:1].islower() and _HARD_HYPHEN.search(last)):
+        if before.broken or (last.endswith("-") and here[:1].islower() and _HARD_HYPHEN.search(last[-2:])):
             joined, here = spelling.mend(last, here, hard=not before.broken)
             parts.append(joined)
         else:
@@ -58,10 +59,10 @@ def _is_glued(text: str, following: str) -> bool:
         return following.startswith("_")
     if last not in _MAY_GO_ON:
         return False
-    if last == "_" and _OPEN_NAME.search(text):
+    if last == "_" and _OPEN_NAME.search(text[-2:]):
         return True
     goes_on = not following[:1].isupper() or _PART_OF_ADDRESS.match(following) is not None
-    return goes_on and _OPEN_ADDRESS.search(text) is not None
+    return goes_on and _OPEN_ADDRESS.search(text[-_LOOKED_AT:]) is not None
 
 
 def code_text(lines: Sequence[Line]) -> str:

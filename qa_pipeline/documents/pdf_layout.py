@@ -40,6 +40,7 @@ _MARGIN_SHARE = 0.2
 _FOOTNOTE_SIZE = 0.92
 _MOST_FOOTNOTES = 0.6
 _SET_IN = 6.0
+_MOST_FIGURES = 100
 _LAST = sys.maxsize
 
 
@@ -73,8 +74,9 @@ def lay_out_pages(
     size = usual_size(line for draft in drafts for line in draft.lines)
     heights = [page.height for page in pages]
     kept = without_running_lines([draft.lines for draft in drafts], heights, size, left_out)
-    shape = shape_of([line for lines in kept for line in lines if not line.turned])
-    margin = _beside_column([line for lines in kept for line in lines if not line.turned], shape)
+    upright = [line for lines in kept for line in lines if not line.turned]
+    shape = shape_of(upright, size)
+    margin = _beside_column(upright, shape)
     aside = {id(line) for line in margin}
     items: list[Item] = []
     feet: list[Line] = []
@@ -114,7 +116,7 @@ class _Draft:
         if page.fields:
             foot = Box(0.0, 0.0, 0.0, 0.0)
             self._set_apart(Table(tuple(page.fields), page.number, foot, _LAST), foot, _LAST)
-        for box in page.drawing.figures:
+        for box in page.drawing.figures[:_MOST_FIGURES]:
             inside = [line for line in self.lines if _is_inside(line, box)]
             if inside:
                 kept = {id(line) for line in inside}
@@ -148,13 +150,12 @@ class _Draft:
         return [self._without_aligned(stretch) for stretch in in_columns(ordered)]
 
     def _without_aligned(self, lines: list[Line]) -> list[Line]:
+        place_of: dict[int, Line] = {}
         for table, parts in find_aligned([line for line in lines if line.text], self.spelling):
-            taken = {id(line) for line in parts}
-            first = next(place for place, line in enumerate(lines) if id(line) in taken)
-            mark = self._set_apart(table, table.box, table.start)
-            rest = [line for line in lines[first:] if id(line) not in taken]
-            lines = [*lines[:first], mark, *rest]
-        return lines
+            place_of |= dict.fromkeys(map(id, parts), self._set_apart(table, table.box, table.start))
+        if not place_of:
+            return lines
+        return list({id(kept): kept for kept in (place_of.get(id(line), line) for line in lines)}.values())
 
     def items(self, lines: Sequence[Line]) -> Iterator[Item]:
         """Lines with what was set apart back in its place."""

@@ -22,6 +22,7 @@ _LOOSE = 1.12
 _LOOSER = 1.15
 _WIDE_GAP = 1.2
 _LONE_HYPHEN = "-"
+_BLANK_OR_BROKEN = f" \t\xa0\x0b\x0c{BROKEN_WORD}"
 _TURN_TOLERANCE = 0.05
 
 
@@ -133,7 +134,7 @@ def _has_gap(glyphs: Glyphs, line: Line) -> bool:
     quarter = (line.end - line.start) // 4
     blanks = _BLANK.finditer(glyphs.text, line.start + quarter, line.end - quarter)
     return not line.turned and any(
-        glyphs.box(blank.end())[0] - glyphs.box(blank.start() - 1)[2] > _WIDE_GAP * line.size
+        glyphs.left(blank.end()) - glyphs.right(blank.start() - 1) > _WIDE_GAP * line.size
         for blank in blanks
         if blank.end() < line.end
     )
@@ -151,9 +152,11 @@ def _words(glyphs: Glyphs, line: Line) -> tuple[Word, ...]:
         return ()
     found = []
     for match in _WORD.finditer(glyphs.text, line.start, line.end):
-        first = glyphs.box(match.start())
-        last = first if match.end() == match.start() + 1 else glyphs.box(match.end() - 1)
-        found.append(Word(match.group(), min(first[0], last[0]), max(first[2], last[2])))
+        first, last = match.start(), match.end() - 1
+        left, right = glyphs.left(first), glyphs.right(last)
+        if left > right:  # written from right to left
+            left, right = glyphs.left(last), glyphs.right(first)
+        found.append(Word(match.group(), left, right))
     return tuple(found)
 
 
@@ -195,18 +198,18 @@ def _measure(glyphs: Glyphs, start: int, end: int, page: int) -> Line | None:
     It counts as turned if it looks so.
     """
     run = glyphs.text[start:end]
-    text = run.rstrip(BROKEN_WORD) or _LONE_HYPHEN
-    broken = len(text) < len(run)
-    stripped = text.strip()
-    if not stripped:
-        return None
-    start += len(text) - len(text.lstrip())
-    end = start + len(stripped)
+    text = run.strip(_BLANK_OR_BROKEN)
+    broken = run.endswith(BROKEN_WORD)
+    if not text:
+        if not broken:
+            return None
+        text, broken, run = _LONE_HYPHEN, False, _LONE_HYPHEN
+    start += len(run) - len(run.lstrip())
+    end = start + len(text)
     middle = (start + end) // 2
     if glyphs.text[middle] == " ":
         middle += 1  # PDFium makes blanks up, of no font
     left, bottom, right, top, size, bold, fixed, odd = glyphs.measure(start, middle, end - 1)
-    text = text.lstrip() if broken else stripped
     return Line(text, page, left, bottom, right, top, size, bold, fixed, broken, odd, start, end)
 
 

@@ -11,8 +11,9 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from qa_pipeline.documents.failure import DocumentFailure
+from qa_pipeline.documents.omissions import Omissions
 from qa_pipeline.documents.pdf_layout import PageContent
-from qa_pipeline.documents.pdf_lines import Line, Word
+from qa_pipeline.documents.pdf_lines import Line, Word, printed
 from qa_pipeline.documents.pdf_scans import note
 from qa_pipeline.settings import DocumentSettings
 
@@ -31,11 +32,11 @@ _TYPE_SIZE = 0.9
 
 
 def read_scans(
-    document: "PdfDocument", pages: Sequence[PageContent], settings: DocumentSettings
+    document: "PdfDocument", pages: Sequence[PageContent], settings: DocumentSettings, left_out: Omissions
 ) -> list[str]:
     """Read the pages that are pictures, if that is wanted; returns what the document's row should say.
 
-    Pages in which something is read no longer count as scanned.
+    Pages in which something is read no longer count as scanned; a stamp that was text is read with the rest.
 
     Raises:
         DocumentFailure: `scanned`, where it is wanted and Tesseract or one of its languages is missing.
@@ -47,6 +48,8 @@ def read_scans(
     for page in scans:
         lines = _read(document, page, engine, settings)
         if lines:
+            for line in page.lines:
+                left_out.add("stamp", printed(line))
             page.lines, page.scanned = lines, False
     done = [page.number for page in scans if not page.scanned]
     return [note(len(pages), done, "read by OCR")] if done else []

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pypdfium2 import PdfPage
 
 _TALLEST_HEADER = 80.0
+_MOST_REGIONS = 80
 
 
 def read_page(page: "PdfPage", number: int, settings: DocumentSettings, left_out: Omissions) -> PageContent:
@@ -67,7 +68,7 @@ def _regions(drawing: Drawing) -> list[Box]:
     stacks = [
         Box(rules[0].left, _end(rules), rules[0].right, rules[0].top) for rules in stacked_rules(drawing)
     ]
-    return [*(grid.box for grid in find_grids(drawing)), *stacks]
+    return [*(grid.box for grid in find_grids(drawing)), *stacks][:_MOST_REGIONS]
 
 
 def _end(rules: Sequence[Box]) -> float:

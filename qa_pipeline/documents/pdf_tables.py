@@ -33,6 +33,7 @@ from qa_pipeline.documents.rows import Cell, render_rows
 _SAME_SIDE = 4.0
 _DOUBLE_RULE = 4.0
 _MOST_RULES = 400
+_MOST_STACKS = 40
 _MOST_HEADER_ROWS = 5
 _WIDEST_STEP = 2.6
 _LINED_ROWS = 3
@@ -87,7 +88,7 @@ def stacked_rules(drawing: Drawing) -> list[list[Box]]:
                 break
         else:
             groups.append([rule])
-    return [group for group in groups if len(group) > 1]
+    return [group for group in groups if len(group) > 1][:_MOST_STACKS]
 
 
 def _of_grid(grid: Grid, lines: list[Line], spelling: Spelling) -> tuple[list[Table], list[Line]]:

@@ -68,6 +68,7 @@ class WorkerProcess:
         self._outgoing: deque[memoryview] = deque()
         self._said = b""
         self._peak_seen = 0
+        self._peak_when_ready = 0
         self._death: Death | None = None
         self.ready = False
         self.files = 0
@@ -125,6 +126,12 @@ class WorkerProcess:
             if message is not None:
                 return message
 
+    def got_ready(self) -> None:
+        """Take note that it is ready, and of what it takes without a file."""
+        self.ready = True
+        self.note_memory()
+        self._peak_when_ready = self._peak_seen
+
     def note_memory(self) -> None:
         """Look at the most memory it has had so far, where the system tells; see proc(5)."""
         status = Path(f"/proc/{self._process.pid}/status")
@@ -148,7 +155,8 @@ class WorkerProcess:
             pipe.close()
         # what its parent took when it was started is counted as its own, see getrusage(2) on fork and exec
         peak = used.ru_maxrss * _UNIT if used.ru_maxrss > self._inherited else 0
-        self._death = Death(self._process.returncode, max(peak, self._peak_seen), self._said)
+        grown = max(peak, self._peak_seen) - self._peak_when_ready
+        self._death = Death(self._process.returncode, grown, self._said)
         return self._death
 
     def _note_messages(self) -> None:

@@ -61,10 +61,13 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Death:
-    """How a worker ended: exit status (a signal is negative), most memory seen, what libraries said."""
+    """How a worker ended: exit status (a signal is negative), and what libraries said last.
+
+    `grown` is the most memory it was seen to take beyond what it took when it got ready, in bytes.
+    """
 
     status: int
-    peak_memory: int
+    grown: int
     messages: bytes
 
     @property
@@ -103,7 +106,7 @@ def what_happened(death: Death, settings: DocumentSettings) -> DocumentFailure:
         detail = "the system ended the process that parsed it, as it does when memory runs out"
         return DocumentFailure("out_of_memory", detail)
     said = death.messages.lower()
-    took_much = death.peak_memory > _NEARLY * settings.parse_memory
+    took_much = death.grown > _NEARLY * settings.parse_memory
     if took_much or any(word in said for word in _WORDS_OF_MEMORY):
         detail = f"parsing took more than documents.parse_memory = {settings.parse_memory} bytes"
         return DocumentFailure("out_of_memory", f"{detail}, and {death.told}")

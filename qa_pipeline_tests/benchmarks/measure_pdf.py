@@ -127,7 +127,7 @@ def measure(path: Path) -> Counter[str]:
         parsed = pdf.parse(SourceFile(path.name, content), _SETTINGS)
     text = "\n".join(block.text for block in parsed.blocks)
     aside = "\n".join(left_out.texts)
-    ours = words("\n".join(written(parsed)))
+    ours, all_of_ours = words("\n".join(written(parsed))), words(text)
     theirs = reference_words(path, Counter(words(text)))
     common, unique = order(ours, theirs)
     named, found, both = headings(content)
@@ -135,7 +135,7 @@ def measure(path: Path) -> Counter[str]:
     unexplained = given - Counter("".join(clean(f"{text}\n{aside}").split()))
     counts = Counter(
         words=len(theirs), ours=len(ours), found=(Counter(theirs) & Counter(ours)).total(),
-        found_anywhere=(Counter(theirs) & Counter(ours + words(aside))).total(), ordered=common,
+        found_anywhere=(Counter(theirs) & Counter(all_of_ours + words(aside))).total(), ordered=common,
         unique=unique, named=named, headings=found, headed=both, characters=given.total(),
         unexplained=unexplained.total(), pages=len({block.page for block in parsed.blocks}),
     )  # fmt: skip

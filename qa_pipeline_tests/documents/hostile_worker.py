@@ -1,4 +1,7 @@
-"""A worker with one more format, whose parser does the harm that a file asks for by its content."""
+"""A worker with one more format, whose parser does the harm that a file asks for by its content.
+
+It tells no languages, so that it starts fast: many are ended by the tests.
+"""
 
 import ctypes
 import os
@@ -12,10 +15,11 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 
+from qa_pipeline.documents import parsing, worker
 from qa_pipeline.documents.failure import DocumentFailure
 from qa_pipeline.documents.formats import PARSERS
+from qa_pipeline.documents.language import LanguageShare
 from qa_pipeline.documents.messages import framed
-from qa_pipeline.documents.worker import main
 from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings import DocumentSettings
 
@@ -49,18 +53,8 @@ def leave(argument: str) -> None:
     os._exit(3)
 
 
-def abort(argument: str) -> None:
-    os.abort()
-
-
 def leave_politely(argument: str) -> None:
     sys.exit("text of the document")
-
-
-def hang(argument: str) -> None:
-    Path(argument).exists()
-    while True:
-        pass
 
 
 def hang_in_c(argument: str) -> None:
@@ -93,9 +87,12 @@ def blame_the_file(argument: str) -> None:
 
 
 def take_memory_and_abort(argument: str) -> None:
+    held = []
     try:
-        take_memory(argument)
+        while True:
+            held.append(bytearray(1_000_000))
     except MemoryError:
+        time.sleep(1)
         os.abort()
 
 
@@ -176,7 +173,7 @@ def refusal(attempt: object) -> str:
 ACTS: dict[str, Callable[[str], str | None]] = {
     function.__name__: function
     for function in (
-        say, segfault, poison, leave, leave_politely, abort, hang, hang_in_c, sleep, wait_for,
+        say, segfault, poison, leave, leave_politely, hang_in_c, sleep, wait_for,
         take_memory, blame_the_file,
         take_memory_and_abort, hold_memory, recurse, stumble, chatter, forge, babble, look_around,
         try_to_get_out,
@@ -184,6 +181,16 @@ ACTS: dict[str, Callable[[str], str | None]] = {
 }  # fmt: skip
 
 
+def nothing() -> None:
+    """Load no models."""
+
+
+def english(text: str, declared: str | None = None) -> list[LanguageShare]:
+    return [LanguageShare("en", 1.0)]
+
+
 if __name__ == "__main__":
     PARSERS["hostile"] = parse
-    main()
+    vars(worker)["load_models"] = nothing
+    vars(parsing)["languages_of"] = english
+    worker.main()

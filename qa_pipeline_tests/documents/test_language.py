@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from qa_pipeline.documents.language import (
     LanguageShare,
-    _identifier,
+    _model,
     chunk_languages,
     declared_language,
     languages_of,
@@ -105,4 +105,4 @@ def test_a_model_that_finds_no_room_to_unpack_is_named_with_the_way_out(
 
     monkeypatch.setattr("py3langid.langid.LanguageIdentifier.from_model_file", full)
     with pytest.raises(StorageError, match="No space left on device; free some space there"):
-        _identifier.__wrapped__(("en",))
+        _model.__wrapped__()

@@ -4,6 +4,8 @@ import pytest
 from fpdf import FPDF
 
 from qa_pipeline.documents.failure import DocumentFailure
+from qa_pipeline.documents.pdf_layout import _page_after_page
+from qa_pipeline.records import Block
 from qa_pipeline.settings import DocumentSettings
 from qa_pipeline_tests.documents.builders import outline
 from qa_pipeline_tests.documents.pdf_builders import blank, counts, one_page, parse, prose, raw_pdf, stream
@@ -191,3 +193,24 @@ def test_a_note_says_that_an_xfa_form_is_not_read() -> None:
 def test_a_page_longer_than_the_limit_is_refused_before_its_lines_are_read() -> None:
     content = one_page("BT /F1 1 Tf 1 1 Td (" + "x" * 500 + ") Tj ET")
     assert reason(content, DocumentSettings(max_characters=100)) == "too_long"
+
+
+def test_blocks_stand_in_the_order_of_their_pages_and_none_goes_on_from_another() -> None:
+    blocks = [
+        Block("paragraph", "one", page=1),
+        Block("paragraph", "two", page=3, continues=True),
+        Block("paragraph", "three", page=2),
+    ]
+    ordered = _page_after_page(blocks)
+    assert [(block.text, block.continues) for block in ordered] == [
+        ("one", False),
+        ("three", False),
+        ("two", False),
+    ]
+    assert _page_after_page(blocks[:2]) == blocks[:2]
+
+
+def test_a_title_that_is_no_text_is_no_title() -> None:
+    content = one_page(HELLO, o10=b"<</Title <FEFFD800>>>")
+    parsed = parse(content.replace(b"/Root 1 0 R", b"/Root 1 0 R /Info 10 0 R"))
+    assert parsed.title is None

@@ -58,6 +58,21 @@ def test_a_document_of_pictures_alone_is_refused_with_advice() -> None:
     assert "documents.ocr" in failure.detail
 
 
+def stamped() -> FPDF:
+    document = with_scan(FPDF())
+    document.set_font("Helvetica", size=8)
+    document.text(20, 10, "Received 1 May")
+    return document
+
+
+def test_a_scan_with_a_stamp_is_a_scan() -> None:
+    assert refusal(stamped()).reason == "scanned"
+    document = stamped()
+    document.add_page()
+    document.multi_cell(0, 5, prose("body", 5))
+    assert counts(parse(document))["scanned_page"] == (1, 0)
+
+
 def test_an_empty_page_and_a_small_picture_are_no_scan() -> None:
     document = blank()
     document.multi_cell(0, 5, prose("body", 5))
