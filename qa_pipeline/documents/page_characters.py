@@ -82,11 +82,12 @@ class _Matching:
             number, expected = number + length, place + length
 
     def extend(self) -> None:
-        """Match single characters that go on behind a stretch, then such as stand before one."""
+        """Match characters that go on behind a stretch within its word, then such as stand before one."""
         for step, numbers in ((1, range(1, len(self.wanted))), (-1, range(len(self.wanted) - 2, -1, -1))):
             for number in numbers:
                 beside = self.match[number - step]
-                if self.match[number] is not None or beside is None:
+                within_word = abs(self.origin[number] - self.origin[number - step]) <= 1
+                if self.match[number] is not None or beside is None or not within_word:
                     continue
                 place = beside + step
                 if 0 <= place < len(self.given) and self._length(number, place, most=1):
