@@ -6,7 +6,6 @@ not: which members may be read (`documents.archives`), and where the archive lie
 Nothing is unpacked to a disk. Names lead nowhere: they are only ever compared and stored.
 """
 
-import re
 import struct
 import weakref
 import zipfile
@@ -23,11 +22,11 @@ from qa_pipeline.documents.files import FoundFile, Stream, in_order, stored_path
 from qa_pipeline.errors import CorpusError
 from qa_pipeline.settings import DocumentSettings
 
-_END = rb"PK\x05\x06"
+_END = b"PK\x05\x06"
 _END_64 = b"PK\x06\x06"
 _LOCATOR_64 = b"PK\x06\x07"
-_LOCATOR_LENGTH, _RECORD_LENGTH = 20, 56
-_END_WITHIN = 65_535 + 22 + _LOCATOR_LENGTH + _RECORD_LENGTH
+_END_LENGTH, _LOCATOR_LENGTH, _RECORD_LENGTH = 22, 20, 56
+_END_WITHIN = 65_536 + _END_LENGTH + _LOCATOR_LENGTH + _RECORD_LENGTH
 _LARGEST_DIRECTORY = 200_000_000
 """Bytes of the list of members: room for a million names, and not for more than memory holds."""
 _HARMLESS = 50_000_000
@@ -189,10 +188,13 @@ def _check_directory(file: BinaryIO) -> int:
     start = max(size - _END_WITHIN, 0)
     file.seek(start)
     tail = file.read(size - start)
-    listed = [_directory_size(tail, match.start()) for match in re.finditer(_END, tail)]
-    if not listed:
+    # as the library looks for it: at the very end, else the last one that a comment may stand behind
+    plain = len(tail) - _END_LENGTH
+    is_plain = plain >= 0 and tail.startswith(_END, plain) and tail.endswith(b"\0\0")
+    end = plain if is_plain else tail.rfind(_END)
+    if end < 0 or end + _END_LENGTH > len(tail):
         raise DocumentFailure("damaged", "it is no ZIP archive, or cut off")
-    if max(listed) > _LARGEST_DIRECTORY:  # whichever of them the library takes for the end
+    if _directory_size(tail, end) > _LARGEST_DIRECTORY:
         raise DocumentFailure("archive_bomb", "its list of members is too large to be read")
     file.seek(0)
     return size
@@ -207,4 +209,4 @@ def _directory_size(tail: bytes, end: int) -> int:
         and tail.startswith(_END_64, record)
     ):
         return int(struct.unpack_from("<Q", tail, record + 40)[0])
-    return int(struct.unpack_from("<L", tail, end + 12)[0]) if end + 16 <= len(tail) else 0
+    return int(struct.unpack_from("<L", tail, end + 12)[0])

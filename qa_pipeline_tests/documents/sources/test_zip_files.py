@@ -115,6 +115,18 @@ def test_names_without_a_mark_are_utf8_or_of_the_old_code_page(stored: bytes, pa
     assert list(contents(content)) == [path]
 
 
+def test_a_member_that_looks_like_the_end_of_an_archive_is_a_member() -> None:
+    files = {"a.bin": b"PK\x05\x06" + b"\xff" * 40, "b.zip": zip_bytes({"c.md": b"x"}, zipfile.ZIP_STORED)}
+    assert contents(zip_bytes(files, zipfile.ZIP_STORED)) == files
+
+
+def test_an_archive_with_a_comment_is_read() -> None:
+    content = io.BytesIO(zip_bytes({"a.md": b"x"}))
+    with zipfile.ZipFile(content, "a") as archive:
+        archive.comment = b"0123456789abcdef" * 4000
+    assert contents(content.getvalue()) == {"a.md": b"x"}
+
+
 def test_bombs_are_refused_before_anything_is_unpacked() -> None:
     bomb = zip_bytes({f"{n}.md": b"x" * 6_000_000 for n in range(10)})
     with pytest.raises(CorpusError, match=r"b\.zip cannot be read: archive_bomb.*max_compression_ratio"):
