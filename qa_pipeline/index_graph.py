@@ -35,6 +35,7 @@ class NavigableGraph:
 
     least_effort: ClassVar[int] = 64
     most_effort: ClassVar[int] = 1024
+    trial_noise: ClassVar[float] = 1.6
 
     @classmethod
     def build(cls, vectors: Vectors) -> "NavigableGraph":

@@ -63,6 +63,10 @@ class Finder(Protocol):
     def most_effort(self) -> int:
         """Beyond it, comparing all vectors is no slower."""
 
+    @property
+    def trial_noise(self) -> float:
+        """How far a vector must be moved to be as hard to search for as a question."""
+
     def arrays(self) -> list[npt.NDArray[Any]]:
         """What is kept besides the vectors."""
 

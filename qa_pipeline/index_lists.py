@@ -36,6 +36,7 @@ class InvertedLists:
     members: Integers
 
     least_effort: ClassVar[int] = 32
+    trial_noise: ClassVar[float] = 2.5  # with less, a vector and all it looks for stand in one list
 
     @classmethod
     def build(cls, vectors: Vectors) -> "InvertedLists":

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qa_pipeline.index import build_index
-from qa_pipeline.index_choice import TRIAL_NOISE, choose_finder, trial_queries
+from qa_pipeline.index_choice import choose_finder, trial_queries
 from qa_pipeline.index_file import dump_shard
 from qa_pipeline.settings import IndexSettings
 from qa_pipeline_tests.vectors import clustered_vectors, embeddings, random_vectors
@@ -109,9 +109,9 @@ def test_many_equal_vectors_are_searched_well_or_exactly(kind: str) -> None:
 @settings(max_examples=20)
 def test_trial_queries_are_the_same_each_time_and_not_the_vectors_themselves(count: int, seed: int) -> None:
     vectors = random_vectors(count, seed, dimension=64)
-    queries = trial_queries(vectors)
-    assert queries.tobytes() == trial_queries(vectors).tobytes()
+    queries = trial_queries(vectors, 1.5)
+    assert queries.tobytes() == trial_queries(vectors, 1.5).tobytes()
     assert len(queries) == min(256, count)
     nearest = (queries @ vectors.T).max(axis=1)
-    assert abs(float(nearest.mean()) - 1 / (1 + TRIAL_NOISE**2) ** 0.5) < 0.2
+    assert abs(float(nearest.mean()) - 1 / (1 + 1.5**2) ** 0.5) < 0.2
     assert np.abs(np.linalg.norm(queries, axis=1) - 1).max() < 1e-5

@@ -30,7 +30,7 @@ from qa_pipeline.records import SourceFile
 from qa_pipeline.settings import DocumentSettings
 from qa_pipeline_tests.benchmarks.measured_run import load_now
 
-_ROUNDS = 5
+_ROUNDS = 3
 _LARGEST = 1_000_000_000
 _SAMPLED_EVERY = 0.02
 _DOCUMENTS = (200, 400, 800)
