@@ -81,8 +81,8 @@ class _Rewriting:
 
     def _keep(self, name: str, weight: "np.ndarray[tuple[int, ...], np.dtype[np.float32]]") -> list[str]:
         """Round a matrix; names of its integers, its columns' steps, and what an offset of 1 adds."""
-        largest = np.abs(weight).max(axis=0)
-        columns = np.where(largest > 0, largest, 1) / np.float32(self._weight_steps)
+        columns = np.abs(weight).max(axis=0) / np.float32(self._weight_steps)
+        columns[columns < np.finfo(np.float32).tiny] = 1  # a column of nothing, or of too little to divide by
         integers = np.rint(weight / columns).astype(np.int8)
         sums = integers.sum(axis=0, dtype=np.int32) * columns
         parts = {

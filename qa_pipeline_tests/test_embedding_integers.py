@@ -75,8 +75,9 @@ def test_rows_of_one_value_lose_nothing_but_what_the_weights_lose(value: float) 
     assert np.allclose(found, rows @ weight, atol=1e-3)
 
 
-def test_a_column_of_zeros_stays_zero() -> None:
-    weight = np.zeros((INNER, 5), dtype=np.float32)
+@pytest.mark.parametrize("value", [0, 1e-45, 1e-38])
+def test_a_column_of_nothing_or_next_to_nothing_comes_to_zero(value: float) -> None:
+    weight = np.full((INNER, 5), value, dtype=np.float32)
     (found,) = run(in_integers(graph(weight), 127), np.ones((1, INNER), dtype=np.float32))
     assert not found.any()
 

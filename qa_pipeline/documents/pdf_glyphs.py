@@ -41,20 +41,9 @@ class Box(NamedTuple):
     top: float
 
 
-class Measures(NamedTuple):
-    """Place and type of a run of characters; `bold` and `fixed`, letters of one width, if all of it is.
-
-    `odd` says that it may not stand upright: it runs up or down, or backwards.
-    """
-
-    left: float
-    bottom: float
-    right: float
-    top: float
-    size: float
-    bold: bool
-    fixed: bool
-    odd: bool
+Measures = tuple[float, float, float, float, float, bool, bool, bool]
+"""Left, bottom, right, top and type size of a run of characters; whether it is bold, whether it is of letters
+of one width, and whether it is odd: it may not stand upright, since it runs up or down, or backwards."""
 
 
 class Glyphs:
@@ -77,7 +66,9 @@ class Glyphs:
             textpage: PDFium's text of it.
             turn: quarter turns, clockwise, that set the text upright.
         """
-        self._calls = calls()
+        known = calls()
+        self._char_box, self._char_angle = known.char_box, known.char_angle
+        self._font_size, self._font_info = known.font_size, known.font_info
         self._textpage = textpage  # an address alone would not keep PDFium's memory alive
         self._page = address_of(textpage.raw)
         self._name = ctypes.create_string_buffer(_NAME_LENGTH)
@@ -94,7 +85,7 @@ class Glyphs:
 
     def box(self, place: int) -> tuple[float, float, float, float]:
         """Left, bottom, right and top of a character as tall as its font."""
-        if not self._calls.char_box(self._page, self._places[place], self._sides_at):
+        if not self._char_box(self._page, self._places[place], self._sides_at):
             from pypdfium2 import PdfiumError
 
             raise PdfiumError(f"character {place} has no place")
@@ -107,14 +98,14 @@ class Glyphs:
         """Where a character begins."""
         if self._moved:
             return self.box(place)[0]
-        self._calls.char_box(self._page, self._places[place], self._sides_at)
+        self._char_box(self._page, self._places[place], self._sides_at)
         return self._sides[0]
 
     def right(self, place: int) -> float:
         """Where a character ends."""
         if self._moved:
             return self.box(place)[2]
-        self._calls.char_box(self._page, self._places[place], self._sides_at)
+        self._char_box(self._page, self._places[place], self._sides_at)
         return self._sides[2]
 
     def measure(self, first: int, middle: int, last: int) -> Measures:
@@ -122,13 +113,13 @@ class Glyphs:
 
         The size is in half points; fonts scaled by a matrix state a size of 1, and their box tells more.
         """
-        calls, page, places = self._calls, self._page, self._places
+        font_size, page, places = self._font_size, self._page, self._places
         one, other = self.box(first), self.box(last)
-        size = calls.font_size(page, places[first])
+        size = font_size(page, places[first])
         level = one[1] == other[1] and one[3] == other[3]  # boxes of one height are of one size
-        if not level and size != calls.font_size(page, places[last]):  # raised marks are small
+        if not level and size != font_size(page, places[last]):  # raised marks are small
             samples = (first, (first + middle) // 2, middle, (middle + last) // 2, last)
-            size = sorted(calls.font_size(page, places[place]) for place in samples)[2]
+            size = sorted(font_size(page, places[place]) for place in samples)[2]
         if size <= 2:
             size = one[3] - one[1]
         bold, fixed = self._font(first)
@@ -138,20 +129,20 @@ class Glyphs:
                 bold, fixed = bold and one_bold, fixed and one_fixed
         size = round(size * 2) / 2
         if level and one[0] <= other[0]:
-            return Measures(one[0], one[1], other[2], one[3], size, bold, fixed, odd=False)
+            return one[0], one[1], other[2], one[3], size, bold, fixed, False
         bottom, top = min(one[1], other[1]), max(one[3], other[3])
         odd = other[0] < one[0] or top - bottom > _TALL * size
         left, right = min(one[0], other[0]), max(one[2], other[2])
-        return Measures(left, bottom, right, top, size, bold, fixed, odd)
+        return left, bottom, right, top, size, bold, fixed, odd
 
     def turns(self, place: int) -> float:
         """Quarter turns, clockwise, that would set a character upright: from 0 to below 4."""
-        turns = -self._calls.char_angle(self._page, self._places[place]) / _QUARTER - self._turn
+        turns = -self._char_angle(self._page, self._places[place]) / _QUARTER - self._turn
         return 0.0 if abs(turns - round(turns / 4) * 4) < _UPRIGHT else turns % 4
 
     def _font(self, place: int) -> tuple[bool, bool]:
         index = self._places[place]
-        length = self._calls.font_info(self._page, index, self._name_at, _NAME_LENGTH, self._flags_at)
+        length = self._font_info(self._page, index, self._name_at, _NAME_LENGTH, self._flags_at)
         # Nothing is written of an unknown font, and no name that is longer than there is room for.
         name = self._name.value if 0 < length <= _NAME_LENGTH else b""
         return _kind_of_font(name, self._flags.value if length else 0)

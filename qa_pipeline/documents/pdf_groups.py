@@ -20,6 +20,7 @@ _MARKS = frozenset("•‣▪●○◦∙–*-(0123456789")
 _ON_ONE_PAGE = frozenset({"heading", "code"})
 _LARGER = 1.1
 _NEARLY = 3
+_LEAST_INSET = 6
 _INSET = 40
 _PARAGRAPH_GAP = 1.3
 _LABELLED = re.compile(r"^[^\W\d_]+:\s")
@@ -119,20 +120,20 @@ def group_lines(items: Iterable[Item], shape: Shape, *, plain: bool = False) -> 
     groups: list[Group] = []
     group: Group | None = None
     for item in items:
-        if isinstance(item, Table):
-            groups.append(Group("table_row", table=item, floats=True))
-            group = None
-        elif isinstance(item, Figure):
-            labels = _labels(item.lines)
-            groups += (Group("paragraph", label, plain=True, floats=True) for label in labels)
-            group = None
-        else:
+        if isinstance(item, Line):
             kind = _kind(item, shape, plain)
             if group is not None and _goes_on(group, item, kind, shape):
                 group.add(item)
             else:
                 group = Group(kind, [item], plain=plain, floats=_CAPTION.match(item.text) is not None)
                 groups.append(group)
+            continue
+        group = None
+        if isinstance(item, Table):
+            groups.append(Group("table_row", table=item, floats=True))
+        else:
+            labels = _labels(item.lines)
+            groups += (Group("paragraph", label, plain=True, floats=True) for label in labels)
     return groups
 
 
@@ -208,19 +209,19 @@ def _goes_on(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
         return group.kind != "code" or kind == "code"
     if _BULLET.match(last.text):
         return kind in ("paragraph", "list_item") and not turned_over
-    if {group.kind, kind} & _ON_ONE_PAGE:
+    if kind in _ON_ONE_PAGE or group.kind in _ON_ONE_PAGE:
         near = kind == "code" or (last.size == line.size and last.bottom - line.bottom < 2 * line.size)
         return group.kind == kind and not turned_over and near
     if not _is_alike(group, line, kind, shape):
         return False
     if turned_over or line.bottom > last.top:
         return _is_unfinished(last, line) and not _hanging(group, line)
-    step = last.bottom - line.bottom
-    if step > _PARAGRAPH_GAP * max(_step_of(line, shape), 0.9 * line.size):
+    usual = shape.step * line.size / shape.size if shape.size else line.size * 1.2
+    if last.bottom - line.bottom > _PARAGRAPH_GAP * max(usual, 0.9 * line.size):
         return False
     if group.kind == "list_item":
         return line.left >= group.lines[0].left - 1
-    return not _indented(group, line, shape) and not _hanging(group, line)
+    return not _indented(group, line) and not _hanging(group, line)
 
 
 def _is_alike(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
@@ -255,26 +256,25 @@ def _is_next_note(group: Group, line: Line) -> bool:
     return len(numbers) < 2 or int(numbers[1]) == int(numbers[0]) + 1
 
 
-def _step_of(line: Line, shape: Shape) -> float:
-    return shape.step * line.size / shape.size if shape.size else line.size * 1.2
-
-
 def _is_unfinished(last: Line, line: Line) -> bool:
     """A paragraph runs over a page or column break when its last sentence has no end."""
     return not last.text.endswith((".", "!", "?", ":")) and not ITEM.match(line.text)
 
 
-def _indented(group: Group, line: Line, shape: Shape) -> bool:
+def _indented(group: Group, line: Line) -> bool:
     """A first line set in, after a line that ends a sentence, begins a paragraph."""
     last = group.lines[-1]
-    inset = line.left - last.left if len(group.lines) > 1 else line.left - shape.left
-    return 6 < inset < _INSET and last.text.endswith(_SENTENCE_END) and len(group.lines) > 1
+    return (
+        _LEAST_INSET < line.left - last.left < _INSET
+        and len(group.lines) > 1
+        and last.text.endswith(_SENTENCE_END)
+    )
 
 
 def _hanging(group: Group, line: Line) -> bool:
     """A line that stands out to the left after lines set in begins the next entry of a list of works."""
     first = group.lines[0].left
-    return len(group.lines) > 1 and group.inner_left > first + 6 and line.left < first + 3
+    return first + _LEAST_INSET < group.inner_left < math.inf and line.left < first + _LEAST_INSET / 2
 
 
 def with_notes(groups: Sequence[Group], margin: list[Group], feet: list[Group]) -> Iterator[Group]:

@@ -41,7 +41,8 @@ def texts_by_page(lines: Sequence[Line], spelling: Spelling) -> Iterator[tuple[i
             joined, here = spelling.mend(last, here, hard=not before.broken)
             parts.append(joined)
         else:
-            parts.append(last if line.page != page or _is_glued(last, here) else f"{last} ")
+            glued = (last[-1:] in _MAY_GO_ON or here[:1] == "_") and _is_glued(last, here)
+            parts.append(last if glued or line.page != page else f"{last} ")
         if line.page != page:
             yield page, "".join(parts)
             parts, page = [], line.page

@@ -78,10 +78,12 @@ def lay_out_pages(
     shape = shape_of(upright, size)
     margin = _beside_column(upright, shape)
     aside = {id(line) for line in margin}
+    with_margin = {line.page for line in margin}
     items: list[Item] = []
     feet: list[Line] = []
     for draft, lines in zip(drafts, kept, strict=True):
-        flow = draft.without_turned([line for line in lines if id(line) not in aside], shape, left_out)
+        inner = [line for line in lines if id(line) not in aside] if draft.page in with_margin else lines
+        flow = draft.without_turned(inner, shape, left_out)
         for stretch in draft.stretches(flow):
             text, below = _without_footnotes(stretch, shape)
             feet += below

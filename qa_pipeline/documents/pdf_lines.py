@@ -122,7 +122,9 @@ def looked_at_closely(glyphs: Glyphs, lines: Sequence[Line], regions: Sequence[B
     gapped = any(_has_gap(glyphs, lines[place]) for place in sampled)
     limit = 0.0 if gapped else usual * _LOOSE
     close = list(lines)
-    for place, line in enumerate(lines):
+    known = [place for place, width in enumerate(widths) if width > limit or lines[place].fixed]
+    for place in range(len(lines)) if regions else known:
+        line = lines[place]
         loose = widths[place] > limit and (len(line.text) >= _LONG or widths[place] > limit * _LOOSER)
         if ((loose or line.fixed) and " " in line.text) or (regions and _lies_in(line, regions)):
             close[place] = Line(*line[:-1], _words(glyphs, line))

@@ -7,6 +7,7 @@ A worker has read a hostile file, so its reply is data: bounded in size, of exac
 types, with spans that lie in the text.
 """
 
+import math
 import signal
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,9 +27,16 @@ from qa_pipeline.tables import DOCUMENTS
 
 LONGEST_HEAD = 1 << 16
 _LONGEST_DETAIL = 2000
-_NEARLY = 0.4
-"""Share of the memory limit that a worker must have touched for its death to be put down to it: what grows by
-doubling is refused more when it holds less than half."""
+_TOUCHED: dict[int, float] = {
+    signal.SIGABRT: 0.2,
+    signal.SIGTRAP: 0.2,
+    signal.SIGILL: 0.2,
+    signal.SIGSEGV: 0.4,
+    signal.SIGBUS: 0.4,
+}
+"""How libraries end when they get no memory, and the share of the limit seen in use that tells it from a bug:
+what grows by doubling is refused more when it holds less than half, and the last of it may go unseen.
+"""
 _WORDS_OF_MEMORY = (b"bad_alloc", b"memory allocation of", b"out of memory", b"memory exhausted")
 _BOUNDS: dict[type[pl.DataType], tuple[int, int]] = {
     pl.Int32: (-(2**31), 2**31 - 1),
@@ -106,10 +114,10 @@ def what_happened(death: Death, settings: DocumentSettings) -> DocumentFailure:
         detail = "the system ended the process that parsed it, as it does when memory runs out"
         return DocumentFailure("out_of_memory", detail)
     said = death.messages.lower()
-    took_much = death.grown > _NEARLY * settings.parse_memory
-    if took_much or any(word in said for word in _WORDS_OF_MEMORY):
-        detail = f"parsing took more than documents.parse_memory = {settings.parse_memory} bytes"
-        return DocumentFailure("out_of_memory", f"{detail}, and {death.told}")
+    touched = death.grown > _TOUCHED.get(-death.status, math.inf) * settings.parse_memory
+    if touched or any(word in said for word in _WORDS_OF_MEMORY):
+        limit = f"documents.parse_memory = {settings.parse_memory} bytes"
+        return DocumentFailure("out_of_memory", f"parsing ran into {limit}, and {death.told}")
     return DocumentFailure("parser_crashed", f"the parser took its process down: {death.told}")
 
 
