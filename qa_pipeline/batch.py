@@ -13,13 +13,14 @@ import polars as pl
 
 from qa_pipeline import pipeline
 from qa_pipeline.errors import CorpusError, PermanentModelError, QAPipelineError, TableError
-from qa_pipeline.index_file import write_shard
+from qa_pipeline.index.file import write_shard
 from qa_pipeline.layout import Layout
 from qa_pipeline.parts import Parts
 from qa_pipeline.progress import Notify, silent
 from qa_pipeline.quality import Gate, batch_gates, batch_yield
 from qa_pipeline.storage import read_earlier, read_table, write_bytes, write_table
-from qa_pipeline.tables import CHUNKS, DOCUMENTS, PAIRS, QUESTIONS, TABLES, VERDICTS, Table
+from qa_pipeline.table_schema import Table
+from qa_pipeline.tables import CHUNKS, DOCUMENTS, PAIRS, QUESTIONS, TABLES, VERDICTS
 
 Watch = Callable[[str, str], Notify]
 """Called with (batch, stage) when a stage starts; what it returns hears how far the stage is."""

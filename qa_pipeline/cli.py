@@ -18,7 +18,7 @@ from qa_pipeline.errors import PermanentModelError, QAPipelineError
 if TYPE_CHECKING:  # heavy: imported where a command needs them, so that --help answers at once
     from qa_pipeline.batch import BatchOutcome, Watch
     from qa_pipeline.documents.batches import FoundBatches
-    from qa_pipeline.settings import Settings
+    from qa_pipeline.settings.tree import Settings
     from qa_pipeline.showing import Row, Shown
 
 OK, FAILED, BAD_INPUT, STOPPED = 0, 1, 2, 3
@@ -191,7 +191,7 @@ def _draw(
     """Write the picture of a page; without a span the chosen chunk is highlighted."""
     from qa_pipeline.documents.sources.corpora import open_corpus
     from qa_pipeline.page_view import page_picture, span_of
-    from qa_pipeline.settings import load_settings
+    from qa_pipeline.settings.tree import load_settings
     from qa_pipeline.storage import write_bytes
 
     settings = load_settings(**({"corpus": corpus} if corpus else {}))
@@ -250,7 +250,7 @@ def _tell_loose_files(found: "FoundBatches", corpus: str) -> None:
 def _settings(
     corpus: str, out: Path, provider: str | None, max_calls: int | None, *, accept_unjudged: bool
 ) -> "Settings":
-    from qa_pipeline.settings import load_settings
+    from qa_pipeline.settings.tree import load_settings
 
     llm: dict[str, Any] = {}
     if provider is not None:

@@ -15,7 +15,7 @@ from qa_pipeline.defs.currency import steps_of
 from qa_pipeline.defs.io_managers import ParquetTables, Shards
 from qa_pipeline.defs.jobs import build_batch, nightly_schedule
 from qa_pipeline.parts import Parts
-from qa_pipeline.settings import Settings, load_settings
+from qa_pipeline.settings.tree import Settings, load_settings
 
 
 def build_definitions(settings: Settings, *, parts: Parts | None = None) -> dg.Definitions:

@@ -1,6 +1,6 @@
 """The README's lists of tables and settings, made from the code so that they cannot drift.
 
-What belongs here: rendering `tables.py` and `settings.py` as Markdown between markers. What does not: any
+What belongs here: rendering `tables.py` and the settings as Markdown between markers. What does not: any
 other text of the README. `python -m qa_pipeline.documentation README.md` writes them in place.
 """
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from qa_pipeline.settings import Settings
+from qa_pipeline.settings.tree import Settings
 from qa_pipeline.tables import TABLES
 
 

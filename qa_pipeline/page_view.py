@@ -8,7 +8,7 @@ import hashlib
 
 from qa_pipeline.documents.failure import DocumentFailure
 from qa_pipeline.documents.files import read_bytes
-from qa_pipeline.documents.page_pictures import PagePicture, Span, draw_page
+from qa_pipeline.documents.pdf.page_pictures import PagePicture, Span, draw_page
 from qa_pipeline.documents.sources.places import BatchFiles
 from qa_pipeline.errors import InputError
 from qa_pipeline.showing import Row, Shown

@@ -9,17 +9,17 @@ import os
 from functools import cache, cached_property
 
 from qa_pipeline.documents.parsing import ParseFiles
-from qa_pipeline.embedding import CachedEmbedder, Embedder, TokenCounter
+from qa_pipeline.embedding.embeddings import CachedEmbedder, Embedder, TokenCounter
+from qa_pipeline.embedding.vector_cache import VectorCache
 from qa_pipeline.layout import Layout
 from qa_pipeline.llm.base import LanguageModel
-from qa_pipeline.settings import Settings
-from qa_pipeline.vector_cache import VectorCache
+from qa_pipeline.settings.tree import Settings
 
 
 @cache
 def parse_contained() -> ParseFiles:
     """Parse in worker processes; the first file starts them, and they end with this process."""
-    from qa_pipeline.documents.containment import ParsingPool
+    from qa_pipeline.documents.workers.pool import ParsingPool
 
     pool = ParsingPool(os.environ)
     atexit.register(pool.close)
@@ -51,14 +51,14 @@ class Parts:
     @cached_property
     def counter(self) -> TokenCounter:
         """The embedding model's tokenizer, without its weights."""
-        from qa_pipeline.embedding_model import load_token_counter
+        from qa_pipeline.embedding.model import load_token_counter
 
         return self._embedder or load_token_counter(self.settings.embedding)
 
     @cached_property
     def embedder(self) -> Embedder:
         """The embedding model, behind the store of vectors."""
-        from qa_pipeline.embedding_model import load_embedder
+        from qa_pipeline.embedding.model import load_embedder
 
         embedding, graphs = self.settings.embedding, self.layout.graphs
         return CachedEmbedder(self._embedder or load_embedder(embedding, graphs), self.vectors)
@@ -66,7 +66,7 @@ class Parts:
     @cached_property
     def vectors(self) -> VectorCache:
         """Vectors computed before, by text and model."""
-        from qa_pipeline.vector_cache import SqliteVectorCache
+        from qa_pipeline.embedding.vector_cache import SqliteVectorCache
 
         return SqliteVectorCache(self.layout.vectors)
 

@@ -23,19 +23,19 @@ from qa_pipeline.documents.masking.pairs import reference_mask, texts_mask
 from qa_pipeline.documents.reading import read_documents
 from qa_pipeline.documents.sources.corpora import open_corpus
 from qa_pipeline.documents.sources.places import BatchFiles
-from qa_pipeline.embedding import embed_chunks
+from qa_pipeline.embedding.embeddings import embed_chunks
 from qa_pipeline.errors import PairsFileError
 from qa_pipeline.generation.answers import draft_answers
 from qa_pipeline.generation.imports import import_pairs, parse_pairs, read_pairs
 from qa_pipeline.generation.pair_masking import mask_pairs
 from qa_pipeline.generation.questions import write_questions
-from qa_pipeline.index import Shard, build_index
+from qa_pipeline.index.shard import Shard, build_index
 from qa_pipeline.judging.judge import assess_pairs
 from qa_pipeline.parts import Parts
 from qa_pipeline.progress import Notify, silent
 from qa_pipeline.repeats import mark_repeats
 from qa_pipeline.retrieval import Retriever
-from qa_pipeline.settings import PairsFileSettings
+from qa_pipeline.settings.generation import PairsFileSettings
 from qa_pipeline.tables import LAYOUTS, PAIRS, QUESTIONS
 from qa_pipeline.verification.asking import verify_claims
 from qa_pipeline.verification.claims import find_claims

@@ -14,8 +14,9 @@ from dataclasses import dataclass, field, replace
 import polars as pl
 
 from qa_pipeline.grounding import SUPPORTED, decided_claims, fabricated_citations, wilson_interval
-from qa_pipeline.settings import QualitySettings
-from qa_pipeline.tables import TABLES, Table
+from qa_pipeline.settings.checking import QualitySettings
+from qa_pipeline.table_schema import Table
+from qa_pipeline.tables import TABLES
 
 VERDICT_WORDS = ("accepted", "rejected", "needs_review", "failed")
 

@@ -1,7 +1,7 @@
 """Finding the passages of a batch that answer a question: words and vectors, fused.
 
 What belongs here: BM25, its words, and the fusion of rankings. What does not: vectors and their index
-(`embedding.py`, `index.py`), and what is done with a passage.
+(`embedding/embeddings.py`, `index/shard.py`), and what is done with a passage.
 
 BM25 (Robertson and Zaragoza 2009) finds names, numbers and identifiers; vectors find paraphrases. Their
 rankings are fused by weighted reciprocal rank fusion: score(d) = sum over rankings of
@@ -20,9 +20,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from qa_pipeline.index import Shard
+from qa_pipeline.index.shard import Shard
 from qa_pipeline.passages import index_text
-from qa_pipeline.settings import RetrievalSettings
+from qa_pipeline.settings.search import RetrievalSettings
 
 Vectors = npt.NDArray[np.float32]
 Positions = npt.NDArray[np.int64]

@@ -14,7 +14,8 @@ from pathlib import Path
 import polars as pl
 
 from qa_pipeline.errors import StorageError, TableError, TableVersionError
-from qa_pipeline.tables import SCHEMA_VERSION, Table
+from qa_pipeline.table_schema import Table
+from qa_pipeline.tables import SCHEMA_VERSION
 
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _IN_THE_WAY = {errno.EEXIST, errno.ENOTDIR}

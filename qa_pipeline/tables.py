@@ -1,15 +1,14 @@
 """Every stored table: its grain, key, columns, types and what each column means.
 
-What belongs here: the single source for Parquet files, the Dagster UI and the documentation, and
-`conform`, which holds a frame to it. What does not: computing a column.
+What belongs here: the single source for Parquet files, the Dagster UI and the documentation. What does not:
+holding a frame to it (`table_schema.py`), and computing a column.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
-from qa_pipeline.errors import TableError
+from qa_pipeline.table_schema import Column, Table
 
 SCHEMA_VERSION = 2
 
@@ -57,75 +56,6 @@ PROVENANCE = pl.Struct(
         "licences": STRINGS,
     }
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """One column; `nullable` columns hold null for unknown, never a default."""
-
-    name: str
-    dtype: pl.DataType
-    description: str
-    nullable: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A stored table: what one row is, which columns identify it, and all its columns in order."""
-
-    name: str
-    grain: str
-    key: tuple[str, ...]
-    columns: tuple[Column, ...]
-
-    @property
-    def schema(self) -> pl.Schema:
-        """Column names and types in stored order."""
-        return pl.Schema({column.name: column.dtype for column in self.columns})
-
-    def empty(self) -> pl.DataFrame:
-        """A frame with the schema and no rows."""
-        return pl.DataFrame(schema=self.schema)
-
-    def frame(self, rows: list[dict[str, Any]]) -> pl.DataFrame:
-        """Build a conforming frame from row dictionaries, whose absent keys become null."""
-        return self.conform(pl.DataFrame(rows, schema=self.schema))
-
-    def conform(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Return `frame` in stored column order, or say exactly how it breaks the schema.
-
-        Raises:
-            TableError: a column is missing, unknown, of another type, null where it may not be, or the
-                key repeats.
-        """
-        problems = self.problems(frame)
-        if problems:
-            raise TableError(f"table {self.name}: " + "; ".join(problems))
-        return frame.select(column.name for column in self.columns)
-
-    def problems(self, frame: pl.DataFrame) -> list[str]:
-        """List every way in which `frame` breaks the schema; empty when it conforms."""
-        wanted = self.schema
-        missing = [name for name in wanted if name not in frame.columns]
-        unknown = [name for name in frame.columns if name not in wanted]
-        retyped = [
-            f"column {name} is {frame.schema[name]}, expected {dtype}"
-            for name, dtype in wanted.items()
-            if name in frame.columns and frame.schema[name] != dtype
-        ]
-        if missing or unknown or retyped:
-            return (
-                [f"column {name} is missing" for name in missing]
-                + [f"column {name} is unknown" for name in unknown]
-                + retyped
-            )
-        nulls = [
-            f"column {column.name} has {count} nulls"
-            for column in self.columns
-            if not column.nullable and (count := frame[column.name].null_count())
-        ]
-        repeated = frame.height - frame.n_unique(subset=list(self.key)) if frame.height else 0
-        return nulls + ([f"key {', '.join(self.key)} repeats in {repeated} rows"] if repeated else [])
 
 
 def _c(name: str, dtype: Any, description: str, *, nullable: bool = False) -> Column:

@@ -1,7 +1,7 @@
 """Token counts of many texts that share their words.
 
 What belongs here: counting each distinct word once, and telling which tokenizers that is right for. What
-does not: what a count is used for (chunking), and the tokenizer of a model (`embedding_files`).
+does not: what a count is used for (chunking), and the tokenizer of a model (`embedding/files`).
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,7 +10,7 @@ from itertools import accumulate, chain
 import numpy as np
 from tokenizers import Tokenizer, normalizers, pre_tokenizers
 
-from qa_pipeline.embedding import TokenCounter
+from qa_pipeline.embedding.embeddings import TokenCounter
 
 _AT_ONCE = 256
 """Words encoded as one text: few texts cost less than many, and several keep all cores at work."""

@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from qa_pipeline import embedding_model
 from qa_pipeline.cli import app
+from qa_pipeline.embedding import model as embedding_model
 from qa_pipeline.storage import read_table
 from qa_pipeline.tables import TABLES
 from qa_pipeline_tests.fakes import HashEmbedder

@@ -12,7 +12,7 @@ from qa_pipeline.llm.base import Reply, ReplyT, Request
 from qa_pipeline.llm.cached import CachedModel
 from qa_pipeline.llm.extractive.provider import ExtractiveModel
 from qa_pipeline.parts import Parts
-from qa_pipeline.settings import Settings, load_settings
+from qa_pipeline.settings.tree import Settings, load_settings
 from qa_pipeline.storage import read_table
 from qa_pipeline.tables import TABLES
 from qa_pipeline_tests.fakes import HashEmbedder

@@ -11,7 +11,7 @@ import yaml
 
 from qa_pipeline.definitions import build_definitions
 from qa_pipeline.parts import Parts
-from qa_pipeline.settings import Settings, load_settings
+from qa_pipeline.settings.tree import Settings, load_settings
 from qa_pipeline.tables import TABLES
 from qa_pipeline_tests.fakes import HashEmbedder
 

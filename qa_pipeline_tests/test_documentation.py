@@ -1,7 +1,7 @@
 from pathlib import Path
 
 from qa_pipeline.documentation import settings_section, tables_section, with_sections
-from qa_pipeline.settings import Settings
+from qa_pipeline.settings.tree import Settings
 from qa_pipeline.tables import TABLES
 
 README = Path(__file__).parent.parent / "README.md"

@@ -14,7 +14,8 @@ from qa_pipeline_tests.road import GUIDE, Road, walk
 
 PROCESS = """
 import os, resource, signal, sys
-from qa_pipeline import embedding_model, storage
+from qa_pipeline import storage
+from qa_pipeline.embedding import model as embedding_model
 from qa_pipeline.cli import app
 from qa_pipeline_tests.fakes import HashEmbedder
 

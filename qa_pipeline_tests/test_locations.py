@@ -8,7 +8,7 @@ from upath import UPath
 
 from qa_pipeline.errors import SettingsError
 from qa_pipeline.locations import is_remote, location_of
-from qa_pipeline.settings import Settings, load_settings
+from qa_pipeline.settings.tree import Settings, load_settings
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from qa_pipeline.quality import (
     unique_ids_gate,
     yield_gate,
 )
-from qa_pipeline.settings import QualitySettings
+from qa_pipeline.settings.checking import QualitySettings
 from qa_pipeline.tables import PAIRS, TABLES, TRAINING_EXAMPLES
 from qa_pipeline_tests.curation.rows import (
     TEXT,

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qa_pipeline.embedding import embed_chunks
+from qa_pipeline.embedding.embeddings import embed_chunks
+from qa_pipeline.embedding.vector_cache import MemoryVectorCache
 from qa_pipeline.errors import IndexMismatchError
-from qa_pipeline.index import build_index
+from qa_pipeline.index.shard import build_index
 from qa_pipeline.retrieval import Retriever, fuse, terms
-from qa_pipeline.settings import RetrievalSettings
+from qa_pipeline.settings.search import RetrievalSettings
 from qa_pipeline.tables import CHUNKS
-from qa_pipeline.vector_cache import MemoryVectorCache
 from qa_pipeline_tests.fakes import HashEmbedder
 
 RANKINGS = st.lists(st.lists(st.integers(0, 15), unique=True, max_size=10), min_size=1, max_size=3)

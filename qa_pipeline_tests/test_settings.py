@@ -3,7 +3,8 @@ from pathlib import Path
 import pytest
 
 from qa_pipeline.errors import SettingsError
-from qa_pipeline.settings import SWEDISH_EMBEDDING_MODEL, load_settings
+from qa_pipeline.settings.search import SWEDISH_EMBEDDING_MODEL
+from qa_pipeline.settings.tree import load_settings
 
 
 def test_environment_wins_over_the_file_and_arguments_over_both(

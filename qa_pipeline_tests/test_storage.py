@@ -23,7 +23,8 @@ from qa_pipeline.storage import (
     write_bytes,
     write_table,
 )
-from qa_pipeline.tables import ASSESSMENTS, CHUNKS, TABLES, Table
+from qa_pipeline.table_schema import Table
+from qa_pipeline.tables import ASSESSMENTS, CHUNKS, TABLES
 
 TEXT = st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=20)
 CHUNK_ROWS = st.lists(

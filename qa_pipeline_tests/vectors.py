@@ -3,7 +3,7 @@
 import numpy as np
 import polars as pl
 
-from qa_pipeline.index_kinds import Vectors
+from qa_pipeline.index.kinds import Vectors
 from qa_pipeline.tables import EMBEDDINGS
 
 DIMENSION = 4

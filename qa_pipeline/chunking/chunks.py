@@ -22,8 +22,8 @@ from qa_pipeline.chunking.rulers import Ruler, measure
 from qa_pipeline.chunking.sections import Chunker, Section
 from qa_pipeline.chunking.semantic import Encode
 from qa_pipeline.chunking.strategies import build_chunker
-from qa_pipeline.embedding import TokenCounter
-from qa_pipeline.settings import ChunkingSettings
+from qa_pipeline.embedding.embeddings import TokenCounter
+from qa_pipeline.settings.documents import ChunkingSettings
 from qa_pipeline.tables import CHUNKS
 from qa_pipeline.word_counts import WordCounts
 

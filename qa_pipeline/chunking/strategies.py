@@ -9,7 +9,7 @@ from qa_pipeline.chunking.semantic import Encode, SemanticChunker
 from qa_pipeline.chunking.sentence_windows import SentenceChunker
 from qa_pipeline.chunking.structure import StructureChunker
 from qa_pipeline.errors import SettingsError
-from qa_pipeline.settings import ChunkingSettings
+from qa_pipeline.settings.documents import ChunkingSettings
 
 
 def build_chunker(settings: ChunkingSettings, encode: Encode | None) -> Chunker:

@@ -12,7 +12,7 @@ import polars as pl
 
 from qa_pipeline.curation.duplicates import find_conflicts, find_duplicates
 from qa_pipeline.grounding import SUPPORTED, decided_claims, ground_pairs
-from qa_pipeline.settings import JudgingSettings, VerificationSettings
+from qa_pipeline.settings.checking import JudgingSettings, VerificationSettings
 from qa_pipeline.tables import UNSUPPORTED, VERDICTS
 
 WELL_SUPPORTED, PARTIALLY_SUPPORTED = 0.75, 0.40

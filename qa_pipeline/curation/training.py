@@ -17,7 +17,7 @@ from qa_pipeline.curation.proofs import evidence_lists, find_proofs
 from qa_pipeline.passages import passages_by_id
 from qa_pipeline.prompting import system_prompt
 from qa_pipeline.records import Passage
-from qa_pipeline.settings import TrainingSettings
+from qa_pipeline.settings.checking import TrainingSettings
 from qa_pipeline.sources import SOURCE_MARK
 from qa_pipeline.tables import LAYOUTS, PROVENANCE, TRAINING_EXAMPLES
 

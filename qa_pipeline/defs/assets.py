@@ -26,10 +26,10 @@ from qa_pipeline.defs.metadata import (
 from qa_pipeline.defs.partitions import document_batches
 from qa_pipeline.defs.progress import logged
 from qa_pipeline.defs.versions import code_version
-from qa_pipeline.index import Shard
-from qa_pipeline.index_file import dump_shard
+from qa_pipeline.index.file import dump_shard
+from qa_pipeline.index.shard import Shard
 from qa_pipeline.parts import Parts
-from qa_pipeline.settings import Settings
+from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage import frame_hash, write_bytes
 from qa_pipeline.tables import DOCUMENTS, PAIRS, QUESTIONS, TABLES
 

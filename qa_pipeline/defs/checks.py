@@ -19,8 +19,10 @@ from qa_pipeline import quality
 from qa_pipeline.batch import earlier_yields
 from qa_pipeline.defs.assets import PartsParam, Tables
 from qa_pipeline.defs.partitions import document_batches
-from qa_pipeline.settings import QualitySettings, Settings
-from qa_pipeline.tables import CHUNKS, TABLES, VERDICTS, Table
+from qa_pipeline.settings.checking import QualitySettings
+from qa_pipeline.settings.tree import Settings
+from qa_pipeline.table_schema import Table
+from qa_pipeline.tables import CHUNKS, TABLES, VERDICTS
 
 
 @dataclass(frozen=True, slots=True)

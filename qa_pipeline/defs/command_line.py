@@ -12,7 +12,7 @@ import dagster as dg
 from qa_pipeline.batch import BatchOutcome, Watch
 from qa_pipeline.defs.launch import materialize_batches
 from qa_pipeline.errors import SettingsError
-from qa_pipeline.settings import Settings
+from qa_pipeline.settings.tree import Settings
 
 
 def run_on_instance(settings: Settings, batches: Sequence[str], watch: Watch) -> list[BatchOutcome]:

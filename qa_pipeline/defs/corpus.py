@@ -18,7 +18,7 @@ from qa_pipeline.documents.sources.corpora import batch_fingerprint, open_corpus
 from qa_pipeline.documents.sources.places import Corpus
 from qa_pipeline.errors import CorpusError
 from qa_pipeline.parts import Parts
-from qa_pipeline.settings import Settings
+from qa_pipeline.settings.tree import Settings
 
 CORPUS = dg.AssetKey("corpus")
 BATCHES_A_TICK = 200

@@ -1,7 +1,8 @@
 """Where Dagster puts tables and index shards: the layout of `layout.py`, locally or on an object store.
 
 What belongs here: paths, and whole-or-nothing writing for file systems other than the local one. What does
-not: schemas (`tables.py`), atomic local writing and Parquet (`storage.py`), the shard's format (`index.py`).
+not: schemas (`tables.py`), atomic local writing and Parquet (`storage.py`), the shard's format
+(`index/file.py`).
 
 `UPathIOManager` writes straight to the final path, and leaving `with upath.open("wb")` by an exception
 publishes the truncated object on S3. So a file is serialised first and then stored in one step: a rename
@@ -16,11 +17,12 @@ import polars as pl
 from upath import UPath
 
 from qa_pipeline.errors import TableVersionError
-from qa_pipeline.index import Shard
-from qa_pipeline.index_file import dump_shard, load_shard
+from qa_pipeline.index.file import dump_shard, load_shard
+from qa_pipeline.index.shard import Shard
 from qa_pipeline.parts import Parts
 from qa_pipeline.storage import read_table, table_bytes, write_bytes
-from qa_pipeline.tables import TABLES, Table
+from qa_pipeline.table_schema import Table
+from qa_pipeline.tables import TABLES
 
 
 def store(path: UPath, content: bytes) -> None:

@@ -20,7 +20,7 @@ from qa_pipeline.defs.jobs import build_batch
 from qa_pipeline.defs.progress import LOGGER, progress_logger
 from qa_pipeline.errors import BudgetExhaustedError, KeyRejectedError, PermanentModelError
 from qa_pipeline.parts import Parts
-from qa_pipeline.settings import Settings
+from qa_pipeline.settings.tree import Settings
 
 HOST_TAG, PROCESS_TAG = "qa_pipeline/host", "qa_pipeline/process"
 

@@ -13,7 +13,7 @@ import dagster as dg
 import polars as pl
 
 from qa_pipeline.layout import Layout
-from qa_pipeline.tables import Table
+from qa_pipeline.table_schema import Table
 from qa_pipeline.waterfall import summarise, yield_waterfall
 
 PREVIEW_ROWS = 5

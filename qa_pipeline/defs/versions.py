@@ -17,7 +17,7 @@ from typing import cast
 
 from qa_pipeline.documents.parsing import ONLY_SPEED
 from qa_pipeline.prompting import LANGUAGES, PromptName, load_prompt, system_prompt
-from qa_pipeline.settings import Settings
+from qa_pipeline.settings.tree import Settings
 
 SYSTEM_PROMPT = "system_training"
 

@@ -20,7 +20,7 @@ from typing import IO
 
 from qa_pipeline.documents.failure import DocumentFailure
 from qa_pipeline.documents.files import stored_path
-from qa_pipeline.settings import DocumentSettings
+from qa_pipeline.settings.documents import DocumentSettings
 
 ZIP_START = b"PK\x03\x04"
 _END = b"PK\x05\x06"

@@ -18,7 +18,7 @@ from qa_pipeline.documents.failure import DocumentFailure
 from qa_pipeline.documents.files import DESCRIPTION_FILE, read_bytes
 from qa_pipeline.documents.sources.places import BatchFiles
 from qa_pipeline.errors import CorpusError
-from qa_pipeline.settings import MaskingAction
+from qa_pipeline.settings.documents import MaskingAction
 
 _LONGEST = 5_000_000
 _TOLD = 3

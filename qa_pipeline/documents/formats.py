@@ -6,23 +6,20 @@ What belongs here: the registry of formats by suffix. What does not: the parsers
 from collections.abc import Callable
 from pathlib import PurePosixPath
 
-from qa_pipeline.documents import (
-    docx,
-    epub,
-    html,
-    json_lines,
-    mail_messages,
-    markdown,
-    parquet_files,
-    pdf,
-    pptx,
-    rst,
-    table_files,
-    text,
-)
+from qa_pipeline.documents import text
 from qa_pipeline.documents.compressed import UNPACKERS, unpack
+from qa_pipeline.documents.docx import parser as docx
+from qa_pipeline.documents.epub import parser as epub
+from qa_pipeline.documents.html import parser as html
+from qa_pipeline.documents.mail import parser as mail_messages
+from qa_pipeline.documents.markdown import parser as markdown
+from qa_pipeline.documents.pdf import parser as pdf
+from qa_pipeline.documents.pptx import parser as pptx
+from qa_pipeline.documents.rst import parser as rst
+from qa_pipeline.documents.tables import parser as table_files
+from qa_pipeline.documents.text_rows import json_lines, parquet_files
 from qa_pipeline.records import ParsedFile, SourceFile
-from qa_pipeline.settings import DocumentSettings
+from qa_pipeline.settings.documents import DocumentSettings
 
 Parser = Callable[[SourceFile, DocumentSettings], ParsedFile]
 

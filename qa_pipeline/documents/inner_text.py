@@ -1,17 +1,19 @@
 """Text that stands inside a file of another format, read by the reader of its own.
 
 What belongs here: handing a decoded text, such as a field of a JSON row or a part of a mail, to the parser of
-its format. What does not: finding it (`json_lines`, `mail_messages`).
+its format. What does not: finding it (`text_rows/json_lines`, `mail/parser`).
 """
 
 import codecs
 from dataclasses import replace
 from typing import Literal
 
-from qa_pipeline.documents import html, markdown, text
+from qa_pipeline.documents import text
 from qa_pipeline.documents.characters import clean
+from qa_pipeline.documents.html import parser as html
+from qa_pipeline.documents.markdown import parser as markdown
 from qa_pipeline.records import Block, ParsedFile, SourceFile
-from qa_pipeline.settings import DocumentSettings
+from qa_pipeline.settings.documents import DocumentSettings
 
 InnerFormat = Literal["text", "markdown", "html"]
 _PARSERS = {"text": text.parse, "markdown": markdown.parse, "html": html.parse}

@@ -24,7 +24,7 @@ from qa_pipeline.documents.language import languages_of
 from qa_pipeline.documents.masking.names import names_version
 from qa_pipeline.documents.masking.replacing import bare_mask, text_mask
 from qa_pipeline.records import ParsedFile, SourceFile
-from qa_pipeline.settings import DocumentSettings, MaskingSettings
+from qa_pipeline.settings.documents import DocumentSettings, MaskingSettings
 
 Row = dict[str, Any]
 

@@ -35,7 +35,7 @@ from qa_pipeline.documents.sources.origins import Origins, find_origins
 from qa_pipeline.documents.sources.places import BatchFiles
 from qa_pipeline.progress import Notify, silent
 from qa_pipeline.records import SourceFile
-from qa_pipeline.settings import DocumentSettings
+from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.tables import DOCUMENTS
 
 _ID_LENGTH = 32

@@ -9,7 +9,7 @@ import re
 from qa_pipeline.documents.characters import clean
 from qa_pipeline.documents.decoding import decode
 from qa_pipeline.records import Block, ParsedFile, SourceFile
-from qa_pipeline.settings import DocumentSettings
+from qa_pipeline.settings.documents import DocumentSettings
 
 _ITEM = re.compile(r"^(?P<indent>\s*)(?:[-*+•‣–]|\(?(?:\d{1,3}|[a-zåäö])[.)])\s+(?P<text>\S.*)$")
 _UNDERLINE = re.compile(r"^\s*([=\-~^*#])\1{2,}\s*$")

@@ -15,7 +15,7 @@ from qa_pipeline.passages import passages_by_id
 from qa_pipeline.progress import Notify, silent
 from qa_pipeline.prompting import fence, load_prompt, render_passages
 from qa_pipeline.records import AnswerReply, DraftCitation, Passage
-from qa_pipeline.settings import GenerationSettings, LLMSettings
+from qa_pipeline.settings.generation import GenerationSettings, LLMSettings
 from qa_pipeline.tables import PAIRS
 
 TAKEN_OVER = ("batch", "question_id", "question", "language", "question_type", "passage_ids")

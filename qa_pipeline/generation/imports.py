@@ -16,7 +16,7 @@ from qa_pipeline.errors import PairsFileError
 from qa_pipeline.generation.pair_lines import Row, read_line, read_values
 from qa_pipeline.prompting import LANGUAGES
 from qa_pipeline.refusal_texts import is_refusal
-from qa_pipeline.settings import PairsFileSettings
+from qa_pipeline.settings.generation import PairsFileSettings
 from qa_pipeline.sources import Resolution, Sources, mark_references
 from qa_pipeline.tables import PAIRS
 

@@ -17,7 +17,7 @@ from qa_pipeline.progress import Notify, silent
 from qa_pipeline.prompting import load_prompt, render_passages
 from qa_pipeline.records import Passage, QuestionsReply
 from qa_pipeline.repeats import NEAR_DUPLICATE, REPEATED_BLOCK
-from qa_pipeline.settings import GenerationSettings, LLMSettings
+from qa_pipeline.settings.generation import GenerationSettings, LLMSettings
 from qa_pipeline.tables import QUESTIONS
 
 Retrieve = Callable[[Sequence[str], Sequence[str]], list[list[str]]]

@@ -16,7 +16,7 @@ from qa_pipeline.passages import passages_by_id
 from qa_pipeline.progress import Notify, silent
 from qa_pipeline.prompting import fence, load_prompt, render_passages
 from qa_pipeline.records import JudgeReply, Passage
-from qa_pipeline.settings import JudgingSettings
+from qa_pipeline.settings.checking import JudgingSettings
 from qa_pipeline.tables import ASSESSMENTS
 
 Row = dict[str, Any]

@@ -19,7 +19,7 @@ from qa_pipeline.errors import KeyRejectedError, UnreadableReplyError
 from qa_pipeline.llm.base import Reply, ReplyT, Request, Usage, parse_reply
 from qa_pipeline.llm.gemini_errors import KEY_ADVICE, asked_wait, is_passing, translate
 from qa_pipeline.records import ReplyModel
-from qa_pipeline.settings import LLMSettings
+from qa_pipeline.settings.generation import LLMSettings
 
 if TYPE_CHECKING:
     from aiohttp import ClientSession

@@ -10,7 +10,7 @@ from pathlib import Path
 from qa_pipeline.llm.base import LanguageModel
 from qa_pipeline.llm.cached import CachedModel
 from qa_pipeline.llm.capped import CappedModel
-from qa_pipeline.settings import LLMSettings
+from qa_pipeline.settings.generation import LLMSettings
 
 
 def build_model(

@@ -14,7 +14,8 @@ from qa_pipeline.passages import passages_by_id
 from qa_pipeline.progress import Notify, silent
 from qa_pipeline.prompting import fence, load_prompt, render_passages
 from qa_pipeline.records import ClaimReply, Passage
-from qa_pipeline.settings import LLMSettings, VerificationSettings
+from qa_pipeline.settings.checking import VerificationSettings
+from qa_pipeline.settings.generation import LLMSettings
 from qa_pipeline.verification.deciding import REPLIES, borderline, decide_claims
 
 Row = dict[str, Any]

@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from qa_pipeline.progress import Notify, silent
-from qa_pipeline.settings import VerificationSettings
+from qa_pipeline.settings.checking import VerificationSettings
 from qa_pipeline.sources import Sources
 from qa_pipeline.tables import CLAIMS
 from qa_pipeline.verification.citations import ClaimCitations, cite_claims

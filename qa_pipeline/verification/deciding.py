@@ -6,7 +6,7 @@ does not: scores (`claims.py`) and asking a model (`asking.py`). Deciding again 
 
 import polars as pl
 
-from qa_pipeline.settings import VerificationSettings
+from qa_pipeline.settings.checking import VerificationSettings
 from qa_pipeline.tables import CLAIM_VERDICTS
 
 BORDERLINE = "borderline"

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from qa_pipeline.settings import VerificationSettings
+from qa_pipeline.settings.checking import VerificationSettings
 from qa_pipeline.sources import Sources
 from qa_pipeline.verification.citations import ClaimCitations
 from qa_pipeline.verification.consistency.comparing import Comparison, compare

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from qa_pipeline.passages import index_text
-from qa_pipeline.settings import VerificationSettings
+from qa_pipeline.settings.checking import VerificationSettings
 from qa_pipeline.tables import REFUSALS
 from qa_pipeline.verification.consistency.reading import read
 from qa_pipeline.verification.evidence import ChunkWords

@@ -1,7 +1,7 @@
 """Cosines between claims and texts, each text embedded once for a whole group of pairs.
 
 What belongs here: collecting texts, embedding them in one call, and looking cosines up. What does not: which
-texts are compared, and models (`qa_pipeline.embedding`).
+texts are compared, and models (`qa_pipeline.embedding.embeddings`).
 """
 
 from collections.abc import Iterable, Mapping, Sequence

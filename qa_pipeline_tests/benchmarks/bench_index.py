@@ -25,12 +25,12 @@ from typing import Any, get_args
 import numpy as np
 import polars as pl
 
-from qa_pipeline.embedding_model import load_embedder
-from qa_pipeline.index import Shard, build_index
-from qa_pipeline.index_choice import SAME_COSINE
-from qa_pipeline.index_file import dump_shard, load_shard
-from qa_pipeline.index_kinds import Vectors
-from qa_pipeline.settings import EmbeddingSettings, IndexSettings
+from qa_pipeline.embedding.model import load_embedder
+from qa_pipeline.index.choice import SAME_COSINE
+from qa_pipeline.index.file import dump_shard, load_shard
+from qa_pipeline.index.kinds import Vectors
+from qa_pipeline.index.shard import Shard, build_index
+from qa_pipeline.settings.search import EmbeddingSettings, IndexSettings
 from qa_pipeline.tables import EMBEDDINGS
 from qa_pipeline_tests.benchmarks.measured_run import load_now
 

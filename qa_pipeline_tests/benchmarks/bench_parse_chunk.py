@@ -30,7 +30,7 @@ from qa_pipeline.documents.language import languages_of
 from qa_pipeline.documents.reading import read_documents
 from qa_pipeline.documents.sources.corpora import open_folder
 from qa_pipeline.passages import index_text
-from qa_pipeline.settings import ChunkingSettings, DocumentSettings
+from qa_pipeline.settings.documents import ChunkingSettings, DocumentSettings
 from qa_pipeline_tests.chunking.documents import Counter
 
 _ROUNDS = 5

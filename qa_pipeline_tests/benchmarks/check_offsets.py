@@ -22,7 +22,7 @@ import polars as pl
 
 from qa_pipeline.chunking.chunks import chunk_documents
 from qa_pipeline.documents.reading import read_documents
-from qa_pipeline.settings import ChunkingSettings, DocumentSettings
+from qa_pipeline.settings.documents import ChunkingSettings, DocumentSettings
 from qa_pipeline_tests.benchmarks.generated_documents import generated_documents
 from qa_pipeline_tests.chunking.documents import Counter
 from qa_pipeline_tests.chunking.laws import broken_chunks, broken_document, torn

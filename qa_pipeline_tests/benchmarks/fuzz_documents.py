@@ -28,15 +28,15 @@ import polars as pl
 from qa_pipeline.chunking.chunks import chunk_documents
 from qa_pipeline.documents.characters import clean
 from qa_pipeline.documents.compressed import UNPACKERS
-from qa_pipeline.documents.contained_run import ContainedRun
-from qa_pipeline.documents.containment import ParsingPool
 from qa_pipeline.documents.failure import DocumentFailure
 from qa_pipeline.documents.formats import PARSERS, format_of
 from qa_pipeline.documents.parsing import ParseOutcome, ParseRequest
 from qa_pipeline.documents.reading import read_documents
-from qa_pipeline.documents.worker_process import WorkerProcess
+from qa_pipeline.documents.workers.contained_run import ContainedRun
+from qa_pipeline.documents.workers.pool import ParsingPool
+from qa_pipeline.documents.workers.process import WorkerProcess
 from qa_pipeline.errors import QAPipelineError
-from qa_pipeline.settings import ChunkingSettings, DocumentSettings
+from qa_pipeline.settings.documents import ChunkingSettings, DocumentSettings
 from qa_pipeline_tests.benchmarks.fuzz_bombs import bombs
 from qa_pipeline_tests.benchmarks.fuzz_container_bombs import PACKERS
 from qa_pipeline_tests.benchmarks.fuzz_mutations import mutate

@@ -26,7 +26,7 @@ import polars as pl
 
 from qa_pipeline.documents.decoding import decode
 from qa_pipeline.documents.reading import read_documents
-from qa_pipeline.settings import DocumentSettings
+from qa_pipeline.settings.documents import DocumentSettings
 
 Heading = tuple[int, str]
 

@@ -26,7 +26,7 @@ from qa_pipeline.documents.masking.finding import families_of, find_items
 from qa_pipeline.documents.masking.replacing import text_mask
 from qa_pipeline.documents.sources.corpora import open_folder
 from qa_pipeline.records import SourceFile
-from qa_pipeline.settings import DocumentSettings, MaskingSettings
+from qa_pipeline.settings.documents import DocumentSettings, MaskingSettings
 from qa_pipeline_tests.documents.masking.planted import KINDS, plant
 
 MASKING = MaskingSettings(action="drop")

@@ -18,8 +18,9 @@ from typing import Any
 
 import polars as pl
 
-from qa_pipeline.embedding_model import load_embedder
-from qa_pipeline.settings import Settings, VerificationSettings
+from qa_pipeline.embedding.model import load_embedder
+from qa_pipeline.settings.checking import VerificationSettings
+from qa_pipeline.settings.tree import Settings
 from qa_pipeline.tables import CHUNKS, DOCUMENTS, PAIRS
 from qa_pipeline.verification.claims import find_claims
 from qa_pipeline.verification.deciding import decide_claims

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from qa_pipeline.batch import BatchOutcome
-    from qa_pipeline.settings import Settings
+    from qa_pipeline.settings.tree import Settings
 
 Way = Literal["plain", "dagster"]
 INSTANCE_SETTINGS = Path(__file__).parents[2] / "deploy" / "dagster.yaml"
@@ -57,7 +57,7 @@ def _measure(way: Way, corpus: Path, out: Path, batches: list[str]) -> dict[str,
     start = perf_counter()
     run = _run_plain() if way == "plain" else _run_dagster()
     from qa_pipeline.documents.sources.corpora import list_batches
-    from qa_pipeline.settings import load_settings
+    from qa_pipeline.settings.tree import load_settings
 
     import_seconds = perf_counter() - start
     settings = load_settings(corpus=corpus, out=out, judging={"accept_unjudged": True})

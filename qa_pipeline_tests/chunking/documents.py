@@ -12,7 +12,7 @@ from tokenizers import Tokenizer
 from qa_pipeline.chunking.chunks import chunk_documents
 from qa_pipeline.documents.assembly import assemble
 from qa_pipeline.records import Block
-from qa_pipeline.settings import ChunkingSettings
+from qa_pipeline.settings.documents import ChunkingSettings
 from qa_pipeline.tables import DOCUMENTS
 from qa_pipeline_tests.fakes import HashEmbedder
 

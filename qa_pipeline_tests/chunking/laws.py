@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from qa_pipeline.embedding import TokenCounter
+from qa_pipeline.embedding.embeddings import TokenCounter
 from qa_pipeline.passages import index_text
 from qa_pipeline.sentences.boundaries import split_sentences
 from qa_pipeline.sentences.units import blocks, line_spans

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from qa_pipeline.chunking.chunks import chunk_documents
 from qa_pipeline.records import Block
-from qa_pipeline.settings import ChunkingSettings
+from qa_pipeline.settings.documents import ChunkingSettings
 from qa_pipeline.tables import CHUNKS, DOCUMENTS
 from qa_pipeline_tests.chunking.documents import (
     BLOCKS,

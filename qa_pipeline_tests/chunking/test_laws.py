@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from qa_pipeline.records import Block
-from qa_pipeline.settings import ChunkingSettings
+from qa_pipeline.settings.documents import ChunkingSettings
 from qa_pipeline_tests.chunking.documents import SENTENCE, Counter, chunk, documents, section
 from qa_pipeline_tests.chunking.laws import broken_chunks, broken_document, overlap, torn
 

@@ -1,5 +1,5 @@
 from qa_pipeline.records import Block
-from qa_pipeline.settings import ChunkingSettings
+from qa_pipeline.settings.documents import ChunkingSettings
 from qa_pipeline_tests.chunking.documents import SENTENCE, chunk, documents, section
 
 MERGING = ChunkingSettings(merge_below_tokens=40)

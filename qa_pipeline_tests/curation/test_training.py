@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from qa_pipeline.curation.training import build_training_examples
 from qa_pipeline.prompting import system_prompt
-from qa_pipeline.settings import TrainingSettings
+from qa_pipeline.settings.checking import TrainingSettings
 from qa_pipeline_tests.curation.rows import (
     TEXT,
     Row,

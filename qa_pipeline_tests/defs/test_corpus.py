@@ -14,7 +14,7 @@ from qa_pipeline.documents.sources.corpora import batch_fingerprint, open_folder
 from qa_pipeline.documents.sources.folders import FolderBatch
 from qa_pipeline.errors import CorpusError
 from qa_pipeline.parts import Parts
-from qa_pipeline.settings import Settings
+from qa_pipeline.settings.tree import Settings
 from qa_pipeline_tests.documents.sources.archives import zip_bytes
 
 

@@ -1,6 +1,6 @@
 from qa_pipeline.defs.assets import ASSETS
 from qa_pipeline.defs.versions import DEPENDS, code_version
-from qa_pipeline.settings import Settings, load_settings
+from qa_pipeline.settings.tree import Settings, load_settings
 
 
 def changed(**settings: dict[str, object]) -> set[str]:

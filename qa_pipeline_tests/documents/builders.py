@@ -7,7 +7,7 @@ from fpdf import FPDF
 
 from qa_pipeline.documents.failure import DocumentFailure
 from qa_pipeline.records import Block, ParsedFile, SourceFile
-from qa_pipeline.settings import DocumentSettings
+from qa_pipeline.settings.documents import DocumentSettings
 
 SETTINGS = DocumentSettings()
 

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.documents.archives import open_archive
-from qa_pipeline.settings import DocumentSettings
+from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline_tests.documents.builders import SETTINGS, refusal
-from qa_pipeline_tests.documents.office_builders import zip_bytes
+from qa_pipeline_tests.documents.office.builders import zip_bytes
 
 NAMES = st.text("abc/.\\ åé:", min_size=1, max_size=12)
 

@@ -13,7 +13,7 @@ from qa_pipeline.documents.compressed import unpack
 from qa_pipeline.documents.failure import DocumentFailure
 from qa_pipeline.documents.formats import format_of
 from qa_pipeline.documents.reading import read_documents
-from qa_pipeline.settings import DocumentSettings
+from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline_tests.documents.builders import refusal, write_files
 
 TEXT = b"# Boilers\n\nThe boiler is cleaned once a year, before the winter.\n"

@@ -9,7 +9,7 @@ import pytest
 from qa_pipeline.documents.parsing import ParseOutcome, ParseRequest, parse_here
 from qa_pipeline.documents.reading import read_documents
 from qa_pipeline.errors import CorpusError
-from qa_pipeline.settings import DocumentSettings
+from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.tables import DOCUMENTS
 from qa_pipeline_tests.documents.builders import SETTINGS, pdf_bytes, write_files
 

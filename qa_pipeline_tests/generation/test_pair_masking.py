@@ -7,7 +7,7 @@ import pytest
 from qa_pipeline.documents.masking.pairs import reference_mask, texts_mask
 from qa_pipeline.generation.imports import parse_pairs
 from qa_pipeline.generation.pair_masking import mask_pairs
-from qa_pipeline.settings import MaskingSettings
+from qa_pipeline.settings.documents import MaskingSettings
 
 DROP = MaskingSettings(action="drop")
 PAIR = {"question": "Who is it?", "answer": "It is Anna.", "citations": ["[source:a.md]"]}

@@ -7,7 +7,7 @@ from qa_pipeline.errors import BudgetExhaustedError, ModelError, TransientModelE
 from qa_pipeline.judging.judge import assess_pairs
 from qa_pipeline.llm.scripted import ScriptedModel
 from qa_pipeline.records import JudgeReply
-from qa_pipeline.settings import JudgingSettings
+from qa_pipeline.settings.checking import JudgingSettings
 from qa_pipeline_tests.curation.rows import (
     chunk,
     chunks,

@@ -20,7 +20,7 @@ from qa_pipeline.llm.server import (
     stops,
 )
 from qa_pipeline.records import AnswerReply, ClaimReply, JudgeReply, QuestionsReply, ReplyModel
-from qa_pipeline.settings import LLMSettings
+from qa_pipeline.settings.generation import LLMSettings
 from qa_pipeline_tests.llm.asking import ACCEPT, REJECT, claim
 from qa_pipeline_tests.llm.serving import error_of, model_for, outcome_of
 

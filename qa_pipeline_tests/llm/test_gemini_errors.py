@@ -26,7 +26,7 @@ from qa_pipeline.llm.server import (
     resets,
     says,
 )
-from qa_pipeline.settings import LLMSettings
+from qa_pipeline.settings.generation import LLMSettings
 from qa_pipeline_tests.llm.asking import ACCEPT, claim
 from qa_pipeline_tests.llm.serving import Clock, complete_and_close, error_of, model_for, outcome_of
 

@@ -7,7 +7,7 @@ from qa_pipeline.llm.base import Reply, ask_all
 from qa_pipeline.llm.cached import CachedModel
 from qa_pipeline.llm.providers import build_model
 from qa_pipeline.llm.server import LOOPBACK_KEY, GeminiServer, says
-from qa_pipeline.settings import LLMSettings
+from qa_pipeline.settings.generation import LLMSettings
 from qa_pipeline_tests.llm.asking import ACCEPT, claim
 
 KEY = {"GEMINI_API_KEY": LOOPBACK_KEY}

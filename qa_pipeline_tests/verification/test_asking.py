@@ -6,7 +6,7 @@ import pytest
 from qa_pipeline.errors import KeyRejectedError, UnreadableReplyError
 from qa_pipeline.llm.scripted import ScriptedModel
 from qa_pipeline.records import ClaimReply
-from qa_pipeline.settings import VerificationSettings
+from qa_pipeline.settings.checking import VerificationSettings
 from qa_pipeline.verification.asking import verify_claims
 from qa_pipeline.verification.claims import find_claims
 from qa_pipeline_tests.fakes import HashEmbedder

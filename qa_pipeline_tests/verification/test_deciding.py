@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.settings import VerificationSettings
+from qa_pipeline.settings.checking import VerificationSettings
 from qa_pipeline.tables import CLAIMS
 from qa_pipeline.verification.deciding import REPLIES, borderline, decide_claims
 from qa_pipeline_tests.verification.rows import pair, pairs

@@ -10,7 +10,7 @@ from qa_pipeline.documents.description import BatchDescription, read_description
 from qa_pipeline.documents.masking.replacing import bare_mask
 from qa_pipeline.documents.sources.places import BatchFiles
 from qa_pipeline.errors import CorpusError
-from qa_pipeline.settings import MASKING_KEY_NEEDED, MaskingAction, MaskingSettings
+from qa_pipeline.settings.documents import MASKING_KEY_NEEDED, MaskingAction, MaskingSettings
 
 _STRICTER = get_args(MaskingAction)
 """From the least to the most: a removed item tells neither its kind nor that it stands elsewhere too."""

@@ -24,7 +24,7 @@ from qa_pipeline.documents.masking import (
 )
 from qa_pipeline.documents.masking.folding import fold
 from qa_pipeline.documents.masking.items import Family, Item
-from qa_pipeline.settings import MaskingSettings
+from qa_pipeline.settings.documents import MaskingSettings
 
 PLACE_HOLDER = "\ufffc"
 """The character for an object in a text; no family takes it for a part of an item."""

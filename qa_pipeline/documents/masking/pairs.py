@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from qa_pipeline.documents.characters import clean
 from qa_pipeline.documents.masking.paths import mask_path
 from qa_pipeline.documents.masking.replacing import bare_mask, text_mask
-from qa_pipeline.settings import MaskingSettings
+from qa_pipeline.settings.documents import MaskingSettings
 
 _BETWEEN = "\x1e\x1e"
 """What `clean` takes out of every text; no item goes on behind it."""

@@ -18,7 +18,7 @@ from qa_pipeline.documents.assembly import Mask, keep
 from qa_pipeline.documents.masking.finding import PLACE_HOLDER, families_of, find_items
 from qa_pipeline.documents.masking.items import Family, Item
 from qa_pipeline.errors import SettingsError
-from qa_pipeline.settings import MASKED_KINDS, MaskingSettings
+from qa_pipeline.settings.documents import MASKED_KINDS, MaskingSettings
 
 REMOVED = "[removed]"
 _DIGITS = 8

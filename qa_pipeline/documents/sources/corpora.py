@@ -14,7 +14,7 @@ from qa_pipeline.documents.sources.places import BatchFiles, Corpus, is_archive
 from qa_pipeline.documents.sources.remote import RemoteCorpus
 from qa_pipeline.errors import CorpusError
 from qa_pipeline.locations import is_remote, location_of
-from qa_pipeline.settings import DocumentSettings
+from qa_pipeline.settings.documents import DocumentSettings
 
 _LIMITS = DocumentSettings()
 

@@ -1,8 +1,8 @@
 """A Hugging Face dataset folder as a batch: the licence of its rows as its card tells it.
 
 What belongs here: the front matter of the `README.md` beside the data. What does not: the rows, which are
-documents like any others (`parquet_files`, `json_lines`, `table_files`). The language a card names is not
-believed: what a text is written in, the text tells better.
+documents like any others (`text_rows/parquet_files`, `text_rows/json_lines`, `tables/parser`). The language
+a card names is not believed: what a text is written in, the text tells better.
 """
 
 import re

@@ -23,7 +23,7 @@ from qa_pipeline.documents.sources.looks import look_of_file, look_of_folder
 from qa_pipeline.documents.sources.places import LINKED, ZIP_SUFFIX, BatchFiles, Entry, is_archive, sort_out
 from qa_pipeline.documents.sources.zip_files import ZipBatch
 from qa_pipeline.errors import CorpusError
-from qa_pipeline.settings import DocumentSettings
+from qa_pipeline.settings.documents import DocumentSettings
 
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)

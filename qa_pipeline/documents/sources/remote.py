@@ -22,7 +22,7 @@ from qa_pipeline.documents.files import FoundFile, hash_files, in_order, stored_
 from qa_pipeline.documents.sources.places import ZIP_SUFFIX, BatchFiles, Entry, is_archive, sort_out
 from qa_pipeline.documents.sources.zip_files import ZipBatch
 from qa_pipeline.errors import CorpusError
-from qa_pipeline.settings import DocumentSettings
+from qa_pipeline.settings.documents import DocumentSettings
 
 Info = Mapping[str, Any]
 

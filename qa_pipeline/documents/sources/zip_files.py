@@ -20,7 +20,7 @@ from qa_pipeline.documents.archives import Archive, Member, MemberStream
 from qa_pipeline.documents.failure import DocumentFailure
 from qa_pipeline.documents.files import FoundFile, Stream, in_order, stored_path
 from qa_pipeline.errors import CorpusError
-from qa_pipeline.settings import DocumentSettings
+from qa_pipeline.settings.documents import DocumentSettings
 
 _END = b"PK\x05\x06"
 _END_64 = b"PK\x06\x06"

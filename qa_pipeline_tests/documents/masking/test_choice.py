@@ -6,7 +6,7 @@ import pytest
 from qa_pipeline.documents.masking.choice import description_and_masking, masking_of
 from qa_pipeline.documents.sources.corpora import open_folder
 from qa_pipeline.errors import CorpusError
-from qa_pipeline.settings import MaskingAction, MaskingSettings
+from qa_pipeline.settings.documents import MaskingAction, MaskingSettings
 from qa_pipeline_tests.documents.builders import write_files
 
 KEY = "a key that is long enough"

@@ -3,7 +3,7 @@ import random
 import pytest
 
 from qa_pipeline.documents.masking.finding import families_of, find_items
-from qa_pipeline.settings import MASKED_KINDS, MaskingSettings
+from qa_pipeline.settings.documents import MASKED_KINDS, MaskingSettings
 from qa_pipeline_tests.documents.masking.planted import KINDS, plant
 
 FAMILIES = families_of(MaskingSettings(action="drop"))

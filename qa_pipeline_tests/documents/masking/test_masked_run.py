@@ -17,7 +17,8 @@ from qa_pipeline.llm.base import Reply, ReplyT, Request
 from qa_pipeline.llm.cached import CachedModel
 from qa_pipeline.llm.extractive.provider import ExtractiveModel
 from qa_pipeline.parts import Parts
-from qa_pipeline.settings import DocumentSettings, load_settings
+from qa_pipeline.settings.documents import DocumentSettings
+from qa_pipeline.settings.tree import load_settings
 from qa_pipeline.storage import read_table
 from qa_pipeline.tables import TABLES
 from qa_pipeline_tests.documents.builders import write_files

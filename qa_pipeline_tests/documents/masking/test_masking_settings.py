@@ -6,7 +6,8 @@ import pytest
 from qa_pipeline.defs.versions import code_version
 from qa_pipeline.documents.parsing import parser_version
 from qa_pipeline.errors import SettingsError
-from qa_pipeline.settings import DocumentSettings, MaskingSettings, Settings, load_settings
+from qa_pipeline.settings.documents import DocumentSettings, MaskingSettings
+from qa_pipeline.settings.tree import Settings, load_settings
 
 KEY = "a key that is long enough"
 

@@ -3,7 +3,7 @@ import pytest
 from qa_pipeline.documents.masking.pairs import reference_mask
 from qa_pipeline.documents.masking.paths import mask_path
 from qa_pipeline.documents.masking.replacing import bare_mask
-from qa_pipeline.settings import MaskingSettings
+from qa_pipeline.settings.documents import MaskingSettings
 from qa_pipeline.sources import normalise_path, split_reference
 
 DROP = MaskingSettings(action="drop")

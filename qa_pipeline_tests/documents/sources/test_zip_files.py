@@ -16,7 +16,7 @@ from qa_pipeline.documents.reading import read_documents
 from qa_pipeline.documents.sources.corpora import open_corpus
 from qa_pipeline.documents.sources.zip_files import ZipBatch
 from qa_pipeline.errors import CorpusError
-from qa_pipeline.settings import DocumentSettings
+from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline_tests.documents.builders import SETTINGS, refusal, write_files
 from qa_pipeline_tests.documents.sources.archives import flagged, linked_zip, renamed, zip_bytes
 

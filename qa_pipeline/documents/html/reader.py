@@ -1,0 +1,245 @@
+"""Text of HTML elements to blocks, element by element.
+
+What belongs here: what is open while a page is read, and the kind of block a piece of text becomes. What
+does not: the walk over the tree (`blocks`), and how a table row is worded (`rows`).
+"""
+
+import re
+from typing import TYPE_CHECKING
+
+from qa_pipeline.documents.html.elements import BREAKING, CODE, HEADINGS, LISTS, role
+from qa_pipeline.documents.html.tables import TABLE_PARTS, Grid
+from qa_pipeline.documents.omissions import Omissions
+from qa_pipeline.records import Block, BlockKind
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborNode
+
+_LAYOUT = "table table, table h1, table h2, table h3, table pre, table section, table article"
+# Inside <code> without <pre> only non-breaking spaces indent; line ends and spaces are the markup's own.
+_CODE_BLANKS = re.compile(r"[ \t\r]+")
+_CODE_EDGES = re.compile(r"[ \t]*\n[ \t]*")
+
+
+class Reader:
+    """Collects text between the edges of block elements and decides what kind of block it was."""
+
+    def __init__(self, left: Omissions) -> None:
+        self.left = left
+        self.blocks: list[Block] = []
+        self.parts: list[str] = []
+        self.containers: list[str] = []
+        self.grid: Grid | None = None
+        self.level = 0
+        self.depth = 0
+        self.quotes = 0
+        self.code = 0
+        self.verbatim = 0
+        self.only_code = True
+        self.fresh_item = False
+        self.terms: list[str] = []
+        self.raised: int | None = None
+        self.boxes: list[int] = []
+        self.label: str | None = None
+
+    def text(self, text: str) -> None:
+        """Take in a piece of text."""
+        if self.grid is not None:
+            if self.grid.cell is not None:
+                self.grid.cell.append(text)
+            return
+        if not self.verbatim:
+            if self.only_code and not self.code and text.strip():
+                self.only_code = False
+            text = text.replace("\n", " ")  # a line end in the markup is no line end of the text
+        self.parts.append(text)
+
+    def open(self, tag: str, node: "LexborNode") -> None:
+        """Begin an element that means something for the text."""
+        if tag == "table" and node.css_first(_LAYOUT) is None:
+            self.flush()
+            self.grid = Grid(self.grid)
+        elif self.grid is not None:
+            self._open_in_grid(tag, node)
+        elif role(tag) == "block":
+            self.flush(tag)
+            self._enter(tag)
+        else:
+            self._open_inline(tag)
+
+    def close(self, tag: str) -> None:
+        """End an element that was opened."""
+        if self.grid is not None:
+            self._close_in_grid(tag)
+        elif role(tag) == "block":
+            self.flush(tag)
+            self._leave(tag)
+        else:
+            self._close_inline(tag)
+
+    def open_box(self, element: int) -> None:
+        """Note that the element just opened is a box beside the text, whose heading only labels it."""
+        self.boxes.append(element)
+
+    def close_box(self, element: int) -> None:
+        """End the innermost box if it is this element."""
+        if self.boxes[-1] == element:
+            self.boxes.pop()
+            self._write_label()
+
+    def finish(self) -> list[Block]:
+        """End the last block, and return all."""
+        self.flush()
+        self._write_term()
+        self._write_label()
+        return self.blocks
+
+    def flush(self, tag: str = "") -> None:
+        """End the block in progress."""
+        if not self.parts:
+            self.only_code = True
+            return
+        text = "".join(self.parts)
+        self.parts.clear()
+        only_code, self.only_code = self.only_code, True
+        if not text.strip():
+            return
+        if self.level and self.boxes:
+            self._write_label()
+            self.label = " ".join(text.split())
+        elif self.level:
+            self.blocks.append(Block("heading", text, self.level))
+        elif self.verbatim:
+            self._write_label()
+            self.blocks.append(Block("code", text))
+        elif self.containers and self.containers[-1] == "dt":
+            self.terms.append(text.strip())
+        else:
+            kind, written = self._kind(text, only_code and tag in ("p", "div"))
+            self.blocks.append(Block(kind, written, max(self.depth - 1, 0) if kind == "list_item" else 0))
+
+    def _kind(self, text: str, only_code: bool) -> tuple[BlockKind, str]:
+        """What a piece of flowing text is, from the elements around it."""
+        if self.fresh_item:
+            self.fresh_item = False
+            if self.terms:
+                term = self._take_terms().rstrip(" :")
+                return "list_item", f"{term}: {text.strip()}"
+            return "list_item", text
+        if only_code:
+            self._write_label()
+            return "code", _CODE_EDGES.sub("\n", _CODE_BLANKS.sub(" ", text))
+        if self.label:
+            label, self.label = self.label, None
+            text = f"{label.rstrip()} {text}" if label.endswith((".", ":", "!", "?")) else f"{label}: {text}"
+        return ("quote" if self.quotes else "paragraph"), text
+
+    def _write_label(self) -> None:
+        """The heading of a box that holds no prose stands as a paragraph of its own."""
+        if self.label:
+            self.blocks.append(Block("paragraph", self.label))
+            self.label = None
+
+    def _enter(self, tag: str) -> None:
+        if tag in HEADINGS:
+            self.level = HEADINGS[tag]
+        elif tag in LISTS:
+            self._write_term()
+            self.depth += 1
+            self.fresh_item = False
+        elif tag in ("li", "dd"):
+            self.fresh_item = True
+        elif tag == "dt":
+            # Terms that follow one another share their description; one without any stands alone.
+            self.fresh_item = False
+        elif tag == "blockquote":
+            self.quotes += 1
+        elif tag == "pre":
+            self._write_term()
+            self.verbatim += 1
+        if tag in ("li", "dd", "dt"):
+            self.containers.append(tag)
+
+    def _leave(self, tag: str) -> None:
+        if tag in HEADINGS:
+            self.level = 0
+        elif tag in LISTS:
+            self._write_term()
+            self.depth = max(self.depth - 1, 0)
+            self.fresh_item = False
+        elif tag == "blockquote":
+            self.quotes = max(self.quotes - 1, 0)
+        elif tag == "pre":
+            self.verbatim = max(self.verbatim - 1, 0)
+        elif tag == "dd":
+            self._write_term()
+        if tag in ("li", "dd", "dt") and self.containers:
+            self.containers.pop()
+            self.fresh_item = False
+
+    def _write_term(self) -> None:
+        """A term whose description begins with a list, code or nothing is an item of its own."""
+        if self.terms:
+            self.blocks.append(Block("list_item", self._take_terms(), max(self.depth - 1, 0)))
+            self.fresh_item = False
+
+    def _take_terms(self) -> str:
+        """Terms that share a description."""
+        terms, self.terms = self.terms, []
+        return ", ".join(terms)
+
+    def _open_inline(self, tag: str) -> None:
+        if tag == "br":
+            self.parts.append("\n")
+        elif tag in CODE:
+            self.code += 1
+        elif tag == "sup":
+            self.raised = len(self.parts)
+        elif tag == "q":
+            self.parts.append("“")
+
+    def _close_inline(self, tag: str) -> None:
+        if tag in CODE:
+            self.code = max(self.code - 1, 0)
+        elif tag == "sup" and self.raised is not None:
+            self._lower(self.raised)
+            self.raised = None
+        elif tag == "q":
+            self.parts.append("”")
+
+    def _lower(self, start: int) -> None:
+        """Write a power with a caret, lest 10<sup>6</sup> become 106; drop a footnote mark."""
+        raised = "".join(self.parts[start:]).strip()
+        before = "".join(self.parts[max(start - 2, 0) : start])[-1:]
+        if raised.startswith("["):
+            self.left.add("footnote_mark", raised)
+            del self.parts[start:]
+        elif before.isalnum() and raised.lstrip("+-−").isdigit():
+            self.parts[start:] = [f"^{raised}"]
+
+    def _open_in_grid(self, tag: str, node: "LexborNode") -> None:
+        if self.grid is None:
+            return
+        if tag in TABLE_PARTS:
+            self.grid.open(tag, node)
+        elif tag == "caption":
+            self.grid.cell = []
+        elif self.grid.cell is not None and tag == "li":
+            self.grid.separate()
+        elif self.grid.cell is not None and (tag in BREAKING or tag in HEADINGS or tag == "br"):
+            self.grid.cell.append(" ")
+
+    def _close_in_grid(self, tag: str) -> None:
+        grid = self.grid
+        if grid is None:
+            return
+        if tag == "table":
+            self.blocks += [Block("table_row", line) for line in grid.lines(self.left)]
+            self.grid = grid.outer
+        elif tag == "caption":
+            self.blocks.append(Block("paragraph", "".join(grid.cell or [])))
+            grid.cell = None
+        elif tag in TABLE_PARTS:
+            grid.close(tag)
+        elif grid.cell is not None and tag in BREAKING:
+            grid.cell.append(" ")

@@ -1,0 +1,269 @@
+"""Lines of a PDF page with their place and type.
+
+What belongs here: gathering PDFium's characters into lines as they stand on paper, and into words where a
+line is looser than running text. What does not: single characters (`glyphs`), and what the lines mean
+(`layout`).
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+from typing import NamedTuple
+
+from qa_pipeline.documents.pdf.glyphs import BROKEN_WORD, Box, Glyphs
+
+_RUN = re.compile(f"[^\r\n{BROKEN_WORD}]+{BROKEN_WORD}?|{BROKEN_WORD}")
+_WORD = re.compile(f"[^\\s{BROKEN_WORD}]+")
+_BLANK = re.compile(" +")
+_LONG = 20
+_USUAL_WIDTH = 0.5
+_LOOSE = 1.12
+_LOOSER = 1.15
+_WIDE_GAP = 1.2
+_LONE_HYPHEN = "-"
+_BLANK_OR_BROKEN = f" \t\xa0\x0b\x0c{BROKEN_WORD}"
+_TURN_TOLERANCE = 0.05
+
+
+class Word(NamedTuple):
+    """Part of a line between blanks, and where it begins and ends from left to right."""
+
+    text: str
+    left: float
+    right: float
+
+
+class Line(NamedTuple):
+    """One line on paper; distances in points from the lower left corner of the page.
+
+    `broken` says that its last word goes on in the next line, `turned` that it does not stand upright.
+    `start` and `end` are its place among the characters of the page. `words` are known where the line was
+    looked at closely.
+    """
+
+    text: str
+    page: int
+    left: float
+    bottom: float
+    right: float
+    top: float
+    size: float
+    bold: bool
+    fixed: bool
+    broken: bool = False
+    turned: bool = False
+    start: int = 0
+    end: int = 0
+    words: tuple[Word, ...] = ()
+
+
+@dataclass(slots=True)
+class ReadLines:
+    """The lines of a page in the order the file writes them, and the text that stands off the paper."""
+
+    lines: list[Line] = field(default_factory=list)
+    off_paper: list[str] = field(default_factory=list)
+
+
+def read_lines(glyphs: Glyphs, number: int) -> ReadLines:
+    """Gather the characters of page `number` into lines."""
+    _, _, width, height = glyphs.paper
+    read = ReadLines()
+    lines = read.lines
+    last: Line | None = None
+    for run in _RUN.finditer(glyphs.text):
+        line = _measure(glyphs, *run.span(), number)
+        if line is None:
+            continue
+        if line.turned or line.right > width + 1:
+            parts = _seen(glyphs, line, run.end(), width, read)
+        else:
+            parts = (line,)
+        for part in parts:
+            if not (-1 < part.left < width and -1 < part.bottom < height):
+                read.off_paper.append(printed(part))
+            elif last is not None and part.left - last.right > -1 and _same_line(last, part):
+                lines[-1] = last = _joined(last, part)
+            else:
+                lines.append(part)
+                last = part
+    return read
+
+
+def printed(line: Line) -> str:
+    """The text of a line with the hyphen it breaks a word with."""
+    return f"{line.text}-" if line.broken else line.text
+
+
+def turn_of(glyphs: Glyphs, lines: Sequence[Line]) -> int:
+    """Quarter turns, clockwise, that set most of a page's text upright."""
+    counts = [0, 0, 0, 0]
+    for line in lines:
+        if line.turned:
+            turns = glyphs.turns(line.start)
+            if abs(turns - round(turns)) < _TURN_TOLERANCE:
+                counts[round(turns) % 4] += len(line.text)
+    most = max(range(4), key=counts.__getitem__)
+    return most if 2 * counts[most] > sum(len(line.text) for line in lines) else 0
+
+
+def looked_at_closely(glyphs: Glyphs, lines: Sequence[Line], regions: Sequence[Box]) -> list[Line]:
+    """The same lines, those that are loose or lie in one of the regions with their words.
+
+    PDFium writes one blank between two characters however far apart they are, so that cells of a table row
+    and lines of two columns read as one. A line much wider than its letters says that it has such a gap;
+    where all lines of a page have one, a few of them tell. Code is looked at for the sake of its blanks.
+    """
+    widths = [(line.right - line.left) / (line.size * len(line.text) or 1) for line in lines]
+    long = [place for place, line in enumerate(lines) if len(line.text) >= _LONG]
+    usual = median(widths[place] for place in long) if len(long) > 2 else _USUAL_WIDTH
+    sampled = {long[len(long) // 3], long[2 * len(long) // 3]} if len(long) > 2 else set()
+    gapped = any(_has_gap(glyphs, lines[place]) for place in sampled)
+    limit = 0.0 if gapped else usual * _LOOSE
+    close = list(lines)
+    known = [place for place, width in enumerate(widths) if width > limit or lines[place].fixed]
+    for place in range(len(lines)) if regions else known:
+        line = lines[place]
+        loose = widths[place] > limit and (len(line.text) >= _LONG or widths[place] > limit * _LOOSER)
+        if ((loose or line.fixed) and " " in line.text) or (regions and _lies_in(line, regions)):
+            close[place] = Line(*line[:-1], _words(glyphs, line))
+    return close
+
+
+def _has_gap(glyphs: Glyphs, line: Line) -> bool:
+    """Whether two words about the middle of a line stand as far apart as columns do."""
+    quarter = (line.end - line.start) // 4
+    blanks = _BLANK.finditer(glyphs.text, line.start + quarter, line.end - quarter)
+    return not line.turned and any(
+        glyphs.left(blank.end()) - glyphs.right(blank.start() - 1) > _WIDE_GAP * line.size
+        for blank in blanks
+        if blank.end() < line.end
+    )
+
+
+def _lies_in(line: Line, regions: Sequence[Box]) -> bool:
+    return any(
+        box.bottom < line.bottom < box.top and line.left < box.right and line.right > box.left
+        for box in regions
+    )
+
+
+def _words(glyphs: Glyphs, line: Line) -> tuple[Word, ...]:
+    if line.turned:
+        return ()
+    found = []
+    for match in _WORD.finditer(glyphs.text, line.start, line.end):
+        first, last = match.start(), match.end() - 1
+        left, right = glyphs.left(first), glyphs.right(last)
+        if left > right:  # written from right to left
+            left, right = glyphs.left(last), glyphs.right(first)
+        found.append(Word(match.group(), left, right))
+    return tuple(found)
+
+
+def _seen(glyphs: Glyphs, line: Line, end: int, width: float, read: ReadLines) -> Sequence[Line]:
+    """What a reader of the page sees of a line: its parts that stand alike, up to the edge of the paper.
+
+    Args:
+        glyphs: the characters of the page.
+        line: a line that looks turned, or that goes beyond the right edge.
+        end: where its run of characters ends.
+        width: how wide the paper is.
+        read: takes what stands beyond the edge.
+    """
+    if line.turned:
+        return _parts_alike(glyphs, line, end)
+    places = range(line.start, line.end)
+    beyond = next((place for place in places if glyphs.box(place)[0] >= width), None)
+    if beyond is None:
+        return (line,)
+    read.off_paper.append(printed(line._replace(text=glyphs.text[beyond : line.end])))
+    part = _measure(glyphs, line.start, beyond, line.page)
+    return (part,) if part is not None else ()
+
+
+def _parts_alike(glyphs: Glyphs, line: Line, end: int) -> Sequence[Line]:
+    """A line that looks turned as it is; two where it begins upright and ends turned."""
+    turns = glyphs.turns(line.start)
+    if abs(turns - glyphs.turns(line.end - 1)) < _TURN_TOLERANCE:
+        return (line._replace(turned=turns > 0),)
+    places = range(line.start, line.end)
+    cut = next(place for place in places if abs(glyphs.turns(place) - turns) >= _TURN_TOLERANCE)
+    parts = (_measure(glyphs, *span, line.page) for span in ((line.start, cut), (cut, end)))
+    return [part._replace(turned=glyphs.turns(part.start) > 0) for part in parts if part is not None]
+
+
+def _measure(glyphs: Glyphs, start: int, end: int, page: int) -> Line | None:
+    """Place and type of a run, taken from its first, middle and last printed character.
+
+    It counts as turned if it looks so.
+    """
+    run = glyphs.text[start:end]
+    text = run.strip(_BLANK_OR_BROKEN)
+    broken = run.endswith(BROKEN_WORD)
+    if not text:
+        if not broken:
+            return None
+        text, broken, run = _LONE_HYPHEN, False, _LONE_HYPHEN
+    start += len(run) - len(run.lstrip())
+    end = start + len(text)
+    middle = (start + end) // 2
+    if glyphs.text[middle] == " ":
+        middle += 1  # PDFium makes blanks up, of no font
+    left, bottom, right, top, size, bold, fixed, odd = glyphs.measure(start, middle, end - 1)
+    return Line(text, page, left, bottom, right, top, size, bold, fixed, broken, odd, start, end)
+
+
+def _same_line(before: Line, after: Line) -> bool:
+    """Whether a run goes on where another ended: PDFium ends a run where a raised mark changes the base."""
+    gap = after.left - before.right
+    if before.broken or not -1 < gap < 4 * max(before.size, after.size) or before.turned or after.turned:
+        return False
+    overlap = min(before.top, after.top) - max(before.bottom, after.bottom)
+    return overlap > 0.5 * min(before.top - before.bottom, after.top - after.bottom)
+
+
+def _joined(before: Line, after: Line) -> Line:
+    glued = after.left - before.right < 0.15 * before.size or after.text[:1] in ",.;:)"
+    longer = before if len(before.text) >= len(after.text) else after
+    return before._replace(
+        text=before.text + ("" if glued else " ") + after.text,
+        right=after.right,
+        bottom=min(before.bottom, after.bottom),
+        top=max(before.top, after.top),
+        size=longer.size,
+        bold=before.bold and after.bold,
+        fixed=before.fixed and after.fixed,
+        broken=after.broken,
+        end=after.end,
+    )
+
+
+def part_of(line: Line, words: Sequence[Word]) -> Line:
+    """Some neighbouring words of a line as a line of their own."""
+    whole = len(words) == len(line.words)
+    return line._replace(
+        text=line.text if whole else " ".join(word.text for word in words),
+        left=words[0].left,
+        right=words[-1].right,
+        broken=line.broken and words[-1] is line.words[-1],
+        words=tuple(words),
+    )
+
+
+def words_of(line: Line) -> tuple[Word, ...]:
+    """The words of a line; a line that was not looked at closely counts as one."""
+    return line.words or (Word(line.text, line.left, line.right),)
+
+
+def rows_of(lines: Sequence[Line]) -> Iterator[list[Line]]:
+    """Lines that stand beside one another, from the top; each row from left to right."""
+    row: list[Line] = []
+    for line in sorted(lines, key=lambda line: -(line.bottom + line.top)):
+        if row and (line.bottom + line.top) / 2 < row[0].bottom:
+            yield sorted(row, key=lambda part: part.left)
+            row = []
+        row.append(line)
+    if row:
+        yield sorted(row, key=lambda part: part.left)

@@ -1,0 +1,117 @@
+"""PDF files: opening them, and telling why one cannot be read.
+
+What belongs here: the entry point, limits on the whole file and damage. What does not: one page
+(`pages`), and how lines of pages make up paragraphs and headings (`layout`).
+"""
+
+from collections.abc import Sequence
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from qa_pipeline.documents.failure import DocumentFailure
+from qa_pipeline.documents.omissions import Omissions
+from qa_pipeline.documents.pdf.extras import count_extras, outline_of, title_of
+from qa_pipeline.documents.pdf.layout import PageContent, lay_out_pages
+from qa_pipeline.documents.pdf.ocr import read_scans
+from qa_pipeline.documents.pdf.pages import read_page
+from qa_pipeline.documents.pdf.scans import note, refuse_scans
+from qa_pipeline.records import ParsedFile, SourceFile
+from qa_pipeline.settings.documents import DocumentSettings
+
+if TYPE_CHECKING:
+    from pypdfium2 import PdfDocument
+
+_HEADER_WITHIN = 1024
+_END_WITHIN = 2048
+
+
+def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
+    """Parse one PDF file.
+
+    Raises:
+        DocumentFailure: `encrypted`, `damaged`, `too_many_pages`, `too_many_objects`, `too_long`, `scanned`
+            or `no_text`.
+    """
+    from pypdfium2 import PdfiumError
+
+    _check_edges(source.content)
+    left_out = Omissions()
+    try:
+        with closing(_open(source.content)) as document:
+            _check_pages(document, settings)
+            pages = _read_pages(document, settings, left_out)
+            notes = count_extras(document, left_out)
+            notes += read_scans(document, pages, settings, left_out)
+            outline = outline_of(document)
+            title = title_of(document)
+    except PdfiumError as error:
+        raise DocumentFailure("damaged", "a page of the PDF cannot be loaded") from error
+    notes += _count_scans(pages, left_out)
+    blocks = lay_out_pages(pages, outline, left_out)
+    if not blocks:
+        raise DocumentFailure("no_text", "the PDF has pages but no text")
+    headed = any(block.kind == "heading" for block in blocks)
+    return ParsedFile(
+        blocks=tuple(blocks),
+        title=None if headed else title,
+        left_out=left_out.record(),
+        notes=tuple(notes),
+    )
+
+
+def _check_edges(content: bytes) -> None:
+    """PDFium repairs a file without its end and silently loses pages, so that is refused here."""
+    if b"%PDF-" not in content[:_HEADER_WITHIN]:
+        raise DocumentFailure("damaged", "the file does not begin as a PDF")
+    if b"%%EOF" not in content[-_END_WITHIN:]:
+        raise DocumentFailure("damaged", "the end of the PDF is missing; it may be cut off")
+
+
+def _open(content: bytes) -> "PdfDocument":
+    import pypdfium2
+    from pypdfium2 import raw
+
+    try:
+        return pypdfium2.PdfDocument(content)
+    except pypdfium2.PdfiumError as error:
+        if getattr(error, "err_code", None) in (raw.FPDF_ERR_PASSWORD, raw.FPDF_ERR_SECURITY):
+            raise DocumentFailure("encrypted", "the PDF opens only with a password") from error
+        raise DocumentFailure("damaged", "the PDF cannot be opened") from error
+
+
+def _check_pages(document: "PdfDocument", settings: DocumentSettings) -> None:
+    if len(document) > settings.max_pages:
+        limit = settings.max_pages
+        raise DocumentFailure("too_many_pages", f"{len(document)} pages, documents.max_pages = {limit}")
+
+
+def _read_pages(
+    document: "PdfDocument", settings: DocumentSettings, left_out: Omissions
+) -> list[PageContent]:
+    """All pages, stopping as soon as they are more text than is allowed."""
+    pages: list[PageContent] = []
+    length = 0
+    for number in range(len(document)):
+        with closing(document[number]) as page:
+            content = read_page(page, number + 1, settings, left_out)
+        length += sum(len(line.text) for line in content.lines)
+        if length > settings.max_characters:
+            limit = settings.max_characters
+            raise DocumentFailure("too_long", f"the text is longer than documents.max_characters = {limit}")
+        pages.append(content)
+    return pages
+
+
+def _count_scans(pages: Sequence[PageContent], left_out: Omissions) -> list[str]:
+    """Count pages that are pictures; returns a note that names them.
+
+    Raises:
+        DocumentFailure: `scanned`, if the document has no other text.
+    """
+    scans = [page.number for page in pages if page.scanned]
+    if not scans:
+        return []
+    if not any((page.lines or page.fields) and not page.scanned for page in pages):
+        refuse_scans(scans, len(pages))
+    left_out.add("scanned_page", pieces=len(scans))
+    return [note(len(pages), scans, "without text")]

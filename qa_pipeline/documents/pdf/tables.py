@@ -1,0 +1,240 @@
+"""Tables of a PDF page between ruled lines, as one line of text a row.
+
+What belongs here: tables with lines across and tables drawn as boxes, and how their cells are named. What
+does not: tables that only their columns show (`alignment`), and how lines of text part into cells
+(`cells`, `grids`).
+"""
+
+from bisect import bisect
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from qa_pipeline.documents.pdf.cells import (
+    Gap,
+    Strip,
+    gaps_below,
+    gaps_between,
+    is_prose,
+    lines_of_column,
+    narrowed,
+    rows_of_cells,
+    strips_of,
+)
+from qa_pipeline.documents.pdf.drawing import Drawing
+from qa_pipeline.documents.pdf.glyphs import Box
+from qa_pipeline.documents.pdf.grids import Grid, GridCell, fill, find_grids, joined
+from qa_pipeline.documents.pdf.hyphens import Spelling
+from qa_pipeline.documents.pdf.joining import joined_text
+from qa_pipeline.documents.pdf.lines import Line, rows_of
+from qa_pipeline.documents.pdf.naming import text_rows, with_header
+from qa_pipeline.documents.rows import Cell, render_rows
+
+_SAME_SIDE = 4.0
+_DOUBLE_RULE = 4.0
+_MOST_RULES = 400
+_MOST_STACKS = 40
+_MOST_HEADER_ROWS = 5
+_WIDEST_STEP = 2.6
+_LINED_ROWS = 3
+
+
+Row = list[Line]
+"""Lines that stand side by side, from left to right."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table on a page: its rows as text, its page and place, and where its text begins in the file."""
+
+    rows: tuple[str, ...]
+    page: int
+    box: Box
+    start: int
+
+
+def ruled_tables(
+    lines: Sequence[Line], drawing: Drawing, spelling: Spelling
+) -> tuple[list[Table], list[Line]]:
+    """Tables that ruled lines show, and the lines of the page that belong to none.
+
+    Args:
+        lines: the lines of one page, those between ruled lines with their words.
+        drawing: what is drawn on it.
+        spelling: how the document spells words.
+    """
+    tables: list[Table] = []
+    left = list(lines)
+    for grid in find_grids(drawing):
+        table, left = _of_grid(grid, left, spelling)
+        tables += table
+    for rules in stacked_rules(drawing):
+        found, left = _Stack(rules, left).tables(spelling)
+        tables += found
+    return tables, left
+
+
+def stacked_rules(drawing: Drawing) -> list[list[Box]]:
+    """Lines across that begin and end alike, from the top, for each pair of sides with two or more."""
+    across = joined(drawing.across, along=0)
+    if not 2 <= len(across) <= _MOST_RULES:
+        return []
+    groups: list[list[Box]] = []
+    for rule in sorted(across, key=lambda rule: (-rule.top, rule.left)):
+        for group in groups:
+            if abs(group[0].left - rule.left) < _SAME_SIDE and abs(group[0].right - rule.right) < _SAME_SIDE:
+                if group[-1].bottom - rule.top > _DOUBLE_RULE:
+                    group.append(rule)
+                break
+        else:
+            groups.append([rule])
+    return [group for group in groups if len(group) > 1][:_MOST_STACKS]
+
+
+def _of_grid(grid: Grid, lines: list[Line], spelling: Spelling) -> tuple[list[Table], list[Line]]:
+    """The table that a grid holds; none where fewer than two columns have text."""
+    outside = fill(grid, lines)
+    filled = [cell for cell in grid.cells if cell.lines]
+    if len({cell.column for cell in filled}) < 2:
+        return [], lines
+    rows: list[list[GridCell]] = [[] for _ in range(len(grid.heights) - 1)]
+    for cell in grid.cells:
+        rows[cell.row].append(cell)
+    if len(rows) < _LINED_ROWS:
+        rows = [part for row in rows for part in _split(row)]
+    cells = [
+        [Cell(joined_text(cell.lines, spelling), columns=cell.columns, rows=cell.rows) for cell in row]
+        for row in rows
+    ]
+    bold = [all(line.bold for cell in row for line in cell.lines) for row in rows]
+    text = tuple(render_rows(with_header(cells, bold)))
+    lines = [line for cell in filled for line in cell.lines]
+    table = Table(text, lines[0].page, grid.box, min(line.start for line in lines))
+    return [table], outside
+
+
+def _split(row: Sequence[GridCell]) -> list[list[GridCell]]:
+    """Rows of a table that has upright lines only, which stand in one row of boxes."""
+    columns = {id(line): place for place, cell in enumerate(row) for line in cell.lines}
+    strips: list[Strip] = []
+    for printed in rows_of([line for cell in row for line in cell.lines]):
+        strip: Strip = [[] for _ in row]
+        for line in printed:
+            strip[columns[id(line)]].append(line)
+        strips.append(strip)
+    if any(cell.rows > 1 for cell in row) or not strips:
+        return [list(row)]
+    return [
+        [replace(cell, lines=lines_of_column(part, place)) for place, cell in enumerate(row)]
+        for part in rows_of_cells(strips)
+    ]
+
+
+class _Stack:
+    """Lines across that begin and end alike, from the top, and the text between and below them.
+
+    Running text stands between such lines too, above a footnote or between two tables: what has no white
+    gap from top to bottom is no part of a table.
+    """
+
+    def __init__(self, rules: Sequence[Box], lines: Sequence[Line]) -> None:
+        self.left, self.right = rules[0].left, rules[0].right
+        self.lines = lines
+        self.zones: list[list[Row]] = [[] for _ in range(len(rules) + 1)]
+        depths = [-rule.bottom for rule in rules]
+        inside = (line for line in lines if line.left < self.right and line.right > self.left)
+        for row in rows_of([line for line in inside if not line.turned]):
+            self.zones[bisect(depths, -(row[0].bottom + row[0].top) / 2)].append(row)
+
+    def tables(self, spelling: Spelling) -> tuple[list[Table], list[Line]]:
+        """The tables between the lines, and the lines of text that are in none."""
+        tables: list[Table] = []
+        taken: set[int] = set()
+        for first, last in self._tabular():
+            header, bands = self._parts(first, last)
+            if not header and self._is_text(bands):
+                continue
+            tables.append(self._table(header, bands, spelling))
+            taken.update(id(line) for band in (header, *bands) for row in band for line in row)
+        return tables, [line for line in self.lines if id(line) not in taken]
+
+    def _parts(self, first: int, last: int) -> tuple[list[Row], list[list[Row]]]:
+        """Header of a table, and its other rows by the lines they stand between.
+
+        The first and the last row may stand outside, where lines are drawn between rows alone.
+        """
+        bands = self.zones[first:last]
+        rows = [row for band in bands for row in band]
+        above = self._going_on(rows, self.zones[first - 1][::-1], full=True)[::-1]
+        header_alone = len(bands) == 1 and len(rows) <= _MOST_HEADER_ROWS and not above
+        below = self._going_on(rows, self.zones[last], full=not header_alone)
+        if above:
+            return above, [*bands, below] if below else bands
+        if len(bands) > 1 or below:
+            return bands[0], [*bands[1:], below] if below else bands[1:]
+        return [], bands
+
+    def _is_text(self, bands: Sequence[Sequence[Row]]) -> bool:
+        """Whether what stands between two lines is text in columns."""
+        rows = [row for band in bands for row in band]
+        strips = strips_of(rows, gaps_between(rows, _size(rows)))
+        columns = ([line for strip in strips for line in strip[place]] for place in range(len(strips[0])))
+        return all(is_prose(column) for column in columns)
+
+    def _tabular(self) -> list[tuple[int, int]]:
+        """Runs of zones that have their columns in common: the first zone, and the one after the last."""
+        runs: list[tuple[int, int]] = []
+        for place in range(1, len(self.zones) - 1):
+            if not self._gaps(place, place + 1):
+                continue
+            if runs and runs[-1][1] == place and self._gaps(runs[-1][0], place + 1):
+                runs[-1] = (runs[-1][0], place + 1)
+            else:
+                runs.append((place, place + 1))
+        return runs
+
+    def _gaps(self, first: int, last: int) -> list[Gap]:
+        rows = [row for zone in self.zones[first:last] for row in zone]
+        if not rows or any(line.left < self.left - _SAME_SIDE for row in rows for line in row):
+            return []
+        return gaps_between(rows, _size(rows))
+
+    def _going_on(self, rows: Sequence[Row], beyond: Sequence[Row], *, full: bool) -> list[Row]:
+        """Rows beyond the first or last line that go on in the columns of a table, nearest first.
+
+        Args:
+            rows: the table so far.
+            beyond: rows above or below it, nearest first.
+            full: the first of them must have text in every column.
+        """
+        size = _size(rows)
+        gaps = gaps_between(rows, size)
+        further: list[Row] = []
+        last = min(rows, key=lambda row: abs(row[0].bottom - beyond[0][0].bottom)) if beyond else []
+        for row in beyond:
+            remaining = narrowed(gaps, row, 0.5 * size)
+            apart = abs(last[0].bottom - row[0].bottom) > _WIDEST_STEP * size
+            if apart or len(remaining) < len(gaps) or row[0].left < self.left - _SAME_SIDE:
+                break
+            if full and not further and not all(strips_of([row], gaps)[0]):
+                break
+            gaps, last = remaining, row
+            further.append(row)
+        return further
+
+    def _table(self, header: Sequence[Row], bands: Sequence[Sequence[Row]], spelling: Spelling) -> Table:
+        body = [row for band in bands for row in band]
+        gaps = gaps_below(header, body, _size(body))
+        if len(bands) >= _LINED_ROWS:
+            cells = [strips_of(band, gaps) for band in bands if band]
+        else:
+            cells = [row for band in bands for row in rows_of_cells(strips_of(band, gaps))]
+        lines = [line for row in (*header, *body) for line in row]
+        box = Box(self.left, min(line.bottom for line in lines), self.right, max(line.top for line in lines))
+        start = min(line.start for line in lines)
+        return Table(text_rows(header, cells, gaps, spelling), lines[0].page, box, start)
+
+
+def _size(rows: Sequence[Row]) -> float:
+    """The type size that most lines of a table are in."""
+    return Counter(line.size for row in rows for line in row).most_common(1)[0][0]

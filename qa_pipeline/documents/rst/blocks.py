@@ -1,0 +1,271 @@
+"""docutils' tree of a reStructuredText file to blocks in reading order.
+
+What belongs here: the walk over blocks of the tree. What does not: parsing (`machine`), inline nodes
+(`inline`) and tables (`tables`).
+
+The level of a section is its depth in the tree, so a lone section around all others is the title of the
+document, and one below it that holds all the rest its subtitle. Footnotes and citations stand at the end of
+the text of their section, before the sections inside it.
+"""
+
+import re
+from collections.abc import Callable
+
+from docutils import nodes
+
+from qa_pipeline.documents.omissions import Omissions
+from qa_pipeline.documents.rst.inline import InlineText
+from qa_pipeline.documents.rst.tables import table_blocks
+from qa_pipeline.records import Block, BlockKind
+
+_ADORNED = re.compile(r"(?:([^\w\s])\1*\n)?(?P<text>[^\n]+)\n([^\w\s])\3+\s*\Z")
+"""A title whose adornment does not fit those before it, as the parser gives it back."""
+
+
+class Walk:
+    """One pass over a tree.
+
+    Args:
+        inline: reads inline nodes.
+        left: counts what is left out.
+        above: level of the heading that stands above all sections, 0 without one.
+    """
+
+    def __init__(self, inline: InlineText, left: Omissions, above: int) -> None:
+        self.inline = inline
+        self.left = left
+        self.blocks: list[Block] = []
+        self.level = above
+        self.lists = 0
+        self.quotes = 0
+        self.fresh_item = False
+        self.label: str | None = None
+        self.notes: list[nodes.Element] = []
+        self.unread = 0
+
+    def visit(self, node: nodes.Node) -> None:
+        """Write the blocks of a node."""
+        handle = _HANDLERS.get(type(node))
+        if handle is not None and isinstance(node, nodes.Element):
+            handle(self, node)
+        elif isinstance(node, nodes.Inline | nodes.Text):
+            self.write("paragraph", self.inline.of(_wrapped(node)))
+        elif isinstance(node, nodes.Element):
+            self.inside(node)
+
+    def inside(self, node: nodes.Element) -> None:
+        """Write the blocks of a node's children."""
+        for child in node.children:
+            self.visit(child)
+
+    def write(self, kind: BlockKind, text: str) -> None:
+        """Write one block; the first of a list item is the item, the first of a box takes its label."""
+        if not text.strip():
+            return
+        if kind == "paragraph" and self.fresh_item:
+            kind, self.fresh_item = "list_item", False
+        elif kind == "paragraph" and self.quotes:
+            kind = "quote"
+        if self.label and kind in ("paragraph", "list_item", "quote"):
+            label, self.label = self.label, None
+            text = f"{label} {text}" if label.endswith((".", ":", "!", "?")) else f"{label}: {text}"
+        self.write_label()
+        self.blocks.append(Block(kind, text, max(self.lists - 1, 0) if kind == "list_item" else 0))
+
+    def write_label(self) -> None:
+        """A label with no text to go with stands alone."""
+        if self.label:
+            self.blocks.append(Block("paragraph", self.label))
+            self.label = None
+
+    def end_section(self) -> None:
+        """Write the footnotes met since the last heading."""
+        notes, self.notes = self.notes, []
+        for note in notes:
+            self._note(note)
+
+    def _note(self, note: nodes.Element) -> None:
+        label = "".join(child.astext() for child in note.children if isinstance(child, nodes.label))
+        if isinstance(note, nodes.citation):
+            self.label = f"[{label}]:"
+        else:
+            self.left.add("footnote_mark", f"[{label or '#'}]")
+        for child in note.children:
+            if not isinstance(child, nodes.label):
+                self.visit(child)
+        self.write_label()
+
+    def section(self, node: nodes.Element) -> None:
+        """A heading and what stands under it."""
+        self.end_section()
+        self.level += 1
+        title = node.children[0] if node.children else None
+        if isinstance(title, nodes.title):
+            self.write_label()
+            self.blocks.append(Block("heading", self.inline.of(title), min(self.level, 6)))
+        for child in node.children[1:]:
+            self.visit(child)
+        self.end_section()
+        self.level -= 1
+
+    def paragraph(self, node: nodes.Element) -> None:
+        """Flowing text."""
+        self.write("paragraph", self.inline.of(node).replace("\n", " "))
+
+    def line_block(self, node: nodes.Element) -> None:
+        """Lines that stay lines."""
+        lines = (self.inline.of(line).strip() for line in node.findall(nodes.line))
+        self.write("paragraph", "\n".join(line for line in lines if line))
+
+    def code(self, node: nodes.Element) -> None:
+        """Text whose lines and blanks are meant."""
+        self.fresh_item = False
+        self.write("code", self.inline.of(node))
+
+    def list_of_items(self, node: nodes.Element) -> None:
+        """A list of any kind."""
+        self.lists += 1
+        self.fresh_item = False
+        self.inside(node)
+        self.lists -= 1
+
+    def item(self, node: nodes.Element) -> None:
+        """An item, whose first paragraph is its line."""
+        self.fresh_item = True
+        self.inside(node)
+        self.fresh_item = False
+
+    def definition(self, node: nodes.Element) -> None:
+        """Term and meaning stand on one line, as do an option and its description."""
+        term = ""
+        for child in node.children:
+            if isinstance(child, nodes.term):
+                term = f"{term}, {self.inline.of(child)}" if term else self.inline.of(child)
+            elif isinstance(child, nodes.classifier):
+                term += f" ({self.inline.of(child)})"
+            elif isinstance(child, nodes.option_group):
+                term = ", ".join(_option(option) for option in child.findall(nodes.option))
+            elif isinstance(child, nodes.Element):
+                self._meaning(term.rstrip(" :"), child)
+
+    def _meaning(self, term: str, node: nodes.Element) -> None:
+        first = node.children[0] if node.children else None
+        if isinstance(first, nodes.paragraph):
+            self.fresh_item = True
+            self.write("paragraph", f"{term}: {self.inline.of(first)}".replace("\n", " "))
+        else:
+            self.blocks.append(Block("list_item", term, max(self.lists - 1, 0)))
+        for child in node.children[1:] if isinstance(first, nodes.paragraph) else node.children:
+            self.visit(child)
+
+    def field(self, node: nodes.Element) -> None:
+        """A name and what is said about it, as a row of a table."""
+        name, *bodies = node.children
+        said = self.inline.of(name) if isinstance(name, nodes.Element) else ""
+        rest = [child for body in bodies for child in body.children]
+        first = rest.pop(0) if rest and isinstance(rest[0], nodes.paragraph) else None
+        text = self.inline.of(first) if isinstance(first, nodes.Element) else ""
+        self.fresh_item = False
+        self.write("table_row", f"{said}: {text}" if text else said)
+        for child in rest:
+            self.visit(child)
+
+    def quote(self, node: nodes.Element) -> None:
+        """Quoted text."""
+        self.quotes += 1
+        self.inside(node)
+        self.quotes -= 1
+
+    def attribution(self, node: nodes.Element) -> None:
+        """Who is quoted."""
+        self.write("paragraph", f"— {self.inline.of(node)}")
+
+    def box(self, node: nodes.Element) -> None:
+        """A box beside the text, whose title goes with its first paragraph."""
+        self.write_label()
+        self.label = node.get("label") or None
+        self.inside(node)
+        self.write_label()
+
+    def table(self, node: nodes.Element) -> None:
+        """A table as rows."""
+        self.fresh_item = False
+        self.write_label()
+        self.blocks += table_blocks(node, self.inline)
+
+    def note(self, node: nodes.Element) -> None:
+        """A footnote or citation, which waits for the end of its section."""
+        self.notes.append(node)
+
+    def left_out(self, node: nodes.Element) -> None:
+        """What has no place in the text."""
+        self.left.add(node.get("what", "comment"), node.astext())
+
+    def image(self, node: nodes.Element) -> None:
+        """A picture, of which the text has nothing."""
+        self.left.add("image", node.get("alt", ""))
+
+    def target(self, node: nodes.Element) -> None:
+        """Where a link leads is no text of the document."""
+        if "refuri" in node.attributes:
+            self.left.add("link_target", node["refuri"])
+
+    def complaint(self, node: nodes.Element) -> None:
+        """Markup that could not be read comes with the complaint, and stays as it is written."""
+        for child in node.children:
+            if not isinstance(child, nodes.literal_block):
+                continue
+            title = _ADORNED.match(child.astext())
+            if title is None:
+                self.unread += 1
+                self.code(child)
+            elif isinstance(node.parent, nodes.section | nodes.document):
+                self.end_section()
+                self.blocks.append(Block("heading", title["text"], min(self.level + 1, 6)))
+            else:
+                self.write("paragraph", title["text"])
+
+    def nothing(self, node: nodes.Element) -> None:
+        """What only tells docutils something."""
+
+
+def _option(option: nodes.Element) -> str:
+    return "".join(part.astext() for part in option.children)
+
+
+def _wrapped(node: nodes.Node) -> nodes.Element:
+    holder = nodes.inline()
+    holder.children = [node]  # without making it the node's parent
+    return holder
+
+
+_HANDLERS: dict[type[nodes.Node], Callable[[Walk, nodes.Element], None]] = {
+    nodes.section: Walk.section,
+    nodes.paragraph: Walk.paragraph,
+    nodes.rubric: Walk.paragraph,
+    nodes.line_block: Walk.line_block,
+    nodes.literal_block: Walk.code,
+    nodes.doctest_block: Walk.code,
+    nodes.math_block: Walk.code,
+    nodes.bullet_list: Walk.list_of_items,
+    nodes.enumerated_list: Walk.list_of_items,
+    nodes.definition_list: Walk.list_of_items,
+    nodes.option_list: Walk.list_of_items,
+    nodes.list_item: Walk.item,
+    nodes.definition_list_item: Walk.definition,
+    nodes.option_list_item: Walk.definition,
+    nodes.field: Walk.field,
+    nodes.block_quote: Walk.quote,
+    nodes.attribution: Walk.attribution,
+    nodes.admonition: Walk.box,
+    nodes.table: Walk.table,
+    nodes.footnote: Walk.note,
+    nodes.citation: Walk.note,
+    nodes.comment: Walk.left_out,
+    nodes.image: Walk.image,
+    nodes.target: Walk.target,
+    nodes.system_message: Walk.complaint,
+    nodes.substitution_definition: Walk.nothing,
+    nodes.transition: Walk.nothing,
+    nodes.pending: Walk.nothing,
+}

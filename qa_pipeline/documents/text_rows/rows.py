@@ -1,0 +1,212 @@
+"""Rows of named values, as data sets hold them: each row a section of the document.
+
+What belongs here: which field is the text, which say something about all rows, and how the others are
+written. What does not: reading rows from a file (`json_lines`, `parquet_files`).
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from qa_pipeline.documents.failure import DocumentFailure
+from qa_pipeline.documents.inner_text import InnerFormat, lower_headings, read_inner
+from qa_pipeline.documents.language import declared_language
+from qa_pipeline.records import Block, LeftOut, ParsedFile
+from qa_pipeline.settings.documents import DocumentSettings
+
+_TITLE = ("title", "headline", "heading", "subject", "rubrik", "titel", "überschrift")
+_SOURCE = ("source_uri", "source_url", "url", "uri", "canonical_url", "link", "source")
+_LICENCE = ("licence", "license", "licens", "lizenz")
+_LANGUAGE = ("language", "lang", "språk", "sprache")
+_BODY = (
+    "text", "content", "body", "document", "markdown", "md", "html", "article", "page_content", "passage",
+    "context", "raw_content", "innehåll", "brödtext", "inhalt",
+)  # fmt: skip
+_MARKDOWN = re.compile(r"^(?:#{1,6} \S|```|~~~)", re.MULTILINE)
+_LONG = 300
+_DEEPEST = 40
+_ROW_LEVEL = 2
+
+Fields = Mapping[str, object]
+"""A row by name: strings, numbers, truth values, dates, bytes, None, and lists and mappings of these."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextRow:
+    """One row and its number in the file, from 1; a row that is no mapping has one field without a name."""
+
+    number: int
+    fields: Fields
+
+
+@dataclass(frozen=True, slots=True)
+class _Shared:
+    """What all rows say alike, and the names of the fields that say it: the rows need not repeat them."""
+
+    title: str | None
+    source_uri: str | None
+    licence: str | None
+    language: str | None
+    names: frozenset[str]
+
+
+def read_rows(rows: Sequence[TextRow], path: str, settings: DocumentSettings) -> ParsedFile:
+    """Write each row as a section under its title, or under `Row N`.
+
+    A title, origin, licence or language that all rows share is said of the document, not of each row.
+
+    Raises:
+        DocumentFailure: there are too many rows or characters.
+    """
+    if len(rows) > settings.max_rows:
+        raise too_many_rows(settings)
+    shared = _shared(rows)
+    blocks: list[Block] = []
+    length = 0
+    for row in rows:
+        section = _section(row, shared, path, settings)
+        length += sum(len(block.text) for block in section)
+        if length > settings.max_characters:
+            limit = settings.max_characters
+            raise DocumentFailure("too_long", f"the text is longer than documents.max_characters = {limit}")
+        blocks += section
+    return ParsedFile(
+        blocks=tuple(blocks),
+        title=shared.title,
+        language=declared_language(shared.language),
+        source_uri=shared.source_uri,
+        licence=shared.licence,
+        left_out=_left_out(rows, shared.names),
+    )
+
+
+def too_many_rows(settings: DocumentSettings) -> DocumentFailure:
+    """The failure of a file with more rows than allowed."""
+    limit = settings.max_rows
+    return DocumentFailure("too_many_rows", f"the file has more rows than documents.max_rows = {limit}")
+
+
+def too_deep(value: object) -> bool:
+    """Whether mappings and lists are nested deeper than any writer means."""
+    level = [value]
+    for _ in range(_DEEPEST + 1):
+        inner: list[object] = []
+        for one in level:
+            if isinstance(one, Mapping):
+                inner += one.values()
+            elif isinstance(one, list | tuple):
+                inner += one
+        if not inner:
+            return False
+        level = inner
+    return True
+
+
+def _shared(rows: Sequence[TextRow]) -> _Shared:
+    found = [_same(rows, names) for names in (_TITLE, _SOURCE, _LICENCE, _LANGUAGE)]
+    title, source_uri, licence, language = (value for _, value in found)
+    if title and len(rows) == 1:
+        found[0] = (None, title)  # it stands over the only row as well
+    return _Shared(title, source_uri, licence, language, frozenset(name for name, _ in found if name))
+
+
+def _same(rows: Sequence[TextRow], names: tuple[str, ...]) -> tuple[str | None, str | None]:
+    """The first field of `names` that says the same in every row, with what it says."""
+    for name in _spelt(rows[0].fields, names) if rows else ():
+        value = rows[0].fields[name]
+        if _says(value) and all(row.fields.get(name) == value for row in rows):
+            return name, str(value).strip()
+    return None, None
+
+
+def _spelt(fields: Fields, names: tuple[str, ...]) -> list[str]:
+    """Those of `names` that a row has, in the order of `names`, as the row spells them."""
+    spelt = {name.strip().lower(): name for name in fields}
+    return [spelt[name] for name in names if name in spelt]
+
+
+def _says(value: object) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+def _section(row: TextRow, shared: _Shared, path: str, settings: DocumentSettings) -> list[Block]:
+    fields = {name: value for name, value in row.fields.items() if name not in shared.names}
+    title = next((name for name in _spelt(fields, _TITLE) if _says(fields[name])), None)
+    heading = str(fields.pop(title)).strip() if title else f"Row {row.number}"
+    body = next((name for name in _spelt(fields, _BODY) if _says(fields[name])), None)
+    text = _body(body, str(fields.pop(body)), path, settings) if body else []
+    if text and text[0].kind == "heading" and text[0].text.strip() == heading:
+        text = text[1:]
+    return [Block("heading", heading, _ROW_LEVEL), *_described(fields), *text]
+
+
+def _body(name: str, content: str, path: str, settings: DocumentSettings) -> list[Block]:
+    """The text of a row in the format its name or its look stands for, plain where its parser refuses it."""
+    kind: InnerFormat = "text"
+    if name.strip().lower() == "html":
+        kind = "html"
+    elif name.strip().lower() in ("markdown", "md") or _MARKDOWN.search(content):
+        kind = "markdown"
+    try:
+        blocks = read_inner(content, kind, path, settings).blocks
+    except DocumentFailure:
+        blocks = read_inner(content, "text", path, settings).blocks
+    return lower_headings(blocks, by=_ROW_LEVEL)
+
+
+def _described(fields: Fields) -> Iterator[Block]:
+    """The other fields: short ones as lines of one paragraph, long ones as paragraphs."""
+    lines: list[str] = []
+    for name, text in _flat(fields, ""):
+        line = f"{name}: {text}" if name else text
+        if len(text) > _LONG or "\n" in text:
+            yield from (Block("paragraph", "\n".join(part)) for part in (lines,) if part)
+            yield Block("paragraph", line)
+            lines = []
+        else:
+            lines.append(line)
+    if lines:
+        yield Block("paragraph", "\n".join(lines))
+
+
+def _flat(value: object, name: str) -> Iterator[tuple[str, str]]:
+    """Every value with the names above it; lists of plain values on one line, other lists numbered."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _flat(inner, f"{name} {key}".strip())
+    elif isinstance(value, list | tuple) and any(isinstance(one, Mapping | list | tuple) for one in value):
+        for number, inner in enumerate(value, start=1):
+            yield from _flat(inner, f"{name} {number}".strip())
+    elif isinstance(value, list | tuple):
+        if texts := [text for one in value if (text := _plain(one))]:
+            yield name, ", ".join(texts)
+    elif text := _plain(value):
+        yield name, text
+
+
+def _plain(value: object) -> str:
+    """A single value as text; bytes, such as a picture's, have none."""
+    if value is None or isinstance(value, bytes):
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value).strip()
+
+
+def _left_out(rows: Sequence[TextRow], names: frozenset[str]) -> tuple[LeftOut, ...]:
+    """What rows share is said of the document, and counted here like all that its text leaves out."""
+    said = [str(row.fields[name]) for row in rows for name in names]
+    binary = sum(_bytes_in(value) for row in rows for value in row.fields.values())
+    parts = (
+        LeftOut("metadata", len(said), sum(len("".join(text.split())) for text in said)),
+        LeftOut("binary_value", binary, 0),
+    )
+    return tuple(part for part in parts if part.pieces)
+
+
+def _bytes_in(value: object) -> int:
+    if isinstance(value, Mapping):
+        return sum(map(_bytes_in, value.values()))
+    if isinstance(value, list | tuple):
+        return sum(map(_bytes_in, value))
+    return isinstance(value, bytes)

@@ -1,0 +1,145 @@
+"""Vectors that were computed once: a cache by text hash that many processes share.
+
+What belongs here: storing and finding vectors. What does not: deciding what to embed (`embeddings.py`).
+A stored vector is final: whoever comes second with another vector for the same key keeps the first, so
+that every reader sees one value. The file can be deleted at any time; only computing time is lost.
+"""
+
+import contextlib
+import sqlite3
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from qa_pipeline.errors import StorageError
+
+Vector = npt.NDArray[np.float32]
+
+_LITTLE_ENDIAN = np.dtype("<f4")
+_LOOKUP = 500
+"""Keys asked for in one statement; SQLite bounds the parameters of a statement."""
+_BUSY_SECONDS = 60.0
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS vectors (
+    model TEXT NOT NULL, revision TEXT NOT NULL, precision TEXT NOT NULL, text_sha256 TEXT NOT NULL,
+    vector BLOB NOT NULL,
+    PRIMARY KEY (model, revision, precision, text_sha256)
+)"""
+_INSERT = "INSERT OR IGNORE INTO vectors VALUES (?, ?, ?, ?, ?)"
+_SELECT = (
+    "SELECT text_sha256, vector FROM vectors "
+    "WHERE model = ? AND revision = ? AND precision = ? AND text_sha256 IN ({marks})"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class VectorSpace:
+    """What makes vectors comparable: the same weights in the same arithmetic."""
+
+    model: str
+    revision: str
+    precision: str
+
+
+class VectorCache(Protocol):
+    """Vectors by space and SHA-256 of the embedded text."""
+
+    def get_many(self, space: VectorSpace, hashes: Sequence[str]) -> dict[str, Vector]:
+        """The stored vectors among those asked for."""
+
+    def put_many(self, space: VectorSpace, vectors: Mapping[str, Vector]) -> None:
+        """Store vectors at once, all or none; those stored already stay as they are."""
+
+
+@dataclass
+class MemoryVectorCache:
+    """A cache that lives as long as the object."""
+
+    stored: dict[tuple[VectorSpace, str], Vector] = field(default_factory=dict)
+
+    def get_many(self, space: VectorSpace, hashes: Sequence[str]) -> dict[str, Vector]:
+        """The stored vectors among those asked for."""
+        return {name: self.stored[space, name].copy() for name in hashes if (space, name) in self.stored}
+
+    def put_many(self, space: VectorSpace, vectors: Mapping[str, Vector]) -> None:
+        """Store vectors; those stored already stay as they are."""
+        for name, vector in vectors.items():
+            self.stored.setdefault((space, name), vector.astype(np.float32, copy=True))
+
+
+@dataclass(eq=False)
+class SqliteVectorCache:
+    """A cache in one SQLite file in WAL mode, for many processes on one machine.
+
+    Args:
+        path: the file; created with its folder when absent. Not on a network file system, where the
+            shared memory of WAL does not work.
+    """
+
+    path: Path
+    _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
+    _connection: sqlite3.Connection | None = field(default=None, init=False, repr=False)
+
+    def get_many(self, space: VectorSpace, hashes: Sequence[str]) -> dict[str, Vector]:
+        """The stored vectors among those asked for."""
+        found: dict[str, Vector] = {}
+        distinct = list(dict.fromkeys(hashes))
+        with self._connected() as connection:
+            for start in range(0, len(distinct), _LOOKUP):
+                part = distinct[start : start + _LOOKUP]
+                marks = ", ".join("?" * len(part))
+                rows = connection.execute(_SELECT.format(marks=marks), (*astuple(space), *part))
+                found |= {name: self._vector(blob) for name, blob in rows}
+        return found
+
+    def put_many(self, space: VectorSpace, vectors: Mapping[str, Vector]) -> None:
+        """Store vectors in one transaction; those stored already stay as they are."""
+        key = astuple(space)
+        rows = [(*key, name, vector.astype(_LITTLE_ENDIAN).tobytes()) for name, vector in vectors.items()]
+        with self._connected() as connection, connection:
+            connection.executemany(_INSERT, rows)
+
+    def close(self) -> None:
+        """Close the file; a later call opens it again."""
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
+
+    @contextlib.contextmanager
+    def _connected(self) -> Iterator[sqlite3.Connection]:
+        """One connection, one thread at a time; what SQLite refuses becomes an error with a way out."""
+        with self._lock:
+            try:
+                if self._connection is None:
+                    self._connection = self._open()
+                yield self._connection
+            except sqlite3.Error as error:
+                raise StorageError(
+                    f"vector cache {self.path} cannot be used: {error}; if it is damaged, delete it "
+                    f"(vectors are then computed again)"
+                ) from error
+
+    def _open(self) -> sqlite3.Connection:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        connection = sqlite3.connect(self.path, timeout=_BUSY_SECONDS, check_same_thread=False)
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            # A lost commit after a power cut costs one batch of computing; a sync for each is not worth it.
+            connection.execute("PRAGMA synchronous = NORMAL")
+            with connection:
+                connection.execute(_SCHEMA)
+        except sqlite3.Error:
+            connection.close()
+            raise
+        return connection
+
+    def _vector(self, blob: bytes) -> Vector:
+        if len(blob) % _LITTLE_ENDIAN.itemsize:
+            raise StorageError(f"vector cache {self.path} is damaged; delete it (vectors are computed again)")
+        return np.frombuffer(blob, dtype=_LITTLE_ENDIAN).astype(np.float32)

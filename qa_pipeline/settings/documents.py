@@ -1,0 +1,156 @@
+"""Settings of reading, masking and cutting documents."""
+
+import hashlib
+import hmac
+from typing import Annotated, Literal, get_args
+
+from pydantic import (
+    Field,
+    SecretStr,
+    field_serializer,
+    field_validator,
+    model_validator,
+)
+
+from qa_pipeline.settings.group import PREFIX, Group
+
+MaskingAction = Literal["off", "flag", "mask", "drop"]
+MaskedKind = Literal[
+    "email", "phone", "personnummer", "steuer_id", "steuernummer", "sozialversicherungsnummer", "us_ssn",
+    "uk_nino", "id_document", "iban", "card", "ip_address", "mac_address", "url_login", "secret",
+]  # fmt: skip
+MASKED_KINDS: tuple[MaskedKind, ...] = get_args(MaskedKind)
+SHORTEST_MASKING_KEY = 16
+MASKING_KEY_NEEDED = (
+    f"set {PREFIX}DOCUMENTS__MASKING__KEY to a secret of at least {SHORTEST_MASKING_KEY} random characters"
+)
+
+
+class MaskingSettings(Group):
+    """Personal data in documents and in files of pairs."""
+
+    action: MaskingAction = Field(
+        "off",
+        description="What becomes of an item found: flag counts it, mask puts a token such as "
+        "[EMAIL-1f2e3d4c] in its place, the same one wherever it stands, drop puts [removed] there.",
+    )
+    key: SecretStr | None = Field(
+        None,
+        description="Secret of at least 16 characters that tokens are made with: another key, other tokens; "
+        "without it nobody can tell whose they are.",
+    )
+    kinds: tuple[MaskedKind, ...] = Field(MASKED_KINDS, description="Kinds of items that are looked for.")
+    phone_regions: tuple[Annotated[str, Field(pattern="^[A-Z]{2}$")], ...] = Field(
+        ("SE", "DE", "GB", "US"), description="Countries whose telephone numbers are found in national form."
+    )
+    names_models: tuple[str, ...] = Field(
+        (), description="Installed spaCy pipelines, or folders of such, that find names of persons."
+    )
+    batches_may_loosen: bool = Field(
+        False, description="Let a batch.yaml choose less than action; more it may always choose."
+    )
+
+    @field_validator("action", mode="before")
+    @classmethod
+    def _off_is_a_word(cls, value: object) -> object:
+        return "off" if value is False else value  # which is what YAML makes of it
+
+    @model_validator(mode="after")
+    def _can_be_done(self) -> "MaskingSettings":
+        if self.key is not None and len(self.key.get_secret_value()) < SHORTEST_MASKING_KEY:
+            raise ValueError(f"the key is too short; {MASKING_KEY_NEEDED}")
+        if self.action == "mask" and self.key is None:
+            raise ValueError(f"action is mask, but there is no key; {MASKING_KEY_NEEDED}")
+        if self.action != "off" and not (self.kinds or self.names_models):
+            raise ValueError(f"action is {self.action}, but neither kinds nor names_models names anything")
+        return self
+
+    @field_serializer("key", when_used="json")
+    def _key_unread(self, key: SecretStr | None) -> str | None:
+        """Written down, a key is a fingerprint: it tells another key apart, and is too short for a key."""
+        if key is None:
+            return None
+        secret = key.get_secret_value().encode()
+        return hmac.new(secret, b"fingerprint of the masking key", hashlib.sha256).hexdigest()[:12]
+
+
+class DocumentSettings(Group):
+    """Reading files."""
+
+    max_bytes: int = Field(50_000_000, gt=0, description="Larger files are failed rows.")
+    max_characters: int = Field(10_000_000, gt=0, description="Longer texts are failed rows.")
+    max_pages: int = Field(5_000, gt=0, description="Longer PDFs are failed rows.")
+    max_page_objects: int = Field(
+        200_000, gt=0, description="PDFs with a page of more drawn objects are failed rows."
+    )
+    ocr: bool = Field(
+        False, description="Read pages of a PDF that are pictures; takes the ocr extra and Tesseract."
+    )
+    ocr_languages: tuple[Annotated[str, Field(pattern="^[a-z]{3}(_[a-z]+)?$")], ...] = Field(
+        ("eng", "swe", "deu"), min_length=1, description="Tesseract's names of the languages on such pages."
+    )
+    max_rows: int = Field(200_000, gt=0, description="Tables and files of more rows are failed rows.")
+    compressed: bool = Field(False, description="Read .gz, .bz2, .xz and .zst of every format as well.")
+    speaker_notes: bool = Field(True, description="Keep what a presentation's slides have in their notes.")
+    max_archive_members: int = Field(
+        10_000, gt=0, description="ZIP containers, as DOCX and EPUB are, of more members are failed rows."
+    )
+    max_decompressed_bytes: int = Field(
+        500_000_000, gt=0, description="Containers that hold more than this are failed rows."
+    )
+    max_compression_ratio: int = Field(
+        300, gt=0, description="Large containers that grow to more than so many times their size are, too."
+    )
+    near_duplicate_similarity: float = Field(
+        0.8, gt=0, le=1, description="Jaccard similarity of five-word sequences of near-duplicate documents."
+    )
+    parse_workers: int | None = Field(
+        None, ge=1, le=64, description="Processes that parse at once; None takes one a core, at most 8."
+    )
+    parse_seconds: float = Field(
+        120.0,
+        gt=0,
+        le=86_400,
+        description="A file that takes longer to parse is a failed row; OCR wants more.",
+    )
+    parse_memory: int = Field(
+        2_000_000_000, ge=100_000_000, description="Bytes parsing a file may take; more is a failed row."
+    )
+    masking: MaskingSettings = MaskingSettings()
+
+
+class ChunkingSettings(Group):
+    """Cutting documents."""
+
+    strategy: Literal["structure", "sentences", "tokens", "semantic"] = Field(
+        "structure",
+        description="structure cuts where blocks, lines and sentences end, sentences after every so many, "
+        "tokens wherever a chunk is full, semantic where the subject changes.",
+    )
+    max_tokens: int = Field(768, ge=16, description="Upper bound; the model's own window bounds it further.")
+    overlap_tokens: int = Field(
+        0,
+        ge=0,
+        description="Most tokens, in whole sentences or rows, that a chunk repeats of the one before it.",
+    )
+    merge_below_tokens: int = Field(
+        0,
+        ge=0,
+        description="Neighbouring sections of one parent with fewer tokens are merged; 0 merges none.",
+    )
+    window_sentences: int = Field(8, gt=0, description="Strategy sentences: most sentences of a chunk.")
+    semantic_percentile: float = Field(
+        95, gt=0, lt=100, description="Strategy semantic: share of the gaps between sentences not cut at."
+    )
+    repeated_in_documents: int = Field(
+        3, ge=2, description="Documents that must hold a block for it to count as repeated."
+    )
+
+    @model_validator(mode="after")
+    def _overlap_leaves_room(self) -> "ChunkingSettings":
+        if self.overlap_tokens > self.max_tokens // 2:
+            raise ValueError(
+                f"chunking.overlap_tokens is {self.overlap_tokens}, more than half of chunking.max_tokens "
+                f"({self.max_tokens}); lower it, or raise max_tokens"
+            )
+        return self

@@ -1,0 +1,50 @@
+"""Settings of pairs, whether models or files give them."""
+
+from typing import Literal
+
+from pydantic import (
+    Field,
+)
+
+from qa_pipeline.settings.group import Group
+
+GEMINI_MODEL = "gemini-3-flash-preview"
+
+
+class GenerationSettings(Group):
+    """Questions and answers."""
+
+    questions_per_chunk: int = Field(
+        1, gt=0, description="Most questions asked of a chunk; the embedded profile sets 3."
+    )
+    temperature: float = Field(0.3, ge=0, description="Of questions and drafts.")
+    require_round_trip: bool = Field(True, description="Drop questions that do not retrieve their own chunk.")
+    skip_near_duplicates: bool = Field(
+        True, description="Ask nothing of documents nearly the same as another."
+    )
+    skip_repeated_blocks: bool = Field(
+        True, description="Ask nothing of chunks whose text other documents hold, except the first one's."
+    )
+
+
+class PairsFileSettings(Group):
+    """Reading files of existing pairs."""
+
+    max_bytes: int = Field(1_000_000_000, gt=0, description="Larger files are refused.")
+    max_line_bytes: int = Field(1_000_000, gt=0, description="A longer line is a failed row.")
+    max_pairs: int = Field(1_000_000, gt=0, description="A file of more pairs is refused.")
+
+
+class LLMSettings(Group):
+    """The language model."""
+
+    provider: Literal["extractive", "gemini", "none"] = Field(
+        "extractive", description="extractive works offline by rules; none only verifies existing pairs."
+    )
+    model: str = Field(GEMINI_MODEL, description="Model of generator, verifier and judge.")
+    workers: int = Field(5, gt=0, description="Calls in flight.")
+    max_calls: int | None = Field(None, gt=0, description="Cap on calls of a run; a paid provider needs one.")
+    timeout_seconds: float = Field(120.0, gt=0, description="Of one try.")
+    max_tries: int = Field(5, gt=0, description="Tries of one call at transient errors.")
+    base_url: str | None = Field(None, description="Another server that speaks the provider's protocol.")
+    seed: int = Field(0, description="Sent with every request that takes one.")

@@ -1,0 +1,144 @@
+"""Every threshold, model, limit and path: one typed tree, defaults < YAML file < environment.
+
+What belongs here: the tree, its profiles and gathering it. What does not: its branches (`documents.py`,
+`search.py`, `generation.py`, `checking.py`), and decisions taken from them. Environment names are
+`QA_PIPELINE_` plus the path with double underscores, e.g. `QA_PIPELINE_LLM__PROVIDER=gemini`. The YAML file
+is `qa_pipeline.yaml` in the working folder, or the one named by `QA_PIPELINE_SETTINGS`.
+"""
+
+import os
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    BeforeValidator,
+    Field,
+    ValidationError,
+    model_validator,
+)
+from pydantic_settings import (
+    BaseSettings,
+    InitSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+)
+from pydantic_settings import SettingsError as UnreadableSourceError
+
+from qa_pipeline.errors import SettingsError
+from qa_pipeline.locations import location_of
+from qa_pipeline.settings.checking import (
+    JudgingSettings,
+    QualitySettings,
+    TrainingSettings,
+    VerificationSettings,
+)
+from qa_pipeline.settings.documents import ChunkingSettings, DocumentSettings
+from qa_pipeline.settings.generation import GenerationSettings, LLMSettings, PairsFileSettings
+from qa_pipeline.settings.group import FILE_NAME, PREFIX, Group
+from qa_pipeline.settings.search import (
+    SWEDISH_EMBEDDING_MODEL,
+    SWEDISH_EMBEDDING_REVISION,
+    EmbeddingSettings,
+    IndexSettings,
+    RetrievalSettings,
+)
+from qa_pipeline.settings.sources import check_environment, explain, read_settings_file
+
+Profile = Literal["embedded", "hosted"]
+PROFILES: dict[Profile, dict[str, dict[str, Any]]] = {
+    "embedded": {"generation": {"questions_per_chunk": 3}},
+    "hosted": {
+        "embedding": {"model": SWEDISH_EMBEDDING_MODEL, "revision": SWEDISH_EMBEDDING_REVISION},
+        "llm": {"provider": "gemini"},
+    },
+}
+"""What each profile sets where nothing else does: `embedded` needs no hub and no key.
+
+The rules of the embedded profile cost nothing and find little in most chunks, so they may ask three times.
+"""
+
+
+class Settings(BaseSettings):
+    """The whole tree."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, env_nested_delimiter="__", extra="forbid", frozen=True, hide_input_in_errors=True
+    )
+
+    profile: Profile = Field(
+        "embedded", description="embedded runs offline; hosted takes hub embeddings and Gemini."
+    )
+    corpus: Annotated[str, BeforeValidator(location_of)] = Field(
+        "data/corpora",
+        description="Folder whose sub-folders and archives are batches, or an address such as s3://bucket/x.",
+    )
+    out: Path = Field(Path("data"), description="Where tables, indexes, caches and exports are written.")
+    documents: DocumentSettings = DocumentSettings()
+    chunking: ChunkingSettings = ChunkingSettings()
+    embedding: EmbeddingSettings = EmbeddingSettings()
+    index: IndexSettings = IndexSettings()
+    retrieval: RetrievalSettings = RetrievalSettings()
+    generation: GenerationSettings = GenerationSettings()
+    pairs_file: PairsFileSettings = PairsFileSettings()
+    verification: VerificationSettings = VerificationSettings()
+    judging: JudgingSettings = JudgingSettings()
+    llm: LLMSettings = LLMSettings()
+    training: TrainingSettings = TrainingSettings()
+    quality: QualitySettings = QualitySettings()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _filled_from_profile(cls, values: dict[str, Any]) -> dict[str, Any]:
+        profile = values.get("profile", "embedded")  # anything at all until it is validated
+        named = next((groups for name, groups in PROFILES.items() if name == profile), {})
+        filled = {group: _filled(values.get(group, {}), defaults) for group, defaults in named.items()}
+        return {**values, **filled}
+
+    @model_validator(mode="after")
+    def _capped_when_paid(self) -> "Settings":
+        if self.llm.provider == "gemini" and self.llm.max_calls is None:
+            raise ValueError(
+                "llm.provider is gemini, which costs money, but llm.max_calls is not set; "
+                "set QA_PIPELINE_LLM__MAX_CALLS or pass --max-calls"
+            )
+        return self
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Order the sources: arguments, environment, YAML file, defaults."""
+        file = Path(os.environ.get(FILE_NAME, "qa_pipeline.yaml"))
+        groups = [name for name, field in cls.model_fields.items() if isinstance(field.default, Group)]
+        written = InitSettingsSource(settings_cls, read_settings_file(file, groups))
+        return init_settings, env_settings, written
+
+
+def _filled(chosen: object, defaults: dict[str, Any]) -> object:
+    """A revision belongs to its model: another model does not inherit the profile's."""
+    if not isinstance(chosen, dict):
+        return chosen  # no group at all; validation says so
+    return chosen if "model" in chosen and "revision" in defaults else {**defaults, **chosen}
+
+
+def load_settings(**overrides: Any) -> Settings:
+    """Gather the settings from all sources; `overrides` win.
+
+    Raises:
+        SettingsError: naming each setting that is unknown, of a wrong type or contradictory.
+    """
+    named = os.environ.get(FILE_NAME)
+    if named and not Path(named).is_file():
+        raise SettingsError(f"{FILE_NAME} names {named}, which is not a file")
+    check_environment(os.environ, PREFIX, [*Settings.model_fields, FILE_NAME.removeprefix(PREFIX).lower()])
+    try:
+        return Settings(**overrides)
+    except ValidationError as error:
+        raise SettingsError(explain(error, Settings)) from None
+    except UnreadableSourceError as error:
+        raise SettingsError(f"{error}; name one setting, such as {PREFIX}LLM__WORKERS=20") from None

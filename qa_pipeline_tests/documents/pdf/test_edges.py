@@ -1,0 +1,65 @@
+from fpdf import FPDF
+
+from qa_pipeline_tests.documents.pdf.builders import at, blank, counts, of_kind, parse, prose
+
+
+def pages(count: int, chapter_length: int = 100) -> FPDF:
+    """Pages with a head that names the chapter, a foot, and a number."""
+    document = blank()
+    for number in range(1, count + 1):
+        if number > 1:
+            document.add_page()
+        document.text(20, 10, "Chapter " + "ABCDEFGH"[(number - 1) // chapter_length])
+        at(document, 20, 40, prose(f"page{number}x", 4), width=160)
+        document.text(20, 285, "Annual report")
+        document.text(190, 291, str(number))
+    return document
+
+
+def test_heads_feet_and_page_numbers_are_left_out_and_counted_by_kind() -> None:
+    parsed = parse(pages(5))
+    assert counts(parsed) == {"page_number": (5, 5), "running_foot": (5, 60), "running_head": (5, 40)}
+    assert all(block.text.startswith("page") for block in parsed.blocks)
+
+
+def test_a_head_that_changes_with_the_chapter_is_left_out_where_it_stays_three_pages() -> None:
+    parsed = parse(pages(12, chapter_length=4))
+    assert counts(parsed)["running_head"] == (12, 96)
+
+
+def test_the_page_number_of_a_single_page_is_none_of_its_text() -> None:
+    parsed = parse(pages(1))
+    assert counts(parsed) == {"page_number": (1, 1)}
+
+
+def test_titles_of_slides_that_return_are_kept() -> None:
+    document = blank()
+    for number in range(10):
+        if number:
+            document.add_page()
+        document.set_font("Helvetica", size=20)
+        document.text(20, 20, "Results" if number < 3 else f"Subject {'abcdefghij'[number]}")
+        document.set_font("Helvetica", size=10)
+        at(document, 20, 40, prose(f"page{number}x", 3), width=160)
+    headings = [block.text for block in of_kind(parse(document), "heading")]
+    assert headings.count("Results") == 3
+
+
+def test_roman_and_spelt_out_page_numbers_are_page_numbers() -> None:
+    document = blank()
+    for number, roman in enumerate(("i", "ii", "iii", "iv"), start=1):
+        if number > 1:
+            document.add_page()
+        at(document, 20, 40, prose(f"page{number}x", 4), width=160)
+        document.text(100, 285, f"Page {number} of 4")
+        document.text(20, 291, roman)
+    found = counts(parse(document))
+    assert found["page_number"][0] >= 4
+    assert "running_foot" not in found
+
+
+def test_a_number_in_the_text_is_no_page_number() -> None:
+    document = blank()
+    document.text(20, 100, "1")
+    at(document, 20, 110, prose("body", 4), width=160)
+    assert counts(parse(document)) == {}
