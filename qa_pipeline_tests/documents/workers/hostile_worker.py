@@ -185,10 +185,9 @@ def refusal(attempt: object) -> str:
 ACTS: dict[str, Callable[[str], str | None]] = {
     function.__name__: function
     for function in (
-        say, segfault, poison, leave, leave_politely, hang_in_c, sleep, wait_for,
-        take_memory, blame_the_file,
-        take_memory_and_abort, hold_memory, reserve_memory, find_no_room, recurse, stumble, chatter, forge, babble, look_around,
-        try_to_get_out,
+        say, segfault, poison, leave, leave_politely, hang_in_c, sleep, wait_for, take_memory, blame_the_file,
+        take_memory_and_abort, hold_memory, reserve_memory, find_no_room, recurse, stumble, chatter, forge,
+        babble, look_around, try_to_get_out,
     )
 }  # fmt: skip
 
