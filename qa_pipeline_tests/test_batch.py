@@ -1,4 +1,5 @@
 import hashlib
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -6,12 +7,14 @@ import polars as pl
 import pytest
 
 from qa_pipeline.batch import BatchOutcome, earlier_yields, run_batches, validate_pairs
+from qa_pipeline.documents.parsing import ParseOutcome, ParseRequest, parse_here
 from qa_pipeline.errors import BudgetExhaustedError, PairsFileError
 from qa_pipeline.layout import Layout
 from qa_pipeline.llm.base import Reply, ReplyT, Request
 from qa_pipeline.llm.cached import CachedModel
 from qa_pipeline.llm.extractive.provider import ExtractiveModel
 from qa_pipeline.parts import Parts
+from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.settings.tree import Settings, load_settings
 from qa_pipeline.storage import read_table
 from qa_pipeline.tables import TABLES
@@ -46,6 +49,18 @@ class CountingRules(ExtractiveModel):
         if self.limit is not None and len(self.asked) > self.limit:
             raise BudgetExhaustedError(f"{self.limit} calls made")
         return await super().complete(request)
+
+
+class RememberingParser:
+    """The parsers, remembering which files they were given."""
+
+    def __init__(self) -> None:
+        self.parsed: list[str] = []
+
+    def parse(self, requests: Iterable[ParseRequest], settings: DocumentSettings) -> Iterator[ParseOutcome]:
+        for request in requests:
+            self.parsed.append(request.source.path)
+            yield from parse_here([request], settings)
 
 
 class OnlyGenerates(Parts):
@@ -127,6 +142,29 @@ def test_an_edited_paragraph_asks_again_only_for_its_own_chunk(tmp_path: Path) -
     assert untouched.height > 0
     assert untouched.join(after, on="pair_id", how="anti").height == 0
     assert not after["answer"].str.contains("10 minutes").any()
+
+
+def test_a_renamed_file_keeps_its_pairs_and_is_neither_parsed_nor_embedded_nor_asked_again(
+    tmp_path: Path,
+) -> None:
+    corpus = corpus_at(tmp_path / "corpus", boilers=GUIDE)
+    (corpus / "boilers" / "pumps.md").write_text("# Pumps\n\nA pump is a machine that moves water.\n")
+    settings = settings_for(tmp_path)
+    run(settings, ["boilers"])
+    names = ("chunks", "embeddings", "questions", "pairs", "verdicts", "training_examples")
+    before = {name: table(settings, name, "boilers") for name in names}
+    (corpus / "boilers" / "manuals").mkdir()
+    (corpus / "boilers" / "guide.md").rename(corpus / "boilers" / "manuals" / "kestrel.md")
+    rules, embedder, parser = CountingRules(), HashEmbedder(), RememberingParser()
+    stored = CachedModel(rules, settings.out / "cache" / "replies.sqlite")
+    parts = OnlyGenerates(settings, embedder=embedder, model=stored, parse=parser.parse)
+    assert run_batches(parts, ["boilers"]) == [BatchOutcome("boilers", "succeeded")]
+    assert (parser.parsed, embedder.encoded, rules.asked) == ([], [], [])
+    for name, table_before in before.items():
+        key = list(TABLES[name].key)
+        assert (
+            table(settings, name, "boilers").select(key).sort(key).equals(table_before.select(key).sort(key))
+        ), name
 
 
 def test_a_new_batch_changes_nothing_of_the_others(tmp_path: Path) -> None:
