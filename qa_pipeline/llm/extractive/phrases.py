@@ -49,11 +49,12 @@ class Phrases:
 
     `keys` maps a case-folded key to its question. `any_key` asks for a key that `keys` does not hold,
     None where the language's inflection makes that unsafe; `any_keys` for one that `plural_key` finds.
-    `cells` and `any_cell` do the same for table columns, `{column}` of `{row}`. `skipped` are keys and
-    columns that hold no fact worth asking for. `verbs` are the words a description of what something does
-    begins with. `papers` are the words that may follow a product's name in the title of a document about
-    it. `compounds` says that a class noun may be joined to the name by a hyphen ("Listen-Direktive"),
-    `nouns_capital` that a key keeps its capital.
+    `cells`, `any_cell` and `any_cells` do the same for table columns, `{column}` of `{row}`; `no_noun`
+    finds columns that say what to do with a row or what was done to it ("Run", "Normalized"). `skipped`
+    are keys and columns that hold no fact worth asking for. `verbs` are the words a description of what
+    something does begins with. `papers` are the words that may follow a product's name in the title of a
+    document about it. `compounds` says that a class noun may be joined to the name by a hyphen ("Listen-
+    Direktive"), `nouns_capital` that a key keeps its capital.
     """
 
     kinds: dict[str, Kind]
@@ -64,10 +65,16 @@ class Phrases:
     skipped: frozenset[str] = frozenset()
     verbs: frozenset[str] = frozenset()
     any_keys: Ask | None = None
+    any_cells: Ask | None = None
     plural_key: re.Pattern[str] | None = None
+    no_noun: re.Pattern[str] | None = None
     papers: tuple[str, ...] = ()
     compounds: bool = False
     nouns_capital: bool = False
+
+    def plural(self, name: str) -> bool:
+        """Tell whether a key or a column names several things."""
+        return self.plural_key is not None and self.plural_key.search(name.casefold()) is not None
 
     def verbal(self, value: str) -> bool:
         """Tell whether a value begins with a verb, in its base form or with an s."""
@@ -184,6 +191,10 @@ ENGLISH = Phrases(
         "purpose": Ask("What is the purpose of {row}?", "definition", 0.6),
     },
     any_cell=Ask("What is the {column} of {row}?", "table_cell", 0.5),
+    any_cells=Ask("What are the {column} of {row}?", "table_cell", 0.5),
+    no_noun=re.compile(
+        r"\S+ed|contains?|covers?|does|downloads?|has|includes?|open|provides?|requires?|runs?|see|supports?|uses?|view"
+    ),
 )
 
 SWEDISH = Phrases(

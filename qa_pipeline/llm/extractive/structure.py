@@ -48,8 +48,7 @@ def _value(line: Line, neighbours: list[Line], subject: Subject, phrases: Phrase
     if key.casefold() in phrases.skipped or (ask and not re.search(ask.value, parts[2])):
         return []
     if ask is None and line.kind == "prose" and _in_a_block(neighbours):
-        plural = phrases.plural_key is not None and phrases.plural_key.search(key)
-        ask = phrases.any_keys if plural else phrases.any_key
+        ask = phrases.any_keys if phrases.plural(key) else phrases.any_key
     if ask is None:
         return []
     names = {
@@ -83,7 +82,7 @@ def _cells(line: Line, phrases: Phrases) -> list[Candidate]:
         return []
     found = []
     for column, value, start in cells[1:]:
-        ask = phrases.cells.get(column.casefold(), phrases.any_cell)
+        ask = phrases.cells.get(column.casefold()) or _any_cell(column, phrases)
         if (
             column.casefold() in phrases.skipped
             or not column[1:].replace(" ", "").isalpha()
@@ -94,6 +93,13 @@ def _cells(line: Line, phrases: Phrases) -> list[Candidate]:
             question = ask.template.format_map({"row": name, "column": _inside(column, phrases)})
             found.append(_candidate(line, question, ask, value, start=start + len(column) + 2))
     return found
+
+
+def _any_cell(column: str, phrases: Phrases) -> Ask | None:
+    """The question for a column of any name; none where it is no noun."""
+    if phrases.no_noun is not None and phrases.no_noun.fullmatch(column.casefold()):
+        return None
+    return phrases.any_cells if phrases.any_cells and phrases.plural(column) else phrases.any_cell
 
 
 def _candidate(line: Line, question: str, ask: Ask, value: str, *, start: int) -> Candidate:

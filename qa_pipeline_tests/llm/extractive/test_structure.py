@@ -82,6 +82,13 @@ def test_a_compatibility_note_that_names_no_version_range_is_left_alone() -> Non
     assert not found(text, "Alias Directive")
 
 
+def test_columns_are_asked_for_in_the_number_they_stand_in_and_only_where_they_are_nouns() -> None:
+    row = "Package: Basic tariff | Libraries: libone and libtwo | Contains: 5 discs | Normalized: 7 units"
+    assert list(found(f"## Limits\n\n{row} | Run: on a shell", "Limits")) == [
+        "What are the libraries of Basic tariff?"
+    ]
+
+
 def test_a_table_row_answers_for_its_cells() -> None:
     text = "## Limits\n\nPlan: Basic tariff | Monthly price: 12 euros a month | Storage: 5 GB"
     answers = {question: candidate.answer for question, candidate in found(text, "Limits").items()}
