@@ -13,7 +13,7 @@ that make up the longest common subsequence (the anchors of a patience diff; Coh
 below the text, which the two place differently, lower it.
 
 `characters` are what PDFium gives, blanks aside; `unexplained` are those that neither a block nor a text that
-was left out holds. `headings_recall` and `headings_precision` compare headings found without the file's own
+was left out holds, repeated names of columns not counted. `left_out` are characters by kind. `headings_recall` and `headings_precision` compare headings found without the file's own
 outline with the outline.
 """
 
@@ -83,9 +83,12 @@ def letters_of(content: bytes) -> Counter[str]:
 
 
 def written(parsed: ParsedFile) -> Iterator[str]:
-    """Text of the blocks; of table rows the cells, since the names of columns are repeated in each."""
+    """Text of the blocks; the names of columns, which each row of a table repeats, once a table and page."""
     seen: set[str] = set()
+    page = None
     for block in parsed.blocks:
+        if block.kind != "table_row" or block.page != page:
+            seen, page = set(), block.page
         if block.kind != "table_row":
             yield block.text
             continue
@@ -127,12 +130,13 @@ def measure(path: Path) -> Counter[str]:
         parsed = pdf.parse(SourceFile(path.name, content), _SETTINGS)
     text = "\n".join(block.text for block in parsed.blocks)
     aside = "\n".join(left_out.texts)
-    ours, all_of_ours = words("\n".join(written(parsed))), words(text)
+    once = "\n".join(written(parsed))
+    ours, all_of_ours = words(once), words(text)
     theirs = reference_words(path, Counter(words(text)))
     common, unique = order(ours, theirs)
     named, found, both = headings(content)
     given = letters_of(content)
-    unexplained = given - Counter("".join(clean(f"{text}\n{aside}").split()))
+    unexplained = given - Counter("".join(clean(f"{once}\n{aside}").split()))
     counts = Counter(
         words=len(theirs), ours=len(ours), found=(Counter(theirs) & Counter(ours)).total(),
         found_anywhere=(Counter(theirs) & Counter(all_of_ours + words(aside))).total(), ordered=common,
@@ -172,10 +176,7 @@ def main(folder: Path) -> dict[str, Any]:
             failed[path.name] = failure.reason
             continue
         total.update(counts)
-        measured = figures(counts)
-        documents[path.name] = {
-            name: measured[name] for name in ("recall", "precision", "order", "unexplained")
-        }
+        documents[path.name] = {"pages": counts["pages"], **figures(counts)}
     overall = {"bench": "pdf", "folder": folder.name, "documents": len(documents), "pages": total["pages"]}
     return {**overall, **figures(total), "failed": failed, "by_document": documents}
 
