@@ -13,8 +13,8 @@ that make up the longest common subsequence (the anchors of a patience diff; Coh
 below the text, which the two place differently, lower it.
 
 `characters` are what PDFium gives, blanks aside; `unexplained` are those that neither a block nor a text that
-was left out holds, repeated names of columns not counted. `left_out` are characters by kind. `headings_recall` and `headings_precision` compare headings found without the file's own
-outline with the outline.
+was left out holds, and `left_out` those that were, by kind. `headings_recall` and `headings_precision` compare
+headings found without the file's own outline with the outline, numbers before them aside.
 """
 
 import json
@@ -24,6 +24,7 @@ import unicodedata
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import dropwhile
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -109,16 +110,22 @@ class Kept(Omissions):
         self.texts.append(text)
 
 
+def title(text: str) -> str:
+    """Words of a heading; many outlines leave out the number that is printed before it."""
+    parts = words(text)
+    return " ".join(dropwhile(str.isdigit, parts)) or " ".join(parts)
+
+
 def headings(content: bytes) -> tuple[int, int, int]:
     """Headings found without the outline: how many it names, how many there are, how many are in both."""
     document = pypdfium2.PdfDocument(content)
-    named = Counter(" ".join(words(entry.get_title())) for entry in document.get_toc())
+    named = Counter(title(entry.get_title()) for entry in document.get_toc())
     document.close()
     with patch("qa_pipeline.documents.pdf.outline_of", lambda _: []):
         blocks = pdf.parse(SourceFile("file.pdf", content), _SETTINGS).blocks
     # level 1 is the title, which outlines do not name
     texts = (block.text for block in blocks if block.kind == "heading" and block.level > 1)
-    found = Counter(" ".join(words(text)) for text in texts)
+    found = Counter(map(title, texts))
     return named.total(), found.total() if named else 0, (named & found).total()
 
 
@@ -130,13 +137,12 @@ def measure(path: Path) -> Counter[str]:
         parsed = pdf.parse(SourceFile(path.name, content), _SETTINGS)
     text = "\n".join(block.text for block in parsed.blocks)
     aside = "\n".join(left_out.texts)
-    once = "\n".join(written(parsed))
-    ours, all_of_ours = words(once), words(text)
+    ours, all_of_ours = words("\n".join(written(parsed))), words(text)
     theirs = reference_words(path, Counter(words(text)))
     common, unique = order(ours, theirs)
     named, found, both = headings(content)
     given = letters_of(content)
-    unexplained = given - Counter("".join(clean(f"{once}\n{aside}").split()))
+    unexplained = given - Counter("".join(clean(f"{text}\n{aside}").split()))
     counts = Counter(
         words=len(theirs), ours=len(ours), found=(Counter(theirs) & Counter(ours)).total(),
         found_anywhere=(Counter(theirs) & Counter(all_of_ours + words(aside))).total(), ordered=common,
