@@ -13,8 +13,8 @@ that make up the longest common subsequence (the anchors of a patience diff; Coh
 below the text, which the two place differently, lower it.
 
 `characters` are what PDFium gives, blanks aside; `unexplained` are those that neither a block nor a text that
-was left out holds, and `left_out` those that were, by kind. `headings_recall` and `headings_precision` compare
-headings found without the file's own outline with the outline, numbers before them aside.
+was left out holds, and `left_out` those that were, by kind. `headings_recall` and `headings_precision` are of
+headings found without the file's own outline, compared with the outline, numbers before them aside.
 """
 
 import json
