@@ -40,12 +40,24 @@ def gaps_between(rows: Sequence[Sequence[Line]], size: float, least: float | Non
     """
     if least is None:
         least = size * (1.0 if len(rows) == 1 else 0.8 if len(rows) <= _FEW else 0.5)
-    allowed = int(_CROSSING * len(rows))
     edges = []
     for row in rows:
         for word in _merged(row):
             edges += [(word.left, 1), (word.right, -1)]
     edges.sort()
+    gaps = _white(edges, int(_CROSSING * len(rows)))
+    outer = [gap for gap in gaps if gap[0] == edges[0][0] or gap[1] == edges[-1][0]]
+    if outer:  # a few lines reach into the margin, or a column has text in few rows
+        gaps = [gap for gap in gaps if gap not in outer] + [
+            gap
+            for gap in _white(edges, 0)
+            if _width(gap) >= max(size, least) and any(one[0] <= gap[0] and gap[1] <= one[1] for one in outer)
+        ]
+    return sorted(gap for gap in gaps if _width(gap) >= least)
+
+
+def _white(edges: Sequence[tuple[float, int]], allowed: int) -> list[Gap]:
+    """Stretches between the edges of words in which no more than the allowed number of words stand."""
     gaps: list[Gap] = []
     covered = 0
     for (place, change), (following, _) in pairwise(edges):
@@ -56,7 +68,7 @@ def gaps_between(rows: Sequence[Sequence[Line]], size: float, least: float | Non
             gaps[-1] = (gaps[-1][0], following)
         else:
             gaps.append((place, following))
-    return [gap for gap in gaps if _width(gap) >= least]
+    return gaps
 
 
 def gaps_below(header: Sequence[Sequence[Line]], body: Sequence[Sequence[Line]], size: float) -> list[Gap]:
@@ -202,7 +214,9 @@ def narrowed(gaps: Sequence[Gap], row: Sequence[Line], least: float) -> list[Gap
 
 def is_prose(column: Sequence[Line]) -> bool:
     """Whether a column is running text: long lines, most of them as wide as the column."""
+    if len(column) < _PROSE_LINES:
+        return False
     width = max(line.right for line in column) - min(line.left for line in column)
     full = sum(line.right - line.left >= _FULL * width for line in column)
     long = sum(len(line.text) for line in column) >= _PROSE_LENGTH * len(column)
-    return len(column) >= _PROSE_LINES and long and 2 * full >= len(column)
+    return long and 2 * full >= len(column)

@@ -23,8 +23,14 @@ BROKEN_WORD = "\ufffe"
 _HYPHEN_CODE = "\x02"
 """The same mark, where characters are read one by one."""
 _FIXED_PITCH = 1
-_FIXED_NAMES = re.compile(r"mono|courier|consol|hack|typewriter|cmtt|inconsolata|code", re.IGNORECASE)
-_BOLD_NAMES = re.compile(r"bold|black|heavy|semib|demi", re.IGNORECASE)
+_FIXED_NAMES = re.compile(
+    r"mono|nimbusmon|courier|consol|hack|typewriter|(?:cm|ec|sf|sl|x)tt|inconsolata|code", re.IGNORECASE
+)
+_BOLD_NAMES = re.compile(
+    r"bold|black|heavy|semib|demi|(?:cm|ec|sf)\w{0,3}bx|\bcmb\d|-medi(?:ital)?$|^\w*(?:libertine|biolinum)tb",
+    re.IGNORECASE,
+)
+"""Names of fonts say more than their flags; those of TeX say it in their own way, as CMBX10 does."""
 _NAME_LENGTH = 128
 _BEYOND = "\U00010000"
 _QUARTER = math.pi / 2

@@ -6,7 +6,7 @@ apart. What does not: the order of the lines (`columns`), and which groups head 
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -19,6 +19,7 @@ _BULLET = re.compile(r"^[•‣▪●○◦∙–*-]$")
 _MARKS = frozenset("•‣▪●○◦∙–*-(0123456789")
 _ON_ONE_PAGE = frozenset({"heading", "code"})
 _LARGER = 1.1
+_COLUMN = 0.15
 _NEARLY = 3
 _LEAST_INSET = 6
 _INSET = 40
@@ -35,12 +36,13 @@ _SENTENCE_END = (".", "!", "?", ":", "”", '"', ")")
 
 @dataclass(slots=True)
 class Shape:
-    """What is usual in the document."""
+    """What is usual in the document; `columns` are where many of its lines begin."""
 
     size: float
     left: float
     right: float
     step: float
+    columns: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,25 +89,31 @@ class Group:
 def shape_of(lines: Sequence[Line], size: float) -> Shape:
     """Column edges and line distance of the text that is set in the usual size."""
     body = [line for line in lines if line.size == size]
-    left = _most_common((round(line.left), len(line.text)) for line in body)
+    lefts = _weighed((round(line.left), len(line.text)) for line in body)
+    left = _heaviest(lefts)
+    columns = tuple(sorted(place for place in lefts if lefts[place] >= _COLUMN * sum(lefts.values())))
     right = max((line.right for line in body if abs(line.left - left) < 1), default=0.0)
     steps = (
         (round(above.bottom - below.bottom, 1), 1)
         for above, below in pairwise(body)
         if above.page == below.page and 0 < above.bottom - below.bottom < 3 * size
     )
-    return Shape(size, left, right, _most_common(steps) or 1.2 * size)
+    return Shape(size, left, right, _heaviest(_weighed(steps)) or 1.2 * size, columns)
 
 
 def usual_size(lines: Iterable[Line]) -> float:
     """The type size that most characters are in."""
-    return _most_common((line.size, len(line.text)) for line in lines)
+    return _heaviest(_weighed((line.size, len(line.text)) for line in lines))
 
 
-def _most_common(values: Iterable[tuple[float, int]]) -> float:
+def _weighed(values: Iterable[tuple[float, int]]) -> dict[float, int]:
     counts: dict[float, int] = {}
     for value, weight in values:
         counts[value] = counts.get(value, 0) + weight
+    return counts
+
+
+def _heaviest(counts: Mapping[float, int]) -> float:
     return min(counts, key=lambda value: (-counts[value], value)) if counts else 0.0
 
 

@@ -17,6 +17,10 @@ _LONGEST_BOLD = 90
 _WIDEST_LETTER = 0.75
 _LEAST_MATCHED = 3
 _MOST_LINES = 4
+_LEAST_SIZE = 0.85
+_ASIDE = 12
+_CENTRED = 6
+_NUMBER = re.compile(r"^(?:\d{1,2}|[A-Z](?=\.))(?:\.\d{1,2}){0,4}\.?\s+(?=\S)")
 _NO_LETTER = re.compile(r"[\W_]+")
 
 
@@ -56,13 +60,16 @@ def _by_type(groups: list[Group], shape: Shape) -> None:
 
 
 def _by_weight(groups: list[Group], shape: Shape, level: int) -> None:
-    """Headings of body size stand below all larger ones."""
+    """Headings of body size stand below all larger ones, and below one another as they are numbered."""
     one_size = len({group.lines[0].size for group in groups if group.lines}) == 1
-    for place, group in enumerate(groups):
-        if _may_head(group):
-            found = _plain_heading(groups, place, shape, one_size=one_size)
-            if found:
-                group.kind, group.level = "heading", min(level + found - 1, 6)
+    depths = {
+        place: depth
+        for place, group in enumerate(groups)
+        if _may_head(group) and (depth := _plain_heading(groups, place, shape, one_size=one_size)) is not None
+    }
+    least = min((depth for depth in depths.values() if depth), default=0)
+    for place, depth in depths.items():
+        groups[place].kind, groups[place].level = "heading", min(level + max(depth - least, 0), 6)
 
 
 def _follow_outline(groups: list[Group], named: dict[int, int], shape: Shape) -> None:
@@ -93,13 +100,16 @@ def _named(groups: Sequence[Group], outline: Sequence[OutlineEntry]) -> dict[int
     pages = {page for page, _ in wanted}
     longest = max((len(title) for _, title in wanted), default=0)
     for place, group in enumerate(groups):
-        if not group.lines or group.kind in ("list_item", "code") or group.page not in pages:
+        if not group.lines or group.kind == "code" or group.page not in pages:
             continue
         if len(group.lines) > _MOST_LINES or len(group.lines[0].text) > 2 * longest:
             continue
-        levels = wanted.get((group.page, _letters("".join(line.text for line in group.lines))))
-        if levels:
-            named[place] = levels.pop(0)
+        text = "".join(line.text for line in group.lines)
+        for title in (text, _NUMBER.sub("", text)):  # many outlines leave out the number
+            levels = wanted.get((group.page, _letters(title)))
+            if levels:
+                named[place] = levels.pop(0)
+                break
     return named
 
 
@@ -124,22 +134,45 @@ def _take_back_bylines(groups: Sequence[Group], shape: Shape) -> None:
 
 
 def _may_head(group: Group) -> bool:
-    return group.kind in ("paragraph", "list_item") and len(group.lines) == 1 and not group.plain
+    one_line = group.kind in ("paragraph", "list_item") and len(group.lines) == 1
+    return one_line and not group.plain and not group.floats
 
 
 def _plain_heading(groups: Sequence[Group], place: int, shape: Shape, *, one_size: bool) -> int | None:
-    """Level of a line of body size that is a heading: bold, or numbered where all type is of one size."""
-    group = groups[place]
-    line = group.lines[0]
+    """How deep a line is numbered that is a heading: for being bold, or where all type is of one size.
+
+    A heading without a number has a depth of 0.
+    """
+    line = groups[place].lines[0]
     text = line.text.strip()
     following = groups[place + 1] if place + 1 < len(groups) else None
-    if following is None or following.kind == "heading" or len(text) > _LONGEST_BOLD:
+    if following is None or len(text) > _LONGEST_BOLD:
         return None
-    below_bold = bool(following.lines) and following.lines[0].bold
-    stands_out = line.bold and not below_bold and text[:1].isalnum() and not _spread(line)
-    if stands_out and not text.endswith((".", ",", ";")):
-        return 1 if abs(line.size - shape.size) < 0.6 and line.left < shape.left + 12 else None
-    return heading_level(text) if one_size else None
+    below = following.lines[0] if following.lines else None
+    if (following.kind == "heading" or (below and below.bold)) and not _comes_before(line, below):
+        return None
+    if line.bold and text[:1].isalnum() and not _spread(line) and not text.endswith((".", ",", ";")):
+        return _depth(text) if line.size >= _LEAST_SIZE * shape.size and _in_place(line, shape) else None
+    level = heading_level(text) if one_size and not (below and below.bold) else None
+    return None if level is None else level - 1
+
+
+def _comes_before(line: Line, below: Line | None) -> bool:
+    """Whether a numbered line stands above the first heading within it, as 2 does above 2.1."""
+    return below is not None and 0 < _depth(line.text) < _depth(below.text)
+
+
+def _depth(text: str) -> int:
+    """How many parts the number of a heading has; 0 without one."""
+    number = _NUMBER.match(text)
+    return len(number[0].strip(" .").split(".")) if number else 0
+
+
+def _in_place(line: Line, shape: Shape) -> bool:
+    """Whether a line begins where text does, or stands in the middle above it."""
+    centred = abs(line.left + line.right - shape.left - shape.right) < _CENTRED
+    begins = any(abs(line.left - left) < _ASIDE for left in shape.columns)
+    return line.left < shape.left + _ASIDE or begins or centred
 
 
 def _spread(line: Line) -> bool:

@@ -22,7 +22,6 @@ _LOOSE = 1.12
 _LOOSER = 1.15
 _WIDE_GAP = 1.2
 _LONE_HYPHEN = "-"
-_BLANK_OR_BROKEN = f" \t\xa0\x0b\x0c{BROKEN_WORD}"
 _TURN_TOLERANCE = 0.05
 
 
@@ -200,13 +199,14 @@ def _measure(glyphs: Glyphs, start: int, end: int, page: int) -> Line | None:
     It counts as turned if it looks so.
     """
     run = glyphs.text[start:end]
-    text = run.strip(_BLANK_OR_BROKEN)
-    broken = run.endswith(BROKEN_WORD)
+    whole = run.removesuffix(BROKEN_WORD)
+    text = whole.strip()
+    broken = run != whole
     if not text:
         if not broken:
             return None
-        text, broken, run = _LONE_HYPHEN, False, _LONE_HYPHEN
-    start += len(run) - len(run.lstrip())
+        text, broken, whole = _LONE_HYPHEN, False, _LONE_HYPHEN
+    start += len(whole) - len(whole.lstrip())
     end = start + len(text)
     middle = (start + end) // 2
     if glyphs.text[middle] == " ":

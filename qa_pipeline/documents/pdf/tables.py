@@ -179,7 +179,7 @@ class _Stack:
         rows = [row for band in bands for row in band]
         strips = strips_of(rows, gaps_between(rows, _size(rows)))
         columns = ([line for strip in strips for line in strip[place]] for place in range(len(strips[0])))
-        return all(is_prose(column) for column in columns)
+        return all(is_prose(column) for column in columns if column)
 
     def _tabular(self) -> list[tuple[int, int]]:
         """Runs of zones that have their columns in common: the first zone, and the one after the last."""

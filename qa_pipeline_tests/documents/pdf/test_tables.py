@@ -93,6 +93,31 @@ def test_lines_above_the_feet_of_pages_make_no_table() -> None:
     assert [block.kind for block in parse(document).blocks] == ["paragraph"]
 
 
+@pytest.mark.parametrize("long", ["and beyond the edge", "andbeyondtheedge"])
+def test_a_line_that_reaches_into_the_margin_makes_no_table_of_the_page(long: str) -> None:
+    document = blank()
+    document.line(15, 15, 195, 15)
+    for number in range(30):
+        document.text(15, 25 + 6 * number, f"Line {number:02} of a text that ends where the others end")
+    document.text(15, 25 + 6 * 30, f"Line 30 of a text that ends where the others end {long}")
+    document.line(15, 270, 195, 270)
+    parsed = parse(document)
+    assert [block.kind for block in parsed.blocks] == ["paragraph"]
+    assert parsed.blocks[0].text.endswith(long)
+
+
+def test_a_column_with_text_in_one_row_of_many_is_a_column() -> None:
+    document = blank()
+    table = [
+        ("Name", "Year", "Remark"),
+        *((f"Town {n}", str(1000 + n), "") for n in range(20)),
+        ("Lund", "990", "Old"),
+    ]
+    document.set_xy(15, 20)
+    with_table(document, table, "HORIZONTAL_LINES")
+    assert rows(parse(document))[-1] == "Name: Lund | Year: 990 | Remark: Old"
+
+
 def test_two_columns_of_text_between_two_lines_make_no_table() -> None:
     document = blank()
     document.line(15, 15, 195, 15)

@@ -72,6 +72,17 @@ def test_hebrew_is_in_the_order_in_which_it_is_read(tmp_path: Path) -> None:
     assert " ".join(parse(in_font(tmp_path, drawn)).blocks[0].text.split()) == "שלום עולם"
 
 
+@pytest.mark.parametrize("blank_code", ["001C", "001F", "0085", "00A0", "2003"])
+def test_a_line_that_begins_with_an_odd_blank_has_its_own_place(blank_code: str) -> None:
+    to_unicode = stream(f"1 beginbfchar <40> <{blank_code}> endbfchar")
+    content = one_page(
+        "BT /F1 12 Tf 72 700 Td 14 TL (@@@First a line,) Tj T* (@@@then one.) Tj ET", o10=to_unicode
+    )
+    content = content.replace(b"/BaseFont", b"/ToUnicode 10 0 R /BaseFont", 1)
+    content = content.replace(b"startxref", b"startxref\n0 %", 1)  # PDFium finds the moved objects again
+    assert outline(parse(content)) == [("paragraph", "First a line, then one.")]
+
+
 def test_a_stamp_in_the_margin_is_left_out_and_counted() -> None:
     document = blank()
     at(document, 40, 20, prose("body", 20), width=150)
