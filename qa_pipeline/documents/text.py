@@ -3,7 +3,7 @@
 What belongs here: the conventions of plain text. What does not: lines of a PDF page, which have places and
 sizes (`pdf`).
 
-Every character of a file that is not blank ends in the blocks, or is counted as left out: marks of list items,
+Every character of a file that is not blank ends in the blocks or is counted as left out, as are marks of list items
 and the lines that underline headings or part paragraphs.
 """
 
