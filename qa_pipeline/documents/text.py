@@ -3,8 +3,8 @@
 What belongs here: the conventions of plain text. What does not: lines of a PDF page, which have places and
 sizes (`pdf`).
 
-Every character of a file that is not blank ends in the blocks or is counted as left out, as are marks of list items
-and the lines that underline headings or part paragraphs.
+Every character of a file that is not blank ends in the blocks, or is counted as left out: the marks of list
+items, and the lines that underline headings or part paragraphs.
 """
 
 import re
