@@ -43,7 +43,9 @@ class Omissions:
 
     def notes(self) -> tuple[str, ...]:
         """What a reader should know although the document was read."""
-        includes = self.pieces["include"]
-        if not includes:
-            return ()
-        return (f"{includes} {'include' if includes == 1 else 'includes'} could not be resolved",)
+        notes = []
+        if includes := self.pieces["include"]:
+            notes.append(f"{includes} {'include' if includes == 1 else 'includes'} could not be resolved")
+        if self.pieces["unclosed_comment"]:
+            notes.append("a comment is never closed, so what follows its start was left out")
+        return tuple(notes)

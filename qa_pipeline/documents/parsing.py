@@ -90,8 +90,15 @@ def parse_file(request: ParseRequest, settings: DocumentSettings) -> Row:
         raise DocumentFailure("too_long", f"the text is longer than documents.max_characters = {limit}")
     text = assemble(parsed.blocks, text_mask(settings.masking))
     if not text.text:
-        raise DocumentFailure("no_text", "the file is readable and holds no text")
+        raise DocumentFailure("no_text", f"the file is readable and holds no text{_instead(parsed)}")
     return _columns(parsed, text, settings.masking)
+
+
+def _instead(parsed: ParsedFile) -> str:
+    """What a file without text holds, by kind, and what its parser noted."""
+    kinds = [f"{part.what} {part.pieces}" for part in sorted(parsed.left_out, key=lambda part: part.what)]
+    left = [f"left out of it: {', '.join(kinds)}"] if kinds else []
+    return "".join(f"; {said}" for said in (*left, *parsed.notes))
 
 
 def _columns(parsed: ParsedFile, text: Assembled, masking: MaskingSettings) -> Row:

@@ -2,12 +2,16 @@
 
 What belongs here: the conventions of plain text. What does not: lines of a PDF page, which have places and
 sizes (`pdf`).
+
+Every character of a file that is not blank ends in the blocks, or is counted as left out: the marks of list
+items, and the lines that underline headings or part paragraphs.
 """
 
 import re
 
 from qa_pipeline.documents.characters import clean
 from qa_pipeline.documents.decoding import decode
+from qa_pipeline.documents.omissions import Omissions
 from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 
@@ -26,10 +30,11 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
         DocumentFailure: the bytes cannot be decoded.
     """
     text = clean(decode(source.content)).expandtabs(4)
+    left = Omissions()
     blocks: list[Block] = []
     for group in re.split(r"\n(?:[ \t]*\n)+", text.strip("\n")):
-        blocks += _read_group([line.rstrip() for line in group.split("\n")])
-    return ParsedFile(blocks=tuple(blocks))
+        blocks += _read_group([line.rstrip() for line in group.split("\n")], left)
+    return ParsedFile(blocks=tuple(blocks), left_out=left.record())
 
 
 def heading_level(line: str) -> int | None:
@@ -44,7 +49,7 @@ def heading_level(line: str) -> int | None:
     return 2 if len(letters) > 3 and text == text.upper() and text != text.lower() else None
 
 
-def _read_group(lines: list[str]) -> list[Block]:
+def _read_group(lines: list[str], left: Omissions) -> list[Block]:
     """Blocks of lines that stand together between blank lines, underlined headings taken off the top."""
     rest = [line for line in lines if line.strip()]
     headings: list[Block] = []
@@ -53,15 +58,18 @@ def _read_group(lines: list[str]) -> list[Block]:
         if _UNDERLINE.match(rest[first]):
             break
         headings.append(Block("heading", rest[first], 1 if mark.group(1) in "=#*" else 2))
+        left.add("rule", rest[first + 1])
         first += 2
-    return headings + _read_body(rest[first:])
+    return headings + _read_body(rest[first:], left)
 
 
-def _read_body(lines: list[str]) -> list[Block]:
+def _read_body(lines: list[str], left: Omissions) -> list[Block]:
     if all(_UNDERLINE.match(line) for line in lines):
+        for line in lines:
+            left.add("rule", line)
         return []
     if _ITEM.match(lines[0]) and (len(lines) > 1 or heading_level(lines[0]) is None):
-        return _read_items(lines)
+        return _read_items(lines, left)
     if len(lines) == 1 and (level := heading_level(lines[0])):
         return [Block("heading", lines[0], level)]
     if all(line.startswith("    ") for line in lines):
@@ -69,13 +77,14 @@ def _read_body(lines: list[str]) -> list[Block]:
     return [Block("paragraph", _reflow(lines))]
 
 
-def _read_items(lines: list[str]) -> list[Block]:
+def _read_items(lines: list[str], left: Omissions) -> list[Block]:
     """List items, each with the lines that follow it up to the next."""
     items: list[tuple[int, list[str]]] = []
     for line in lines:
         item = _ITEM.match(line)
         if item:
             items.append((len(item["indent"]), [item["text"]]))
+            left.add("list_mark", line[: item.start("text")])
         else:
             items[-1][1].append(line.strip())
     depths = {indent: depth for depth, indent in enumerate(sorted({indent for indent, _ in items}))}

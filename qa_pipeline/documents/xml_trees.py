@@ -22,12 +22,13 @@ class Readable(Protocol):
         ...
 
 
-def parse_xml(content: bytes, *, declared_type: bool = False) -> "_Element":
+def parse_xml(content: bytes, *, declared_type: bool = False, comments: bool = False) -> "_Element":
     """The root of an XML document.
 
     Args:
         content: the document.
         declared_type: allow a document type declaration, as XHTML has; its entities stay unresolved.
+        comments: keep comments, for who counts them.
 
     Raises:
         DocumentFailure: `damaged` or `nested_too_deep`.
@@ -35,7 +36,7 @@ def parse_xml(content: bytes, *, declared_type: bool = False) -> "_Element":
     from lxml import etree
 
     parser = etree.XMLParser(
-        resolve_entities=False, no_network=True, load_dtd=False, remove_comments=True, remove_pis=True
+        resolve_entities=False, no_network=True, load_dtd=False, remove_comments=not comments, remove_pis=True
     )
     try:
         root = etree.fromstring(content, parser)

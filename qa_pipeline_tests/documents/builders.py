@@ -1,5 +1,6 @@
 """Files built on the spot for the tests of this folder."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -59,3 +60,10 @@ def refusal(read: Callable[[], object]) -> str | None:
     except DocumentFailure as failure:
         return failure.reason
     return None
+
+
+def unaccounted(content: str, parsed: ParsedFile) -> int:
+    """How many capital letters neither the blocks hold nor what is counted as left out can explain."""
+    capitals = Counter(character for character in content if character.isupper())
+    kept = Counter(character for block in parsed.blocks for character in block.text if character.isupper())
+    return (capitals - kept).total() - sum(part.characters for part in parsed.left_out)

@@ -19,3 +19,9 @@ def test_includes_are_worth_a_note() -> None:
     assert left.notes() == ("1 include could not be resolved",)
     left.add("include")
     assert left.notes() == ("2 includes could not be resolved",)
+
+
+def test_a_comment_that_is_never_closed_is_worth_a_note() -> None:
+    left = Omissions()
+    left.add("unclosed_comment", "all the rest")
+    assert left.notes() == ("a comment is never closed, so what follows its start was left out",)

@@ -3,6 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.documents import text
+from qa_pipeline.documents.omissions import visible
+from qa_pipeline.records import LeftOut
 from qa_pipeline_tests.documents.builders import SETTINGS, outline, source
 
 
@@ -15,6 +17,21 @@ def test_no_letter_of_prose_is_lost(content: str) -> None:
     letters = "".join(character for character in content if character in "XY")
     read = "".join(block.text for block in text.parse(source(content), SETTINGS).blocks)
     assert "".join(character for character in read if character in "XY") == letters
+
+
+@given(st.text("XYåé1.)(-•=~# \n\t*\u00a0", max_size=200))
+def test_every_character_is_in_a_block_or_counted_as_left_out(content: str) -> None:
+    parsed = text.parse(source(content), SETTINGS)
+    kept = visible("".join(block.text for block in parsed.blocks))
+    assert kept + sum(part.characters for part in parsed.left_out) == visible(content)
+
+
+def test_marks_of_items_and_lines_of_rules_are_counted() -> None:
+    content = "Guide\n=====\n\n- one\n  goes on\n12) two\n\n*****"
+    assert text.parse(source(content), SETTINGS).left_out == (
+        LeftOut("list_mark", 2, 4),
+        LeftOut("rule", 2, 10),
+    )
 
 
 def test_wrapped_lines_are_joined_and_short_ones_kept() -> None:

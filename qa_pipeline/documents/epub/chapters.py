@@ -45,6 +45,7 @@ _DROPPED = {
     "input": "form_control",
     "template": "hidden_text",
 }
+_IN_HEAD = {"title": "metadata", "style": "script", "script": "script"}
 _DROPPED_ROLES = {
     "pagebreak": "page_number",
     "doc-pagebreak": "page_number",
@@ -72,8 +73,25 @@ def read_chapter(content: bytes, omissions: Omissions) -> list[Block]:
 
     root = _tree(content)
     body = next((element for element in root.iter() if _local(element) == "body"), root)
+    _count_unseen(root, omissions)
     _clean(body, omissions)
-    return read_fragment(etree.tostring(body, encoding="unicode", method="html", with_tail=False))
+    markup = etree.tostring(body, encoding="unicode", method="html", with_tail=False)
+    return read_fragment(markup, omissions)
+
+
+def _count_unseen(root: "_Element", omissions: Omissions) -> None:
+    """Count and take out comments, and count what the head of a page holds."""
+    from lxml import etree
+
+    for comment in root.iter(etree.Comment):
+        omissions.add("comment", comment.text or "")
+    etree.strip_elements(root, etree.Comment, with_tail=False)
+    for head in root:
+        if _local(head) == "head":
+            for element in head:
+                what, text = _IN_HEAD.get(_local(element)), "".join(map(str, element.itertext()))
+                if what and text.strip():
+                    omissions.add(what, text)
 
 
 def _tree(content: bytes) -> "_Element":
@@ -81,12 +99,12 @@ def _tree(content: bytes) -> "_Element":
     from lxml import etree
 
     try:
-        return parse_xml(content, declared_type=True)
+        return parse_xml(content, declared_type=True, comments=True)
     except DocumentFailure as failure:
         if failure.reason == "nested_too_deep":
             raise
     markup = _EMPTY.sub(_with_end_tag, decode(content, declared=True))
-    parser = etree.HTMLParser(encoding="utf-8", no_network=True, remove_comments=True, remove_pis=True)
+    parser = etree.HTMLParser(encoding="utf-8", no_network=True, remove_pis=True)
     try:
         root = etree.fromstring(markup.encode("utf-8", "replace"), parser)
     except etree.XMLSyntaxError as error:

@@ -3,8 +3,12 @@
 What belongs here: the entry point, and which files of a book are read. What does not: the package document
 (`book`) and a chapter (`chapters`).
 
-A table of contents repeats headings and is left out. Nothing outside the container is ever opened.
+A table of contents repeats headings and is left out, as is a page that stands in no order of reading. Nothing
+outside the container is ever opened.
 """
+
+from collections.abc import Collection
+from pathlib import PurePosixPath
 
 from qa_pipeline.documents.archives import ZIP_START, Archive, open_archive
 from qa_pipeline.documents.epub.book import Chapter, read_book
@@ -14,6 +18,7 @@ from qa_pipeline.documents.omissions import Omissions
 from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 
+_PAGES = frozenset({".xhtml", ".html", ".htm"})
 _READ = frozenset({"application/xhtml+xml", "text/html", "text/x-oeb1-document", ""})
 
 
@@ -44,6 +49,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
         blocks += found
     if missing == len(chapters):
         raise DocumentFailure("damaged", "all files that the book names are missing in it")
+    _count_unlisted(archive, [chapter.path for chapter in chapters], omissions, settings)
     return ParsedFile(
         blocks=tuple(blocks),
         title=book.title,
@@ -69,7 +75,27 @@ def _read(
     content = archive.read(chapter.path)
     if not chapter.navigation:
         return read_chapter(content, omissions)
-    within = Omissions()
-    omissions.add("navigation", " ".join(block.text for block in read_chapter(content, within)))
-    omissions.update(within.record())
+    _count_page(content, "navigation", omissions)
     return []
+
+
+def _count_page(content: bytes, what: str, omissions: Omissions) -> None:
+    """Count all that a page holds as left out."""
+    within = Omissions()
+    omissions.add(what, " ".join(block.text for block in read_chapter(content, within)))
+    omissions.update(within.record())
+
+
+def _count_unlisted(
+    archive: Archive, listed: Collection[str], omissions: Omissions, settings: DocumentSettings
+) -> None:
+    """Pages beside the order of reading, such as the table of contents that only programs use."""
+    members = {member.path for path in listed if (member := archive.find(path))}
+    for member in archive.members:
+        if member.path in members or PurePosixPath(member.path).suffix.lower() not in _PAGES:
+            continue
+        try:
+            content = archive.read(member.name) if member.size <= settings.max_bytes else b""
+            _count_page(content, "unlisted_page", omissions)
+        except DocumentFailure:  # whatever is wrong with it, the book does without it
+            omissions.add("unlisted_page")

@@ -30,6 +30,8 @@ _FURNITURE = ", ".join(
     )
 )
 _TAG = re.compile(r"<[^<>]*>")
+_COMMENT = re.compile("<!--|<[!?]")
+_DECLARATIONS = ("doctype", "xml")
 
 
 def remove_furniture(tree: "LexborHTMLParser", left: Omissions) -> None:
@@ -52,15 +54,36 @@ def remove_furniture(tree: "LexborHTMLParser", left: Omissions) -> None:
         left.add("image", node.attributes.get("alt") or "")
 
 
-def count_comments(markup: str, left: Omissions) -> None:
-    """Count comments; none where the markup closes none."""
-    start = markup.find("<!--")
-    while start >= 0:
-        end = markup.find("-->", start + 4)
+def count_comments(tree: "LexborHTMLParser", markup: str, left: Omissions) -> None:
+    """Count comments, and declarations and instructions that a page treats as such.
+
+    Whatever of them is never closed swallows the rest of the page, unless it stands in a script.
+    """
+    start = 0
+    while found := _COMMENT.search(markup, start):
+        close = "-->" if found[0] == "<!--" else ">"
+        end = markup.find(close, found.end())
+        inside = markup[found.end() : end if end >= 0 else None]
         if end < 0:
+            if _is_comment_at_end(tree, inside):
+                left.add("unclosed_comment", inside)
             return
-        left.add("comment", markup[start + 4 : end])
-        start = markup.find("<!--", end + 3)
+        if not inside.lower().startswith(_DECLARATIONS):
+            left.add("comment", inside)
+        start = end + len(close)
+
+
+def _is_comment_at_end(tree: "LexborHTMLParser", text: str) -> bool:
+    """Whether the parser took the last part of a page for a comment; it may stand around the page, too."""
+    last = tree.root
+    around = [last.prev, last.next] if last is not None else []
+    while last is not None and last.last_child is not None:
+        last = last.last_child
+    wanted = "".join(text.split())
+    return any(
+        node is not None and node.tag == "-comment" and wanted in "".join((node.html or "").split())
+        for node in (last, *around)
+    )
 
 
 def _kind(node: "LexborNode") -> str:

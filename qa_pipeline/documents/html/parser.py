@@ -86,9 +86,9 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     tree = _tree(markup)
     declared = _about(tree)
     left = Omissions()
+    count_comments(tree, markup, left)
     blocks = _content(tree, left)
-    count_comments(markup, left)
-    return ParsedFile(blocks=tuple(blocks), left_out=left.record(), **declared)
+    return ParsedFile(blocks=tuple(blocks), left_out=left.record(), notes=left.notes(), **declared)
 
 
 def read_fragment(markup: str, left: Omissions | None = None) -> list[Block]:
@@ -100,7 +100,7 @@ def read_fragment(markup: str, left: Omissions | None = None) -> list[Block]:
     """
     left = Omissions() if left is None else left
     tree = _tree(markup)
-    count_comments(markup, left)
+    count_comments(tree, markup, left)
     if tree.body is None:
         return []
     remove_furniture(tree, left)

@@ -10,7 +10,6 @@ each on access and raises on malformed ones. Attachments are counted and never o
 import email
 import email.header
 import re
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from email.errors import HeaderParseError
@@ -21,7 +20,8 @@ from qa_pipeline.documents.failure import DocumentFailure
 from qa_pipeline.documents.inner_text import lower_headings, read_inner
 from qa_pipeline.documents.language import declared_language
 from qa_pipeline.documents.mail.bodies import read_body
-from qa_pipeline.records import Block, LeftOut, ParsedFile, SourceFile
+from qa_pipeline.documents.omissions import Omissions
+from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 
 _SHOWN = ("From", "To", "Cc", "Date")
@@ -59,7 +59,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
         blocks=blocks,
         title=_header(message, "subject"),
         language=declared_language(_header(message, "content-language")),
-        left_out=reader.left_out(),
+        left_out=reader.left.record(),
         notes=reader.notes(),
     )
 
@@ -79,8 +79,7 @@ class _Reader:
     path: str
     settings: DocumentSettings
     parts: int = 0
-    pieces: Counter[str] = field(default_factory=Counter)
-    characters: Counter[str] = field(default_factory=Counter)
+    left: Omissions = field(default_factory=Omissions)
 
     def message(self, message: Message, level: int, depth: int) -> Iterator[Block]:
         """The blocks of a message; one that is forwarded inside another has its heading below the other's."""
@@ -92,11 +91,8 @@ class _Reader:
             yield Block("paragraph", "\n".join(lines))
         for name, value in message.raw_items():
             if name.title() not in (*_SHOWN, "Subject"):
-                self._leave_out("header", f"{name}{value}")
+                self.left.add("header", f"{name}{value}")
         yield from self._part(message, level, depth)
-
-    def left_out(self) -> tuple[LeftOut, ...]:
-        return tuple(LeftOut(what, count, self.characters[what]) for what, count in self.pieces.items())
 
     def notes(self) -> tuple[str, ...]:
         told = {
@@ -104,24 +100,33 @@ class _Reader:
             "undecodable_part": "parts are in no known encoding and were left out",
             "deep_message": "parts are nested too deep and were left out",
         }
-        return tuple(f"{self.pieces[what]} {text}" for what, text in told.items() if self.pieces[what])
+        pieces = self.left.pieces
+        return tuple(f"{pieces[what]} {text}" for what, text in told.items() if pieces[what])
 
     def _part(self, part: Message, level: int, depth: int) -> Iterator[Block]:
         self.parts += 1
         kind, inner = part.get_content_type(), _inner_parts(part)
         if depth > _DEEPEST or self.parts > _MOST_PARTS:
-            self._leave_out("deep_message", "")
+            self.left.add("deep_message", _text_within(part))
         elif kind == "message/rfc822" and inner:
             yield from self.message(inner[0], level + 1, depth + 1)
         elif part.is_multipart() and kind == "multipart/alternative":
+            self._beside_parts(part)
             yield from self._best_of(inner, level, depth)
         elif part.is_multipart():
+            self._beside_parts(part)
             for one in inner:
                 yield from self._part(one, level, depth + 1)
         elif _is_text(part):
             yield from self._text(part, level)
         elif _payload(part).strip():
-            self._leave_out("attachment", "")
+            self.left.add("attachment")
+
+    def _beside_parts(self, part: Message) -> None:
+        """What stands before the first part and behind the last, which mail programs do not show."""
+        for text in (part.preamble, part.epilogue):
+            if text and text.strip():
+                self.left.add("beside_parts", text)
 
     def _best_of(self, parts: list[Message], level: int, depth: int) -> Iterator[Block]:
         """Of versions of the same text the plain one, unless it is a stub; then the richest."""
@@ -134,31 +139,37 @@ class _Reader:
             if place == chosen:
                 yield from blocks
             elif blocks:
-                self._leave_out("alternative", "".join(block.text for block in blocks))
+                self.left.add("alternative", "".join(block.text for block in blocks))
 
     def _text(self, part: Message, level: int) -> list[Block]:
         try:
             text = _decoded(part)
         except DocumentFailure:
-            self._leave_out("undecodable_part", "")
+            self.left.add("undecodable_part")
             return []
         if part.get_content_type() != "text/html":
             flowed = str(part.get_param("format", "")).lower() == "flowed"
-            return lower_headings(read_body(text, self.path, self.settings, flowed=flowed), by=level)
+            body = read_body(text, self.left, self.path, self.settings, flowed=flowed)
+            return lower_headings(body, by=level)
         parsed = read_inner(text, "html", self.path, self.settings)
-        for one in parsed.left_out:
-            self.pieces[one.what] += one.pieces
-            self.characters[one.what] += one.characters
+        self.left.update(parsed.left_out)
         return lower_headings(parsed.blocks, by=level)
-
-    def _leave_out(self, what: str, text: str) -> None:
-        self.pieces[what] += 1
-        self.characters[what] += len("".join(text.split()))
 
 
 def _inner_parts(part: Message) -> list[Message]:
     payload = part.get_payload() if part.is_multipart() else []
     return [one for one in payload if isinstance(one, Message)]
+
+
+def _text_within(part: Message) -> str:
+    """What all parts inside a part hold, as it stands in the file."""
+    texts: list[str] = []
+    pending = [part]
+    while pending:
+        one = pending.pop()
+        pending += _inner_parts(one)
+        texts += [] if one.is_multipart() else [str(one.get_payload())]
+    return "".join(texts)
 
 
 def _is_text(part: Message) -> bool:

@@ -76,6 +76,9 @@ class Walk:
         elif kind in _CODE:
             yield from self._waiting()
             self.fresh_item = False
+            _, _, beside = token.info.strip().partition(" ")
+            if beside:
+                self.left.add("code_info", beside)
             yield Block("code", _code(token))
         elif kind == "html_block":
             yield from self._html(token.content)
@@ -139,7 +142,9 @@ class Walk:
         kind: BlockKind = "quote" if self.quotes else "paragraph"
         if self.fresh_quote:
             self.fresh_quote = False
-            text = _ALERT.sub("", text)
+            if mark := _ALERT.match(text):
+                self.left.add("box_kind", mark[0])
+                text = text[mark.end() :]
         if self.fresh_item:
             kind, self.fresh_item = "list_item", False
         if self.terms:

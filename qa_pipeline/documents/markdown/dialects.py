@@ -20,9 +20,10 @@ _CONTAINER = re.compile(
 )
 """`/// note | Title` to a closing `///`, and `::: warning Title` to a closing `:::`."""
 _INDENTED_BOX = re.compile(
-    r"^(?P<indent> *)(?:!!!|\?\?\?\+?|={3}[!+]?)\s+(?:[\w-]+(?:\s+[\w-]+)*)?\s*"
+    r"^(?P<indent> *)(?:(?:!!!|\?\?\?\+?)\s+(?:[\w-]+(?:\s+[\w-]+)*)?\s*|={3}[!+]?\s+(?=\"))"
     r"(?:\"(?P<title>[^\"]*)\")?\s*$"
 )
+"""`!!! note "Title"`, and the tab `=== "Title"`, which without a title is none."""
 _INCLUDE = re.compile(
     r"""^\s*(?:
         \{\*.*\*\} | \{!.*!\} | -{1,2}8<-{1,2}.* | ;-{1,2}8<-{1,2}.*
@@ -45,6 +46,7 @@ _MYST_BOXES = frozenset(
 _MYST_INCLUDES = frozenset({"include", "literalinclude"})
 _ATTRIBUTE_LINE = re.compile(r"^\s*\{\s*:?\s*[#.][^{}]*\}\s*$")
 _ATTRIBUTES = re.compile(r"\{[^{}]*\}")
+_AROUND_KINDS = ' \t/:!?=+|"[]'
 _INDENT = "    "
 _FIRST_OF_MARKS = frozenset("`~/:!?={-;@[<")
 
@@ -103,16 +105,25 @@ class _Lines:
             yield from self._open_fence(bare, mark)
         elif box := _INDENTED_BOX.match(bare):
             self.boxes.append(len(box["indent"]) + len(_INDENT) * (1 + len(self.boxes)))
+            self._count_kind(bare, box["title"])
             yield from _label(box["indent"], box["title"])
         elif _INCLUDE.match(bare):
             self.left.add("include")
             yield ""
         elif box := _CONTAINER.match(bare):
-            yield from _label(box["indent"], box["slashed"] or _ATTRIBUTES.sub("", box["titled"] or ""))
+            title = box["slashed"] or _ATTRIBUTES.sub("", box["titled"] or "")
+            self._count_kind(bare, title)
+            yield from _label(box["indent"], title)
         elif _ATTRIBUTE_LINE.match(bare):
             yield ""
         else:
             yield bare
+
+    def _count_kind(self, bare: str, title: str | None) -> None:
+        """What a mark says besides the title, such as `warning`, has no place in the text."""
+        kind = _ATTRIBUTES.sub("", bare.replace(title, "", 1) if title else bare).strip(_AROUND_KINDS)
+        if kind:
+            self.left.add("box_kind", kind)
 
     def _open_fence(self, bare: str, mark: re.Match[str]) -> Iterator[str]:
         """Code begins; a fence of MyST may be a box of text, or stand for a file."""
@@ -123,6 +134,7 @@ class _Lines:
         directive = _MYST_FENCE.match(mark[2])
         if directive and directive["name"] in _MYST_BOXES:
             self.myst.append(mark[1])
+            self.left.add("box_kind", directive["name"])
             yield from _label("", directive["rest"])
             return
         self.fence = mark[1]

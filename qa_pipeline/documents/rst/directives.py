@@ -151,6 +151,7 @@ def _split(state: Any, name: str, block: StringList, offset: int, line: int) -> 
     head = next((number for number in range(1, len(block)) if not block[number].strip()), len(block))
     first = next((number for number in range(1, head) if _FIELD.match(block[number])), head)
     options = _options(block[first:head])
+    named = named or (bool(options) and first > 1)  # text above the options begins below the name
     argument = block[:first] if named else block[:0]
     content = block[1:] if not named and not options else block[head + 1 :]
     body = argument + block[head:] if named else content
@@ -208,21 +209,31 @@ def _version(directive: Directive) -> Nodes:
 
 def _include(directive: Directive) -> Nodes:
     """What stands in another file, which is not read."""
-    return [left_out("include"), *directive.blocks(directive.content)]
+    return [left_out("include", _below_line(directive)), *directive.blocks(directive.content)]
+
+
+def _below_line(directive: Directive) -> str:
+    """What goes on below the name of a file, although such names do not."""
+    return " ".join(directive.argument[1:])
 
 
 def _left_out(directive: Directive) -> Nodes:
     what = _LEFT_OUT[directive.name]
-    if what in ("image", "metadata"):
-        text = directive.options.get("alt", "") if what == "image" else " ".join(directive.options.values())
-    else:
-        text = "\n".join(directive.content if what == "raw" else directive.body)
-    return [left_out(what, text)]
+    if what == "image":
+        text = " ".join([directive.options.get("alt", ""), _below_line(directive)])
+        return [left_out(what, text), *directive.blocks(directive.content)]
+    if what == "metadata":
+        return [left_out(what, " ".join([*directive.body, *directive.options.values()]))]
+    return [left_out(what, "\n".join(directive.content if what == "raw" else directive.body))]
 
 
 def _content_only(directive: Directive) -> Nodes:
-    image = [left_out("image", directive.options.get("alt", ""))] if directive.name == "figure" else []
-    return image + directive.paragraph(directive.options.get("caption", "")) + _content(directive)
+    below = _below_line(directive)
+    if directive.name == "figure":
+        above = [left_out("image", f"{directive.options.get('alt', '')} {below}")]
+    else:
+        above = directive.paragraph(below)
+    return above + directive.paragraph(directive.options.get("caption", "")) + _content(directive)
 
 
 def _content(directive: Directive) -> Nodes:

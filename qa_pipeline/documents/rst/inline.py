@@ -27,6 +27,7 @@ class InlineText:
     substitutions: Mapping[str, nodes.Element] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
     _resolved: dict[str, str] = field(default_factory=dict)
+    _used: set[int] = field(default_factory=set)
 
     def of(self, node: nodes.Element) -> str:
         """Text of a node's children."""
@@ -80,10 +81,17 @@ class InlineText:
             # While it is being read it stands for itself, so that a circle ends.
             self._resolved[name] = f"|{name}|"
             found = self.substitutions.get(name) or self.substitutions.get(name.lower())
+            self._used.add(id(found))
             text = self.of(found) if found is not None else ""
             if found is not None and len(text) <= _LONGEST_SUBSTITUTION:
                 self._resolved[name] = text
         return self._resolved[name]
+
+    def count_unused(self) -> None:
+        """Count substitutions that nothing in the text refers to."""
+        for node in {id(node): node for node in self.substitutions.values()}.values():
+            if id(node) not in self._used:
+                self.left.add("substitution", node.astext())
 
 
 def _raised(text: str, before: str) -> str:

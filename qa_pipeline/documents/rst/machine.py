@@ -199,8 +199,23 @@ class _Body(_State, states.Body):
 
     def explicit_construct(self, match: Any) -> Any:
         """A construct behind two dots: a directive, which docutils would look up itself, or another."""
-        found = _DIRECTIVE.match(match.string)
-        return self.directive(found) if found else super().explicit_construct(match)  # type: ignore[no-untyped-call]
+        if found := _DIRECTIVE.match(match.string):
+            return self.directive(found)
+        for method, pattern in self.explicit.constructs:
+            if construct := pattern.match(match.string):
+                return self._construct(method, construct)
+        return self.comment(match)  # type: ignore[no-untyped-call]
+
+    def _construct(self, method: Any, match: Any) -> Any:
+        """A construct; of a malformed one docutils keeps nothing but a complaint, here its lines go along."""
+        machine: Any = self.state_machine
+        first = machine.line_offset
+        try:
+            return method(self, match)
+        except states.MarkupError:
+            text = "\n".join(machine.input_lines[first : machine.line_offset + 1])
+            complaint = nodes.system_message("", nodes.literal_block(text, text))
+            return [complaint], machine.is_next_line_blank()
 
     def directive(self, match: Any, **option_presets: Any) -> Any:
         """Any directive, known or not; `option_presets` say what an image in a substitution stands for."""

@@ -57,6 +57,7 @@ def _document(tree: "nodes.document") -> ParsedFile:
         walk.blocks.append(Block("heading", title, 1))
     walk.inside(tree)
     walk.end_section()
+    inline.count_unused()
     return ParsedFile(
         blocks=tuple(walk.blocks),
         title=about.title,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from docutils import nodes
 
-from qa_pipeline.documents.rows import Cell, render_rows
+from qa_pipeline.documents.rows import Cell, render_table
 from qa_pipeline.documents.rst.inline import InlineText
 from qa_pipeline.records import Block
 
@@ -18,7 +18,10 @@ def table_blocks(table: nodes.Element, inline: InlineText) -> Iterator[Block]:
         if isinstance(child, nodes.title):
             yield Block("paragraph", inline.of(child))
     rows = [_cells(row, inline) for row in _own(table, nodes.row)]
-    yield from (Block("table_row", line) for line in render_rows(rows))
+    lines, unused = render_table(rows)
+    for name in unused:
+        inline.left.add("empty_column", name)
+    yield from (Block("table_row", line) for line in lines)
 
 
 def _own(node: nodes.Element, kind: type[nodes.Element]) -> Iterator[nodes.Element]:

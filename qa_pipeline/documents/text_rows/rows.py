@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from qa_pipeline.documents.failure import DocumentFailure
 from qa_pipeline.documents.inner_text import InnerFormat, lower_headings, read_inner
 from qa_pipeline.documents.language import declared_language
-from qa_pipeline.records import Block, LeftOut, ParsedFile
+from qa_pipeline.documents.omissions import Omissions
+from qa_pipeline.records import Block, ParsedFile
 from qa_pipeline.settings.documents import DocumentSettings
 
 _TITLE = ("title", "headline", "heading", "subject", "rubrik", "titel", "überschrift")
@@ -61,22 +62,25 @@ def read_rows(rows: Sequence[TextRow], path: str, settings: DocumentSettings) ->
     if len(rows) > settings.max_rows:
         raise too_many_rows(settings)
     shared = _shared(rows)
+    left = Omissions()
     blocks: list[Block] = []
     length = 0
     for row in rows:
-        section = _section(row, shared, path, settings)
+        section = _section(row, shared, left, path, settings)
         length += sum(len(block.text) for block in section)
         if length > settings.max_characters:
             limit = settings.max_characters
             raise DocumentFailure("too_long", f"the text is longer than documents.max_characters = {limit}")
         blocks += section
+    _count(rows, shared.names, left)
     return ParsedFile(
         blocks=tuple(blocks),
         title=shared.title,
         language=declared_language(shared.language),
         source_uri=shared.source_uri,
         licence=shared.licence,
-        left_out=_left_out(rows, shared.names),
+        left_out=left.record(),
+        notes=left.notes(),
     )
 
 
@@ -129,18 +133,21 @@ def _says(value: object) -> bool:
     return isinstance(value, str) and bool(value.strip())
 
 
-def _section(row: TextRow, shared: _Shared, path: str, settings: DocumentSettings) -> list[Block]:
+def _section(
+    row: TextRow, shared: _Shared, left: Omissions, path: str, settings: DocumentSettings
+) -> list[Block]:
     fields = {name: value for name, value in row.fields.items() if name not in shared.names}
     title = next((name for name in _spelt(fields, _TITLE) if _says(fields[name])), None)
     heading = str(fields.pop(title)).strip() if title else f"Row {row.number}"
     body = next((name for name in _spelt(fields, _BODY) if _says(fields[name])), None)
-    text = _body(body, str(fields.pop(body)), path, settings) if body else []
+    text = _body(body, str(fields.pop(body)), left, path, settings) if body else []
     if text and text[0].kind == "heading" and text[0].text.strip() == heading:
+        left.add("repeated_heading", heading)
         text = text[1:]
     return [Block("heading", heading, _ROW_LEVEL), *_described(fields), *text]
 
 
-def _body(name: str, content: str, path: str, settings: DocumentSettings) -> list[Block]:
+def _body(name: str, content: str, left: Omissions, path: str, settings: DocumentSettings) -> list[Block]:
     """The text of a row in the format its name or its look stands for, plain where its parser refuses it."""
     kind: InnerFormat = "text"
     if name.strip().lower() == "html":
@@ -148,10 +155,11 @@ def _body(name: str, content: str, path: str, settings: DocumentSettings) -> lis
     elif name.strip().lower() in ("markdown", "md") or _MARKDOWN.search(content):
         kind = "markdown"
     try:
-        blocks = read_inner(content, kind, path, settings).blocks
+        parsed = read_inner(content, kind, path, settings)
     except DocumentFailure:
-        blocks = read_inner(content, "text", path, settings).blocks
-    return lower_headings(blocks, by=_ROW_LEVEL)
+        parsed = read_inner(content, "text", path, settings)
+    left.update(parsed.left_out)
+    return lower_headings(parsed.blocks, by=_ROW_LEVEL)
 
 
 def _described(fields: Fields) -> Iterator[Block]:
@@ -193,15 +201,12 @@ def _plain(value: object) -> str:
     return str(value).strip()
 
 
-def _left_out(rows: Sequence[TextRow], names: frozenset[str]) -> tuple[LeftOut, ...]:
-    """What rows share is said of the document, and counted here like all that its text leaves out."""
-    said = [str(row.fields[name]) for row in rows for name in names]
-    binary = sum(_bytes_in(value) for row in rows for value in row.fields.values())
-    parts = (
-        LeftOut("metadata", len(said), sum(len("".join(text.split())) for text in said)),
-        LeftOut("binary_value", binary, 0),
-    )
-    return tuple(part for part in parts if part.pieces)
+def _count(rows: Sequence[TextRow], names: frozenset[str], left: Omissions) -> None:
+    """Count what rows share, which is said of the document, and values that have no text."""
+    for row in rows:
+        for name in names:
+            left.add("metadata", str(row.fields[name]))
+    left.count("binary_value", sum(_bytes_in(value) for row in rows for value in row.fields.values()), 0)
 
 
 def _bytes_in(value: object) -> int:

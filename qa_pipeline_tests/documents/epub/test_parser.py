@@ -37,6 +37,9 @@ PLACES: dict[str, tuple[str, str | None]] = {
     "page": ('<p>.<span epub:type="pagebreak">{word}</span></p>', "page_number"),
     "mark": ('<p>.<sup><a epub:type="noteref" href="#n">{word}</a></sup></p>', "note_mark"),
     "form": ("<form><button>{word}</button></form>", "form_control"),
+    "comment": ("<!-- {word} -->", "comment"),
+    "raised": ("<p>.<sup>[{word}]</sup></p>", "footnote_mark"),
+    "column": ("<table><tr><th>.</th><th>{word}</th></tr><tr><td>.</td><td/></tr></table>", "empty_column"),
 }  # fmt: skip
 
 
@@ -82,14 +85,16 @@ def read(content: bytes, limits: DocumentSettings = SETTINGS) -> ParsedFile:
 def test_every_word_of_a_chapter_is_in_its_text_once_or_counted_as_left_out(places: list[str]) -> None:
     words = [f"word{number}x" for number in range(len(places))]
     body = "".join(PLACES[place][0].format(word=word) for place, word in zip(places, words, strict=True))
-    parsed = read(book({"a.xhtml": chapter(body)}))
+    head = "<title>No text</title><style>a {}</style><meta/><!-- of it -->"
+    parsed = read(book({"a.xhtml": chapter(body, head)}))
     text = "\n".join(block.text for block in parsed.blocks)
-    expected: dict[str, int] = {}
+    expected = {"metadata": 6, "script": 3, "comment": 4}
     for place, word in zip(places, words, strict=True):
         what = PLACES[place][1]
         assert text.count(word) == (what is None)
         if what is not None:
-            expected[what] = expected.get(what, 0) + len(word)
+            brackets = 2 * (place == "raised")
+            expected[what] = expected.get(what, 0) + len(word) + brackets
     assert {what: characters for what, (_, characters) in left_out(parsed).items()} == expected
 
 
@@ -127,7 +132,7 @@ def test_a_table_of_contents_in_the_order_of_reading_is_navigation(how: str) -> 
     attributes = 'media-type="application/xhtml+xml"' + (' properties="nav"' if how == "properties" else "")
     parsed = read(book({"nav.xhtml": contents}, attributes=attributes, guide=guide))
     assert parsed.blocks == ()
-    assert left_out(parsed) == {"navigation": (2, len("ContentsOne"))}
+    assert left_out(parsed) == {"navigation": (2, len("ContentsOne")), "metadata": (1, 15)}
 
 
 def test_elements_that_end_themselves_do_not_swallow_what_follows() -> None:
@@ -186,6 +191,14 @@ def test_a_missing_chapter_is_noted_and_a_book_without_any_is_damaged() -> None:
     assert outline(parsed) == [("paragraph", "Text.")]
     assert parsed.notes == ("files of the book that are missing in it: 1",)
     assert refusal(lambda: read(book({}))) == "damaged"
+
+
+def test_pages_in_no_order_of_reading_are_counted_whatever_they_hold() -> None:
+    one = {"a.xhtml": chapter("<p>Text.</p>", "")}
+    beside = {"OEBPS/nav.xhtml": chapter("<nav>One</nav><p>Two</p>", ""), "OEBPS/b.html": "", "x.css": "p {}"}
+    parsed = read(book(one, extra=beside))
+    assert outline(parsed) == [("paragraph", "Text.")]
+    assert left_out(parsed) == {"navigation": (1, 3), "unlisted_page": (2, 3)}
 
 
 def test_pictures_in_the_order_of_reading_are_counted() -> None:

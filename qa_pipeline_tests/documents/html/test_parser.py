@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.documents.failure import DocumentFailure
-from qa_pipeline.documents.html import parser as html
+from qa_pipeline.records import LeftOut
 from qa_pipeline_tests.documents.builders import SETTINGS, outline, source
 
 
@@ -246,6 +246,37 @@ def test_every_letter_of_any_soup_of_tags_is_in_the_text_or_counted(soup: list[s
     out = Counter(character for block in parsed.blocks for character in block.text if character.isalpha())
     lost = sum((_Texts(markup).letters - out).values())
     assert lost <= sum(part.characters for part in parsed.left_out)
+
+
+@pytest.mark.parametrize(
+    ("markup", "what", "characters"),
+    [
+        ("<p>Text.<!-- no -->", "comment", 2),
+        ("<p>Text.<![CDATA[ no ]]>", "comment", 11),
+        ("<p>Text.<?php no ?>", "comment", 6),
+        ("<?xml version='1.0'?><!DOCTYPE html><p>Text.", None, 0),
+        ("<p>Text.<!-- no <p>more", "unclosed_comment", 9),
+        ("<p>Text.</p></body></html> <!-- no <p>more", "unclosed_comment", 9),
+        ("<p>Text.</p></body> <!-- no <p>more", "unclosed_comment", 9),
+        ("<p>Text.<? no", "unclosed_comment", 2),
+        ("<p>Text.<script><!-- no</script>", "script", 6),
+        ("<!-- a --><p>Text.<script><!-- a</script>", "script", 5),
+    ],
+)
+def test_comments_are_counted_whatever_they_look_like(markup: str, what: str | None, characters: int) -> None:
+    parsed = html.parse(source(markup), SETTINGS)
+    assert outline(parsed) == [("paragraph", "Text.")]
+    counted = {part.what: part.characters for part in parsed.left_out}
+    assert (counted.pop(what, 0) if what else 0) == characters
+    assert set(counted) <= {"comment"}
+    unclosed = "a comment is never closed, so what follows its start was left out"
+    assert parsed.notes == ((unclosed,) if what == "unclosed_comment" else ())
+
+
+def test_a_page_inside_an_unclosed_comment_holds_no_text_and_says_why() -> None:
+    parsed = html.parse(source("<!-- <p>Text.</p>"), SETTINGS)
+    assert parsed.blocks == ()
+    assert parsed.left_out == (LeftOut("unclosed_comment", 1, 12),)
 
 
 def test_terms_without_a_list_are_kept() -> None:

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.documents.failure import DocumentFailure
-from qa_pipeline.documents.mail import parser as mail_messages
-from qa_pipeline.records import ParsedFile
+from qa_pipeline.documents.omissions import visible
+from qa_pipeline.records import LeftOut, ParsedFile
 from qa_pipeline_tests.documents.builders import SETTINGS, outline, refusal, source
 
 
@@ -31,6 +31,18 @@ def left_out(parsed: ParsedFile) -> dict[str, int]:
 @given(st.binary(max_size=300))
 def test_any_bytes_after_a_header_are_read_or_refused(body: bytes) -> None:
     assert refusal(lambda: parse(b"Subject: x\n" + body)) is None
+
+
+@given(
+    st.text("XY1.)->| \n", max_size=150), st.sampled_from(["", "Content-Type: text/plain; format=flowed\n"])
+)
+def test_every_character_of_a_body_is_in_a_block_or_counted_as_left_out(body: str, header: str) -> None:
+    def told(content: str) -> int:
+        parsed = parse(f"From: a\n{header}\n{content}".encode())
+        kept = visible("".join(block.text for block in parsed.blocks))
+        return kept + sum(part.characters for part in parsed.left_out)
+
+    assert told(body) - told("") == visible(body)
 
 
 HEADERS = ["Content-Type", "Content-Transfer-Encoding", "Subject", "From", "Content-Disposition", "To"]
@@ -79,6 +91,23 @@ def test_of_two_versions_the_plain_one_is_read_and_the_other_counted() -> None:
     parsed = parse(message.as_bytes())
     assert [text for kind, text in outline(parsed) if kind == "paragraph"][1:] == ["Plain words about it."]
     assert left_out(parsed)["alternative"] == 1
+
+
+def test_what_stands_around_the_parts_of_a_message_is_counted() -> None:
+    message = (
+        b"From: a\nContent-Type: multipart/mixed; boundary=b\n\nFor old programs.\n--b\n\nText.\n--b--\nEnd."
+    )
+    parsed = parse(message)
+    assert [text for _, text in outline(parsed)] == ["From: a", "Text."]
+    assert LeftOut("beside_parts", 2, 19) in parsed.left_out
+
+
+def test_the_text_of_parts_that_are_nested_too_deep_is_counted() -> None:
+    levels = range(30)
+    head = b"".join(b"Content-Type: multipart/mixed; boundary=b%d\n\n--b%d\n" % (n, n) for n in levels)
+    parsed = parse(b"From: a\n" + head + b"\nDeep text.\n")
+    assert LeftOut("deep_message", 1, 9) in parsed.left_out
+    assert parsed.notes == ("1 parts are nested too deep and were left out",)
 
 
 def test_a_plain_version_that_only_names_the_other_is_not_preferred() -> None:

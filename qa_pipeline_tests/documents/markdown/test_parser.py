@@ -1,3 +1,5 @@
+from contextlib import suppress
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -5,7 +7,18 @@ from hypothesis import strategies as st
 from qa_pipeline.documents.failure import DocumentFailure
 from qa_pipeline.documents.markdown import parser as markdown
 from qa_pipeline.records import LeftOut
-from qa_pipeline_tests.documents.builders import SETTINGS, outline, source
+from qa_pipeline_tests.documents.builders import SETTINGS, outline, source, unaccounted
+
+_MARKS = st.sampled_from(
+    [
+        "- ", "> ", "# ", "*", "**", "`y", " `` y", "|", "\n", "\n\n", "[^1]", "[^1]: ", "<b>", "</b>",
+        "<script>", "</script>", "<!-- ", " -->", "![", "](x)", "[", "    ", "\n```\n", "\n~~~\n", "$",
+        "1. ", "\n:::\n", "\n!!! note\n", "\n!!! ", "\n=== ", "\n/// tip | ", "\n/// ", "\n::: ", "\n| ",
+        "|-|-|\n", "---\n", "===\n", "\n: ", "<p>", "</p>\n", "<table><tr><td>", "\\", "&amp;", "~~",
+        "\n- ", "\n```{note} ", "{ #x }", "<br>", "<p hidden>", "> [!NOTE]\n> ", "<?", "<![CDATA[",
+        "---\na: ",
+    ]
+)  # fmt: skip
 
 
 def blocks(text: str) -> list[tuple[str, str]]:
@@ -20,6 +33,21 @@ def test_any_text_is_read_or_refused_with_a_reason(text: str) -> None:
     except DocumentFailure as failure:
         reasons.add(failure.reason)
     assert reasons <= {"binary_content", "undecodable", "nested_too_deep"}
+
+
+@given(st.lists(st.one_of(st.text("ABC ", min_size=1, max_size=4), _MARKS), max_size=14))
+def test_every_letter_of_any_soup_of_marks_is_in_the_text_or_counted(soup: list[str]) -> None:
+    text = "x" + "".join(soup)
+    parsed = None
+    with suppress(DocumentFailure):
+        parsed = markdown.parse(source(text), SETTINGS)
+    assert parsed is None or unaccounted(text, parsed) <= 0
+
+
+def test_what_stands_beside_the_language_of_code_is_counted() -> None:
+    parsed = markdown.parse(source('```python title="main.py"\nx\n```\n\n```sh\ny\n```'), SETTINGS)
+    assert outline(parsed) == [("code", "x"), ("code", "y")]
+    assert parsed.left_out == (LeftOut("code_info", 1, 15),)
 
 
 def test_inline_markup_gives_its_text() -> None:
@@ -120,6 +148,28 @@ def test_marks_of_documentation_generators_go_and_their_text_stays(text: str) ->
 )
 def test_a_title_the_writer_gave_a_box_goes_with_its_text(text: str) -> None:
     assert blocks(text) == [("paragraph", "Technical Details: Keep this.")]
+
+
+@pytest.mark.parametrize("line", ["=== Chapter one", "=== Two words ===", "====! Sold out"])
+def test_lines_that_only_look_like_the_mark_of_a_tab_are_text(line: str) -> None:
+    assert blocks(f"{line}\n\nMore.") == [("paragraph", line), ("paragraph", "More.")]
+
+
+@pytest.mark.parametrize(
+    ("mark", "kind"),
+    [
+        ("!!! warning inline end", "warninginlineend"),
+        ('??? tip "Title"', "tip"),
+        ("/// note | Title", "note"),
+        (":::danger Title\nText\n:::", "danger"),
+        ("::: {.callout-note}\nText\n:::", ""),
+        ("```{note} Title\nText\n```", "note"),
+        ("> [!CAUTION]\n> Text", "[!CAUTION]"),
+    ],
+)
+def test_the_kind_of_a_box_is_counted(mark: str, kind: str) -> None:
+    left = {part.what: part.characters for part in markdown.parse(source(mark), SETTINGS).left_out}
+    assert left == ({"box_kind": len(kind)} if kind else {})
 
 
 def test_a_title_with_no_text_to_go_with_stands_alone() -> None:

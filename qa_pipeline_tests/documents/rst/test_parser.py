@@ -1,5 +1,6 @@
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from qa_pipeline.documents.failure import DocumentFailure
 from qa_pipeline.documents.rst import machine as rst_machine
 from qa_pipeline.documents.rst import parser as rst
 from qa_pipeline.records import ParsedFile
-from qa_pipeline_tests.documents.builders import SETTINGS, outline, source
+from qa_pipeline_tests.documents.builders import SETTINGS, outline, source, unaccounted
 
 _LINES = st.sampled_from(
     [
@@ -21,6 +22,18 @@ _LINES = st.sampled_from(
         ".. |sub| replace:: |sub|", ".. include:: /etc/hostname", ".. raw:: html", ".. role:: r(raw)",
         ":r:`x` :py:func:`~a.b`", "__ http://y", ".. csv-table:: t", "   a, b", ".. list-table::", "   * - a",
         "     - b", ".. image:: p.png", "Key: value",
+    ]
+)  # fmt: skip
+_MARKS = st.sampled_from(
+    [
+        "- ", "\n\n* ", "``", "*", "**", "`", "`_", "|", "\n", "\n\n", "   ", "\n====\n", "\n----\n", "_",
+        "|x|", " [1]_ ", "\n\n.. [1] ", "\n\n.. a b ", "\n\n.. |", "\n\n== ==\n", "\n== ==\n", "\n\n:f: ",
+        "\n\n.. |x| replace:: ", "\n\n.. csv-table::\n\n   ", "\n\n.. list-table::\n\n   * - ", "\n     - ",
+        "\n\n.. raw:: html\n\n   ", "\n\n.. code::\n\n   ", "\n\n.. toctree::\n\n   ",
+        "\n\n.. only:: a\n\n   ", ":sup:`", ":ref:`", "\n\n+-+-+\n| ", "\n\n-a  ", "\n\n>>> ", "\n   -- ",
+        "\n   :o: x\n",
+        *(f"\n\n.. {name}:: " for name in ("note", "topic", "rubric", "title", "math", "table")),
+        *(f"\n\n.. {name}:: x\n" for name in ("image", "include", "figure", "header", "function")),
     ]
 )  # fmt: skip
 
@@ -76,6 +89,33 @@ def test_no_word_is_lost(paragraphs: list[str]) -> None:
     text = "\n\n".join(paragraphs)
     out = " ".join(said for _, said in blocks(text))
     assert all(out.count(word) == text.count(word) for word in words)
+
+
+@given(st.lists(st.one_of(st.text("ABC ", min_size=1, max_size=4), _MARKS), max_size=12))
+def test_every_letter_of_any_soup_of_marks_is_in_the_text_or_counted(soup: list[str]) -> None:
+    text = "x" + "".join(soup)
+    parsed = None
+    with suppress(DocumentFailure):
+        parsed = parse(text)
+    assert parsed is None or unaccounted(text, parsed) <= 0
+
+
+@pytest.mark.parametrize("mark", [".. _no colon", ".. |torn", ".. |x| nothing"])
+def test_a_malformed_target_or_substitution_stays_as_it_is_written(mark: str) -> None:
+    parsed = parse(f"One.\n\n{mark}\n   goes on\n\nTwo.")
+    assert outline(parsed) == [("paragraph", "One."), ("code", f"{mark} goes on"), ("paragraph", "Two.")]
+    assert parsed.notes == ("1 piece of markup could not be read and stands as it is written",)
+
+
+def test_text_above_the_options_of_a_box_is_kept() -> None:
+    assert blocks(".. note::\n   Mind this.\n   :class: wide\n") == [("paragraph", "Note: Mind this.")]
+
+
+def test_text_under_what_holds_none_is_kept_or_counted() -> None:
+    assert blocks(".. image:: a.png\n\n   A caption.") == [("paragraph", "A caption.")]
+    assert left(".. title:: Of the page\n\nText.") == {"metadata": (1, 9)}
+    assert left("Text.\n\n.. |x| replace:: unused words\n") == {"substitution": (1, 11)}
+    assert left("=== ===\na   b\n=== ===\n1\n=== ===\n") == {"empty_column": (1, 1)}
 
 
 def test_sections_have_the_depth_of_their_adornment() -> None:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.documents.failure import DocumentFailure
-from qa_pipeline.documents.text_rows import json_lines
+from qa_pipeline.documents.omissions import visible
 from qa_pipeline.records import LeftOut, ParsedFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline_tests.documents.builders import SETTINGS, outline, refusal, source
@@ -39,6 +39,26 @@ def leaves(value: Any) -> list[str]:
 def test_every_value_of_every_row_is_said(rows: list[Any]) -> None:
     said = " ".join(text for _, text in outline(of(*rows)))
     assert all(leaf in said for row in rows for leaf in leaves(row))
+
+
+@given(st.text("XY1.-= \n*", max_size=100))
+def test_every_character_of_a_text_is_in_a_block_or_counted_as_left_out(text: str) -> None:
+    parsed = of({"text": f"a {text}"})
+    kept = visible("".join(block.text for block in parsed.blocks if block.text != "Row 1"))
+    lost = sum(part.characters for part in parsed.left_out)
+    assert kept + lost == visible(f"a {text}")
+
+
+def test_what_the_text_of_a_row_leaves_out_is_counted() -> None:
+    parsed = of({"title": "Pumps", "markdown": "# Pumps\n\n![a bee](b.png)<!-- no --> Text."})
+    assert outline(parsed) == [("heading", "Pumps"), ("paragraph", "Text.")]
+    assert parsed.left_out == (
+        LeftOut("comment", 1, 2),
+        LeftOut("image", 1, 4),
+        LeftOut("repeated_heading", 1, 5),
+    )
+    page = of({"html": "<p>Text.<script>no</script>"})
+    assert page.left_out == (LeftOut("script", 1, 2),)
 
 
 @given(st.binary(max_size=200))
