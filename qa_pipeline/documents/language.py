@@ -68,7 +68,8 @@ def languages_of(text: str, declared: str | None = None) -> list[LanguageShare]:
     told = [_tell(segment[:_READ_OF_A_SEGMENT]) for segment in segments]
     main = _main(segments, told, declared)
     for segment, (language, certainty) in zip(segments, told, strict=True):
-        lengths[language if certainty >= _SURE and _letters(segment) >= _SHORTEST else main] += len(segment)
+        other = language != main and certainty >= _SURE and _letters(segment) >= _SHORTEST
+        lengths[language if other else main] += len(segment)
     total = lengths.total()
     others = sorted((name for name in lengths if name != main), key=lambda name: (-lengths[name], name))
     shares = (
@@ -92,8 +93,8 @@ def chunk_languages(texts: Sequence[str], shares: Sequence[LanguageShare]) -> li
 def _of_piece(text: str, among: set[str], main: str) -> str:
     prose = _CODE.sub("", text)
     language, certainty = _tell(prose[:_READ_OF_A_SEGMENT])
-    certain = certainty >= _SURE and _letters(prose) >= _SHORTEST
-    return language if certain and language in among else main
+    certain = language in among and certainty >= _SURE and _letters(prose) >= _SHORTEST
+    return language if certain else main
 
 
 def _main(segments: Sequence[str], told: Sequence[tuple[str, float]], declared: str | None) -> str:

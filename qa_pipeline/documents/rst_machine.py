@@ -9,7 +9,7 @@ package instead. No file is read or written, nothing is printed, and nothing exi
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from docutils import frontend, nodes, statemachine, utils
@@ -91,6 +91,35 @@ def _too_deep() -> DocumentFailure:
     return DocumentFailure("nested_too_deep", f"blocks are nested more than {_DEEPEST} levels deep")
 
 
+class _States(dict[str, Any]):
+    """The states of a machine by name, each made when it is asked for.
+
+    docutils makes all of them for every list and every item in it, of which a machine meets one or two; that
+    took a quarter of the time.
+    """
+
+    def __init__(self, machine: Any, classes: Iterable[type[states.RSTState]]) -> None:
+        super().__init__()
+        self.machine = machine
+        self.classes = {state.__name__: state for state in classes}
+
+    def __missing__(self, name: str) -> Any:
+        state = self[name] = self.classes[name](self.machine, self.machine.debug)
+        if self.machine.memo is not None:  # it runs already
+            state.runtime_init()
+        return state
+
+
+class _Nested(states.NestedStateMachine):
+    """A machine for the content of a block."""
+
+    memo: Any = None
+
+    def add_states(self, state_classes: Any) -> None:
+        """Have the states made when they are needed."""
+        self.states = _States(self, state_classes)
+
+
 class _Machine(states.RSTStateMachine):
     """The outermost state machine, which reads a long file in segments."""
 
@@ -166,6 +195,7 @@ def _parts(text: str) -> Iterator[str]:
 class _State(states.RSTState):
     """Any state; counts how deep blocks are nested, and hands these classes on to nested machines."""
 
+    nested_sm = _Nested
     nested_sm_cache: list[Any] = []  # noqa: RUF012 - docutils looks it up here; apart from its own
 
     def __init__(self, state_machine: Any, debug: bool = False) -> None:
