@@ -10,6 +10,8 @@ package instead. No file is read or written, nothing is printed, and nothing exi
 
 import re
 from collections.abc import Iterable, Iterator
+from copy import copy
+from functools import cache
 from typing import Any
 
 from docutils import frontend, nodes, statemachine, utils
@@ -51,10 +53,7 @@ def read_tree(text: str, *, has_headers: bool) -> nodes.document:
     Raises:
         DocumentFailure: `nested_too_deep`.
     """
-    settings = frontend.get_default_settings(Parser)
-    for name, value in _SAFE.items():
-        setattr(settings, name, value)
-    document = utils.new_document("document", settings)
+    document = utils.new_document("document", copy(_settings()))
     lines = statemachine.string2lines(text, tab_width=8, convert_whitespace=True)
     machine = _Machine(state_classes=_STATES, initial_state="RFC2822Body" if has_headers else "Body")
     try:
@@ -62,6 +61,15 @@ def read_tree(text: str, *, has_headers: bool) -> nodes.document:
     except RecursionError as error:
         raise _too_deep() from error
     return document
+
+
+@cache
+def _settings() -> Any:
+    """Settings of the parser, which docutils reads from a command line's definition: slow to make."""
+    settings = frontend.get_default_settings(Parser)
+    for name, value in _SAFE.items():
+        setattr(settings, name, value)
+    return settings
 
 
 def segments(lines: list[str]) -> Iterator[tuple[int, list[str]]]:
@@ -157,9 +165,7 @@ class _Inliner(states.Inliner):
 
     def init_customizations(self, settings: Any) -> None:
         """Build the patterns, which docutils does from the attributes of the very class."""
-        plain = states.Inliner()
-        plain.init_customizations(settings)
-        vars(self).update(vars(plain))
+        vars(self).update(vars(_plain_inliner()))
 
     def parse(self, text: str, lineno: int, memo: Any, parent: Any) -> Any:
         """Parse a piece of text; the time grows with its square, so a very long one is parsed in parts."""
@@ -179,6 +185,13 @@ class _Inliner(states.Inliner):
     def implicit_inline(self, text: str, lineno: int) -> Any:
         """Text between markup; a web address in it reads the same with or without being a link."""
         return [nodes.Text(text)] if text else []
+
+
+@cache
+def _plain_inliner() -> states.Inliner:
+    inliner = states.Inliner()
+    inliner.init_customizations(_settings())
+    return inliner
 
 
 def _parts(text: str) -> Iterator[str]:
