@@ -57,13 +57,13 @@ class Table:
 
     def problems(self, frame: pl.DataFrame) -> list[str]:
         """List every way in which `frame` breaks the schema; empty when it conforms."""
-        wanted = self.schema
-        missing = [name for name in wanted if name not in frame.columns]
-        unknown = [name for name in frame.columns if name not in wanted]
+        wanted, held = self.schema, frame.schema
+        missing = [name for name in wanted if name not in held]
+        unknown = [name for name in held if name not in wanted]
         retyped = [
-            f"column {name} is {frame.schema[name]}, expected {dtype}"
+            f"column {name} is {held[name]}, expected {dtype}"
             for name, dtype in wanted.items()
-            if name in frame.columns and frame.schema[name] != dtype
+            if name in held and held[name] != dtype
         ]
         if missing or unknown or retyped:
             return (

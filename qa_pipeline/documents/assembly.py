@@ -65,7 +65,8 @@ def assemble(blocks: Iterable[Block], mask: Mask = keep) -> Assembled:
     masked: Counter[str] = Counter()
     for block in blocks:
         kind, text, found = _prepare(block, mask)
-        masked.update(found)
+        if found:
+            masked.update(found)
         if text:
             draft.add(block, kind, text)
     return draft.finish(masked)

@@ -28,7 +28,8 @@ _TOLD_APART = (
 """Languages a document may turn out to be in: the more there are, the oftener a short text is mistaken."""
 _NAMES = {"english": "en", "svenska": "sv", "swedish": "sv", "deutsch": "de", "german": "de"}
 _SEGMENT = 1200
-_READ_OF_A_SEGMENT = 600
+READ_OF_A_STRETCH = 600
+"""Characters at its beginning by which the language of a stretch of text is told."""
 _SURE = 0.95
 """A segment counts as of another language than its document's main one only when it is this certain."""
 _LIKELY = 0.6
@@ -64,11 +65,12 @@ def languages_of(text: str, declared: str | None = None) -> list[LanguageShare]:
     of web sites declare what the page is not in.
     """
     lengths: Counter[str] = Counter()
-    segments = list(_segments(_CODE.sub("", text)))
-    told = [_tell(segment[:_READ_OF_A_SEGMENT]) for segment in segments]
+    segments = list(stretches(text))
+    told = [_tell(segment[:READ_OF_A_STRETCH]) for segment in segments]
     main = _main(segments, told, declared)
     for segment, (language, certainty) in zip(segments, told, strict=True):
-        lengths[language if certainty >= _SURE and _letters(segment) >= _SHORTEST else main] += len(segment)
+        other = language != main and certainty >= _SURE and _letters(segment) >= _SHORTEST
+        lengths[language if other else main] += len(segment)
     total = lengths.total()
     others = sorted((name for name in lengths if name != main), key=lambda name: (-lengths[name], name))
     shares = (
@@ -91,9 +93,9 @@ def chunk_languages(texts: Sequence[str], shares: Sequence[LanguageShare]) -> li
 
 def _of_piece(text: str, among: set[str], main: str) -> str:
     prose = _CODE.sub("", text)
-    language, certainty = _tell(prose[:_READ_OF_A_SEGMENT])
-    certain = certainty >= _SURE and _letters(prose) >= _SHORTEST
-    return language if certain and language in among else main
+    language, certainty = _tell(prose[:READ_OF_A_STRETCH])
+    certain = language in among and certainty >= _SURE and _letters(prose) >= _SHORTEST
+    return language if certain else main
 
 
 def _main(segments: Sequence[str], told: Sequence[tuple[str, float]], declared: str | None) -> str:
@@ -108,11 +110,11 @@ def _main(segments: Sequence[str], told: Sequence[tuple[str, float]], declared: 
     return found if overruled else declared
 
 
-def _segments(text: str) -> Iterator[str]:
-    """Neighbouring blocks gathered into stretches long enough to tell the language of."""
+def stretches(text: str) -> Iterator[str]:
+    """Neighbouring blocks that are no code, gathered until they are long enough to tell the language of."""
     gathered: list[str] = []
     length = 0
-    for block in text.split("\n\n"):
+    for block in _CODE.sub("", text).split("\n\n"):
         gathered.append(block)
         length += len(block)
         if length >= _SEGMENT:
@@ -123,7 +125,7 @@ def _segments(text: str) -> Iterator[str]:
 
 
 def _letters(text: str) -> int:
-    return sum(character.isalpha() for character in text[:_READ_OF_A_SEGMENT])
+    return sum(character.isalpha() for character in text[:READ_OF_A_STRETCH])
 
 
 def _tell(text: str) -> tuple[str, float]:

@@ -11,7 +11,7 @@ is not compared pair by pair; the similarity stored is the exact one.
 import re
 import zlib
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -78,20 +78,29 @@ def _near_duplicates(
     """Each document that is nearly the same as an earlier one which itself is of its own kind."""
     from datasketch import MinHash, MinHashLSH
 
-    own = MinHashLSH(threshold=max(threshold - _MARGIN, 0.05), num_perm=_PERMUTATIONS)
+    own = MinHashLSH(num_perm=_PERMUTATIONS, params=_bands(max(threshold - _MARGIN, 0.05)))
     by_name = dict(sets)
     blank = MinHash(num_perm=_PERMUTATIONS, seed=1, hashfunc=int)
     for name, shingled in sets:
         if not len(shingled):
             continue
         sketch = blank.copy()
-        sketch.update_batch(shingled)
+        sketch.update_batch(shingled.tolist())
         candidates = ((jaccard(shingled, by_name[other]), other) for other in own.query(sketch))
         similarity, nearest = max(candidates, key=lambda one: (one[0], one[1]), default=(0.0, ""))
         if similarity >= threshold:
             yield name, (nearest, round(similarity, 4))
         else:
             own.insert(name, sketch)
+
+
+@cache
+def _bands(threshold: float) -> tuple[int, int]:
+    """How many bands of how many values find candidates at a threshold; slow to work out."""
+    from datasketch import MinHashLSH
+
+    best = MinHashLSH(threshold=threshold, num_perm=_PERMUTATIONS)
+    return best.b, best.r
 
 
 def jaccard(one: Shingles, other: Shingles) -> float:

@@ -3,13 +3,17 @@
 Run as `python -m qa_pipeline_tests.benchmarks.bench_parse_chunk FOLDER ...`; prints one JSON line a folder.
 
 `ratio` is the time of the libraries alone over the time of the two stages, so 1 would be no cost of our own.
-Alone, the libraries parse the bytes of each file into what they give back (PDFium the text of each page,
-Lexbor a tree, markdown-it tokens), and the embedding model's tokenizer counts the text of every chunk once,
-in one call. The stages also do everything else: walking the tree, cleaning, sections, language, tables.
+Alone, each library does once what the stages cannot do without it, and nothing is done with what it returns
+(`libraries_alone`): the parser of each format reads the bytes, the identifier tells the language of each
+stretch of text, MinHash sketches each document and looks it up among the others, and the embedding model's
+tokenizer counts the text of every chunk in one call. The stages also do everything else: walking the tree,
+cleaning, sections, tables, cutting. `ratio_parsers` leaves languages and near duplicates to the stages, which
+then pay for them while the libraries do not. A format that no library here reads alone counts as no time.
 
 The tokenizer uses one core in `ratio`, as the parsers and stages do, so that it compares work and not the
-number of cores; in `ratio_all_cores` both sides let it use every core. All are timed in turns, several
-times over, and the fastest round of each counts: other work on the machine slows all or none.
+number of cores; what counts is processor time. In `ratio_all_cores` both sides let it use every core, and
+what counts is the clock. All are timed in turns, several times over, and the fastest round of each counts:
+other work on the machine slows all or none.
 `chunk_ratio` compares the cutting alone: the time of semantic-text-splitter, cutting the same texts into
 about as many pieces by characters, and of the tokenizer over the time of the stage, on one core.
 `growth` is the time for four times the text over four times the time, so 1 is linear.
@@ -21,58 +25,32 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 
 from qa_pipeline.chunking.chunks import chunk_documents
 from qa_pipeline.documents.files import documents_among, read_bytes
 from qa_pipeline.documents.formats import format_of
-from qa_pipeline.documents.language import languages_of
+from qa_pipeline.documents.language import READ_OF_A_STRETCH, languages_of, stretches
+from qa_pipeline.documents.near_duplicates import shingles
 from qa_pipeline.documents.reading import read_documents
 from qa_pipeline.documents.sources.corpora import open_folder
 from qa_pipeline.passages import index_text
 from qa_pipeline.settings.documents import ChunkingSettings, DocumentSettings
+from qa_pipeline_tests.benchmarks.libraries_alone import parse_alone, sketch_alone, split_alone, tell_alone
 from qa_pipeline_tests.chunking.documents import Counter
 
 _ROUNDS = 5
 _LARGEST = 1_000_000_000
 
 
-def parse_alone(contents: list[tuple[str, bytes]]) -> None:
-    """Have each library read the files, and do nothing with what it finds."""
-    import pypdfium2
-    from markdown_it import MarkdownIt
-    from selectolax.lexbor import LexborHTMLParser
-
-    markdown = MarkdownIt("commonmark").enable("table")
-    for name, content in contents:
-        if name == "pdf":
-            document = pypdfium2.PdfDocument(content)
-            for number in range(len(document)):
-                document[number].get_textpage().get_text_range()
-            document.close()
-        elif name == "html":
-            LexborHTMLParser(content)
-        elif name == "markdown":
-            markdown.parse(content.decode("utf-8", "replace"))
-
-
-def split_alone(texts: list[str], pieces: int) -> None:
-    """Have the splitter cut texts into about so many pieces in all, and do nothing with them."""
-    from semantic_text_splitter import TextSplitter
-
-    splitter = TextSplitter(max(sum(map(len, texts)) // max(pieces, 1), 1))
-    for text in texts:
-        splitter.chunk_indices(text)
-
-
-def fastest(*works: Callable[[], object]) -> list[float]:
+def fastest(clock: Callable[[], float], *works: Callable[[], object]) -> list[float]:
     """Shortest of several rounds for each: the one least disturbed by other work on the machine."""
     times: list[list[float]] = [[] for _ in works]
     for _ in range(_ROUNDS):
         for spent, work in zip(times, works, strict=True):
-            start = perf_counter()
+            start = clock()
             work()
-            spent.append(perf_counter() - start)
+            spent.append(clock() - start)
     return [min(spent) for spent in times]
 
 
@@ -101,18 +79,24 @@ def measure(folder: Path) -> dict[str, float | int | str | None]:
     indexed = [index_text(path, text) for path, text in chunks.select("section_path", "text").iter_rows()]
     found = documents_among(open_folder(folder).list())
     files = [(format_of(file.path) or "", read_bytes(file, _LARGEST)) for file in found]
+    told = [part[:READ_OF_A_STRETCH] for text in texts for part in stretches(text)]
+    sets = [shingles(text).tolist() for text in texts]
+    threshold = reading.near_duplicate_similarity
     works = (
         lambda: parse_alone(files),
+        lambda: tell_alone(told),
+        lambda: sketch_alone(sets, threshold),
         lambda: counter.count(indexed),
         lambda: read_documents("bench", folder, reading),
         lambda: chunk_documents(documents, counter, chunking),
         lambda: split_alone(texts, chunks.height),
     )
     tokenize_on(all_cores=True)
-    parsers, tokenizer, parsing, cutting, splitter = fastest(*works)
-    ratio_all_cores = (parsers + tokenizer) / (parsing + cutting)
+    *alone, parsing, cutting, _ = fastest(perf_counter, *works)
+    ratio_all_cores = sum(alone) / (parsing + cutting)
     tokenize_on(all_cores=False)
-    parsers, tokenizer, parsing, cutting, splitter = fastest(*works)
+    *alone, parsing, cutting, splitter = fastest(process_time, *works)
+    parsers, teller, sketches, tokenizer = alone
     with tempfile.TemporaryDirectory() as target:
         growth = _growth(folder, Path(target), counter)
     return {
@@ -123,8 +107,11 @@ def measure(folder: Path) -> dict[str, float | int | str | None]:
         "parse_s": round(parsing, 4),
         "chunk_s": round(cutting, 4),
         "parsers_alone_s": round(parsers, 4),
+        "languages_alone_s": round(teller, 4),
+        "sketches_alone_s": round(sketches, 4),
         "tokenizer_alone_s": round(tokenizer, 4),
-        "ratio": round((parsers + tokenizer) / (parsing + cutting), 3),
+        "ratio": round(sum(alone) / (parsing + cutting), 3),
+        "ratio_parsers": round((parsers + tokenizer) / (parsing + cutting), 3),
         "splitter_alone_s": round(splitter, 4),
         "chunk_ratio": round((splitter + tokenizer) / cutting, 3),
         "ratio_all_cores": round(ratio_all_cores, 3),
@@ -144,7 +131,7 @@ def _growth(folder: Path, target: Path, counter: Counter) -> float | None:
             documents = read_documents("bench", batch, DocumentSettings())
             chunk_documents(documents, counter, ChunkingSettings())
 
-        spent += fastest(both)
+        spent += fastest(process_time, both)
     return round(spent[1] / (4 * spent[0]), 3)
 
 

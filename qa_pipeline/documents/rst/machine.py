@@ -9,7 +9,9 @@ package instead. No file is read or written, nothing is printed, and nothing exi
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from copy import copy
+from functools import cache
 from typing import Any
 
 from docutils import frontend, nodes, statemachine, utils
@@ -51,10 +53,7 @@ def read_tree(text: str, *, has_headers: bool) -> nodes.document:
     Raises:
         DocumentFailure: `nested_too_deep`.
     """
-    settings = frontend.get_default_settings(Parser)
-    for name, value in _SAFE.items():
-        setattr(settings, name, value)
-    document = utils.new_document("document", settings)
+    document = utils.new_document("document", copy(_settings()))
     lines = statemachine.string2lines(text, tab_width=8, convert_whitespace=True)
     machine = _Machine(state_classes=_STATES, initial_state="RFC2822Body" if has_headers else "Body")
     try:
@@ -62,6 +61,15 @@ def read_tree(text: str, *, has_headers: bool) -> nodes.document:
     except RecursionError as error:
         raise _too_deep() from error
     return document
+
+
+@cache
+def _settings() -> Any:
+    """Settings of the parser, which docutils reads from a command line's definition: slow to make."""
+    settings = frontend.get_default_settings(Parser)
+    for name, value in _SAFE.items():
+        setattr(settings, name, value)
+    return settings
 
 
 def segments(lines: list[str]) -> Iterator[tuple[int, list[str]]]:
@@ -89,6 +97,35 @@ def _begins_anew(lines: list[str], number: int, last: str) -> bool:
 
 def _too_deep() -> DocumentFailure:
     return DocumentFailure("nested_too_deep", f"blocks are nested more than {_DEEPEST} levels deep")
+
+
+class _States(dict[str, Any]):
+    """The states of a machine by name, each made when it is asked for.
+
+    docutils makes all of them for every list and every item in it, of which a machine meets one or two; that
+    took a quarter of the time.
+    """
+
+    def __init__(self, machine: Any, classes: Iterable[type[states.RSTState]]) -> None:
+        super().__init__()
+        self.machine = machine
+        self.classes = {state.__name__: state for state in classes}
+
+    def __missing__(self, name: str) -> Any:
+        state = self[name] = self.classes[name](self.machine, self.machine.debug)
+        if self.machine.memo is not None:  # it runs already
+            state.runtime_init()
+        return state
+
+
+class _Nested(states.NestedStateMachine):
+    """A machine for the content of a block."""
+
+    memo: Any = None
+
+    def add_states(self, state_classes: Any) -> None:
+        """Have the states made when they are needed."""
+        self.states = _States(self, state_classes)
 
 
 class _Machine(states.RSTStateMachine):
@@ -128,9 +165,7 @@ class _Inliner(states.Inliner):
 
     def init_customizations(self, settings: Any) -> None:
         """Build the patterns, which docutils does from the attributes of the very class."""
-        plain = states.Inliner()
-        plain.init_customizations(settings)
-        vars(self).update(vars(plain))
+        vars(self).update(vars(_plain_inliner()))
 
     def parse(self, text: str, lineno: int, memo: Any, parent: Any) -> Any:
         """Parse a piece of text; the time grows with its square, so a very long one is parsed in parts."""
@@ -152,6 +187,13 @@ class _Inliner(states.Inliner):
         return [nodes.Text(text)] if text else []
 
 
+@cache
+def _plain_inliner() -> states.Inliner:
+    inliner = states.Inliner()
+    inliner.init_customizations(_settings())
+    return inliner
+
+
 def _parts(text: str) -> Iterator[str]:
     start = 0
     while len(text) - start > _LONGEST_INLINE:
@@ -166,6 +208,7 @@ def _parts(text: str) -> Iterator[str]:
 class _State(states.RSTState):
     """Any state; counts how deep blocks are nested, and hands these classes on to nested machines."""
 
+    nested_sm = _Nested
     nested_sm_cache: list[Any] = []  # noqa: RUF012 - docutils looks it up here; apart from its own
 
     def __init__(self, state_machine: Any, debug: bool = False) -> None:

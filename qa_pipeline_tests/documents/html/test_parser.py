@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.documents.failure import DocumentFailure
+from qa_pipeline.documents.html import parser as html
 from qa_pipeline.records import LeftOut
 from qa_pipeline_tests.documents.builders import SETTINGS, outline, source
 

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.documents.failure import DocumentFailure
+from qa_pipeline.documents.mail import parser as mail_messages
 from qa_pipeline.documents.omissions import visible
 from qa_pipeline.records import LeftOut, ParsedFile
 from qa_pipeline_tests.documents.builders import SETTINGS, outline, refusal, source
