@@ -33,6 +33,7 @@ NARROWEST = 120
 
 TEXT_COLUMNS = {
     "table", "stage", "what", "reason", "batch", "expected_verdict", "expected_kind", "path", "detail",
+    "kind",
 }  # fmt: skip
 LONGEST_UNBROKEN = 30
 """Characters up to which a text stays on one line; names of batches and files may be of any length."""
@@ -106,7 +107,7 @@ def _show_outcome(console: Console, outcome: BatchOutcome) -> None:
 
 
 def show_report(found: Report, layout: Layout, *, told: Collection[str] = ()) -> None:
-    """Print rows a table, the yield waterfall, known answers, unread files, the batches, and where all lies.
+    """Print what the tables hold, batch by batch and over all, and where they lie.
 
     Args:
         found: the counts.
@@ -121,6 +122,11 @@ def show_report(found: Report, layout: Layout, *, told: Collection[str] = ()) ->
         _show(console, "Known-answer pairs", found.known.columns, _cells(_with_total(found.known)))
     if found.batches.height:
         _show(console, "Batches", BATCH_COLUMNS, _cells(found.batches.select(BATCH_COLUMNS)))
+    if found.left_out.height:
+        title = "What files hold and their texts do not"
+        _show(console, title, found.left_out.columns, _cells(found.left_out))
+    if found.masked.height:
+        _show(console, "Personal data found", found.masked.columns, _cells(found.masked))
     _show_unread(console, found.unread)
     for batch, problem in found.incomplete.items():
         if batch not in told:
@@ -208,6 +214,8 @@ def report_document(found: Report, layout: Layout) -> dict[str, Any]:
         "yield": found.steps.to_dicts(),
         "known_answers": found.known.to_dicts(),
         "batches": found.batches.to_dicts(),
+        "left_out": found.left_out.to_dicts(),
+        "masked": found.masked.to_dicts(),
         "unread": found.unread.to_dicts(),
         "incomplete": found.incomplete,
     }

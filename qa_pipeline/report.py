@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from qa_pipeline.document_counts import LEFT_OUT_COUNTS, MASKED_COUNTS, left_out_counts, masked_counts
 from qa_pipeline.errors import CorpusError, TableError
 from qa_pipeline.layout import Layout
 from qa_pipeline.storage import read_table
@@ -24,14 +25,17 @@ class Report:
     """Counts over batches.
 
     `tables` holds rows by table, `steps` the yield waterfall, `known` hits and misses on known-answer
-    pairs, `batches` the verdicts of each batch, `unread` the files that failed and why; `incomplete` says of
-    batches that could not be counted what is wrong with their tables.
+    pairs, `batches` the verdicts of each batch, `left_out` what files hold and their texts do not, `masked`
+    the items of personal data found, `unread` the files that failed and why; `incomplete` says of batches
+    that could not be counted what is wrong with their tables.
     """
 
     tables: dict[str, int]
     steps: pl.DataFrame
     known: pl.DataFrame
     batches: pl.DataFrame
+    left_out: pl.DataFrame
+    masked: pl.DataFrame
     unread: pl.DataFrame
     incomplete: dict[str, str]
 
@@ -44,6 +48,8 @@ class _Counted:
     steps: pl.DataFrame
     known: pl.DataFrame
     row: dict[str, object]
+    left_out: pl.DataFrame
+    masked: pl.DataFrame
     unread: pl.DataFrame
 
 
@@ -69,6 +75,12 @@ def report(layout: Layout, batches: Sequence[str]) -> Report:
         steps=_added([one.steps for one in counted], ["stage", "what", "reason"]),
         known=_added([one.known for one in counted], KNOWN_KEY),
         batches=pl.DataFrame([one.row for one in counted]),
+        left_out=_added([LEFT_OUT_COUNTS.to_frame(), *(one.left_out for one in counted)], ["what"]).sort(
+            "characters", descending=True, maintain_order=True
+        ),
+        masked=_added([MASKED_COUNTS.to_frame(), *(one.masked for one in counted)], ["kind"]).sort(
+            "items", descending=True, maintain_order=True
+        ),
         unread=pl.concat([UNREAD.to_frame(), *(one.unread for one in counted)]),
         incomplete=incomplete,
     )
@@ -103,6 +115,8 @@ def _count(batch: str, frames: Mapping[str, pl.DataFrame]) -> _Counted:
         steps=yield_waterfall(frames),
         known=known_answers(frames["pairs"], frames["verdicts"]),
         row=row,
+        left_out=left_out_counts(documents),
+        masked=masked_counts(documents),
         unread=documents.filter(pl.col("status") == "failed").select(UNREAD.names()),
     )
 

@@ -17,6 +17,7 @@ from qa_pipeline.defs.automation import when_content_changes
 from qa_pipeline.defs.corpus import corpus
 from qa_pipeline.defs.io_managers import ParquetTables
 from qa_pipeline.defs.metadata import (
+    content_metadata,
     described,
     export_metadata,
     frame_metadata,
@@ -61,7 +62,8 @@ def documents(
     """Any format becomes canonical text with sections and pages; what cannot be read keeps a row."""
     batch, notify = context.partition_key, logged(context.log, "files")
     previous = tables.previous(DOCUMENTS, batch)
-    return result("documents", pipeline.make_documents(parts, batch, previous, notify))
+    frame = pipeline.make_documents(parts, batch, previous, notify)
+    return result("documents", frame, **content_metadata(frame))
 
 
 @dg.asset(partitions_def=document_batches, group_name="ingestion", kinds={"polars", "parquet"})

@@ -12,6 +12,7 @@ from typing import Any, cast
 import dagster as dg
 import polars as pl
 
+from qa_pipeline.document_counts import left_out_counts, masked_counts, text_figures
 from qa_pipeline.layout import Layout
 from qa_pipeline.table_schema import Table
 from qa_pipeline.waterfall import summarise, yield_waterfall
@@ -83,6 +84,16 @@ def summary_metadata(verdicts: pl.DataFrame) -> dict[str, Any]:
     summary = summarise(verdicts)
     figures = {"pass rate": summary.pass_rate, "average score": summary.average_score}
     return {name: value for name, value in figures.items() if value is not None}
+
+
+def content_metadata(documents: pl.DataFrame) -> dict[str, Any]:
+    """How much text the documents gave, what they hold besides, and personal data found in them."""
+    counts = {"left out of the text": left_out_counts(documents), "personal data": masked_counts(documents)}
+    shown = {name: frame for name, frame in counts.items() if frame.height}
+    return text_figures(documents) | {
+        name: dg.MetadataValue.md(markdown_table(frame.columns, frame.iter_rows()))
+        for name, frame in shown.items()
+    }
 
 
 def waterfall_metadata(frames: Mapping[str, pl.DataFrame]) -> dict[str, Any]:
