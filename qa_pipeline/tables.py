@@ -93,7 +93,7 @@ DOCUMENTS = Table(
         _c("masked", pl.List(MASKED), "Personal data found in the text and in what the document says of itself, by kind and count."),
         _c("declared", DECLARED, "What the document says about itself; null where it says nothing.", nullable=True),
         _c("near_duplicate_of", S, "The document of the batch whose text is nearly the same and that stands for both.", nullable=True),
-        _c("near_duplicate_similarity", F64, "Estimated share of word sequences they have in common.", nullable=True),
+        _c("near_duplicate_similarity", F64, "Share of five-word sequences they have in common.", nullable=True),
         _c("parsed_by", S, "Hash of the code and settings that read the file; a file is read again when it changes.", nullable=True),
         _c("status", S, "parsed, failed, skipped (no parser for the format) or duplicate."),
         REASON,
