@@ -1,5 +1,4 @@
 import random
-from collections.abc import Sequence
 
 import polars as pl
 import pytest
@@ -12,33 +11,10 @@ from qa_pipeline.errors import IndexMismatchError
 from qa_pipeline.index.shard import build_index
 from qa_pipeline.retrieval import Retriever, fuse, terms
 from qa_pipeline.settings.search import RetrievalSettings
-from qa_pipeline.tables import CHUNKS
+from qa_pipeline_tests.chunk_frames import chunk_frame
 from qa_pipeline_tests.fakes import HashEmbedder
 
 RANKINGS = st.lists(st.lists(st.integers(0, 15), unique=True, max_size=10), min_size=1, max_size=3)
-
-
-def chunks(texts: Sequence[str], language: str = "en", section_path: Sequence[str] = ()) -> pl.DataFrame:
-    return CHUNKS.frame(
-        [
-            {
-                "chunk_id": f"c{number}",
-                "batch": "b",
-                "document_id": "d",
-                "position": number,
-                "char_start": 0,
-                "char_end": len(text),
-                "title": "T",
-                "section_path": list(section_path),
-                "section_start": 0,
-                "section_end": 1,
-                "tokens": 1,
-                "language": language,
-                "text": text,
-            }
-            for number, text in enumerate(texts)
-        ]
-    )
 
 
 def retriever(frame: pl.DataFrame, **changes: float) -> Retriever:
@@ -103,35 +79,35 @@ def test_terms_are_stems_and_whole_identifiers(text: str, language: str, expecte
 
 
 def test_an_identifier_is_found_among_prose() -> None:
-    frame = chunks(["The alias of a mod.", "Load mod_alias first.", "Nothing here."])
+    frame = chunk_frame(["The alias of a mod.", "Load mod_alias first.", "Nothing here."])
     assert retriever(frame, vector_weight=0).retrieve(["What loads mod_alias?"], ["en"])[0][0] == "c1"
 
 
 def test_headings_are_searched_with_the_text() -> None:
     frame = pl.concat(
         [
-            chunks(["Set it to five."], section_path=["Server", "Timeout"]),
-            chunks(["x", "Set it to six."], section_path=["Server", "Workers"]).tail(1),
+            chunk_frame(["Set it to five."], section_path=["Server", "Timeout"]),
+            chunk_frame(["x", "Set it to six."], section_path=["Server", "Workers"]).tail(1),
         ]
     )
     assert retriever(frame).retrieve(["What is the timeout?"], ["en"])[0][0] == "c0"
 
 
 def test_questions_are_stemmed_in_their_own_language() -> None:
-    frame = chunks(["Flickan springer.", "Huset är rött."], language="sv")
+    frame = chunk_frame(["Flickan springer.", "Huset är rött."], language="sv")
     hits = retriever(frame).search("Vilka flickor springer?", "sv")
     assert (hits[0].chunk_id, hits[0].bm25_rank) == ("c0", 1)
 
 
 def test_a_chunk_first_by_words_and_by_vectors_comes_first() -> None:
-    frame = chunks(["apples ripen", "pears rot", "apples and pears keep"])
+    frame = chunk_frame(["apples ripen", "pears rot", "apples and pears keep"])
     hits = retriever(frame).search("apples ripen", "en")
     assert (hits[0].chunk_id, hits[0].bm25_rank, hits[0].vector_rank) == ("c0", 1, 1)
     assert hits[0].score == max(hit.score for hit in hits)
 
 
 def test_equal_chunks_come_in_their_order() -> None:
-    found = retriever(chunks(["same text"] * 8), top_k=8).retrieve(["same text"], ["en"])
+    found = retriever(chunk_frame(["same text"] * 8), top_k=8).retrieve(["same text"], ["en"])
     assert found == [[f"c{number}" for number in range(8)]]
 
 
@@ -140,7 +116,7 @@ def test_equal_chunks_come_in_their_order() -> None:
 def test_a_question_finds_the_same_whatever_is_asked_beside_it(seed: int, count: int) -> None:
     words = ["apple", "pear", "plum", "fig", "nut", "leaf"]
     generator = random.Random(seed)
-    search = retriever(chunks([" ".join(generator.choices(words, k=4)) for _ in range(count)]))
+    search = retriever(chunk_frame([" ".join(generator.choices(words, k=4)) for _ in range(count)]))
     questions = [" ".join(generator.choices(words, k=2)) for _ in range(6)]
     together = search.retrieve(questions, ["en"] * 6)
     assert together == [search.retrieve([question], ["en"])[0] for question in questions]
@@ -148,25 +124,28 @@ def test_a_question_finds_the_same_whatever_is_asked_beside_it(seed: int, count:
 
 
 def test_at_most_top_k_passages_come_back_and_fewer_where_there_are_fewer() -> None:
-    assert len(retriever(chunks(["a b"] * 9)).retrieve(["a b"], ["en"])[0]) == 5
-    assert len(retriever(chunks(["a b"])).retrieve(["a b"], ["en"])[0]) == 1
+    assert len(retriever(chunk_frame(["a b"] * 9)).retrieve(["a b"], ["en"])[0]) == 5
+    assert len(retriever(chunk_frame(["a b"])).retrieve(["a b"], ["en"])[0]) == 1
 
 
 def test_a_question_without_a_known_word_falls_back_on_vectors() -> None:
-    hits = retriever(chunks(["apple", "pear"])).search("zzz qqq", "en")
+    hits = retriever(chunk_frame(["apple", "pear"])).search("zzz qqq", "en")
     assert [(hit.bm25_rank, hit.vector_rank) for hit in hits] == [(None, 1), (None, 2)]
 
 
 @pytest.mark.parametrize("question", ["", "???", "the of and"])
 def test_a_question_without_words_is_no_error(question: str) -> None:
-    assert len(retriever(chunks(["apple", "pear"])).retrieve([question], ["en"])[0]) == 2
+    assert len(retriever(chunk_frame(["apple", "pear"])).retrieve([question], ["en"])[0]) == 2
 
 
 def test_an_empty_batch_finds_nothing_and_loads_no_model() -> None:
     embedder = HashEmbedder()
-    frame = chunks([])
+    frame = chunk_frame([])
     empty = Retriever(
-        frame, build_index(embed_chunks(frame, embedder, MemoryVectorCache())), embedder, RetrievalSettings()
+        frame,
+        build_index(embed_chunks(frame, embedder, MemoryVectorCache())),
+        embedder,
+        RetrievalSettings(),
     )
     assert empty.retrieve(["anything?", "else?"], ["en", "sv"]) == [[], []]
     assert empty.search("anything?", "en") == []
@@ -174,28 +153,28 @@ def test_an_empty_batch_finds_nothing_and_loads_no_model() -> None:
 
 
 def test_no_questions_find_nothing() -> None:
-    assert retriever(chunks(["apple"])).retrieve([], []) == []
+    assert retriever(chunk_frame(["apple"])).retrieve([], []) == []
 
 
 def test_chunks_without_a_word_are_still_searched_by_vector() -> None:
-    assert retriever(chunks(["…", "—"])).retrieve(["anything"], ["en"])[0] == ["c0", "c1"]
+    assert retriever(chunk_frame(["…", "—"])).retrieve(["anything"], ["en"])[0] == ["c0", "c1"]
 
 
 def test_an_index_of_other_chunks_is_refused() -> None:
     embedder = HashEmbedder()
-    shard = build_index(embed_chunks(chunks(["a", "b"]), embedder, MemoryVectorCache()))
+    shard = build_index(embed_chunks(chunk_frame(["a", "b"]), embedder, MemoryVectorCache()))
     with pytest.raises(IndexMismatchError, match="2 chunks and the batch has 1"):
-        Retriever(chunks(["a"]), shard, embedder, RetrievalSettings())
+        Retriever(chunk_frame(["a"]), shard, embedder, RetrievalSettings())
 
 
 def test_a_shard_in_another_order_finds_the_same_chunks() -> None:
     embedder = HashEmbedder()
-    frame = chunks(["apples ripen", "pears rot", "plums fall"])
+    frame = chunk_frame(["apples ripen", "pears rot", "plums fall"])
     backwards = build_index(embed_chunks(frame.reverse(), embedder, MemoryVectorCache()))
     search = Retriever(frame, backwards, embedder, RetrievalSettings())
     assert search.retrieve(["plums fall"], ["en"]) == retriever(frame).retrieve(["plums fall"], ["en"])
 
 
 def test_searching_prints_and_warns_nothing(capfd: pytest.CaptureFixture[str]) -> None:
-    retriever(chunks(["apple", "pear"] * 50)).retrieve(["apple"], ["en"])
+    retriever(chunk_frame(["apple", "pear"] * 50)).retrieve(["apple"], ["en"])
     assert capfd.readouterr() == ("", "")

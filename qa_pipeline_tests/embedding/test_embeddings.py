@@ -19,33 +19,15 @@ from qa_pipeline.embedding.embeddings import (
 )
 from qa_pipeline.embedding.vector_cache import MemoryVectorCache, VectorSpace
 from qa_pipeline.passages import index_text
-from qa_pipeline.tables import CHUNKS, EMBEDDINGS
+from qa_pipeline.tables import EMBEDDINGS
+from qa_pipeline_tests.chunk_frames import chunk_frame
 from qa_pipeline_tests.fakes import HashEmbedder
 
 TEXTS = st.lists(st.text(alphabet="ab cåé\n", max_size=12), max_size=20)
 
 
 def chunks(*texts: str, section_path: Sequence[str] = ("Guide",)) -> pl.DataFrame:
-    return CHUNKS.frame(
-        [
-            {
-                "chunk_id": f"c{number}",
-                "batch": "b",
-                "document_id": "d",
-                "position": number,
-                "char_start": 0,
-                "char_end": len(text),
-                "title": "T",
-                "section_path": list(section_path),
-                "section_start": 0,
-                "section_end": 1,
-                "tokens": 1,
-                "language": "en",
-                "text": text,
-            }
-            for number, text in enumerate(texts)
-        ]
-    )
+    return chunk_frame(texts, section_path=section_path)
 
 
 @dataclass
