@@ -245,7 +245,7 @@ def _same_line(before: Line, after: Line) -> bool:
     A mark below the base begins under the raised one and thus before the end of the run.
     """
     gap = after.left - before.right
-    least = -_STACKED * before.size if after.right > before.right + 1 else -1.0
+    least = -_STACKED * before.size if before.left < after.left - before.size else -1.0
     if before.broken or not least < gap < 4 * max(before.size, after.size) or before.turned or after.turned:
         return False
     overlap = min(before.top, after.top) - max(before.bottom, after.bottom)
@@ -258,7 +258,7 @@ def _joined(before: Line, after: Line) -> Line:
     longer = before if len(before.text) >= len(after.text) else after
     return before._replace(
         text=before.text + ("" if glued else " ") + after.text,
-        right=after.right,
+        right=max(before.right, after.right),
         bottom=min(before.bottom, after.bottom),
         top=max(before.top, after.top),
         size=longer.size,

@@ -133,11 +133,14 @@ def test_raised_and_lowered_marks_above_one_another_tear_no_line_apart() -> None
     lowered = marked("39 is small", 158.2, 210, 697.3, 709)
     assert _same_line(base, lowered)
     assert _joined(base, lowered).text == "We use that B1,2 39 is small"
+    narrow = marked("k", 162, 166, 697.3, 709)
+    assert _same_line(base, narrow)
+    assert _joined(base, narrow).right == 167
 
 
 @pytest.mark.parametrize(
     ("left", "right", "bottom", "top"),
-    [(158, 166, 697, 709), (72, 210, 697, 709), (158, 210, 686, 697)],
+    [(100, 150, 697, 709), (72, 210, 697, 709), (158, 210, 686, 697)],
     ids=["within the line", "from its beginning", "below it"],
 )
 def test_what_stands_under_a_line_does_not_go_on_in_it(
