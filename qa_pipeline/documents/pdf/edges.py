@@ -1,7 +1,7 @@
 """Heads, feet and numbers that return on the pages of a PDF.
 
 What belongs here: which lines near the upper and lower edge belong to the pages rather than to the text.
-What does not: notes beside and below the text, which are part of it (`columns`, `layout`).
+What does not: notes beside and below the text, which are part of it (`pdf_columns`, `pdf_layout`).
 """
 
 import re
@@ -10,10 +10,15 @@ from collections.abc import Sequence
 
 from qa_pipeline.documents.omissions import Omissions
 from qa_pipeline.documents.pdf.lines import Line, printed
+from qa_pipeline.documents.pdf.naming import pieces_of
 
 _EDGE = 0.12
 _REPEATED_ON = 0.4
 _SAME_PLACE_ON = 3
+_WIDE_GAP = 1.2
+_APART = 0.8
+_MOST_HEADS = 20
+_SHORTEST_PART = 8
 _DIGITS = re.compile(r"\d+")
 _PAGE_NUMBER = re.compile(
     r"^\W*(?:(?:page|seite|sida|sidan|s\.|p\.)\s*)?(?:\d{1,4}|[ivxlc]{1,7})"
@@ -31,7 +36,7 @@ def without_running_lines(
     """Leave out heads and feet: lines near an edge whose text, numbers aside, returns on many pages.
 
     A line that returns at the same height on a few pages only, as the name of a chapter does, is one too,
-    unless it is larger than the text, as the titles of slides are.
+    as a whole or in part, unless it is larger than the text, as the titles of slides are.
 
     Args:
         pages: lines of each page.
@@ -43,18 +48,18 @@ def without_running_lines(
     on_pages: dict[str, int] = defaultdict(int)
     at_height: dict[_Key, int] = defaultdict(int)
     for found in edges:
-        for key in {key for key, _ in found.values()}:
+        for key in {keys[0][0] for keys in found.values()}:
             on_pages[key] += 1
-        for place in set(found.values()):
+        for place in {key for keys in found.values() for key in keys}:
             at_height[place] += 1
     least = max(2, _REPEATED_ON * sum(map(bool, pages)))
     kept: list[list[Line]] = []
     for lines, height, found in zip(pages, heights, edges, strict=True):
         running = {
             index
-            for index, (key, at) in found.items()
-            if on_pages[key] >= least
-            or (at_height[key, at] >= _SAME_PLACE_ON and lines[index].size <= size)
+            for index, keys in found.items()
+            if on_pages[keys[0][0]] >= least
+            or (any(at_height[key] >= _SAME_PLACE_ON for key in keys) and lines[index].size <= size)
             or _is_own_number(lines[index])
         }
         for index in running:
@@ -63,14 +68,33 @@ def without_running_lines(
     return kept
 
 
-def _near_edge(lines: Sequence[Line], height: Height) -> dict[int, _Key]:
-    """Lines near the upper or lower edge by their place in the page: what they say, and how high."""
+def _near_edge(lines: Sequence[Line], height: Height) -> dict[int, list[_Key]]:
+    """Lines near the upper or lower edge by their place in the page: what they say, and how high.
+
+    A head may say two things, of which one changes more often: what its parts say follows then.
+    """
     low, high = _EDGE * height, (1 - _EDGE) * height
-    return {
-        index: (_DIGITS.sub("#", line.text.lower()), round(line.bottom / 2))
-        for index, line in enumerate(lines)
-        if line.bottom < low or line.top > high
-    }
+    found: dict[int, list[_Key]] = {}
+    for index, line in enumerate(lines):
+        if line.bottom < low or line.top > high:
+            at = round(line.bottom / 2)
+            found[index] = [
+                (_DIGITS.sub("#", text.lower()), at) for text in (line.text, *_parts(line, lines))
+            ]
+    return found
+
+
+def _parts(line: Line, lines: Sequence[Line]) -> list[str]:
+    """What stands left and right in a line that is set apart from all others, as few rows of tables are."""
+    parts = pieces_of(line, _WIDE_GAP * line.size)
+    room = _APART * line.size
+    if len(parts) < 2 or any(
+        other.bottom < line.top + room and line.bottom - room < other.top
+        for other in lines
+        if other is not line
+    ):
+        return []
+    return [part.text for part in parts if len(part.text) >= _SHORTEST_PART]
 
 
 def _is_own_number(line: Line) -> bool:

@@ -62,6 +62,7 @@ class Glyphs:
         text: all characters in the order of the file; lines end in CR LF or in `BROKEN_WORD`.
         unreadable: how many characters the file gives no Unicode value for.
         paper: the visible part of the page, its lower left corner in the origin.
+        turn: quarter turns, clockwise, that the page was given.
     """
 
     def __init__(self, page: "PdfPage", textpage: "PdfTextPage", turn: int = 0) -> None:
@@ -83,7 +84,7 @@ class Glyphs:
         self._flags_at = ctypes.addressof(self._flags)
         self._sides = (ctypes.c_float * 4)()
         self._sides_at = ctypes.addressof(self._sides)
-        self._turn = turn
+        self.turn = turn
         self._sheet = sheet(page)
         self.paper = turned(self._sheet, turn, self._sheet)
         self._moved = turn != 0 or self._sheet.left != 0 or self._sheet.bottom != 0
@@ -97,7 +98,7 @@ class Glyphs:
             raise PdfiumError(f"character {place} has no place")
         left, top, right, bottom = self._sides
         if self._moved:
-            return turned(Box(left, bottom, right, top), self._turn, self._sheet)
+            return turned(Box(left, bottom, right, top), self.turn, self._sheet)
         return left, bottom, right, top
 
     def left(self, place: int) -> float:
@@ -143,7 +144,7 @@ class Glyphs:
 
     def turns(self, place: int) -> float:
         """Quarter turns, clockwise, that would set a character upright: from 0 to below 4."""
-        turns = -self._char_angle(self._page, self._places[place]) / _QUARTER - self._turn
+        turns = -self._char_angle(self._page, self._places[place]) / _QUARTER - self.turn
         return 0.0 if abs(turns - round(turns / 4) * 4) < _UPRIGHT else turns % 4
 
     def _font(self, place: int) -> tuple[bool, bool]:

@@ -14,7 +14,10 @@ from qa_pipeline.documents.pdf.lines import Line, words_of
 
 _HARD_HYPHEN = re.compile(r"[^\W\d_]-$")
 _OPEN_ADDRESS = re.compile(r"(?:https?:/{0,2}|(?:https?://|www\.|doi\.org/)\S*[/.:_=&?#%~-])$")
+_ADDRESS = re.compile(r"(?:https?:|www\.)\S*$")
+_OPEN_BRACKET = re.compile(r"\((?:https?://|www\.)[^\s()]*$")
 _PART_OF_ADDRESS = re.compile(r"^\S*?[\d/._-]\S")
+_CLOSED = re.compile(r"^[^\s()]+\)")
 _OPEN_NAME = re.compile(r"[^\W_]_$")
 _MAY_GO_ON = frozenset("/.:_=&?#%~-")
 _BLANK_LINE = 1.6
@@ -41,7 +44,7 @@ def texts_by_page(lines: Sequence[Line], spelling: Spelling) -> Iterator[tuple[i
             joined, here = spelling.mend(last, here, hard=not before.broken)
             parts.append(joined)
         else:
-            glued = (last[-1:] in _MAY_GO_ON or here[:1] == "_") and _is_glued(last, here)
+            glued = (last[-1:] in _MAY_GO_ON or here[:1] in "_/") and _is_glued(last, here)
             parts.append(last if glued or line.page != page else f"{last} ")
         if line.page != page:
             yield page, "".join(parts)
@@ -56,14 +59,18 @@ def texts_by_page(lines: Sequence[Line], spelling: Spelling) -> Iterator[tuple[i
 def _is_glued(text: str, following: str) -> bool:
     """Whether a web address or a program's name goes on in the next line."""
     last = text[-1:]
+    if following.startswith("/"):
+        return _ADDRESS.search(text[-_LOOKED_AT:]) is not None
     if last.isalnum():
         return following.startswith("_")
     if last not in _MAY_GO_ON:
         return False
     if last == "_" and _OPEN_NAME.search(text[-2:]):
         return True
+    tail = text[-_LOOKED_AT:]
     goes_on = not following[:1].isupper() or _PART_OF_ADDRESS.match(following) is not None
-    return goes_on and _OPEN_ADDRESS.search(text[-_LOOKED_AT:]) is not None
+    in_brackets = _CLOSED.match(following) is not None and _OPEN_BRACKET.search(tail) is not None
+    return (goes_on or in_brackets) and _OPEN_ADDRESS.search(tail) is not None
 
 
 def code_text(lines: Sequence[Line]) -> str:

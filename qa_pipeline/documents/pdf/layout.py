@@ -40,6 +40,7 @@ _MARGIN_SHARE = 0.2
 _FOOTNOTE_SIZE = 0.92
 _MOST_FOOTNOTES = 0.6
 _SET_IN = 6.0
+_APART = 1.6
 _MOST_FIGURES = 100
 _LAST = sys.maxsize
 
@@ -191,10 +192,24 @@ def _without_footnotes(lines: Sequence[Line], shape: Shape) -> tuple[Sequence[Li
     small = _FOOTNOTE_SIZE * shape.size
     while above and 0 < lines[above - 1].size <= small and not lines[above - 1].fixed:
         above -= 1
-    first = next((place for place in range(above, len(lines)) if FOOTNOTE.match(lines[place].text)), None)
+    first = next((place for place in range(above, len(lines)) if _begins_notes(lines, place, above)), None)
     if first is None or len(lines) - first > _MOST_FOOTNOTES * len(lines):
         return lines, ()
     return lines[:first], lines[first:]
+
+
+def _begins_notes(lines: Sequence[Line], place: int, above: int) -> bool:
+    """Whether a line has the mark of a footnote and stands apart from small text above it.
+
+    Args:
+        lines: the lines of a column.
+        place: which of them.
+        above: where the small lines that end the column begin.
+    """
+    line = lines[place]
+    if not FOOTNOTE.match(line.text):
+        return False
+    return place == above or lines[place - 1].bottom - line.bottom > _APART * line.size
 
 
 def _blocks(groups: Iterable[Group], spelling: Spelling, left_out: Omissions) -> Iterator[Block]:

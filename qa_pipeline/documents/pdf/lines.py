@@ -6,8 +6,9 @@ line is looser than running text. What does not: single characters (`glyphs`), a
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from statistics import median
 from typing import NamedTuple
 
@@ -21,6 +22,8 @@ _USUAL_WIDTH = 0.5
 _LOOSE = 1.12
 _LOOSER = 1.15
 _WIDE_GAP = 1.2
+_STACKED = 1.2
+_RETURN = 2.0
 _LONE_HYPHEN = "-"
 _TURN_TOLERANCE = 0.05
 
@@ -82,7 +85,7 @@ def read_lines(glyphs: Glyphs, number: int) -> ReadLines:
         for part in parts:
             if not (-1 < part.left < width and -1 < part.bottom < height):
                 read.off_paper.append(printed(part))
-            elif last is not None and part.left - last.right > -1 and _same_line(last, part):
+            elif last is not None and _same_line(last, part):
                 lines[-1] = last = _joined(last, part)
             else:
                 lines.append(part)
@@ -161,7 +164,7 @@ def _words(glyphs: Glyphs, line: Line) -> tuple[Word, ...]:
     return tuple(found)
 
 
-def _seen(glyphs: Glyphs, line: Line, end: int, width: float, read: ReadLines) -> Sequence[Line]:
+def _seen(glyphs: Glyphs, line: Line, end: int, width: float, read: ReadLines) -> Iterable[Line]:
     """What a reader of the page sees of a line: its parts that stand alike, up to the edge of the paper.
 
     Args:
@@ -182,15 +185,36 @@ def _seen(glyphs: Glyphs, line: Line, end: int, width: float, read: ReadLines) -
     return (part,) if part is not None else ()
 
 
-def _parts_alike(glyphs: Glyphs, line: Line, end: int) -> Sequence[Line]:
-    """A line that looks turned as it is; two where it begins upright and ends turned."""
-    turns = glyphs.turns(line.start)
-    if abs(turns - glyphs.turns(line.end - 1)) < _TURN_TOLERANCE:
-        return (line._replace(turned=turns > 0),)
-    places = range(line.start, line.end)
-    cut = next(place for place in places if abs(glyphs.turns(place) - turns) >= _TURN_TOLERANCE)
-    parts = (_measure(glyphs, *span, line.page) for span in ((line.start, cut), (cut, end)))
-    return [part._replace(turned=glyphs.turns(part.start) > 0) for part in parts if part is not None]
+def _parts_alike(glyphs: Glyphs, line: Line, end: int) -> Iterator[Line]:
+    """A line that looks turned as it is; its parts where it turns, or where PDFium ran lines together."""
+    turns, cut = glyphs.turns(line.start), end
+    if abs(turns - glyphs.turns(line.end - 1)) >= _TURN_TOLERANCE:
+        places = range(line.start, line.end)
+        cut = next(place for place in places if abs(glyphs.turns(place) - turns) >= _TURN_TOLERANCE)
+    for start, stop in ((line.start, cut), (cut, end)):
+        part = _measure(glyphs, start, stop, line.page)
+        if part is None:
+            continue
+        if glyphs.turns(part.start) > 0:
+            yield part._replace(turned=True)
+            continue
+        cuts = _returns(glyphs, part) if part.turned else []
+        lines = (_measure(glyphs, *span, line.page) for span in pairwise([start, *cuts, stop]))
+        yield from (part._replace(turned=False) for part in lines if part is not None)
+
+
+def _returns(glyphs: Glyphs, line: Line) -> list[int]:
+    """Where a run goes back to the left, off the line it stood in: PDFium runs lines together at times."""
+    cuts = []
+    left, bottom, _, top = glyphs.box(line.start)
+    for place in range(line.start + 1, line.end):
+        if glyphs.text[place].isspace():
+            continue
+        box = glyphs.box(place)
+        if box[0] < left - _RETURN * line.size and not bottom < (box[1] + box[3]) / 2 < top:
+            cuts.append(place)
+        left, bottom, _, top = box
+    return cuts
 
 
 def _measure(glyphs: Glyphs, start: int, end: int, page: int) -> Line | None:
@@ -216,20 +240,25 @@ def _measure(glyphs: Glyphs, start: int, end: int, page: int) -> Line | None:
 
 
 def _same_line(before: Line, after: Line) -> bool:
-    """Whether a run goes on where another ended: PDFium ends a run where a raised mark changes the base."""
+    """Whether a run goes on where another ended: PDFium ends a run where a raised mark changes the base.
+
+    A mark below the base begins under the raised one and thus before the end of the run.
+    """
     gap = after.left - before.right
-    if before.broken or not -1 < gap < 4 * max(before.size, after.size) or before.turned or after.turned:
+    least = -_STACKED * before.size if before.left < after.left - before.size else -1.0
+    if before.broken or not least < gap < 4 * max(before.size, after.size) or before.turned or after.turned:
         return False
     overlap = min(before.top, after.top) - max(before.bottom, after.bottom)
     return overlap > 0.5 * min(before.top - before.bottom, after.top - after.bottom)
 
 
 def _joined(before: Line, after: Line) -> Line:
-    glued = after.left - before.right < 0.15 * before.size or after.text[:1] in ",.;:)"
+    gap = after.left - before.right
+    glued = -1 < gap < 0.15 * before.size or after.text[:1] in ",.;:)"
     longer = before if len(before.text) >= len(after.text) else after
     return before._replace(
         text=before.text + ("" if glued else " ") + after.text,
-        right=after.right,
+        right=max(before.right, after.right),
         bottom=min(before.bottom, after.bottom),
         top=max(before.top, after.top),
         size=longer.size,

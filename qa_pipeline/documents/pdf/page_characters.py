@@ -8,7 +8,7 @@ columns repeated in each table row, and in their order; letters and digits are t
 import re
 import unicodedata
 from bisect import bisect_left
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from operator import itemgetter
 
@@ -16,7 +16,10 @@ from qa_pipeline.documents.pdf.glyphs import BROKEN_WORD
 
 _SEED = 8
 _CANDIDATES = 40
-_WORD = re.compile(f"[^\\W_]+(?:{BROKEN_WORD}\\s*[^\\W_]+)*")
+_LONE = 4
+_NEAR = 80
+_WORD = re.compile(f"\\d+(?:[.,:]\\d+)+|[^\\W_]+(?:{BROKEN_WORD}\\s*[^\\W_]+)*")
+"""Numbers with their decimals and other words."""
 
 Places = list[int | None]
 
@@ -25,8 +28,9 @@ def align(text: str, page: str) -> Places:
     """For each character of `text` its place in `page`, or None where it has none.
 
     Letters and digits are matched in stretches: where eight in a row are found, the longest stretch that
-    begins with them; then what goes on before and behind a stretch; then whole words that are left, in their
-    order. Each character of the page is used once, so that repeated column names stay without a place.
+    begins with them; then what goes on before and behind a stretch; then whole words that are left, where
+    they are alone or near what stands before them. Each character of the page is used once, so that repeated
+    column names stay without a place.
     Linear in the length of both, but for texts that repeat themselves throughout.
     """
     matching = _Matching(*_letters(text), *_letters(page))
@@ -94,23 +98,33 @@ class _Matching:
                     self._take(number, place, 1)
 
     def words(self, text: str, page: str) -> None:
-        """Match whole words that have no place yet to free words of the page, from top to bottom."""
+        """Match whole words that have no place yet to free words of the page.
+
+        Words that occur once come first; others, such as cells of a table, are looked for near what stands
+        before them.
+        """
         free: dict[str, list[int]] = defaultdict(list)
         for word, place in _words(page, self.target):
             if not any(self.taken[place : place + len(word)]):
                 free[word].append(place)
+        wanted = [found for found in _words(text, self.origin) if self._is_open(*found)]
+        counts = Counter(word for word, _ in wanted)
+        for word, number in wanted:
+            if len(word) >= _LONE and counts[word] == len(free.get(word, ())) == 1:
+                self._take(number, free[word].pop(), len(word))
         expected = 0
         for word, number in _words(text, self.origin):
+            places = free.get(word, [])
+            if places and self._is_open(word, number):
+                nearest = _nearest_of(places, expected)
+                if abs(places[nearest] - expected) <= _NEAR:
+                    self._take(number, places.pop(nearest), len(word))
             matched = self.match[number]
             if matched is not None:
                 expected = matched + len(word)
-                continue
-            places = free.get(word, [])
-            after = bisect_left(places, expected)
-            if places and all(at is None for at in self.match[number : number + len(word)]):
-                place = places.pop(after if after < len(places) else 0)
-                self._take(number, place, len(word))
-                expected = place + len(word)
+
+    def _is_open(self, word: str, number: int) -> bool:
+        return all(place is None for place in self.match[number : number + len(word)])
 
     def _length(self, number: int, place: int, most: int | None = None) -> int:
         """How many characters from a place on are equal and free."""
@@ -131,6 +145,14 @@ def _nearest(places: Sequence[int], expected: int) -> list[int]:
     """The places nearest to the expected one, those behind it first."""
     after = bisect_left(places, expected)
     return [*places[after : after + _CANDIDATES], *places[max(after - _CANDIDATES, 0) : after][::-1]]
+
+
+def _nearest_of(places: Sequence[int], expected: int) -> int:
+    """Which of the places, which rise, is nearest to the expected one."""
+    after = bisect_left(places, expected)
+    if after == len(places) or (after and expected - places[after - 1] < places[after] - expected):
+        return after - 1
+    return after
 
 
 def _words(text: str, origin: Sequence[int]) -> Iterator[tuple[str, int]]:

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from qa_pipeline.documents.failure import DocumentFailure
-from qa_pipeline.documents.pdf.glyphs import Box, Glyphs
+from qa_pipeline.documents.pdf.glyphs import Box, turned
 from qa_pipeline.documents.pdf.page_characters import align
+from qa_pipeline.documents.pdf.pages import read_upright
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -69,10 +70,10 @@ def draw_page(
     Raises:
         DocumentFailure: `damaged`, where the file or the page cannot be opened.
     """
-    picture, size, boxes = _read_page(content, number, text[page[0] : page[1]], scale)
+    picture, places = _read_page(content, number, text[page[0] : page[1]], scale)
     inside = [_within(span, page) for span in chunks]
     quoted = _within(evidence, page) if evidence else (0, 0)
-    canvas = _Canvas(picture, size, boxes)
+    canvas = _Canvas(picture, places)
     canvas.highlight(quoted)
     for place, span in enumerate(inside):
         canvas.outline(span, _BORDERS[place % len(_BORDERS)])
@@ -80,10 +81,23 @@ def draw_page(
     return PagePicture(canvas.png(), tuple(map(canvas.found, inside)), canvas.found(quoted), wanted)
 
 
-def _read_page(
-    content: bytes, number: int, text: str, scale: float
-) -> tuple["Image", tuple[float, float], list[Box | None]]:
-    """A page as a picture, its size in points, and where each character of its canonical text stands."""
+@dataclass(frozen=True, slots=True)
+class _Places:
+    """Where the characters of a page's canonical text stand, the text turned upright.
+
+    Attributes:
+        boxes: the place of each character; None for those that stand nowhere.
+        paper: the page, turned as its text is.
+        turn: quarter turns, clockwise, to the page as it is shown.
+    """
+
+    boxes: list[Box | None]
+    paper: Box
+    turn: int
+
+
+def _read_page(content: bytes, number: int, text: str, scale: float) -> tuple["Image", _Places]:
+    """A page as a picture, and where the characters of its canonical text stand."""
     import pypdfium2
 
     try:
@@ -91,7 +105,7 @@ def _read_page(
             if not 1 <= number <= len(document):
                 raise DocumentFailure("damaged", f"the PDF has no page {number}")
             with closing(document[number - 1]) as page:
-                return _picture(page, scale), page.get_size(), _boxes(page, text)
+                return _picture(page, scale), _places(page, number, text)
     except pypdfium2.PdfiumError as error:
         raise DocumentFailure("damaged", f"page {number} of the PDF cannot be drawn") from error
 
@@ -102,11 +116,12 @@ def _within(span: Span, page: Span) -> Span:
     return (start, end) if start < end else (0, 0)
 
 
-def _boxes(page: "PdfPage", text: str) -> list[Box | None]:
-    """Where each character of a page's canonical text stands; None for those that stand nowhere."""
+def _places(page: "PdfPage", number: int, text: str) -> _Places:
     with closing(page.get_textpage()) as textpage:
-        glyphs = Glyphs(page, textpage, page.get_rotation() // 90)
-        return [None if place is None else Box(*glyphs.box(place)) for place in align(text, glyphs.text)]
+        glyphs, _ = read_upright(page, textpage, number)
+        places = align(text, glyphs.text)
+        boxes = [None if place is None else Box(*glyphs.box(place)) for place in places]
+        return _Places(boxes, glyphs.paper, (page.get_rotation() // 90 - glyphs.turn) % 4)
 
 
 def _picture(page: "PdfPage", scale: float) -> "Image":
@@ -117,13 +132,16 @@ def _picture(page: "PdfPage", scale: float) -> "Image":
 
 
 class _Canvas:
-    """The picture of a page, drawn on in the coordinates of its text."""
+    """The picture of a page, drawn on in the coordinates of its upright text."""
 
-    def __init__(self, picture: "Image", size: tuple[float, float], boxes: Sequence[Box | None]) -> None:
+    def __init__(self, picture: "Image", places: _Places) -> None:
         self.picture = picture
-        self.boxes = boxes
-        self.height = size[1]
-        self.scale = picture.width / size[0]
+        self.boxes = places.boxes
+        self.paper = places.paper
+        self.turn = places.turn
+        shown = turned(places.paper, places.turn, places.paper)
+        self.height = shown.top
+        self.scale = picture.width / shown.right
 
     def found(self, span: Span) -> int:
         """How many characters of a span have a place."""
@@ -175,6 +193,7 @@ class _Canvas:
             yield line
 
     def _pixels(self, box: Box) -> tuple[float, float, float, float]:
+        box = turned(box, self.turn, self.paper)
         return (
             box.left * self.scale,
             (self.height - box.top) * self.scale,

@@ -1,7 +1,7 @@
 """One page of a PDF read from PDFium: lines, drawing, form values.
 
 What belongs here: what is asked of a page while it is open, and limits on it. What does not: what its lines
-mean (`layout`).
+mean (`pdf_layout`).
 """
 
 from collections.abc import Sequence
@@ -15,13 +15,13 @@ from qa_pipeline.documents.pdf.extras import read_fields
 from qa_pipeline.documents.pdf.glyphs import Box, Glyphs, sheet
 from qa_pipeline.documents.pdf.grids import find_grids
 from qa_pipeline.documents.pdf.layout import PageContent
-from qa_pipeline.documents.pdf.lines import looked_at_closely, read_lines, turn_of
+from qa_pipeline.documents.pdf.lines import ReadLines, looked_at_closely, read_lines, turn_of
 from qa_pipeline.documents.pdf.scans import is_scan
 from qa_pipeline.documents.pdf.tables import stacked_rules
 from qa_pipeline.settings.documents import DocumentSettings
 
 if TYPE_CHECKING:
-    from pypdfium2 import PdfPage
+    from pypdfium2 import PdfPage, PdfTextPage
 
 _TALLEST_HEADER = 80.0
 _MOST_REGIONS = 80
@@ -44,13 +44,8 @@ def read_page(page: "PdfPage", number: int, settings: DocumentSettings, left_out
         if textpage.count_chars() > settings.max_characters:
             limit = settings.max_characters
             raise DocumentFailure("too_long", f"a page is longer than documents.max_characters = {limit}")
-        glyphs = Glyphs(page, textpage)
-        read = read_lines(glyphs, number)
-        turn = turn_of(glyphs, read.lines) if any(line.turned for line in read.lines) else 0
-        if turn:
-            glyphs = Glyphs(page, textpage, turn)
-            read = read_lines(glyphs, number)
-        drawing = drawing.turned(turn, sheet(page))
+        glyphs, read = read_upright(page, textpage, number)
+        drawing = drawing.turned(glyphs.turn, sheet(page))
         lines = looked_at_closely(glyphs, read.lines, _regions(drawing))
     for text in read.off_paper:
         left_out.add("off_paper", text)
@@ -59,6 +54,17 @@ def read_page(page: "PdfPage", number: int, settings: DocumentSettings, left_out
     content = PageContent(number, glyphs.paper.top, lines, drawing, read_fields(page, left_out))
     content.scanned = is_scan(len(glyphs.text) if lines else 0, drawing.pictures, glyphs.paper)
     return content
+
+
+def read_upright(page: "PdfPage", textpage: "PdfTextPage", number: int) -> tuple[Glyphs, ReadLines]:
+    """Characters and lines of a page, turned so that most of its text stands upright."""
+    glyphs = Glyphs(page, textpage)
+    read = read_lines(glyphs, number)
+    turn = turn_of(glyphs, read.lines) if any(line.turned for line in read.lines) else 0
+    if not turn:
+        return glyphs, read
+    glyphs = Glyphs(page, textpage, turn)
+    return glyphs, read_lines(glyphs, number)
 
 
 def _regions(drawing: Drawing) -> list[Box]:

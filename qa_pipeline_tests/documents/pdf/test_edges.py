@@ -27,6 +27,30 @@ def test_a_head_that_changes_with_the_chapter_is_left_out_where_it_stays_three_p
     assert counts(parsed)["running_head"] == (12, 96)
 
 
+def test_a_head_of_which_one_part_changes_on_every_page_is_left_out() -> None:
+    document = blank()
+    for number in range(1, 7):
+        if number > 1:
+            document.add_page()
+        document.text(20, 10, f"Chapter of {'rivers' if number < 4 else 'mountains'}")
+        document.text(150, 10, f"Section {'abcdef'[number - 1]}")
+        at(document, 20, 40, prose(f"page{number}x", 4), width=160)
+    parsed = parse(document)
+    assert counts(parsed)["running_head"][0] == 6
+    assert all(block.text.startswith("page") for block in parsed.blocks)
+
+
+def test_the_first_row_of_a_long_list_of_names_and_values_is_kept() -> None:
+    document = blank()
+    for number in range(1, 5):
+        if number > 1:
+            document.add_page()
+        for row in range(30):
+            document.text(20, 12 + 8 * row, "Delivered to the harbour")
+            document.text(150, 12 + 8 * row, f"{'abcdef'[number]}{'abcdefghijklmnopqrstuvwxyzåäöü'[row]}")
+    assert "running_head" not in counts(parse(document))
+
+
 def test_the_page_number_of_a_single_page_is_none_of_its_text() -> None:
     parsed = parse(pages(1))
     assert counts(parsed) == {"page_number": (1, 1)}

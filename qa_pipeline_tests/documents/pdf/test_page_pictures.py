@@ -1,5 +1,6 @@
 import io
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,6 +14,7 @@ from qa_pipeline.documents.pdf.page_pictures import PagePicture, draw_page
 from qa_pipeline_tests.documents.pdf.builders import at, blank, one_page, parse, prose, with_table
 
 MARKER = (255, 221, 87)
+BORDER = (31, 119, 180)
 
 
 def page_with_prose() -> tuple[bytes, Assembled]:
@@ -89,6 +91,21 @@ def test_marks_follow_a_page_that_is_shown_turned(turn: int) -> None:
     assert all(ink[0] - 9 <= x <= ink[2] + 9 and ink[1] - 9 <= y <= ink[3] + 9 for x, y in places)
 
 
+@pytest.mark.parametrize("matrix", ["0 1 -1 0 {} 100", "0 -1 1 0 {} 700"])
+@pytest.mark.parametrize("shown", [0, 90])
+def test_lines_of_turned_text_are_outlined_together(matrix: str, shown: int) -> None:
+    lines = "".join(
+        f"BT /F1 12 Tf {matrix.format(100 + 14 * number)} Tm (Many words in row {number}) Tj ET\n"
+        for number in range(4)
+    )
+    content = one_page(lines, page=f"/Rotate {shown}")
+    picture = picture_of(draw(content, assemble(parse(content).blocks), scale=1.0))
+    border = np.argwhere((np.asarray(picture) == BORDER).all(axis=2))
+    high, wide = np.ptp(border, axis=0)
+    assert (wide > high) == bool(shown)
+    assert len(border) < 2.2 * (wide + high)
+
+
 def test_the_scale_gives_the_size_but_for_pages_that_would_be_too_large(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -139,6 +156,16 @@ def test_text_moved_to_another_place_is_found_there() -> None:
     text = f"{first} {second}"
     found = align(text, f"{second}\r\n{first}")
     assert all(found[place] is not None for place, letter in enumerate(text) if letter.isalnum())
+
+
+def test_cells_that_return_in_a_table_are_found_in_their_row() -> None:
+    rows = [(f"{name}town", "d" if name == "P" else "7.2", "21") for name in "ABCDEFGHIJKLMNOPQRST"]
+    page = "21\r\nTown Rain (d) Age\r\n" + "\r\n".join(" ".join(row) for row in rows)
+    lines = [f"Town: {town} | Rain (d): {rain} | Age: {age}" for town, rain, age in rows]
+    found = align("\n".join(lines), page)
+    start = len(lines[0]) + 1
+    places = [place for place in found[start : start + len(lines[1])] if place is not None]
+    assert page[places[0] : places[-1] + 1] == "Btown 7.2 21"
 
 
 def test_a_ligature_stands_for_its_letters() -> None:

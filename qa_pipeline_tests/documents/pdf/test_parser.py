@@ -126,6 +126,27 @@ def test_footnotes_stand_where_they_tear_no_paragraph_apart() -> None:
     assert " ".join(texts[1:]) == f"{PROSE}{first} {second} {PROSE}".strip()
 
 
+def test_a_number_that_begins_a_line_of_small_text_begins_no_footnote() -> None:
+    document = new_pdf()
+    document.set_auto_page_break(False)
+    document.add_page()
+    document.set_xy(15, 40)
+    document.multi_cell(180, 6, PROSE * 3)
+    document.set_font("Helvetica", size=8)
+    works = [("[1] A. Writer. A long title,", "50 pages of it.")] + [
+        (f"[{n}] B. Writer.", "And more.") for n in (2, 3)
+    ]
+    for number, (first, second) in enumerate(works):
+        document.text(15, 200 + 8 * number, first)
+        document.text(19, 204 + 8 * number, second)
+    texts = [text for _, text in outline(parse(bytes(document.output())))]
+    assert texts[1:] == [
+        "[1] A. Writer. A long title, 50 pages of it.",
+        "[2] B. Writer. And more.",
+        "[3] B. Writer. And more.",
+    ]
+
+
 @pytest.mark.parametrize(
     ("first", "second", "whole"),
     [

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qa_pipeline.documents.characters import clean
+from qa_pipeline.documents.pdf.lines import Line, _joined, _same_line
 from qa_pipeline_tests.documents.builders import outline
 from qa_pipeline_tests.documents.pdf.builders import (
     at,
@@ -110,6 +111,42 @@ def test_a_page_that_is_turned_as_a_whole_is_read_like_one_that_is_not(angle: in
     paragraphs = outline(parse(document))
     assert [kind for kind, _ in paragraphs] == ["paragraph"]
     assert marks(paragraphs[0][1], "body") == list(range(12))
+
+
+def test_lines_of_a_turned_page_are_told_apart_below_an_upright_head() -> None:
+    lines = ((100, "Towns of the north"), (120, "Lund is old"), (132, "and Falun is not"), (144, "as old."))
+    turned = "".join(f"BT /F1 10 Tf 0 1 -1 0 {place} 100 Tm ({text}) Tj ET\n" for place, text in lines)
+    parsed = parse(one_page(f"BT /F1 10 Tf 50 800 Td (16 of the book) Tj ET\n{turned}"))
+    assert [block.text for block in parsed.blocks] == [
+        "Towns of the north",
+        "Lund is old and Falun is not as old.",
+    ]
+    assert counts(parsed) == {"rotated_text": (1, 11)}
+
+
+def marked(text: str, left: float, right: float, bottom: float, top: float) -> Line:
+    return Line(text, 1, left, bottom, right, top, 10.0, False, False)
+
+
+def test_raised_and_lowered_marks_above_one_another_tear_no_line_apart() -> None:
+    base = marked("We use that B1,2", 72, 167, 700, 711.4)
+    lowered = marked("39 is small", 158.2, 210, 697.3, 709)
+    assert _same_line(base, lowered)
+    assert _joined(base, lowered).text == "We use that B1,2 39 is small"
+    narrow = marked("k", 162, 166, 697.3, 709)
+    assert _same_line(base, narrow)
+    assert _joined(base, narrow).right == 167
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "bottom", "top"),
+    [(100, 150, 697, 709), (72, 210, 697, 709), (158, 210, 686, 697)],
+    ids=["within the line", "from its beginning", "below it"],
+)
+def test_what_stands_under_a_line_does_not_go_on_in_it(
+    left: float, right: float, bottom: float, top: float
+) -> None:
+    assert not _same_line(marked("base", 72, 167, 700, 711), marked("other", left, right, bottom, top))
 
 
 @pytest.mark.parametrize("turn", [90, 180, 270])
