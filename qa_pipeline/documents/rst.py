@@ -44,6 +44,8 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
 
 
 def _document(tree: "nodes.document") -> ParsedFile:
+    from docutils import nodes
+
     from qa_pipeline.documents.rst_blocks import Walk
     from qa_pipeline.documents.rst_inline import InlineText
 
@@ -57,7 +59,7 @@ def _document(tree: "nodes.document") -> ParsedFile:
         walk.blocks.append(Block("heading", title, 1))
     walk.inside(tree)
     walk.end_section()
-    inline.count_unused()
+    inline.count_unused(tree.findall(nodes.substitution_definition))
     return ParsedFile(
         blocks=tuple(walk.blocks),
         title=about.title,

@@ -68,17 +68,19 @@ def segments(lines: list[str]) -> Iterator[tuple[int, list[str]]]:
     """Parts of a file that can be read one after another with the same result, and where each begins.
 
     At each list docutils copies all lines that follow, so the time for one long file grows with its square.
-    A line without indentation below a blank one ends everything but a simple table, whose rows may stand
-    apart, and a literal block announced right above.
+    A line without indentation below a blank one ends everything but a simple table, whose rows may stand apart,
+    and a literal block announced right above. A border between blank lines may begin a table as well as end
+    one, so nothing is parted below it.
     """
-    start, in_table, last = 0, False, ""
+    start, in_table, last, last_line = 0, False, "", ""
     for number, line in enumerate(lines):
         if number - start >= _SEGMENT_LINES and _begins_anew(lines, number, last) and not in_table:
             yield start, lines[start:number]
             start = number
         if _TABLE_BORDER.match(line):
-            in_table = not (in_table and not "".join(lines[number + 1 : number + 2]).strip())
-        last = line or last
+            below = "".join(lines[number + 1 : number + 2])
+            in_table = not (in_table and last_line and not below.strip())
+        last, last_line = line or last, line
     yield start, lines[start:]
 
 

@@ -239,7 +239,7 @@ def test_notes_come_at_the_end_of_their_section_and_their_marks_go() -> None:
         ("heading", "B"),
         ("paragraph", "End."),
     ]
-    assert left(text) == {"footnote_mark": (4, 12)}
+    assert left(text) == {"footnote_mark": (4, 14)}
 
 
 def test_boxes_keep_their_title() -> None:
