@@ -68,9 +68,9 @@ def segments(lines: list[str]) -> Iterator[tuple[int, list[str]]]:
     """Parts of a file that can be read one after another with the same result, and where each begins.
 
     At each list docutils copies all lines that follow, so the time for one long file grows with its square.
-    A line without indentation below a blank one ends everything but a simple table, whose rows may stand apart,
-    and a literal block announced right above. A border between blank lines may begin a table as well as end
-    one, so nothing is parted below it.
+    A line without indentation below a blank one ends everything but a simple table, whose rows may stand
+    apart, and a literal block announced right above. A border between blank lines may begin a table as well
+    as end one, so nothing is parted below it.
     """
     start, in_table, last, last_line = 0, False, "", ""
     for number, line in enumerate(lines):
