@@ -36,11 +36,11 @@ def refuse_scans(scans: Sequence[int], pages: int) -> None:
         DocumentFailure: `scanned`, if there are pages without text that are pictures.
     """
     if scans:
-        told = "all pages" if len(scans) == pages else f"{len(scans)} of {pages} pages"
+        told = "all" if len(scans) == pages else f"{len(scans)} of"
         raise DocumentFailure(
             "scanned",
-            f"{told} are pictures without text; to have them read, install the ocr extra and Tesseract and"
-            " set documents.ocr",
+            f"{told} {pages} pages are pictures without text; to have them read, install the ocr extra and"
+            " Tesseract and set documents.ocr",
         )
 
 

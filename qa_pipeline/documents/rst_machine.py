@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from docutils import frontend, nodes, statemachine, utils
-from docutils.parsers.rst import Parser, languages, states
+from docutils.parsers.rst import Parser, languages, states, tableparser
 
 from qa_pipeline.documents.failure import DocumentFailure
 from qa_pipeline.documents.rst_directives import run_directive
@@ -38,6 +38,7 @@ _DEEPEST = 58
 _LONGEST_INLINE = 3_000
 _SEGMENT_LINES = 400
 _TABLE_BORDER = re.compile(r"=+(?: +=+)+ *$")
+_TABLE_LINE = re.compile(r"[-=][ =-]*$")
 _DIRECTIVE = re.compile(rf"\.\. +({states.Inliner.simplename}) ?::(?: +|$)")
 
 
@@ -196,6 +197,26 @@ class _State(states.RSTState):
         self.memo.depth += 1
 
 
+class _SimpleTables(tableparser.SimpleTableParser):
+    """The parser of simple tables, which drops lines above the first row that has text in its first column.
+
+    Tables in which all columns have names but the first begin so. An escape in the first column keeps them.
+    """
+
+    def setup(self, block: Any) -> None:
+        """Take in the lines of a table."""
+        super().setup(block)
+        width = len(self.block[0].split(" ", 1)[0])
+        below_border = False
+        for number, line in enumerate(self.block):
+            if _TABLE_LINE.match(line):
+                below_border = True
+            elif line.strip():
+                if below_border and not line[:width].strip():
+                    self.block[number] = f"\\{line[1:]}"
+                below_border = False
+
+
 class _Body(_State, states.Body):
     """States that meet blocks; their directives are run by this package."""
 
@@ -218,6 +239,11 @@ class _Body(_State, states.Body):
             text = "\n".join(machine.input_lines[first : machine.line_offset + 1])
             complaint = nodes.system_message("", nodes.literal_block(text, text))
             return [complaint], machine.is_next_line_blank()
+
+    def simple_table_top(self, match: Any, context: Any, next_state: Any) -> Any:
+        """A simple table."""
+        top: Any = self.table_top
+        return top(match, context, next_state, self.isolate_simple_table, _SimpleTables)
 
     def directive(self, match: Any, **option_presets: Any) -> Any:
         """Any directive, known or not; `option_presets` say what an image in a substitution stands for."""

@@ -34,7 +34,7 @@ _NUMBER_OF_ITEM = r"^[ \t]*(?:\(?(?:\d{1,9}|[a-zA-Z])[.)])(?=[ \t])"
 _MARKUP = {
     "text": re.compile(_NUMBER_OF_ITEM, re.MULTILINE),
     "markdown": re.compile(
-        r"^[ \t>]*(?:`{3,}|~{3,})[ \t]*[\w+#.-]+"  # the language of code
+        r"^[ \t>]*(?:`{3,}|~{3,})[ \t]*\{?[\w+#.:-]+\}?"  # the language of code
         r"|^[ \t]{0,3}\[[^\]\n]+\]:[ \t]*\S+[^\n]*$"  # where links with a name lead
         r"|!\[[^\]\n]*\](\([^()\n]*\))"  # where a picture lies
         r"|(\{[ ]*:?[ ]*[#.][^{}\n]*\})"  # attributes
@@ -44,7 +44,8 @@ _MARKUP = {
         re.MULTILINE,
     ),
     "rst": re.compile(
-        r"^[ \t]*\.\.[ ]+(?:code|code-block|sourcecode|highlight|image|figure|include)::[^\n]*$"
+        r"^[ \t]*\.\.[ ]+(?:\|[^|\n]+\|[ ])?"
+        r"(?:code|code-block|sourcecode|highlight|image|figure|include|literalinclude|auto\w+)::[^\n]*$"
         r"|^[ \t]*\.\.[ ]+(?:_[^\n:]+:|\|[^|\n]+\|[ ][\w-]+::|[\w:-]+::)"  # names of targets and directives
         r"|^[ \t]+:[\w-]+:[^\n]*$"  # options
         r"|:[\w:+-]+:(?=`)"  # roles
