@@ -128,6 +128,7 @@ def show_report(found: Report, layout: Layout, *, told: Collection[str] = ()) ->
     if found.masked.height:
         _show(console, "Personal data found", found.masked.columns, _cells(found.masked))
     _show_unread(console, found.unread)
+    _show_skipped(console, found.steps)
     for batch, problem in found.incomplete.items():
         if batch not in told:
             console.print(f"[yellow]{escape(batch)}: {escape(problem)}[/yellow]", soft_wrap=True)
@@ -144,6 +145,14 @@ def _show_unread(console: Console, unread: pl.DataFrame) -> None:
     if unread.height > MOST_UNREAD:
         rest = unread.height - MOST_UNREAD
         console.print(f"and {rest} more: see table documents, status failed\n", soft_wrap=True)
+
+
+def _show_skipped(console: Console, steps: pl.DataFrame) -> None:
+    skipped = steps.filter(pl.col("what") == "skipped")["count"].sum() if steps.height else 0
+    if skipped:
+        many = "1 file" if skipped == 1 else f"{skipped} files"
+        told = "of no known format, or a linked folder: see table documents, status skipped"
+        console.print(f"{many} skipped, {told}\n", soft_wrap=True)
 
 
 def _console() -> Console:

@@ -2,6 +2,8 @@
 
 import io
 import json
+import os
+import socket
 import unicodedata
 from pathlib import Path
 from typing import Any
@@ -11,18 +13,34 @@ import polars as pl
 import pytest
 
 from qa_pipeline.cli import BAD_INPUT, FAILED, OK, app
+from qa_pipeline.documents.sources import folders
 from qa_pipeline_tests.documents.builders import pdf_bytes
 from qa_pipeline_tests.road import GUIDE, Files, Road, invoke, walk
 
 DRAIN = "To drain the boiler, open the lower valve and wait 10 minutes."
 PAIR = {"question": "How is the boiler drained?", "answer": DRAIN, "citations": ["[source:guide.md#filling]"]}
+
+
+def part(number: int) -> bytes:
+    """The head of a part of a message, inside the one before it."""
+    return b"Content-Type: multipart/mixed; boundary=b%d\n\n--b%d\n" % (number, number)
+
+
 BAD_FILES: dict[str, tuple[bytes, str]] = {
     "empty.md": (b"", "empty_file"),
+    "blank.txt": (b" \n\t\n", "empty_file"),
+    "zeros.txt": (b"\0" * 10_000, "binary_content"),
+    "zero.md": (b"# Pumps\n\nText of a pump.\n" * 1000 + b"\0", "undecodable"),
     "binary.md": (b"\x89PNG\r\n\x1a\n\0\0\0", "binary_content"),
     "noise.txt": (bytes(range(1, 256)) * 20, "undecodable"),
     "cut.pdf": (pdf_bytes("A pump moves water.", "It weighs 12 kg.")[:-200], "damaged"),
     "locked.pdf": (pdf_bytes("A pump moves water.", password="closed"), "encrypted"),
     "deep.html": (b"<div>" * 9000, "nested_too_deep"),
+    "deep.jsonl": (b"[" * 100_000, "damaged"),
+    "deep.eml": (b"From: a\n" + b"".join(map(part, range(3000))), "nested_too_deep"),
+    "line.txt": (b"The pump weighs 12 kg. " * 500_000, "too_long"),
+    "rows.csv": (b"id;weight\n" + b"1;12 kg\n" * 200_001, "too_many_rows"),
+    "hidden.html": (b"<script>alert(1)</script><form><select><option>One</select></form>", "no_text"),
 }
 
 
@@ -54,6 +72,8 @@ def test_bad_files_are_rows_and_lines_on_the_screen_and_change_nothing_of_the_go
         "guide.md": None,
     }
     assert all(f"{name} " in ran.stdout for name in BAD_FILES)
+    details = road.table("documents", "boilers").drop_nulls("reason")["detail"]
+    assert not details.str.contains("alert|pump|From").any()
     assert all(frame.equals(road.table(name, "boilers")) for name, frame in good.items())
     assert road.contents("pumps") == before
 
@@ -130,6 +150,44 @@ def test_what_a_link_out_of_the_corpus_leads_to_reaches_no_file(road: Road, tmp_
     found = road.reasons("documents", "b", "path")
     assert found == {"folder": "outside_corpus", "guide.md": None, "secret.md": "outside_corpus"}
     assert not any(b"4711" in path.read_bytes() for path in road.out.rglob("*") if path.is_file())
+
+
+def test_what_is_no_file_and_names_of_any_bytes_are_rows_and_stop_nothing(
+    road: Road, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long = "å" * 126 + ".md"
+    road.write({"b/guide.md": GUIDE, f"b/{long}": "# Long\n\nA name of 255 bytes.\n"})
+    folder = road.corpus / "b"
+    (folder / os.fsdecode(b"caf\xe9.md")).write_text("# Café\n\nIt opens at 9.\n")
+    os.mkfifo(folder / "pipe.md")
+    (folder / "again").symlink_to(folder)
+    (folder / "loop.md").symlink_to("loop.md")
+    monkeypatch.chdir(folder)  # the name of a socket has to be short
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind("socket.md")
+        ran = road.run()
+    assert ran.code == OK
+    assert road.reasons("documents", "b", "path") == {
+        **dict.fromkeys(("guide.md", long, "caf\\xe9.md")),
+        "again": "linked_folder",
+        "loop.md": "unreadable",
+        "pipe.md": "not_a_file",
+        "socket.md": "not_a_file",
+    }
+    assert "1 file skipped, of no known format, or a linked folder" in ran.stdout
+
+
+def test_a_file_written_to_while_it_is_read_is_a_row_and_is_read_by_the_next_run(
+    road: Road, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    road.write({"b/guide.md": GUIDE, "b/log.md": "# Log\n\nThe pump started.\n"})
+    states = iter(range(4))
+    with monkeypatch.context() as patch:
+        patch.setattr(folders, "_state", lambda file: (next(states), 0))
+        assert road.run().code == OK
+    assert set(road.reasons("documents", "b", "path").values()) == {"unreadable"}
+    assert road.run().code == OK
+    assert road.table("documents", "b")["status"].to_list() == ["parsed"] * 2
 
 
 def test_of_two_equal_files_one_is_read_and_either_can_be_cited(road: Road) -> None:

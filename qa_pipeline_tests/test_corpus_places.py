@@ -52,11 +52,13 @@ def test_a_place_that_fsspec_opens_gives_the_tables_a_folder_would_give(road: Ro
     assert pl.read_parquet(checked / "tables" / "verdicts" / "b.parquet").height == 1
 
 
-def test_a_damaged_archive_fails_alone(road: Road) -> None:
-    road.write({"good/guide.md": GUIDE, "bad.zip": b"no archive"})
+def test_damaged_archives_and_bombs_fail_alone(road: Road) -> None:
+    bomb = zip_bytes({f"{number}.md": b"x" * 20_000_000 for number in range(4)})
+    road.write({"good/guide.md": GUIDE, "bad.zip": b"no archive", "bomb.zip": bomb})
     ran = road.run()
     assert ran.code == FAILED
     assert "bad failed: bad.zip cannot be read: damaged" in ran.stdout
+    assert "bomb failed: bomb.zip cannot be read: archive_bomb" in ran.stdout
     assert "good succeeded" in ran.stdout
 
 

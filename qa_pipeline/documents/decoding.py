@@ -86,7 +86,7 @@ def _refuse_binary(content: bytes) -> None:
     # UTF-16 without a mark holds a zero in every other byte of Latin text, and only there.
     half = max(start[::2].count(0), start[1::2].count(0))
     if zeros and (half < zeros or half < len(start) // 4):
-        raise DocumentFailure("binary_content", "the file holds zero bytes, so it is not text")
+        raise DocumentFailure("binary_content", "the file holds NUL characters, which text never does")
 
 
 def _declaration(content: bytes) -> str | None:
@@ -166,7 +166,7 @@ def _refuse(content: bytes) -> NoReturn:
     try:
         content.decode()
     except UnicodeDecodeError as error:
-        place = f"as UTF-8 it breaks at byte {error.start + 1}"
+        told = f"no known encoding fits, as UTF-8 it breaks at byte {error.start + 1}; save the file as UTF-8"
     else:
-        place = "it holds zero bytes"
-    raise DocumentFailure("undecodable", f"no known encoding fits, {place}; save the file as UTF-8")
+        told = f"it holds a NUL character at byte {content.find(0) + 1}, which text never does; take it out"
+    raise DocumentFailure("undecodable", told)

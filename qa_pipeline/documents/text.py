@@ -84,7 +84,7 @@ def _read_items(lines: list[str], left: Omissions) -> list[Block]:
         item = _ITEM.match(line)
         if item:
             items.append((len(item["indent"]), [item["text"]]))
-            left.add("list_mark", line[: item.start("text")])
+            left.add("list_marker", line[: item.start("text")])
         else:
             items[-1][1].append(line.strip())
     depths = {indent: depth for depth, indent in enumerate(sorted({indent for indent, _ in items}))}

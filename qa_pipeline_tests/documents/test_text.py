@@ -29,7 +29,7 @@ def test_every_character_is_in_a_block_or_counted_as_left_out(content: str) -> N
 def test_marks_of_items_and_lines_of_rules_are_counted() -> None:
     content = "Guide\n=====\n\n- one\n  goes on\n12) two\n\n*****"
     assert text.parse(source(content), SETTINGS).left_out == (
-        LeftOut("list_mark", 2, 4),
+        LeftOut("list_marker", 2, 4),
         LeftOut("rule", 2, 10),
     )
 

@@ -57,7 +57,8 @@ def remove_furniture(tree: "LexborHTMLParser", left: Omissions) -> None:
 def count_comments(tree: "LexborHTMLParser", markup: str, left: Omissions) -> None:
     """Count comments, and declarations and instructions that a page treats as such.
 
-    Whatever of them is never closed swallows the rest of the page, unless it stands in a script.
+    Whatever of them is never closed swallows the rest of the page; a comment does not in a script, which is
+    counted itself. An instruction does so without leaving a node.
     """
     start = 0
     while found := _COMMENT.search(markup, start):
@@ -65,7 +66,7 @@ def count_comments(tree: "LexborHTMLParser", markup: str, left: Omissions) -> No
         end = markup.find(close, found.end())
         inside = markup[found.end() : end if end >= 0 else None]
         if end < 0:
-            if _is_comment_at_end(tree, inside):
+            if close == ">" or _is_comment_at_end(tree, inside):
                 left.add("unclosed_comment", inside)
             return
         if not inside.lower().startswith(_DECLARATIONS):

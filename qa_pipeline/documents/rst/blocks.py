@@ -89,7 +89,7 @@ class Walk:
         if isinstance(note, nodes.citation):
             self.label = f"[{label}]:"
         else:
-            self.left.add("footnote_mark", f"[{label or '#'}]")
+            self.left.add("footnote_mark", f"[{label or '#' + ''.join(note['names'])}]")
         for child in note.children:
             if not isinstance(child, nodes.label):
                 self.visit(child)

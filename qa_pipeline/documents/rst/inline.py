@@ -3,7 +3,7 @@
 What belongs here: what marks, roles, substitutions and references say. What does not: blocks (`blocks`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from docutils import nodes
@@ -48,7 +48,7 @@ class InlineText:
         if not isinstance(node, nodes.Element):
             return ""
         if isinstance(node, nodes.footnote_reference):
-            self.left.add("footnote_mark", f"[{node.astext() or '#'}]")
+            self.left.add("footnote_mark", node.rawsource.rstrip("_"))
             return None
         if isinstance(node, nodes.substitution_reference):
             return self._substituted(node)
@@ -68,11 +68,14 @@ class InlineText:
         text = self.of(node)
         if isinstance(node, nodes.reference) and node.get("refuri", text) != text:
             self.left.add("link_target", node["refuri"])
+        if "target" in node.attributes:
+            self.left.add("link_target", node["target"])
         if isinstance(node, nodes.superscript):
             return _raised(text, "".join(before[-1:]))
-        if "label" in node.attributes:
-            return self.labels.get(node["label"], text)
-        return text
+        title = self.labels.get(node.get("label", ""))
+        if title is not None:
+            self.left.add("link_target", text)
+        return text if title is None else title
 
     def _substituted(self, node: nodes.Element) -> str:
         """What a substitution stands for; one that is not defined, or explodes, stays as it is written."""
@@ -87,9 +90,9 @@ class InlineText:
                 self._resolved[name] = text
         return self._resolved[name]
 
-    def count_unused(self) -> None:
-        """Count substitutions that nothing in the text refers to."""
-        for node in {id(node): node for node in self.substitutions.values()}.values():
+    def count_unused(self, definitions: Iterable[nodes.Element]) -> None:
+        """Count definitions of substitutions that nothing in the text refers to."""
+        for node in definitions:
             if id(node) not in self._used:
                 self.left.add("substitution", node.astext())
 

@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any
 
 from docutils import frontend, nodes, statemachine, utils
-from docutils.parsers.rst import Parser, languages, states
+from docutils.parsers.rst import Parser, languages, states, tableparser
 
 from qa_pipeline.documents.failure import DocumentFailure
 from qa_pipeline.documents.rst.directives import run_directive
@@ -40,6 +40,7 @@ _DEEPEST = 58
 _LONGEST_INLINE = 3_000
 _SEGMENT_LINES = 400
 _TABLE_BORDER = re.compile(r"=+(?: +=+)+ *$")
+_TABLE_LINE = re.compile(r"[-=][ =-]*$")
 _DIRECTIVE = re.compile(rf"\.\. +({states.Inliner.simplename}) ?::(?: +|$)")
 
 
@@ -77,16 +78,18 @@ def segments(lines: list[str]) -> Iterator[tuple[int, list[str]]]:
 
     At each list docutils copies all lines that follow, so the time for one long file grows with its square.
     A line without indentation below a blank one ends everything but a simple table, whose rows may stand
-    apart, and a literal block announced right above.
+    apart, and a literal block announced right above. A border between blank lines may begin a table as well
+    as end one, so nothing is parted below it.
     """
-    start, in_table, last = 0, False, ""
+    start, in_table, last, last_line = 0, False, "", ""
     for number, line in enumerate(lines):
         if number - start >= _SEGMENT_LINES and _begins_anew(lines, number, last) and not in_table:
             yield start, lines[start:number]
             start = number
         if _TABLE_BORDER.match(line):
-            in_table = not (in_table and not "".join(lines[number + 1 : number + 2]).strip())
-        last = line or last
+            below = "".join(lines[number + 1 : number + 2])
+            in_table = not (in_table and last_line and not below.strip())
+        last, last_line = line or last, line
     yield start, lines[start:]
 
 
@@ -237,6 +240,26 @@ class _State(states.RSTState):
         self.memo.depth += 1
 
 
+class _SimpleTables(tableparser.SimpleTableParser):
+    """The parser of simple tables, which drops lines above the first row that has text in its first column.
+
+    Tables in which all columns have names but the first begin so. An escape in the first column keeps them.
+    """
+
+    def setup(self, block: Any) -> None:
+        """Take in the lines of a table."""
+        super().setup(block)
+        width = len(self.block[0].split(" ", 1)[0])
+        below_border = False
+        for number, line in enumerate(self.block):
+            if _TABLE_LINE.match(line):
+                below_border = True
+            elif line.strip():
+                if below_border and not line[:width].strip():
+                    self.block[number] = f"\\{line[1:]}"
+                below_border = False
+
+
 class _Body(_State, states.Body):
     """States that meet blocks; their directives are run by this package."""
 
@@ -259,6 +282,11 @@ class _Body(_State, states.Body):
             text = "\n".join(machine.input_lines[first : machine.line_offset + 1])
             complaint = nodes.system_message("", nodes.literal_block(text, text))
             return [complaint], machine.is_next_line_blank()
+
+    def simple_table_top(self, match: Any, context: Any, next_state: Any) -> Any:
+        """A simple table."""
+        top: Any = self.table_top
+        return top(match, context, next_state, self.isolate_simple_table, _SimpleTables)
 
     def directive(self, match: Any, **option_presets: Any) -> Any:
         """Any directive, known or not; `option_presets` say what an image in a substitution stands for."""

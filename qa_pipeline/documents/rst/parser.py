@@ -1,7 +1,7 @@
 """reStructuredText files, over docutils' parser.
 
 What belongs here: the entry point and what a file says about itself. What does not: the parser
-(`machine`) and the walk over its tree (`blocks`).
+(`rst_machine`) and the walk over its tree (`rst_blocks`).
 
 A file may begin with lines such as `Title: ...`, as Python Enhancement Proposals do: they stand as rows of a
 table, and the title above them as the heading of the document.
@@ -44,6 +44,8 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
 
 
 def _document(tree: "nodes.document") -> ParsedFile:
+    from docutils import nodes
+
     from qa_pipeline.documents.rst.blocks import Walk
     from qa_pipeline.documents.rst.inline import InlineText
 
@@ -57,7 +59,7 @@ def _document(tree: "nodes.document") -> ParsedFile:
         walk.blocks.append(Block("heading", title, 1))
     walk.inside(tree)
     walk.end_section()
-    inline.count_unused()
+    inline.count_unused(tree.findall(nodes.substitution_definition))
     return ParsedFile(
         blocks=tuple(walk.blocks),
         title=about.title,

@@ -39,7 +39,7 @@ def role_node(role: str | None, text: str, raw_roles: AbstractSet[str]) -> nodes
         return nodes.inline("", text)
     titled = _TITLED.match(text)
     if titled:
-        return nodes.inline("", titled["title"])
+        return nodes.inline("", titled["title"], target=titled["target"])
     if name in _NUMBERED:
         return nodes.inline("", f"{_NUMBERED[name]} {text.partition('#')[0].strip()}")
     if name == "ref":

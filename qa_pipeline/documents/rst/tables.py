@@ -63,6 +63,8 @@ def _pieces(node: nodes.Element, inline: InlineText, *, in_list: bool) -> Iterat
     """Paragraphs and lines of a cell, and whether each begins a list item."""
     first = in_list
     for child in node.children:
+        if isinstance(child, nodes.paragraph) and isinstance(node, nodes.system_message):
+            continue  # what the parser says, and not the file
         if isinstance(child, nodes.TextElement) and not isinstance(child, nodes.Invisible):
             text = inline.of(child).strip()
             if text:

@@ -7,6 +7,7 @@ Folders are never entered through links, files only where the link stays inside 
 the place of a file when it is opened, nothing but a regular file is read: a pipe or a device could block.
 """
 
+import errno
 import os
 import stat
 from collections.abc import Iterable, Iterator
@@ -27,6 +28,13 @@ from qa_pipeline.settings.documents import DocumentSettings
 
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
+_TOLD = {
+    errno.EACCES: "permission denied; let the user who runs this read it",
+    errno.EPERM: "permission denied; let the user who runs this read it",
+    errno.ELOOP: "the link leads back to itself, or a link took the place of the file",
+    errno.ENOENT: "the link leads to nothing, or the file is gone since it was listed",
+}
+"""What to say where the words of the system leave open what is meant."""
 
 
 class FolderCorpus:
@@ -163,7 +171,8 @@ def _walk(folder: str) -> Iterator[FoundFile]:
                     (entry.path, entry.is_dir(follow_symlinks=False), entry.is_symlink()) for entry in listed
                 ]
         except OSError as error:
-            yield _found(folder, inside, 0, failure=_unreadable(error))
+            told = f"the folder cannot be listed, so no file in it is read: {_unreadable(error).detail}"
+            yield _found(folder, inside, 0, failure=DocumentFailure("unreadable", told))
             continue
         for location, is_folder, is_link in kinds:
             if is_folder:
@@ -223,7 +232,28 @@ def _found(
     folder: str, location: str, size: int, *, base: str | None = None, failure: DocumentFailure | None = None
 ) -> FoundFile:
     raw = os.fsencode(_relative(location, folder)).replace(os.sep.encode(), b"/")
-    return FoundFile(stored_path(raw), raw, size, partial(_opened, location, base), failure)
+    return FoundFile(stored_path(raw), raw, size, partial(_opened_steady, location, base), failure)
+
+
+@contextmanager
+def _opened_steady(location: str, base: str | None = None) -> Iterator[BinaryIO]:
+    """Open a regular file to read it as it is: half of an old and half of a new content is no document.
+
+    Raises:
+        DocumentFailure: `unreadable`, what stands there now, or that it was written to meanwhile.
+    """
+    with _opened(location, base) as file:
+        before = _state(file)
+        yield file
+        if _state(file) != before:
+            told = "the file was written to while it was read; run again when it is complete"
+            raise DocumentFailure("unreadable", told)
+
+
+def _state(file: BinaryIO) -> tuple[int, int]:
+    """What changes when an open file is written to; what takes its place does not touch it."""
+    status = os.fstat(file.fileno())
+    return status.st_size, status.st_mtime_ns
 
 
 @contextmanager
@@ -254,4 +284,5 @@ def _opened_regular(target: str) -> BinaryIO:
 
 
 def _unreadable(error: OSError) -> DocumentFailure:
-    return DocumentFailure("unreadable", error.strerror or "the file cannot be opened")
+    told = _TOLD.get(error.errno or 0) or error.strerror
+    return DocumentFailure("unreadable", told or "the file cannot be opened")

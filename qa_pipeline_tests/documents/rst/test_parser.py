@@ -107,6 +107,17 @@ def test_a_malformed_target_or_substitution_stays_as_it_is_written(mark: str) ->
     assert parsed.notes == ("1 piece of markup could not be read and stands as it is written",)
 
 
+def test_names_of_columns_are_kept_where_the_first_column_has_none() -> None:
+    line = "===== ===== =====\n"
+    table = f"{line}       Min   Max\n{line}speed  1.5   9\n\n       at    most\n{line}"
+    assert blocks(table) == [("table_row", "speed | Min: 1.5 at | Max: 9 most")]
+    assert blocks("= ===\n  One\n  two\n= ===\na b\n= ===\n") == [("table_row", "a | One two: b")]
+
+
+def test_what_the_parser_says_of_a_cell_is_no_text_of_it() -> None:
+    assert blocks("=== ===\na   b\n=== ===\n1   3. x\n=== ===\n") == [("table_row", "a: 1 | b: x")]
+
+
 def test_text_above_the_options_of_a_box_is_kept() -> None:
     assert blocks(".. note::\n   Mind this.\n   :class: wide\n") == [("paragraph", "Note: Mind this.")]
 
@@ -240,7 +251,7 @@ def test_notes_come_at_the_end_of_their_section_and_their_marks_go() -> None:
         ("heading", "B"),
         ("paragraph", "End."),
     ]
-    assert left(text) == {"footnote_mark": (4, 12)}
+    assert left(text) == {"footnote_mark": (4, 14)}
 
 
 def test_boxes_keep_their_title() -> None:

@@ -1,5 +1,7 @@
 import os
 import socket
+import stat
+import tempfile
 import time
 import tracemalloc
 import unicodedata
@@ -112,7 +114,60 @@ def test_a_file_cut_while_it_is_read_gives_the_bytes_that_were_there(tmp_path: P
     assert read_bytes(found, 1000) == b"short"
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser reads everything")
+@pytest.mark.parametrize("written", ["x" * 200, "y" * 100, ""])
+def test_a_file_that_is_written_to_while_it_is_read_is_no_document(tmp_path: Path, written: str) -> None:
+    write_files(tmp_path, {"a.md": "x" * 100})
+    os.utime(tmp_path / "a.md", ns=(1, 1))
+    (found,) = FolderBatch(tmp_path).list()
+
+    def read() -> None:
+        with found.open() as file:
+            file.read(10)
+            (tmp_path / "a.md").write_text(written)
+
+    with pytest.raises(
+        DocumentFailure, match="unreadable: the file was written to while it was read; run again"
+    ):
+        read()
+
+
+def test_a_file_that_another_replaces_while_it_is_read_gives_its_own_bytes(tmp_path: Path) -> None:
+    write_files(tmp_path, {"a.md": "old", "b.md": "newer"})
+    found, _ = FolderBatch(tmp_path).list()
+    with found.open() as file:
+        (tmp_path / "b.md").replace(tmp_path / "a.md")
+        assert file.read(10) == b"old"
+
+
+def test_what_cannot_be_read_says_why_in_words_that_tell_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "broken.md").symlink_to("gone.md")
+    (tmp_path / "loop.md").symlink_to("loop.md")
+    told = {file.path: file.failure.detail for file in FolderBatch(tmp_path).list() if file.failure}
+    assert told == {
+        "broken.md": "the link leads to nothing, or the file is gone since it was listed",
+        "loop.md": "the link leads back to itself, or a link took the place of the file",
+    }
+
+
+def test_devices_are_never_opened(tmp_path: Path) -> None:
+    try:
+        os.mknod(tmp_path / "null.md", stat.S_IFCHR | 0o600, os.makedev(1, 3))
+    except OSError:
+        pytest.skip("only the superuser makes devices, and not everywhere")
+    assert reasons(tmp_path) == {"null.md": "not_a_file"}
+
+
+def reads_everything() -> bool:
+    """Whether rights do not bind this process, as they do not bind the superuser."""
+    with tempfile.NamedTemporaryFile() as file:
+        Path(file.name).chmod(0)
+        return os.access(file.name, os.R_OK)
+
+
+rights_bind = pytest.mark.skipif(reads_everything(), reason="the superuser reads everything")
+
+
+@rights_bind
 def test_what_may_not_be_read_is_reported(tmp_path: Path) -> None:
     write_files(tmp_path, {"closed.md": "x", "folder/a.md": "x"})
     (tmp_path / "closed.md").chmod(0)
@@ -120,13 +175,16 @@ def test_what_may_not_be_read_is_reported(tmp_path: Path) -> None:
     try:
         found = {entry.path: entry for entry in FolderBatch(tmp_path).list()}
         assert found["folder"].failure is not None
-        with pytest.raises(DocumentFailure, match="unreadable"):
+        assert found["folder"].failure.detail.startswith(
+            "the folder cannot be listed, so no file in it is read"
+        )
+        with pytest.raises(DocumentFailure, match="unreadable: permission denied; let the user"):
             read_bytes(found["closed.md"], 9)
     finally:
         (tmp_path / "folder").chmod(0o700)
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser reads everything")
+@rights_bind
 def test_a_folder_that_may_be_listed_and_not_entered_gives_a_row_for_each_file(tmp_path: Path) -> None:
     write_files(tmp_path, {"folder/a.md": "x", "good.md": "x"})
     (tmp_path / "folder").chmod(0o444)
@@ -243,7 +301,7 @@ def test_the_look_changes_with_names_sizes_and_times_and_costs_no_reading(tmp_pa
     assert looks()["b"] != before["b"]
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser reads everything")
+@rights_bind
 def test_a_folder_that_may_not_be_entered_does_not_hide_the_look_of_its_batch(tmp_path: Path) -> None:
     write_files(tmp_path, {"a/closed/x.md": "x"})
     (tmp_path / "a" / "closed").chmod(0)
