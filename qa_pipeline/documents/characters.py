@@ -13,12 +13,15 @@ _LINE_ENDS = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
 # Control, invisible and direction-changing characters: they hide text from a reader or let a file show
 # another order of words than a program reads. Joiners and variation selectors go with them: the languages
 # handled here need none. Surrogates and non-characters cannot be stored as UTF-8 text.
-_INVISIBLE = re.compile(
-    "[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
+_INVISIBLE_CHARACTERS = (
+    "\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
     "\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff"
-    "\ud800-\udfff\U000e0000-\U000e0fff]"
+    "\ud800-\udfff\U000e0000-\U000e0fff"
 )
-_ODD_SPACE = re.compile("[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
+_ODD_SPACES = "\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000"
+_INVISIBLE = re.compile(f"[{_INVISIBLE_CHARACTERS}]")
+_ODD_SPACE = re.compile(f"[{_ODD_SPACES}]")
+_ANY_OF_THESE = re.compile(f"[\r\x0b\x0c\x85\u2028\u2029{_ODD_SPACES}{_INVISIBLE_CHARACTERS}]")
 _ONE_LINE: frozenset[BlockKind] = frozenset({"heading", "list_item", "table_row"})
 
 
@@ -27,7 +30,8 @@ def clean(text: str) -> str:
     if text.isascii():
         # As most text is; its form is NFC, and it may hold line ends and control characters only.
         return text if text.isprintable() else _INVISIBLE.sub("", _LINE_ENDS.sub("\n", text))
-    text = _ODD_SPACE.sub(" ", _INVISIBLE.sub("", _LINE_ENDS.sub("\n", text)))
+    if _ANY_OF_THESE.search(text):
+        text = _ODD_SPACE.sub(" ", _INVISIBLE.sub("", _LINE_ENDS.sub("\n", text)))
     return text if unicodedata.is_normalized("NFC", text) else unicodedata.normalize("NFC", text)
 
 

@@ -33,10 +33,12 @@ def _pdf(content: bytes) -> None:
 
 
 def _html(content: bytes) -> None:
-    """A tree, of whose nodes none is looked at."""
+    """A tree, each node of which is looked at once: until then the library holds them, and Python none."""
     from selectolax.lexbor import LexborHTMLParser
 
-    LexborHTMLParser(content)
+    root = LexborHTMLParser(content).root
+    for node in root.traverse(include_text=True) if root is not None else ():
+        _ = node.text_content if node.tag == "-text" else None
 
 
 def _markdown(content: bytes) -> None:
