@@ -73,6 +73,9 @@ class Spelling:
         stem = text.removesuffix("-") if hard else text
         tail = stem[-_LOOKED_AT:]
         first, second = _LAST_WORD.search(tail), _FIRST_WORD.match(following)
+        if stem.endswith("/") and _WEB_ADDRESS.search(tail):
+            self.joined += 1
+            return stem, following
         if _WEB_ADDRESS.search(tail) or not first or not second:
             return f"{stem}-", following
         rest = following[second.end() :]

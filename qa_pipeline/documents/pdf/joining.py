@@ -12,7 +12,7 @@ from statistics import median
 from qa_pipeline.documents.pdf.hyphens import Spelling
 from qa_pipeline.documents.pdf.lines import Line, words_of
 
-_HARD_HYPHEN = re.compile(r"[^\W\d_]-$")
+_HARD_HYPHEN = re.compile(r"(?:[^\W\d_]|/)-$")
 _OPEN_ADDRESS = re.compile(r"(?:https?:/{0,2}|(?:https?://|www\.|doi\.org/)\S*[/.:_=&?#%~-])$")
 _ADDRESS = re.compile(r"(?:https?:|www\.)\S*$")
 _OPEN_BRACKET = re.compile(r"\((?:https?://|www\.)[^\s()]*$")

@@ -23,6 +23,8 @@ def line(text: str, page: int = 1, left: float = 50.0, bottom: float = 700.0, br
             ("https://doi.org/10.1016/", "S1474-4422(21)00074-0"),
             "https://doi.org/10.1016/S1474-4422(21)00074-0",
         ),
+        (("https://example.org/-", "users.html or"), "https://example.org/users.html or"),
+        (("https://example.org/a/-", "/issues"), "https://example.org/a/-/issues"),
         (("https://example.org/Learn/", "Instructor/Ultra"), "https://example.org/Learn/Instructor/Ultra"),
         (
             ("see https://example.org/reports", "/2020/spring.pdf now"),
