@@ -193,7 +193,7 @@ def _is_torn(upper: Group, lower: Group) -> bool:
 
 
 def _kind(line: Line, shape: Shape, plain: bool) -> BlockKind:
-    if line.fixed:
+    if line.fixed and not plain:
         return "code"
     if not plain and line.size >= _LARGER * shape.size and any(map(str.isalpha, line.text)):
         return "heading"
