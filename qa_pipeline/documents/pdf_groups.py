@@ -181,11 +181,8 @@ def mended(groups: Sequence[Group]) -> list[Group]:
 
 def _is_torn(upper: Group, lower: Group) -> bool:
     """Whether a paragraph begins amid the sentence another ends in."""
-    if (
-        upper.kind not in ("paragraph", "list_item")
-        or lower.kind != "paragraph"
-        or upper.plain != lower.plain
-    ):
+    text = upper.kind in ("paragraph", "list_item") and lower.kind == "paragraph"
+    if not text or upper.plain != lower.plain:
         return False
     above, below = upper.lines[-1], lower.lines[0]
     same_type = above.size == below.size and above.bold == below.bold
