@@ -37,7 +37,7 @@ def find_aligned(lines: Sequence[Line], spelling: Spelling) -> list[tuple[Table,
     found = []
     for run in _runs(list(rows_of([line for line in lines if not line.turned]))):
         size = Counter(line.size for row in run for line in row).most_common(1)[0][0]
-        gaps = gaps_between(run, size)
+        gaps = gaps_between(run, size, margins=True)
         strips = strips_of(run, gaps)
         if gaps and _is_table(strips, gaps):
             right = max(row[-1].right for row in run)

@@ -115,6 +115,10 @@ class Glyphs:
         self._char_box(self._page, self._places[place], self._sides_at)
         return self._sides[2]
 
+    def size(self, place: int) -> float:
+        """The type size of a character."""
+        return self._font_size(self._page, self._places[place])
+
     def measure(self, first: int, middle: int, last: int) -> Measures:
         """Place and type of a run of characters, taken from three of them.
 

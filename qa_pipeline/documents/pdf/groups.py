@@ -181,11 +181,8 @@ def mended(groups: Sequence[Group]) -> list[Group]:
 
 def _is_torn(upper: Group, lower: Group) -> bool:
     """Whether a paragraph begins amid the sentence another ends in."""
-    if (
-        upper.kind not in ("paragraph", "list_item")
-        or lower.kind != "paragraph"
-        or upper.plain != lower.plain
-    ):
+    text = upper.kind in ("paragraph", "list_item") and lower.kind == "paragraph"
+    if not text or upper.plain != lower.plain:
         return False
     above, below = upper.lines[-1], lower.lines[0]
     same_type = above.size == below.size and above.bold == below.bold
@@ -193,7 +190,7 @@ def _is_torn(upper: Group, lower: Group) -> bool:
 
 
 def _kind(line: Line, shape: Shape, plain: bool) -> BlockKind:
-    if line.fixed:
+    if line.fixed and not plain:
         return "code"
     if not plain and line.size >= _LARGER * shape.size and any(map(str.isalpha, line.text)):
         return "heading"

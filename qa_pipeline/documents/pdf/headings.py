@@ -20,6 +20,7 @@ _MOST_LINES = 4
 _LEAST_SIZE = 0.85
 _ASIDE = 12
 _CENTRED = 6
+_FAR = 1.2
 _NUMBER = re.compile(r"^(?:\d{1,2}|[A-Z](?=\.))(?:\.\d{1,2}){0,4}\.?\s+(?=\S)")
 _NO_LETTER = re.compile(r"[\W_]+")
 
@@ -105,6 +106,8 @@ def _named(groups: Sequence[Group], outline: Sequence[OutlineEntry]) -> dict[int
         if len(group.lines) > _MOST_LINES or len(group.lines[0].text) > 2 * longest:
             continue
         text = "".join(line.text for line in group.lines)
+        if group.kind == "list_item" and not _NUMBER.match(text):
+            continue
         for title in (text, _NUMBER.sub("", text)):  # many outlines leave out the number
             levels = wanted.get((group.page, _letters(title)))
             if levels:
@@ -176,5 +179,8 @@ def _in_place(line: Line, shape: Shape) -> bool:
 
 
 def _spread(line: Line) -> bool:
-    """Whether a line is much wider than its letters: cells of a table row rather than words."""
-    return line.right - line.left > _WIDEST_LETTER * line.size * len(line.text)
+    """Whether a line is cells rather than words: much wider than its letters, or with a number far off."""
+    if line.right - line.left > _WIDEST_LETTER * line.size * len(line.text):
+        return True
+    far = len(line.words) > 1 and line.words[-1].left - line.words[-2].right > _FAR * line.size
+    return far and line.words[-1].text.isdigit()

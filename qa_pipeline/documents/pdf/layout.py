@@ -190,8 +190,10 @@ def _without_footnotes(lines: Sequence[Line], shape: Shape) -> tuple[Sequence[Li
     """Part small lines that end a column and begin with a mark from the text above them."""
     above = len(lines)
     small = _FOOTNOTE_SIZE * shape.size
-    while above and 0 < lines[above - 1].size <= small and not lines[above - 1].fixed:
+    while above and 0 < lines[above - 1].size <= small:
         above -= 1
+    if 2 * sum(line.fixed for line in lines[above:]) > len(lines) - above:
+        return lines, ()  # a program with numbered lines rather than notes
     first = next((place for place in range(above, len(lines)) if _begins_notes(lines, place, above)), None)
     if first is None or len(lines) - first > _MOST_FOOTNOTES * len(lines):
         return lines, ()
@@ -199,7 +201,7 @@ def _without_footnotes(lines: Sequence[Line], shape: Shape) -> tuple[Sequence[Li
 
 
 def _begins_notes(lines: Sequence[Line], place: int, above: int) -> bool:
-    """Whether a line has the mark of a footnote and stands apart from small text above it.
+    """Whether a line has the mark of a footnote and, amid small text, stands apart or begins a sentence.
 
     Args:
         lines: the lines of a column.
@@ -207,9 +209,11 @@ def _begins_notes(lines: Sequence[Line], place: int, above: int) -> bool:
         above: where the small lines that end the column begin.
     """
     line = lines[place]
-    if not FOOTNOTE.match(line.text):
+    mark = FOOTNOTE.match(line.text)
+    if mark is None:
         return False
-    return place == above or lines[place - 1].bottom - line.bottom > _APART * line.size
+    apart = place == above or lines[place - 1].bottom - line.bottom > _APART * line.size
+    return apart or mark[0][-1].isupper()
 
 
 def _blocks(groups: Iterable[Group], spelling: Spelling, left_out: Omissions) -> Iterator[Block]:

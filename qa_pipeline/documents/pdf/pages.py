@@ -15,6 +15,7 @@ from qa_pipeline.documents.pdf.extras import read_fields
 from qa_pipeline.documents.pdf.glyphs import Box, Glyphs, sheet
 from qa_pipeline.documents.pdf.grids import find_grids
 from qa_pipeline.documents.pdf.layout import PageContent
+from qa_pipeline.documents.pdf.line_numbers import without_line_numbers
 from qa_pipeline.documents.pdf.lines import ReadLines, looked_at_closely, read_lines, turn_of
 from qa_pipeline.documents.pdf.scans import is_scan
 from qa_pipeline.documents.pdf.tables import stacked_rules
@@ -46,7 +47,8 @@ def read_page(page: "PdfPage", number: int, settings: DocumentSettings, left_out
             raise DocumentFailure("too_long", f"a page is longer than documents.max_characters = {limit}")
         glyphs, read = read_upright(page, textpage, number)
         drawing = drawing.turned(glyphs.turn, sheet(page))
-        lines = looked_at_closely(glyphs, read.lines, _regions(drawing))
+        lines = without_line_numbers(glyphs, read.lines, left_out)
+        lines = looked_at_closely(glyphs, lines, _regions(drawing))
     for text in read.off_paper:
         left_out.add("off_paper", text)
     if glyphs.unreadable:

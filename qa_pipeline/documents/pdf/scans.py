@@ -36,10 +36,9 @@ def refuse_scans(scans: Sequence[int], pages: int) -> None:
         DocumentFailure: `scanned`, if there are pages without text that are pictures.
     """
     if scans:
-        told = "all" if len(scans) == pages else f"{len(scans)} of"
         raise DocumentFailure(
             "scanned",
-            f"{told} {pages} pages are pictures without text; to have them read, install the ocr extra and"
+            f"{_told(scans, pages)} without text; to have them read, install the ocr extra and"
             " Tesseract and set documents.ocr",
         )
 
@@ -48,5 +47,11 @@ def note(pages: int, numbers: Sequence[int], which: str) -> str:
     """A sentence such as `2 of 9 pages are pictures without text: 3, 7`."""
     shown = ", ".join(map(str, numbers[:_NUMBERS_SHOWN]))
     more = ", …" if len(numbers) > _NUMBERS_SHOWN else ""
-    told = "is a picture" if len(numbers) == 1 else "are pictures"
-    return f"{len(numbers)} of {pages} pages {told} {which}: {shown}{more}"
+    return f"{_told(numbers, pages)} {which}: {shown}{more}"
+
+
+def _told(numbers: Sequence[int], pages: int) -> str:
+    if len(numbers) == pages:
+        return f"all {pages} pages are pictures" if pages > 1 else "the only page is a picture"
+    verb = "is a picture" if len(numbers) == 1 else "are pictures"
+    return f"{len(numbers)} of {pages} pages {verb}"

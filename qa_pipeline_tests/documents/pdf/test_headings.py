@@ -100,6 +100,14 @@ def test_an_outline_that_leaves_out_the_numbers_names_numbered_headings_all_the_
     assert headings(document) == [("1. Rivers", 1), ("2. Floods", 2), ("3. Mountains", 1)]
 
 
+def test_an_item_of_a_list_that_is_called_like_a_section_is_no_heading() -> None:
+    document = blank()
+    document.set_y(at(document, 15, 20, "- Rivers", width=180) + 4)
+    for name in ("Rivers", "Mountains", "Forests"):
+        section(document, name)
+    assert [name for name, _ in headings(document)] == ["Rivers", "Mountains", "Forests"]
+
+
 def numbered(document: FPDF, x: float, names: Sequence[str], width: float = 85) -> None:
     """Bold lines of the size of the text, and paragraphs below them."""
     document.set_y(10)

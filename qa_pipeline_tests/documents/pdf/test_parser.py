@@ -147,6 +147,25 @@ def test_a_number_that_begins_a_line_of_small_text_begins_no_footnote() -> None:
     ]
 
 
+def test_footnotes_that_name_programs_are_footnotes() -> None:
+    document = new_pdf()
+    document.set_auto_page_break(False)
+    document.add_page()
+    document.set_y(40)
+    document.multi_cell(0, 6, PROSE + "The rules began to apply", new_x="LMARGIN", new_y="NEXT")
+    document.set_font("Helvetica", size=7)
+    document.text(15, 270, "1 See the minutes, and")
+    document.set_font("Courier", size=7)
+    document.text(15, 273, "minutes.txt")
+    document.set_font("Helvetica", size=7)
+    document.text(15, 276, "2 Of the same year.")
+    document.set_font("Helvetica", size=11)
+    document.add_page()
+    document.multi_cell(0, 6, f"in the year that followed. {PROSE}")
+    texts = [text for _, text in outline(parse(bytes(document.output())))]
+    assert texts[:2] == ["1 See the minutes, and minutes.txt", "2 Of the same year."]
+
+
 @pytest.mark.parametrize(
     ("first", "second", "whole"),
     [

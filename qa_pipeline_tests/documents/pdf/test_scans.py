@@ -66,7 +66,9 @@ def stamped() -> FPDF:
 
 
 def test_a_scan_with_a_stamp_is_a_scan() -> None:
-    assert refusal(stamped()).reason == "scanned"
+    failure = refusal(stamped())
+    assert failure.reason == "scanned"
+    assert failure.detail.startswith("the only page is a picture without text")
     document = stamped()
     document.add_page()
     document.multi_cell(0, 5, prose("body", 5))
