@@ -1,7 +1,7 @@
 """Heads, feet and numbers that return on the pages of a PDF.
 
 What belongs here: which lines near the upper and lower edge belong to the pages rather than to the text.
-What does not: notes beside and below the text, which are part of it (`pdf_columns`, `pdf_layout`).
+What does not: notes beside and below the text, which are part of it (`columns`, `layout`).
 """
 
 import re

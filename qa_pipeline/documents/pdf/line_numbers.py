@@ -1,7 +1,7 @@
 """Numbers of lines in the margin of a PDF page, as manuscripts and legal texts have them.
 
 What belongs here: telling such numbers from numbers of the text, and taking them off their lines. What does
-not: numbers of pages (`pdf_edges`), and notes in the margin (`pdf_layout`).
+not: numbers of pages (`edges`), and notes in the margin (`layout`).
 """
 
 import re

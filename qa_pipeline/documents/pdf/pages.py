@@ -1,7 +1,7 @@
 """One page of a PDF read from PDFium: lines, drawing, form values.
 
 What belongs here: what is asked of a page while it is open, and limits on it. What does not: what its lines
-mean (`pdf_layout`).
+mean (`layout`).
 """
 
 from collections.abc import Sequence
