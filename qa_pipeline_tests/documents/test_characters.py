@@ -44,3 +44,10 @@ def test_decomposed_accents_are_composed() -> None:
 def test_paragraphs_keep_hard_line_breaks_and_code_its_indentation() -> None:
     assert lay_out("paragraph", "  Storgatan 1 \n\n 111 22  Stockholm ") == "Storgatan 1\n111 22 Stockholm"
     assert lay_out("code", "\nif x:\n\tgo()  \n\n") == "if x:\n    go()"
+
+
+def test_each_kind_of_blank_is_replaced_where_it_stands_alone_among_letters() -> None:
+    blanks = [
+        chr(code) for code in range(0x3001) if unicodedata.category(chr(code)) in ("Zs", "Zl", "Zp", "Cc")
+    ]
+    assert {clean(f"é{blank}é") for blank in blanks} == {"é é", "é\né", "é\té", "éé"}
