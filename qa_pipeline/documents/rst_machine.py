@@ -240,10 +240,10 @@ class _Body(_State, states.Body):
             complaint = nodes.system_message("", nodes.literal_block(text, text))
             return [complaint], machine.is_next_line_blank()
 
-    def simple_table_top(self, match: Any, context: Any, next_state: Any) -> Any:
-        """A simple table."""
-        top: Any = self.table_top
-        return top(match, context, next_state, self.isolate_simple_table, _SimpleTables)
+    def table_top(self, match: Any, context: Any, next_state: Any, isolate: Any, parser: Any) -> Any:
+        """A table of any kind, where the state allows one."""
+        parser = _SimpleTables if parser is tableparser.SimpleTableParser else parser
+        return super().table_top(match, context, next_state, isolate, parser)  # type: ignore[no-untyped-call]
 
     def directive(self, match: Any, **option_presets: Any) -> Any:
         """Any directive, known or not; `option_presets` say what an image in a substitution stands for."""
