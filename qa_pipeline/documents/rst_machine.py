@@ -71,15 +71,17 @@ def segments(lines: list[str]) -> Iterator[tuple[int, list[str]]]:
     At each list docutils copies all lines that follow, so the time for one long file grows with its square.
     A line without indentation below a blank one ends everything but a simple table, whose rows may stand
     apart, and a literal block announced right above. A border between blank lines may begin a table as well
-    as end one, so nothing is parted below it.
+    as end one, and one right below text may be none, so nothing is parted below it.
     """
-    start, in_table, last, last_line = 0, False, "", ""
+    start, last, last_line = 0, "", ""
+    in_table, tracked = False, True
     for number, line in enumerate(lines):
         if number - start >= _SEGMENT_LINES and _begins_anew(lines, number, last) and not in_table:
             yield start, lines[start:number]
             start = number
-        if _TABLE_BORDER.match(line):
+        if tracked and _TABLE_BORDER.match(line):
             below = "".join(lines[number + 1 : number + 2])
+            tracked = in_table or not last_line
             in_table = not (in_table and last_line and not below.strip())
         last, last_line = line or last, line
     yield start, lines[start:]

@@ -122,8 +122,11 @@ def test_what_the_parser_says_of_a_cell_is_no_text_of_it() -> None:
     assert blocks("=== ===\na   b\n=== ===\n1   3. x\n=== ===\n") == [("table_row", "a: 1 | b: x")]
 
 
-def test_text_above_the_options_of_a_box_is_kept() -> None:
+def test_text_around_the_options_of_a_box_is_kept() -> None:
     assert blocks(".. note::\n   Mind this.\n   :class: wide\n") == [("paragraph", "Note: Mind this.")]
+    assert blocks(".. note::\n   :class: wide\n     and more\n   Mind this.\n") == [
+        ("paragraph", "Note: Mind this.")
+    ]
 
 
 def test_text_under_what_holds_none_is_kept_or_counted() -> None:
