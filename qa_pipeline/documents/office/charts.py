@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from qa_pipeline.documents.office.drawing import all_text
 from qa_pipeline.documents.office.package import CHART
-from qa_pipeline.documents.rows import Cell, render_rows
+from qa_pipeline.documents.rows import Cell, render_table
 from qa_pipeline.records import Block
 
 if TYPE_CHECKING:
@@ -27,14 +27,17 @@ _LAST_DAY = 2_958_465
 
 
 def read_chart(root: "_Element") -> list[Block]:
-    """Title and axes of a chart as a paragraph, its values as table rows; nothing of one too large."""
+    """Title and axes of a chart as a paragraph, its values as table rows; nothing of one too large.
+
+    The name of a series without values, which no row repeats, stands in the paragraph.
+    """
     titles = [all_text(title) for title in root.iter(f"{CHART}title")]
-    text = ", ".join(filter(None, titles))
     series = list(root.iter(f"{CHART}ser"))
     points = sum(1 for _ in root.iter(f"{CHART}pt"))
     if len(series) > _MOST_SERIES or points > _MOST_POINTS * (len(series) + 1):
         return []
-    rows = render_rows(_grid(series))
+    rows, unused = render_table(_grid(series))
+    text = ", ".join(filter(None, [*titles, *unused]))
     return [Block("paragraph", text)] * bool(text) + [Block("table_row", row) for row in rows]
 
 

@@ -150,11 +150,12 @@ def _split(state: Any, name: str, block: StringList, offset: int, line: int) -> 
     named = bool(block) and bool(block[0].strip())
     head = next((number for number in range(1, len(block)) if not block[number].strip()), len(block))
     first = next((number for number in range(1, head) if _FIELD.match(block[number])), head)
-    options = _options(block[first:head])
+    end = next((n for n in range(first, head) if not _FIELD.match(block[n]) and block[n][0] != " "), head)
+    options = _options(block[first:end])
     named = named or (bool(options) and first > 1)  # text above the options begins below the name
     argument = block[:first] if named else block[:0]
-    content = block[1:] if not named and not options else block[head + 1 :]
-    body = argument + block[head:] if named else content
+    content = block[1:] if not named and not options else block[end + (end == head) :]
+    body = argument + block[end:] if named else content
     return Directive(state, name, line, offset, argument, options, content, body)
 
 

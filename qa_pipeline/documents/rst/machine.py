@@ -79,15 +79,17 @@ def segments(lines: list[str]) -> Iterator[tuple[int, list[str]]]:
     At each list docutils copies all lines that follow, so the time for one long file grows with its square.
     A line without indentation below a blank one ends everything but a simple table, whose rows may stand
     apart, and a literal block announced right above. A border between blank lines may begin a table as well
-    as end one, so nothing is parted below it.
+    as end one, and one right below text may be none, so nothing is parted below it.
     """
-    start, in_table, last, last_line = 0, False, "", ""
+    start, last, last_line = 0, "", ""
+    in_table, tracked = False, True
     for number, line in enumerate(lines):
         if number - start >= _SEGMENT_LINES and _begins_anew(lines, number, last) and not in_table:
             yield start, lines[start:number]
             start = number
-        if _TABLE_BORDER.match(line):
+        if tracked and _TABLE_BORDER.match(line):
             below = "".join(lines[number + 1 : number + 2])
+            tracked = in_table or not last_line
             in_table = not (in_table and last_line and not below.strip())
         last, last_line = line or last, line
     yield start, lines[start:]
@@ -283,10 +285,10 @@ class _Body(_State, states.Body):
             complaint = nodes.system_message("", nodes.literal_block(text, text))
             return [complaint], machine.is_next_line_blank()
 
-    def simple_table_top(self, match: Any, context: Any, next_state: Any) -> Any:
-        """A simple table."""
-        top: Any = self.table_top
-        return top(match, context, next_state, self.isolate_simple_table, _SimpleTables)
+    def table_top(self, match: Any, context: Any, next_state: Any, isolate: Any, parser: Any) -> Any:
+        """A table of any kind, where the state allows one."""
+        parser = _SimpleTables if parser is tableparser.SimpleTableParser else parser
+        return super().table_top(match, context, next_state, isolate, parser)  # type: ignore[no-untyped-call]
 
     def directive(self, match: Any, **option_presets: Any) -> Any:
         """Any directive, known or not; `option_presets` say what an image in a substitution stands for."""

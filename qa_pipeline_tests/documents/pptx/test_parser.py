@@ -160,12 +160,13 @@ def test_charts_become_rows_with_days_and_shares_as_they_are_shown() -> None:
     data.categories = ["Nord", "Syd"]
     data.add_series("2023", (0.125, 0.5))
     data.add_series("2024", (0.25, None))
+    data.add_series("2025", (None, None))
     place = (XL_CHART_TYPE.COLUMN_CLUSTERED, 0, 0, Inches(4), Inches(3))
     chart = add(made, BLANK).shapes.add_chart(*place, data).chart
     chart.has_title = True
     chart.chart_title.text_frame.text = "Share"
     assert [text for _, text in outline(read(made))] == [
-        "Share",
+        "Share, 2025",
         "Nord | 2023: 12.5 % | 2024: 25.0 %",
         "Syd | 2023: 50.0 %",
     ]

@@ -114,12 +114,20 @@ def test_names_of_columns_are_kept_where_the_first_column_has_none() -> None:
     assert blocks("= ===\n  One\n  two\n= ===\na b\n= ===\n") == [("table_row", "a | One two: b")]
 
 
+def test_a_border_right_below_other_blocks_begins_no_table() -> None:
+    assert blocks("| a |\n=== ===")[0] == ("paragraph", "a |")
+    assert blocks("- a\n=== ===")[0] == ("list_item", "a")
+
+
 def test_what_the_parser_says_of_a_cell_is_no_text_of_it() -> None:
     assert blocks("=== ===\na   b\n=== ===\n1   3. x\n=== ===\n") == [("table_row", "a: 1 | b: x")]
 
 
-def test_text_above_the_options_of_a_box_is_kept() -> None:
+def test_text_around_the_options_of_a_box_is_kept() -> None:
     assert blocks(".. note::\n   Mind this.\n   :class: wide\n") == [("paragraph", "Note: Mind this.")]
+    assert blocks(".. note::\n   :class: wide\n     and more\n   Mind this.\n") == [
+        ("paragraph", "Note: Mind this.")
+    ]
 
 
 def test_text_under_what_holds_none_is_kept_or_counted() -> None:
