@@ -9,19 +9,15 @@ A directive nobody knows keeps its text: what stands on its line as a paragraph,
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from docutils import nodes
 from docutils.parsers.rst import directives, states
 from docutils.statemachine import StringList
 
+from qa_pipeline.documents.rst.directive_parts import Directive, Nodes, written_directive
 from qa_pipeline.documents.rst.table_directives import TABLES, table_nodes
 
-Nodes = list[nodes.Node]
-
-_FIELD = re.compile(states.Body.patterns["field_marker"])
-_OPTION = re.compile(r":((?:[^:\\]|\\.|:(?! |$))+):(?: +(.*))?$")
 _BOXES = {
     name: name.capitalize()
     for name in (
@@ -83,41 +79,6 @@ _SIGNATURES = frozenset(
 _COMMENT_IN_CODES = re.compile(r"(?: |\n|^)\.\. ")
 
 
-@dataclass(slots=True)
-class Directive:
-    """A directive as written: what stands on its line, its options, and its content.
-
-    `body` is line and content together, without the options, for directives that tell no difference.
-    """
-
-    state: Any
-    name: str
-    line: int
-    offset: int
-    argument: StringList
-    options: dict[str, str]
-    content: StringList
-    body: StringList
-
-    def title(self) -> str:
-        """What stands on the directive's own line, and goes on below."""
-        return " ".join(part.strip() for part in self.argument).strip()
-
-    def paragraph(self, text: str) -> Nodes:
-        """A paragraph of text with inline markup; none without text."""
-        if not text.strip():
-            return []
-        found, _ = self.state.inline_text(text, self.line)
-        return [nodes.paragraph(text, "", *found)]
-
-    def blocks(self, content: StringList) -> Nodes:
-        """Content as blocks."""
-        inside = nodes.container()
-        if content:
-            self.state.nested_parse(content, self.offset, inside)
-        return list(inside.children)
-
-
 def run_directive(state: Any, name: str, block: StringList, offset: int, line: int) -> Nodes:
     """Nodes for a directive.
 
@@ -129,15 +90,19 @@ def run_directive(state: Any, name: str, block: StringList, offset: int, line: i
         line: number of the directive's first line in the file, from 1.
     """
     short = name.lower()
-    directive = _split(state, short, block, offset, line)
+    directive = written_directive(state, short, block, offset, line)
     if isinstance(state, states.SubstitutionDef):
         return list(_inline_nodes(directive))
+    found = _handler(short)(directive)
+    rest = " ".join(directive.options.values()).strip()
+    return [*found, left_out("option", rest)] if rest else found
+
+
+def _handler(name: str) -> Callable[[Directive], Nodes]:
     for names, handle in _HANDLERS:
-        if short in names:
-            return handle(directive)
-    if short in _SIGNATURES or (":" in short and short.rpartition(":")[2] in _SIGNATURES):
-        return _signature(directive)
-    return directive.blocks(directive.body)
+        if name in names:
+            return handle
+    return _signature if name.rpartition(":")[2] in _SIGNATURES else _body
 
 
 def left_out(what: str, text: str = "") -> nodes.Node:
@@ -145,37 +110,10 @@ def left_out(what: str, text: str = "") -> nodes.Node:
     return nodes.comment("", text, what=what)
 
 
-def _split(state: Any, name: str, block: StringList, offset: int, line: int) -> Directive:
-    """Tell the parts of a directive; options follow its line at once, content a blank line or its name."""
-    named = bool(block) and bool(block[0].strip())
-    head = next((number for number in range(1, len(block)) if not block[number].strip()), len(block))
-    first = next((number for number in range(1, head) if _FIELD.match(block[number])), head)
-    end = next((n for n in range(first, head) if not _FIELD.match(block[n]) and block[n][0] != " "), head)
-    options = _options(block[first:end])
-    named = named or (bool(options) and first > 1)  # text above the options begins below the name
-    argument = block[:first] if named else block[:0]
-    content = block[1:] if not named and not options else block[end + (end == head) :]
-    body = argument + block[end:] if named else content
-    return Directive(state, name, line, offset, argument, options, content, body)
-
-
-def _options(lines: StringList) -> dict[str, str]:
-    found: dict[str, str] = {}
-    name = ""
-    for line in lines:
-        option = _OPTION.match(line)
-        if option:
-            name = option[1].strip().lower()
-            found[name] = (option[2] or "").strip()
-        elif name:
-            found[name] = f"{found[name]}\n{line.strip()}".strip("\n")
-    return found
-
-
 def _code(directive: Directive) -> Nodes:
     """Code; what stands on the directive's line names its language."""
     lines = directive.body[1:] if directive.argument else directive.body
-    return directive.paragraph(directive.options.get("caption", "")) + _literal("\n".join(lines))
+    return directive.paragraph(directive.take("caption")) + _literal("\n".join(lines))
 
 
 def _verbatim(directive: Directive) -> Nodes:
@@ -183,7 +121,7 @@ def _verbatim(directive: Directive) -> Nodes:
     if directive.name == "parsed-literal":
         found, _ = directive.state.inline_text(text, directive.line)
         return [nodes.literal_block(text, "", *found)]
-    return directive.paragraph(directive.options.get("caption", "")) + _literal(text)
+    return directive.paragraph(directive.take("caption")) + _literal(text)
 
 
 def _literal(text: str) -> Nodes:
@@ -221,20 +159,25 @@ def _below_line(directive: Directive) -> str:
 def _left_out(directive: Directive) -> Nodes:
     what = _LEFT_OUT[directive.name]
     if what == "image":
-        text = " ".join([directive.options.get("alt", ""), _below_line(directive)])
+        text = " ".join([directive.take("alt"), _below_line(directive)])
         return [left_out(what, text), *directive.blocks(directive.content)]
     if what == "metadata":
-        return [left_out(what, " ".join([*directive.body, *directive.options.values()]))]
+        values = [directive.take(name) for name in list(directive.options)]
+        return [left_out(what, " ".join([*directive.body, *values]))]
     return [left_out(what, "\n".join(directive.content if what == "raw" else directive.body))]
 
 
 def _content_only(directive: Directive) -> Nodes:
     below = _below_line(directive)
     if directive.name == "figure":
-        above = [left_out("image", f"{directive.options.get('alt', '')} {below}")]
+        above = [left_out("image", f"{directive.take('alt')} {below}")]
     else:
         above = directive.paragraph(below)
-    return above + directive.paragraph(directive.options.get("caption", "")) + _content(directive)
+    return above + directive.paragraph(directive.take("caption")) + _content(directive)
+
+
+def _body(directive: Directive) -> Nodes:
+    return directive.blocks(directive.body)
 
 
 def _content(directive: Directive) -> Nodes:
@@ -286,7 +229,7 @@ def _inline_nodes(directive: Directive) -> Iterator[nodes.Node]:
             yield nodes.Text(_character(code))
     else:
         # Only a picture, a date or something nobody knows; none of them has text of its own.
-        yield nodes.image("", alt=directive.options.get("alt", ""))
+        yield nodes.image("", alt=directive.take("alt"))
 
 
 def _character(code: str) -> str:

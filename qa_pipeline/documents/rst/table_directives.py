@@ -11,7 +11,7 @@ from docutils.parsers.rst import Directive, DirectiveError
 from docutils.parsers.rst.directives import tables
 
 if TYPE_CHECKING:
-    from qa_pipeline.documents.rst import directives as rst_directives
+    from qa_pipeline.documents.rst import directive_parts
 
 TABLES: dict[str, type[Directive]] = {
     "csv-table": tables.CSVTable,
@@ -21,7 +21,7 @@ TABLES: dict[str, type[Directive]] = {
 _USED = frozenset({"header-rows", "stub-columns", "header", "delim", "quote", "escape", "keepspace"})
 
 
-def table_nodes(written: "rst_directives.Directive") -> list[nodes.Node] | None:
+def table_nodes(written: "directive_parts.Directive") -> list[nodes.Node] | None:
     """The table; None when its content is not what the directive wants."""
     kind = TABLES[written.name]
     title = written.title()
@@ -40,7 +40,10 @@ def table_nodes(written: "rst_directives.Directive") -> list[nodes.Node] | None:
         found = list(directive.run())
     except (DirectiveError, ValueError):  # ValueError: a cell with a zero byte
         return None
-    return found if any(isinstance(node, nodes.table) for node in found) else None
+    if not any(isinstance(node, nodes.table) for node in found):
+        return None
+    written.take("header")
+    return found
 
 
 def _options(kind: type[Directive], written: dict[str, str]) -> dict[str, Any]:

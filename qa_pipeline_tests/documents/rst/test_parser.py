@@ -4,7 +4,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from qa_pipeline.documents.failure import DocumentFailure
@@ -92,6 +92,8 @@ def test_no_word_is_lost(paragraphs: list[str]) -> None:
 
 
 @given(st.lists(st.one_of(st.text("ABC ", min_size=1, max_size=4), _MARKS), max_size=12))
+@example(["\n\n.. note:: ", "\n   :o: x\n", "    A"])
+@example(["\n\n.. note:: ", "\n   :o: x\n", "    A", "\n   :o: x\n"])
 def test_every_letter_of_any_soup_of_marks_is_in_the_text_or_counted(soup: list[str]) -> None:
     text = "x" + "".join(soup)
     parsed = None
