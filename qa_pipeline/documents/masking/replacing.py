@@ -24,7 +24,8 @@ REMOVED = "[removed]"
 _DIGITS = 8
 _NAMES = "|".join(kind.upper() for kind in (*MASKED_KINDS, "name"))
 _BRACKETED = re.compile(rf"\[(?:(?:{_NAMES})-[0-9a-f]{{{_DIGITS}}}|removed)\]|{PLACE_HOLDER}")
-_BARE = re.compile(rf"\b(?:{_NAMES})-[0-9a-f]{{{_DIGITS}}}\b|\bremoved\b|{PLACE_HOLDER}")
+_BARE = re.compile(rf"(?:{_NAMES})-[0-9a-f]{{{_DIGITS}}}|removed|{PLACE_HOLDER}")
+"""Wherever they begin and end: items that stood side by side leave tokens that do."""
 
 Write = Callable[[Item], str]
 

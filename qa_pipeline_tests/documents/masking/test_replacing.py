@@ -41,6 +41,11 @@ def test_masking_what_is_masked_changes_nothing(settings, make, text: str) -> No
     assert mask(once) == (once, {})
 
 
+def test_bare_tokens_that_stand_side_by_side_stay_as_they_are() -> None:
+    masked = "Authorization: Bearer SECRET-0123abcdPHONE-0123abcd"
+    assert bare_mask(MASK)(masked) == (masked, {})
+
+
 @given(TEXTS | GLUED)
 def test_every_action_finds_the_same_and_flag_changes_nothing(text: str) -> None:
     counts = [text_mask(settings)(text)[1] for settings in (MASK, DROP, FLAG)]
