@@ -19,6 +19,7 @@ _WIDE_GAP = 1.2
 _APART = 0.8
 _MOST_HEADS = 20
 _SHORTEST_PART = 8
+_NUMBER = re.compile(r"[0-9]{1,4}")
 _DIGITS = re.compile(r"\d+")
 _PAGE_NUMBER = re.compile(
     r"^\W*(?:(?:page|seite|sida|sidan|s\.|p\.)\s*)?(?:\d{1,4}|[ivxlc]{1,7})"
@@ -36,7 +37,8 @@ def without_running_lines(
     """Leave out heads and feet: lines near an edge whose text, numbers aside, returns on many pages.
 
     A line that returns at the same height on a few pages only, as the name of a chapter does, is one too,
-    as a whole or in part, unless it is larger than the text, as the titles of slides are.
+    as a whole or in part, unless it is larger than the text, as the titles of slides are. So is one beside a
+    number that counts the pages, whatever it says.
 
     Args:
         pages: lines of each page.
@@ -78,9 +80,7 @@ def _near_edge(lines: Sequence[Line], height: Height) -> dict[int, list[_Key]]:
     for index, line in enumerate(lines):
         if line.bottom < low or line.top > high:
             at = round(line.bottom / 2)
-            found[index] = [
-                (_DIGITS.sub("#", text.lower()), at) for text in (line.text, *_parts(line, lines))
-            ]
+            found[index] = [(_said(text, line.page), at) for text in (line.text, *_parts(line, lines))]
     return found
 
 
@@ -94,7 +94,17 @@ def _parts(line: Line, lines: Sequence[Line]) -> list[str]:
         if other is not line
     ):
         return []
-    return [part.text for part in parts if len(part.text) >= _SHORTEST_PART]
+    return [part.text for part in parts if len(part.text) >= _SHORTEST_PART or _NUMBER.fullmatch(part.text)]
+
+
+def _said(text: str, page: int) -> str:
+    """What a line says, numbers aside; of a bare number, how far it is from the number of its page.
+
+    A number that does not count the pages belongs to the text, such as the end of an address.
+    """
+    if text.isdecimal():
+        return f"page {int(text) - page:+}" if _NUMBER.fullmatch(text) else text
+    return _DIGITS.sub("#", text.lower())
 
 
 def _is_own_number(line: Line) -> bool:

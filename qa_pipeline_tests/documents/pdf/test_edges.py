@@ -40,6 +40,44 @@ def test_a_head_of_which_one_part_changes_on_every_page_is_left_out() -> None:
     assert all(block.text.startswith("page") for block in parsed.blocks)
 
 
+def test_a_foot_beside_the_page_number_is_left_out_whatever_it_says() -> None:
+    document = blank()
+    for number, said in enumerate(("rivers", "lakes", "seas", "wells", "springs"), start=1):
+        if number > 1:
+            document.add_page()
+        at(document, 20, 40, prose(f"page{number}x", 4), width=160)
+        document.text(20, 285, str(110 + number))
+        document.text(90, 285, f"Chapter {number}. {said}")
+    parsed = parse(document)
+    assert counts(parsed)["running_foot"][0] == 5
+    assert all(block.text.startswith("page") for block in parsed.blocks)
+
+
+def test_a_number_near_the_edge_that_counts_no_pages_is_text() -> None:
+    document = blank()
+    for number in range(1, 5):
+        if number > 1:
+            document.add_page()
+        at(document, 20, 40, prose(f"page{number}x", 4), width=160)
+        document.text(20, 280, str(3909717 + number * number))
+    assert counts(parse(document)) == {}
+
+
+def test_the_last_row_of_a_long_list_of_names_and_numbers_is_kept() -> None:
+    document = blank()
+    for number in range(1, 5):
+        if number > 1:
+            document.add_page()
+        for row in range(34):
+            document.text(
+                20,
+                12 + 8 * row,
+                f"Delivered to {'abcdef'[number]}{'abcdefghijklmnopqrstuvwxyzåäöüéèêëç'[row]}",
+            )
+            document.text(150, 12 + 8 * row, str(number * 100 + row * 7))
+    assert "running_foot" not in counts(parse(document))
+
+
 def test_the_first_row_of_a_long_list_of_names_and_values_is_kept() -> None:
     document = blank()
     for number in range(1, 5):
