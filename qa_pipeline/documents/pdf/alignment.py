@@ -48,7 +48,8 @@ def find_aligned(lines: Sequence[Line], spelling: Spelling) -> list[tuple[Table,
                 right, max(line.top for line in parts),
             )  # fmt: skip
             start = min(line.start for line in parts)
-            found.append((Table(text_rows([], cells, gaps, spelling), parts[0].page, box, start), parts))
+            rows, unused = text_rows([], cells, gaps, spelling)
+            found.append((Table(rows, parts[0].page, box, start, unused), parts))
     return found
 
 

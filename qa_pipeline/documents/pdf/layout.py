@@ -223,6 +223,8 @@ def _blocks(groups: Iterable[Group], spelling: Spelling, left_out: Omissions) ->
         if group.kind != "list_item":
             depths = _Depths()
         if group.table is not None:
+            for name in group.table.unused:
+                left_out.add("empty_column", name)
             yield from (Block("table_row", row, page=group.page) for row in group.table.rows)
         elif group.kind == "code":
             yield Block("code", code_text(group.lines), page=group.page)

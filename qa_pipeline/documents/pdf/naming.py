@@ -13,7 +13,7 @@ from qa_pipeline.documents.pdf.cells import Gap, Strip, lines_of_column, strips_
 from qa_pipeline.documents.pdf.hyphens import Spelling
 from qa_pipeline.documents.pdf.joining import joined_text
 from qa_pipeline.documents.pdf.lines import Line, part_of, words_of
-from qa_pipeline.documents.rows import Cell, render_rows
+from qa_pipeline.documents.rows import Cell, render_table
 
 _HEADER_PIECE = 0.6
 _NUMBER = re.compile(r"^[^\w\s]?\s?\d[\d.,:/\s%+–-]*[^\W\d_]{0,3}[%‰°)]?$")
@@ -24,8 +24,8 @@ def text_rows(
     strips: Sequence[Sequence[Strip]],
     gaps: Sequence[Gap],
     spelling: Spelling,
-) -> tuple[str, ...]:
-    """Rows of cells as text, each with the names of its columns.
+) -> tuple[list[str], list[str]]:
+    """Rows of cells as text, each with the names of its columns; and the names that no row writes.
 
     Args:
         header: printed lines of the header, from the top; empty where the first rows may be one.
@@ -38,9 +38,9 @@ def text_rows(
         [Cell(joined_text(lines_of_column(row, column), spelling)) for column in columns] for row in strips
     ]
     if header:
-        return tuple(render_rows([*(_header_row(row, gaps) for row in header), *cells]))
+        return render_table([*(_header_row(row, gaps) for row in header), *cells])
     bold = [all(line.bold for strip in row for column in strip for line in column) for row in strips]
-    return tuple(render_rows(with_header(cells, bold)))
+    return render_table(with_header(cells, bold))
 
 
 def with_header(rows: Sequence[Sequence[Cell]], bold: Sequence[bool]) -> list[list[Cell]]:

@@ -28,7 +28,7 @@ from qa_pipeline.documents.pdf.hyphens import Spelling
 from qa_pipeline.documents.pdf.joining import joined_text
 from qa_pipeline.documents.pdf.lines import Line, rows_of
 from qa_pipeline.documents.pdf.naming import text_rows, with_header
-from qa_pipeline.documents.rows import Cell, render_rows
+from qa_pipeline.documents.rows import Cell, render_table
 
 _SAME_SIDE = 4.0
 _DOUBLE_RULE = 4.0
@@ -45,12 +45,16 @@ Row = list[Line]
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table on a page: its rows as text, its page and place, and where its text begins in the file."""
+    """A table on a page: its rows as text, its page and place, and where its text begins in the file.
 
-    rows: tuple[str, ...]
+    `unused` are names of columns that no row writes, since the column is empty below them.
+    """
+
+    rows: Sequence[str]
     page: int
     box: Box
     start: int
+    unused: Sequence[str] = ()
 
 
 def ruled_tables(
@@ -107,9 +111,9 @@ def _of_grid(grid: Grid, lines: list[Line], spelling: Spelling) -> tuple[list[Ta
         for row in rows
     ]
     bold = [all(line.bold for cell in row for line in cell.lines) for row in rows]
-    text = tuple(render_rows(with_header(cells, bold)))
+    text, unused = render_table(with_header(cells, bold))
     lines = [line for cell in filled for line in cell.lines]
-    table = Table(text, lines[0].page, grid.box, min(line.start for line in lines))
+    table = Table(text, lines[0].page, grid.box, min(line.start for line in lines), unused)
     return [table], outside
 
 
@@ -232,7 +236,8 @@ class _Stack:
         lines = [line for row in (*header, *body) for line in row]
         box = Box(self.left, min(line.bottom for line in lines), self.right, max(line.top for line in lines))
         start = min(line.start for line in lines)
-        return Table(text_rows(header, cells, gaps, spelling), lines[0].page, box, start)
+        rows, unused = text_rows(header, cells, gaps, spelling)
+        return Table(rows, lines[0].page, box, start, unused)
 
 
 def _size(rows: Sequence[Row]) -> float:

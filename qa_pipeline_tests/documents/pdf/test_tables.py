@@ -5,7 +5,17 @@ from fpdf import FPDF
 from fpdf.enums import VAlign
 
 from qa_pipeline_tests.documents.builders import outline
-from qa_pipeline_tests.documents.pdf.builders import at, blank, marks, of_kind, parse, prose, rows, with_table
+from qa_pipeline_tests.documents.pdf.builders import (
+    at,
+    blank,
+    counts,
+    marks,
+    of_kind,
+    parse,
+    prose,
+    rows,
+    with_table,
+)
 
 LONG = "Lived in London and wrote about a machine that somebody else had thought of long before"
 PEOPLE = [
@@ -32,6 +42,13 @@ def between_prose(layout: str, table: Sequence[Sequence[str]] = PEOPLE) -> FPDF:
 @pytest.mark.parametrize("layout", ["ALL", "INTERNAL", "HORIZONTAL_LINES", "NO_HORIZONTAL_LINES", "NONE"])
 def test_each_row_of_a_table_is_one_line_with_the_names_of_its_columns(layout: str) -> None:
     assert rows(parse(between_prose(layout))) == NAMED
+
+
+@pytest.mark.parametrize("layout", ["ALL", "HORIZONTAL_LINES"])
+def test_the_name_of_a_column_that_is_empty_is_counted(layout: str) -> None:
+    parsed = parse(between_prose(layout, [("Name", "Remark", "Age"), ("Ada", "", "36"), ("Cy", "", "7")]))
+    assert rows(parsed) == ["Name: Ada | Age: 36", "Name: Cy | Age: 7"]
+    assert counts(parsed) == {"empty_column": (1, len("Remark"))}
 
 
 @pytest.mark.parametrize("layout", ["ALL", "NONE"])
