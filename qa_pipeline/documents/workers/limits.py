@@ -19,6 +19,10 @@ from typing import Any
 _GRACE_SECONDS = 5.0
 """The parent counts the time of a file; should it not, the process ends itself so much later."""
 _NEARLY = 0.9
+_COLLECTIONS = (100_000, 20, 100)
+"""Rarer than usual: a parser's tree is garbage all at once, and until then a large one was looked through so
+often as it grew that this took more than half of the time of a table of 100,000 rows.
+"""
 _TOO_MUCH_HELD = 0.5
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _NETWORK = frozenset({"socket.__new__", "socket.getaddrinfo", "socket.gethostbyname"})
@@ -70,6 +74,7 @@ class MemoryLimit:
     def __init__(self) -> None:
         gc.collect()
         gc.freeze()  # what is loaded now stays; collections need not look through it again
+        gc.set_threshold(*_COLLECTIONS)
         self._base = 0
         self._held_before = _bytes_of("RssAnon")
         self._allowed = 0
