@@ -41,6 +41,7 @@ from qa_pipeline_tests.benchmarks.fuzz_bombs import bombs
 from qa_pipeline_tests.benchmarks.fuzz_container_bombs import PACKERS
 from qa_pipeline_tests.benchmarks.fuzz_mutations import mutate
 from qa_pipeline_tests.benchmarks.fuzz_seeds import collect_seeds
+from qa_pipeline_tests.benchmarks.process_memory import peak_of
 from qa_pipeline_tests.chunking.documents import Counter as TokenCounter
 
 _IN_A_BATCH = 200
@@ -88,7 +89,7 @@ class WatchedRun(ContainedRun):
 
     def _conclude(self, worker: WorkerProcess, reply: "object", message: "object" = None) -> None:
         task = self.posts[worker].task
-        self.findings.workers_peak = max(self.findings.workers_peak, _peak_of(worker._process.pid))
+        self.findings.workers_peak = max(self.findings.workers_peak, peak_of(worker._process.pid))
         if task is not None:
             start, path = self.given[task.number]
             seconds = monotonic() - start
@@ -279,16 +280,6 @@ def _told(findings: Findings) -> dict[str, object]:
         },
         "formats": len(PARSERS),
     }
-
-
-def _peak_of(process: int) -> int:
-    """The most memory a running process has had; 0 once it is gone."""
-    try:
-        status = Path(f"/proc/{process}/status").read_text(encoding="ascii", errors="replace")
-    except (FileNotFoundError, ProcessLookupError):
-        return 0
-    line = next((line for line in status.splitlines() if line.startswith("VmHWM:")), "VmHWM: 0")
-    return int(line.split()[1]) * 1024
 
 
 if __name__ == "__main__":

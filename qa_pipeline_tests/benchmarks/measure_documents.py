@@ -37,6 +37,7 @@ from qa_pipeline.documents.workers.pool import ParsingPool
 from qa_pipeline.settings.documents import ChunkingSettings, DocumentSettings, MaskingSettings
 from qa_pipeline_tests.benchmarks.accounted_text import Account, account
 from qa_pipeline_tests.benchmarks.measured_run import load_now
+from qa_pipeline_tests.benchmarks.process_memory import peak_of
 from qa_pipeline_tests.chunking.documents import Counter as TokenCounter
 
 _SETTINGS = DocumentSettings(masking=MaskingSettings(action="flag"))
@@ -142,7 +143,7 @@ def _watched_workers() -> Iterator[set[int]]:
 
     def sample() -> None:
         while not over.wait(_SAMPLED_EVERY):
-            peaks.update(_peak(process) for process in children.read_text(encoding="ascii").split())
+            peaks.update(peak_of(process) for process in children.read_text(encoding="ascii").split())
 
     sampling = Thread(target=sample)
     sampling.start()
@@ -151,16 +152,6 @@ def _watched_workers() -> Iterator[set[int]]:
     finally:
         over.set()
         sampling.join()
-
-
-def _peak(process: str) -> int:
-    """The most memory a running process has had; 0 once it is gone."""
-    try:
-        status = Path(f"/proc/{process}/status").read_text(encoding="ascii", errors="replace")
-    except (FileNotFoundError, ProcessLookupError):
-        return 0
-    line = next((line for line in status.splitlines() if line.startswith("VmHWM:")), "VmHWM: 0")
-    return int(line.split()[1]) * 1024
 
 
 if __name__ == "__main__":

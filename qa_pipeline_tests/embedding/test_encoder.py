@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.embedding.embeddings import Embedder
 from qa_pipeline.embedding.encoder import SentenceEncoder, batches_of_one_length
 from qa_pipeline.embedding.model import load_embedder
 from qa_pipeline.errors import SettingsError
 from qa_pipeline.settings.search import EmbeddingSettings
+from qa_pipeline_tests.embedding.encoder_laws import check_vectors
 
 TEXTS = [
     "How many workers start by default?",
@@ -49,14 +49,7 @@ def test_batches_hold_one_length_and_every_row_once(lengths: list[int], batch_si
 
 
 def test_vectors_have_unit_length_and_keep_the_order_of_the_texts(embedder: SentenceEncoder) -> None:
-    vectors = embedder.encode(TEXTS)
-    assert vectors.dtype == np.float32
-    assert vectors.shape == (len(TEXTS), embedder.dimension) == (7, 384)
-    assert np.abs(np.linalg.norm(vectors, axis=1) - 1).max() < 1e-6
-    question, answer, fruit = vectors[0], vectors[1], vectors[2]
-    assert question @ answer > question @ fruit + 0.3
-    protocol: Embedder = embedder
-    assert protocol.encode([]).shape == (0, 384)
+    check_vectors(embedder, TEXTS)
 
 
 def test_a_vector_does_not_depend_on_its_neighbours(embedder: SentenceEncoder) -> None:

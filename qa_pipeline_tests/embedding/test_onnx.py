@@ -3,18 +3,17 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qa_pipeline.embedding import onnx as embedding_onnx
-from qa_pipeline.embedding.embeddings import Embedder
 from qa_pipeline.embedding.graph_cache import GRAPH, GraphCache
 from qa_pipeline.embedding.model import load_embedder
 from qa_pipeline.embedding.onnx import OnnxEncoder
 from qa_pipeline.errors import SettingsError, StorageError
 from qa_pipeline.settings.search import EmbeddingSettings
+from qa_pipeline_tests.embedding.encoder_laws import check_vectors
 from qa_pipeline_tests.embedding.tiny_models import write_model
 
 INT8 = EmbeddingSettings(backend="onnx_int8")
@@ -60,14 +59,7 @@ def test_a_vector_does_not_depend_on_its_neighbours(encoder: OnnxEncoder, texts:
 
 
 def test_vectors_have_unit_length_and_keep_the_order_of_the_texts(encoder: OnnxEncoder) -> None:
-    vectors = encoder.encode(TEXTS)
-    assert vectors.dtype == np.float32
-    assert vectors.shape == (len(TEXTS), encoder.dimension) == (7, 384)
-    assert np.abs(np.linalg.norm(vectors, axis=1) - 1).max() < 1e-6
-    question, answer, fruit = vectors[0], vectors[1], vectors[2]
-    assert question @ answer > question @ fruit + 0.3
-    protocol: Embedder = encoder
-    assert protocol.encode([]).shape == (0, 384)
+    check_vectors(encoder, TEXTS)
     assert encoder.precision in {"int8", "int7"}
 
 

@@ -1,0 +1,16 @@
+"""What every encoder keeps to, whatever computes its vectors."""
+
+import numpy as np
+
+from qa_pipeline.embedding.embeddings import Embedder
+
+
+def check_vectors(encoder: Embedder, texts: list[str]) -> None:
+    """Hold vectors to unit length and the order of the texts: a question, its answer, something else."""
+    vectors = encoder.encode(texts)
+    assert vectors.dtype == np.float32
+    assert vectors.shape == (len(texts), encoder.dimension) == (7, 384)
+    assert np.abs(np.linalg.norm(vectors, axis=1) - 1).max() < 1e-6
+    question, answer, fruit = vectors[0], vectors[1], vectors[2]
+    assert question @ answer > question @ fruit + 0.3
+    assert encoder.encode([]).shape == (0, 384)
