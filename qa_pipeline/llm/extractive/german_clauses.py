@@ -118,7 +118,7 @@ HOW_TO = (
         "mit_können",
         re.compile(
             r"(?P<f>(?:Mit|Mithilfe|Mittels|Über|Unter|Durch) [^,;:]{3,70}?) können Sie "
-            r"(?P<y>[^,;:()]{10,110})(?P<a>(?:, [^:]*)?)\."
+            r"(?P<y>[^,;:()]{9,109}n)(?P<a>(?:, [^:]*)?)\."
         ),
         "Wie können Sie {y}?",
         "how_to",

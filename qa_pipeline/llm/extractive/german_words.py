@@ -43,7 +43,7 @@ NOT_SUBJECTS = words(
     statt trotz aufgrund mittels mithilfe theoretisch genau nebenbei dementsprechend entsprechend
     folglich grundsätzlich generell prinzipiell sofern soweit wobei weitere weiteres anderes andere
     das eventuell vielleicht möglicherweise je weder entweder sowohl erst bereits nicht nie immer
-    häufig wahrscheinlich gerade direkt wieder ihrem seinem dank alles beides"""
+    häufig wahrscheinlich gerade direkt wieder ihrem seinem dank alles beides gemäß laut zufolge"""
 )
 """Words that cannot open the subject of a question: prepositions, pointers, adverbs, conjunctions."""
 

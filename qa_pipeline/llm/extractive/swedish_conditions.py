@@ -23,11 +23,14 @@ _CLAUSE_START = (
     r"någon|hinder|den som|en |ett |de som|[a-zåäö]{4,}(?:en|et|na) (?:inte |ej )?(?:är|har|kan|"
     r"ska) |de[nt]? (?:är|har|kan|ska|skall|inte är|inte har) )"
 )
+_CLAUSE = re.compile(r" (?:att|som|när|om|där) ")
+_FINITE = re.compile(r" (?:har|är|finns|måste|ska|skall|kan|bör|får|vill|behöver|krävs)\b")
 
 
 def _infinitive_first(groups: Groups) -> Groups | None:
-    """Demand that a copied purpose opens with its infinitive."""
-    return groups if _INFINITIVE.match(groups["x"]) else None
+    """Demand that a copied purpose opens with its infinitive and ends before the verb of the main clause."""
+    own = _CLAUSE.split(groups["x"])[0]
+    return groups if _INFINITIVE.match(groups["x"]) and not _FINITE.search(own) else None
 
 
 def _form(groups: Groups) -> Groups | None:

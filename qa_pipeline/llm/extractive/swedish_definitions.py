@@ -65,7 +65,7 @@ DEFINITIONS = (
         "är_en",
         re.compile(
             r"(?P<s>(?!Chef\b|Ordförande\b|Ledam|Behörig\b)(?:En |Ett "
-            r")?[A-Za-zÅÄÖåäö][^,;:()\"]{2,50}?) är (?:en|ett) (?P<a>(?:[a-zåäö]+ ){0,4}?"
+            r")?[A-Za-zÅÄÖåäö](?:(?!\. )[^,;:()\"]){2,50}?) är (?:en|ett) (?P<a>(?:[a-zåäö]+ ){0,4}?"
             r"[a-zåäö]+(?:,? som| för| av| i) .{8,})\."
         ),
         "Vad är {s}?",

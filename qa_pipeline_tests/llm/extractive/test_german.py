@@ -91,6 +91,8 @@ REFUSED = [
     "Die meisten Responses kommen aber direkt von Starlette.",
     "Hier verwenden wir Query, weil dies ein Parameter ist.",
     "Dank Starlette ist das Testen eine einfache Sache.",
+    "Gemäß der Norm bedeutet Konformität die Einhaltung aller Regeln.",
+    "Mit dem Befehl teile können Sie gross.diff in viele kleine, einzelne Dateien zerlegen.",
 ]
 
 

@@ -122,6 +122,10 @@ ELSEWHERE = [
         "Inom vilken tid ska skiftledaren ringa beredskapsingenjören vid larm?",
     ),
     ("Dosen monokloramin får inte överstiga 0,4 mg per liter.", "Hur stor får dosen monokloramin vara?"),
+    (
+        "För att se till att klubben kan sprida båtar, granska alla nya båtar.",
+        "Hur gör man för att se till att klubben kan sprida båtar?",
+    ),
     ("Standardvärdet för antalet trådar är fyra.", "Vilket är standardvärdet för antalet trådar?"),
 ]
 
@@ -139,6 +143,9 @@ REFUSED = [
     "Om förvaltaren begär det, ska kommunen betala arvode.",
     "Omröstning ska ske med slutna sedlar, om inte annat följer av lag.",
     "Vid anstalten ska det finnas ett råd som består av fem ledamöter.",
+    "För att nå sina mål har föreningen en stor verkstad med många båtar, skänkta av givare.",
+    "För att bli en medlem måste varje sökande bekräfta, visa och följa reglerna.",
+    "Klubben erbjuder två tjänster. varv är en plats som används för båtar.",
 ]
 
 
