@@ -19,7 +19,8 @@ _WIDE_GAP = 1.2
 _APART = 0.8
 _MOST_HEADS = 20
 _SHORTEST_PART = 8
-_NUMBER = re.compile(r"[0-9]{1,4}")
+_NUMBER = re.compile(r"[0-9]{1,4}|[ivxlc]{1,8}", re.ASCII | re.IGNORECASE)
+_ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
 _DIGITS = re.compile(r"\d+")
 _PAGE_NUMBER = re.compile(
     r"^\W*(?:(?:page|seite|sida|sidan|s\.|p\.)\s*)?(?:\d{1,4}|[ivxlc]{1,7})"
@@ -102,9 +103,17 @@ def _said(text: str, page: int) -> str:
 
     A number that does not count the pages belongs to the text, such as the end of an address.
     """
-    if text.isdecimal():
-        return f"page {int(text) - page:+}" if _NUMBER.fullmatch(text) else text
-    return _DIGITS.sub("#", text.lower())
+    if _NUMBER.fullmatch(text):
+        return f"page {_counted(text.lower()) - page:+}"
+    return text if text.isdecimal() else _DIGITS.sub("#", text.lower())
+
+
+def _counted(number: str) -> int:
+    """The value of a number in decimal or Roman digits; of these a smaller before a larger is taken off."""
+    if number.isdecimal():
+        return int(number)
+    values = [_ROMAN[digit] for digit in number]
+    return sum(-one if one < after else one for one, after in zip(values, [*values[1:], 0], strict=True))
 
 
 def _is_own_number(line: Line) -> bool:

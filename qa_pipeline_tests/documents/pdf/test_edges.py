@@ -1,5 +1,10 @@
 from fpdf import FPDF
+from hypothesis import given
+from hypothesis import strategies as st
 
+from qa_pipeline.documents.omissions import Omissions
+from qa_pipeline.documents.pdf.edges import without_running_lines
+from qa_pipeline.documents.pdf.lines import Line
 from qa_pipeline_tests.documents.pdf.builders import at, blank, counts, of_kind, parse, prose
 
 
@@ -51,6 +56,26 @@ def test_a_foot_beside_the_page_number_is_left_out_whatever_it_says() -> None:
     parsed = parse(document)
     assert counts(parsed)["running_foot"][0] == 5
     assert all(block.text.startswith("page") for block in parsed.blocks)
+
+
+def test_roman_numbers_of_pages_are_left_out() -> None:
+    document = blank()
+    for number, roman in enumerate(("vii", "viii", "ix", "x", "xi"), start=1):
+        if number > 1:
+            document.add_page()
+        at(document, 20, 40, prose(f"page{number}x", 4), width=160)
+        document.text(190, 285, roman)
+    parsed = parse(document)
+    assert counts(parsed) == {"page_number": (5, 12)}
+    assert all(block.text.startswith("page") for block in parsed.blocks)
+
+
+@given(st.text(alphabet="0123456789ivxlcIVXLCİıſ¹٣ ", min_size=1, max_size=9))
+def test_any_number_near_the_edge_can_be_read(text: str) -> None:
+    pages = [[Line(text, page, 20, 30, 60, 40, 10.0, bold=False, fixed=False)] for page in (1, 2)]
+    left_out = Omissions()
+    kept = without_running_lines(pages, [842.0, 842.0], 10.0, left_out)
+    assert sum(map(len, kept)) + sum(part.pieces for part in left_out.record()) == len(pages)
 
 
 def test_a_number_near_the_edge_that_counts_no_pages_is_text() -> None:
