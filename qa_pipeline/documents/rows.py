@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from qa_pipeline.documents.omissions import Omissions
+
 _WIDEST = 100
 _TALLEST = 200
 _MOST_REPEATED = 20_000
@@ -24,18 +26,24 @@ class Cell:
     rows: int = 1
 
 
-def render_rows(rows: Sequence[Sequence[Cell]]) -> list[str]:
+def counted_lines(rows: Sequence[Sequence[Cell]], left: Omissions) -> list[str]:
+    """The lines of a table; names of columns that no line holds are counted as left out."""
+    lines, unused = render_table(rows)
+    for name in unused:
+        left.add("empty_column", name)
+    return lines
+
+
+def render_table(rows: Sequence[Sequence[Cell]]) -> tuple[list[str], list[str]]:
     """Write each data row as `Column: cell | Column: cell`, its header repeated.
 
     Rows made of header cells only name the columns below them (two such rows are joined); one header
     cell across the whole table is a caption. Without column names a row starting with a header cell, or
     with one ending in a colon, is written `Key: value`.
+
+    Returns:
+        The lines, and the names of columns that are empty below, which no line holds.
     """
-    return render_table(rows)[0]
-
-
-def render_table(rows: Sequence[Sequence[Cell]]) -> tuple[list[str], list[str]]:
-    """The lines of `render_rows`, and the names of columns that are empty below, which no line holds."""
     lines: list[str] = []
     names: list[str] = []
     heads: list[list[Cell]] = []
@@ -72,11 +80,6 @@ def _unused(heads: list[list[Cell]], used: set[int]) -> list[str]:
             if cells[0].text and used.isdisjoint(reach):
                 unused.append(cells[0].text)
     return unused
-
-
-def unused_names(rows: Sequence[Sequence[Cell]]) -> list[str]:
-    """Column names that `render_rows` writes nowhere because no row below has a value in their column."""
-    return render_table(rows)[1]
 
 
 def _filled(row: list[Cell]) -> list[Cell]:

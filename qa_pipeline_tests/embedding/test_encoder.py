@@ -11,17 +11,7 @@ from qa_pipeline.embedding.encoder import SentenceEncoder, batches_of_one_length
 from qa_pipeline.embedding.model import load_embedder
 from qa_pipeline.errors import SettingsError
 from qa_pipeline.settings.search import EmbeddingSettings
-from qa_pipeline_tests.embedding.encoder_laws import check_vectors
-
-TEXTS = [
-    "How many workers start by default?",
-    "The server starts five workers unless told otherwise.",
-    "Bananas ripen faster beside apples.",
-    "Hur många arbetare startar som standard?",
-    "",
-    "word " * 400,
-    "  padded with blanks \n",
-]
+from qa_pipeline_tests.embedding.encoder_laws import TEXTS, check_vectors
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +39,7 @@ def test_batches_hold_one_length_and_every_row_once(lengths: list[int], batch_si
 
 
 def test_vectors_have_unit_length_and_keep_the_order_of_the_texts(embedder: SentenceEncoder) -> None:
-    check_vectors(embedder, TEXTS)
+    check_vectors(embedder)
 
 
 def test_a_vector_does_not_depend_on_its_neighbours(embedder: SentenceEncoder) -> None:

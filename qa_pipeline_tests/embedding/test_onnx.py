@@ -13,19 +13,10 @@ from qa_pipeline.embedding.model import load_embedder
 from qa_pipeline.embedding.onnx import OnnxEncoder
 from qa_pipeline.errors import SettingsError, StorageError
 from qa_pipeline.settings.search import EmbeddingSettings
-from qa_pipeline_tests.embedding.encoder_laws import check_vectors
+from qa_pipeline_tests.embedding.encoder_laws import TEXTS, check_vectors
 from qa_pipeline_tests.embedding.tiny_models import write_model
 
 INT8 = EmbeddingSettings(backend="onnx_int8")
-TEXTS = [
-    "How many workers start by default?",
-    "The server starts five workers unless told otherwise.",
-    "Bananas ripen faster beside apples.",
-    "Hur många arbetare startar som standard?",
-    "",
-    "word " * 400,
-    "  padded with blanks \n",
-]
 
 ENCODE = """
 import sys
@@ -59,7 +50,7 @@ def test_a_vector_does_not_depend_on_its_neighbours(encoder: OnnxEncoder, texts:
 
 
 def test_vectors_have_unit_length_and_keep_the_order_of_the_texts(encoder: OnnxEncoder) -> None:
-    check_vectors(encoder, TEXTS)
+    check_vectors(encoder)
     assert encoder.precision in {"int8", "int7"}
 
 

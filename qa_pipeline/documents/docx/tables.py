@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from qa_pipeline.documents.docx.styles import Styles, is_on, properties_of, whole
 from qa_pipeline.documents.office.package import WORD
 from qa_pipeline.documents.omissions import Omissions
-from qa_pipeline.documents.rows import Cell, render_rows, unused_names
+from qa_pipeline.documents.rows import Cell, counted_lines
 from qa_pipeline.documents.tables.headers import names_columns
 from qa_pipeline.records import Block, BlockKind
 
@@ -69,10 +69,7 @@ class Table:
         """A line for each row; where a table only lays out a page, the content of its cells in turn."""
         if self._lays_out():
             return [block for row in self.rows for cell in row for block in cell.blocks]
-        cells = self._cells(look)
-        for name in unused_names(cells):
-            omissions.add("column_name", name)
-        return [Block("table_row", line) for line in render_rows(cells)]
+        return [Block("table_row", line) for line in counted_lines(self._cells(look), omissions)]
 
     def _lays_out(self) -> bool:
         """A box around text, or text in columns: one row or column, with more than a line in a cell."""

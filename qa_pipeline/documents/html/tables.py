@@ -7,7 +7,7 @@ layout (`blocks`), and how rows are worded (`rows`).
 from typing import TYPE_CHECKING
 
 from qa_pipeline.documents.omissions import Omissions
-from qa_pipeline.documents.rows import Cell, render_table
+from qa_pipeline.documents.rows import Cell, counted_lines
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
@@ -55,10 +55,7 @@ class Grid:
 
     def lines(self, left: Omissions) -> list[str]:
         """The rows read so far, one line each; names of empty columns are counted as left out."""
-        lines, unused = render_table(self.rows)
-        for name in unused:
-            left.add("empty_column", name)
-        return lines
+        return counted_lines(self.rows, left)
 
 
 def _number(written: str | None) -> int:

@@ -14,7 +14,7 @@ from qa_pipeline.documents.html.parser import read_fragment
 from qa_pipeline.documents.markdown.dialects import LABEL
 from qa_pipeline.documents.markdown.inline import inline_text
 from qa_pipeline.documents.omissions import Omissions
-from qa_pipeline.documents.rows import Cell, render_table
+from qa_pipeline.documents.rows import Cell, counted_lines
 from qa_pipeline.records import Block, BlockKind
 
 if TYPE_CHECKING:
@@ -170,10 +170,8 @@ class Walk:
         return ", ".join(terms)
 
     def _table(self) -> Iterator[Block]:
-        lines, unused = render_table(self.rows)
+        lines = counted_lines(self.rows, self.left)
         self.rows = []
-        for name in unused:
-            self.left.add("empty_column", name)
         yield from (Block("table_row", line) for line in lines)
 
     def _html(self, markup: str) -> Iterator[Block]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from qa_pipeline.documents.office.drawing import all_text
 from qa_pipeline.documents.office.package import DRAWING
 from qa_pipeline.documents.omissions import Omissions
-from qa_pipeline.documents.rows import Cell, render_rows, unused_names
+from qa_pipeline.documents.rows import Cell, counted_lines
 from qa_pipeline.records import Block
 
 if TYPE_CHECKING:
@@ -33,9 +33,7 @@ def read_table(table: "_Element", omissions: Omissions) -> list[Block]:
         ]
         for place, row in enumerate(grid)
     ]
-    for name in unused_names(marked):
-        omissions.add("column_name", name)
-    return [Block("table_row", line) for line in render_rows(marked)]
+    return [Block("table_row", line) for line in counted_lines(marked, omissions)]
 
 
 def _cells(row: "_Element", omissions: Omissions) -> list[Cell]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from docutils import nodes
 
-from qa_pipeline.documents.rows import Cell, render_table
+from qa_pipeline.documents.rows import Cell, counted_lines
 from qa_pipeline.documents.rst.inline import InlineText
 from qa_pipeline.records import Block
 
@@ -18,10 +18,7 @@ def table_blocks(table: nodes.Element, inline: InlineText) -> Iterator[Block]:
         if isinstance(child, nodes.title):
             yield Block("paragraph", inline.of(child))
     rows = [_cells(row, inline) for row in _own(table, nodes.row)]
-    lines, unused = render_table(rows)
-    for name in unused:
-        inline.left.add("empty_column", name)
-    yield from (Block("table_row", line) for line in lines)
+    yield from (Block("table_row", line) for line in counted_lines(rows, inline.left))
 
 
 def _own(node: nodes.Element, kind: type[nodes.Element]) -> Iterator[nodes.Element]:

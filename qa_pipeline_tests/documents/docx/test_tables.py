@@ -70,7 +70,7 @@ def test_rows_that_each_page_repeats_name_the_columns() -> None:
 def test_the_name_of_an_empty_column_is_counted() -> None:
     parsed = read_docx(table(plain("Ort", "Tag", bold=True), plain("Kiel", ""), plain("Lund", "")))
     assert [text for _, text in outline(parsed)] == ["Ort: Kiel", "Ort: Lund"]
-    assert left_out(parsed) == {"column_name": (1, 3)}
+    assert left_out(parsed) == {"empty_column": (1, 3)}
 
 
 def test_a_first_row_in_bold_names_the_columns() -> None:
