@@ -256,7 +256,7 @@ def _settings(
     if provider is not None:
         llm["provider"] = provider
     if max_calls is not None:
-        llm["max_calls"] = max_calls
+        llm["budget"] = {"max_calls": max_calls}
     judging = {"accept_unjudged": True} if accept_unjudged else {}
     return load_settings(corpus=corpus, out=out, llm=llm, judging=judging)
 

@@ -17,9 +17,13 @@ document that cannot be parsed or a pair that fails verification; those are rows
         ├── TransientModelError    worth another try: rate limit, server fault, lost connection
         ├── PermanentModelError    no later call can succeed: stop the run
         │   ├── KeyRejectedError   key missing, wrong or revoked
-        │   └── BudgetExhaustedError  the call or spending cap is reached
+        │   ├── BudgetExhaustedError  a cap on calls, tokens or cost is reached
+        │   └── MissingReplyError  replies are replayed, and this one was never recorded
         └── UnreadableReplyError   a reply came and cannot be used; carries a reason code
+            └── OversizedRequestError  the request is longer than the model reads
 """
+
+from qa_pipeline.calls import CallRecord, Usage
 
 
 class QAPipelineError(Exception):
@@ -67,15 +71,36 @@ class ReplyStoreError(QAPipelineError):
 
 
 class ModelError(QAPipelineError):
-    """A language model did not give a usable reply."""
+    """A language model did not give a usable reply. `calls` are those it took all the same."""
 
     reason = "model_error"
+    calls: tuple[CallRecord, ...] = ()
 
 
 class TransientModelError(ModelError):
-    """Worth another try; raised only after the adapter's own tries are spent."""
+    """Worth another try; leaves the adapter only after its own tries are spent.
+
+    Args:
+        message: what went wrong.
+        limited: whether the server says that it is asked too much, and not that it is at fault.
+        wait_seconds: how long the server asks to wait; 0 where it does not say.
+        maybe_charged: whether the request may have been worked on and charged, as after a lost connection.
+    """
 
     reason = "model_unavailable"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        limited: bool = False,
+        wait_seconds: float = 0.0,
+        maybe_charged: bool = False,
+    ) -> None:
+        super().__init__(message)
+        self.limited = limited
+        self.wait_seconds = wait_seconds
+        self.maybe_charged = maybe_charged
 
 
 class PermanentModelError(ModelError):
@@ -91,20 +116,42 @@ class KeyRejectedError(PermanentModelError):
 
 
 class BudgetExhaustedError(PermanentModelError):
-    """The cap on calls or spending is reached; a later run resumes from the stored replies."""
+    """A cap on calls, tokens or cost is reached; a later run resumes from the stored replies."""
 
     reason = "budget_exhausted"
 
 
+class MissingReplyError(PermanentModelError):
+    """Replies are replayed from a store, and the one asked for is not there."""
+
+    reason = "missing_reply"
+
+
 class UnreadableReplyError(ModelError):
-    """A reply came and cannot be used.
+    """A reply came and cannot be used. It was paid for, so it is stored like any other.
 
     Args:
-        reason: one of `not_json`, `truncated`, `schema_breach`, `blocked`, `empty`.
+        reason: one of `not_json`, `schema_breach`, `truncated`, `blocked_safety`, `blocked_recitation`,
+            `blocked`, `empty`, `refused`, `context_too_long`.
         detail: what was wrong, short and free of the reply's own markup.
+        raw: the reply's text as far as there is one.
+        model: the model that says it replied.
+        usage: what it took.
     """
 
-    def __init__(self, reason: str, detail: str) -> None:
+    def __init__(
+        self, reason: str, detail: str, *, raw: str = "", model: str | None = None, usage: Usage | None = None
+    ) -> None:
         super().__init__(f"{reason}: {detail}")
         self.reason = reason
         self.detail = detail
+        self.raw = raw
+        self.model = model
+        self.usage = usage or Usage()
+
+
+class OversizedRequestError(UnreadableReplyError):
+    """The request is longer than the model reads; other requests may fit. Nothing was charged."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__("context_too_long", detail)

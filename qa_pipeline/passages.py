@@ -13,10 +13,10 @@ from qa_pipeline.records import Passage
 
 def passages_by_id(chunks: pl.DataFrame) -> dict[str, Passage]:
     """Every chunk as a passage, by chunk id."""
-    columns = ["chunk_id", "title", "section_path", "text", "language"]
+    columns = ["chunk_id", "title", "section_path", "text", "language", "document_id"]
     return {
-        chunk_id: Passage(chunk_id, title, tuple(section_path), text, language)
-        for chunk_id, title, section_path, text, language in chunks.select(columns).iter_rows()
+        chunk_id: Passage(chunk_id, title, tuple(section_path), text, language, document_id)
+        for chunk_id, title, section_path, text, language, document_id in chunks.select(columns).iter_rows()
     }
 
 

@@ -81,6 +81,7 @@ class Passage:
     section_path: tuple[str, ...]
     text: str
     language: str
+    document_id: str = ""
 
 
 class ReplyModel(BaseModel):

@@ -200,7 +200,7 @@ def test_a_key_revoked_in_the_middle_stops_the_run_and_what_was_paid_for_is_kept
 def test_the_cap_stops_the_run_and_the_next_one_goes_on_from_there(road: Road, model: Sensible) -> None:
     stopped = run(road, "--max-calls", "3")
     assert stopped.code == STOPPED
-    assert "higher QA_PIPELINE_LLM__MAX_CALLS" in stopped.stderr
+    assert "higher QA_PIPELINE_LLM__BUDGET__MAX_CALLS" in stopped.stderr
     assert run(road).code == OK
     assert dict(model.calls) == {"questions": 2, "answer": 2, "verify": 1, "judge": 2}
 

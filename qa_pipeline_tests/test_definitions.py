@@ -143,7 +143,7 @@ def test_loading_imports_nothing_heavy_and_no_key() -> None:
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", script],
         cwd=ROOT,
-        env={"PATH": "", "QA_PIPELINE_LLM__PROVIDER": "gemini", "QA_PIPELINE_LLM__MAX_CALLS": "1"},
+        env={"PATH": "", "QA_PIPELINE_LLM__PROVIDER": "gemini", "QA_PIPELINE_LLM__BUDGET__MAX_CALLS": "1"},
         capture_output=True,
         text=True,
         check=False,

@@ -86,14 +86,16 @@ def test_a_missing_settings_file_is_an_error_not_a_silent_default(monkeypatch: p
 
 
 def test_a_paid_provider_without_a_cap_is_refused() -> None:
-    with pytest.raises(SettingsError, match="max_calls"):
+    with pytest.raises(SettingsError, match="MAX_CALLS"):
         load_settings(llm={"provider": "gemini"})
 
 
 def test_the_hosted_profile_sets_what_nothing_else_set() -> None:
-    settings = load_settings(profile="hosted", llm={"max_calls": 10})
+    settings = load_settings(profile="hosted", llm={"budget": {"max_calls": 10}})
     assert (settings.llm.provider, settings.embedding.model) == ("gemini", SWEDISH_EMBEDDING_MODEL)
-    own = load_settings(profile="hosted", llm={"max_calls": 10}, embedding={"model": "some/model"})
+    own = load_settings(
+        profile="hosted", llm={"budget": {"max_calls": 10}}, embedding={"model": "some/model"}
+    )
     assert (own.embedding.model, own.embedding.revision) == ("some/model", None)
 
 

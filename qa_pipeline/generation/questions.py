@@ -11,13 +11,15 @@ from typing import Any
 import polars as pl
 
 from qa_pipeline.errors import ModelError
-from qa_pipeline.llm.base import LanguageModel, Reply, Request, ask_all
+from qa_pipeline.llm.asking import ask_all
+from qa_pipeline.llm.base import LanguageModel, Reply, Request
 from qa_pipeline.passages import passages_by_id
 from qa_pipeline.progress import Notify, silent
 from qa_pipeline.prompting import load_prompt, render_passages
 from qa_pipeline.records import Passage, QuestionsReply
 from qa_pipeline.repeats import NEAR_DUPLICATE, REPEATED_BLOCK
-from qa_pipeline.settings.generation import GenerationSettings, LLMSettings
+from qa_pipeline.settings.generation import GenerationSettings
+from qa_pipeline.settings.models import LLMSettings
 from qa_pipeline.tables import QUESTIONS
 
 Retrieve = Callable[[Sequence[str], Sequence[str]], list[list[str]]]
@@ -47,7 +49,9 @@ def write_questions(
         PermanentModelError: the model can answer no further request.
     """
     passages = passages_by_id(chunks)
-    requests = {chunk_id: _request(passage, settings, llm.seed) for chunk_id, passage in passages.items()}
+    requests = {
+        chunk_id: _request(passage, settings, llm.seed, batch) for chunk_id, passage in passages.items()
+    }
     kept = _still_valid(previous, requests, model.name)
     left_out = _left_out(chunks, settings)
     kept = [row for row in kept if row["target_chunk_ids"][0] not in left_out]
@@ -81,7 +85,9 @@ def _left_out(chunks: pl.DataFrame, settings: GenerationSettings) -> dict[str, s
     return dict(marked.select("chunk_id", "repeats").iter_rows())
 
 
-def _request(passage: Passage, settings: GenerationSettings, seed: int) -> Request[QuestionsReply]:
+def _request(
+    passage: Passage, settings: GenerationSettings, seed: int, batch: str
+) -> Request[QuestionsReply]:
     prompt = load_prompt(passage.language, "questions")
     return Request(
         role="questions",
@@ -93,6 +99,7 @@ def _request(passage: Passage, settings: GenerationSettings, seed: int) -> Reque
         language=passage.language,
         passages=(passage,),
         limit=settings.questions_per_chunk,
+        batch=batch,
         prompt_hash=prompt.hash,
     )
 

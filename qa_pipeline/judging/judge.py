@@ -11,7 +11,8 @@ import polars as pl
 
 from qa_pipeline.errors import ModelError
 from qa_pipeline.grounding import decided_claims, grounded_pairs
-from qa_pipeline.llm.base import LanguageModel, Reply, Request, ask_all
+from qa_pipeline.llm.asking import ask_all
+from qa_pipeline.llm.base import LanguageModel, Reply, Request
 from qa_pipeline.passages import passages_by_id
 from qa_pipeline.progress import Notify, silent
 from qa_pipeline.prompting import fence, load_prompt, render_passages
@@ -108,6 +109,7 @@ def _request(
         passages=shown,
         question=row["question"],
         answer=row["answer"],
+        batch=row["batch"],
         prompt_hash=prompt.hash,
     )
 

@@ -1,30 +1,22 @@
 """The one seam to a language model: a typed request in, a typed reply or a typed error out.
 
-What belongs here: the protocol every provider and wrapper implements, the records that cross it, reading
-a reply's text, and `ask_all`, which asks many requests at once. What does not: HTTP, retries, caching,
-prices, prompts.
-Stages import this module and no other of `qa_pipeline.llm`.
+What belongs here: the protocol every model and wrapper implements, and the records that cross it. What does
+not: asking many requests at once (`asking.py`), reading a reply's text (`replies.py`), HTTP, retries,
+caching, prices, prompts.
+Stages import this module and `asking.py` and no other of `qa_pipeline.llm`.
 """
 
-import asyncio
 import hashlib
 import json
-from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any, Generic, Literal, Protocol, TypeVar, runtime_checkable
+from functools import cache, cached_property
+from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
-from pydantic import ValidationError
-from pydantic_core import ErrorDetails
-
-from qa_pipeline.errors import ModelError, PermanentModelError, UnreadableReplyError
-from qa_pipeline.progress import Notify, silent
+from qa_pipeline.calls import CallRecord, Repair, Role, Usage
 from qa_pipeline.records import Passage, ReplyModel
 
-Role = Literal["questions", "answer", "verify", "judge"]
 ReplyT = TypeVar("ReplyT", bound=ReplyModel)
 ReplyT_co = TypeVar("ReplyT_co", bound=ReplyModel, covariant=True)
-_NAMED_BREACHES = 3
 
 
 @dataclass(frozen=True)
@@ -33,7 +25,7 @@ class Request(Generic[ReplyT]):
 
     `prompt` and `system` are what a hosted model reads. `passages`, `question`, `answer` and `limit` are
     the same material unrendered, for providers that work on the text itself; they are already inside the
-    prompt, so the key leaves them out.
+    prompt, so the key leaves them out. `batch` is whom the call is for.
     """
 
     role: Role
@@ -47,6 +39,7 @@ class Request(Generic[ReplyT]):
     question: str | None = None
     answer: str | None = None
     limit: int = 1
+    batch: str = field(default="", compare=False)
     prompt_hash: str = field(default="", compare=False)
 
     @cached_property
@@ -56,30 +49,38 @@ class Request(Generic[ReplyT]):
             "role": self.role,
             "system": self.system,
             "prompt": self.prompt,
-            "schema": self.reply_model.model_json_schema(),
+            "schema": json_schema(self.reply_model),
             "temperature": self.temperature,
             "seed": self.seed,
         }
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
+    @property
+    def documents(self) -> tuple[str, ...]:
+        """Ids of the documents whose text the request shows, each once."""
+        return tuple(dict.fromkeys(passage.document_id for passage in self.passages if passage.document_id))
 
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """Tokens of one call as the provider reports them; None where it does not."""
 
-    input_tokens: int | None = None
-    output_tokens: int | None = None
+@cache
+def json_schema(reply_model: type[ReplyModel]) -> dict[str, Any]:
+    """The reply model's JSON schema, built once; callers must not change it."""
+    return reply_model.model_json_schema()
 
 
 @dataclass(frozen=True, slots=True)
 class Reply(Generic[ReplyT_co]):
-    """A parsed reply, its raw text, and where it came from."""
+    """A parsed reply, its raw text, and where it came from.
+
+    `calls` are those it took, in order; none when it was stored or cost nothing.
+    """
 
     value: ReplyT_co
     raw: str
     model: str
-    usage: Usage = Usage()
+    usage: Usage = field(default_factory=Usage)
     cached: bool = False
+    repair: Repair = "none"
+    calls: tuple[CallRecord, ...] = ()
 
 
 class LanguageModel(Protocol):
@@ -118,94 +119,3 @@ async def close_connections(model: LanguageModel) -> None:
     """Close what the model holds open in the running loop, if it holds anything."""
     if isinstance(model, HoldsConnections):
         await model.aclose()
-
-
-def parse_reply(raw: str, reply_model: type[ReplyT]) -> ReplyT:
-    """Read the JSON text of a reply.
-
-    Raises:
-        UnreadableReplyError: `empty`, `not_json` or `schema_breach`. The detail names places and kinds of
-            the breach and never repeats the reply, which is untrusted text.
-    """
-    if not raw.strip():
-        raise UnreadableReplyError("empty", "the reply has no text")
-    try:
-        return reply_model.model_validate_json(raw)
-    except ValidationError as error:
-        breaches = error.errors(include_url=False, include_context=False, include_input=False)
-    if breaches[0]["type"] == "json_invalid":
-        raise UnreadableReplyError("not_json", f"the reply of {len(raw)} characters is not one JSON value")
-    raise UnreadableReplyError("schema_breach", f"{reply_model.__name__}: {_describe(breaches)}")
-
-
-def _describe(breaches: Sequence[ErrorDetails]) -> str:
-    # the name of an unknown field is the reply's own text, so only known kinds of places are named
-    named = [
-        "unknown field" if breach["type"] == "extra_forbidden" else f"{_place(breach)} {breach['type']}"
-        for breach in breaches[:_NAMED_BREACHES]
-    ]
-    rest = len(breaches) - len(named)
-    return ", ".join(named) + (f" and {rest} more" if rest else "")
-
-
-def _place(breach: ErrorDetails) -> str:
-    return ".".join(str(part) for part in breach["loc"]) or "reply"
-
-
-def ask_all(
-    model: LanguageModel,
-    requests: Sequence[Request[ReplyT]],
-    *,
-    workers: int,
-    notify: Notify = silent,
-) -> list[Reply[ReplyT] | ModelError]:
-    """Ask every request with at most `workers` in flight; replies come back in request order.
-
-    A request that fails alone is returned as its error, to become a row with a reason. After the first
-    PermanentModelError nothing more is asked; calls in flight may finish, because they are paid for and
-    reach the store of replies, and then the error is raised. Each call of this function has an event loop
-    of its own, so a model's connections are closed before that loop ends.
-    """
-
-    async def run() -> list[Reply[ReplyT] | ModelError]:
-        gate = asyncio.Semaphore(workers)
-        refusals: list[PermanentModelError] = []
-        done = 0
-
-        async def one(request: Request[ReplyT]) -> Reply[ReplyT] | ModelError:
-            nonlocal done
-            async with gate:
-                if refusals:
-                    return refusals[0]
-                try:
-                    outcome: Reply[ReplyT] | ModelError = await model.complete(request)
-                except PermanentModelError as error:
-                    refusals.append(error)
-                    return error
-                except ModelError as error:
-                    outcome = error
-            done += 1
-            notify(done, len(requests))
-            return outcome
-
-        try:
-            outcomes = await _gather_or_cancel([one(request) for request in requests])
-        finally:
-            await close_connections(model)
-        if refusals:
-            raise refusals[0]
-        return outcomes
-
-    return asyncio.run(run())
-
-
-async def _gather_or_cancel(work: list[Coroutine[Any, Any, Any]]) -> list[Any]:
-    """Gather like a TaskGroup, but raise the first error itself rather than a group."""
-    tasks = [asyncio.ensure_future(one) for one in work]
-    try:
-        return await asyncio.gather(*tasks)
-    except BaseException:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        raise

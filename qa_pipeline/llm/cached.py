@@ -17,16 +17,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from qa_pipeline.calls import Usage
 from qa_pipeline.errors import ModelError, ReplyStoreError, UnreadableReplyError
-from qa_pipeline.llm.base import (
-    LanguageModel,
-    Reply,
-    ReplyT,
-    Request,
-    Usage,
-    close_connections,
-    parse_reply,
-)
+from qa_pipeline.llm.base import LanguageModel, Reply, ReplyT, Request, close_connections
+from qa_pipeline.llm.replies import parse_reply
 
 _VERSION = 1
 _BUSY_SECONDS = 60.0

@@ -58,5 +58,5 @@ class CappedModel:
             f"all {self.max_calls} calls of this run to {self.name} are spent "
             f"({self.input_tokens} tokens read, {self.output_tokens} written, as far as replies have come). "
             "Every reply received is stored: run again to go on from here, with a higher "
-            "QA_PIPELINE_LLM__MAX_CALLS (llm.max_calls) if one run shall get further"
+            "QA_PIPELINE_LLM__BUDGET__MAX_CALLS (llm.budget.max_calls) if one run shall get further"
         )

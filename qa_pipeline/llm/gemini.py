@@ -15,11 +15,13 @@ from urllib.parse import urlsplit
 import tenacity
 from pydantic import SecretStr
 
+from qa_pipeline.calls import Usage
 from qa_pipeline.errors import KeyRejectedError, UnreadableReplyError
-from qa_pipeline.llm.base import Reply, ReplyT, Request, Usage, parse_reply
+from qa_pipeline.llm.base import Reply, ReplyT, Request
 from qa_pipeline.llm.gemini_errors import KEY_ADVICE, asked_wait, is_passing, translate
+from qa_pipeline.llm.replies import parse_reply
 from qa_pipeline.records import ReplyModel
-from qa_pipeline.settings.generation import LLMSettings
+from qa_pipeline.settings.models import LLMSettings
 
 if TYPE_CHECKING:
     from aiohttp import ClientSession

@@ -10,7 +10,7 @@ from pathlib import Path
 from qa_pipeline.llm.base import LanguageModel
 from qa_pipeline.llm.cached import CachedModel
 from qa_pipeline.llm.capped import CappedModel
-from qa_pipeline.settings.generation import LLMSettings
+from qa_pipeline.settings.models import LLMSettings
 
 
 def build_model(
@@ -29,8 +29,8 @@ def build_model(
     provider = _provider(settings, environ)
     if provider is None:
         return None
-    if settings.max_calls is not None:
-        provider = CappedModel(provider, settings.max_calls)
+    if settings.budget.max_calls is not None:
+        provider = CappedModel(provider, settings.budget.max_calls)
     return CachedModel(provider, cache_path)
 
 
@@ -46,3 +46,5 @@ def _provider(settings: LLMSettings, environ: Mapping[str, str]) -> LanguageMode
             from qa_pipeline.llm.gemini import GeminiModel
 
             return GeminiModel.from_environment(environ, settings)
+        case "openai":
+            raise NotImplementedError

@@ -8,8 +8,10 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from qa_pipeline.calls import Role, Usage
 from qa_pipeline.errors import ModelError
-from qa_pipeline.llm.base import Reply, ReplyT, Request, Role, Usage, parse_reply
+from qa_pipeline.llm.base import Reply, ReplyT, Request
+from qa_pipeline.llm.replies import parse_reply
 from qa_pipeline.records import ReplyModel
 
 Play = ReplyModel | ModelError | str

@@ -1,14 +1,10 @@
 """Settings of pairs, whether models or files give them."""
 
-from typing import Literal
-
 from pydantic import (
     Field,
 )
 
 from qa_pipeline.settings.group import Group
-
-GEMINI_MODEL = "gemini-3-flash-preview"
 
 
 class GenerationSettings(Group):
@@ -33,18 +29,3 @@ class PairsFileSettings(Group):
     max_bytes: int = Field(1_000_000_000, gt=0, description="Larger files are refused.")
     max_line_bytes: int = Field(1_000_000, gt=0, description="A longer line is a failed row.")
     max_pairs: int = Field(1_000_000, gt=0, description="A file of more pairs is refused.")
-
-
-class LLMSettings(Group):
-    """The language model."""
-
-    provider: Literal["extractive", "gemini", "none"] = Field(
-        "extractive", description="extractive works offline by rules; none only verifies existing pairs."
-    )
-    model: str = Field(GEMINI_MODEL, description="Model of generator, verifier and judge.")
-    workers: int = Field(5, gt=0, description="Calls in flight.")
-    max_calls: int | None = Field(None, gt=0, description="Cap on calls of a run; a paid provider needs one.")
-    timeout_seconds: float = Field(120.0, gt=0, description="Of one try.")
-    max_tries: int = Field(5, gt=0, description="Tries of one call at transient errors.")
-    base_url: str | None = Field(None, description="Another server that speaks the provider's protocol.")
-    seed: int = Field(0, description="Sent with every request that takes one.")

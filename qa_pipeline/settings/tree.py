@@ -33,8 +33,9 @@ from qa_pipeline.settings.checking import (
     VerificationSettings,
 )
 from qa_pipeline.settings.documents import ChunkingSettings, DocumentSettings
-from qa_pipeline.settings.generation import GenerationSettings, LLMSettings, PairsFileSettings
+from qa_pipeline.settings.generation import GenerationSettings, PairsFileSettings
 from qa_pipeline.settings.group import FILE_NAME, PREFIX, Group
+from qa_pipeline.settings.models import HOSTED, LLMSettings
 from qa_pipeline.settings.search import (
     SWEDISH_EMBEDDING_MODEL,
     SWEDISH_EMBEDDING_REVISION,
@@ -96,10 +97,12 @@ class Settings(BaseSettings):
 
     @model_validator(mode="after")
     def _capped_when_paid(self) -> "Settings":
-        if self.llm.provider == "gemini" and self.llm.max_calls is None:
+        paid = [model.provider for model in self.llm.models if model.provider in HOSTED]
+        if paid and not self.llm.budget.caps_a_run:
             raise ValueError(
-                "llm.provider is gemini, which costs money, but llm.max_calls is not set; "
-                "set QA_PIPELINE_LLM__MAX_CALLS or pass --max-calls"
+                f"provider {paid[0]} may cost money and no cap on a run is set; "
+                f"set {PREFIX}LLM__BUDGET__MAX_CALLS (or MAX_COST, MAX_TOKENS), "
+                "or pass --max-calls or --max-cost"
             )
         return self
 

@@ -9,13 +9,14 @@ from typing import Any
 import polars as pl
 
 from qa_pipeline.errors import ModelError
-from qa_pipeline.llm.base import LanguageModel, Reply, Request, ask_all
+from qa_pipeline.llm.asking import ask_all
+from qa_pipeline.llm.base import LanguageModel, Reply, Request
 from qa_pipeline.passages import passages_by_id
 from qa_pipeline.progress import Notify, silent
 from qa_pipeline.prompting import fence, load_prompt, render_passages
 from qa_pipeline.records import ClaimReply, Passage
 from qa_pipeline.settings.checking import VerificationSettings
-from qa_pipeline.settings.generation import LLMSettings
+from qa_pipeline.settings.models import LLMSettings
 from qa_pipeline.verification.deciding import REPLIES, borderline, decide_claims
 
 Row = dict[str, Any]
@@ -97,6 +98,7 @@ def _request(
         passages=shown,
         question=row["question"],
         answer=row["text"],
+        batch=row["batch"],
         prompt_hash=prompt.hash,
     )
 

@@ -9,10 +9,11 @@ import dagster as dg
 import polars as pl
 
 from qa_pipeline.batch import BatchOutcome
+from qa_pipeline.calls import Role
 from qa_pipeline.definitions import build_definitions
 from qa_pipeline.defs.corpus import corpus_of, report_batches
 from qa_pipeline.defs.launch import materialize_batches
-from qa_pipeline.llm.base import Reply, ReplyT, Request, Role
+from qa_pipeline.llm.base import Reply, ReplyT, Request
 from qa_pipeline.llm.cached import CachedModel
 from qa_pipeline.llm.extractive.provider import ExtractiveModel
 from qa_pipeline.parts import Parts

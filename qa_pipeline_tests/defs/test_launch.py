@@ -91,7 +91,7 @@ def test_other_settings_count_for_the_command_line_and_not_for_the_night(project
     assert reason(project, "b1") is None
     assert reason(other, "b1") == "assessments was made with other settings, prompts or code"
     assert reason(other, "b1", compare_code=False) is None
-    faster = project.with_settings(llm={"workers": 50, "max_calls": 1000})
+    faster = project.with_settings(llm={"workers": 50, "budget": {"max_calls": 1000}})
     assert reason(faster, "b1") is None
 
 

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from qa_pipeline.llm.base import Request, Role
+from qa_pipeline.calls import Role
+from qa_pipeline.llm.base import Request
 from qa_pipeline.records import ClaimReply, JudgeReply
 
 ACCEPT = ClaimReply(reasoning="The passage says so.", decision="accept")

@@ -11,7 +11,9 @@ from qa_pipeline.errors import (
     TransientModelError,
     UnreadableReplyError,
 )
-from qa_pipeline.llm.base import Reply, ReplyT, Request, ask_all, parse_reply
+from qa_pipeline.llm.asking import ask_all
+from qa_pipeline.llm.base import Reply, ReplyT, Request
+from qa_pipeline.llm.replies import parse_reply
 from qa_pipeline.llm.scripted import ScriptedModel
 from qa_pipeline.records import AnswerReply, ClaimReply
 from qa_pipeline_tests.llm.asking import ACCEPT, REJECT, claim, judgement

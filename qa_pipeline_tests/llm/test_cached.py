@@ -11,8 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from qa_pipeline.calls import Usage
 from qa_pipeline.errors import ModelError, PermanentModelError, ReplyStoreError, TransientModelError
-from qa_pipeline.llm.base import Reply, ReplyT, Request, Usage, ask_all
+from qa_pipeline.llm.asking import ask_all
+from qa_pipeline.llm.base import Reply, ReplyT, Request
 from qa_pipeline.llm.cached import CachedModel, ReplyStore
 from qa_pipeline.llm.scripted import ScriptedModel
 from qa_pipeline.records import ClaimReply

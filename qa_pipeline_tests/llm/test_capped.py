@@ -4,7 +4,8 @@ from pathlib import Path
 import pytest
 
 from qa_pipeline.errors import BudgetExhaustedError, TransientModelError
-from qa_pipeline.llm.base import Reply, ask_all
+from qa_pipeline.llm.asking import ask_all
+from qa_pipeline.llm.base import Reply
 from qa_pipeline.llm.cached import CachedModel
 from qa_pipeline.llm.capped import CappedModel
 from qa_pipeline.llm.scripted import ScriptedModel
@@ -25,7 +26,8 @@ def test_the_error_says_what_was_spent_and_how_to_go_on() -> None:
     model = CappedModel(ScriptedModel([ACCEPT]), 1)
     asyncio.run(model.complete(claim()))
     with pytest.raises(
-        BudgetExhaustedError, match=r"all 1 calls .* scripted .* run again .* QA_PIPELINE_LLM__MAX_CALLS"
+        BudgetExhaustedError,
+        match=r"all 1 calls .* scripted .* run again .* QA_PIPELINE_LLM__BUDGET__MAX_CALLS",
     ):
         asyncio.run(model.complete(claim()))
 

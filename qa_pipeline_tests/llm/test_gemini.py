@@ -5,10 +5,12 @@ from typing import Any
 
 import pytest
 
+from qa_pipeline.calls import Usage
 from qa_pipeline.errors import (
     UnreadableReplyError,
 )
-from qa_pipeline.llm.base import Reply, Usage, ask_all
+from qa_pipeline.llm.asking import ask_all
+from qa_pipeline.llm.base import Reply
 from qa_pipeline.llm.gemini import GeminiModel, response_schema
 from qa_pipeline.llm.server import (
     Asked,
@@ -20,7 +22,7 @@ from qa_pipeline.llm.server import (
     stops,
 )
 from qa_pipeline.records import AnswerReply, ClaimReply, JudgeReply, QuestionsReply, ReplyModel
-from qa_pipeline.settings.generation import LLMSettings
+from qa_pipeline.settings.models import LLMSettings
 from qa_pipeline_tests.llm.asking import ACCEPT, REJECT, claim
 from qa_pipeline_tests.llm.serving import error_of, model_for, outcome_of
 

@@ -13,7 +13,8 @@ from qa_pipeline.errors import (
     PermanentModelError,
     TransientModelError,
 )
-from qa_pipeline.llm.base import Reply, ask_all
+from qa_pipeline.llm.asking import ask_all
+from qa_pipeline.llm.base import Reply
 from qa_pipeline.llm.gemini import GeminiModel
 from qa_pipeline.llm.server import (
     LOOPBACK_KEY,
@@ -26,7 +27,7 @@ from qa_pipeline.llm.server import (
     resets,
     says,
 )
-from qa_pipeline.settings.generation import LLMSettings
+from qa_pipeline.settings.models import LLMSettings
 from qa_pipeline_tests.llm.asking import ACCEPT, claim
 from qa_pipeline_tests.llm.serving import Clock, complete_and_close, error_of, model_for, outcome_of
 

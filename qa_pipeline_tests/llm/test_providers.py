@@ -3,11 +3,12 @@ from pathlib import Path
 import pytest
 
 from qa_pipeline.errors import BudgetExhaustedError, KeyRejectedError
-from qa_pipeline.llm.base import Reply, ask_all
+from qa_pipeline.llm.asking import ask_all
+from qa_pipeline.llm.base import Reply
 from qa_pipeline.llm.cached import CachedModel
 from qa_pipeline.llm.providers import build_model
 from qa_pipeline.llm.server import LOOPBACK_KEY, GeminiServer, says
-from qa_pipeline.settings.generation import LLMSettings
+from qa_pipeline.settings.models import BudgetSettings, LLMSettings
 from qa_pipeline_tests.llm.asking import ACCEPT, claim
 
 KEY = {"GEMINI_API_KEY": LOOPBACK_KEY}
@@ -25,14 +26,14 @@ def test_the_extractive_provider_needs_no_key_and_is_stored_like_any_other(tmp_p
 
 
 def test_gemini_without_a_key_is_refused_at_once(tmp_path: Path) -> None:
-    settings = LLMSettings(provider="gemini", max_calls=1)
+    settings = LLMSettings(provider="gemini", budget=BudgetSettings(max_calls=1))
     with pytest.raises(KeyRejectedError):
         build_model(settings, cache_path=tmp_path / "replies.db", environ={})
 
 
 def test_gemini_is_capped_and_stored_replies_cost_nothing(tmp_path: Path) -> None:
     with GeminiServer(lambda _: says(ACCEPT)) as server:
-        settings = LLMSettings(provider="gemini", max_calls=2, base_url=server.url)
+        settings = LLMSettings(provider="gemini", budget=BudgetSettings(max_calls=2), base_url=server.url)
         for _ in range(2):
             model = build_model(settings, cache_path=tmp_path / "replies.db", environ=KEY)
             assert model is not None

@@ -1,0 +1,72 @@
+"""Asking a model many requests at once.
+
+What belongs here: keeping calls in flight, in order, and stopping at an error that ends the run. What does
+not: retries and limits of rate (`hosted.py`), stored replies (`cached.py`).
+"""
+
+import asyncio
+from collections.abc import Coroutine, Sequence
+from typing import Any
+
+from qa_pipeline.errors import ModelError, PermanentModelError
+from qa_pipeline.llm.base import LanguageModel, Reply, ReplyT, Request, close_connections
+from qa_pipeline.progress import Notify, silent
+
+
+def ask_all(
+    model: LanguageModel,
+    requests: Sequence[Request[ReplyT]],
+    *,
+    workers: int,
+    notify: Notify = silent,
+) -> list[Reply[ReplyT] | ModelError]:
+    """Ask every request with at most `workers` in flight; replies come back in request order.
+
+    A request that fails alone is returned as its error, to become a row with a reason. After the first
+    PermanentModelError nothing more is asked; calls in flight may finish, because they are paid for and
+    reach the store of replies, and then the error is raised. Each call of this function has an event loop
+    of its own, so a model's connections are closed before that loop ends.
+    """
+
+    async def run() -> list[Reply[ReplyT] | ModelError]:
+        gate = asyncio.Semaphore(workers)
+        refusals: list[PermanentModelError] = []
+        done = 0
+
+        async def one(request: Request[ReplyT]) -> Reply[ReplyT] | ModelError:
+            nonlocal done
+            async with gate:
+                if refusals:
+                    return refusals[0]
+                try:
+                    outcome: Reply[ReplyT] | ModelError = await model.complete(request)
+                except PermanentModelError as error:
+                    refusals.append(error)
+                    return error
+                except ModelError as error:
+                    outcome = error
+            done += 1
+            notify(done, len(requests))
+            return outcome
+
+        try:
+            outcomes = await _gather_or_cancel([one(request) for request in requests])
+        finally:
+            await close_connections(model)
+        if refusals:
+            raise refusals[0]
+        return outcomes
+
+    return asyncio.run(run())
+
+
+async def _gather_or_cancel(work: list[Coroutine[Any, Any, Any]]) -> list[Any]:
+    """Gather like a TaskGroup, but raise the first error itself rather than a group."""
+    tasks = [asyncio.ensure_future(one) for one in work]
+    try:
+        return await asyncio.gather(*tasks)
+    except BaseException:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        raise

@@ -1,0 +1,109 @@
+"""The tables of the database that the runs of one deployment share.
+
+What belongs here: columns and the version of the whole. What does not: reading and writing them.
+Times are Unix seconds. `asked_model` and `request_key` together name a request.
+"""
+
+import sqlalchemy as sa
+
+STORE_VERSION = 2
+METADATA = sa.MetaData()
+
+_WHO = 400
+
+REPLIES = sa.Table(
+    "replies",
+    METADATA,
+    sa.Column("asked_model", sa.String(_WHO), primary_key=True),
+    sa.Column("request_key", sa.String(64), primary_key=True),
+    sa.Column("role", sa.String(20), nullable=False),
+    sa.Column("batch", sa.Text, nullable=False),
+    sa.Column("outcome", sa.String(40), nullable=False, comment="replied, or the reason code of a failure"),
+    sa.Column("detail", sa.Text, comment="of a failure"),
+    sa.Column("raw", sa.Text, nullable=False, comment="text as it came"),
+    sa.Column("value", sa.Text, comment="the reply as JSON of its model; null for a failure"),
+    sa.Column("replied_model", sa.String(_WHO)),
+    sa.Column("repair", sa.String(20), nullable=False),
+    sa.Column("input_tokens", sa.Integer),
+    sa.Column("output_tokens", sa.Integer),
+    sa.Column("cached_tokens", sa.Integer),
+    sa.Column("thought_tokens", sa.Integer),
+    sa.Column("stored_at", sa.Float, nullable=False, index=True),
+)
+
+REPLY_DOCUMENTS = sa.Table(
+    "reply_documents",
+    METADATA,
+    sa.Column("asked_model", sa.String(_WHO), primary_key=True),
+    sa.Column("request_key", sa.String(64), primary_key=True),
+    sa.Column("document_id", sa.String(64), primary_key=True, index=True),
+)
+
+CLAIMS = sa.Table(
+    "claims",
+    METADATA,
+    sa.Column("asked_model", sa.String(_WHO), primary_key=True),
+    sa.Column("request_key", sa.String(64), primary_key=True),
+    sa.Column("owner", sa.String(100), nullable=False, comment="the process that is asking"),
+    sa.Column("expires_at", sa.Float, nullable=False),
+)
+
+CALLS = sa.Table(
+    "calls",
+    METADATA,
+    sa.Column("call_id", sa.String(32), primary_key=True),
+    sa.Column("run", sa.String(100), nullable=False),
+    sa.Column("batch", sa.Text, nullable=False, index=True),
+    sa.Column("role", sa.String(20), nullable=False),
+    sa.Column("asked_model", sa.String(_WHO), nullable=False),
+    sa.Column("replied_model", sa.String(_WHO)),
+    sa.Column("request_key", sa.String(64), nullable=False, index=True),
+    sa.Column("started_at", sa.Float, nullable=False, index=True),
+    sa.Column("seconds", sa.Float, nullable=False),
+    sa.Column("tries", sa.Integer, nullable=False),
+    sa.Column("outcome", sa.String(40), nullable=False),
+    sa.Column("repair", sa.String(20), nullable=False),
+    sa.Column("input_tokens", sa.Integer),
+    sa.Column("output_tokens", sa.Integer),
+    sa.Column("cached_tokens", sa.Integer),
+    sa.Column("thought_tokens", sa.Integer),
+    sa.Column("cost", sa.Float),
+    sa.Column("currency", sa.String(3)),
+    sa.Column("prompt", sa.Text, comment="only where the settings want it kept"),
+)
+
+SPENT = sa.Table(
+    "spent",
+    METADATA,
+    sa.Column("day", sa.String(10), primary_key=True, comment="UTC"),
+    sa.Column("calls", sa.Integer, nullable=False),
+    sa.Column("tokens", sa.BigInteger, nullable=False),
+    sa.Column("cost", sa.Float, nullable=False),
+)
+
+RESERVED = sa.Table(
+    "reserved",
+    METADATA,
+    sa.Column("reservation_id", sa.String(32), primary_key=True),
+    sa.Column("day", sa.String(10), nullable=False, index=True),
+    sa.Column("calls", sa.Integer, nullable=False),
+    sa.Column("tokens", sa.BigInteger, nullable=False),
+    sa.Column("cost", sa.Float, nullable=False),
+    sa.Column("expires_at", sa.Float, nullable=False),
+)
+
+PACE = sa.Table(
+    "pace",
+    METADATA,
+    sa.Column("asked_model", sa.String(_WHO), primary_key=True),
+    sa.Column("state", sa.Text, nullable=False, comment="JSON of limits.pace.Pace"),
+)
+
+_VERSION = sa.Table("store_version", METADATA, sa.Column("version", sa.Integer, primary_key=True))
+
+
+def store_version(connection: sa.Connection) -> int | None:
+    """The version of the tables that are there; None for an empty database."""
+    if not sa.inspect(connection).has_table(_VERSION.name):
+        return None
+    return connection.execute(sa.select(_VERSION.c.version)).scalar_one_or_none()
