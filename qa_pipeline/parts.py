@@ -6,14 +6,20 @@ not: what they are used for.
 
 import atexit
 import os
+import uuid
 from functools import cache, cached_property
+from typing import TYPE_CHECKING
 
 from qa_pipeline.documents.parsing import ParseFiles
 from qa_pipeline.embedding.embeddings import CachedEmbedder, Embedder, TokenCounter
 from qa_pipeline.embedding.vector_cache import VectorCache
 from qa_pipeline.layout import Layout
 from qa_pipeline.llm.base import LanguageModel
+from qa_pipeline.settings.models import Reviewer
 from qa_pipeline.settings.tree import Settings
+
+if TYPE_CHECKING:
+    from qa_pipeline.llm.providers import Models
 
 
 @cache
@@ -42,6 +48,7 @@ class Parts:
         self._embedder = embedder
         self._model = model
         self._parse = parse
+        self.run = uuid.uuid4().hex
 
     @property
     def parse(self) -> ParseFiles:
@@ -71,21 +78,24 @@ class Parts:
         return SqliteVectorCache(self.layout.vectors)
 
     @cached_property
+    def models(self) -> "Models":
+        """The language models the settings name, and what they share."""
+        from qa_pipeline.llm.providers import Models
+
+        return Models(self.settings.llm, place=self.layout.replies, environ=os.environ, run=self.run)
+
+    @property
     def generator(self) -> LanguageModel | None:
         """The model that asks and answers; None when only existing pairs are verified.
 
         Raises:
             KeyRejectedError: the provider's key is missing.
         """
+        return self._model or self.models.of(self.settings.llm.generator)
+
+    def reviewer(self, role: Reviewer) -> LanguageModel | None:
+        """The model that verifies borderline claims, or judges; the extractive rules do neither."""
         if self._model is not None:
             return self._model
-        from qa_pipeline.llm.providers import build_model
-
-        return build_model(self.settings.llm, cache_path=self.layout.replies, environ=os.environ)
-
-    @property
-    def reviewer(self) -> LanguageModel | None:
-        """The model that verifies borderline claims and judges; the extractive rules do neither."""
-        if self._model is None and self.settings.llm.provider == "extractive":
-            return None
-        return self.generator
+        settings = self.settings.llm.reviewer(role)
+        return None if settings.provider == "extractive" else self.models.of(settings)

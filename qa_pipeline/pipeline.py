@@ -211,7 +211,13 @@ def make_claim_verdicts(
     """Decide each claim; a model, where there is one, decides the borderline band."""
     settings = parts.settings
     return verify_claims(
-        claims, pairs, chunks, settings.verification, model=parts.reviewer, llm=settings.llm, notify=notify
+        claims,
+        pairs,
+        chunks,
+        settings.verification,
+        model=parts.reviewer("verifier"),
+        llm=settings.llm,
+        notify=notify,
     )
 
 
@@ -230,7 +236,7 @@ def make_assessments(
         claims=claims,
         claim_verdicts=claim_verdicts,
         chunks=chunks,
-        model=parts.reviewer,
+        model=parts.reviewer("judge"),
         settings=settings.judging,
         accept_grounding=settings.verification.accept_grounding,
         workers=settings.llm.workers,

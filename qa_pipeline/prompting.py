@@ -81,6 +81,17 @@ def system_prompt(language: str) -> str:
     return _read(_prompt_language(language), "system_training")
 
 
+def ask_again(prompt: str, language: str, problem: str) -> str:
+    """A prompt once more, with what was wrong with the reply to it.
+
+    Args:
+        prompt: the prompt as it was.
+        language: of the prompt.
+        problem: in words of this code's, never of the reply's.
+    """
+    return f"{prompt}\n\n{_read(_prompt_language(language), 'again').replace('{problem}', problem)}"
+
+
 def fence(text: str, label: str = "text") -> str:
     """Put untrusted text between delimiters that the text cannot close.
 

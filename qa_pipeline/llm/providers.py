@@ -1,50 +1,92 @@
-"""From settings to a model: the provider, its cap, and the store of replies around both.
+"""From settings to models: a provider, and around it tries, limits, accounts and stored replies.
 
 What belongs here: choosing and wrapping. What does not: any provider's own work. The provider modules are
 imported when they are chosen, so that a run without Gemini needs nothing of it.
 """
 
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
 
+from qa_pipeline.llm.accounts import Accounts, NoAccounts
 from qa_pipeline.llm.base import LanguageModel
 from qa_pipeline.llm.cached import CachedModel
-from qa_pipeline.llm.capped import CappedModel
-from qa_pipeline.settings.models import LLMSettings
+from qa_pipeline.llm.database import Database
+from qa_pipeline.llm.hosted import HostedModel
+from qa_pipeline.llm.limits.book import SharedBook
+from qa_pipeline.llm.limits.pace import Declared
+from qa_pipeline.llm.limits.throttle import Throttle
+from qa_pipeline.llm.provider import Provider
+from qa_pipeline.llm.sending import Sender
+from qa_pipeline.settings.models import LLMSettings, ModelSettings
 
 
-def build_model(
-    settings: LLMSettings, *, cache_path: Path, environ: Mapping[str, str]
-) -> LanguageModel | None:
-    """Build the model the settings name; None for the provider `none`.
+class Models:
+    """The models of the settings, each built once, when it is first asked for.
 
     Args:
-        settings: provider, model, limits.
-        cache_path: SQLite file of stored replies; stored replies never count against the cap.
+        settings: who replies in each role, limits, caps.
+        place: SQLite file of replies, where the settings name no other store.
         environ: where a hosted provider's key is; read at the edge and passed in.
-
-    Raises:
-        KeyRejectedError: the provider needs a key and none is set.
+        run: name of the run, for the records of calls.
     """
-    provider = _provider(settings, environ)
-    if provider is None:
-        return None
-    if settings.budget.max_calls is not None:
-        provider = CappedModel(provider, settings.budget.max_calls)
-    return CachedModel(provider, cache_path)
 
+    def __init__(self, settings: LLMSettings, *, place: Path, environ: Mapping[str, str], run: str) -> None:
+        self._settings = settings
+        self._place = place
+        self._environ = environ
+        self._run = run
+        self._built: dict[ModelSettings, LanguageModel | None] = {}
 
-def _provider(settings: LLMSettings, environ: Mapping[str, str]) -> LanguageModel | None:
-    match settings.provider:
-        case "none":
-            return None
-        case "extractive":
-            from qa_pipeline.llm.extractive.provider import ExtractiveModel
+    def of(self, settings: ModelSettings) -> LanguageModel | None:
+        """The model of a role; None for the provider `none`. Roles of equal settings share one.
 
-            return ExtractiveModel()
-        case "gemini":
-            from qa_pipeline.llm.gemini import GeminiModel
+        Raises:
+            KeyRejectedError: the provider needs a key and none is set.
+        """
+        if settings not in self._built:
+            model = self._provided(settings)
+            self._built[settings] = None if model is None else CachedModel(model, self._place)
+        return self._built[settings]
 
-            return GeminiModel.from_environment(environ, settings)
-        case "openai":
-            raise NotImplementedError
+    @cached_property
+    def database(self) -> Database:
+        """What all runs of the deployment share."""
+        return Database(self._settings.store.url or self._place)
+
+    @cached_property
+    def accounts(self) -> Accounts:
+        """Prices and caps of the run."""
+        return NoAccounts()
+
+    def _provided(self, settings: ModelSettings) -> LanguageModel | None:
+        match settings.provider:
+            case "none":
+                return None
+            case "extractive":
+                from qa_pipeline.llm.extractive.provider import ExtractiveModel
+
+                return ExtractiveModel()
+            case "gemini":
+                from qa_pipeline.llm.gemini.provider import GeminiProvider
+
+                timeout = self._settings.timeout_seconds
+                return self._hosted(GeminiProvider.from_environment(settings, timeout, self._environ))
+            case "openai":
+                raise NotImplementedError
+
+    def _hosted(self, provider: Provider) -> HostedModel:
+        limits = self._settings.limits
+        declared = Declared(limits.requests_per_minute, limits.tokens_per_minute)
+        book = SharedBook(self.database)
+        throttle = Throttle(provider.name, self._settings.workers, declared, book)
+        return HostedModel(
+            Sender(
+                provider,
+                self._settings,
+                throttle,
+                self.accounts,
+                run=self._run,
+                count_tokens=lambda text: len(text) // 4,
+            )
+        )

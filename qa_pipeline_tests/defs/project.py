@@ -17,6 +17,7 @@ from qa_pipeline.llm.base import Reply, ReplyT, Request
 from qa_pipeline.llm.cached import CachedModel
 from qa_pipeline.llm.extractive.provider import ExtractiveModel
 from qa_pipeline.parts import Parts
+from qa_pipeline.settings.models import Reviewer
 from qa_pipeline.settings.tree import load_settings
 from qa_pipeline.storage import read_table
 from qa_pipeline.tables import TABLES
@@ -71,8 +72,7 @@ class CountingRules(ExtractiveModel):
 class OnlyGenerates(Parts):
     """Rules that generate, and nobody who verifies or judges."""
 
-    @property
-    def reviewer(self) -> None:
+    def reviewer(self, role: Reviewer) -> None:
         return None
 
 

@@ -1,19 +1,28 @@
 """A Gemini model against a loopback server, with waits that take no time."""
 
+import time
 from typing import Any
 
 from qa_pipeline.errors import ModelError
+from qa_pipeline.llm.accounts import NoAccounts
 from qa_pipeline.llm.asking import ask_all
 from qa_pipeline.llm.base import Reply
-from qa_pipeline.llm.gemini import GeminiModel
+from qa_pipeline.llm.clock import Clock
+from qa_pipeline.llm.gemini.provider import GeminiProvider
+from qa_pipeline.llm.hosted import HostedModel
+from qa_pipeline.llm.limits.book import LocalBook
+from qa_pipeline.llm.limits.pace import Declared
+from qa_pipeline.llm.limits.throttle import Throttle
+from qa_pipeline.llm.provider import RawReply
+from qa_pipeline.llm.sending import Sender
 from qa_pipeline.llm.server import LOOPBACK_KEY, GeminiServer, ServerPlay
 from qa_pipeline.records import ClaimReply
 from qa_pipeline.settings.models import LLMSettings
 from qa_pipeline_tests.llm.asking import claim
 
 
-class Clock:
-    """Sleeps in no time and remembers for how long it should have."""
+class FastClock:
+    """Sleeps in no time, remembers for how long it should have, and shows the time that it would be then."""
 
     def __init__(self) -> None:
         self.slept: list[float] = []
@@ -21,13 +30,37 @@ class Clock:
     async def sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
 
+    def time(self) -> float:
+        return time.time() + sum(self.slept)
+
+    @property
+    def clock(self) -> Clock:
+        return Clock(now=self.time, steady=self.time, sleep=self.sleep)
+
+
+def provider_for(server: GeminiServer, *, key: str = LOOPBACK_KEY, **changes: Any) -> GeminiProvider:
+    """The real provider, pointed at the server."""
+    settings = LLMSettings(provider="gemini", base_url=server.url, **changes)
+    return GeminiProvider(settings.generator, settings.timeout_seconds, key=key)
+
 
 def model_for(
-    server: GeminiServer, *, key: str = LOOPBACK_KEY, clock: Clock | None = None, **changes: Any
-) -> GeminiModel:
+    server: GeminiServer, *, key: str = LOOPBACK_KEY, clock: FastClock | None = None, **changes: Any
+) -> HostedModel:
     """The real adapter, pointed at the server."""
     settings = LLMSettings(provider="gemini", base_url=server.url, **({"max_tries": 3} | changes))
-    return GeminiModel(key, settings, sleep=(clock or Clock()).sleep)
+    provider = provider_for(server, key=key, **changes)
+    played = (clock or FastClock()).clock
+    throttle = Throttle(provider.name, settings.workers, Declared(), LocalBook(), played)
+    sender = Sender(
+        provider, settings, throttle, NoAccounts(), run="run", count_tokens=estimated_tokens, clock=played
+    )
+    return HostedModel(sender)
+
+
+def estimated_tokens(text: str) -> int:
+    """Four characters a token, as the server counts."""
+    return -(-len(text) // 4)
 
 
 def outcome_of(*plays: ServerPlay, **changes: Any) -> Reply[ClaimReply] | ModelError:
@@ -43,9 +76,17 @@ def error_of(*plays: ServerPlay, **changes: Any) -> ModelError:
     return outcome
 
 
-async def complete_and_close(model: GeminiModel) -> None:
+async def complete_and_close(model: HostedModel) -> None:
     """Ask outside `ask_all`, where an error is raised rather than returned."""
     try:
         await model.complete(claim())
     finally:
         await model.aclose()
+
+
+async def send_and_close(provider: GeminiProvider) -> RawReply:
+    """Send one request and close the connections."""
+    try:
+        return await provider.send(claim())
+    finally:
+        await provider.aclose()

@@ -4,9 +4,9 @@ import pytest
 
 from qa_pipeline.errors import BudgetExhaustedError, KeyRejectedError
 from qa_pipeline.llm.asking import ask_all
-from qa_pipeline.llm.base import Reply
+from qa_pipeline.llm.base import LanguageModel, Reply
 from qa_pipeline.llm.cached import CachedModel
-from qa_pipeline.llm.providers import build_model
+from qa_pipeline.llm.providers import Models
 from qa_pipeline.llm.server import LOOPBACK_KEY, GeminiServer, says
 from qa_pipeline.settings.models import BudgetSettings, LLMSettings
 from qa_pipeline_tests.llm.asking import ACCEPT, claim
@@ -14,13 +14,18 @@ from qa_pipeline_tests.llm.asking import ACCEPT, claim
 KEY = {"GEMINI_API_KEY": LOOPBACK_KEY}
 
 
+def built(settings: LLMSettings, folder: Path, environ: dict[str, str]) -> LanguageModel | None:
+    models = Models(settings, place=folder / "replies.db", environ=environ, run="run")
+    return models.of(settings.generator)
+
+
 def test_without_a_provider_there_is_no_model(tmp_path: Path) -> None:
     settings = LLMSettings(provider="none")
-    assert build_model(settings, cache_path=tmp_path / "replies.db", environ={}) is None
+    assert built(settings, tmp_path, {}) is None
 
 
 def test_the_extractive_provider_needs_no_key_and_is_stored_like_any_other(tmp_path: Path) -> None:
-    model = build_model(LLMSettings(), cache_path=tmp_path / "replies.db", environ={})
+    model = built(LLMSettings(), tmp_path, {})
     assert isinstance(model, CachedModel)
     assert model.name.startswith("extractive/")
 
@@ -28,19 +33,19 @@ def test_the_extractive_provider_needs_no_key_and_is_stored_like_any_other(tmp_p
 def test_gemini_without_a_key_is_refused_at_once(tmp_path: Path) -> None:
     settings = LLMSettings(provider="gemini", budget=BudgetSettings(max_calls=1))
     with pytest.raises(KeyRejectedError):
-        build_model(settings, cache_path=tmp_path / "replies.db", environ={})
+        built(settings, tmp_path, {})
 
 
 def test_gemini_is_capped_and_stored_replies_cost_nothing(tmp_path: Path) -> None:
     with GeminiServer(lambda _: says(ACCEPT)) as server:
         settings = LLMSettings(provider="gemini", budget=BudgetSettings(max_calls=2), base_url=server.url)
         for _ in range(2):
-            model = build_model(settings, cache_path=tmp_path / "replies.db", environ=KEY)
+            model = built(settings, tmp_path, KEY)
             assert model is not None
             outcomes = ask_all(model, [claim("1"), claim("2"), claim("1")], workers=2)
             assert all(isinstance(outcome, Reply) for outcome in outcomes)
         assert len(server.asked) == 2
-        model = build_model(settings, cache_path=tmp_path / "replies.db", environ=KEY)
+        model = built(settings, tmp_path, KEY)
         assert model is not None
         with pytest.raises(BudgetExhaustedError):
             ask_all(model, [claim(f"{number}") for number in range(5)], workers=1)

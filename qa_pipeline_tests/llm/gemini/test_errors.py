@@ -15,7 +15,7 @@ from qa_pipeline.errors import (
 )
 from qa_pipeline.llm.asking import ask_all
 from qa_pipeline.llm.base import Reply
-from qa_pipeline.llm.gemini import GeminiModel
+from qa_pipeline.llm.gemini.provider import GeminiProvider
 from qa_pipeline.llm.server import (
     LOOPBACK_KEY,
     GeminiServer,
@@ -27,9 +27,16 @@ from qa_pipeline.llm.server import (
     resets,
     says,
 )
-from qa_pipeline.settings.models import LLMSettings
+from qa_pipeline.settings.models import ModelSettings
 from qa_pipeline_tests.llm.asking import ACCEPT, claim
-from qa_pipeline_tests.llm.serving import Clock, complete_and_close, error_of, model_for, outcome_of
+from qa_pipeline_tests.llm.serving import (
+    FastClock,
+    complete_and_close,
+    error_of,
+    model_for,
+    outcome_of,
+    send_and_close,
+)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +60,6 @@ def test_a_passing_fault_is_tried_again(fault: ServerPlay) -> None:
     ("fault", "message"),
     [
         (fails(503, "The model is overloaded."), r"not available \(503: The model is overloaded\.\)"),
-        (limits_rate(2), r"not available \(429: Quota exceeded\.\)"),
         (resets(), "no connection"),
         (babbles(), "not JSON"),
     ],
@@ -69,16 +75,15 @@ def test_a_fault_that_stays_is_given_up_after_the_configured_tries(fault: Server
 
 @pytest.mark.parametrize("as_header", [False, True])
 def test_the_wait_is_never_shorter_than_the_server_asks_for(as_header: bool) -> None:
-    clock = Clock()
+    clock = FastClock()
     with GeminiServer([limits_rate(34.5, as_header=as_header), says(ACCEPT)]) as server:
         model = model_for(server, clock=clock)
         ask_all(model, [claim()], workers=1)
-    assert len(clock.slept) == 1
-    assert 34.5 <= clock.slept[0] <= 35.5
+    assert 34.5 <= sum(clock.slept) <= 35.5
 
 
 def test_without_such_a_request_waits_grow_from_a_bounded_start() -> None:
-    clock = Clock()
+    clock = FastClock()
     with GeminiServer(lambda _: fails(503)) as server:
         model = model_for(server, clock=clock, max_tries=9)
         ask_all(model, [claim()], workers=1)
@@ -86,12 +91,24 @@ def test_without_such_a_request_waits_grow_from_a_bounded_start() -> None:
     assert len(clock.slept) == 8
 
 
-def test_a_server_that_asks_for_an_hour_is_not_waited_for() -> None:
-    clock = Clock()
-    with GeminiServer(lambda _: limits_rate(3600)) as server:
-        model = model_for(server, clock=clock)
-        (outcome,) = ask_all(model, [claim()], workers=1)
-    assert isinstance(outcome, TransientModelError)
+def test_a_limit_that_stays_is_given_up_after_the_configured_time() -> None:
+    clock = FastClock()
+    with (
+        GeminiServer(lambda _: limits_rate(20)) as server,
+        pytest.raises(TransientModelError, match=r"not available \(429: Quota exceeded\.\)"),
+    ):
+        asyncio.run(complete_and_close(model_for(server, clock=clock, max_tries=2)))
+    assert len(server.asked) > 10
+    assert 500 < sum(clock.slept) < 700
+
+
+def test_a_server_that_asks_for_an_hour_stops_the_run_and_says_why() -> None:
+    clock = FastClock()
+    with (
+        GeminiServer(lambda _: limits_rate(3600)) as server,
+        pytest.raises(PermanentModelError, match=r"3600 s.*longest_wait_seconds.*run again later"),
+    ):
+        ask_all(model_for(server, clock=clock), [claim(f"{number}") for number in range(9)], workers=1)
     assert (clock.slept, len(server.asked)) == ([], 1)
 
 
@@ -148,7 +165,7 @@ def test_the_wrong_key_is_rejected_before_the_script() -> None:
 @pytest.mark.parametrize("environ", [{}, {"GEMINI_API_KEY": ""}, {"GOOGLE_API_KEY": "  "}])
 def test_a_missing_key_is_rejected_before_anything_is_asked(environ: dict[str, str]) -> None:
     with pytest.raises(KeyRejectedError, match=r"no key is set; set GEMINI_API_KEY"):
-        GeminiModel.from_environment(environ, LLMSettings())
+        GeminiProvider.from_environment(ModelSettings(), 1.0, environ)
 
 
 @pytest.mark.parametrize(
@@ -160,14 +177,14 @@ def test_a_missing_key_is_rejected_before_anything_is_asked(environ: dict[str, s
 )
 def test_the_key_is_taken_from_gemini_api_key_or_else_google_api_key(environ: dict[str, str]) -> None:
     with GeminiServer([says(ACCEPT)]) as server:
-        model = GeminiModel.from_environment(environ, LLMSettings(base_url=server.url))
-        assert isinstance(ask_all(model, [claim()], workers=1)[0], Reply)
+        provider = GeminiProvider.from_environment(ModelSettings(base_url=server.url), 5.0, environ)
+        assert asyncio.run(send_and_close(provider)).text == ACCEPT.model_dump_json()
 
 
 @pytest.mark.parametrize("key", ["", " ", "se cret", "se\ncret", "sécret", "se\x00cret"])
 def test_a_key_no_server_would_take_is_refused_without_being_shown(key: str) -> None:
     with pytest.raises(KeyRejectedError) as caught:
-        GeminiModel(key, LLMSettings())
+        GeminiProvider(ModelSettings(), 1.0, key=key)
     assert "cret" not in str(caught.value)
 
 

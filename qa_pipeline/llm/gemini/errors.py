@@ -5,10 +5,17 @@ to wait. What does not: sending, retrying, and replies that came.
 """
 
 import re
+from http import HTTPStatus
 from json import JSONDecodeError
 from typing import TYPE_CHECKING, Any
 
-from qa_pipeline.errors import KeyRejectedError, ModelError, PermanentModelError, TransientModelError
+from qa_pipeline.errors import (
+    KeyRejectedError,
+    ModelError,
+    OversizedRequestError,
+    PermanentModelError,
+    TransientModelError,
+)
 
 if TYPE_CHECKING:
     from google.genai.errors import APIError
@@ -17,33 +24,37 @@ KEY_ADVICE = (
     "set GEMINI_API_KEY (or GOOGLE_API_KEY) to a key from https://aistudio.google.com/apikey, "
     "or use llm.provider=extractive, which needs none"
 )
+VERTEX_ADVICE = (
+    "log in with `gcloud auth application-default login`, or set GOOGLE_APPLICATION_CREDENTIALS to a service "
+    "account that may use Vertex AI"
+)
 _KEY_STATUSES = frozenset({401, 403})
 _PASSING_STATUSES = frozenset({408, 429, *range(500, 600)})
+_LIMITED = 429
 _RETRY_INFO = "type.googleapis.com/google.rpc.RetryInfo"
 _MESSAGE_LENGTH = 300
+_TOO_LONG = re.compile(r"token count.{0,40}exceeds|exceeds the maximum number of tokens", re.IGNORECASE)
 
 
-def translate(error: BaseException, key: str) -> ModelError:
+def translate(error: BaseException, key: str, model: str) -> ModelError:
     """Say in this package's errors what went wrong, with the server's message and without the key."""
     from google.genai.errors import APIError
 
     if isinstance(error, APIError):
-        return _translate_status(error, key)
+        return _translate_status(error, key, model)
     if isinstance(error, TimeoutError):
-        return TransientModelError("the Gemini server did not reply in time (llm.timeout_seconds)")
-    if isinstance(error, JSONDecodeError):
-        return TransientModelError("the Gemini server replied with something that is not JSON")
-    return TransientModelError(f"no connection to the Gemini server: {_readable(str(error), key)}")
+        told = "the Gemini server did not reply in time (llm.timeout_seconds)"
+    elif isinstance(error, JSONDecodeError):
+        told = "the Gemini server replied with something that is not JSON"
+    else:
+        told = f"no connection to the Gemini server: {_readable(str(error), key)}"
+    return TransientModelError(told, maybe_charged=not _never_arrived(error))
 
 
-def is_passing(error: BaseException) -> bool:
-    """Whether another try may succeed."""
-    from aiohttp import ClientError
-    from google.genai.errors import APIError
+def _never_arrived(error: BaseException) -> bool:
+    from aiohttp import ClientConnectorError
 
-    if isinstance(error, APIError):
-        return error.code in _PASSING_STATUSES
-    return isinstance(error, (ClientError, TimeoutError, JSONDecodeError))
+    return isinstance(error, ClientConnectorError)
 
 
 def asked_wait(error: BaseException | None) -> float:
@@ -62,13 +73,20 @@ def asked_wait(error: BaseException | None) -> float:
     return max([*delays, _seconds(header)])
 
 
-def _translate_status(error: "APIError", key: str) -> ModelError:
+def _translate_status(error: "APIError", key: str, model: str) -> ModelError:
     message = _readable(str(error.message or error.status or "no message"), key)
     if error.code in _KEY_STATUSES or _blames_key(error):
         return KeyRejectedError(f"Gemini rejects the key ({error.code}: {message}); {KEY_ADVICE}")
     if error.code in _PASSING_STATUSES:
-        return TransientModelError(f"Gemini is not available ({error.code}: {message})")
-    return PermanentModelError(f"Gemini refuses the request ({error.code}: {message})")
+        return TransientModelError(
+            f"Gemini is not available ({error.code}: {message})",
+            limited=error.code == _LIMITED,
+            wait_seconds=asked_wait(error),
+        )
+    if _TOO_LONG.search(message):
+        return OversizedRequestError(f"Gemini: {message}")
+    advice = "; see llm.model" if error.code == HTTPStatus.NOT_FOUND else ""
+    return PermanentModelError(f"Gemini refuses the request to {model} ({error.code}: {message}){advice}")
 
 
 def _blames_key(error: "APIError") -> bool:

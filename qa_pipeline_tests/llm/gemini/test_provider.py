@@ -4,6 +4,7 @@ import asyncio
 from typing import Any
 
 import pytest
+from google.genai.types import GenerateContentResponse
 
 from qa_pipeline.calls import Usage
 from qa_pipeline.errors import (
@@ -11,7 +12,9 @@ from qa_pipeline.errors import (
 )
 from qa_pipeline.llm.asking import ask_all
 from qa_pipeline.llm.base import Reply
-from qa_pipeline.llm.gemini import GeminiModel, response_schema
+from qa_pipeline.llm.gemini.provider import GeminiProvider
+from qa_pipeline.llm.gemini.replies import read_usage
+from qa_pipeline.llm.gemini.requests import response_schema
 from qa_pipeline.llm.server import (
     Asked,
     GeminiServer,
@@ -22,16 +25,18 @@ from qa_pipeline.llm.server import (
     stops,
 )
 from qa_pipeline.records import AnswerReply, ClaimReply, JudgeReply, QuestionsReply, ReplyModel
-from qa_pipeline.settings.models import LLMSettings
+from qa_pipeline.settings.models import ModelSettings
 from qa_pipeline_tests.llm.asking import ACCEPT, REJECT, claim
-from qa_pipeline_tests.llm.serving import error_of, model_for, outcome_of
+from qa_pipeline_tests.llm.serving import model_for, outcome_of, provider_for, send_and_close
 
 JSON = ACCEPT.model_dump_json()
 
 
 def test_a_reply_is_parsed_and_carries_its_text_model_and_tokens_thoughts_included() -> None:
     reply = outcome_of(says(ACCEPT, model="gemini-3-flash-001"))
-    assert reply == Reply(ACCEPT, JSON, "gemini/gemini-3-flash-001", Usage(11, 9))
+    assert isinstance(reply, Reply)
+    assert (reply.value, reply.raw, reply.model) == (ACCEPT, JSON, "gemini/gemini-3-flash-001")
+    assert reply.usage == Usage(11, 9, thought_tokens=2)
 
 
 def test_the_request_arrives_as_it_was_asked() -> None:
@@ -67,29 +72,65 @@ def test_a_nested_model_stands_in_the_schema_where_it_is_used() -> None:
 @pytest.mark.parametrize(
     ("play", "reason", "detail"),
     [
-        (stops("SAFETY"), "blocked", "reply: SAFETY"),
-        (stops("RECITATION"), "blocked", "reply: RECITATION"),
-        (stops("PROHIBITED_CONTENT"), "blocked", "reply: PROHIBITED_CONTENT"),
-        (blocks_prompt("SAFETY"), "blocked", "prompt: SAFETY"),
-        (blocks_prompt("BLOCKLIST"), "blocked", "prompt: BLOCKLIST"),
+        (stops("SAFETY"), "blocked_safety", "reply: SAFETY"),
+        (stops("RECITATION"), "blocked_recitation", "reply: RECITATION"),
+        (stops("PROHIBITED_CONTENT"), "blocked_safety", "reply: PROHIBITED_CONTENT"),
+        (blocks_prompt("SAFETY"), "blocked_safety", "prompt: SAFETY"),
+        (blocks_prompt("BLOCKLIST"), "blocked_safety", "prompt: BLOCKLIST"),
         (says(JSON[:20], finish="MAX_TOKENS"), "truncated", "reply: MAX_TOKENS"),
         (says(ACCEPT, finish="MAX_TOKENS"), "truncated", "reply: MAX_TOKENS"),
         (no_candidates(), "empty", "no candidate"),
         (stops("STOP"), "empty", "no text"),
         (says(" "), "empty", "no text"),
-        (says("I accept."), "not_json", "9 characters"),
-        (says(JSON[:20]), "not_json", "20 characters"),
-        (says('{"reasoning": "r", "decision": "maybe"}'), "schema_breach", "decision literal_error"),
-        (says('{"reasoning": "r", "decision": "accept", "x": 1}'), "schema_breach", "unknown field"),
     ],
 )
-def test_a_reply_that_cannot_be_used_is_a_typed_error_and_is_not_asked_again(
+def test_a_reply_that_did_not_finish_is_a_typed_error_that_says_what_it_took(
     play: ServerPlay, reason: str, detail: str
 ) -> None:
-    error = error_of(play)
-    assert isinstance(error, UnreadableReplyError)
-    assert error.reason == reason
-    assert detail in error.detail
+    with GeminiServer([play]) as server, pytest.raises(UnreadableReplyError, match=detail) as caught:
+        asyncio.run(send_and_close(provider_for(server)))
+    assert caught.value.reason == reason
+    assert caught.value.usage.input_tokens in (None, 11)
+
+
+def test_a_cut_reply_is_on_the_error_with_its_model() -> None:
+    play = says(JSON[:20], finish="MAX_TOKENS")
+    with GeminiServer([play]) as server, pytest.raises(UnreadableReplyError) as caught:
+        asyncio.run(send_and_close(provider_for(server)))
+    assert (caught.value.raw, caught.value.model) == (JSON[:20], "gemini/gemini-loopback")
+
+
+@pytest.mark.parametrize(
+    ("settings", "sent"),
+    [
+        ({"thinking_budget": 0}, {"thinkingConfig": {"thinking_budget": 0}}),
+        ({"thinking_level": "low"}, {"thinkingConfig": {"thinking_level": "LOW"}}),
+        ({"max_output_tokens": 99}, {"maxOutputTokens": 99}),
+    ],
+)
+def test_what_is_fixed_about_asking_is_sent_and_is_in_the_name(
+    settings: dict[str, Any], sent: dict[str, Any]
+) -> None:
+    with GeminiServer([says(ACCEPT)]) as server:
+        provider = provider_for(server, **settings)
+        asyncio.run(send_and_close(provider))
+    (asked,) = server.asked
+    assert {name: asked.config[name] for name in sent} == sent
+    (name, value), *_ = settings.items()
+    assert provider.name.endswith(f"?{name}={value}")
+
+
+def test_one_threshold_of_safety_is_sent_for_every_kind_of_harm() -> None:
+    with GeminiServer([says(ACCEPT)]) as server:
+        asyncio.run(send_and_close(provider_for(server, safety="block_none")))
+    (asked,) = server.asked
+    assert [rule["threshold"] for rule in asked.body["safetySettings"]] == ["BLOCK_NONE"] * 4
+
+
+def test_tokens_that_the_provider_read_from_its_cache_are_told_apart() -> None:
+    usage = {"promptTokenCount": 100, "cachedContentTokenCount": 80, "candidatesTokenCount": 5}
+    response = GenerateContentResponse.model_validate({"usageMetadata": usage})
+    assert read_usage(response) == Usage(100, 5, cached_tokens=80)
 
 
 def test_one_model_serves_one_event_loop_after_another_and_leaves_no_connection_open() -> None:
@@ -99,32 +140,37 @@ def test_one_model_serves_one_event_loop_after_another_and_leaves_no_connection_
         for _ in range(3):
             outcomes = ask_all(model, [claim(f"{number}") for number in range(4)], workers=4)
             assert all(isinstance(outcome, Reply) for outcome in outcomes)
-            assert model._lines == {}
+            provider = model._sender.provider
+            assert isinstance(provider, GeminiProvider)
+            assert provider._lines == {}
     assert len(server.asked) == 12
 
 
 def test_closing_ends_the_session_of_the_running_loop() -> None:
-    async def run(model: GeminiModel) -> None:
-        await model.complete(claim())
-        (line,) = model._lines.values()
-        await model.aclose()
+    async def run(provider: GeminiProvider) -> None:
+        await provider.send(claim())
+        (line,) = provider._lines.values()
+        await provider.aclose()
         assert line.session.closed
 
     with GeminiServer([says(ACCEPT)]) as server:
-        asyncio.run(run(model_for(server)))
+        asyncio.run(run(provider_for(server)))
 
 
 def test_no_environment_variable_sends_requests_to_another_server(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", "http://elsewhere.example")
     monkeypatch.setenv("GOOGLE_GENAI_USE_VERTEXAI", "true")
 
-    async def run(model: GeminiModel) -> str | None:
+    async def run(provider: GeminiProvider) -> str | None:
         try:
-            return model._client()._api_client._http_options.base_url
+            return provider.client()._api_client._http_options.base_url
         finally:
-            await model.aclose()
+            await provider.aclose()
 
-    assert asyncio.run(run(GeminiModel("k", LLMSettings()))) == "https://generativelanguage.googleapis.com/"
+    assert (
+        asyncio.run(run(GeminiProvider(ModelSettings(), 1.0, key="k")))
+        == "https://generativelanguage.googleapis.com/"
+    )
 
 
 def test_closing_a_model_that_never_asked_does_nothing() -> None:
@@ -153,7 +199,7 @@ def test_many_requests_come_back_in_order() -> None:
 def test_the_name_tells_models_and_servers_apart_and_holds_no_password(
     base_url: str | None, name: str
 ) -> None:
-    assert GeminiModel("k", LLMSettings(model="gemini-x", base_url=base_url)).name == name
+    assert GeminiProvider(ModelSettings(model="gemini-x", base_url=base_url), 1.0, key="k").name == name
 
 
 def _keywords(node: Any) -> list[str]:

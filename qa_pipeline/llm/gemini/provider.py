@@ -1,0 +1,216 @@
+"""Gemini over google-genai: one request sent once, with an API key or through Vertex AI.
+
+What belongs here: clients, sessions and keys. What does not: tries, limits, budgets and reading JSON
+(`qa_pipeline.llm.hosted`), what is sent (`requests.py`) and what comes back (`replies.py`, `errors.py`).
+"""
+
+import asyncio
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from json import JSONDecodeError
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode, urlsplit
+
+from pydantic import SecretStr
+
+from qa_pipeline.errors import KeyRejectedError
+from qa_pipeline.llm.base import Request
+from qa_pipeline.llm.gemini.errors import KEY_ADVICE, VERTEX_ADVICE, translate
+from qa_pipeline.llm.gemini.replies import read_response
+from qa_pipeline.llm.gemini.requests import request_config
+from qa_pipeline.llm.provider import RawReply
+from qa_pipeline.settings.models import ModelSettings
+
+if TYPE_CHECKING:
+    from aiohttp import ClientSession
+    from google.auth.credentials import Credentials
+    from google.genai import Client
+    from google.genai.types import HttpOptions
+
+KEY_NAMES = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
+_GOOGLE = "https://generativelanguage.googleapis.com/"
+_VERTEX_SCOPE = "https://www.googleapis.com/auth/cloud-platform"
+_FIXED = ("max_output_tokens", "thinking_budget", "thinking_level", "safety")
+"""Settings that change replies and are no part of a request."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A client and its session, which belong to one event loop."""
+
+    client: "Client"
+    session: "ClientSession"
+
+
+class GeminiProvider:
+    """A hosted Gemini model.
+
+    Sessions belong to an event loop, so each loop gets its own; `aclose` ends the running loop's.
+
+    Args:
+        settings: model, server, thinking and safety.
+        timeout_seconds: of one try.
+        key: API key; it appears in no name, error or log. None with credentials.
+        credentials: Google credentials for Vertex AI.
+    """
+
+    def __init__(
+        self,
+        settings: ModelSettings,
+        timeout_seconds: float,
+        *,
+        key: str | None = None,
+        credentials: "Credentials | None" = None,
+    ) -> None:
+        self._key = SecretStr("" if key is None else _checked(key))
+        self._credentials = credentials
+        self._settings = settings
+        self._timeout_seconds = timeout_seconds
+        self._lock = threading.Lock()
+        self._lines: dict[asyncio.AbstractEventLoop, _Line] = {}
+
+    @classmethod
+    def from_environment(
+        cls, settings: ModelSettings, timeout_seconds: float, environ: Mapping[str, str]
+    ) -> "GeminiProvider":
+        """Take the key from GEMINI_API_KEY, or else GOOGLE_API_KEY; for Vertex AI the machine's credentials.
+
+        Raises:
+            KeyRejectedError: there is none.
+        """
+        if settings.vertex_project is not None:
+            return cls(settings, timeout_seconds, credentials=_machine_credentials())
+        keys = [environ[name] for name in KEY_NAMES if environ.get(name, "").strip()]
+        if not keys:
+            raise KeyRejectedError(f"the provider is gemini and no key is set; {KEY_ADVICE}")
+        return cls(settings, timeout_seconds, key=keys[0])
+
+    def __repr__(self) -> str:
+        return f"GeminiProvider({self.name!r})"
+
+    @property
+    def name(self) -> str:
+        """Provider and model, the server where it is not Google's, and what is fixed about asking it."""
+        settings = self._settings
+        fixed = {name: getattr(settings, name) for name in _FIXED}
+        chosen = {name: value for name, value in fixed.items() if value is not None}
+        options = f"?{urlencode(chosen)}" if chosen else ""
+        vertex = "vertex/" if settings.vertex_project is not None else ""
+        return f"gemini/{vertex}{settings.model}{_place(settings.base_url)}{options}"
+
+    async def send(self, request: Request[Any]) -> RawReply:
+        """Send once; see `Provider.send`."""
+        from aiohttp import ClientError
+        from google.auth.exceptions import GoogleAuthError
+        from google.genai.errors import APIError
+
+        try:
+            response = await self.client().aio.models.generate_content(
+                model=self._settings.model,
+                contents=request.prompt,
+                config=request_config(request, self._settings),
+            )
+        except (APIError, ClientError, TimeoutError, JSONDecodeError) as error:
+            failure = translate(error, self._key.get_secret_value(), self._settings.model)
+        except GoogleAuthError:
+            failure = KeyRejectedError(f"Google's credentials are refused; {VERTEX_ADVICE}")
+        else:
+            return read_response(response, self._settings.model)
+        # raised out here, where the client's error, whose frames hold the key, is no longer its context
+        raise failure
+
+    async def aclose(self) -> None:
+        """Close the running loop's connections."""
+        with self._lock:
+            line = self._lines.pop(asyncio.get_running_loop(), None)
+        if line is not None:
+            await line.session.close()
+            await line.client.aio.aclose()
+            line.client.close()
+
+    def client(self) -> "Client":
+        """The running loop's client."""
+        loop = asyncio.get_running_loop()
+        with self._lock:
+            line = self._lines.get(loop)
+            if line is None:
+                for ended in [known for known in self._lines if known.is_closed()]:
+                    del self._lines[ended]
+                line = self._lines[loop] = self._connect()
+        return line.client
+
+    def _connect(self) -> _Line:
+        from aiohttp import ClientSession, TCPConnector
+        from google.genai import Client
+
+        # the session is ours to close, and without a limit of its own: callers bound what is in flight
+        session = ClientSession(connector=TCPConnector(limit=0), trust_env=True)
+        options = self._options(session)
+        # vertexai and base_url are always given: no stray environment variable may send documents elsewhere
+        if self._settings.vertex_project is not None:
+            client = Client(
+                vertexai=True,
+                project=self._settings.vertex_project,
+                location=self._settings.vertex_location,
+                credentials=self._credentials,
+                http_options=options,
+            )
+        else:
+            client = Client(vertexai=False, api_key=self._key.get_secret_value(), http_options=options)
+        return _Line(client, session)
+
+    def _options(self, session: "ClientSession") -> "HttpOptions":
+        from google.genai.types import HttpOptions, HttpRetryOptions
+
+        return HttpOptions(
+            base_url=self._settings.base_url or self._own_url(),
+            timeout=round(self._timeout_seconds * 1000),
+            # given, so that the client does not add a retry of its own after a lost connection
+            retry_options=HttpRetryOptions(attempts=1),
+            # the key is a header, and a redirect would carry it to another host
+            async_client_args={"allow_redirects": False},
+            aiohttp_client=session,
+        )
+
+    def _own_url(self) -> str:
+        if self._settings.vertex_project is None:
+            return _GOOGLE
+        location = self._settings.vertex_location
+        host = "aiplatform" if location == "global" else f"{location}-aiplatform"
+        return f"https://{host}.googleapis.com/"
+
+
+def _machine_credentials() -> "Credentials":
+    """The credentials Google's own tools leave on a machine.
+
+    Raises:
+        KeyRejectedError: there are none.
+    """
+    import google.auth
+    from google.auth.exceptions import DefaultCredentialsError
+
+    try:
+        credentials, _ = google.auth.default(scopes=[_VERTEX_SCOPE])
+    except DefaultCredentialsError:
+        told = f"llm.vertex_project is set and no credentials are found; {VERTEX_ADVICE}"
+        raise KeyRejectedError(told) from None
+    return credentials
+
+
+def _checked(key: str) -> str:
+    stripped = key.strip()
+    if not stripped:
+        raise KeyRejectedError(f"the Gemini key is empty; {KEY_ADVICE}")
+    # also: a key with a line break inside would otherwise be quoted by the HTTP library's error
+    if not (stripped.isascii() and stripped.isprintable()) or " " in stripped:
+        raise KeyRejectedError(f"the Gemini key holds characters no key has; {KEY_ADVICE}")
+    return stripped
+
+
+def _place(base_url: str | None) -> str:
+    if base_url is None:
+        return ""
+    parts = urlsplit(base_url)  # a URL may hold a password; host and path tell servers apart
+    port = f":{parts.port}" if parts.port else ""
+    return f"@{parts.hostname}{port}{parts.path.rstrip('/')}"

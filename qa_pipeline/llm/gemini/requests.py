@@ -1,0 +1,91 @@
+"""What is sent to Gemini: one request as the client's configuration, and schemas in the subset it reads.
+
+What belongs here: translating. What does not: sending (`provider.py`), reading replies (`replies.py`).
+"""
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from qa_pipeline.llm.base import Request, json_schema
+from qa_pipeline.records import ReplyModel
+from qa_pipeline.settings.models import ModelSettings
+
+if TYPE_CHECKING:
+    from google.genai.types import GenerateContentConfig, SafetySetting
+
+# Keywords Gemini's schema subset lacks; the reply is checked against the whole model in any case.
+_UNSUPPORTED = frozenset({"$defs", "minLength", "maxLength", "pattern", "default"})
+_HARMS = ("HARASSMENT", "HATE_SPEECH", "SEXUALLY_EXPLICIT", "DANGEROUS_CONTENT")
+_KEPT = 256
+"""Configurations kept: one for each prompt file, temperature and schema is all a run needs."""
+
+
+def request_config(request: Request[Any], settings: ModelSettings) -> "GenerateContentConfig":
+    """Return everything of a request but its prompt; equal ones are built once."""
+    reply_model: type[ReplyModel] = request.reply_model
+    return _config(request.system, reply_model, request.temperature, request.seed, settings)
+
+
+@lru_cache(maxsize=_KEPT)
+def _config(
+    system: str, reply_model: type[ReplyModel], temperature: float, seed: int | None, settings: ModelSettings
+) -> "GenerateContentConfig":
+    from google.genai.types import GenerateContentConfig
+
+    return GenerateContentConfig(
+        system_instruction=system,
+        temperature=temperature,
+        seed=seed,
+        max_output_tokens=settings.max_output_tokens,
+        response_mime_type="application/json",
+        response_json_schema=response_schema(reply_model),
+        thinking_config=thinking(settings),
+        # on, a reply that was cut would be asked on for, unseen and at our cost
+        automatic_continuation=False,
+        safety_settings=safety(settings),
+    )
+
+
+def thinking(settings: ModelSettings) -> Any:
+    """The thinking configuration; None leaves it to the model."""
+    from google.genai.types import ThinkingConfig, ThinkingLevel
+
+    if settings.thinking_budget is not None:
+        return ThinkingConfig(thinking_budget=settings.thinking_budget)
+    if settings.thinking_level is not None:
+        return ThinkingConfig(thinking_level=ThinkingLevel(settings.thinking_level.upper()))
+    return None
+
+
+def safety(settings: ModelSettings) -> "list[SafetySetting] | None":
+    """One threshold for every kind of harm; None leaves them to the provider."""
+    from google.genai.types import HarmBlockThreshold, HarmCategory, SafetySetting
+
+    if settings.safety is None:
+        return None
+    threshold = HarmBlockThreshold(settings.safety.upper())
+    return [
+        SafetySetting(category=HarmCategory(f"HARM_CATEGORY_{harm}"), threshold=threshold) for harm in _HARMS
+    ]
+
+
+def response_schema(reply_model: type[ReplyModel]) -> dict[str, Any]:
+    """Return the reply model's JSON schema in the subset Gemini reads: references inlined, no $defs.
+
+    Fields keep the model's order, so reasoning is written before what it leads to.
+    """
+    schema = json_schema(reply_model)
+    definitions = schema.get("$defs", {})
+
+    def simplify(node: Any) -> Any:
+        if isinstance(node, list):
+            return [simplify(item) for item in node]
+        if not isinstance(node, dict):
+            return node
+        if "$ref" in node:
+            beside = {name: value for name, value in node.items() if name != "$ref"}
+            return simplify(definitions[node["$ref"].rpartition("/")[2]] | beside)
+        return {name: simplify(value) for name, value in node.items() if name not in _UNSUPPORTED}
+
+    simplified: dict[str, Any] = simplify(schema)
+    return simplified

@@ -1,0 +1,80 @@
+"""A hosted model: a provider's text becomes a reply, after the least repair that works.
+
+What belongs here: reading, repairing, asking once more for a reply that cannot be read. What does not: how a
+request is sent and paid for (`sending.py`), how text is read (`replies.py`, `recovery.py`).
+"""
+
+from dataclasses import replace
+
+from qa_pipeline.calls import CallRecord, Repair
+from qa_pipeline.errors import ModelError, UnreadableReplyError
+from qa_pipeline.llm.base import Reply, ReplyT, Request
+from qa_pipeline.llm.recovery import recover
+from qa_pipeline.llm.replies import read_reply
+from qa_pipeline.llm.sending import Sender
+from qa_pipeline.prompting import ask_again
+
+REASKED = frozenset({"not_json", "schema_breach", "empty"})
+"""Reason codes of replies worth asking for once more; one that was cut or blocked would be so again."""
+
+
+class HostedModel:
+    """A language model behind a provider; `repairs` are counted in the records of its calls."""
+
+    def __init__(self, sender: Sender) -> None:
+        self._sender = sender
+
+    @property
+    def name(self) -> str:
+        """The provider's."""
+        return self._sender.name
+
+    async def aclose(self) -> None:
+        """Close the connections of the running loop."""
+        await self._sender.provider.aclose()
+
+    async def complete(self, request: Request[ReplyT]) -> Reply[ReplyT]:
+        """Ask until a reply can be read; see `LanguageModel.complete`. Errors carry the calls they took."""
+        calls: list[CallRecord] = []
+        try:
+            return await self._readable(request, calls)
+        except ModelError as error:
+            error.calls = tuple(calls)
+            raise
+
+    async def _readable(self, request: Request[ReplyT], calls: list[CallRecord]) -> Reply[ReplyT]:
+        try:
+            return await self._read(request, request.key, calls)
+        except UnreadableReplyError as error:
+            if error.reason not in REASKED:
+                raise
+            first = error
+        prompt = ask_again(request.prompt, request.language, str(first))
+        try:
+            return await self._read(replace(request, prompt=prompt), request.key, calls)
+        except UnreadableReplyError as error:
+            last = error
+        for unread in (last, first):
+            value = recover(unread.raw, request)
+            if value is not None:
+                return _reply(value, unread.raw, "recovered", calls)
+        raise last
+
+    async def _read(self, request: Request[ReplyT], key: str, calls: list[CallRecord]) -> Reply[ReplyT]:
+        """Send, and read what comes; the record of the call says how that went."""
+        asked_again = bool(calls)
+        raw = await self._sender.send(request, key, calls)
+        try:
+            value, repair = read_reply(raw.text, request.reply_model)
+        except UnreadableReplyError as error:
+            error.model, error.usage = raw.model, raw.usage
+            calls[-1] = replace(calls[-1], outcome=error.reason)
+            raise
+        if repair != "none":
+            calls[-1] = replace(calls[-1], repair=repair)
+        return _reply(value, raw.text, "reasked" if asked_again else repair, calls)
+
+
+def _reply(value: ReplyT, raw: str, repair: Repair, calls: list[CallRecord]) -> Reply[ReplyT]:
+    last = calls[-1]
+    return Reply(value, raw, last.replied_model or "", last.usage, repair=repair, calls=tuple(calls))

@@ -1,0 +1,228 @@
+"""Sending a request until a provider answers it.
+
+What belongs here: trying again, waiting for one's turn, accounting for each call. What does not: the wire
+(providers), what limits and budgets decide (`limits/`, `money/`), reading replies (`hosted.py`).
+"""
+
+import random
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from qa_pipeline.calls import CallRecord, Usage
+from qa_pipeline.errors import (
+    ModelError,
+    OversizedRequestError,
+    PermanentModelError,
+    TransientModelError,
+    UnreadableReplyError,
+)
+from qa_pipeline.llm.accounts import Accounts, Reservation
+from qa_pipeline.llm.base import Request
+from qa_pipeline.llm.clock import Clock
+from qa_pipeline.llm.limits.throttle import Throttle, Turn
+from qa_pipeline.llm.provider import Provider, RawReply
+from qa_pipeline.settings.models import LLMSettings
+
+REPLIED = "replied"
+_FIRST_BACKOFF, _LONGEST_BACKOFF = 0.5, 60.0
+_NAMED_CHUNKS = 5
+
+
+@dataclass(slots=True)
+class _Asking:
+    """One request on its way: how often it was sent, how it failed, and the calls it took."""
+
+    request_key: str
+    started_at: float
+    calls: list[CallRecord]
+    tries: int = 0
+    faults: int = 0
+    failing_since: float | None = None
+
+
+class Sender:
+    """Sends requests through a provider.
+
+    Args:
+        provider: sends one request once.
+        settings: tries, waits, and whether prompts are kept.
+        throttle: admits calls.
+        accounts: prices and caps.
+        run: name of the run, for the records of calls.
+        count_tokens: expected tokens of a text, before it is sent.
+        clock: time and waiting; tests pass one that does not wait.
+    """
+
+    def __init__(
+        self,
+        provider: Provider,
+        settings: LLMSettings,
+        throttle: Throttle,
+        accounts: Accounts,
+        *,
+        run: str,
+        count_tokens: Callable[[str], int],
+        clock: Clock | None = None,
+    ) -> None:
+        self.provider = provider
+        self.name = provider.name
+        self._settings = settings
+        self._throttle = throttle
+        self._accounts = accounts
+        self._run = run
+        self._count_tokens = count_tokens
+        self._clock = clock or Clock()
+
+    async def send(self, request: Request[Any], request_key: str, calls: list[CallRecord]) -> RawReply:
+        """Send until the provider answers.
+
+        Args:
+            request: what is sent.
+            request_key: the key of what was asked for, also where this asks for it once more.
+            calls: gets the record of each call that was answered or may be charged; the answer's comes last.
+
+        Raises:
+            ModelError: see `Provider.send`; a transient one when tries or time are spent.
+        """
+        return await self._answered(request, _Asking(request_key, self._clock.now(), calls))
+
+    async def _answered(self, request: Request[Any], asking: _Asking) -> RawReply:
+        """Send until the provider answers.
+
+        Raises:
+            TransientModelError: tries or time are spent.
+        """
+        while True:
+            try:
+                return await self._try(request, asking)
+            except TransientModelError as error:
+                failure = error
+            # out here, what is raised has no other error as its context
+            await self._clock.sleep(self._wait(failure, asking))
+
+    async def _try(self, request: Request[Any], asking: _Asking) -> RawReply:
+        tokens = self._count_tokens(request.system) + self._count_tokens(request.prompt)
+        reservation = await self._accounts.reserve(request, tokens)
+        sent = False
+        try:
+            async with self._throttle.turn(tokens) as turn:
+                sent = True
+                raw = await self._sent(request, asking, turn, reservation)
+        except ModelError:
+            raise  # accounted for where it was caught
+        except BaseException:
+            # cut off while the provider was at work, the call may be charged
+            await (reservation.settle(Usage()) if sent else reservation.cancel())
+            raise
+        return raw
+
+    async def _sent(
+        self, request: Request[Any], asking: _Asking, turn: Turn, reservation: Reservation
+    ) -> RawReply:
+        """Send once, and tell limits and accounts how it went."""
+        asking.tries += 1
+        try:
+            raw = await self.provider.send(request)
+        except TransientModelError as error:
+            await self._tell_throttle(error, turn)
+            if error.maybe_charged:
+                await self._charge(request, asking, reservation, error.reason, None, Usage())
+            else:
+                await reservation.cancel()
+            raise
+        except UnreadableReplyError as error:
+            await self._throttle.served(turn, _total(error.usage))
+            if isinstance(error, OversizedRequestError):
+                await reservation.cancel()
+                raise OversizedRequestError(f"{error.detail}; {_shown(request)}") from None
+            await self._charge(request, asking, reservation, error.reason, error.model, error.usage)
+            raise
+        except ModelError:
+            await reservation.cancel()
+            raise
+        await self._throttle.served(turn, _total(raw.usage))
+        await self._charge(request, asking, reservation, REPLIED, raw.model, raw.usage)
+        return raw
+
+    async def _tell_throttle(self, error: TransientModelError, turn: Turn) -> None:
+        if error.limited:
+            await self._throttle.refused(turn, min(error.wait_seconds, self._longest_wait))
+        else:
+            self._throttle.failed(turn)
+
+    async def _charge(
+        self,
+        request: Request[Any],
+        asking: _Asking,
+        reservation: Reservation,
+        outcome: str,
+        model: str | None,
+        usage: Usage,
+    ) -> None:
+        cost = await reservation.settle(usage)
+        asking.calls.append(
+            CallRecord(
+                call_id=uuid.uuid4().hex,
+                run=self._run,
+                batch=request.batch,
+                role=request.role,
+                asked_model=self.name,
+                replied_model=model,
+                request_key=asking.request_key,
+                started_at=asking.started_at,
+                seconds=self._clock.now() - asking.started_at,
+                tries=asking.tries,
+                outcome=outcome,
+                usage=usage,
+                cost=cost.amount,
+                currency=cost.currency,
+                prompt=request.prompt if self._settings.store.keep_prompts else None,
+            )
+        )
+
+    def _wait(self, error: TransientModelError, asking: _Asking) -> float:
+        """Return seconds until the next try: full jitter over a doubling bound (Brooker 2015).
+
+        It is never less than the server asks for.
+
+        Raises:
+            TransientModelError: tries or time are spent.
+            PermanentModelError: the server asks for a wait that would stall the run unseen.
+        """
+        now = self._clock.steady()
+        if asking.failing_since is None:
+            asking.failing_since = now
+        if error.wait_seconds > self._longest_wait:
+            raise PermanentModelError(
+                f"{error}. The server asks to wait {error.wait_seconds:.0f} s, and "
+                f"llm.limits.longest_wait_seconds is {self._longest_wait:.0f}: a quota of the day seems "
+                "spent. Every reply received is stored: run again later to go on"
+            )
+        bound = _FIRST_BACKOFF
+        if not error.limited:
+            asking.faults += 1
+            if asking.faults >= self._settings.max_tries:
+                raise error
+            bound = min(_LONGEST_BACKOFF, _FIRST_BACKOFF * 2 ** (asking.faults - 1))
+        if now - asking.failing_since + error.wait_seconds > self._settings.limits.total_seconds:
+            raise error
+        return error.wait_seconds + random.uniform(0, bound)  # noqa: S311 - no secret
+
+    @property
+    def _longest_wait(self) -> float:
+        return self._settings.limits.longest_wait_seconds
+
+
+def _shown(request: Request[Any]) -> str:
+    """The chunks a request shows, by id."""
+    ids = [passage.chunk_id for passage in request.passages]
+    more = f" and {len(ids) - _NAMED_CHUNKS} more" if len(ids) > _NAMED_CHUNKS else ""
+    return f"the request shows chunk {', '.join(ids[:_NAMED_CHUNKS])}{more}" if ids else "it shows no chunk"
+
+
+def _total(usage: Usage) -> int | None:
+    if usage.input_tokens is None:
+        return None
+    return usage.input_tokens + (usage.output_tokens or 0)

@@ -1,0 +1,213 @@
+"""A hosted model: what becomes of each kind of reply and fault, and the record of each call."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from qa_pipeline.calls import Usage
+from qa_pipeline.errors import (
+    KeyRejectedError,
+    ModelError,
+    OversizedRequestError,
+    TransientModelError,
+    UnreadableReplyError,
+)
+from qa_pipeline.llm.accounts import Cost
+from qa_pipeline.llm.base import Reply, Request
+from qa_pipeline.llm.hosted import HostedModel
+from qa_pipeline.llm.limits.book import LocalBook
+from qa_pipeline.llm.limits.pace import Declared
+from qa_pipeline.llm.limits.throttle import Throttle
+from qa_pipeline.llm.provider import RawReply
+from qa_pipeline.llm.sending import Sender
+from qa_pipeline.records import AnswerReply, Passage
+from qa_pipeline.settings.models import LLMSettings
+from qa_pipeline_tests.llm.asking import ACCEPT, claim
+from qa_pipeline_tests.llm.serving import FastClock, estimated_tokens
+
+JSON = ACCEPT.model_dump_json()
+USAGE = Usage(10, 5)
+BUSY = TransientModelError("busy", limited=True, wait_seconds=2.0)
+DOWN = TransientModelError("down")
+LOST = TransientModelError("lost", maybe_charged=True)
+
+
+class Played:
+    """A provider that plays texts and errors and remembers what it was sent."""
+
+    name = "played/m"
+
+    def __init__(self, plays: Sequence[str | ModelError]) -> None:
+        self.plays = list(plays)
+        self.sent: list[Request[Any]] = []
+
+    async def send(self, request: Request[Any]) -> RawReply:
+        self.sent.append(request)
+        play = self.plays.pop(0)
+        if isinstance(play, ModelError):
+            raise play
+        return RawReply(play, "played/m-001", USAGE)
+
+    async def aclose(self) -> None:
+        pass
+
+
+@dataclass
+class Kept:
+    """Accounts that remember what became of each reservation."""
+
+    ends: list[str] = field(default_factory=list)
+
+    async def reserve(self, request: Request[Any], tokens_in: int) -> "Kept":
+        return self
+
+    async def settle(self, usage: Usage) -> Cost:
+        self.ends.append("settled" if usage.input_tokens is not None else "settled unknown")
+        return Cost(0.25, "USD")
+
+    async def cancel(self) -> None:
+        self.ends.append("cancelled")
+
+
+@dataclass
+class Asked:
+    """What one request came to."""
+
+    outcome: Reply[Any] | ModelError
+    provider: Played
+    accounts: Kept
+    clock: FastClock
+
+    @property
+    def reply(self) -> Reply[Any]:
+        assert isinstance(self.outcome, Reply)
+        return self.outcome
+
+    @property
+    def error(self) -> ModelError:
+        assert isinstance(self.outcome, ModelError)
+        return self.outcome
+
+    @property
+    def outcomes(self) -> list[str]:
+        return [call.outcome for call in self.outcome.calls]
+
+
+def ask(*plays: str | ModelError, request: Request[Any] | None = None, **settings: Any) -> Asked:
+    provider, accounts, clock = Played(plays), Kept(), FastClock()
+    throttle = Throttle(provider.name, 4, Declared(), LocalBook(), clock.clock)
+    sender = Sender(
+        provider,
+        LLMSettings(**settings),
+        throttle,
+        accounts,
+        run="run-1",
+        count_tokens=estimated_tokens,
+        clock=clock.clock,
+    )
+    model = HostedModel(sender)
+
+    async def run() -> Reply[Any] | ModelError:
+        try:
+            return await model.complete(request or claim(batch="boilers"))
+        except ModelError as error:
+            return error
+
+    return Asked(asyncio.run(run()), provider, accounts, clock)
+
+
+def test_a_good_reply_takes_one_call_whose_record_says_everything() -> None:
+    asked = ask(JSON)
+    assert (asked.reply.value, asked.reply.repair, asked.accounts.ends) == (ACCEPT, "none", ["settled"])
+    (call,) = asked.reply.calls
+    assert (call.run, call.batch, call.role, call.tries) == ("run-1", "boilers", "verify", 1)
+    assert (call.asked_model, call.replied_model) == ("played/m", "played/m-001")
+    assert (call.usage, call.cost, call.currency, call.prompt) == (USAGE, 0.25, "USD", None)
+    assert call.request_key == claim().key
+
+
+def test_a_prompt_is_kept_only_where_the_settings_want_it() -> None:
+    assert ask(JSON, store={"keep_prompts": True}).reply.calls[0].prompt == claim().prompt
+
+
+def test_a_reply_that_cannot_be_read_is_asked_for_once_more_with_the_error_shown() -> None:
+    asked = ask("I accept.", JSON)
+    assert (asked.reply.value, asked.reply.repair) == (ACCEPT, "reasked")
+    assert asked.outcomes == ["not_json", "replied"]
+    first, second = asked.provider.sent
+    assert second.prompt.startswith(first.prompt)
+    assert "not_json" in second.prompt
+    assert "I accept" not in second.prompt
+    assert {call.request_key for call in asked.reply.calls} == {claim().key}
+
+
+def test_only_once() -> None:
+    asked = ask("I accept.", "Really.")
+    assert isinstance(asked.error, UnreadableReplyError)
+    assert (asked.error.reason, asked.outcomes) == ("not_json", ["not_json", "not_json"])
+    assert asked.accounts.ends == ["settled", "settled"]
+
+
+@pytest.mark.parametrize("language", ["en", "sv", "de"])
+def test_the_second_asking_is_in_the_language_of_the_first(language: str) -> None:
+    asked = ask("no", JSON, request=claim(language=language))
+    known = {"en": "Reply again", "sv": "Svara igen", "de": "Antworte noch einmal"}
+    assert known[language] in asked.provider.sent[1].prompt
+
+
+@pytest.mark.parametrize("reason", ["truncated", "blocked_safety", "blocked_recitation", "refused"])
+def test_what_a_second_asking_would_not_mend_is_not_asked_again(reason: str) -> None:
+    asked = ask(UnreadableReplyError(reason, "why", raw="half", usage=USAGE))
+    assert (asked.error.reason, asked.outcomes, asked.accounts.ends) == (reason, [reason], ["settled"])
+
+
+def test_an_answer_in_plain_text_is_recovered_when_asking_again_did_not_help() -> None:
+    request = Request(role="answer", system="s", prompt="p", reply_model=AnswerReply, temperature=0.3)
+    asked = ask("Wait 10 minutes [1].", "Wait 10 minutes (passage 1).", request=request)
+    assert asked.reply.repair == "recovered"
+    assert (asked.reply.value.answer, asked.reply.value.used_chunks) == ("Wait 10 minutes.", [1])
+
+
+def test_passing_faults_are_tried_again_and_counted_in_tries() -> None:
+    asked = ask(DOWN, BUSY, DOWN, JSON)
+    assert asked.reply.calls[0].tries == 4
+    assert asked.accounts.ends == ["cancelled"] * 3 + ["settled"]
+
+
+def test_a_call_that_may_have_been_charged_is_recorded_although_it_is_tried_again() -> None:
+    asked = ask(LOST, JSON)
+    assert asked.outcomes == ["model_unavailable", "replied"]
+    assert asked.reply.repair == "none"
+    assert asked.accounts.ends == ["settled unknown", "settled"]
+    assert asked.reply.calls[0].usage == Usage()
+
+
+def test_faults_are_capped_in_number() -> None:
+    asked = ask(*[DOWN] * 9, max_tries=3)
+    assert isinstance(asked.error, TransientModelError)
+    assert len(asked.provider.sent) == 3
+
+
+def test_refusals_for_being_asked_too_much_are_capped_in_time_only() -> None:
+    asked = ask(*[BUSY] * 30, JSON, max_tries=3)
+    assert asked.reply.calls[0].tries == 31
+    late = ask(*[BUSY] * 30, JSON, limits={"total_seconds": 20})
+    assert isinstance(late.error, TransientModelError)
+    assert sum(late.clock.slept) < 120
+
+
+def test_a_permanent_error_costs_nothing_and_is_raised_at_once() -> None:
+    asked = ask(KeyRejectedError("revoked"))
+    assert isinstance(asked.error, KeyRejectedError)
+    assert (asked.accounts.ends, asked.outcomes) == (["cancelled"], [])
+
+
+def test_a_request_that_is_too_long_names_its_chunks_and_costs_nothing() -> None:
+    shown = (Passage("chunk-1", "t", (), "x", "en"), Passage("chunk-2", "t", (), "x", "en"))
+    asked = ask(OversizedRequestError("token count exceeds"), request=claim(passages=shown))
+    assert asked.error.reason == "context_too_long"
+    assert "chunk-1, chunk-2" in str(asked.error)
+    assert asked.accounts.ends == ["cancelled"]

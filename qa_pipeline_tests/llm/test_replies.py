@@ -1,0 +1,107 @@
+"""Reading replies: the least repair that works, and none that changes a word."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qa_pipeline.errors import UnreadableReplyError
+from qa_pipeline.llm.replies import _words, read_reply
+from qa_pipeline.records import AnswerReply, ClaimReply, JudgeReply
+from qa_pipeline_tests.llm.asking import ACCEPT
+
+JSON = ACCEPT.model_dump_json()
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
+AROUND = st.text(st.characters(exclude_characters="{}[]", exclude_categories=["Cs"]), max_size=30)
+
+
+@given(TEXT, st.sampled_from(["accept", "reject", "unsure"]))
+def test_what_a_model_writes_as_json_is_read_as_it_stands(reasoning: str, decision: str) -> None:
+    raw = json.dumps({"reasoning": reasoning, "decision": decision})
+    value, repair = read_reply(raw, ClaimReply)
+    assert (value.reasoning, value.decision, repair) == (reasoning, decision, "none")
+
+
+@given(TEXT, AROUND, AROUND)
+def test_text_around_the_json_is_cut_off_and_changes_nothing_of_it(
+    reasoning: str, before: str, after: str
+) -> None:
+    raw = json.dumps({"reasoning": reasoning, "decision": "accept"}, ensure_ascii=False)
+    value, repair = read_reply(f"{before}{raw}{after}", ClaimReply)
+    assert value.reasoning == reasoning
+    assert repair in ("none", "stripped")
+
+
+@given(st.text(alphabet='{}[]",: \\\nabc1"reasoning""decision""accept"', max_size=80))
+def test_any_text_is_read_or_refused_and_a_mended_one_keeps_every_word(raw: str) -> None:
+    try:
+        value, repair = read_reply(raw, ClaimReply)
+    except UnreadableReplyError:
+        return
+    if repair == "mended":
+        assert _words(value.model_dump_json()) == _words(raw[raw.find("{") : raw.rfind("}") + 1])
+
+
+@given(st.integers(1, len(JSON) - 1))
+def test_a_reply_that_was_cut_off_is_never_closed_for_it(length: int) -> None:
+    with pytest.raises(UnreadableReplyError):
+        read_reply(JSON[:length], ClaimReply)
+
+
+@pytest.mark.parametrize(
+    ("raw", "repair"),
+    [
+        (f"```json\n{JSON}\n```", "stripped"),
+        (f"Here it is:\n{JSON}\nI hope that helps!", "stripped"),
+        (f"<think>Is it {{25}} or 20?</think>{JSON}", "stripped"),
+        (f"{JSON}\n{JSON}", "stripped"),
+        ('{"reasoning": "The passage says so.", "decision": "accept",}', "mended"),
+        ("{'reasoning': 'The passage says so.', 'decision': 'accept'}", "mended"),
+        ('{"reasoning": "The passage says so." "decision": "accept"}', "mended"),
+    ],
+)
+def test_usual_flaws_are_repaired(raw: str, repair: str) -> None:
+    assert read_reply(raw, ClaimReply) == (ACCEPT, repair)
+
+
+def test_a_line_break_inside_a_string_is_mended() -> None:
+    value, repair = read_reply('{"reasoning": "line\nbreak", "decision": "accept"}', ClaimReply)
+    assert (value.reasoning, repair) == ("line\nbreak", "mended")
+
+
+@pytest.mark.parametrize(
+    ("raw", "reason"),
+    [
+        ("", "empty"),
+        ("  \n", "empty"),
+        ("I accept.", "not_json"),
+        (f"{JSON}\n" + JSON.replace("accept", "reject"), "not_json"),
+        ('{"reasoning": "r", "decision": "maybe"}', "schema_breach"),
+        ('```{"reasoning": "r", "decision": "accept", "x": 1}```', "schema_breach"),
+        ("I'm sorry, but I can't help with that.", "refused"),
+        ("Tyvärr kan jag inte svara på det.", "refused"),
+        ("Es tut mir leid, das geht nicht.", "refused"),
+    ],
+)
+def test_what_cannot_be_read_has_its_reason(raw: str, reason: str) -> None:
+    with pytest.raises(UnreadableReplyError) as caught:
+        read_reply(raw, ClaimReply)
+    assert caught.value.reason == reason
+
+
+def test_a_score_that_is_missing_or_out_of_range_is_no_score() -> None:
+    for scores in (
+        '"relevance": 1.0, "correctness": 0.7',
+        '"relevance": 7, "correctness": 1, "completeness": 1',
+    ):
+        with pytest.raises(UnreadableReplyError, match="schema_breach"):
+            read_reply(f'{{"reasoning": "r", {scores}}}', JudgeReply)
+
+
+def test_a_nested_reply_is_mended_with_all_its_citations() -> None:
+    raw = """{"coverage": "full", "answer": "It takes 10 minutes.", "used_chunks": [1, 2,],
+        "citations": [{"passage": 1, "quote": "wait 10 minutes",}, {"passage": 2, "quote": "close it"}],}"""
+    value, repair = read_reply(raw, AnswerReply)
+    assert repair == "mended"
+    assert [citation.quote for citation in value.citations] == ["wait 10 minutes", "close it"]
