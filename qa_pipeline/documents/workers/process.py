@@ -54,11 +54,12 @@ class WorkerProcess:
         Raises:
             OSError: the system has no room for another process, or no file handles are left.
         """
-        self._inherited = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         pipe = subprocess.PIPE
         self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
             command, stdin=pipe, stdout=pipe, stderr=pipe, env=bare(environ), bufsize=0, process_group=0
         )
+        # not before: what this process takes at the fork is what the worker is counted for, see `end`
+        self._inherited = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         assert self._process.stdin and self._process.stdout and self._process.stderr  # noqa: PT018, S101
         self._pipes = (self._process.stdin, self._process.stdout, self._process.stderr)
         self.requests, self.replies, self._messages = (file.fileno() for file in self._pipes)

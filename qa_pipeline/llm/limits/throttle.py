@@ -181,7 +181,7 @@ class Throttle:
             await self._clock.sleep(wait)
 
     def _looked_of_late(self) -> bool:
-        """Whether somebody looks into the book; when it is time again, one caller does and the others go on."""
+        """Whether somebody looked of late; when it is time again, one caller looks and the others go on."""
         now = self._clock.now()
         with self._lock:
             first, due = self._looked_at == _NEVER, now >= self._looked_at + LOOK_SECONDS

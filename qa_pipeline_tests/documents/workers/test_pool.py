@@ -134,6 +134,27 @@ def test_a_parser_that_does_harm_costs_its_own_file_only_and_the_row_says_why(po
         assert "secret" not in failure.detail
 
 
+def test_memory_its_parent_took_while_it_was_started_is_not_the_workers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The system counts for a new process what its parent held at the fork."""
+    start = subprocess.Popen
+
+    def start_while_growing(*arguments: object, **named: object) -> object:
+        ballast = b"x" * 500_000_000
+        try:
+            return start(*arguments, **named)  # type: ignore[call-overload]
+        finally:
+            del ballast
+
+    monkeypatch.setattr(subprocess, "Popen", start_while_growing)
+    grown = ParsingPool(os.environ, HOSTILE)
+    try:
+        assert run(grown, "segfault") == ["parser_crashed"]
+    finally:
+        grown.close()
+
+
 @pytest.mark.parametrize("act", ["hang_in_c", "sleep 600"])
 def test_a_parser_that_takes_too_long_is_ended(pool: ParsingPool, act: str) -> None:
     assert run(pool, act, "say after", limits=SHORT) == ["timed_out", "after"]
