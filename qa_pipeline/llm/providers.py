@@ -10,6 +10,7 @@ from pathlib import Path
 from qa_pipeline.llm.base import LanguageModel
 from qa_pipeline.llm.cached import CachedModel
 from qa_pipeline.llm.capped import CappedModel
+from qa_pipeline.llm.store.front import open_replies
 from qa_pipeline.settings.models import LLMSettings
 
 
@@ -31,7 +32,10 @@ def build_model(
         return None
     if settings.budget.max_calls is not None:
         provider = CappedModel(provider, settings.budget.max_calls)
-    return CachedModel(provider, cache_path)
+    front = open_replies(settings.store.url or cache_path)
+    if settings.store.mode == "replay":
+        return CachedModel(None, front, name=provider.name)
+    return CachedModel(provider, front)
 
 
 def _provider(settings: LLMSettings, environ: Mapping[str, str]) -> LanguageModel | None:
