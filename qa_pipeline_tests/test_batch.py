@@ -13,6 +13,7 @@ from qa_pipeline.layout import Layout
 from qa_pipeline.llm.base import Reply, ReplyT, Request
 from qa_pipeline.llm.cached import CachedModel
 from qa_pipeline.llm.extractive.provider import ExtractiveModel
+from qa_pipeline.llm.store.front import open_replies
 from qa_pipeline.parts import Parts
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.settings.models import Reviewer
@@ -93,7 +94,7 @@ def run(
     settings: Settings, batches: list[str], model: CountingRules | None = None
 ) -> tuple[list[BatchOutcome], CountingRules]:
     rules = model or CountingRules()
-    stored = CachedModel(rules, settings.out / "cache" / "replies.sqlite")
+    stored = CachedModel(rules, open_replies(settings.out / "cache" / "replies.sqlite"))
     parts = OnlyGenerates(settings, embedder=HashEmbedder(), model=stored)
     return run_batches(parts, batches), rules
 
@@ -156,7 +157,7 @@ def test_a_renamed_file_keeps_its_pairs_and_is_neither_parsed_nor_embedded_nor_a
     (corpus / "boilers" / "manuals").mkdir()
     (corpus / "boilers" / "guide.md").rename(corpus / "boilers" / "manuals" / "kestrel.md")
     rules, embedder, parser = CountingRules(), HashEmbedder(), RememberingParser()
-    stored = CachedModel(rules, settings.out / "cache" / "replies.sqlite")
+    stored = CachedModel(rules, open_replies(settings.out / "cache" / "replies.sqlite"))
     parts = OnlyGenerates(settings, embedder=embedder, model=stored, parse=parser.parse)
     assert run_batches(parts, ["boilers"]) == [BatchOutcome("boilers", "succeeded")]
     assert (parser.parsed, embedder.encoded, rules.asked) == ([], [], [])

@@ -45,15 +45,13 @@ class Request(Generic[ReplyT]):
     @cached_property
     def key(self) -> str:
         """SHA-256 over everything that can change a reply, the reply's schema included."""
-        parts = {
-            "role": self.role,
-            "system": self.system,
-            "prompt": self.prompt,
-            "schema": json_schema(self.reply_model),
-            "temperature": self.temperature,
-            "seed": self.seed,
-        }
-        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+        # as json.dumps(…, sort_keys=True) writes it; the schema's part is made once, being most of the work
+        parts = (
+            f'{{"prompt": {json.dumps(self.prompt)}, "role": {json.dumps(self.role)}, '
+            f'"schema": {_schema_text(self.reply_model)}, "seed": {json.dumps(self.seed)}, '
+            f'"system": {json.dumps(self.system)}, "temperature": {json.dumps(self.temperature)}}}'
+        )
+        return hashlib.sha256(parts.encode()).hexdigest()
 
     @property
     def documents(self) -> tuple[str, ...]:
@@ -65,6 +63,11 @@ class Request(Generic[ReplyT]):
 def json_schema(reply_model: type[ReplyModel]) -> dict[str, Any]:
     """The reply model's JSON schema, built once; callers must not change it."""
     return reply_model.model_json_schema()
+
+
+@cache
+def _schema_text(reply_model: type[ReplyModel]) -> str:
+    return json.dumps(json_schema(reply_model), sort_keys=True)
 
 
 @dataclass(frozen=True, slots=True)

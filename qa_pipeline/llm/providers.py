@@ -18,7 +18,8 @@ from qa_pipeline.llm.limits.pace import Declared
 from qa_pipeline.llm.limits.throttle import Throttle
 from qa_pipeline.llm.provider import Provider
 from qa_pipeline.llm.sending import Sender
-from qa_pipeline.settings.models import LLMSettings, ModelSettings
+from qa_pipeline.llm.store.front import ReplyFront, open_replies
+from qa_pipeline.settings.models import HOSTED, LLMSettings, ModelSettings
 
 
 class Models:
@@ -45,19 +46,38 @@ class Models:
             KeyRejectedError: the provider needs a key and none is set.
         """
         if settings not in self._built:
-            model = self._provided(settings)
-            self._built[settings] = None if model is None else CachedModel(model, self._place)
+            self._built[settings] = self._cached(settings)
         return self._built[settings]
 
     @cached_property
+    def replies(self) -> ReplyFront:
+        """The store of replies."""
+        return open_replies(self._store)
+
+    @cached_property
     def database(self) -> Database:
-        """What all runs of the deployment share."""
-        return Database(self._settings.store.url or self._place)
+        """What else the runs of a deployment share."""
+        return Database(self._store)
+
+    @property
+    def _store(self) -> Path | str:
+        return self._settings.store.url or self._place
 
     @cached_property
     def accounts(self) -> Accounts:
         """Prices and caps of the run."""
         return NoAccounts()
+
+    def close(self) -> None:
+        """Close the store; a later use opens it again."""
+        self.replies.close()
+        self.database.close()
+
+    def _cached(self, settings: ModelSettings) -> LanguageModel | None:
+        if self._settings.store.mode == "replay" and settings.provider in HOSTED:
+            return CachedModel(None, self.replies, name=_name(settings))
+        model = self._provided(settings)
+        return None if model is None else CachedModel(model, self.replies)
 
     def _provided(self, settings: ModelSettings) -> LanguageModel | None:
         match settings.provider:
@@ -78,15 +98,22 @@ class Models:
     def _hosted(self, provider: Provider) -> HostedModel:
         limits = self._settings.limits
         declared = Declared(limits.requests_per_minute, limits.tokens_per_minute)
-        book = SharedBook(self.database)
-        throttle = Throttle(provider.name, self._settings.workers, declared, book)
-        return HostedModel(
-            Sender(
-                provider,
-                self._settings,
-                throttle,
-                self.accounts,
-                run=self._run,
-                count_tokens=lambda text: len(text) // 4,
-            )
+        throttle = Throttle(provider.name, self._settings.workers, declared, SharedBook(self.database))
+        sender = Sender(
+            provider,
+            self._settings,
+            throttle,
+            self.accounts,
+            run=self._run,
+            count_tokens=lambda text: len(text) // 4,
         )
+        return HostedModel(sender)
+
+
+def _name(settings: ModelSettings) -> str:
+    """The name of a hosted model, for which no key is needed."""
+    if settings.provider == "gemini":
+        from qa_pipeline.llm.gemini.provider import gemini_name
+
+        return gemini_name(settings)
+    raise NotImplementedError

@@ -10,6 +10,8 @@ STORE_VERSION = 2
 METADATA = sa.MetaData()
 
 _WHO = 400
+UNKNOWN_DOCUMENT = "unknown"
+"""Stands for the documents of a reply that was stored before they were noted."""
 
 REPLIES = sa.Table(
     "replies",
@@ -24,10 +26,10 @@ REPLIES = sa.Table(
     sa.Column("value", sa.Text, comment="the reply as JSON of its model; null for a failure"),
     sa.Column("replied_model", sa.String(_WHO)),
     sa.Column("repair", sa.String(20), nullable=False),
-    sa.Column("input_tokens", sa.Integer),
-    sa.Column("output_tokens", sa.Integer),
-    sa.Column("cached_tokens", sa.Integer),
-    sa.Column("thought_tokens", sa.Integer),
+    sa.Column("input_tokens", sa.BigInteger),
+    sa.Column("output_tokens", sa.BigInteger),
+    sa.Column("cached_tokens", sa.BigInteger),
+    sa.Column("thought_tokens", sa.BigInteger),
     sa.Column("stored_at", sa.Float, nullable=False, index=True),
 )
 
@@ -63,10 +65,10 @@ CALLS = sa.Table(
     sa.Column("tries", sa.Integer, nullable=False),
     sa.Column("outcome", sa.String(40), nullable=False),
     sa.Column("repair", sa.String(20), nullable=False),
-    sa.Column("input_tokens", sa.Integer),
-    sa.Column("output_tokens", sa.Integer),
-    sa.Column("cached_tokens", sa.Integer),
-    sa.Column("thought_tokens", sa.Integer),
+    sa.Column("input_tokens", sa.BigInteger),
+    sa.Column("output_tokens", sa.BigInteger),
+    sa.Column("cached_tokens", sa.BigInteger),
+    sa.Column("thought_tokens", sa.BigInteger),
     sa.Column("cost", sa.Float),
     sa.Column("currency", sa.String(3)),
     sa.Column("prompt", sa.Text, comment="only where the settings want it kept"),
@@ -99,11 +101,4 @@ PACE = sa.Table(
     sa.Column("state", sa.Text, nullable=False, comment="JSON of limits.pace.Pace"),
 )
 
-_VERSION = sa.Table("store_version", METADATA, sa.Column("version", sa.Integer, primary_key=True))
-
-
-def store_version(connection: sa.Connection) -> int | None:
-    """The version of the tables that are there; None for an empty database."""
-    if not sa.inspect(connection).has_table(_VERSION.name):
-        return None
-    return connection.execute(sa.select(_VERSION.c.version)).scalar_one_or_none()
+VERSION = sa.Table("store_version", METADATA, sa.Column("version", sa.Integer, primary_key=True))

@@ -16,6 +16,7 @@ from qa_pipeline.defs.launch import materialize_batches
 from qa_pipeline.llm.base import Reply, ReplyT, Request
 from qa_pipeline.llm.cached import CachedModel
 from qa_pipeline.llm.extractive.provider import ExtractiveModel
+from qa_pipeline.llm.store.front import open_replies
 from qa_pipeline.parts import Parts
 from qa_pipeline.settings.models import Reviewer
 from qa_pipeline.settings.tree import load_settings
@@ -103,7 +104,7 @@ class Project:
     @property
     def parts(self) -> Parts:
         """Parts as a new process would build them."""
-        stored = CachedModel(self.model, self.settings.out / "cache" / "replies.sqlite")
+        stored = CachedModel(self.model, open_replies(self.settings.out / "cache" / "replies.sqlite"))
         return OnlyGenerates(self.settings, embedder=HashEmbedder(), model=stored)
 
     @property

@@ -9,6 +9,7 @@ from qa_pipeline.llm.base import Reply
 from qa_pipeline.llm.cached import CachedModel
 from qa_pipeline.llm.capped import CappedModel
 from qa_pipeline.llm.scripted import ScriptedModel
+from qa_pipeline.llm.store.front import open_replies
 from qa_pipeline_tests.llm.asking import ACCEPT, claim
 
 
@@ -46,8 +47,12 @@ def test_a_run_that_hit_its_cap_goes_on_where_it_stopped(tmp_path: Path) -> None
     requests = [claim(f"claim {number}") for number in range(10)]
     for _ in range(2):
         with pytest.raises(BudgetExhaustedError):
-            ask_all(CachedModel(CappedModel(inner, 4), tmp_path / "replies.db"), requests, workers=3)
-    outcomes = ask_all(CachedModel(CappedModel(inner, 4), tmp_path / "replies.db"), requests, workers=3)
+            ask_all(
+                CachedModel(CappedModel(inner, 4), open_replies(tmp_path / "replies.db")), requests, workers=3
+            )
+    outcomes = ask_all(
+        CachedModel(CappedModel(inner, 4), open_replies(tmp_path / "replies.db")), requests, workers=3
+    )
     assert all(isinstance(outcome, Reply) for outcome in outcomes)
     assert len(inner.asked) == 10
 

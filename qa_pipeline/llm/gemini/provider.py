@@ -66,6 +66,7 @@ class GeminiProvider:
         self._key = SecretStr("" if key is None else _checked(key))
         self._credentials = credentials
         self._settings = settings
+        self._name = gemini_name(settings)
         self._timeout_seconds = timeout_seconds
         self._lock = threading.Lock()
         self._lines: dict[asyncio.AbstractEventLoop, _Line] = {}
@@ -92,12 +93,7 @@ class GeminiProvider:
     @property
     def name(self) -> str:
         """Provider and model, the server where it is not Google's, and what is fixed about asking it."""
-        settings = self._settings
-        fixed = {name: getattr(settings, name) for name in _FIXED}
-        chosen = {name: value for name, value in fixed.items() if value is not None}
-        options = f"?{urlencode(chosen)}" if chosen else ""
-        vertex = "vertex/" if settings.vertex_project is not None else ""
-        return f"gemini/{vertex}{settings.model}{_place(settings.base_url)}{options}"
+        return self._name
 
     async def send(self, request: Request[Any]) -> RawReply:
         """Send once; see `Provider.send`."""
@@ -179,6 +175,15 @@ class GeminiProvider:
         location = self._settings.vertex_location
         host = "aiplatform" if location == "global" else f"{location}-aiplatform"
         return f"https://{host}.googleapis.com/"
+
+
+def gemini_name(settings: ModelSettings) -> str:
+    """The name of the provider of these settings; it needs no key."""
+    fixed = {name: getattr(settings, name) for name in _FIXED}
+    chosen = {name: value for name, value in fixed.items() if value is not None}
+    options = f"?{urlencode(chosen)}" if chosen else ""
+    vertex = "vertex/" if settings.vertex_project is not None else ""
+    return f"gemini/{vertex}{settings.model}{_place(settings.base_url)}{options}"
 
 
 def _machine_credentials() -> "Credentials":

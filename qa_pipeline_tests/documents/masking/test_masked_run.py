@@ -16,6 +16,7 @@ from qa_pipeline.errors import CorpusError
 from qa_pipeline.llm.base import Reply, ReplyT, Request
 from qa_pipeline.llm.cached import CachedModel
 from qa_pipeline.llm.extractive.provider import ExtractiveModel
+from qa_pipeline.llm.store.front import open_replies
 from qa_pipeline.parts import Parts
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.settings.tree import load_settings
@@ -149,7 +150,7 @@ class Ran:
         )
         self.out = folder / "out"
         self.model = Recorded()
-        model = CachedModel(self.model, Parts(settings).layout.replies)
+        model = CachedModel(self.model, open_replies(Parts(settings).layout.replies))
         self.outcome = run_batches(Parts(settings, embedder=HashEmbedder(), model=model), ["boilers"])[0]
         model.close()
 

@@ -1,0 +1,168 @@
+"""Who asks for what: how claims are taken, and how those of the dead are found.
+
+What belongs here: the table `claims`, and the two ways of telling that an owner lives. What does not:
+replies.
+
+Beside a SQLite file all owners are of one machine, where locked files tell at once (`owners.py`). On Postgres
+an owner renews a lease by the clock of the server. A server that was down kept everybody from renewing, so no
+lease ends before it has been up for as long as a lease lasts.
+"""
+
+import os
+import platform
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
+
+from qa_pipeline.llm.store.owners import OwnerFile, is_alive
+from qa_pipeline.llm.store_schema import CLAIMS
+
+LEASE_SECONDS = 30.0
+_BEATS = 3
+_LONGEST_OWNER = 100
+_ENDLESS = 0.0
+
+KeysByModel = Mapping[str, Sequence[str]]
+"""Request keys of each asked model, no more of them than a statement takes."""
+
+_OF_OWNER = CLAIMS.c.owner == sa.bindparam("of_owner")
+_OF_KEYS = sa.and_(
+    CLAIMS.c.asked_model == sa.bindparam("of_model"),
+    CLAIMS.c.request_key.in_(sa.bindparam("of_keys", expanding=True)),
+)
+_MINE = sa.select(CLAIMS.c.request_key).where(_OF_OWNER, _OF_KEYS)
+_OTHERS = sa.select(CLAIMS.c.owner).distinct().where(sa.not_(_OF_OWNER))
+_DROP = sa.delete(CLAIMS).where(_OF_OWNER, _OF_KEYS)
+_DROP_OWNERS = sa.delete(CLAIMS).where(CLAIMS.c.owner.in_(sa.bindparam("owners", expanding=True)))
+_SERVER_NOW = sa.extract("epoch", sa.func.clock_timestamp())
+_SERVER_UP_SINCE = sa.extract("epoch", sa.func.pg_postmaster_start_time())
+_DROP_EXPIRED = sa.delete(CLAIMS).where(
+    sa.not_(_OF_OWNER), CLAIMS.c.expires_at < _SERVER_NOW, _SERVER_UP_SINCE + LEASE_SECONDS < _SERVER_NOW
+)
+_RENEW = sa.update(CLAIMS).where(_OF_OWNER).values(expires_at=_SERVER_NOW + LEASE_SECONDS)
+
+
+class Claims(Protocol):
+    """The claims of one owner."""
+
+    @property
+    def beat_seconds(self) -> float | None:
+        """How often to renew them."""
+        ...
+
+    def open(self) -> None:
+        """Come alive."""
+        ...
+
+    def close(self) -> None:
+        """Die in order."""
+        ...
+
+    def take(self, connection: sa.Connection, wanted: KeysByModel) -> list[tuple[str, str]]:
+        """Claim what nobody living has claimed; what is this owner's now."""
+        ...
+
+    def drop(self, connection: sa.Connection, keys: KeysByModel) -> None:
+        """Give claims up."""
+        ...
+
+    def renew(self, connection: sa.Connection) -> None:
+        """Keep them."""
+        ...
+
+
+class _OwnClaims:
+    owner: str
+    _insert: sa.Insert
+
+    def drop(self, connection: sa.Connection, keys: KeysByModel) -> None:
+        for model, of_model in keys.items():
+            connection.execute(_DROP, {"of_owner": self.owner, "of_model": model, "of_keys": of_model})
+
+    def _mine(self, connection: sa.Connection, wanted: KeysByModel) -> list[tuple[str, str]]:
+        return [
+            (model, key)
+            for model, of_model in wanted.items()
+            for (key,) in connection.execute(
+                _MINE, {"of_owner": self.owner, "of_model": model, "of_keys": of_model}
+            )
+        ]
+
+    def _rows(self, wanted: KeysByModel) -> Iterable[dict[str, str]]:
+        # in one order for everybody: two transactions that wait for each other's rows would never end
+        for model in sorted(wanted):
+            for key in sorted(wanted[model]):
+                yield {"asked_model": model, "request_key": key, "owner": self.owner}
+
+
+class FileClaims(_OwnClaims):
+    """Claims in a SQLite file; owners are told by locked files in the folder."""
+
+    beat_seconds = None
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._file: OwnerFile | None = None
+        self._insert = sqlite.insert(CLAIMS).values(expires_at=_ENDLESS).on_conflict_do_nothing()
+
+    @property
+    def owner(self) -> str:  # type: ignore[override]
+        """Name of this owner."""
+        if self._file is None:
+            raise RuntimeError("claims are used before they are opened")
+        return self._file.name
+
+    def open(self) -> None:
+        """Lock a file of its own."""
+        if self._file is None:
+            self._file = OwnerFile(self._folder)
+
+    def close(self) -> None:
+        """Unlock and remove it."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def take(self, connection: sa.Connection, wanted: KeysByModel) -> list[tuple[str, str]]:
+        """Claim what nobody living has claimed."""
+        others = connection.execute(_OTHERS, {"of_owner": self.owner}).scalars()
+        dead = [other for other in others if not is_alive(self._folder, other)]
+        if dead:
+            connection.execute(_DROP_OWNERS, {"owners": dead})
+        connection.execute(self._insert, list(self._rows(wanted)))
+        return self._mine(connection, wanted)
+
+    def renew(self, connection: sa.Connection) -> None:
+        """The locked file says it all."""
+
+
+class LeasedClaims(_OwnClaims):
+    """Claims on Postgres, held for LEASE_SECONDS after each beat."""
+
+    beat_seconds = LEASE_SECONDS / _BEATS
+
+    def __init__(self) -> None:
+        host = platform.node()[: _LONGEST_OWNER // 2]
+        self.owner = f"{host}-{os.getpid()}-{uuid.uuid4().hex}"[-_LONGEST_OWNER:]
+        expires = _SERVER_NOW + LEASE_SECONDS
+        self._insert = postgresql.insert(CLAIMS).values(expires_at=expires).on_conflict_do_nothing()
+
+    def open(self) -> None:
+        """Nothing is held outside the table."""
+
+    def close(self) -> None:
+        """Nothing is held outside the table."""
+
+    def take(self, connection: sa.Connection, wanted: KeysByModel) -> list[tuple[str, str]]:
+        """Claim what nobody living has claimed."""
+        connection.execute(_DROP_EXPIRED, {"of_owner": self.owner})
+        connection.execute(self._insert, list(self._rows(wanted)))
+        return self._mine(connection, wanted)
+
+    def renew(self, connection: sa.Connection) -> None:
+        """Begin every lease anew."""
+        connection.execute(_RENEW, {"of_owner": self.owner})

@@ -1,0 +1,150 @@
+"""The store of replies in a database: one transaction a round.
+
+What belongs here: replies, their documents and calls, in SQLite and in Postgres. What does not: who is alive
+(`claims.py`), event loops (`front.py`), sizes and pruning (`maintenance.py`).
+"""
+
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
+
+from qa_pipeline.errors import ReplyStoreError
+from qa_pipeline.llm.database import Database
+from qa_pipeline.llm.store.claims import Claims, FileClaims, KeysByModel, LeasedClaims
+from qa_pipeline.llm.store.records import Outcome, Paid, RequestId, Round, Written
+from qa_pipeline.llm.store.rows import OUTCOME_COLUMNS, call_row, outcome_of, reply_row
+from qa_pipeline.llm.store_schema import CALLS, REPLIES, REPLY_DOCUMENTS
+
+_KEYS_A_STATEMENT = 500
+_FIND = sa.select(*OUTCOME_COLUMNS).where(
+    REPLIES.c.asked_model == sa.bindparam("of_model"),
+    REPLIES.c.request_key.in_(sa.bindparam("of_keys", expanding=True)),
+)
+
+
+class SqlReplyStore:
+    """Replies in one database; equal for both dialects but for the words of an insert and for claims.
+
+    Args:
+        database: where; the store closes it.
+        clock: Unix seconds, for `stored_at`.
+    """
+
+    def __init__(self, database: Database, *, clock: Callable[[], float] = time.time) -> None:
+        self._database = database
+        self._clock = clock
+        self._claims: Claims = LeasedClaims() if database.is_postgres else FileClaims(_owners_of(database))
+        self._insert_reply = insert_missing(database, REPLIES)
+        self._insert_documents = insert_missing(database, REPLY_DOCUMENTS)
+        self._insert_call = insert_missing(database, CALLS)
+
+    @property
+    def place(self) -> str:
+        """The file or address."""
+        return self._database.place
+
+    @property
+    def beat_seconds(self) -> float | None:
+        """How often to renew the leases."""
+        return self._claims.beat_seconds
+
+    def find(self, wanted: Collection[RequestId]) -> dict[RequestId, Outcome]:
+        """What is stored of all that is wanted."""
+        return self._database.read(lambda connection: _find(connection, wanted)) if wanted else {}
+
+    def write(self, round_: Round) -> Written:
+        """Store, release and claim in one transaction."""
+        try:
+            self._claims.open()
+        except OSError as error:
+            raise ReplyStoreError(
+                f"the reply store {self.place} cannot be used: {error.strerror or error}: {error.filename}. "
+                "Give this user the right to write there, and free some space if the disk is full"
+            ) from error
+        return self._database.transact(lambda connection: self._write(connection, round_))
+
+    def beat(self) -> None:
+        """Renew the leases."""
+        if self.beat_seconds is not None:
+            self._database.transact(self._claims.renew)
+
+    def close(self) -> None:
+        """Close the database; whoever waits for a claim of this owner takes it over."""
+        self._claims.close()
+        self._database.close()
+
+    def _write(self, connection: sa.Connection, round_: Round) -> Written:
+        stored = self._put(connection, round_.paid) if round_.paid else {}
+        calls = [*round_.calls, *(call for paid in round_.paid for call in paid.calls)]
+        if calls:
+            connection.execute(self._insert_call, [call_row(call) for call in calls])
+        self._drop(connection, [*round_.released, *(paid.request_id for paid in round_.paid)])
+        if not round_.wanted:
+            return Written(stored, frozenset())
+        claimed = self._claim(connection, round_.wanted)
+        # stored by another process after this one had looked and before it claimed
+        late = _find(connection, claimed)
+        self._drop(connection, late)
+        return Written(stored | late, frozenset(claimed - late.keys()))
+
+    def _put(self, connection: sa.Connection, paid: Sequence[Paid]) -> dict[RequestId, Outcome]:
+        now = self._clock()
+        rows = [reply_row(one, now) for one in paid]
+        inserted = connection.execute(
+            self._insert_reply, rows, execution_options={"preserve_rowcount": True}
+        ).rowcount
+        documents = [row for one in paid for row in _document_rows(one)]
+        if documents:
+            connection.execute(self._insert_documents, documents)
+        if inserted == len(paid):
+            return {one.request_id: one.outcome for one in paid}
+        return _find(connection, [one.request_id for one in paid])
+
+    def _claim(self, connection: sa.Connection, wanted: Collection[RequestId]) -> set[RequestId]:
+        return {mine for keys in _by_model(wanted) for mine in self._claims.take(connection, keys)}
+
+    def _drop(self, connection: sa.Connection, done: Collection[RequestId]) -> None:
+        for keys in _by_model(done):
+            self._claims.drop(connection, keys)
+
+
+def insert_missing(database: Database, table: sa.Table) -> sa.Insert:
+    """An insert that leaves rows alone that are there."""
+    if database.is_postgres:
+        return postgresql.insert(table).on_conflict_do_nothing()
+    return sqlite.insert(table).on_conflict_do_nothing()
+
+
+def _owners_of(database: Database) -> Path:
+    return Path(f"{database.url.database}.owners")
+
+
+def _find(connection: sa.Connection, wanted: Collection[RequestId]) -> dict[RequestId, Outcome]:
+    return {
+        (row[0], row[1]): outcome_of(row)
+        for keys in _by_model(wanted)
+        for model, of_model in keys.items()
+        for row in connection.execute(_FIND, {"of_model": model, "of_keys": of_model})
+    }
+
+
+def _document_rows(paid: Paid) -> Iterable[dict[str, Any]]:
+    asked_model, request_key = paid.request_id
+    return (
+        {"asked_model": asked_model, "request_key": request_key, "document_id": document}
+        for document in paid.documents
+    )
+
+
+def _by_model(wanted: Collection[RequestId]) -> Iterator[KeysByModel]:
+    """Keys by model, in portions that a statement takes."""
+    ids = list(wanted)
+    for start in range(0, len(ids), _KEYS_A_STATEMENT):
+        keys: dict[str, list[str]] = {}
+        for model, key in ids[start : start + _KEYS_A_STATEMENT]:
+            keys.setdefault(model, []).append(key)
+        yield keys

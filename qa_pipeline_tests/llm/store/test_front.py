@@ -1,0 +1,261 @@
+import asyncio
+import gc
+import signal
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from qa_pipeline.calls import Usage
+from qa_pipeline.errors import ModelError, ReplyStoreError, TransientModelError, UnreadableReplyError
+from qa_pipeline.llm.asking import ask_all
+from qa_pipeline.llm.base import Reply, ReplyT, Request
+from qa_pipeline.llm.cached import CachedModel
+from qa_pipeline.llm.database import Database
+from qa_pipeline.llm.scripted import ScriptedModel
+from qa_pipeline.llm.store.front import ReplyFront, open_replies
+from qa_pipeline.llm.store.records import Outcome, Round
+from qa_pipeline.llm.store.sql import SqlReplyStore
+from qa_pipeline_tests.llm.asking import ACCEPT, claim
+from qa_pipeline_tests.llm.store.conftest import NewPlace
+
+REPLY = Outcome("replied", ACCEPT.model_dump_json(), ACCEPT.model_dump_json())
+
+ASKER = """
+import sys
+from pathlib import Path
+from qa_pipeline.llm.asking import ask_all
+from qa_pipeline.llm.cached import CachedModel
+from qa_pipeline.llm.scripted import ScriptedModel
+from qa_pipeline.llm.store.front import open_replies
+from qa_pipeline_tests.llm.asking import ACCEPT, claim
+
+place = sys.argv[1] if "://" in sys.argv[1] else Path(sys.argv[1])
+inner = ScriptedModel(lambda _: ACCEPT)
+model = CachedModel(inner, open_replies(place))
+outcomes = ask_all(model, [claim(f"{number}") for number in range(int(sys.argv[2]))], workers=8)
+model.close()
+print(len(inner.asked), sum(outcome.value == ACCEPT for outcome in outcomes))
+"""
+
+HOLDER = """
+import asyncio, sys
+from pathlib import Path
+from qa_pipeline.llm.store.front import open_replies
+from qa_pipeline_tests.llm.asking import claim
+
+async def hold() -> None:
+    front = open_replies(Path(sys.argv[1]))
+    assert await front.claim("m", claim()) is None
+    print("held", flush=True)
+    await asyncio.sleep(600)
+
+asyncio.run(hold())
+"""
+
+
+class Turns:
+    """What each call comes to is drawn beforehand, and paid calls are counted by request."""
+
+    name = "turns"
+
+    def __init__(self, plays: dict[str, list[str]], paid: Counter[str]) -> None:
+        self._plays = plays
+        self._paid = paid
+
+    async def complete(self, request: Request[ReplyT]) -> Reply[ReplyT]:
+        play = self._plays[request.prompt].pop() if self._plays[request.prompt] else "reply"
+        for _ in range(len(play)):
+            await asyncio.sleep(0)
+        if play == "busy":
+            raise TransientModelError("busy")
+        self._paid[request.prompt] += 1
+        if play == "unreadable":
+            raise UnreadableReplyError("truncated", "cut", raw=request.prompt)
+        value = request.reply_model.model_validate(ACCEPT.model_dump())
+        return Reply(value, value.model_dump_json(), self.name, Usage(5, 3))
+
+
+def start(code: str, *arguments: object) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=Path(__file__).parents[3],
+    )
+
+
+@given(data=st.data())
+@settings(max_examples=25)
+def test_however_two_fronts_interleave_each_request_is_paid_once(
+    new_place: NewPlace, data: st.DataObject
+) -> None:
+    prompts = st.sampled_from("abcd")
+    plays = st.lists(st.sampled_from(["reply", "busy", "unreadable"]), max_size=3)
+    planned = {prompt: data.draw(plays) for prompt in "abcd"}
+    asked = data.draw(st.lists(st.tuples(st.integers(0, 1), prompts, st.booleans()), max_size=24))
+    place, paid = new_place(), Counter[str]()
+    models = [CachedModel(Turns(planned, paid), open_replies(place)) for _ in range(2)]
+
+    async def run() -> list[object]:
+        tasks = [asyncio.create_task(models[front].complete(claim(prompt))) for front, prompt, _ in asked]
+        await asyncio.sleep(0)
+        for task, (_, _, cancelled) in zip(tasks, asked, strict=True):
+            if cancelled:
+                task.cancel()
+            await asyncio.sleep(0)
+        return await asyncio.gather(*tasks, return_exceptions=True)
+
+    outcomes = asyncio.run(run())
+    for model in models:
+        model.close()
+    assert all(isinstance(one, (Reply, ModelError, asyncio.CancelledError)) for one in outcomes)
+    assert all(times == 1 for times in paid.values())
+    assert {
+        prompt for (_, prompt, _), one in zip(asked, outcomes, strict=True) if isinstance(one, Reply)
+    } <= paid.keys()
+
+
+def test_two_processes_that_ask_the_same_pay_once(place: Path | str) -> None:
+    processes = [start(ASKER, place, 300) for _ in range(2)]
+    told = [process.communicate(timeout=60)[0].split() for process in processes]
+    assert [int(answered) for _, answered in told] == [300, 300]
+    assert sum(int(asked) for asked, _ in told) == 300
+
+
+def test_a_killed_process_does_not_block_its_successor(tmp_path: Path) -> None:
+    path = tmp_path / "replies.sqlite"
+    with start(HOLDER, path) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "held\n"
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    front = open_replies(path)
+    assert asyncio.run(asyncio.wait_for(front.claim("m", claim()), 10)) is None
+    front.close()
+    assert list((tmp_path / "replies.sqlite.owners").iterdir()) == []
+
+
+def test_who_waits_for_another_process_takes_over_when_that_fails(place: Path | str) -> None:
+    async def run() -> None:
+        first, second = open_replies(place), open_replies(place)
+        assert await first.claim("m", claim()) is None
+        waiting = asyncio.create_task(second.claim("m", claim()))
+        assert await second.find("m", claim()) is None
+        await first.release("m", claim(), TransientModelError("busy"))
+        assert await waiting is None
+        second.hand_over("m", claim())
+        first.close()
+        second.close()
+
+    asyncio.run(run())
+
+
+def test_who_waits_for_another_process_gets_what_it_stored(place: Path | str) -> None:
+    async def run() -> None:
+        first, second = open_replies(place), open_replies(place)
+        assert await first.claim("m", claim()) is None
+        waiting = asyncio.create_task(second.claim("m", claim()))
+        assert await second.find("m", claim()) is None
+        await first.put("m", claim(), REPLY, ())
+        assert await waiting == REPLY
+        first.close()
+        second.close()
+
+    asyncio.run(run())
+
+
+def test_a_loop_that_ends_without_its_coroutines_leaves_no_claim(place: Path | str) -> None:
+    front = open_replies(place)
+    loop = asyncio.new_event_loop()
+    asking = front.claim("m", claim())
+    task = loop.create_task(asking)
+    loop.run_until_complete(asyncio.sleep(0))
+    loop.close()
+    asking.close()
+    assert not task.done()
+    task._log_destroy_pending = False  # type: ignore[attr-defined]
+    assert asyncio.run(asyncio.wait_for(front.claim("m", claim()), 10)) is None
+    front.close()
+
+
+def test_a_closed_front_lets_others_ask_what_it_held(place: Path | str) -> None:
+    first, second = open_replies(place), open_replies(place)
+    assert asyncio.run(first.claim("m", claim())) is None
+    first.close()
+    assert asyncio.run(asyncio.wait_for(second.claim("m", claim()), 10)) is None
+    second.close()
+
+
+def test_a_coroutine_that_waits_while_the_front_is_closed_is_told_so(place: Path | str) -> None:
+    async def run() -> None:
+        front = open_replies(place)
+        assert await front.claim("m", claim()) is None
+        waiting = asyncio.create_task(front.claim("m", claim()))
+        assert await front.find("m", claim()) is None
+        await asyncio.to_thread(front.close)
+        with pytest.raises(ReplyStoreError, match="was closed while it was being asked"):
+            await waiting
+
+    asyncio.run(run())
+
+
+def test_a_front_that_is_forgotten_ends_its_thread(tmp_path: Path) -> None:
+    front = open_replies(tmp_path / "replies.sqlite")
+    assert asyncio.run(front.find("m", claim())) is None
+    (thread,) = [thread for thread in threading.enumerate() if thread.name == "qa-pipeline-replies"]
+    del front
+    gc.collect()
+    thread.join(10)
+    assert not thread.is_alive()
+
+
+def test_asking_in_one_loop_after_another_uses_one_thread(place: Path | str) -> None:
+    model = CachedModel(ScriptedModel(lambda _: ACCEPT), open_replies(place))
+    threads = {
+        thread for _ in range(3) for thread in _threads_after(lambda: ask_all(model, [claim()], workers=1))
+    }
+    model.close()
+    assert len(threads) == 1
+    assert (model.calls, model.hits) == (1, 2)
+
+
+def _threads_after(work: Callable[[], object]) -> set[threading.Thread]:
+    work()
+    return {thread for thread in threading.enumerate() if thread.name == "qa-pipeline-replies"}
+
+
+class Lent(SqlReplyStore):
+    """Renews its leases at every round, and counts it."""
+
+    beat_seconds = 0.0
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
+        self.beaten = threading.Semaphore(0)
+
+    def beat(self) -> None:
+        super().beat()
+        self.beaten.release()
+
+
+def test_leases_are_renewed_while_anything_is_held(new_place: NewPlace) -> None:
+    store = Lent(Database(new_place()))
+    front = ReplyFront(store)
+
+    async def run() -> None:
+        assert await front.claim("m", claim()) is None
+        for _ in range(3):
+            await asyncio.to_thread(store.beaten.acquire, timeout=10)
+        await front.put("m", claim(), REPLY, ())
+
+    asyncio.run(run())
+    front.close()
+    assert store.write(Round(wanted=[("m", claim().key)])).stored
+    store.close()
