@@ -9,8 +9,10 @@ from pathlib import Path
 
 from qa_pipeline.llm.base import LanguageModel
 from qa_pipeline.llm.cached import CachedModel
-from qa_pipeline.llm.capped import CappedModel
-from qa_pipeline.settings.models import LLMSettings
+from qa_pipeline.llm.money.budget import Budget
+from qa_pipeline.llm.money.budgeted import BudgetedModel
+from qa_pipeline.llm.money.price_table import check_cost_caps, load_prices
+from qa_pipeline.settings.models import HOSTED, LLMSettings
 
 
 def build_model(
@@ -25,13 +27,21 @@ def build_model(
 
     Raises:
         KeyRejectedError: the provider needs a key and none is set.
+        SettingsError: the prices cannot be read, or cost is capped and a model has no price.
     """
     provider = _provider(settings, environ)
     if provider is None:
         return None
-    if settings.budget.max_calls is not None:
-        provider = CappedModel(provider, settings.budget.max_calls)
-    return CachedModel(provider, cache_path)
+    return CachedModel(_within_budget(provider, settings), cache_path)
+
+
+def _within_budget(model: LanguageModel, settings: LLMSettings) -> LanguageModel:
+    if settings.provider not in HOSTED:
+        return model
+    prices = load_prices(settings.budget.prices)
+    check_cost_caps(settings, prices)
+    budget = Budget(settings.budget, prices)
+    return BudgetedModel(model, budget, most_output=settings.max_output_tokens)
 
 
 def _provider(settings: LLMSettings, environ: Mapping[str, str]) -> LanguageModel | None:

@@ -86,10 +86,14 @@ class BudgetSettings(Group):
 
     max_calls: int | None = Field(None, ge=0, description="Calls of a run; a hosted provider needs some cap.")
     max_tokens: int | None = Field(None, ge=0, description="Tokens of a run, prompts and replies.")
-    max_cost: float | None = Field(None, ge=0, description="Cost of a run, in the currency of the prices.")
+    max_cost: float | None = Field(
+        None, ge=0, allow_inf_nan=False, description="Cost of a run, in the currency of the prices."
+    )
     max_calls_a_day: int | None = Field(None, ge=0, description="Calls of all runs of a day.")
     max_tokens_a_day: int | None = Field(None, ge=0, description="Tokens of all runs of a day.")
-    max_cost_a_day: float | None = Field(None, ge=0, description="Cost of all runs of a day.")
+    max_cost_a_day: float | None = Field(
+        None, ge=0, allow_inf_nan=False, description="Cost of all runs of a day."
+    )
     prices: Path | None = Field(
         None, description="YAML file of prices that stand before those of the package."
     )
