@@ -1,40 +1,38 @@
-"""What a hosted model asks before it spends and tells after it spent.
+"""Whoever keeps the money, as a sender sees it.
 
-What belongs here: the protocol of whoever keeps the money, and one that lets everything pass. What does not:
-prices and caps (`money/`).
+What belongs here: the protocol. What does not: prices and caps (`money/`).
 """
 
-from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, Protocol
 
 from qa_pipeline.calls import Usage
 from qa_pipeline.llm.base import Request
 
 
-@dataclass(frozen=True, slots=True)
-class Cost:
-    """What a call cost; both None where model or tokens are unknown."""
+class Room(Protocol):
+    """Room set aside for one call; one of the two is called."""
 
-    amount: float | None = None
-    currency: str | None = None
-
-
-class Reservation(Protocol):
-    """Room set aside for one call."""
-
-    async def settle(self, usage: Usage) -> Cost:
-        """The call was charged, or may have been; unknown tokens count as reserved."""
+    def settle(self, usage: Usage) -> None:
+        """The call was charged, or may have been; all of the room counts where its tokens are unknown."""
         ...
 
-    async def cancel(self) -> None:
+    def cancel(self) -> None:
         """The call was not charged."""
         ...
 
 
-class Accounts(Protocol):
+class Spending(Protocol):
     """Keeps what is spent within its caps."""
 
-    async def reserve(self, request: Request[Any], tokens_in: int) -> Reservation:
+    @property
+    def currency(self) -> str:
+        """Of all costs."""
+        ...
+
+    async def reserve(
+        self, request: Request[Any], asked_model: str, tokens_in: int, most_tokens_out: int
+    ) -> Room:
         """Set room aside for a call at its worst, waiting for calls in flight that may free some.
 
         Raises:
@@ -42,17 +40,6 @@ class Accounts(Protocol):
         """
         ...
 
-
-class NoAccounts:
-    """Counts nothing and caps nothing."""
-
-    async def reserve(self, request: Request[Any], tokens_in: int) -> "NoAccounts":
-        """Let the call pass."""
-        return self
-
-    async def settle(self, usage: Usage) -> Cost:
-        """Forget it."""
-        return Cost()
-
-    async def cancel(self) -> None:
-        """Forget it."""
+    def cost(self, asked_model: str, usage: Usage) -> Decimal | None:
+        """What a call costs; None where its price or its tokens are unknown."""
+        ...

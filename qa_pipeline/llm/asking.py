@@ -27,37 +27,36 @@ def ask_all(
     reach the store of replies, and then the error is raised. Each call of this function has an event loop
     of its own, so a model's connections are closed before that loop ends.
     """
+    return asyncio.run(_ask_all(model, requests, workers, notify))
 
-    async def run() -> list[Reply[ReplyT] | ModelError]:
-        gate = asyncio.Semaphore(workers)
-        refusals: list[PermanentModelError] = []
-        done = 0
 
-        async def one(request: Request[ReplyT]) -> Reply[ReplyT] | ModelError:
-            nonlocal done
-            async with gate:
-                if refusals:
-                    return refusals[0]
-                try:
-                    outcome: Reply[ReplyT] | ModelError = await model.complete(request)
-                except PermanentModelError as error:
-                    refusals.append(error)
-                    return error
-                except ModelError as error:
-                    outcome = error
-            done += 1
-            notify(done, len(requests))
-            return outcome
+async def _ask_all(
+    model: LanguageModel, requests: Sequence[Request[ReplyT]], workers: int, notify: Notify
+) -> list[Reply[ReplyT] | ModelError]:
+    outcomes: dict[int, Reply[ReplyT] | ModelError] = {}
+    refusals: list[PermanentModelError] = []
+    waiting = iter(enumerate(requests))
 
-        try:
-            outcomes = await _gather_or_cancel([one(request) for request in requests])
-        finally:
-            await close_connections(model)
-        if refusals:
-            raise refusals[0]
-        return outcomes
+    async def work() -> None:
+        """Take one request after the other; all workers take from the same ones."""
+        for number, request in waiting:
+            try:
+                outcomes[number] = await model.complete(request)
+            except PermanentModelError as error:
+                refusals.append(error)
+            except ModelError as error:
+                outcomes[number] = error
+            if refusals:
+                return
+            notify(len(outcomes), len(requests))
 
-    return asyncio.run(run())
+    try:
+        await _gather_or_cancel([work() for _ in range(min(workers, len(requests)))])
+    finally:
+        await close_connections(model)
+    if refusals:
+        raise refusals[0]
+    return [outcomes[number] for number in range(len(requests))]
 
 
 async def _gather_or_cancel(work: list[Coroutine[Any, Any, Any]]) -> list[Any]:

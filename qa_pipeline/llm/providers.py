@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 
-from qa_pipeline.llm.accounts import Accounts, NoAccounts
 from qa_pipeline.llm.base import LanguageModel
 from qa_pipeline.llm.cached import CachedModel
 from qa_pipeline.llm.database import Database
@@ -16,6 +15,11 @@ from qa_pipeline.llm.hosted import HostedModel
 from qa_pipeline.llm.limits.book import SharedBook
 from qa_pipeline.llm.limits.pace import Declared
 from qa_pipeline.llm.limits.throttle import Throttle
+from qa_pipeline.llm.money.amounts import Caps
+from qa_pipeline.llm.money.budget import Budget
+from qa_pipeline.llm.money.days import DayLedger
+from qa_pipeline.llm.money.price_table import check_cost_caps, load_prices
+from qa_pipeline.llm.money.tokens import MOST_OUTPUT
 from qa_pipeline.llm.provider import Provider
 from qa_pipeline.llm.sending import Sender
 from qa_pipeline.llm.store.front import ReplyFront, open_replies
@@ -64,9 +68,18 @@ class Models:
         return self._settings.store.url or self._place
 
     @cached_property
-    def accounts(self) -> Accounts:
-        """Prices and caps of the run."""
-        return NoAccounts()
+    def budget(self) -> Budget:
+        """Prices and caps of the run, and of the day for all runs.
+
+        Raises:
+            SettingsError: the price file cannot be used, or cost is capped and a model has no price.
+        """
+        settings = self._settings.budget
+        prices = load_prices(settings.prices)
+        check_cost_caps(self._settings, prices)
+        caps = Caps.of_day(settings)
+        days = DayLedger(self.database, caps, currency=prices.currency) if settings.caps_a_day else None
+        return Budget(settings, prices, days=days)
 
     def close(self) -> None:
         """Close the store; a later use opens it again."""
@@ -91,11 +104,12 @@ class Models:
                 from qa_pipeline.llm.gemini.provider import GeminiProvider
 
                 timeout = self._settings.timeout_seconds
-                return self._hosted(GeminiProvider.from_environment(settings, timeout, self._environ))
+                provider = GeminiProvider.from_environment(settings, timeout, self._environ)
+                return self._hosted(provider, settings)
             case "openai":
                 raise NotImplementedError
 
-    def _hosted(self, provider: Provider) -> HostedModel:
+    def _hosted(self, provider: Provider, settings: ModelSettings) -> HostedModel:
         limits = self._settings.limits
         declared = Declared(limits.requests_per_minute, limits.tokens_per_minute)
         throttle = Throttle(provider.name, self._settings.workers, declared, SharedBook(self.database))
@@ -103,9 +117,9 @@ class Models:
             provider,
             self._settings,
             throttle,
-            self.accounts,
+            self.budget,
             run=self._run,
-            count_tokens=lambda text: len(text) // 4,
+            most_output=settings.max_output_tokens or MOST_OUTPUT,
         )
         return HostedModel(sender)
 

@@ -6,7 +6,6 @@ What belongs here: trying again, waiting for one's turn, accounting for each cal
 
 import random
 import uuid
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,10 +17,11 @@ from qa_pipeline.errors import (
     TransientModelError,
     UnreadableReplyError,
 )
-from qa_pipeline.llm.accounts import Accounts, Reservation
+from qa_pipeline.llm.accounts import Room, Spending
 from qa_pipeline.llm.base import Request
 from qa_pipeline.llm.clock import Clock
 from qa_pipeline.llm.limits.throttle import Throttle, Turn
+from qa_pipeline.llm.money.tokens import most_request_tokens
 from qa_pipeline.llm.provider import Provider, RawReply
 from qa_pipeline.settings.models import LLMSettings
 
@@ -49,9 +49,9 @@ class Sender:
         provider: sends one request once.
         settings: tries, waits, and whether prompts are kept.
         throttle: admits calls.
-        accounts: prices and caps.
+        budget: prices and caps.
         run: name of the run, for the records of calls.
-        count_tokens: expected tokens of a text, before it is sent.
+        most_output: tokens of the longest reply, thoughts included.
         clock: time and waiting; tests pass one that does not wait.
     """
 
@@ -60,19 +60,19 @@ class Sender:
         provider: Provider,
         settings: LLMSettings,
         throttle: Throttle,
-        accounts: Accounts,
+        budget: Spending,
         *,
         run: str,
-        count_tokens: Callable[[str], int],
+        most_output: int,
         clock: Clock | None = None,
     ) -> None:
         self.provider = provider
         self.name = provider.name
         self._settings = settings
         self._throttle = throttle
-        self._accounts = accounts
+        self._budget = budget
         self._run = run
-        self._count_tokens = count_tokens
+        self._most_output = most_output
         self._clock = clock or Clock()
 
     async def send(self, request: Request[Any], request_key: str, calls: list[CallRecord]) -> RawReply:
@@ -103,24 +103,22 @@ class Sender:
             await self._clock.sleep(self._wait(failure, asking))
 
     async def _try(self, request: Request[Any], asking: _Asking) -> RawReply:
-        tokens = self._count_tokens(request.system) + self._count_tokens(request.prompt)
-        reservation = await self._accounts.reserve(request, tokens)
+        most = most_request_tokens(request)
+        reservation = await self._budget.reserve(request, self.name, most, self._most_output)
         sent = False
         try:
-            async with self._throttle.turn(tokens) as turn:
+            async with self._throttle.turn(request) as turn:
                 sent = True
                 raw = await self._sent(request, asking, turn, reservation)
         except ModelError:
             raise  # accounted for where it was caught
         except BaseException:
             # cut off while the provider was at work, the call may be charged
-            await (reservation.settle(Usage()) if sent else reservation.cancel())
+            reservation.settle(Usage()) if sent else reservation.cancel()
             raise
         return raw
 
-    async def _sent(
-        self, request: Request[Any], asking: _Asking, turn: Turn, reservation: Reservation
-    ) -> RawReply:
+    async def _sent(self, request: Request[Any], asking: _Asking, turn: Turn, reservation: Room) -> RawReply:
         """Send once, and tell limits and accounts how it went."""
         asking.tries += 1
         try:
@@ -128,22 +126,22 @@ class Sender:
         except TransientModelError as error:
             await self._tell_throttle(error, turn)
             if error.maybe_charged:
-                await self._charge(request, asking, reservation, error.reason, None, Usage())
+                self._charge(request, asking, reservation, error.reason, None, Usage())
             else:
-                await reservation.cancel()
+                reservation.cancel()
             raise
         except UnreadableReplyError as error:
             await self._throttle.served(turn, _total(error.usage))
             if isinstance(error, OversizedRequestError):
-                await reservation.cancel()
+                reservation.cancel()
                 raise OversizedRequestError(f"{error.detail}; {_shown(request)}") from None
-            await self._charge(request, asking, reservation, error.reason, error.model, error.usage)
+            self._charge(request, asking, reservation, error.reason, error.model, error.usage)
             raise
         except ModelError:
-            await reservation.cancel()
+            reservation.cancel()
             raise
         await self._throttle.served(turn, _total(raw.usage))
-        await self._charge(request, asking, reservation, REPLIED, raw.model, raw.usage)
+        self._charge(request, asking, reservation, REPLIED, raw.model, raw.usage)
         return raw
 
     async def _tell_throttle(self, error: TransientModelError, turn: Turn) -> None:
@@ -152,16 +150,17 @@ class Sender:
         else:
             self._throttle.failed(turn)
 
-    async def _charge(
+    def _charge(
         self,
         request: Request[Any],
         asking: _Asking,
-        reservation: Reservation,
+        reservation: Room,
         outcome: str,
         model: str | None,
         usage: Usage,
     ) -> None:
-        cost = await reservation.settle(usage)
+        reservation.settle(usage)
+        cost = self._budget.cost(self.name, usage)
         asking.calls.append(
             CallRecord(
                 call_id=uuid.uuid4().hex,
@@ -176,8 +175,8 @@ class Sender:
                 tries=asking.tries,
                 outcome=outcome,
                 usage=usage,
-                cost=cost.amount,
-                currency=cost.currency,
+                cost=None if cost is None else float(cost),
+                currency=None if cost is None else self._budget.currency,
                 prompt=request.prompt if self._settings.store.keep_prompts else None,
             )
         )

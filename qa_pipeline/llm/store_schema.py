@@ -80,7 +80,7 @@ SPENT = sa.Table(
     sa.Column("day", sa.String(10), primary_key=True, comment="UTC"),
     sa.Column("calls", sa.Integer, nullable=False),
     sa.Column("tokens", sa.BigInteger, nullable=False),
-    sa.Column("cost", sa.Float, nullable=False),
+    sa.Column("cost", sa.BigInteger, nullable=False, comment="billionths: whole, so that sums are exact"),
 )
 
 RESERVED = sa.Table(
@@ -90,7 +90,7 @@ RESERVED = sa.Table(
     sa.Column("day", sa.String(10), nullable=False, index=True),
     sa.Column("calls", sa.Integer, nullable=False),
     sa.Column("tokens", sa.BigInteger, nullable=False),
-    sa.Column("cost", sa.Float, nullable=False),
+    sa.Column("cost", sa.BigInteger, nullable=False, comment="billionths: whole, so that sums are exact"),
     sa.Column("expires_at", sa.Float, nullable=False),
 )
 

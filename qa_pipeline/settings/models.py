@@ -86,10 +86,14 @@ class BudgetSettings(Group):
 
     max_calls: int | None = Field(None, ge=0, description="Calls of a run; a hosted provider needs some cap.")
     max_tokens: int | None = Field(None, ge=0, description="Tokens of a run, prompts and replies.")
-    max_cost: float | None = Field(None, ge=0, description="Cost of a run, in the currency of the prices.")
+    max_cost: float | None = Field(
+        None, ge=0, allow_inf_nan=False, description="Cost of a run, in the currency of the prices."
+    )
     max_calls_a_day: int | None = Field(None, ge=0, description="Calls of all runs of a day.")
     max_tokens_a_day: int | None = Field(None, ge=0, description="Tokens of all runs of a day.")
-    max_cost_a_day: float | None = Field(None, ge=0, description="Cost of all runs of a day.")
+    max_cost_a_day: float | None = Field(
+        None, ge=0, allow_inf_nan=False, description="Cost of all runs of a day."
+    )
     prices: Path | None = Field(
         None, description="YAML file of prices that stand before those of the package."
     )
@@ -98,6 +102,12 @@ class BudgetSettings(Group):
     def caps_a_run(self) -> bool:
         """Whether anything ends a run that would ask for ever."""
         return any(cap is not None for cap in (self.max_calls, self.max_tokens, self.max_cost))
+
+    @property
+    def caps_a_day(self) -> bool:
+        """Whether anything is capped by day."""
+        caps = (self.max_calls_a_day, self.max_tokens_a_day, self.max_cost_a_day)
+        return any(cap is not None for cap in caps)
 
 
 class StoreSettings(Group):

@@ -4,7 +4,6 @@ import time
 from typing import Any
 
 from qa_pipeline.errors import ModelError
-from qa_pipeline.llm.accounts import NoAccounts
 from qa_pipeline.llm.asking import ask_all
 from qa_pipeline.llm.base import Reply
 from qa_pipeline.llm.clock import Clock
@@ -13,11 +12,13 @@ from qa_pipeline.llm.hosted import HostedModel
 from qa_pipeline.llm.limits.book import LocalBook
 from qa_pipeline.llm.limits.pace import Declared
 from qa_pipeline.llm.limits.throttle import Throttle
+from qa_pipeline.llm.money.budget import Budget
+from qa_pipeline.llm.money.price_table import load_prices
 from qa_pipeline.llm.provider import RawReply
 from qa_pipeline.llm.sending import Sender
 from qa_pipeline.llm.server import LOOPBACK_KEY, GeminiServer, ServerPlay
 from qa_pipeline.records import ClaimReply
-from qa_pipeline.settings.models import LLMSettings
+from qa_pipeline.settings.models import BudgetSettings, LLMSettings
 from qa_pipeline_tests.llm.asking import claim
 
 
@@ -52,15 +53,9 @@ def model_for(
     provider = provider_for(server, key=key, **changes)
     played = (clock or FastClock()).clock
     throttle = Throttle(provider.name, settings.workers, Declared(), LocalBook(), played)
-    sender = Sender(
-        provider, settings, throttle, NoAccounts(), run="run", count_tokens=estimated_tokens, clock=played
-    )
+    budget = Budget(BudgetSettings(), load_prices())
+    sender = Sender(provider, settings, throttle, budget, run="run", most_output=1000, clock=played)
     return HostedModel(sender)
-
-
-def estimated_tokens(text: str) -> int:
-    """Four characters a token, as the server counts."""
-    return -(-len(text) // 4)
 
 
 def outcome_of(*plays: ServerPlay, **changes: Any) -> Reply[ClaimReply] | ModelError:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -15,7 +16,6 @@ from qa_pipeline.errors import (
     TransientModelError,
     UnreadableReplyError,
 )
-from qa_pipeline.llm.accounts import Cost
 from qa_pipeline.llm.base import Reply, Request
 from qa_pipeline.llm.hosted import HostedModel
 from qa_pipeline.llm.limits.book import LocalBook
@@ -26,7 +26,7 @@ from qa_pipeline.llm.sending import Sender
 from qa_pipeline.records import AnswerReply, Passage
 from qa_pipeline.settings.models import LLMSettings
 from qa_pipeline_tests.llm.asking import ACCEPT, claim
-from qa_pipeline_tests.llm.serving import FastClock, estimated_tokens
+from qa_pipeline_tests.llm.serving import FastClock
 
 JSON = ACCEPT.model_dump_json()
 USAGE = Usage(10, 5)
@@ -59,16 +59,21 @@ class Played:
 class Kept:
     """Accounts that remember what became of each reservation."""
 
+    currency: str = "USD"
     ends: list[str] = field(default_factory=list)
 
-    async def reserve(self, request: Request[Any], tokens_in: int) -> "Kept":
+    async def reserve(
+        self, request: Request[Any], asked_model: str, tokens_in: int, most_tokens_out: int
+    ) -> "Kept":
         return self
 
-    async def settle(self, usage: Usage) -> Cost:
-        self.ends.append("settled" if usage.input_tokens is not None else "settled unknown")
-        return Cost(0.25, "USD")
+    def cost(self, asked_model: str, usage: Usage) -> Decimal | None:
+        return Decimal("0.25") if usage.input_tokens is not None else None
 
-    async def cancel(self) -> None:
+    def settle(self, usage: Usage) -> None:
+        self.ends.append("settled" if usage.input_tokens is not None else "settled unknown")
+
+    def cancel(self) -> None:
         self.ends.append("cancelled")
 
 
@@ -105,7 +110,7 @@ def ask(*plays: str | ModelError, request: Request[Any] | None = None, **setting
         throttle,
         accounts,
         run="run-1",
-        count_tokens=estimated_tokens,
+        most_output=100,
         clock=clock.clock,
     )
     model = HostedModel(sender)

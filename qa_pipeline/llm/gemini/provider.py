@@ -170,11 +170,8 @@ class GeminiProvider:
         )
 
     def _own_url(self) -> str:
-        if self._settings.vertex_project is None:
-            return _GOOGLE
-        location = self._settings.vertex_location
-        host = "aiplatform" if location == "global" else f"{location}-aiplatform"
-        return f"https://{host}.googleapis.com/"
+        vertex = self._settings.vertex_project is not None
+        return _vertex_url(self._settings.vertex_location) if vertex else _GOOGLE
 
 
 def gemini_name(settings: ModelSettings) -> str:
@@ -182,8 +179,15 @@ def gemini_name(settings: ModelSettings) -> str:
     fixed = {name: getattr(settings, name) for name in _FIXED}
     chosen = {name: value for name, value in fixed.items() if value is not None}
     options = f"?{urlencode(chosen)}" if chosen else ""
-    vertex = "vertex/" if settings.vertex_project is not None else ""
-    return f"gemini/{vertex}{settings.model}{_place(settings.base_url)}{options}"
+    if settings.vertex_project is None:
+        return f"gemini/{settings.model}{_place(settings.base_url)}{options}"
+    place = _place(settings.base_url or _vertex_url(settings.vertex_location))
+    return f"gemini/{settings.model}{place}/{settings.vertex_project}{options}"
+
+
+def _vertex_url(location: str) -> str:
+    host = "aiplatform" if location == "global" else f"{location}-aiplatform"
+    return f"https://{host}.googleapis.com/"
 
 
 def _machine_credentials() -> "Credentials":

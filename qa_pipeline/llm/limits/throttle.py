@@ -13,11 +13,14 @@ from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
+from qa_pipeline.llm.base import Request
 from qa_pipeline.llm.clock import Clock
 from qa_pipeline.llm.limits.book import Change, PaceBook, Told
 from qa_pipeline.llm.limits.pace import Declared, Pace
 from qa_pipeline.llm.limits.window import Window
+from qa_pipeline.llm.money.tokens import request_tokens
 
 LOOK_SECONDS = 1.0
 GRANT_SECONDS = 0.25
@@ -88,15 +91,16 @@ class Throttle:
         self.refusals = 0
 
     @asynccontextmanager
-    async def turn(self, tokens: int) -> AsyncIterator[Turn]:
+    async def turn(self, request: Request[Any]) -> AsyncIterator[Turn]:
         """Wait for a place and a slot; the place is given up on leaving.
 
         Args:
-            tokens: what the call is expected to take, prompt and reply.
+            request: whose tokens are estimated where a limit counts them.
 
         Raises:
             ReplyStoreError: the shared book cannot be used.
         """
+        tokens = 0 if self._declared.tokens_per_minute is None else request_tokens(request)
         await self._enter()
         try:
             await self._wait_for_slot(tokens)

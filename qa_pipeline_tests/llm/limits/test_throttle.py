@@ -15,6 +15,7 @@ from qa_pipeline.llm.database import Database
 from qa_pipeline.llm.limits.book import LocalBook, PaceBook, SharedBook
 from qa_pipeline.llm.limits.pace import Declared, Pace
 from qa_pipeline.llm.limits.throttle import Throttle
+from qa_pipeline_tests.llm.asking import claim
 
 
 class PlayedTime:
@@ -44,7 +45,7 @@ def test_never_more_calls_are_in_flight_than_the_window_holds(most: int, calls: 
 
     async def one() -> None:
         nonlocal flying, highest
-        async with turns.turn(1) as turn:
+        async with turns.turn(claim()) as turn:
             flying += 1
             highest = max(highest, flying)
             await asyncio.sleep(0)
@@ -63,7 +64,7 @@ def test_the_whole_window_is_used() -> None:
         turns, all_in = throttle(5), asyncio.Barrier(5)
 
         async def one() -> None:
-            async with turns.turn(1):
+            async with turns.turn(claim()):
                 await asyncio.wait_for(all_in.wait(), 30)
 
         await asyncio.gather(*(one() for _ in range(10)))
@@ -74,7 +75,7 @@ def test_the_whole_window_is_used() -> None:
 def test_a_refusal_narrows_the_window_and_successes_widen_it_again() -> None:
     async def run() -> tuple[int, int]:
         turns = throttle(16)
-        async with turns.turn(1) as turn:
+        async with turns.turn(claim()) as turn:
             pass
         await turns.refused(turn, 0.0)
         narrow = turns.window.limit
@@ -88,7 +89,7 @@ def test_a_refusal_narrows_the_window_and_successes_widen_it_again() -> None:
 def test_server_faults_narrow_it_only_when_they_persist() -> None:
     async def run() -> list[int]:
         turns, limits = throttle(16), []
-        async with turns.turn(1) as turn:
+        async with turns.turn(claim()) as turn:
             pass
         for _ in range(9):
             turns.failed(turn)
@@ -103,11 +104,11 @@ def test_a_cancelled_caller_gives_its_place_to_the_next() -> None:
         turns = throttle(1)
 
         async def hold() -> None:
-            async with turns.turn(1):
+            async with turns.turn(claim()):
                 await asyncio.sleep(3600)
 
         async def want() -> str:
-            async with turns.turn(1):
+            async with turns.turn(claim()):
                 return "had a turn"
 
         holder = asyncio.ensure_future(hold())
@@ -127,7 +128,7 @@ def test_several_loops_share_one_window() -> None:
 
     async def one() -> None:
         nonlocal flying, highest
-        async with turns.turn(1):
+        async with turns.turn(claim()):
             with lock:
                 flying += 1
                 highest = max(highest, flying)
@@ -151,7 +152,7 @@ def test_a_declared_rate_spaces_the_calls() -> None:
         turns = throttle(4, Declared(requests_per_minute=60))
         sent = []
         for _ in range(5):
-            async with turns.turn(1) as turn:
+            async with turns.turn(claim()) as turn:
                 sent.append(turn.sent_at)
         return sent
 
@@ -164,10 +165,10 @@ def test_a_limit_that_one_throttle_met_is_heard_of_by_another() -> None:
     first, second = throttle(book=book), throttle(book=book)
 
     async def run() -> float:
-        async with first.turn(1) as turn:
+        async with first.turn(claim()) as turn:
             pass
         await first.refused(turn, 30.0)
-        async with second.turn(1) as later:
+        async with second.turn(claim()) as later:
             return later.sent_at - turn.sent_at
 
     assert asyncio.run(run()) >= 30.0

@@ -1,0 +1,78 @@
+"""How much was used or may be used: calls, tokens, cost.
+
+What belongs here: adding amounts up and holding them against caps. What does not: what is spent
+(`budget.py`).
+"""
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+from qa_pipeline.settings.models import BudgetSettings
+
+UNITS = ("calls", "tokens", "cost")
+_ZERO = Decimal(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """Calls, tokens of prompts and replies, and cost in the currency of the prices."""
+
+    calls: int = 0
+    tokens: int = 0
+    cost: Decimal = _ZERO
+
+    def __add__(self, other: "Amount") -> "Amount":
+        return Amount(self.calls + other.calls, self.tokens + other.tokens, self.cost + other.cost)
+
+    def __sub__(self, other: "Amount") -> "Amount":
+        return Amount(self.calls - other.calls, self.tokens - other.tokens, self.cost - other.cost)
+
+
+@dataclass(frozen=True, slots=True)
+class Caps:
+    """Most calls, tokens and cost; None is no cap. `suffix` ends the names of the settings they come from."""
+
+    calls: int | None
+    tokens: int | None
+    cost: Decimal | None
+    suffix: str = ""
+
+    @classmethod
+    def of_run(cls, budget: BudgetSettings) -> "Caps":
+        """The caps of a run."""
+        return cls(budget.max_calls, budget.max_tokens, _exact(budget.max_cost))
+
+    @classmethod
+    def of_day(cls, budget: BudgetSettings) -> "Caps":
+        """The caps of a UTC day."""
+        a_day = (budget.max_calls_a_day, budget.max_tokens_a_day, _exact(budget.max_cost_a_day))
+        return cls(*a_day, suffix="_a_day")
+
+    @property
+    def any(self) -> bool:
+        """Whether anything is capped."""
+        return self.calls is not None or self.tokens is not None or self.cost is not None
+
+    def broken_by(self, amount: Amount) -> str | None:
+        """The first unit of which the amount is too much; None when it fits."""
+        if self.calls is not None and amount.calls > self.calls:
+            return "calls"
+        if self.tokens is not None and amount.tokens > self.tokens:
+            return "tokens"
+        if self.cost is not None and amount.cost > self.cost:
+            return "cost"
+        return None
+
+    def setting(self, unit: str) -> str:
+        """The setting that caps a unit."""
+        return f"llm.budget.max_{unit}{self.suffix}"
+
+    def most(self, unit: str) -> int | Decimal:
+        """The cap of a unit that is capped."""
+        most: int | Decimal = getattr(self, unit)
+        return most
+
+
+def _exact(cost: float | None) -> Decimal | None:
+    """As it was written: 0.1 is a tenth."""
+    return None if cost is None else Decimal(repr(cost))

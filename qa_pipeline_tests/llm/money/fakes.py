@@ -1,0 +1,40 @@
+"""Prices, clocks and calls for tests of money."""
+
+from datetime import UTC, date, datetime
+from decimal import Decimal
+
+from qa_pipeline.llm.money.prices import Price, PriceTable, Rates, Terms
+
+NOON = datetime(2026, 11, 22, 12, tzinfo=UTC).timestamp()
+DAY = 86_400.0
+MODEL = "openai/mine"
+DOLLAR_A_TOKEN = PriceTable(
+    "USD",
+    {},
+    {
+        "openai": {
+            "mine": Price("USD", Terms(Rates(Decimal(1_000_000), Decimal(1_000_000))), date(2026, 1, 1))
+        }
+    },
+)
+"""Every token of `MODEL` costs a dollar: tokens and cost are the same number."""
+
+
+class Clock:
+    """A clock that stands until it is set."""
+
+    def __init__(self, now: float = NOON) -> None:
+        self.now = now
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Naps:
+    """Sleeps that take no time; what happens meanwhile is a list of steps, one a nap."""
+
+    def __init__(self) -> None:
+        self.taken = 0
+
+    async def __call__(self, seconds: float) -> None:
+        self.taken += 1
