@@ -31,7 +31,7 @@ class CallRecord:
     """One call that a provider answered, or may have answered, and what it took.
 
     Args:
-        call_id: random, so that no two calls share one.
+        call_id: the run and a number, so that no two calls share one.
         run: the run that asked.
         batch: the batch it was asked for.
         role: questions, answer, verify or judge.

@@ -4,8 +4,8 @@ What belongs here: trying again, waiting for one's turn, accounting for each cal
 (providers), what limits and budgets decide (`limits/`, `money/`), reading replies (`hosted.py`).
 """
 
+import itertools
 import random
-import uuid
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +26,7 @@ from qa_pipeline.llm.provider import Provider, RawReply
 from qa_pipeline.settings.models import LLMSettings
 
 REPLIED = "replied"
+_NUMBERS = itertools.count(1)
 _FIRST_BACKOFF, _LONGEST_BACKOFF = 0.5, 60.0
 _NAMED_CHUNKS = 5
 
@@ -163,7 +164,7 @@ class Sender:
         cost = self._budget.cost(self.name, usage)
         asking.calls.append(
             CallRecord(
-                call_id=uuid.uuid4().hex,
+                call_id=f"{self._run}-{next(_NUMBERS)}",
                 run=self._run,
                 batch=request.batch,
                 role=request.role,

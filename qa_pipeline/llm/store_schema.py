@@ -53,7 +53,7 @@ CLAIMS = sa.Table(
 CALLS = sa.Table(
     "calls",
     METADATA,
-    sa.Column("call_id", sa.String(32), primary_key=True),
+    sa.Column("call_id", sa.String(120), primary_key=True),
     sa.Column("run", sa.String(100), nullable=False),
     sa.Column("batch", sa.Text, nullable=False, index=True),
     sa.Column("role", sa.String(20), nullable=False),

@@ -21,28 +21,47 @@ _KEPT = 256
 
 
 def request_config(request: Request[Any], settings: ModelSettings) -> "GenerateContentConfig":
-    """Return everything of a request but its prompt; equal ones are built once."""
+    """Return everything of a request but its prompt; equal ones are built once.
+
+    It travels as a body that is ready: the client would translate the same typed configuration anew for
+    every call, which costs it more than sending.
+    """
     reply_model: type[ReplyModel] = request.reply_model
-    return _config(request.system, reply_model, request.temperature, request.seed, settings)
+    return _ready(request.system, reply_model, request.temperature, request.seed, settings)
 
 
-@lru_cache(maxsize=_KEPT)
-def _config(
-    system: str, reply_model: type[ReplyModel], temperature: float, seed: int | None, settings: ModelSettings
-) -> "GenerateContentConfig":
+def typed_config(request: Request[Any], settings: ModelSettings) -> "GenerateContentConfig":
+    """Return the same in the client's own terms."""
     from google.genai.types import GenerateContentConfig
 
     return GenerateContentConfig(
-        system_instruction=system,
-        temperature=temperature,
-        seed=seed,
+        system_instruction=request.system,
+        temperature=request.temperature,
+        seed=request.seed,
         max_output_tokens=settings.max_output_tokens,
         response_mime_type="application/json",
-        response_json_schema=response_schema(reply_model),
+        response_json_schema=response_schema(request.reply_model),
         thinking_config=thinking(settings),
+        safety_settings=safety(settings),
+    )
+
+
+@lru_cache(maxsize=_KEPT)
+def _ready(
+    system: str, reply_model: type[ReplyModel], temperature: float, seed: int | None, settings: ModelSettings
+) -> "GenerateContentConfig":
+    from google.genai.types import AutomaticFunctionCallingConfig, GenerateContentConfig, HttpOptions
+
+    bare = Request("verify", system, "", reply_model, temperature, seed)
+    written = typed_config(bare, settings).model_dump(mode="json", by_alias=True, exclude_none=True)
+    body = {"systemInstruction": {"role": "user", "parts": [{"text": written.pop("systemInstruction")}]}}
+    if "safetySettings" in written:
+        body["safetySettings"] = written.pop("safetySettings")
+    return GenerateContentConfig(
+        http_options=HttpOptions(extra_body=body | {"generationConfig": written}),
+        automatic_function_calling=AutomaticFunctionCallingConfig(disable=True),
         # on, a reply that was cut would be asked on for, unseen and at our cost
         automatic_continuation=False,
-        safety_settings=safety(settings),
     )
 
 

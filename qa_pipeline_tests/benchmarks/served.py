@@ -1,0 +1,49 @@
+"""The loopback server as a process of its own: a benchmark must not share its interpreter with the server.
+
+What belongs here: starting it, its figures, ending it. What does not: what is measured.
+"""
+
+import json
+import subprocess
+import sys
+import tempfile
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+_COMMAND = (sys.executable, "-c", "from qa_pipeline.cli import app; app()", "serve-fake")
+
+
+@dataclass(frozen=True)
+class Served:
+    """A running server."""
+
+    url: str
+    key: str
+
+    def stats(self) -> dict[str, Any]:
+        """What it counted."""
+        with urllib.request.urlopen(f"{self.url}/stats", timeout=10) as reply:
+            counted: dict[str, Any] = json.load(reply)
+        return counted
+
+
+@contextmanager
+def serving(**plan: Any) -> Iterator[Served]:
+    """Start a server with this plan, and end it."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "plan.yaml"
+        file.write_text(yaml.safe_dump(plan))
+        process = subprocess.Popen((*_COMMAND, "--plan", str(file)), stdout=subprocess.PIPE, text=True)
+        try:
+            assert process.stdout is not None
+            told = dict(process.stdout.readline().split() for _ in range(3))
+            yield Served(told["url"], told["key"])
+        finally:
+            process.terminate()
+            process.communicate()
