@@ -5,8 +5,9 @@ from typing import Any
 from qa_pipeline.errors import ModelError
 from qa_pipeline.llm.asking import ask_all
 from qa_pipeline.llm.base import Reply
+from qa_pipeline.llm.fake_server.play import ServerPlay
+from qa_pipeline.llm.fake_server.server import LOOPBACK_KEY, GeminiServer
 from qa_pipeline.llm.gemini import GeminiModel
-from qa_pipeline.llm.server import LOOPBACK_KEY, GeminiServer, ServerPlay
 from qa_pipeline.records import ClaimReply
 from qa_pipeline.settings.models import LLMSettings
 from qa_pipeline_tests.llm.asking import claim
