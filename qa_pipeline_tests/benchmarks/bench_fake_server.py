@@ -1,7 +1,7 @@
 """How many calls the loopback server answers: python -m qa_pipeline_tests.benchmarks.bench_fake_server.
 
-The server is a process of its own, asked over bare aiohttp by this one. Prints one JSON line: calls a second at
-zero latency and at one second with 500 in flight, and the server's CPU time a call.
+The server is a process of its own, asked over bare aiohttp by this one. Prints one JSON line: calls a second
+at zero latency and at one second with 500 in flight, and the server's CPU time a call.
 """
 
 import argparse

@@ -113,7 +113,9 @@ def _fenced(prompt: str) -> list[str]:
 
 
 def _sentences(text: str) -> list[str]:
-    return _SENTENCE.findall(text)
+    """The sentences of a text without its headings, unless it has nothing else."""
+    found = _SENTENCE.findall(text)
+    return [one for one in found if one.endswith((".", "!", "?"))] or found
 
 
 def _shared(text: str, other: str) -> float:
