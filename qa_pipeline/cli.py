@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from qa_pipeline.errors import PermanentModelError, QAPipelineError
+from qa_pipeline.llm.fake_server.command import serve_fake
 
 if TYPE_CHECKING:  # heavy: imported where a command needs them, so that --help answers at once
     from qa_pipeline.batch import BatchOutcome, Watch
@@ -275,3 +276,6 @@ def _errors_as_exit_codes() -> Iterator[None]:
     except QAPipelineError as error:
         sys.stderr.write(f"Error: {error}\n")
         raise typer.Exit(BAD_INPUT) from error
+
+
+app.command("serve-fake")(_errors_as_exit_codes()(serve_fake))

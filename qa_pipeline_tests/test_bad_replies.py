@@ -9,17 +9,9 @@ from typing import Any
 import pytest
 
 from qa_pipeline.cli import BAD_INPUT, FAILED, OK, STOPPED
-from qa_pipeline.llm.server import (
-    LOOPBACK_KEY,
-    Asked,
-    GeminiServer,
-    ServerPlay,
-    babbles,
-    blocks_prompt,
-    fails,
-    rejects_key,
-    says,
-)
+from qa_pipeline.llm.fake_server.gemini_plays import blocks_prompt, fails, rejects_key, says
+from qa_pipeline.llm.fake_server.play import Asked, ServerPlay, babbles
+from qa_pipeline.llm.fake_server.server import LOOPBACK_KEY, GeminiServer
 from qa_pipeline.records import (
     AnswerReply,
     ClaimReply,

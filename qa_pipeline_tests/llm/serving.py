@@ -7,6 +7,8 @@ from qa_pipeline.errors import ModelError
 from qa_pipeline.llm.asking import ask_all
 from qa_pipeline.llm.base import Reply
 from qa_pipeline.llm.clock import Clock
+from qa_pipeline.llm.fake_server.play import ServerPlay
+from qa_pipeline.llm.fake_server.server import LOOPBACK_KEY, GeminiServer
 from qa_pipeline.llm.gemini.provider import GeminiProvider
 from qa_pipeline.llm.hosted import HostedModel
 from qa_pipeline.llm.limits.book import LocalBook
@@ -16,7 +18,6 @@ from qa_pipeline.llm.money.budget import Budget
 from qa_pipeline.llm.money.price_table import load_prices
 from qa_pipeline.llm.provider import RawReply
 from qa_pipeline.llm.sending import Sender
-from qa_pipeline.llm.server import LOOPBACK_KEY, GeminiServer, ServerPlay
 from qa_pipeline.records import ClaimReply
 from qa_pipeline.settings.models import BudgetSettings, LLMSettings
 from qa_pipeline_tests.llm.asking import claim

@@ -6,8 +6,9 @@ from qa_pipeline.errors import BudgetExhaustedError, KeyRejectedError
 from qa_pipeline.llm.asking import ask_all
 from qa_pipeline.llm.base import LanguageModel, Reply
 from qa_pipeline.llm.cached import CachedModel
+from qa_pipeline.llm.fake_server.gemini_plays import says
+from qa_pipeline.llm.fake_server.server import LOOPBACK_KEY, GeminiServer
 from qa_pipeline.llm.providers import Models
-from qa_pipeline.llm.server import LOOPBACK_KEY, GeminiServer, says
 from qa_pipeline.settings.models import BudgetSettings, LLMSettings
 from qa_pipeline_tests.llm.asking import ACCEPT, claim
 

@@ -15,18 +15,10 @@ from qa_pipeline.errors import (
 )
 from qa_pipeline.llm.asking import ask_all
 from qa_pipeline.llm.base import Reply
+from qa_pipeline.llm.fake_server.gemini_plays import fails, limits_rate, rejects_key, says
+from qa_pipeline.llm.fake_server.play import ServerPlay, babbles, resets
+from qa_pipeline.llm.fake_server.server import LOOPBACK_KEY, GeminiServer
 from qa_pipeline.llm.gemini.provider import GeminiProvider
-from qa_pipeline.llm.server import (
-    LOOPBACK_KEY,
-    GeminiServer,
-    ServerPlay,
-    babbles,
-    fails,
-    limits_rate,
-    rejects_key,
-    resets,
-    says,
-)
 from qa_pipeline.settings.models import ModelSettings
 from qa_pipeline_tests.llm.asking import ACCEPT, claim
 from qa_pipeline_tests.llm.serving import (

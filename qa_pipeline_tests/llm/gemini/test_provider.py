@@ -12,18 +12,12 @@ from qa_pipeline.errors import (
 )
 from qa_pipeline.llm.asking import ask_all
 from qa_pipeline.llm.base import Reply
+from qa_pipeline.llm.fake_server.gemini_plays import blocks_prompt, no_candidates, says, stops
+from qa_pipeline.llm.fake_server.play import Asked, ServerPlay
+from qa_pipeline.llm.fake_server.server import GeminiServer
 from qa_pipeline.llm.gemini.provider import GeminiProvider
 from qa_pipeline.llm.gemini.replies import read_usage
 from qa_pipeline.llm.gemini.requests import response_schema
-from qa_pipeline.llm.server import (
-    Asked,
-    GeminiServer,
-    ServerPlay,
-    blocks_prompt,
-    no_candidates,
-    says,
-    stops,
-)
 from qa_pipeline.records import AnswerReply, ClaimReply, JudgeReply, QuestionsReply, ReplyModel
 from qa_pipeline.settings.models import ModelSettings
 from qa_pipeline_tests.llm.asking import ACCEPT, REJECT, claim

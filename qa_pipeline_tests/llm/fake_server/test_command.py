@@ -1,0 +1,55 @@
+"""The server as a process of its own."""
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from urllib.request import Request, urlopen
+
+import pytest
+
+from qa_pipeline.cli import BAD_INPUT
+from qa_pipeline_tests.road import invoke
+
+COMMAND = [sys.executable, "-c", "from qa_pipeline.cli import app; app()", "serve-fake"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_it_tells_where_it_is_serves_counts_and_ends_at_a_signal(tmp_path: Path, number: int) -> None:
+    plan = tmp_path / "plan.yaml"
+    plan.write_text("requests_per_minute: 0.1\nburst: 5\n")
+    started = [*COMMAND, "--plan", str(plan), "--burst", "2", "--latency", "0"]
+    with subprocess.Popen(started, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        told = dict(process.stdout.readline().split() for _ in range(3))
+        assert told["openai"] == f"{told['url']}/v1"
+        body = json.dumps({"contents": [{"parts": [{"text": "hej"}]}]}).encode()
+        request = Request(f"{told['url']}/v1/models/m:generateContent", body, {"x-goog-api-key": told["key"]})
+        for _ in range(2):
+            with urlopen(request) as response:
+                assert "candidates" in json.load(response)
+        with urlopen(f"{told['url']}/stats") as response:
+            stats = json.load(response)
+        with urlopen(f"{told['url']}/asked") as response:
+            asked = json.load(response)
+        process.send_signal(number)
+        _, complaints = process.communicate(timeout=20)
+    assert (process.returncode, complaints) == (0, "")
+    assert (stats["asked"], stats["granted"], stats["repeats"]) == (2, 2, 1)
+    assert [one["body"] for one in asked] == [json.loads(body)] * 2
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.org"])
+def test_it_serves_no_other_machine(host: str) -> None:
+    ran = invoke("serve-fake", "--host", host)
+    assert ran.code == BAD_INPUT
+    assert "only serves this machine" in ran.stderr
+
+
+def test_a_plan_that_is_none_is_refused(tmp_path: Path) -> None:
+    plan = tmp_path / "plan.yaml"
+    plan.write_text("faults: {fire: 1}")
+    ran = invoke("serve-fake", "--plan", plan)
+    assert ran.code == BAD_INPUT
+    assert "plan.yaml" in ran.stderr
