@@ -22,7 +22,7 @@ from qa_pipeline.llm.store.front import ReplyFront, open_replies
 from qa_pipeline.llm.store.records import Outcome, Round
 from qa_pipeline.llm.store.sql import SqlReplyStore
 from qa_pipeline_tests.llm.asking import ACCEPT, claim
-from qa_pipeline_tests.llm.store.conftest import NewPlace
+from qa_pipeline_tests.llm.postgres_server import NewPlace
 
 REPLY = Outcome("replied", ACCEPT.model_dump_json(), ACCEPT.model_dump_json())
 
