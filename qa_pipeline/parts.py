@@ -8,6 +8,8 @@ import atexit
 import os
 from functools import cache, cached_property
 
+import polars as pl
+
 from qa_pipeline.documents.parsing import ParseFiles
 from qa_pipeline.embedding.embeddings import CachedEmbedder, Embedder, TokenCounter
 from qa_pipeline.embedding.vector_cache import VectorCache
@@ -82,6 +84,23 @@ class Parts:
         from qa_pipeline.llm.providers import build_model
 
         return build_model(self.settings.llm, cache_path=self.layout.replies, environ=os.environ)
+
+    def note_documents(self, documents: pl.DataFrame) -> None:
+        """Let the store of replies know documents by path, so that earlier versions can be forgotten.
+
+        Raises:
+            ReplyStoreError: the store cannot be used.
+        """
+        if self._model is not None or self.settings.llm.provider == "none":
+            return
+        from qa_pipeline.llm.database import Database
+        from qa_pipeline.llm.store.document_names import note_documents
+
+        database = Database(self.settings.llm.store.url or self.layout.replies)
+        try:
+            note_documents(database, documents.select("document_id", "batch", "path").iter_rows())
+        finally:
+            database.close()
 
     @property
     def reviewer(self) -> LanguageModel | None:
