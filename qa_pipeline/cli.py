@@ -4,17 +4,20 @@ What belongs here: commands, their help, exit codes, and which error gets which 
 a run does (`batch.py`), how tables are counted (`report.py`) or printed (`console.py`).
 """
 
-import io
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from qa_pipeline.errors import PermanentModelError, QAPipelineError
+from qa_pipeline.exit_codes import BAD_INPUT as BAD_INPUT
+from qa_pipeline.exit_codes import FAILED as FAILED
+from qa_pipeline.exit_codes import OK as OK
+from qa_pipeline.exit_codes import STOPPED as STOPPED
+from qa_pipeline.exit_codes import errors_as_exit_codes as _errors_as_exit_codes
 from qa_pipeline.llm.fake_server.command import serve_fake
+from qa_pipeline.replies_cli import replies
 
 if TYPE_CHECKING:  # heavy: imported where a command needs them, so that --help answers at once
     from qa_pipeline.batch import BatchOutcome, Watch
@@ -22,7 +25,6 @@ if TYPE_CHECKING:  # heavy: imported where a command needs them, so that --help 
     from qa_pipeline.settings.tree import Settings
     from qa_pipeline.showing import Row, Shown
 
-OK, FAILED, BAD_INPUT, STOPPED = 0, 1, 2, 3
 NAMED_FILES = 5
 
 app = typer.Typer(
@@ -40,6 +42,8 @@ app = typer.Typer(
         "input cannot be used; 3 the model provider stopped the run (key, budget): run it again to resume."
     ),
 )
+
+app.add_typer(replies)
 
 Out = Annotated[Path, typer.Option(help="Folder for tables, indexes, exports and caches.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of tables.")]
@@ -260,22 +264,6 @@ def _settings(
         llm["budget"] = {"max_calls": max_calls}
     judging = {"accept_unjudged": True} if accept_unjudged else {}
     return load_settings(corpus=corpus, out=out, llm=llm, judging=judging)
-
-
-@contextmanager
-def _errors_as_exit_codes() -> Iterator[None]:
-    """Turn the errors raised on purpose into a message and a code; anything else is a fault and shows."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a letter the terminal lacks must not end a run
-            stream.reconfigure(errors="backslashreplace")
-    try:
-        yield
-    except PermanentModelError as error:
-        sys.stderr.write(f"Stopped: {error}\n")
-        raise typer.Exit(STOPPED) from error
-    except QAPipelineError as error:
-        sys.stderr.write(f"Error: {error}\n")
-        raise typer.Exit(BAD_INPUT) from error
 
 
 app.command("serve-fake")(_errors_as_exit_codes()(serve_fake))

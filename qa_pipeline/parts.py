@@ -10,6 +10,8 @@ import uuid
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from qa_pipeline.documents.parsing import ParseFiles
 from qa_pipeline.embedding.embeddings import CachedEmbedder, Embedder, TokenCounter
 from qa_pipeline.embedding.vector_cache import VectorCache
@@ -99,3 +101,16 @@ class Parts:
             return self._model
         settings = self.settings.llm.reviewer(role)
         return None if settings.provider == "extractive" else self.models.of(settings)
+
+    def note_documents(self, documents: pl.DataFrame) -> None:
+        """Let the store of replies know documents by path, so that earlier versions can be forgotten.
+
+        Raises:
+            ReplyStoreError: the store cannot be used.
+        """
+        asked = any(model.provider != "none" for model in self.settings.llm.models)
+        if self._model is None and asked:
+            from qa_pipeline.llm.store.document_names import note_documents
+
+            named = documents.select("document_id", "batch", "path")
+            note_documents(self.models.database, named.iter_rows())

@@ -10,8 +10,8 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 
 _RESTARTING = ("starting up", "shutting down", "recovery", "too many clients")
 _KEEP = (
-    "It holds replies that were paid for: restore it from a copy, or move it and its -wal and -shm files "
-    "away to start an empty one"
+    "It holds replies that were paid for: restore it from a copy, or move it away, with its -wal and -shm "
+    "files, to start an empty one"
 )
 _SQLITE_ADVICE = {
     "SQLITE_BUSY": "Another process holds it: end that process, or wait for it, then run again",

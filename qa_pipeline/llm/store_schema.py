@@ -41,6 +41,14 @@ REPLY_DOCUMENTS = sa.Table(
     sa.Column("document_id", sa.String(64), primary_key=True, index=True),
 )
 
+DOCUMENT_NAMES = sa.Table(
+    "document_names",
+    METADATA,
+    sa.Column("document_id", sa.String(64), primary_key=True),
+    sa.Column("batch", sa.Text, primary_key=True),
+    sa.Column("path", sa.Text, primary_key=True, comment="also of earlier versions, which no table has"),
+)
+
 CLAIMS = sa.Table(
     "claims",
     METADATA,

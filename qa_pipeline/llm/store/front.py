@@ -44,7 +44,7 @@ class ReplyFront:
 
     async def find(self, asked_model: str, request: Request[Any]) -> Outcome | None:
         """What is stored, without waiting for anybody who asks."""
-        return await self._ask(FindJob((asked_model, request.key), _future()))
+        return await self._ask(FindJob((asked_model, request.key), _future(), request.documents))
 
     async def claim(self, asked_model: str, request: Request[Any]) -> Outcome | None:
         """What is stored; None when it is yours to ask.
@@ -55,7 +55,7 @@ class ReplyFront:
         Raises:
             ModelError: what the coroutine released that asked the same.
         """
-        job = ClaimJob((asked_model, request.key), _future())
+        job = ClaimJob((asked_model, request.key), _future(), request.documents)
         try:
             return await self._ask(job)
         except Exception:
@@ -81,7 +81,8 @@ class ReplyFront:
         calls: tuple[CallRecord, ...] = (),
     ) -> None:
         """Give up a claim because of an error; it is raised for all of this process who wait for the same."""
-        await self._ask(ReleaseJob((asked_model, request.key), _future(), error=error, calls=calls))
+        request_id = (asked_model, request.key)
+        await self._ask(ReleaseJob(request_id, _future(), request.documents, error=error, calls=calls))
 
     def hand_over(self, asked_model: str, request: Request[Any]) -> None:
         """Give up a claim for a reason of one's own: the next who waits may ask. Waits for nothing."""

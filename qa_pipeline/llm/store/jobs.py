@@ -16,10 +16,17 @@ Answer = Outcome | BaseException | None
 
 @dataclass(eq=False, slots=True)
 class Job:
-    """One thing that one coroutine asks; its future is of its own loop, and None where nobody waits."""
+    """One thing that one coroutine asks.
+
+    Args:
+        request_id: about what.
+        future: of the coroutine's own loop; None where nobody waits.
+        documents: ids of those that the request shows.
+    """
 
     request_id: RequestId
     future: "asyncio.Future[Outcome | None] | None" = None
+    documents: tuple[str, ...] = ()
 
 
 @dataclass(eq=False, slots=True)

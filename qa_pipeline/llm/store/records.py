@@ -6,7 +6,7 @@ A store is a map from a request to its outcome in which nothing is ever replaced
 is asking for what at present, so that nobody else asks for the same.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -60,16 +60,18 @@ class Round:
         paid: outcomes to store; their claims are given up.
         released: claims to give up of which nothing came.
         calls: those that nothing came of.
+        seen: documents that requests show, of those calls and of replies that are stored already.
         wanted: requests to claim.
     """
 
     paid: Sequence[Paid] = ()
     released: Sequence[RequestId] = ()
     calls: Sequence[CallRecord] = ()
+    seen: Sequence[tuple[RequestId, str]] = ()
     wanted: Collection[RequestId] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.paid or self.released or self.calls or self.wanted)
+        return bool(self.paid or self.released or self.calls or self.seen or self.wanted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +107,10 @@ class ReplyStore(Protocol):
 
     def find(self, wanted: Collection[RequestId]) -> dict[RequestId, Outcome]:
         """What is stored, of all that is wanted; waits for nobody."""
+        ...
+
+    def unseen(self, shown: Mapping[RequestId, Collection[str]]) -> list[tuple[RequestId, str]]:
+        """Which documents are not noted yet, of those that requests show."""
         ...
 
     def write(self, round_: Round) -> Written:

@@ -59,12 +59,25 @@ class _Asked:
     def jobs(self) -> list[Job]:
         return [*self.finds, *self.puts, *self.releases, *jobs_of(self.claims.values())]
 
-    def round(self, found: Container[RequestId]) -> Round:
+    @property
+    def _called(self) -> list[ReleaseJob]:
+        return [job for job in self.releases if job.calls]
+
+    def shown(self, found: Container[RequestId]) -> dict[RequestId, set[str]]:
+        """Documents of the requests whose replies are stored; they may be others than when it was asked."""
+        shown: dict[RequestId, set[str]] = {}
+        for job in (*self.finds, *jobs_of(self.claims.values())):
+            if job.documents and job.request_id in found:
+                shown.setdefault(job.request_id, set()).update(job.documents)
+        return shown
+
+    def round(self, found: Container[RequestId], seen: Iterable[tuple[RequestId, str]]) -> Round:
         """What of it is written."""
         return Round(
             paid=[job.paid for job in self.puts],
             released=self.released,
             calls=[call for job in self.releases for call in job.calls],
+            seen=[*seen, *((job.request_id, one) for job in self._called for one in job.documents)],
             wanted=[request_id for request_id in self.claims if request_id not in found],
         )
 
@@ -176,7 +189,7 @@ class Rounds:
         """Ask the store, and answer."""
         self._look_again(asked)
         found = self._store.find({job.request_id for job in asked.finds} | asked.claims.keys())
-        round_ = asked.round(found)
+        round_ = asked.round(found, self._store.unseen(asked.shown(found)))
         written = self._store.write(round_) if round_ else Written({}, frozenset())
         stored = found | written.stored
         for find in asked.finds:

@@ -5,9 +5,8 @@ What belongs here: replies, their documents and calls, in SQLite and in Postgres
 """
 
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
@@ -23,6 +22,10 @@ _KEYS_A_STATEMENT = 500
 _FIND = sa.select(*OUTCOME_COLUMNS).where(
     REPLIES.c.asked_model == sa.bindparam("of_model"),
     REPLIES.c.request_key.in_(sa.bindparam("of_keys", expanding=True)),
+)
+_NOTED = sa.select(REPLY_DOCUMENTS.c.request_key, REPLY_DOCUMENTS.c.document_id).where(
+    REPLY_DOCUMENTS.c.asked_model == sa.bindparam("of_model"),
+    REPLY_DOCUMENTS.c.request_key.in_(sa.bindparam("of_keys", expanding=True)),
 )
 
 
@@ -56,6 +59,17 @@ class SqlReplyStore:
         """What is stored of all that is wanted."""
         return self._database.read(lambda connection: _find(connection, wanted)) if wanted else {}
 
+    def unseen(self, shown: Mapping[RequestId, Collection[str]]) -> list[tuple[RequestId, str]]:
+        """Which documents are not noted yet."""
+        if not shown:
+            return []
+        noted = self._database.read(lambda connection: _noted(connection, shown))
+        return [
+            (one, document)
+            for one, documents in shown.items()
+            for document in sorted(set(documents) - noted.get(one, set()))
+        ]
+
     def write(self, round_: Round) -> Written:
         """Store, release and claim in one transaction."""
         try:
@@ -82,6 +96,7 @@ class SqlReplyStore:
         calls = [*round_.calls, *(call for paid in round_.paid for call in paid.calls)]
         if calls:
             connection.execute(self._insert_call, [call_row(call) for call in calls])
+        self._note(connection, [*round_.seen, *_documents_of(round_.paid)])
         self._drop(connection, [*round_.released, *(paid.request_id for paid in round_.paid)])
         if not round_.wanted:
             return Written(stored, frozenset())
@@ -97,12 +112,14 @@ class SqlReplyStore:
         inserted = connection.execute(
             self._insert_reply, rows, execution_options={"preserve_rowcount": True}
         ).rowcount
-        documents = [row for one in paid for row in _document_rows(one)]
-        if documents:
-            connection.execute(self._insert_documents, documents)
         if inserted == len(paid):
             return {one.request_id: one.outcome for one in paid}
         return _find(connection, [one.request_id for one in paid])
+
+    def _note(self, connection: sa.Connection, seen: Sequence[tuple[RequestId, str]]) -> None:
+        if seen:
+            rows = [_document_row(request_id, document) for request_id, document in seen]
+            connection.execute(self._insert_documents, rows)
 
     def _claim(self, connection: sa.Connection, wanted: Collection[RequestId]) -> set[RequestId]:
         return {mine for keys in _by_model(wanted) for mine in self._claims.take(connection, keys)}
@@ -132,12 +149,21 @@ def _find(connection: sa.Connection, wanted: Collection[RequestId]) -> dict[Requ
     }
 
 
-def _document_rows(paid: Paid) -> Iterable[dict[str, Any]]:
-    asked_model, request_key = paid.request_id
-    return (
-        {"asked_model": asked_model, "request_key": request_key, "document_id": document}
-        for document in paid.documents
-    )
+def _noted(connection: sa.Connection, wanted: Collection[RequestId]) -> dict[RequestId, set[str]]:
+    noted: dict[RequestId, set[str]] = {}
+    for keys in _by_model(wanted):
+        for model, of_model in keys.items():
+            for key, document in connection.execute(_NOTED, {"of_model": model, "of_keys": of_model}):
+                noted.setdefault((model, key), set()).add(document)
+    return noted
+
+
+def _documents_of(paid: Iterable[Paid]) -> Iterator[tuple[RequestId, str]]:
+    return ((one.request_id, document) for one in paid for document in one.documents)
+
+
+def _document_row(request_id: RequestId, document: str) -> dict[str, str]:
+    return {"asked_model": request_id[0], "request_key": request_id[1], "document_id": document}
 
 
 def _by_model(wanted: Collection[RequestId]) -> Iterator[KeysByModel]:

@@ -5,7 +5,6 @@ import subprocess
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -23,7 +22,7 @@ from qa_pipeline.llm.store.front import ReplyFront, open_replies
 from qa_pipeline.llm.store.records import Outcome, Round
 from qa_pipeline.llm.store.sql import SqlReplyStore
 from qa_pipeline_tests.llm.asking import ACCEPT, claim
-from qa_pipeline_tests.llm.store.conftest import NewPlace
+from qa_pipeline_tests.llm.postgres_server import NewPlace
 
 REPLY = Outcome("replied", ACCEPT.model_dump_json(), ACCEPT.model_dump_json())
 
@@ -206,10 +205,15 @@ def test_a_coroutine_that_waits_while_the_front_is_closed_is_told_so(place: Path
     asyncio.run(run())
 
 
+def new_threads(known: set[threading.Thread]) -> set[threading.Thread]:
+    return {one for one in threading.enumerate() if one.name == "qa-pipeline-replies"} - known
+
+
 def test_a_front_that_is_forgotten_ends_its_thread(tmp_path: Path) -> None:
+    known = new_threads(set())
     front = open_replies(tmp_path / "replies.sqlite")
     assert asyncio.run(front.find("m", claim())) is None
-    (thread,) = [thread for thread in threading.enumerate() if thread.name == "qa-pipeline-replies"]
+    (thread,) = new_threads(known)
     del front
     gc.collect()
     thread.join(10)
@@ -217,18 +221,14 @@ def test_a_front_that_is_forgotten_ends_its_thread(tmp_path: Path) -> None:
 
 
 def test_asking_in_one_loop_after_another_uses_one_thread(place: Path | str) -> None:
+    known, seen = new_threads(set()), set[threading.Thread]()
     model = CachedModel(ScriptedModel(lambda _: ACCEPT), open_replies(place))
-    threads = {
-        thread for _ in range(3) for thread in _threads_after(lambda: ask_all(model, [claim()], workers=1))
-    }
+    for _ in range(3):
+        ask_all(model, [claim()], workers=1)
+        seen |= new_threads(known)
     model.close()
-    assert len(threads) == 1
+    assert len(seen) == 1
     assert (model.calls, model.hits) == (1, 2)
-
-
-def _threads_after(work: Callable[[], object]) -> set[threading.Thread]:
-    work()
-    return {thread for thread in threading.enumerate() if thread.name == "qa-pipeline-replies"}
 
 
 class Lent(SqlReplyStore):

@@ -10,8 +10,8 @@ from qa_pipeline.calls import Usage
 from qa_pipeline.llm.database import Database
 from qa_pipeline.llm.store.records import Outcome, RequestId, Round
 from qa_pipeline.llm.store.sql import SqlReplyStore
+from qa_pipeline_tests.llm.postgres_server import NewPlace
 from qa_pipeline_tests.llm.store.asking import OUTCOMES, paid
-from qa_pipeline_tests.llm.store.conftest import NewPlace
 
 IDS = st.tuples(st.sampled_from(["one", "two"]), st.sampled_from("abc"))
 REPLY = Outcome("replied", "{}", "{}")

@@ -9,13 +9,15 @@ import shutil
 import socket
 import subprocess
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import mkdtemp
 
 import pytest
 
+NewPlace = Callable[[], Path | str]
+"""Makes the place of an empty store."""
 _PLACES = "/usr/lib/postgresql/*/bin/pg_ctl"
 
 

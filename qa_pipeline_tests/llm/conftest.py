@@ -1,15 +1,12 @@
 """The places that every law of the store is held at: a SQLite file, and a Postgres where one is installed."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 
 import pytest
 
-from qa_pipeline_tests.llm.store.servers import Server, running_server
-
-NewPlace = Callable[[], Path | str]
-"""Makes the place of an empty store."""
+from qa_pipeline_tests.llm.postgres_server import NewPlace, Server, running_server
 
 
 @pytest.fixture(scope="session")

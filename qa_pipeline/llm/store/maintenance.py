@@ -1,0 +1,258 @@
+"""Looking after a store of replies: how much there is, what is old, and what must be forgotten.
+
+What belongs here: counting and deleting. What does not: moving replies between stores (`transfer.py`),
+printing (`replies_cli.py`).
+
+Calls stay when replies go, since the money was spent; only the text of a forgotten document's prompts is
+taken from them.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from qa_pipeline.errors import InputError
+from qa_pipeline.llm.database import Database
+from qa_pipeline.llm.store.records import REPLIED
+from qa_pipeline.llm.store_schema import CALLS, METADATA, REPLIES, REPLY_DOCUMENTS, UNKNOWN_DOCUMENT
+
+_DAY = 86_400.0
+AGES = (("a day", 1), ("a week", 7), ("30 days", 30), ("90 days", 90))
+"""Names and days of the ages by which replies are counted."""
+OLDER = "older"
+_IDS_A_STATEMENT = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """Replies of one model, role and age, usable ones or failures; bytes are those of their texts."""
+
+    asked_model: str
+    role: str
+    age: str
+    failed: bool
+    rows: int
+    text_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """What a store holds, and the bytes it takes on disk."""
+
+    shares: tuple[Share, ...]
+    calls: int
+    disk_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which replies to prune: all that fit every condition that is set.
+
+    Args:
+        older_than_seconds: stored longer ago.
+        model: asked of this model.
+        failures: only those that could not be used, so that they are asked again.
+    """
+
+    older_than_seconds: float | None = None
+    model: str | None = None
+    failures: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """How much went: replies, and prompts of the journal; and replies left that may have seen it.
+
+    `unknown` are replies of version 1 of the store that nobody has asked for since: what they saw is not
+    known.
+    """
+
+    replies: int
+    prompts: int
+    unknown: int
+
+
+def size(database: Database, now: float | None = None) -> Size:
+    """Count what is stored, by model, role and age.
+
+    Raises:
+        ReplyStoreError: the store cannot be used.
+    """
+    age = _age(time.time() if now is None else now)
+    failed = REPLIES.c.outcome != REPLIED
+    parts = [REPLIES.c.asked_model, REPLIES.c.role, age, failed]
+    counts = [sa.func.count(), sa.func.coalesce(sa.func.sum(_text_bytes(database)), 0)]
+    chosen = sa.select(*parts, *counts).group_by(*parts).order_by(*parts)
+
+    def count(connection: sa.Connection) -> Size:
+        shares = _shares(connection, chosen)
+        calls = connection.execute(sa.select(sa.func.count()).select_from(CALLS)).scalar_one()
+        return Size(shares, calls, _disk_bytes(connection, database))
+
+    return database.read(count)
+
+
+def prunable(database: Database, choice: Choice) -> tuple[Share, ...]:
+    """What `prune` would delete.
+
+    Raises:
+        InputError: nothing is chosen, which would be everything.
+        ReplyStoreError: the store cannot be used.
+    """
+    parts = [REPLIES.c.asked_model, REPLIES.c.role, sa.literal(""), REPLIES.c.outcome != REPLIED]
+    counted = sa.select(*parts, sa.func.count(), sa.func.sum(_text_bytes(database)))
+    chosen = counted.where(_chosen(choice)).group_by(*parts).order_by(*parts)
+    return database.read(lambda connection: _shares(connection, chosen))
+
+
+def prune(database: Database, choice: Choice) -> int:
+    """Delete the chosen replies and give their room back; returns how many they were.
+
+    Raises:
+        InputError: nothing is chosen, which would be everything.
+        ReplyStoreError: the store cannot be used.
+    """
+    chosen = _chosen(choice)
+
+    def delete(connection: sa.Connection) -> int:
+        deleted = connection.execute(sa.delete(REPLIES).where(chosen)).rowcount
+        connection.execute(_DROP_UNUSED_DOCUMENTS)
+        return deleted
+
+    deleted = database.transact(delete)
+    if deleted:
+        _vacuum(database)
+    return deleted
+
+
+def forget(database: Database, documents: Sequence[str], *, unknown: bool = False) -> Forgotten:
+    """Delete every reply that saw one of the documents, and the prompts that show them.
+
+    With `unknown`, the replies go as well of which is not known what they saw (`Forgotten.unknown`).
+
+    Raises:
+        ReplyStoreError: the store cannot be used.
+    """
+    forgotten = database.transact(lambda connection: _forget(connection, documents, unknown=unknown))
+    if forgotten.replies or forgotten.prompts:
+        _vacuum(database)
+    return forgotten
+
+
+def known_documents(database: Database, beginning: str) -> list[str]:
+    """Ids of documents that stored replies saw and that begin so.
+
+    Raises:
+        ReplyStoreError: the store cannot be used.
+    """
+    seen = REPLY_DOCUMENTS.c.document_id
+    chosen = sa.select(seen).distinct().where(seen.startswith(beginning, autoescape=True)).order_by(seen)
+    found = database.read(lambda connection: connection.scalars(chosen).all())
+    return [document for document in found if document != UNKNOWN_DOCUMENT]
+
+
+def _shares(connection: sa.Connection, chosen: sa.Select[Any]) -> tuple[Share, ...]:
+    return tuple(
+        Share(model, role, old, bool(bad), rows, int(taken))
+        for model, role, old, bad, rows, taken in connection.execute(chosen).all()
+    )
+
+
+_NOTED = REPLY_DOCUMENTS.alias("noted")
+_UNKNOWN = sa.and_(
+    REPLY_DOCUMENTS.c.document_id == UNKNOWN_DOCUMENT,
+    ~sa.exists().where(
+        _NOTED.c.asked_model == REPLY_DOCUMENTS.c.asked_model,
+        _NOTED.c.request_key == REPLY_DOCUMENTS.c.request_key,
+        _NOTED.c.document_id != UNKNOWN_DOCUMENT,
+    ),
+)
+_SAME_REQUEST = sa.and_(
+    CALLS.c.asked_model == REPLY_DOCUMENTS.c.asked_model, CALLS.c.request_key == REPLY_DOCUMENTS.c.request_key
+)
+# what a prompt in the journal shows must stay known, or it could not be forgotten
+_DROP_UNUSED_DOCUMENTS = sa.delete(REPLY_DOCUMENTS).where(
+    ~sa.exists().where(
+        REPLIES.c.asked_model == REPLY_DOCUMENTS.c.asked_model,
+        REPLIES.c.request_key == REPLY_DOCUMENTS.c.request_key,
+    ),
+    ~sa.exists().where(_SAME_REQUEST, CALLS.c.prompt.is_not(None)),
+)
+
+
+def _forget(connection: sa.Connection, ids: Sequence[str], *, unknown: bool) -> Forgotten:
+    if connection.dialect.name == "sqlite":
+        connection.exec_driver_sql("PRAGMA secure_delete=ON")  # deleted text is overwritten, not only let go
+    replies = prompts = 0
+    saw = [
+        REPLY_DOCUMENTS.c.document_id.in_(ids[start : start + _IDS_A_STATEMENT])
+        for start in range(0, len(ids), _IDS_A_STATEMENT)
+    ]
+    for of_documents in [*saw, _UNKNOWN] if unknown else saw:
+        replies += connection.execute(sa.delete(REPLIES).where(_saw(REPLIES, of_documents))).rowcount
+        shown = sa.update(CALLS).where(CALLS.c.prompt.is_not(None), _saw(CALLS, of_documents))
+        prompts += connection.execute(shown.values(prompt=None)).rowcount
+    connection.execute(_DROP_UNUSED_DOCUMENTS)
+    left = sa.select(sa.func.count()).select_from(REPLY_DOCUMENTS).where(_UNKNOWN)
+    return Forgotten(replies, prompts, connection.execute(left).scalar_one())
+
+
+def _saw(table: sa.Table, of_documents: sa.ColumnElement[bool]) -> sa.ColumnElement[bool]:
+    return sa.exists().where(
+        of_documents,
+        REPLY_DOCUMENTS.c.asked_model == table.c.asked_model,
+        REPLY_DOCUMENTS.c.request_key == table.c.request_key,
+    )
+
+
+def _chosen(choice: Choice) -> sa.ColumnElement[bool]:
+    conditions: list[sa.ColumnElement[bool]] = []
+    if choice.older_than_seconds is not None:
+        conditions.append(REPLIES.c.stored_at < time.time() - choice.older_than_seconds)
+    if choice.model is not None:
+        conditions.append(REPLIES.c.asked_model == choice.model)
+    if choice.failures:
+        conditions.append(REPLIES.c.outcome != REPLIED)
+    if not conditions:
+        raise InputError("say which replies to prune: --older-than, --model or --failures")
+    return sa.and_(*conditions)
+
+
+def _age(now: float) -> sa.ColumnElement[str]:
+    ages: list[tuple[sa.ColumnElement[bool], sa.ColumnElement[str]]] = [
+        (REPLIES.c.stored_at > now - days * _DAY, sa.literal_column(f"'{name}'")) for name, days in AGES
+    ]
+    return sa.case(*ages, else_=sa.literal_column(f"'{OLDER}'"))
+
+
+def _text_bytes(database: Database) -> sa.ColumnElement[int]:
+    columns = (REPLIES.c.raw, sa.func.coalesce(REPLIES.c.value, ""), sa.func.coalesce(REPLIES.c.detail, ""))
+    if database.is_postgres:
+        lengths = [sa.func.octet_length(column) for column in columns]
+    else:
+        lengths = [sa.func.length(sa.cast(column, sa.LargeBinary)) for column in columns]
+    return lengths[0] + lengths[1] + lengths[2]
+
+
+def _disk_bytes(connection: sa.Connection, database: Database) -> int:
+    if database.is_postgres:
+        sizes = (
+            connection.execute(sa.select(sa.func.pg_total_relation_size(name))).scalar_one()
+            for name in METADATA.tables
+        )
+        return sum(int(taken) for taken in sizes)
+    files = [Path(f"{database.url.database}{ending}") for ending in ("", "-wal")]
+    return sum(file.stat().st_size for file in files if file.exists())
+
+
+def _vacuum(database: Database) -> None:
+    def vacuum(connection: sa.Connection) -> None:
+        connection.exec_driver_sql("VACUUM")
+        if not database.is_postgres:
+            connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")  # the log holds what was deleted
+
+    database.outside_transactions(vacuum)

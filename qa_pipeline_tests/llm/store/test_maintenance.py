@@ -1,0 +1,186 @@
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from qa_pipeline.errors import InputError
+from qa_pipeline.llm.database import Database
+from qa_pipeline.llm.store.document_names import note_documents, versions_of
+from qa_pipeline.llm.store.journal import read_calls
+from qa_pipeline.llm.store.maintenance import (
+    Choice,
+    Forgotten,
+    forget,
+    known_documents,
+    prunable,
+    prune,
+    size,
+)
+from qa_pipeline.llm.store.records import Outcome, RequestId, Round
+from qa_pipeline.llm.store.sql import SqlReplyStore
+from qa_pipeline.llm.store_schema import REPLIES, REPLY_DOCUMENTS
+from qa_pipeline_tests.llm.asking import call
+from qa_pipeline_tests.llm.store.asking import paid
+
+REPLY = Outcome("replied", "åå", '"x"')
+FAILURE = Outcome("truncated", "å", detail="cut")
+DAY = 86_400.0
+
+
+@pytest.fixture
+def database(place: Path | str) -> Iterator[Database]:
+    opened = Database(place)
+    yield opened
+    opened.close()
+
+
+def store_at(database: Database, days_ago: float, ids: dict[RequestId, Outcome]) -> None:
+    store = SqlReplyStore(database, clock=lambda: time.time() - days_ago * DAY)
+    store.write(Round(paid=[paid(one, outcome, documents=("d" * 32,)) for one, outcome in ids.items()]))
+    store.close()
+
+
+def keys(database: Database) -> set[RequestId]:
+    chosen = sa.select(REPLIES.c.asked_model, REPLIES.c.request_key)
+    return database.read(lambda connection: {(row[0], row[1]) for row in connection.execute(chosen)})
+
+
+def test_the_size_counts_replies_by_model_role_age_and_failure(database: Database) -> None:
+    store_at(database, 0.5, {("one", "a"): REPLY, ("one", "b"): FAILURE})
+    store_at(database, 100, {("two", "c"): REPLY})
+    found = size(database)
+    told = {(share.asked_model, share.role, share.age, share.failed): share for share in found.shares}
+    assert told.keys() == {
+        ("one", "verify", "a day", False),
+        ("one", "verify", "a day", True),
+        ("two", "verify", "older", False),
+    }
+    assert [share.rows for share in told.values()] == [1, 1, 1]
+    assert told["one", "verify", "a day", False].text_bytes == len("åå".encode()) + len('"x"')
+    assert told["one", "verify", "a day", True].text_bytes == len("å".encode()) + len("cut")
+    assert found.disk_bytes > 0
+
+
+def test_pruning_takes_what_fits_every_condition_and_says_so_beforehand(database: Database) -> None:
+    store_at(database, 0, {("one", "new"): REPLY, ("one", "new failure"): FAILURE})
+    store_at(database, 100, {("one", "old"): REPLY, ("two", "old"): REPLY, ("one", "old failure"): FAILURE})
+    old = Choice(older_than_seconds=90 * DAY, model="one")
+    assert sum(share.rows for share in prunable(database, old)) == 2
+    assert prune(database, old) == 2
+    assert keys(database) == {("one", "new"), ("one", "new failure"), ("two", "old")}
+    assert prune(database, Choice(failures=True)) == 1
+    assert keys(database) == {("one", "new"), ("two", "old")}
+    left = database.read(lambda connection: len(connection.execute(sa.select(REPLY_DOCUMENTS)).all()))
+    assert left == 2
+
+
+def test_pruning_without_a_condition_is_refused(database: Database) -> None:
+    with pytest.raises(InputError, match="--older-than, --model or --failures"):
+        prune(database, Choice())
+
+
+def test_pruning_keeps_the_journal_of_calls(database: Database) -> None:
+    store = SqlReplyStore(database)
+    made = call("c1", batch="hr", prompt="what it said")
+    store.write(Round(paid=[paid(("m", "k"), FAILURE, calls=(made,))]))
+    store.close()
+    assert prune(database, Choice(failures=True)) == 1
+    assert read_calls(database) == [made]
+
+
+def test_calls_are_read_by_batch_in_the_order_of_time(database: Database) -> None:
+    store = SqlReplyStore(database)
+    made = [
+        call("c1", batch="hr\0", started_at=2.0, cost=0.5, currency="USD", prompt="\ud800"),
+        call("c2", batch="hr\0", started_at=1.0, replied_model=None, outcome="model_unavailable"),
+        call("c3", batch="it", started_at=0.0),
+    ]
+    store.write(Round(calls=made))
+    store.write(Round(calls=made))  # as when the word that it was written was lost
+    store.close()
+    assert read_calls(database, "hr\0") == [made[1], made[0]]
+    assert read_calls(database) == [made[2], made[1], made[0]]
+
+
+def test_forgetting_takes_every_reply_that_saw_the_document_and_its_prompts_alone(database: Database) -> None:
+    store = SqlReplyStore(database)
+    asked = {
+        "both": ("a" * 32, "b" * 32),
+        "other": ("b" * 32,),
+        "failed": ("a" * 32,),
+    }
+    store.write(
+        Round(
+            paid=[
+                paid(
+                    ("m", key),
+                    FAILURE if key == "failed" else REPLY,
+                    documents=documents,
+                    calls=(call(key, request_key=key, asked_model="m", prompt=f"shows {key}"),),
+                )
+                for key, documents in asked.items()
+            ],
+            calls=[call("busy", request_key="busy", asked_model="m", prompt="shows busy")],
+            seen=[(("m", "busy"), "a" * 32)],
+        )
+    )
+    store.close()
+    assert known_documents(database, "aaaaaa") == ["a" * 32]
+    assert forget(database, ["a" * 32]) == Forgotten(replies=2, prompts=3, unknown=0)
+    assert keys(database) == {("m", "other")}
+    assert {made.call_id: made.prompt for made in read_calls(database)} == {
+        "both": None,
+        "failed": None,
+        "busy": None,
+        "other": "shows other",
+    }
+    assert known_documents(database, "aaaaaa") == []
+    assert forget(database, ["a" * 32]) == Forgotten(0, 0, 0)
+
+
+def test_a_prompt_can_be_forgotten_after_its_reply_was_pruned(database: Database) -> None:
+    store = SqlReplyStore(database)
+    made = call("c1", request_key="k", asked_model="m", prompt="shows it")
+    store.write(Round(paid=[paid(("m", "k"), FAILURE, documents=("a" * 32,), calls=(made,))]))
+    store.close()
+    prune(database, Choice(failures=True))
+    assert forget(database, ["a" * 32]) == Forgotten(replies=0, prompts=1, unknown=0)
+
+
+def test_no_byte_of_a_forgotten_reply_stays_in_the_files(tmp_path: Path) -> None:
+    path = tmp_path / "replies.sqlite"
+    database = Database(path)
+    store = SqlReplyStore(database)
+    for number in range(50):
+        outcome = Outcome("replied", f"tell-tale {number} " * 50, "{}")
+        store.write(Round(paid=[paid(("m", f"{number}"), outcome, documents=("a" * 32,))]))
+    forget(database, ["a" * 32])
+    left = b"".join(file.read_bytes() for file in tmp_path.rglob("*") if file.is_file())
+    store.close()
+    assert b"tell-tale" not in left
+
+
+def test_replies_of_the_first_version_count_as_unknown_until_they_are_asked_for(database: Database) -> None:
+    store_at(database, 0, {("m", "first"): REPLY, ("m", "second"): REPLY})
+    database.transact(
+        lambda connection: connection.execute(sa.update(REPLY_DOCUMENTS).values(document_id="unknown"))
+    )
+    store = SqlReplyStore(database)
+    shown = {("m", "first"): ("a" * 32,)}
+    store.write(Round(seen=store.unseen(shown)))
+    assert store.unseen(shown) == []
+    assert forget(database, ["b" * 32]) == Forgotten(replies=0, prompts=0, unknown=1)
+    assert forget(database, ["a" * 32]).replies == 1
+    assert forget(database, ["b" * 32], unknown=True) == Forgotten(replies=1, prompts=0, unknown=0)
+    store.close()
+
+
+def test_documents_are_known_by_path_with_their_earlier_versions(database: Database) -> None:
+    note_documents(database, [("1" * 32, "hr", "a.md"), ("9" * 32, "it", "a.md")])
+    note_documents(database, [("2" * 32, "hr", "a.md"), ("9" * 32, "it", "a.md")])
+    assert [found[0][0] for found in versions_of(database, "hr/a.md")] == ["1", "2"]
+    assert [found[0][0] for found in versions_of(database, "a.md")] == ["1", "2", "9"]
+    assert versions_of(database, "2" * 32) == [("2" * 32, "hr", "a.md")]
+    assert versions_of(database, "b.md") == []
