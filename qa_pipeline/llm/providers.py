@@ -9,9 +9,9 @@ from pathlib import Path
 
 from qa_pipeline.llm.base import LanguageModel
 from qa_pipeline.llm.cached import CachedModel
-from qa_pipeline.llm.money.budget import Budget
+from qa_pipeline.llm.database import Database
 from qa_pipeline.llm.money.budgeted import BudgetedModel
-from qa_pipeline.llm.money.price_table import check_cost_caps, load_prices
+from qa_pipeline.llm.money.opening import open_budget
 from qa_pipeline.settings.models import HOSTED, LLMSettings
 
 
@@ -32,15 +32,13 @@ def build_model(
     provider = _provider(settings, environ)
     if provider is None:
         return None
-    return CachedModel(_within_budget(provider, settings), cache_path)
+    return CachedModel(_within_budget(provider, settings, cache_path), cache_path)
 
 
-def _within_budget(model: LanguageModel, settings: LLMSettings) -> LanguageModel:
+def _within_budget(model: LanguageModel, settings: LLMSettings, cache_path: Path) -> LanguageModel:
     if settings.provider not in HOSTED:
         return model
-    prices = load_prices(settings.budget.prices)
-    check_cost_caps(settings, prices)
-    budget = Budget(settings.budget, prices)
+    budget = open_budget(settings, Database(cache_path.with_name("spent.sqlite")))
     return BudgetedModel(model, budget, most_output=settings.max_output_tokens)
 
 
