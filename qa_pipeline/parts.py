@@ -8,6 +8,7 @@ import atexit
 import os
 from functools import cache, cached_property
 
+from qa_pipeline.calls import CallRecord
 from qa_pipeline.documents.parsing import ParseFiles
 from qa_pipeline.embedding.embeddings import CachedEmbedder, Embedder, TokenCounter
 from qa_pipeline.embedding.vector_cache import VectorCache
@@ -82,6 +83,20 @@ class Parts:
         from qa_pipeline.llm.providers import build_model
 
         return build_model(self.settings.llm, cache_path=self.layout.replies, environ=os.environ)
+
+    def calls(self, batch: str) -> list[CallRecord]:
+        """What is noted of the calls made for a batch, by any run over the same store of replies."""
+        store = self.settings.llm.store
+        if store.url is None and not self.layout.replies.is_file():
+            return []
+        from qa_pipeline.llm.database import Database
+        from qa_pipeline.llm.money.journal import read_calls
+
+        database = Database(store.url or self.layout.replies)
+        try:
+            return read_calls(database, batch)
+        finally:
+            database.close()
 
     @property
     def reviewer(self) -> LanguageModel | None:
