@@ -20,7 +20,7 @@ from qa_pipeline.progress import Notify, silent
 from qa_pipeline.quality import Gate, batch_gates, batch_yield
 from qa_pipeline.storage import read_earlier, read_table, write_bytes, write_table
 from qa_pipeline.table_schema import Table
-from qa_pipeline.tables import CHUNKS, DOCUMENTS, PAIRS, QUESTIONS, TABLES, VERDICTS
+from qa_pipeline.tables import CHUNKS, DOCUMENTS, LLM_CALLS, PAIRS, QUESTIONS, STORED, VERDICTS
 
 Watch = Callable[[str, str], Notify]
 """Called with (batch, stage) when a stage starts; what it returns hears how far the stage is."""
@@ -99,6 +99,13 @@ def run_batch(
     Raises:
         QAPipelineError: the batch cannot be run; the tables of the stages before stand.
     """
+    try:
+        return _run(parts, batch, watch, pairs_file)
+    finally:  # a batch that failed has cost something too
+        _keep(parts.layout, batch, LLM_CALLS.name, pipeline.make_llm_calls(parts, batch))
+
+
+def _run(parts: Parts, batch: str, watch: Watch, pairs_file: Path | None) -> BatchOutcome:
     frames = _read_and_embed(parts, batch, watch)
     if pairs_file is None:
         _generate(parts, batch, frames, watch)
@@ -188,7 +195,7 @@ def _of(frames: Mapping[str, pl.DataFrame], names: Sequence[str]) -> list[pl.Dat
 
 
 def _keep(layout: Layout, batch: str, name: str, frame: pl.DataFrame) -> pl.DataFrame:
-    write_table(layout.table(name, batch), frame, TABLES[name])
+    write_table(layout.table(name, batch), frame, STORED[name])
     return frame
 
 

@@ -27,6 +27,7 @@ from qa_pipeline.batch import BatchOutcome, Watch, unwatched
 from qa_pipeline.layout import Layout
 from qa_pipeline.progress import Notify
 from qa_pipeline.report import Report, report
+from qa_pipeline.spending import CostSummary
 
 NARROWEST = 120
 """Columns below which tables would lose words; a pipe or a log has no width of its own."""
@@ -127,6 +128,7 @@ def show_report(found: Report, layout: Layout, *, told: Collection[str] = ()) ->
         _show(console, title, found.left_out.columns, _cells(found.left_out))
     if found.masked.height:
         _show(console, "Personal data found", found.masked.columns, _cells(found.masked))
+    _show_cost(console, found.cost)
     _show_unread(console, found.unread)
     _show_skipped(console, found.steps)
     for batch, problem in found.incomplete.items():
@@ -137,6 +139,14 @@ def show_report(found: Report, layout: Layout, *, told: Collection[str] = ()) ->
             advice = "its folder holds no files; put documents there"
             console.print(f"[yellow]{escape(row['batch'])}: {advice}[/yellow]", soft_wrap=True)
     console.print(f"Tables, indexes, exports: {escape(str(layout.out.resolve()))}", soft_wrap=True)
+
+
+def _show_cost(console: Console, cost: CostSummary) -> None:
+    if not cost.calls:
+        return
+    _show(console, "Model calls", cost.stages.columns, _cells(cost.stages))
+    for line in cost.told():
+        console.print(line, soft_wrap=True)
 
 
 def _show_unread(console: Console, unread: pl.DataFrame) -> None:
@@ -227,6 +237,7 @@ def report_document(found: Report, layout: Layout) -> dict[str, Any]:
         "masked": found.masked.to_dicts(),
         "unread": found.unread.to_dicts(),
         "incomplete": found.incomplete,
+        "cost": found.cost.document(),
     }
 
 

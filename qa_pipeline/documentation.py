@@ -13,14 +13,14 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from qa_pipeline.settings.tree import Settings
-from qa_pipeline.tables import TABLES
+from qa_pipeline.tables import STORED
 
 
 def tables_section() -> str:
     """One line a table: name, grain, key and columns."""
     rows = [
         f"| `{table.name}` | {table.grain.rstrip('.')} | {', '.join(table.schema)} |"
-        for table in TABLES.values()
+        for table in STORED.values()
     ]
     return "\n".join(["| table | grain | columns |", "|---|---|---|", *rows])
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from qa_pipeline.calls import CallRecord
 from qa_pipeline.documents.parsing import ParseFiles
 from qa_pipeline.embedding.embeddings import CachedEmbedder, Embedder, TokenCounter
 from qa_pipeline.embedding.vector_cache import VectorCache
@@ -114,3 +115,11 @@ class Parts:
 
             named = documents.select("document_id", "batch", "path")
             note_documents(self.models.database, named.iter_rows())
+
+    def calls(self, batch: str) -> list[CallRecord]:
+        """What is noted of the calls made for a batch, by any run over the same store of replies."""
+        if self.settings.llm.store.url is None and not self.layout.replies.is_file():
+            return []
+        from qa_pipeline.llm.store.journal import read_calls
+
+        return read_calls(self.models.database, batch)

@@ -36,6 +36,7 @@ from qa_pipeline.progress import Notify, silent
 from qa_pipeline.repeats import mark_repeats
 from qa_pipeline.retrieval import Retriever
 from qa_pipeline.settings.generation import PairsFileSettings
+from qa_pipeline.spending import calls_frame
 from qa_pipeline.tables import LAYOUTS, PAIRS, QUESTIONS
 from qa_pipeline.verification.asking import verify_claims
 from qa_pipeline.verification.claims import find_claims
@@ -265,6 +266,11 @@ def make_verdicts(
         verification=parts.settings.verification,
         judging=parts.settings.judging,
     )
+
+
+def make_llm_calls(parts: Parts, batch: str) -> pl.DataFrame:
+    """What the calls for a batch took, those of earlier runs included."""
+    return calls_frame(parts.calls(batch), keep_prompts=parts.settings.llm.store.keep_prompts)
 
 
 def make_training_examples(

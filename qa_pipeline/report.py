@@ -12,8 +12,9 @@ import polars as pl
 from qa_pipeline.document_counts import LEFT_OUT_COUNTS, MASKED_COUNTS, left_out_counts, masked_counts
 from qa_pipeline.errors import CorpusError, TableError
 from qa_pipeline.layout import Layout
-from qa_pipeline.storage import read_table
-from qa_pipeline.tables import TABLES, TRAINING_EXAMPLES
+from qa_pipeline.spending import CostSummary, cost_summary
+from qa_pipeline.storage import read_earlier, read_table
+from qa_pipeline.tables import LLM_CALLS, TABLES, TRAINING_EXAMPLES, VERDICTS
 from qa_pipeline.waterfall import known_answers, summarise, yield_waterfall
 
 UNREAD = pl.Schema({name: pl.String() for name in ("batch", "path", "reason", "detail")})
@@ -27,7 +28,7 @@ class Report:
     `tables` holds rows by table, `steps` the yield waterfall, `known` hits and misses on known-answer
     pairs, `batches` the verdicts of each batch, `left_out` what files hold and their texts do not, `masked`
     the items of personal data found, `unread` the files that failed and why; `incomplete` says of batches
-    that could not be counted what is wrong with their tables.
+    that could not be counted what is wrong with their tables. `cost` is what models took.
     """
 
     tables: dict[str, int]
@@ -38,6 +39,7 @@ class Report:
     masked: pl.DataFrame
     unread: pl.DataFrame
     incomplete: dict[str, str]
+    cost: CostSummary
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,8 @@ class _Counted:
     left_out: pl.DataFrame
     masked: pl.DataFrame
     unread: pl.DataFrame
+    calls: pl.DataFrame
+    verdicts: pl.DataFrame
 
 
 def finished_batches(layout: Layout) -> list[str]:
@@ -83,6 +87,10 @@ def report(layout: Layout, batches: Sequence[str]) -> Report:
         ),
         unread=pl.concat([UNREAD.to_frame(), *(one.unread for one in counted)]),
         incomplete=incomplete,
+        cost=cost_summary(
+            pl.concat([LLM_CALLS.empty(), *(one.calls for one in counted)]),
+            pl.concat([VERDICTS.empty(), *(one.verdicts for one in counted)]),
+        ),
     )
 
 
@@ -90,12 +98,14 @@ def _read(layout: Layout, batch: str) -> dict[str, pl.DataFrame]:
     wanted = dict(TABLES)
     if not layout.table(TRAINING_EXAMPLES.name, batch).exists():
         del wanted[TRAINING_EXAMPLES.name]
-    return {name: read_table(layout.table(name, batch), table) for name, table in wanted.items()}
+    frames = {name: read_table(layout.table(name, batch), table) for name, table in wanted.items()}
+    calls = read_earlier(layout.table(LLM_CALLS.name, batch), LLM_CALLS)
+    return {**frames, LLM_CALLS.name: LLM_CALLS.empty() if calls is None else calls}
 
 
 def _count(batch: str, frames: Mapping[str, pl.DataFrame]) -> _Counted:
     documents, summary = frames["documents"], summarise(frames["verdicts"])
-    tables = {name: frame.height for name, frame in frames.items()}
+    tables = {name: frames[name].height for name in TABLES if name in frames}
     row = {
         "batch": batch,
         "documents": documents.height,
@@ -118,6 +128,8 @@ def _count(batch: str, frames: Mapping[str, pl.DataFrame]) -> _Counted:
         left_out=left_out_counts(documents),
         masked=masked_counts(documents),
         unread=documents.filter(pl.col("status") == "failed").select(UNREAD.names()),
+        calls=frames[LLM_CALLS.name],
+        verdicts=frames["verdicts"],
     )
 
 

@@ -335,4 +335,38 @@ TABLES: dict[str, Table] = {
         VERDICTS, TRAINING_EXAMPLES,
     )
 }
+"""The road from documents to training examples."""
+
+LLM_CALLS = Table(
+    "llm_calls",
+    "One row per call of a hosted model that was answered or may have been charged; empty without one.",
+    ("call_id",),
+    (
+        _c("call_id", S, "The call."),
+        _c("run", S, "The run that made it."),
+        BATCH,
+        _c("role", S, "questions, answer, verify or judge."),
+        _c("asked_model", S, "Model that was asked: provider, name and, where it is not the provider's own, server."),
+        _c("replied_model", S, "Model that says it replied.", nullable=True),
+        _c("request_key", S, "Hash of the request; a request asked once more has a row for each call."),
+        _c("started_at", pl.Datetime("us", "UTC"), "When it was first sent."),
+        _c("seconds", F64, "From then to the last byte, waits included."),
+        _c("tries", I32, "How often it was sent."),
+        _c("outcome", S, "replied, or the reason code of what went wrong."),
+        _c("repair", S, "How the reply became readable: none, stripped, mended, reasked or recovered."),
+        _c("input_tokens", I64, "Tokens of the prompt, cached ones included; null where the provider does not tell.", nullable=True),
+        _c("output_tokens", I64, "Tokens of the reply, thoughts included.", nullable=True),
+        _c("cached_tokens", I64, "Tokens of the prompt that the provider read from its cache.", nullable=True),
+        _c("thought_tokens", I64, "Tokens of thoughts.", nullable=True),
+        _c("cost", F64, "In the currency; null where price or tokens are not known.", nullable=True),
+        _c("currency", S, "Of the price; null without one.", nullable=True),
+        _c("prompt", S, "What was asked; null unless llm.store.keep_prompts.", nullable=True),
+    ),
+)
+
+KEPT_APART: dict[str, Table] = {LLM_CALLS.name: LLM_CALLS}
+"""Tables that tell of a batch and are no part of the road: never in conservation, never in a release."""
+
+STORED: dict[str, Table] = TABLES | KEPT_APART
+"""Every stored table."""
 # fmt: on

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from qa_pipeline.cli import BAD_INPUT, FAILED, OK, STOPPED
-from qa_pipeline.llm.fake_server.gemini_plays import blocks_prompt, fails, rejects_key, says
+from qa_pipeline.llm.fake_server.gemini_plays import blocks_prompt, fails, rejects_key, says, stops
 from qa_pipeline.llm.fake_server.play import Asked, ServerPlay, babbles
 from qa_pipeline.llm.fake_server.server import LOOPBACK_KEY, GeminiServer
 from qa_pipeline.records import (
@@ -20,7 +20,7 @@ from qa_pipeline.records import (
     JudgeReply,
     QuestionsReply,
 )
-from qa_pipeline_tests.road import GUIDE, Ran, Road, walk
+from qa_pipeline_tests.road import GUIDE, Ran, Road, invoke, walk
 
 FACTS = {
     "How is the boiler drained?": ("To drain the boiler, open the lower valve and wait 10 minutes.", None),
@@ -97,6 +97,19 @@ def once(role: str, play: ServerPlay) -> Play:
     return lambda asked: left.pop() if left and role_of(asked) == role else None
 
 
+def stubborn(role: str, play: ServerPlay) -> Play:
+    """Play this at the first request of a role, and whenever it is asked again."""
+    first: list[str] = []
+
+    def instead(asked: Asked) -> ServerPlay | None:
+        if role_of(asked) != role:
+            return None
+        first[:] = first or [asked.prompt]
+        return play if asked.prompt.startswith(first[0]) else None
+
+    return instead
+
+
 def scores(road: Road) -> list[dict[str, Any]]:
     return road.table("verdicts", "boilers").select("verdict", "reason", "composite").to_dicts()
 
@@ -122,31 +135,52 @@ def test_a_second_run_asks_nothing_and_changes_no_byte(road: Road, model: Sensib
     assert (road.contents(), model.calls.total()) == (before, asked)
 
 
+def ask_failures_again(road: Road) -> None:
+    """What a person does who wants replies that could not be used to be asked for again."""
+    assert invoke("replies", "prune", "--failures", "--yes", "--out", road.out).code == OK
+
+
 @pytest.mark.parametrize(
     ("role", "play", "table", "reason"),
     [
         ("questions", says("Sure! Here you go: {"), "questions", "not_json"),
         ("answer", says('{"coverage": "fu', finish="MAX_TOKENS"), "pairs", "truncated"),
         ("answer", says('{"coverage": "full"}'), "pairs", "schema_breach"),
-        ("verify", blocks_prompt(), "claim_verdicts", "blocked"),
+        ("answer", says("I'm sorry, but I can't help with that."), "pairs", "refused"),
+        ("answer", stops("RECITATION"), "pairs", "blocked_recitation"),
+        ("verify", blocks_prompt(), "claim_verdicts", "blocked_safety"),
         ("judge", says('{"relevance": 1.5, "[red]x": 1}'), "assessments", "schema_breach"),
         ("judge", says(""), "assessments", "empty"),
-        ("judge", babbles(), "assessments", "model_unavailable"),
     ],
 )
-def test_a_reply_that_cannot_be_used_is_a_row_with_its_reason_and_is_asked_again_next_time(
+def test_a_reply_that_cannot_be_used_is_a_row_with_its_reason_and_is_paid_for_once(
     road: Road, model: Sensible, role: str, play: ServerPlay, table: str, reason: str
 ) -> None:
-    model.instead = once(role, play)
+    model.instead = stubborn(role, play)
     ran = run(road)
     assert ran.code == OK
     assert "[red]x" not in ran.stdout
     assert road.table(table, "boilers")["reason"].to_list().count(reason) == 1
     assert [row["verdict"] for row in scores(road)].count("accepted") == 1
-    asked = model.calls.total()
+    asked, before = model.calls.total(), road.contents()
+    assert run(road).code == OK
+    assert (model.calls.total(), road.contents()) == (asked, before)
+    model.instead = lambda asked: None
+    ask_failures_again(road)
     assert run(road).code == OK
     assert [row["verdict"] for row in scores(road)] == ["accepted"] * 2
     assert model.calls.total() - asked <= 3  # the failed call, and what rests on its reply
+
+
+def test_a_model_that_could_not_be_reached_is_asked_again_in_the_next_run(
+    road: Road, model: Sensible
+) -> None:
+    model.instead = stubborn("judge", babbles())
+    assert run(road).code == OK
+    assert road.table("assessments", "boilers")["reason"].to_list().count("model_unavailable") == 1
+    model.instead = lambda asked: None
+    assert run(road).code == OK
+    assert [row["verdict"] for row in scores(road)] == ["accepted"] * 2
 
 
 @pytest.mark.parametrize("play", [fails(500), says('{"a": 1}'), babbles()])
@@ -159,6 +193,7 @@ def test_a_model_that_answers_nothing_fails_the_batch_and_a_later_run_finds_its_
     assert "generation: the questions of 2 of 2" in ran.stdout
     assert not (road.out / "tables" / "training_examples").exists()
     model.instead = lambda asked: None
+    ask_failures_again(road)
     assert run(road).code == OK
     assert [row["verdict"] for row in scores(road)] == ["accepted"] * 2
 

@@ -12,6 +12,7 @@ from qa_pipeline.errors import BudgetExhaustedError, PairsFileError
 from qa_pipeline.layout import Layout
 from qa_pipeline.llm.base import Reply, ReplyT, Request
 from qa_pipeline.llm.cached import CachedModel
+from qa_pipeline.llm.database import Database
 from qa_pipeline.llm.extractive.provider import ExtractiveModel
 from qa_pipeline.llm.store.front import open_replies
 from qa_pipeline.parts import Parts
@@ -19,7 +20,8 @@ from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.settings.models import Reviewer
 from qa_pipeline.settings.tree import Settings, load_settings
 from qa_pipeline.storage import read_table
-from qa_pipeline.tables import TABLES
+from qa_pipeline.tables import STORED
+from qa_pipeline_tests.calls import call, note
 from qa_pipeline_tests.fakes import HashEmbedder
 
 GUIDE = """# Kestrel 4 guide
@@ -100,7 +102,7 @@ def run(
 
 
 def table(settings: Settings, name: str, batch: str) -> pl.DataFrame:
-    return read_table(settings.out / "tables" / name / f"{batch}.parquet", TABLES[name])
+    return read_table(settings.out / "tables" / name / f"{batch}.parquet", STORED[name])
 
 
 def contents(settings: Settings) -> dict[str, str]:
@@ -162,7 +164,7 @@ def test_a_renamed_file_keeps_its_pairs_and_is_neither_parsed_nor_embedded_nor_a
     assert run_batches(parts, ["boilers"]) == [BatchOutcome("boilers", "succeeded")]
     assert (parser.parsed, embedder.encoded, rules.asked) == ([], [], [])
     for name, table_before in before.items():
-        key = list(TABLES[name].key)
+        key = list(STORED[name].key)
         assert (
             table(settings, name, "boilers").select(key).sort(key).equals(table_before.select(key).sort(key))
         ), name
@@ -253,3 +255,27 @@ def test_a_pairs_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     parts = OnlyGenerates(settings_for(tmp_path), embedder=HashEmbedder(), model=CountingRules())
     with pytest.raises(PairsFileError, match=r"mine\.parquet"):
         validate_pairs(parts, "boilers", pairs)
+
+
+def test_what_calls_took_is_kept_apart_and_unchanged_until_there_are_more(tmp_path: Path) -> None:
+    settings = settings_for(tmp_path, corpus=corpus_at(tmp_path / "corpus", boilers=GUIDE))
+    run(settings, ["boilers"])
+    assert table(settings, "llm_calls", "boilers").height == 0
+    note(
+        Database(settings.out / "cache" / "replies.sqlite"), call(1, batch="boilers"), call(2, batch="other")
+    )
+    run(settings, ["boilers"])
+    before = contents(settings)
+    assert table(settings, "llm_calls", "boilers").height == 1
+    run(settings, ["boilers"])
+    assert contents(settings) == before
+
+
+def test_a_run_that_is_stopped_tells_what_it_has_spent(tmp_path: Path) -> None:
+    settings = settings_for(tmp_path, corpus=corpus_at(tmp_path / "corpus", boilers=GUIDE))
+    with pytest.raises(BudgetExhaustedError):
+        run(settings, ["boilers"], CountingRules(limit=1))
+    note(Database(settings.out / "cache" / "replies.sqlite"), call(1, batch="boilers"))
+    with pytest.raises(BudgetExhaustedError):
+        run(settings, ["boilers"], CountingRules(limit=1))
+    assert table(settings, "llm_calls", "boilers").height == 1

@@ -7,10 +7,13 @@ import polars as pl
 import pytest
 
 from qa_pipeline.batch import BatchOutcome
+from qa_pipeline.calls import CallRecord
 from qa_pipeline.console import MOST_UNREAD, show_outcomes
 from qa_pipeline.layout import Layout
+from qa_pipeline.spending import calls_frame
 from qa_pipeline.storage import write_table
-from qa_pipeline.tables import TABLES
+from qa_pipeline.tables import LLM_CALLS, TABLES
+from qa_pipeline_tests.calls import call
 from qa_pipeline_tests.curation.rows import document, documents
 
 
@@ -86,3 +89,27 @@ def test_json_holds_every_file_that_failed_and_is_plain_ascii(
     told = capsys.readouterr().out
     assert told.isascii()
     assert len(json.loads(told)["unread"]) == MOST_UNREAD + 3
+
+
+def with_calls(out: Path, *calls: CallRecord) -> Layout:
+    layout = layout_with(out, documents(document("d")))
+    frame = calls_frame(calls, keep_prompts=False)
+    write_table(layout.table("llm_calls", "b"), frame, LLM_CALLS)
+    return layout
+
+
+def test_what_models_cost_is_told_by_stage_where_any_was_asked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "Model calls" not in printed(layout_with(tmp_path, documents(document("d"))), capsys)
+    layout = with_calls(tmp_path, call(1), call(2, "judge", cost=None, currency=None))
+    told = printed(layout, capsys)
+    assert "cost USD" in told
+    assert "The cost of 1 call is not known" in told
+
+
+def test_json_names_what_models_cost(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    show_outcomes(with_calls(tmp_path, call(1), call(2)), [BatchOutcome("b", "succeeded")], as_json=True)
+    cost = json.loads(capsys.readouterr().out)["cost"]
+    assert (cost["calls"], cost["tokens"], cost["cost"], cost["currency"]) == (2, 240, 0.002, "USD")
+    assert [stage["stage"] for stage in cost["stages"]] == ["answer", "all"]

@@ -18,6 +18,7 @@ from qa_pipeline.defs.corpus import corpus
 from qa_pipeline.defs.io_managers import ParquetTables
 from qa_pipeline.defs.metadata import (
     content_metadata,
+    cost_metadata,
     described,
     export_metadata,
     frame_metadata,
@@ -32,7 +33,7 @@ from qa_pipeline.index.shard import Shard
 from qa_pipeline.parts import Parts
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage import frame_hash, write_bytes
-from qa_pipeline.tables import DOCUMENTS, PAIRS, QUESTIONS, TABLES
+from qa_pipeline.tables import DOCUMENTS, PAIRS, QUESTIONS, STORED
 
 Frame = pl.DataFrame
 Tables = dg.ResourceParam[ParquetTables]
@@ -44,7 +45,7 @@ OWNERS = ["team:training-data"]
 
 def result(name: str, frame: Frame, **more: Any) -> dg.MaterializeResult[Frame]:
     """A table with its content hash and what the UI shows of it."""
-    metadata = frame_metadata(frame, TABLES[name]) | more
+    metadata = frame_metadata(frame, STORED[name]) | more
     return dg.MaterializeResult(
         value=frame, data_version=dg.DataVersion(frame_hash(frame)), metadata=metadata
     )
@@ -178,6 +179,7 @@ def assessments(
 
 @dg.asset(partitions_def=document_batches, group_name="curation", kinds={"polars", "parquet"})
 def verdicts(
+    context: dg.AssetExecutionContext,
     parts: PartsParam,
     pairs: Frame,
     claims: Frame,
@@ -187,7 +189,20 @@ def verdicts(
 ) -> dg.MaterializeResult[Frame]:
     """Accepted, rejected, needs review or failed, with the reason and the thresholds that decided."""
     frame = pipeline.make_verdicts(parts, pairs, claims, claim_verdicts, refusals, assessments)
-    return result("verdicts", frame, **summary_metadata(frame))
+    calls = pipeline.make_llm_calls(parts, context.partition_key)
+    return result("verdicts", frame, **summary_metadata(frame), **cost_metadata(calls, frame))
+
+
+@dg.asset(
+    partitions_def=document_batches,
+    group_name="cost",
+    kinds={"polars", "parquet"},
+    deps=[questions, pairs, claim_verdicts, assessments],  # in whose calls it looks, not their rows
+)
+def llm_calls(context: dg.AssetExecutionContext, parts: PartsParam) -> dg.MaterializeResult[Frame]:
+    """Tokens, times, outcome and cost of each call, as the store of replies noted them."""
+    frame = pipeline.make_llm_calls(parts, context.partition_key)
+    return result("llm_calls", frame, **cost_metadata(frame))
 
 
 @dg.asset(partitions_def=document_batches, group_name="curation", kinds={"polars", "parquet"})
@@ -257,6 +272,7 @@ ASSETS = [
     refusals,
     assessments,
     verdicts,
+    llm_calls,
     training_examples,
     exports,
 ]
@@ -270,7 +286,7 @@ def build_assets(settings: Settings) -> list[dg.AssetsDefinition]:
 def _completed(spec: dg.AssetSpec, settings: Settings) -> dg.AssetSpec:
     """Grain and columns come from the table, so that they are written down once."""
     name = spec.key.path[-1]
-    table = TABLES.get(name)
+    table = STORED.get(name)
     return spec.replace_attributes(
         description=" ".join(filter(None, [table.grain if table else None, spec.description])),
         metadata={**spec.metadata, **(described(table) if table else {})},

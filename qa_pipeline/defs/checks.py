@@ -22,7 +22,7 @@ from qa_pipeline.defs.partitions import document_batches
 from qa_pipeline.settings.checking import QualitySettings
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.table_schema import Table
-from qa_pipeline.tables import CHUNKS, TABLES, VERDICTS
+from qa_pipeline.tables import CHUNKS, STORED, TABLES, VERDICTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class GateAt:
 
 def build_checks(settings: Settings) -> list[dg.AssetChecksDefinition]:
     """All checks."""
-    gates = [*(_schema(table) for table in TABLES.values()), *_laws(), *_rates(settings.quality)]
+    gates = [*(_schema(table) for table in STORED.values()), *_laws(), *_rates(settings.quality)]
     return [*(_check(gate) for gate in gates), _yield_check(settings.quality)]
 
 
@@ -142,7 +142,7 @@ def _check(at: GateAt) -> dg.AssetChecksDefinition:
 
     def body(context: dg.AssetCheckExecutionContext, tables: Tables) -> dg.AssetCheckResult:
         batch = context.partition_key
-        return _told(at.gate(**{name: tables.read(TABLES[name], batch) for name in at.reads}))
+        return _told(at.gate(**{name: tables.read(STORED[name], batch) for name in at.reads}))
 
     return _asset_check(body, at.asset, at.name, at.description, blocking=at.blocking)
 

@@ -18,7 +18,7 @@ from qa_pipeline.defs.history import CODE_VERSION, DATA_VERSION, INPUT_VERSION, 
 from qa_pipeline.errors import TableError, TransientModelError
 from qa_pipeline.layout import Layout
 from qa_pipeline.storage import read_table
-from qa_pipeline.tables import ASSESSMENTS, CLAIM_VERDICTS, PAIRS, QUESTIONS, TABLES
+from qa_pipeline.tables import ASSESSMENTS, CLAIM_VERDICTS, PAIRS, QUESTIONS, STORED
 
 ASKING_TABLES = (QUESTIONS, PAIRS, CLAIM_VERDICTS, ASSESSMENTS)
 
@@ -86,7 +86,7 @@ def _as_input(version: str | None) -> str | None:
 
 
 def _lost_file(layout: Layout, batch: str) -> str | None:
-    files = [*(layout.table(name, batch) for name in TABLES), layout.index(batch)]
+    files = [*(layout.table(name, batch) for name in STORED), layout.index(batch)]
     return next((f"{file} is gone" for file in files if not file.is_file()), None)
 
 

@@ -22,7 +22,7 @@ from qa_pipeline.index.shard import Shard
 from qa_pipeline.parts import Parts
 from qa_pipeline.storage import read_table, table_bytes, write_bytes
 from qa_pipeline.table_schema import Table
-from qa_pipeline.tables import TABLES
+from qa_pipeline.tables import STORED
 
 
 def store(path: UPath, content: bytes) -> None:
@@ -100,4 +100,4 @@ def _read(path: UPath, table: Table) -> pl.DataFrame:
 
 
 def _table(context: dg.InputContext | dg.OutputContext) -> Table:
-    return TABLES[context.asset_key.path[-1]]
+    return STORED[context.asset_key.path[-1]]

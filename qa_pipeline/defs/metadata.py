@@ -14,6 +14,7 @@ import polars as pl
 
 from qa_pipeline.document_counts import left_out_counts, masked_counts, text_figures
 from qa_pipeline.layout import Layout
+from qa_pipeline.spending import cost_summary
 from qa_pipeline.table_schema import Table
 from qa_pipeline.waterfall import summarise, yield_waterfall
 
@@ -34,6 +35,7 @@ COUNTED_COLUMNS: Mapping[str, tuple[str, ...]] = {
     "assessments": ("status", "reason"),
     "verdicts": ("verdict", "stage", "reason"),
     "training_examples": ("coverage", "question_type", "language"),
+    "llm_calls": ("role", "outcome", "repair", "replied_model"),
 }
 """Columns of codes whose values are worth counting: the first as numbers, which get plotted."""
 
@@ -84,6 +86,27 @@ def summary_metadata(verdicts: pl.DataFrame) -> dict[str, Any]:
     summary = summarise(verdicts)
     figures = {"pass rate": summary.pass_rate, "average score": summary.average_score}
     return {name: value for name, value in figures.items() if value is not None}
+
+
+def cost_metadata(calls: pl.DataFrame, verdicts: pl.DataFrame | None = None) -> dict[str, Any]:
+    """What models took, by stage; nothing where none was asked.
+
+    With verdicts also what each accepted pair cost. Costs are plain numbers, which get plotted.
+    """
+    summary = cost_summary(calls, verdicts)
+    if not summary.calls:
+        return {}
+    figures = {
+        "cost": summary.cost,
+        "cost per accepted pair": summary.cost_per_accepted_pair,
+        "currency": summary.currency,
+        "tokens": summary.tokens,
+        "calls without cost": summary.calls_without_cost or None,
+        "calls without tokens": summary.calls_without_tokens or None,
+    }
+    stages = summary.stages
+    shown = dg.MetadataValue.md(markdown_table(stages.columns, stages.iter_rows()))
+    return {name: value for name, value in figures.items() if value is not None} | {"cost by stage": shown}
 
 
 def content_metadata(documents: pl.DataFrame) -> dict[str, Any]:

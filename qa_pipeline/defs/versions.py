@@ -49,6 +49,7 @@ DEPENDS: Mapping[str, Depends] = {
     "assessments": Depends(("judging", "verification", "llm"), ("judge",)),
     "verdicts": Depends(("verification", "judging")),
     "exports": Depends(),
+    "llm_calls": Depends(),
     # The gates stand before it: another threshold may let it pass.
     "training_examples": Depends(("training", "embedding", "quality"), (SYSTEM_PROMPT,)),
 }

@@ -15,10 +15,8 @@ from qa_pipeline.llm.hosted import HostedModel
 from qa_pipeline.llm.limits.book import SharedBook
 from qa_pipeline.llm.limits.pace import Declared
 from qa_pipeline.llm.limits.throttle import Throttle
-from qa_pipeline.llm.money.amounts import Caps
 from qa_pipeline.llm.money.budget import Budget
-from qa_pipeline.llm.money.days import DayLedger
-from qa_pipeline.llm.money.price_table import check_cost_caps, load_prices
+from qa_pipeline.llm.money.opening import open_budget
 from qa_pipeline.llm.money.tokens import MOST_OUTPUT
 from qa_pipeline.llm.provider import Provider
 from qa_pipeline.llm.sending import Sender
@@ -74,12 +72,7 @@ class Models:
         Raises:
             SettingsError: the price file cannot be used, or cost is capped and a model has no price.
         """
-        settings = self._settings.budget
-        prices = load_prices(settings.prices)
-        check_cost_caps(self._settings, prices)
-        caps = Caps.of_day(settings)
-        days = DayLedger(self.database, caps, currency=prices.currency) if settings.caps_a_day else None
-        return Budget(settings, prices, days=days)
+        return open_budget(self._settings, self.database)
 
     def close(self) -> None:
         """Close the store; a later use opens it again."""

@@ -103,12 +103,6 @@ class BudgetSettings(Group):
         """Whether anything ends a run that would ask for ever."""
         return any(cap is not None for cap in (self.max_calls, self.max_tokens, self.max_cost))
 
-    @property
-    def caps_a_day(self) -> bool:
-        """Whether anything is capped by day."""
-        caps = (self.max_calls_a_day, self.max_tokens_a_day, self.max_cost_a_day)
-        return any(cap is not None for cap in caps)
-
 
 class StoreSettings(Group):
     """Where replies are kept."""

@@ -21,7 +21,7 @@ from qa_pipeline.parts import Parts
 from qa_pipeline.settings.models import Reviewer
 from qa_pipeline.settings.tree import load_settings
 from qa_pipeline.storage import read_table
-from qa_pipeline.tables import TABLES
+from qa_pipeline.tables import STORED
 from qa_pipeline_tests.fakes import HashEmbedder
 
 DAGSTER_YAML = Path(__file__).parents[2] / "deploy" / "dagster.yaml"
@@ -134,7 +134,7 @@ class Project:
         )
 
     def table(self, name: str, batch: str) -> pl.DataFrame:
-        return read_table(self.settings.out / "tables" / name / f"{batch}.parquet", TABLES[name])
+        return read_table(self.settings.out / "tables" / name / f"{batch}.parquet", STORED[name])
 
     def contents(self) -> dict[str, str]:
         files = [

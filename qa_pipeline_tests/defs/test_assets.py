@@ -7,7 +7,9 @@ import polars as pl
 import pytest
 
 from qa_pipeline.defs.assets import ASSETS
-from qa_pipeline.tables import TABLES
+from qa_pipeline.llm.database import Database
+from qa_pipeline.tables import STORED
+from qa_pipeline_tests.calls import call, note
 from qa_pipeline_tests.defs.project import Project
 
 
@@ -32,7 +34,7 @@ def test_a_batch_ends_in_tables_a_consumer_can_scan_without_dagster(project: Pro
 def test_the_ui_is_told_of_rows_reasons_yield_and_files(project: Project) -> None:
     project.report("b1")
     told = {name: event.metadata for name, event in materializations(project.build("b1")).items()}
-    assert all("dagster/partition_row_count" in told[name] for name in TABLES)
+    assert all("dagster/partition_row_count" in told[name] for name in STORED)
     assert (
         told["verdicts"]["verdict: accepted"].value
         == told["training_examples"]["dagster/partition_row_count"].value
@@ -115,3 +117,19 @@ def test_warnings_do_not_stop_a_batch(project: Project) -> None:
 def test_steps_that_may_ask_a_model_share_a_pool(asset: str) -> None:
     found = next(made for made in ASSETS if made.key == dg.AssetKey(asset))
     assert found.op.pool == "llm"
+
+
+def test_the_ui_is_told_what_models_cost_by_stage_and_for_each_accepted_pair(project: Project) -> None:
+    project.report("b1")
+    project.build("b1")
+    store = Database(project.settings.out / "cache" / "replies.sqlite")
+    note(store, call(1, batch="b1"), call(2, batch="b1", cost=None, currency=None))
+    told = {name: event.metadata for name, event in materializations(project.build("b1")).items()}
+    assert told["llm_calls"]["dagster/partition_row_count"].value == 2
+    assert told["llm_calls"]["cost"].value == 0.001
+    assert told["llm_calls"]["currency"].value == "USD"
+    assert told["llm_calls"]["calls without cost"].value == 1
+    assert "| `answer` | `2` |" in str(told["llm_calls"]["cost by stage"].value)
+    accepted = project.table("training_examples", "b1").height
+    each = told["verdicts"]["cost per accepted pair"].value
+    assert each == pytest.approx(0.001 / accepted)

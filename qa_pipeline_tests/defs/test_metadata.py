@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from qa_pipeline.defs.metadata import CELL_LENGTH, cell, frame_metadata, markdown_table, table_schema
-from qa_pipeline.tables import TABLES, VERDICTS
+from qa_pipeline.tables import STORED, VERDICTS
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -73,9 +73,9 @@ def test_codes_are_counted_most_frequent_first_and_the_first_column_as_numbers()
     assert metadata["rows by reason"].value.splitlines()[2:] == ["| `ok` | `2` |", "| `(none)` | `1` |"]
 
 
-@pytest.mark.parametrize("table", TABLES.values(), ids=lambda table: table.name)
+@pytest.mark.parametrize("table", STORED.values(), ids=lambda table: table.name)
 def test_every_column_is_described_and_an_empty_table_can_be_shown(table: object) -> None:
-    known = TABLES[table.name]  # type: ignore[attr-defined]
+    known = STORED[table.name]  # type: ignore[attr-defined]
     schema = table_schema(known)
     assert [column.name for column in schema.columns] == list(known.schema)
     assert all(column.description for column in schema.columns)

@@ -134,6 +134,15 @@ class Budget:
                 raise
         return reservation
 
+    def end(self) -> None:
+        """Write what a ledger of days has not written yet; the budget can still be used.
+
+        Raises:
+            ReplyStoreError: it cannot be written.
+        """
+        if self._days is not None:
+            self._days.close()
+
     def price(self, asked_model: str) -> Price | None:
         """The price of a model by its full name.
 

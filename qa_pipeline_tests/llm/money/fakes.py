@@ -1,5 +1,6 @@
 """Prices, clocks and calls for tests of money."""
 
+import asyncio
 from datetime import UTC, date, datetime
 from decimal import Decimal
 
@@ -31,10 +32,14 @@ class Clock:
 
 
 class Naps:
-    """Sleeps that take no time; what happens meanwhile is a list of steps, one a nap."""
+    """Sleeps that take no time."""
 
     def __init__(self) -> None:
-        self.taken = 0
+        self.third = asyncio.Event()
+        self._taken = 0
 
     async def __call__(self, seconds: float) -> None:
-        self.taken += 1
+        self._taken += 1
+        if self._taken == 3:
+            self.third.set()
+        await asyncio.sleep(0)

@@ -175,7 +175,7 @@ def test_prices_of_the_user_hold_for_any_server_and_leave_the_others(own: PriceT
     starred = own.of_name("openai/mine-large@gpu7")
     assert local is not None
     assert starred is not None
-    assert (local.terms.rates.input, starred.terms.rates.input) == (1, 2)
+    assert (local.terms.rates.input, starred.terms.rates.input) == (Decimal(1), Decimal(2))
     assert own.of_name("gemini/gemini-2.5-flash") == load_prices().of_name("gemini/gemini-2.5-flash")
 
 
