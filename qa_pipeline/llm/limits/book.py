@@ -82,5 +82,5 @@ def _read(state: str) -> Pace:
     """A state that an older or newer release wrote differently is forgotten: it only saves learning."""
     try:
         return Pace(**json.loads(state))
-    except TypeError:
+    except (TypeError, ValueError):
         return Pace()

@@ -14,11 +14,13 @@ from dataclasses import dataclass, replace
 
 CATCH_UP_SECONDS = 0.25
 """Slots missed by up to so long are made up for; a process that was busy elsewhere is not slowed twice."""
-SEARCH_FALL, STEADY_FALL = 0.5, 0.94
-RETURN_SECONDS = 25.0
+FALLS = (0.97, 0.94, 0.88, 0.75, 0.5)
+"""Share of the refused rate to fall to: little at first, more each time that was not enough."""
+RETURN_SECONDS = 30.0
 """How long the rate takes back to the one that was refused."""
-RARE = 0.1
-"""Share of refusals, since the last change, below which the rate is only a little too high."""
+QUIET_SECONDS = 3.0
+"""A refusal of a request that left so soon after the rate fell says that it did not fall far enough."""
+_SEARCHING = len(FALLS) - 1
 _FORGET_AT = 6.0
 """After so many times RETURN_SECONDS without a refusal nothing holds the rate any more."""
 _FARTHEST = 3600.0
@@ -47,7 +49,8 @@ class Pace:
         tokens_at: the same, held back by tokens.
         held_until: the server asked to be left alone until then.
         refused_rate: requests per second at which the server last refused; None if it never did.
-        fall: share of `refused_rate` the rate fell to.
+        streak: how often in a row the rate was refused again soon after it fell; the more, the deeper it
+            falls.
         changed_at: when it fell.
     """
 
@@ -55,7 +58,7 @@ class Pace:
     tokens_at: float = 0.0
     held_until: float = 0.0
     refused_rate: float | None = None
-    fall: float = STEADY_FALL
+    streak: int = _SEARCHING
     changed_at: float = 0.0
 
     def rate(self, now: float) -> float | None:
@@ -65,7 +68,8 @@ class Pace:
         elapsed = (now - self.changed_at) / RETURN_SECONDS
         if elapsed > _FORGET_AT:
             return None
-        return max(_SLOWEST, self.refused_rate * (1 + (1 - self.fall) * (elapsed - 1) ** 3))
+        depth = 1 - FALLS[self.streak if elapsed < 1 else 0]  # beyond what was refused it always grows gently
+        return max(_SLOWEST, self.refused_rate * (1 + depth * (elapsed - 1) ** 3))
 
     def allowed(self, now: float, declared: Declared) -> float | None:
         """The lower of the learned and the declared rate; None when there is neither."""
@@ -104,25 +108,25 @@ class Pace:
             return self
         return replace(self, tokens_at=self.tokens_at + (used - estimated) * 60 / declared.tokens_per_minute)
 
-    def refused(self, now: float, sent_at: float, wait: float, sent_rate: float, share: float) -> "Pace":
+    def refused(self, now: float, sent_at: float, wait: float, sent_rate: float) -> "Pace":
         """Learn from a refusal.
 
         Args:
             now: present time.
             sent_at: when the refused request left; one that left before the rate last fell says nothing new.
             wait: seconds the server asks to wait.
-            sent_rate: requests per second this process sent of late, for a rate that is not known yet.
-            share: refusals among the replies since the rate last fell.
+            sent_rate: requests per second this process sent then, for a rate that is not known yet.
         """
         pace = self._after_a_jump(now)
         held = replace(pace, held_until=max(pace.held_until, now + wait))
         if sent_at < pace.changed_at:
             return held
-        rate = pace.rate(now) or sent_rate
+        learned = pace.rate(sent_at)
+        soon = pace.streak + 1 if sent_at < pace.changed_at + QUIET_SECONDS else 0
         return replace(
             held,
-            refused_rate=max(rate, _SLOWEST),
-            fall=STEADY_FALL if share <= RARE else SEARCH_FALL,
+            refused_rate=max(learned or sent_rate, _SLOWEST),
+            streak=_SEARCHING if learned is None else min(soon, _SEARCHING),
             changed_at=now,
             next_at=max(pace.next_at, now),
         )

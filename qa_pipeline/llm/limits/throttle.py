@@ -1,10 +1,11 @@
 """Waiting for one's turn: a place in the window of this process and a slot in the pace that all share.
 
 What belongs here: admitting calls one after the other and telling pace and window how they went. What does
-not: trying again (`hosted.py`), what a refusal teaches (`pace.py`, `window.py`).
+not: trying again (`sending.py`), what a refusal teaches (`pace.py`, `window.py`).
 
 While nothing limits a model, a turn costs no look at the shared book; the book is read once in
-LOOK_SECONDS, so that a limit another process met is heard of.
+LOOK_SECONDS, so that a limit another process met is heard of. Where something does, calls take their slots
+one after the other, just before they leave: slots taken long ahead would keep to a rate of the past.
 """
 
 import asyncio
@@ -12,13 +13,14 @@ import threading
 from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from qa_pipeline.llm.base import Request
 from qa_pipeline.llm.clock import Clock
 from qa_pipeline.llm.limits.book import Change, PaceBook, Told
 from qa_pipeline.llm.limits.pace import Declared, Pace
+from qa_pipeline.llm.limits.places import Places
 from qa_pipeline.llm.limits.window import Window
 from qa_pipeline.llm.money.tokens import request_tokens
 
@@ -26,6 +28,7 @@ LOOK_SECONDS = 1.0
 GRANT_SECONDS = 0.25
 """Slots are taken from the book for so long at a time: many at high rates, one by one at low ones."""
 _MOST_SLOTS = 256
+_REMEMBERED = 2048
 _NEVER = float("-inf")
 
 
@@ -46,23 +49,6 @@ class _Slots:
     left: int = 0
 
 
-@dataclass(slots=True)
-class _Since:
-    """What happened since the rate last fell, and when calls left of late."""
-
-    sent: deque[float] = field(default_factory=lambda: deque(maxlen=2048))
-    served: int = 0
-    refused: int = 0
-
-    def rate(self, now: float) -> float:
-        """Calls that left in the last second."""
-        return float(max(1, sum(1 for at in self.sent if at > now - 1.0)))
-
-    def share(self) -> float:
-        """Refusals among replies."""
-        return self.refused / max(1, self.served + self.refused)
-
-
 class Throttle:
     """Admits calls to one model; any number of loops and threads may share it.
 
@@ -80,11 +66,11 @@ class Throttle:
         self._model, self._declared, self._book = model, declared, book
         self._clock = clock or Clock()
         self.window = Window(most)
+        self._places = Places(lambda: self.window.limit)
+        self._head = Places(lambda: 1)
         self._lock = threading.Lock()
-        self._in_flight = 0
-        self._waiting: deque[tuple[asyncio.AbstractEventLoop, asyncio.Future[None]]] = deque()
         self._slots = _Slots()
-        self._since = _Since()
+        self._sent: deque[float] = deque(maxlen=_REMEMBERED)
         self._free = not declared.any
         self._looked_at = _NEVER
         self._held_until = 0.0
@@ -101,20 +87,20 @@ class Throttle:
             ReplyStoreError: the shared book cannot be used.
         """
         tokens = 0 if self._declared.tokens_per_minute is None else request_tokens(request)
-        await self._enter()
+        await self._places.enter()
         try:
-            await self._wait_for_slot(tokens)
+            if not (self._free and self._looked_of_late()):
+                await self._wait_for_slot(tokens)
             turn = Turn(self._clock.now(), tokens)
-            self._since.sent.append(turn.sent_at)
+            self._sent.append(turn.sent_at)
             yield turn
         finally:
-            self._leave()
+            self._places.leave()
 
     async def served(self, turn: Turn, used: int | None) -> None:
         """The call was answered, and took so many tokens."""
         with self._lock:
             self.window.succeeded()
-            self._since.served += 1
         if self._declared.tokens_per_minute is not None and used is not None:
             await self._change(lambda pace: (pace.settle(turn.tokens, used, self._declared), None))
 
@@ -123,12 +109,11 @@ class Throttle:
         now = self._clock.now()
         with self._lock:
             self.refusals += 1
-            self._since.refused += 1
             self.window.refused(now, turn.sent_at)
-            rate, share = self._since.rate(now), self._since.share()
+            rate = self._rate(turn.sent_at)
 
         def learn(pace: Pace) -> tuple[Pace, Pace]:
-            after = pace.refused(now, turn.sent_at, wait_seconds, rate, share)
+            after = pace.refused(now, turn.sent_at, wait_seconds, rate)
             return after, after
 
         after = await self._change(learn)
@@ -136,7 +121,6 @@ class Throttle:
             self._free = False
             self._held_until = max(self._held_until, after.held_until)
             if after.changed_at == now:
-                self._since.served = self._since.refused = 0
                 self._slots.left = 0
 
     def failed(self, turn: Turn) -> None:
@@ -144,45 +128,9 @@ class Throttle:
         with self._lock:
             self.window.failed(self._clock.now(), turn.sent_at)
 
-    async def _enter(self) -> None:
-        with self._lock:
-            if self._in_flight < self.window.limit:
-                self._in_flight += 1
-                return
-            loop = asyncio.get_running_loop()
-            place: asyncio.Future[None] = loop.create_future()
-            self._waiting.append((loop, place))
-        try:
-            await place  # whoever wakes it has counted it in
-        except asyncio.CancelledError:
-            self._give_back(place)
-            raise
-
-    def _give_back(self, place: asyncio.Future[None]) -> None:
-        with self._lock:
-            still_waiting = [waiter for waiter in self._waiting if waiter[1] is not place]
-            was_waiting = len(still_waiting) < len(self._waiting)
-            self._waiting = deque(still_waiting)
-        if not was_waiting:
-            self._leave()
-
-    def _leave(self) -> None:
-        with self._lock:
-            self._in_flight -= 1
-            while self._waiting and self._in_flight < self.window.limit:
-                loop, place = self._waiting.popleft()
-                if not loop.is_closed():
-                    self._in_flight += 1
-                    loop.call_soon_threadsafe(_wake, place)
-
-    async def _wait_for_slot(self, tokens: int) -> None:
-        if self._free and self._looked_of_late():
-            return
-        at = self._own_slot()
-        if at is None:
-            at = await self._take(tokens)
-        while (wait := max(at, self._held_until) - self._clock.now()) > 0:
-            await self._clock.sleep(wait)
+    def _rate(self, at: float) -> float:
+        """Calls of this process in the second around a time."""
+        return float(max(1, sum(abs(sent - at) <= 0.5 for sent in self._sent)))
 
     def _looked_of_late(self) -> bool:
         """Whether somebody looked of late; when it is time again, one caller looks and the others go on."""
@@ -192,6 +140,19 @@ class Throttle:
             if due and not first:
                 self._looked_at = now
         return not due
+
+    async def _wait_for_slot(self, tokens: int) -> None:
+        await self._head.enter()
+        try:
+            if self._free and self._looked_of_late():  # whoever was before this one found nothing that limits
+                return
+            at = self._own_slot()
+            if at is None:
+                at = await self._take(tokens)
+            while (wait := max(at, self._held_until) - self._clock.now()) > 0:
+                await self._clock.sleep(wait)
+        finally:
+            self._head.leave()
 
     def _own_slot(self) -> float | None:
         with self._lock:
@@ -204,13 +165,12 @@ class Throttle:
 
     async def _take(self, tokens: int) -> float:
         """Take slots from the book, the first for this call; those of tokens are taken one by one."""
-        now = self._clock.now()
-        declared = self._declared
+        now, declared = self._clock.now(), self._declared
 
         def take(pace: Pace) -> tuple[Pace, tuple[Pace, int, float, float]]:
             rate = pace.allowed(now, declared)
-            alone = declared.tokens_per_minute is not None or rate is None
-            count = 1 if alone or rate is None else max(1, min(_MOST_SLOTS, int(rate * GRANT_SECONDS)))
+            one_by_one = rate is None or declared.tokens_per_minute is not None
+            count = 1 if one_by_one or rate is None else max(1, min(_MOST_SLOTS, int(rate * GRANT_SECONDS)))
             taken, at, interval = pace.take(now, count, tokens, declared)
             return taken, (taken, count, at, interval)
 
@@ -225,8 +185,3 @@ class Throttle:
     async def _change(self, change: Change[Told]) -> Told:
         # the book may be a database elsewhere: never wait for it in the loop
         return await asyncio.to_thread(self._book.change, self._model, change)
-
-
-def _wake(place: "asyncio.Future[None]") -> None:
-    if not place.done():
-        place.set_result(None)

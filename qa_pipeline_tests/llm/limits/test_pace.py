@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.llm.limits.pace import CATCH_UP_SECONDS, Declared, Pace
+from qa_pipeline.llm.limits.pace import CATCH_UP_SECONDS, FALLS, RETURN_SECONDS, Declared, Pace
 
 NONE = Declared()
 TIMES = st.floats(0, 1e9)
@@ -46,10 +46,10 @@ def test_tokens_that_were_not_used_are_given_back() -> None:
     assert pace.settle(5000, 1000, declared).tokens_at == pytest.approx(pace.tokens_at - 4)
 
 
-@given(st.floats(0.1, 1000), st.floats(0, 1))
-def test_a_refusal_lowers_the_rate_and_time_brings_it_back_and_beyond(rate: float, share: float) -> None:
-    pace = Pace().refused(1000.0, 999.0, 0.0, rate, share)
-    after = [pace.rate(1000.0 + seconds) for seconds in (0, 5, 12, 25, 40)]
+@given(st.floats(0.1, 1000))
+def test_a_refusal_lowers_the_rate_and_time_brings_it_back_and_beyond(rate: float) -> None:
+    pace = Pace().refused(1000.0, 999.0, 0.0, rate)
+    after = [pace.rate(1000.0 + seconds) for seconds in (0, 5, 15, RETURN_SECONDS, 50)]
     assert all(value is not None for value in after)
     assert after == sorted(after, key=lambda value: value or 0)
     assert after[0] is not None
@@ -58,19 +58,19 @@ def test_a_refusal_lowers_the_rate_and_time_brings_it_back_and_beyond(rate: floa
 
 
 def test_refusals_of_requests_that_left_before_the_rate_fell_say_nothing_new() -> None:
-    pace = Pace().refused(1000.0, 999.0, 0.0, 100.0, 1.0)
-    assert pace.refused(1000.5, 999.9, 0.0, 100.0, 1.0) == replace(pace, held_until=1000.5)
+    pace = Pace().refused(1000.0, 999.0, 0.0, 100.0)
+    assert pace.refused(1000.5, 999.9, 0.0, 100.0) == replace(pace, held_until=1000.5)
 
 
 def test_a_server_is_left_alone_for_as_long_as_it_asks() -> None:
-    pace = Pace().refused(1000.0, 999.0, 30.0, 10.0, 0.0)
+    pace = Pace().refused(1000.0, 999.0, 30.0, 10.0)
     _, at, _ = pace.take(1001.0, 1, 0, NONE)
     assert at == 1030.0
 
 
 @given(st.floats(5000, 1e9))
 def test_a_clock_that_was_set_back_holds_nothing_back_for_long(jump: float) -> None:
-    pace = Pace().refused(2e9, 2e9 - 1, 60.0, 10.0, 0.5)
+    pace = Pace().refused(2e9, 2e9 - 1, 60.0, 10.0)
     _, at, _ = pace.take(2e9 - jump, 1, 0, NONE)
     assert at <= 2e9 - jump + 61
 
@@ -90,27 +90,38 @@ class Quota:
         return True
 
 
+def test_the_rate_falls_deeper_each_time_that_was_not_enough_and_little_after_a_quiet_time() -> None:
+    pace, now, falls = Pace().refused(1000.0, 999.0, 0.0, 100.0), 1000.0, []
+    for pause in (100.0, 1.0, 1.0, 1.0, 1.0, 1.0, 100.0):
+        now += pause
+        before = pace.rate(now) or 0
+        pace = pace.refused(now, now, 0.0, 100.0)
+        falls.append(round((pace.rate(now) or 0) / before, 2))
+    assert falls == [*FALLS, FALLS[-1], FALLS[0]]
+
+
 @pytest.mark.parametrize("burst", [1, 10, 600])
 @pytest.mark.parametrize("latency", [0.05, 1.0])
-def test_an_unknown_quota_is_found_and_used(burst: int, latency: float) -> None:
-    """Sixteen callers without end against 600 requests a minute."""
-    quota, pace = Quota(10.0, burst), Pace()
-    events = [(1000.0, number) for number in range(16)]
-    answers: list[tuple[float, bool]] = []
-    since = [0, 0]
-    while events[0][0] < 1000.0 + 420:
-        now, caller = heapq.heappop(events)
-        pace, at, _ = pace.take(now, 1, 0, NONE)
-        granted = quota.grants(at)
-        answers.append((at, granted))
-        since[granted] += 1
-        done = at + latency
-        if not granted:
-            sent_rate = sum(when > at - 1 for when, _ in answers)
-            before = pace
-            pace = pace.refused(at, at, 0.1, sent_rate, since[0] / sum(since))
-            since = [0, 0] if pace.changed_at != before.changed_at else since
-        heapq.heappush(events, (done, caller))
-    late = [granted for at, granted in answers if at > 1000.0 + 120]
-    assert sum(late) >= 0.95 * 10 * 300 - burst
+@pytest.mark.parametrize("callers", [16, 64])
+def test_an_unknown_quota_is_found_and_used(burst: int, latency: float, callers: int) -> None:
+    """Callers without end against 600 requests a minute; a reply, or a refusal, comes after the latency."""
+    quota, pace, now = Quota(10.0, burst), Pace(), 1000.0
+    flying: list[tuple[float, float, bool]] = []
+    sent: list[tuple[float, bool]] = []
+    while now < 1000.0 + 420:
+        full = len(flying) == callers
+        if full:
+            now = max(now, flying[0][0])
+        else:
+            pace, now, _ = pace.take(now, 1, 0, NONE)
+        while flying and flying[0][0] <= now:
+            done, left, granted = heapq.heappop(flying)
+            if not granted:
+                pace = pace.refused(done, left, 0.1, sum(abs(at - left) <= 0.5 for at, _ in sent[-200:]))
+        if not full:
+            granted = quota.grants(now)
+            sent.append((now, granted))
+            heapq.heappush(flying, (now + latency, now, granted))
+    late = [granted for at, granted in sent if at > 1000.0 + 120]
+    assert sum(late) >= 0.95 * 10 * 300
     assert late.count(False) <= 0.02 * len(late)
