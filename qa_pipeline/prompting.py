@@ -10,6 +10,7 @@ placeholder; the refusal text of the language replaces `{refusal}` at loading, s
 
 import hashlib
 import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -28,6 +29,7 @@ _FOLDER = Path(__file__).parent / "prompts"
 _SEPARATOR = "---"
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 _NONCE_LENGTH = 8
+_BETWEEN = bytes(byte for byte in range(128) if not chr(byte).isalnum())
 
 
 @dataclass(frozen=True)
@@ -47,10 +49,11 @@ class Prompt:
         """The names `fill` needs, no more and no fewer."""
         return frozenset(_PLACEHOLDER.findall(self.template))
 
-    def fill(self, **values: str) -> str:
+    def fill(self, **values: "str | Fenced") -> str:
         """Put the values in, in one pass: a `{name}` inside a value stays what it is.
 
-        Untrusted values must come out of `fence` or `render_passages`.
+        Untrusted values must come out of `fence` or `render_passages`. All of them get the same delimiters,
+        which none of them holds: a claim can forge no passage, and a passage no question.
 
         Raises:
             ValueError: a placeholder without a value, or a value without a placeholder.
@@ -59,7 +62,27 @@ class Prompt:
             missing = sorted(self.placeholders - values.keys())
             unknown = sorted(values.keys() - self.placeholders)
             raise ValueError(f"prompt placeholders without a value: {missing}; unknown: {unknown}")
-        return _PLACEHOLDER.sub(lambda match: values[match[1]], self.template)
+        fenced = [values[name] for name in sorted(values)]
+        nonce = _nonce([text for value in fenced if isinstance(value, Fenced) for _, text in value.parts])
+        ready = {
+            name: value.between(nonce) if isinstance(value, Fenced) else value
+            for name, value in values.items()
+        }
+        return _PLACEHOLDER.sub(lambda match: ready[match[1]], self.template)
+
+
+@dataclass(frozen=True)
+class Fenced:
+    """Untrusted texts with their labels, one after the other; `str` puts delimiters around each."""
+
+    parts: tuple[tuple[str, str], ...]
+
+    def __str__(self) -> str:
+        return self.between(_nonce([text for _, text in self.parts]))
+
+    def between(self, nonce: str) -> str:
+        """The texts between delimiters that end in the nonce."""
+        return "\n\n".join(f"<{label}-{nonce}>\n{text}\n</{label}-{nonce}>" for label, text in self.parts)
 
 
 def load_prompt(language: str, name: PromptName) -> Prompt:
@@ -92,21 +115,19 @@ def ask_again(prompt: str, language: str, problem: str) -> str:
     return f"{prompt}\n\n{_read(_prompt_language(language), 'again').replace('{problem}', problem)}"
 
 
-def fence(text: str, label: str = "text") -> str:
+def fence(text: str, label: str = "text") -> Fenced:
     """Put untrusted text between delimiters that the text cannot close.
 
     Args:
         text: what the model shall read as data; it stays verbatim.
         label: what the text is, e.g. question, answer or claim; a word of this code's, never of a document.
     """
-    return _enclose(label, _nonce([text]), text)
+    return Fenced(((label, text),))
 
 
-def render_passages(passages: Sequence[Passage]) -> str:
+def render_passages(passages: Sequence[Passage]) -> Fenced:
     """Number passages from 1 and fence each one, its title and section path inside."""
-    bodies = [_passage_body(passage) for passage in passages]
-    nonce = _nonce(bodies)
-    return "\n\n".join(_enclose(f"passage-{n}", nonce, body) for n, body in enumerate(bodies, start=1))
+    return Fenced(tuple((f"passage-{n}", _passage_body(one)) for n, one in enumerate(passages, start=1)))
 
 
 def _passage_body(passage: Passage) -> str:
@@ -117,21 +138,19 @@ def _passage_body(passage: Passage) -> str:
     return "\n".join(head) + f"\n\n{passage.text}"
 
 
-def _enclose(label: str, nonce: str, body: str) -> str:
-    return f"<{label}-{nonce}>\n{body}\n</{label}-{nonce}>"
-
-
 def _nonce(texts: Sequence[str]) -> str:
-    """A short hash of the texts that occurs in none of them, in either case.
+    """A short hash of the texts that occurs in none of them, however it is written.
 
-    A text that holds its own hash is met by counting on: equal texts always give equal prompts.
+    A text that holds its own hash is met by counting on: equal texts always give equal prompts. Case, width,
+    and whatever stands between the letters, seen or unseen, make no difference.
     """
     content = "\x00".join(texts)
-    haystack = content.lower()
+    folded = unicodedata.normalize("NFKC", content).casefold()
+    haystack = folded.encode("ascii", "ignore").translate(None, _BETWEEN)
     counter = 0
     while True:
         nonce = hashlib.sha256(f"{counter}\x00{content}".encode()).hexdigest()[:_NONCE_LENGTH]
-        if nonce not in haystack:
+        if nonce.encode() not in haystack:
             return nonce
         counter += 1
 

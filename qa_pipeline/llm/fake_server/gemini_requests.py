@@ -28,6 +28,7 @@ def _any(names: str) -> dict[str, Any]:
 
 
 _CONTENT = {"role": None, "parts": _any(_PARTS)}
+_REPEATED = frozenset({"contents", "parts", "safetySettings", "requests"})
 _NO_TURN = {"parts": [{"text": ""}]}
 _THINKING = _any("includeThoughts thinkingBudget thinkingLevel")
 _FIELDS: dict[str, Any] = {
@@ -69,8 +70,18 @@ def batch_complaint(body: Any) -> ServerPlay | None:
     unknown = _unknown_field(body, fields)
     if unknown:
         return unknown
-    given = body.get("batch", {}).get("inputConfig", {}).get("requests", {}).get("requests")
-    return None if given else fails(400, "* BatchGenerateContentRequest.batch.input_config: not specified")
+    given = _below(body, "batch", "inputConfig", "requests", "requests")
+    if not isinstance(given, list) or not given:
+        return fails(400, "* BatchGenerateContentRequest.batch.input_config: not specified")
+    if not all(isinstance(one.get("request"), dict) for one in given):
+        return fails(400, "* BatchGenerateContentRequest.batch.input_config.requests: request not specified")
+    return None
+
+
+def _below(body: Any, *names: str) -> Any:
+    for name in names:
+        body = body.get(name) if isinstance(body, dict) else None
+    return body
 
 
 def _unknown_field(body: Any, fields: dict[str, Any], at: str = "") -> ServerPlay | None:
@@ -86,6 +97,8 @@ def _unknown_field(body: Any, fields: dict[str, Any], at: str = "") -> ServerPla
         if below is None:
             continue
         place = f"{at}.{_snake(camel)}" if at else _snake(camel)
+        if isinstance(value, list) and camel not in _REPEATED:
+            return refuses_field("Proto field is not repeating, cannot start list.", place)
         found = _unknown_below(value, below, place)
         if found:
             return found

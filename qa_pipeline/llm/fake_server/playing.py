@@ -7,6 +7,7 @@ import asyncio
 import json
 import socket
 import struct
+from contextlib import suppress
 
 from aiohttp import web
 
@@ -79,7 +80,8 @@ async def _trickle(
             request.transport.close()
         return response
     step = max(1, -(-len(body) // _DRIPS))
-    for start in range(0, len(body), step):
-        await asyncio.sleep(play.drip_seconds / _DRIPS)
-        await response.write(body[start : start + step])
+    with suppress(ConnectionResetError):  # the client may have waited long enough
+        for start in range(0, len(body), step):
+            await asyncio.sleep(play.drip_seconds / _DRIPS)
+            await response.write(body[start : start + step])
     return response

@@ -23,13 +23,14 @@ from qa_pipeline.llm.fake_server.stats import Stats
 LOOPBACK_KEY = "loopback-key"
 _BACKLOG = 4096
 _STARTED_WITHIN = 30.0
+_GRACE = 0.05  # seconds for replies under way; aiohttp takes 0 for no limit
 
 
 async def serve(
     service: Service, host: str, port: int, until: asyncio.Event, ready: Callable[[int], None]
 ) -> None:
     """Serve until the event is set; `ready` is told the port once the server listens."""
-    runner = web.AppRunner(build_app(service), access_log=None, handle_signals=False, shutdown_timeout=0.0)
+    runner = web.AppRunner(build_app(service), access_log=None, handle_signals=False, shutdown_timeout=_GRACE)
     await runner.setup()
     try:
         await web.TCPSite(runner, host, port, backlog=_BACKLOG).start()

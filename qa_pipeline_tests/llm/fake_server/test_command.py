@@ -2,6 +2,7 @@
 
 import json
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -38,6 +39,27 @@ def test_it_tells_where_it_is_serves_counts_and_ends_at_a_signal(tmp_path: Path,
     assert (process.returncode, complaints) == (0, "")
     assert (stats["asked"], stats["granted"], stats["repeats"]) == (2, 2, 1)
     assert [one["body"] for one in asked] == [json.loads(body)] * 2
+
+
+def test_it_ends_at_a_signal_while_somebody_waits_for_a_reply() -> None:
+    with subprocess.Popen([*COMMAND, "--latency", "600"], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        told = dict(process.stdout.readline().split() for _ in range(3))
+        port = int(told["url"].rpartition(":")[2])
+        body = b'{"contents": [{"parts": [{"text": "hej"}]}]}'
+        head = f"POST /v1/models/m:generateContent HTTP/1.1\r\nHost: x\r\nx-goog-api-key: {told['key']}\r\n"
+        with socket.create_connection(("127.0.0.1", port)) as line:
+            line.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+            while not in_flight(told["url"]):
+                pass
+            process.terminate()
+            process.communicate(timeout=60)
+    assert process.returncode == 0
+
+
+def in_flight(url: str) -> int:
+    with urlopen(f"{url}/stats") as response:
+        return int(json.load(response)["in_flight"])
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.org"])

@@ -11,7 +11,7 @@ from qa_pipeline.llm.base import ReplyT
 from qa_pipeline.llm.fake_server.play import Asked
 from qa_pipeline.llm.fake_server.sensible import sensible_text, smallest
 from qa_pipeline.llm.gemini.requests import response_schema
-from qa_pipeline.prompting import LANGUAGES, fence, load_prompt, refusal, render_passages
+from qa_pipeline.prompting import LANGUAGES, Fenced, fence, load_prompt, refusal, render_passages
 from qa_pipeline.records import AnswerReply, ClaimReply, JudgeReply, Passage, QuestionsReply, ReplyModel
 
 TEXT = "To drain the boiler, open the lower valve.\nWait 10 minutes."
@@ -19,7 +19,7 @@ OTHER = "The office is closed on Sundays."
 PASSAGES = [Passage(str(n), "Manual", ("Filling",), text, "en") for n, text in enumerate((OTHER, TEXT))]
 
 
-def asked(model: type[ReplyModel] | None, name: Any, language: str = "en", **values: str) -> Asked:
+def asked(model: type[ReplyModel] | None, name: Any, language: str, **values: str | Fenced) -> Asked:
     prompt = load_prompt(language, name)
     body: dict[str, Any] = {
         "contents": [{"parts": [{"text": prompt.fill(**values)}]}],
@@ -30,8 +30,8 @@ def asked(model: type[ReplyModel] | None, name: Any, language: str = "en", **val
     return Asked("m", body)
 
 
-def replied(model: type[ReplyT], *arguments: Any, **values: str) -> ReplyT:
-    return model.model_validate_json(sensible_text(asked(model, *arguments, **values)))
+def replied(model: type[ReplyT], name: Any, language: str = "en", **values: str | Fenced) -> ReplyT:
+    return model.model_validate_json(sensible_text(asked(model, name, language, **values)))
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -67,9 +67,12 @@ def test_a_claim_is_accepted_if_a_passage_has_its_words(claim: str, decision: st
 
 
 def test_a_judge_scores_what_the_passages_hold() -> None:
-    values = {"passages": render_passages(PASSAGES), "question": fence("How long?", "question")}
-    good = replied(JudgeReply, "judge", **values, answer=fence("Wait 10 minutes.", "answer"))
-    bad = replied(JudgeReply, "judge", **values, answer=fence("Fly south now.", "answer"))
+    values: dict[str, str | Fenced] = {
+        "passages": render_passages(PASSAGES),
+        "question": fence("How long?", "question"),
+    }
+    good = replied(JudgeReply, "judge", "en", **values, answer=fence("Wait 10 minutes.", "answer"))
+    bad = replied(JudgeReply, "judge", "en", **values, answer=fence("Fly south now.", "answer"))
     assert good.correctness == 1.0
     assert bad.correctness < 0.5
 
@@ -85,9 +88,9 @@ def test_a_judge_scores_what_the_passages_hold() -> None:
     ],
 )
 def test_without_a_schema_the_instruction_tells_the_role(
-    language: str, name: str, model: type[ReplyModel], values: dict[str, str]
+    language: str, name: str, model: type[ReplyModel], values: dict[str, str | Fenced]
 ) -> None:
-    filled = {"passages": render_passages(PASSAGES)} | values
+    filled: dict[str, str | Fenced] = {"passages": render_passages(PASSAGES), **values}
     without = sensible_text(asked(None, name, language, **filled))
     assert without == sensible_text(asked(model, name, language, **filled))
     model.model_validate_json(without)

@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -51,6 +52,29 @@ def test_no_field_beside_good_ones_makes_the_service_fail(extra: dict[str, Any],
     good = {"contents": [{"parts": [{"text": "hej"}]}]}
     chat = {"model": "m", "messages": [{"role": "user", "content": "hej"}]}
     body = (chat if path.startswith("/v1/chat") else good) | extra
+    assert service().answer("POST", path, HEADERS, {}, json.dumps(body).encode()).status in (200, 400)
+
+
+ITEMS = st.lists(VALUES | st.fixed_dictionaries({"request": VALUES}), max_size=3)
+
+
+@given(ITEMS, st.dictionaries(st.sampled_from(NAMES.split()), VALUES, max_size=2))
+def test_no_request_inside_a_batch_job_makes_the_service_fail(items: Any, extra: dict[str, Any]) -> None:
+    asked = service()
+    body = {"batch": {"inputConfig": {"requests": {"requests": items}}, **extra}}
+    play = asked.answer("POST", PATHS[2], HEADERS, {}, json.dumps(body).encode())
+    assert play.status in (200, 400)
+    if play.status == 200:
+        name = json.loads(play.body or b"")["name"]
+        for _ in range(3):
+            assert asked.answer("GET", f"/v1/{name}", HEADERS, {}, b"").status == 200
+
+
+@pytest.mark.parametrize("name", ["batch", "systemInstruction", "generationConfig", "contents"])
+@pytest.mark.parametrize("value", [[], [{}], [1], {}, {"parts": {}}, "x", 1, None])
+@pytest.mark.parametrize("path", PATHS[:3])
+def test_no_field_of_another_shape_makes_the_service_fail(name: str, value: Any, path: str) -> None:
+    body = {"contents": [{"parts": [{"text": "hej"}]}], name: value}
     assert service().answer("POST", path, HEADERS, {}, json.dumps(body).encode()).status in (200, 400)
 
 

@@ -1,0 +1,251 @@
+"""Faults of server, network and key, played to the real client."""
+
+import logging
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from qa_pipeline.errors import (
+    KeyRejectedError,
+    ModelError,
+    OversizedRequestError,
+    PermanentModelError,
+    TransientModelError,
+)
+from qa_pipeline.llm.fake_server.chat_plays import (
+    fails,
+    lacks_credit,
+    limits_rate,
+    rejects_key,
+    says,
+)
+from qa_pipeline.llm.fake_server.plan import ServerPlan
+from qa_pipeline.llm.fake_server.play import ServerPlay, babbles, resets
+from qa_pipeline.llm.fake_server.server import ChatServer
+from qa_pipeline.llm.openai_errors import asked_wait
+from qa_pipeline_tests.llm.asking import ACCEPT
+from qa_pipeline_tests.llm.chatting import error_of, provider_for, reply_to, send
+
+
+@pytest.mark.parametrize(
+    ("fault", "message", "charged"),
+    [
+        (fails(500, "Oh no."), r"not available \(500: Oh no\.\)", False),
+        (fails(503), "503", False),
+        (fails(502), "502", True),
+        (fails(504), "504", True),
+        (fails(408), "408", True),
+        (babbles(502), "502", True),
+        (babbles(200), "not JSON", True),
+        (ServerPlay(200, b"[" * 100_000), "not JSON", True),
+        (ServerPlay(200, b"\xff\xfe"), "not JSON", True),
+        (resets(), "connection to the server was lost", True),
+        (ServerPlay(200, b"x" * 5000, cut=True), "connection to the server was lost", True),
+    ],
+)
+def test_a_passing_fault_says_what_it_was_and_whether_it_may_be_charged(
+    fault: ServerPlay, message: str, charged: bool
+) -> None:
+    with pytest.raises(TransientModelError, match=message) as caught:
+        reply_to(fault)
+    assert (caught.value.limited, caught.value.maybe_charged) == (False, charged)
+
+
+def test_nothing_is_tried_again() -> None:
+    with ChatServer([fails(503), says(ACCEPT)]) as server, pytest.raises(TransientModelError):
+        send(provider_for(server))
+    assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize(
+    "play",
+    [ServerPlay(200, b"{}", delay_seconds=0.6), ServerPlay(200, b"{} " * 99, drip_seconds=5)],
+)
+def test_a_server_that_does_not_reply_in_time_may_have_charged_it(play: ServerPlay) -> None:
+    """A drip sends a byte now and then, and is no reply in time all the same."""
+    error = error_of(play, timeout=0.4)
+    assert isinstance(error, TransientModelError)
+    assert error.maybe_charged
+    assert "llm.timeout_seconds" in str(error)
+
+
+def test_a_server_that_is_not_there_charges_nothing() -> None:
+    with ChatServer([]) as server:
+        provider = provider_for(server)
+    with pytest.raises(TransientModelError, match="no connection") as caught:
+        send(provider)
+    assert not caught.value.maybe_charged
+
+
+@pytest.mark.parametrize(
+    ("fault", "seconds"),
+    [
+        (limits_rate(34.5), 34.5),
+        (limits_rate(0.02, as_reset=True), 0.02),
+        (limits_rate(360, as_reset=True), 360),
+        (fails(429), 0),
+    ],
+)
+def test_a_limited_rate_says_how_long_to_wait(fault: ServerPlay, seconds: float) -> None:
+    error = error_of(fault)
+    assert isinstance(error, TransientModelError)
+    assert error.limited
+    assert not error.maybe_charged
+    assert error.wait_seconds == pytest.approx(seconds)
+
+
+def test_a_quota_of_the_server_tells_when_it_lets_the_next_one_in() -> None:
+    with ChatServer(plan=ServerPlan(requests_per_minute=1)) as server:
+        provider = provider_for(server)
+        send(provider)
+        with pytest.raises(TransientModelError) as caught:
+            send(provider)
+    assert caught.value.limited
+    assert 50 < caught.value.wait_seconds <= 60
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, 0),
+        ({"retry-after": "7"}, 7),
+        ({"retry-after": "7", "retry-after-ms": "6500"}, 6.5),
+        ({"retry-after": "Wed, 21 Oct 2026 07:28:00 GMT"}, 0),
+        ({"retry-after": "1e9"}, 0),
+        ({"x-ratelimit-reset-requests": "6m0s"}, 360),
+        ({"x-ratelimit-reset-tokens": "1h2m3.5s"}, 3723.5),
+        ({"x-ratelimit-reset-tokens": "20ms"}, 0.02),
+        ({"x-ratelimit-reset-tokens": "soon"}, 0),
+        ({"x-ratelimit-reset-requests": "8s", "x-ratelimit-reset-tokens": "2s"}, 2),
+        (
+            {
+                "x-ratelimit-reset-requests": "8s",
+                "x-ratelimit-remaining-requests": "0",
+                "x-ratelimit-reset-tokens": "2s",
+            },
+            8,
+        ),
+    ],
+)
+def test_waits_are_read_in_every_form_they_come_in(headers: dict[str, str], seconds: float) -> None:
+    assert asked_wait(headers) == pytest.approx(seconds)
+
+
+def test_an_account_without_credit_ends_the_run_and_is_not_waited_for() -> None:
+    error = error_of(lacks_credit())
+    assert isinstance(error, PermanentModelError)
+    assert "no credit left" in str(error)
+
+
+@pytest.mark.parametrize("fault", [rejects_key(), fails(401), fails(403)])
+def test_a_rejected_key_ends_the_run_and_says_what_to_do(fault: ServerPlay) -> None:
+    error = error_of(fault)
+    assert isinstance(error, KeyRejectedError)
+    assert "set OPENAI_API_KEY" in str(error)
+
+
+def test_a_key_revoked_in_the_middle_is_a_rejected_key() -> None:
+    with ChatServer(plan=ServerPlan(revoke_key_after=1)) as server:
+        provider = provider_for(server)
+        send(provider)
+        with pytest.raises(KeyRejectedError):
+            send(provider)
+
+
+def test_an_unknown_model_is_named_with_its_setting() -> None:
+    with (
+        ChatServer(plan=ServerPlan(models={"other": 100})) as server,
+        pytest.raises(PermanentModelError, match=r"does not know llm\.model 'gpt-9'.*llm\.base_url"),
+    ):
+        send(provider_for(server, model="gpt-9"))
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        fails(400, "Too much.", code="context_length_exceeded"),
+        fails(400, "This model's maximum context length is 2048 tokens. However, you requested 4000."),
+        fails(400, "the request exceeds the available context size, try increasing it"),
+        fails(413, "Payload too large"),
+        ServerPlay(400, b'{"object": "error", "message": "maximum context length is 9", "code": 400}'),
+    ],
+)
+def test_a_request_that_is_too_long_is_told_apart_from_one_that_is_wrong(fault: ServerPlay) -> None:
+    error = error_of(fault)
+    assert isinstance(error, OversizedRequestError)
+    assert error.reason == "context_too_long"
+
+
+def test_a_prompt_longer_than_the_model_reads_is_too_long() -> None:
+    with (
+        ChatServer(plan=ServerPlan(models={"m": 3})) as server,
+        pytest.raises(OversizedRequestError, match="maximum context length is 3 tokens"),
+    ):
+        send(provider_for(server))
+
+
+@pytest.mark.parametrize(
+    "fault", [fails(400, "No tools."), fails(422, "No tools."), fails(400, "", param="reasoning_effort")]
+)
+def test_any_other_refusal_is_permanent(fault: ServerPlay) -> None:
+    error = error_of(fault)
+    assert type(error) is PermanentModelError
+    assert "refuses the request" in str(error)
+
+
+def test_a_redirect_is_not_followed_with_the_key() -> None:
+    with ChatServer([]) as elsewhere:
+        target = f"{elsewhere.url}/chat/completions"
+        redirect = ServerPlay(307, b"", headers=(("Location", target),))
+        assert "307" in str(error_of(redirect))
+    assert elsewhere.stats.invalid == 0
+    assert elsewhere.asked == []
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        (b'{"error": {"code": 429, "message": "busy"}}', TransientModelError),
+        (b'{"error": {"code": 401, "message": "no"}}', KeyRejectedError),
+        (b'{"error": {"message": "upstream"}}', TransientModelError),
+    ],
+)
+def test_an_error_that_comes_as_a_success_is_an_error(body: bytes, kind: type[ModelError]) -> None:
+    assert isinstance(error_of(ServerPlay(200, body)), kind)
+
+
+@pytest.mark.parametrize(
+    "echo",
+    [
+        lambda key: fails(400, f"bad key {key}"),
+        lambda key: fails(403, f"key {key} is revoked"),
+        lambda key: fails(503, f"{key} is busy"),
+        lambda key: limits_rate(9),
+        lambda key: resets(),
+        lambda key: babbles(503),
+        lambda key: rejects_key(),
+        lambda key: says(""),
+    ],
+)
+def test_the_key_is_in_no_error_traceback_name_or_log(
+    echo: Callable[[str], ServerPlay], caplog: pytest.LogCaptureFixture
+) -> None:
+    """Even where the server repeats the key in its message."""
+    key = "sk-very-secret-key"
+    caplog.set_level(logging.DEBUG)
+    with ChatServer(lambda _: echo(key), key=key) as server:
+        provider = provider_for(server, environ={"OPENAI_API_KEY": key})
+        with pytest.raises(ModelError) as caught:
+            send(provider)
+    told = "".join(traceback.format_exception(caught.value)) + caplog.text + repr(provider)
+    assert key not in told + str(vars(provider))
+    assert caught.value.__context__ is None
+
+
+def test_a_long_or_unprintable_message_of_the_server_is_one_short_line() -> None:
+    error: Any = error_of(fails(400, "line\n\x1b[31m" + "x" * 5000))
+    assert "\n" not in str(error)
+    assert "\x1b" not in str(error)
+    assert len(str(error)) < 400
