@@ -86,6 +86,7 @@ class Models:
         return None if model is None else CachedModel(model, self.replies)
 
     def _provided(self, settings: ModelSettings) -> LanguageModel | None:
+        timeout = self._settings.timeout_seconds
         match settings.provider:
             case "none":
                 return None
@@ -96,11 +97,12 @@ class Models:
             case "gemini":
                 from qa_pipeline.llm.gemini.provider import GeminiProvider
 
-                timeout = self._settings.timeout_seconds
                 provider = GeminiProvider.from_environment(settings, timeout, self._environ)
                 return self._hosted(provider, settings)
             case "openai":
-                raise NotImplementedError
+                from qa_pipeline.llm.openai_compatible.provider import OpenAIProvider
+
+                return self._hosted(OpenAIProvider(settings, timeout, self._environ), settings)
 
     def _hosted(self, provider: Provider, settings: ModelSettings) -> HostedModel:
         limits = self._settings.limits
@@ -123,4 +125,6 @@ def _name(settings: ModelSettings) -> str:
         from qa_pipeline.llm.gemini.provider import gemini_name
 
         return gemini_name(settings)
-    raise NotImplementedError
+    from qa_pipeline.llm.openai_compatible.provider import openai_name
+
+    return openai_name(settings)

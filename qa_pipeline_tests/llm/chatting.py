@@ -8,7 +8,7 @@ from qa_pipeline.errors import ModelError
 from qa_pipeline.llm.base import Request
 from qa_pipeline.llm.fake_server.play import ServerPlay
 from qa_pipeline.llm.fake_server.server import LOOPBACK_KEY, ChatServer
-from qa_pipeline.llm.openai_compatible import OpenAIProvider
+from qa_pipeline.llm.openai_compatible.provider import OpenAIProvider
 from qa_pipeline.llm.provider import RawReply
 from qa_pipeline.settings.models import ModelSettings
 from qa_pipeline_tests.llm.asking import claim

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.llm.fake_server.schemas import strict_complaint
-from qa_pipeline.llm.openai_requests import Complaint, JsonMode, Way, lesser_way, strict_schema
+from qa_pipeline.llm.openai_compatible.requests import Complaint, JsonMode, Way, lesser_way, strict_schema
 from qa_pipeline.records import AnswerReply, ClaimReply, JudgeReply, QuestionsReply, ReplyModel
 
 MODES: list[JsonMode] = ["schema", "object", "text"]

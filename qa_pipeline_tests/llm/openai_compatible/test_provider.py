@@ -14,8 +14,8 @@ from qa_pipeline.llm.fake_server.chat_requests import ChatAbilities
 from qa_pipeline.llm.fake_server.plan import ServerPlan
 from qa_pipeline.llm.fake_server.play import ServerPlay
 from qa_pipeline.llm.fake_server.server import LOOPBACK_KEY, ChatServer
-from qa_pipeline.llm.openai_compatible import OpenAIProvider
-from qa_pipeline.llm.openai_requests import strict_schema
+from qa_pipeline.llm.openai_compatible.provider import OpenAIProvider
+from qa_pipeline.llm.openai_compatible.requests import strict_schema
 from qa_pipeline.llm.provider import Provider, RawReply
 from qa_pipeline.llm.replies import parse_reply
 from qa_pipeline.records import ClaimReply

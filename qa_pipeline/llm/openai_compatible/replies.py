@@ -9,7 +9,7 @@ from typing import Any
 
 from qa_pipeline.calls import Usage
 from qa_pipeline.errors import UnreadableReplyError
-from qa_pipeline.llm.openai_errors import read_complaint, translate_status
+from qa_pipeline.llm.openai_compatible.errors import read_complaint, translate_status
 from qa_pipeline.llm.provider import RawReply
 from qa_pipeline.llm.server_messages import one_line
 

@@ -15,7 +15,7 @@ from qa_pipeline.errors import (
     PermanentModelError,
     TransientModelError,
 )
-from qa_pipeline.llm.openai_requests import Complaint
+from qa_pipeline.llm.openai_compatible.requests import Complaint
 from qa_pipeline.llm.server_messages import one_line
 
 if TYPE_CHECKING:

@@ -18,9 +18,9 @@ from pydantic import SecretStr
 
 from qa_pipeline.errors import KeyRejectedError, SettingsError
 from qa_pipeline.llm.base import Request
-from qa_pipeline.llm.openai_errors import KEY_ADVICE, complaint_of, translate
-from qa_pipeline.llm.openai_replies import read_reply
-from qa_pipeline.llm.openai_requests import JsonMode, Way, lesser_way, parameters
+from qa_pipeline.llm.openai_compatible.errors import KEY_ADVICE, complaint_of, translate
+from qa_pipeline.llm.openai_compatible.replies import read_reply
+from qa_pipeline.llm.openai_compatible.requests import JsonMode, Way, lesser_way, parameters
 from qa_pipeline.llm.provider import RawReply
 from qa_pipeline.settings.models import ModelSettings
 
@@ -71,13 +71,7 @@ class OpenAIProvider:
 
         It does not tell what a server turned out to lack, so that stored replies are found again.
         """
-        fixed = {
-            "thinking_level": self._settings.thinking_level,
-            "max_output_tokens": self._settings.max_output_tokens,
-            "json_mode": None if self._settings.json_mode == "auto" else self._settings.json_mode,
-        }
-        told = "&".join(f"{name}={value}" for name, value in fixed.items() if value is not None)
-        return f"openai/{self._settings.model}{_place(self._settings.base_url)}{f'?{told}' if told else ''}"
+        return openai_name(self._settings)
 
     @property
     def json_mode_used(self) -> JsonMode:
@@ -168,6 +162,17 @@ class OpenAIProvider:
         return AsyncOpenAI(
             api_key=key, base_url=self._url, max_retries=0, timeout=self._timeout, http_client=line
         )
+
+
+def openai_name(settings: ModelSettings) -> str:
+    """The name of the provider of these settings; it needs no key."""
+    fixed = {
+        "thinking_level": settings.thinking_level,
+        "max_output_tokens": settings.max_output_tokens,
+        "json_mode": None if settings.json_mode == "auto" else settings.json_mode,
+    }
+    told = "&".join(f"{name}={value}" for name, value in fixed.items() if value is not None)
+    return f"openai/{settings.model}{_place(settings.base_url)}{f'?{told}' if told else ''}"
 
 
 def _check(settings: ModelSettings) -> None:

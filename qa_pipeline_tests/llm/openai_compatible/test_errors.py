@@ -24,7 +24,7 @@ from qa_pipeline.llm.fake_server.chat_plays import (
 from qa_pipeline.llm.fake_server.plan import ServerPlan
 from qa_pipeline.llm.fake_server.play import ServerPlay, babbles, resets
 from qa_pipeline.llm.fake_server.server import ChatServer
-from qa_pipeline.llm.openai_errors import asked_wait
+from qa_pipeline.llm.openai_compatible.errors import asked_wait
 from qa_pipeline_tests.llm.asking import ACCEPT
 from qa_pipeline_tests.llm.chatting import error_of, provider_for, reply_to, send
 
