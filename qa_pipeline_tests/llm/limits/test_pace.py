@@ -108,7 +108,7 @@ def test_an_unknown_quota_is_found_and_used(burst: int, latency: float, callers:
     quota, pace, now = Quota(10.0, burst), Pace(), 1000.0
     flying: list[tuple[float, float, bool]] = []
     sent: list[tuple[float, bool]] = []
-    warm = 1000.0 + (120 if burst < 600 else 240)  # that much is let in before anything is learned
+    warm = 1000.0 + (120 if burst < 600 else 480)  # a bucket of a whole minute hides the limit for long
     while now < warm + 300:
         full = len(flying) == callers
         if full:
