@@ -1,0 +1,96 @@
+"""What the batches of the same output folder teach about a batch that has not run.
+
+What belongs here: choosing batches, and reading their tables. What does not: the figures drawn from them
+(`expectations.py`).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+import polars as pl
+
+from qa_pipeline.calls import Role
+from qa_pipeline.errors import CorpusError, TableError
+from qa_pipeline.estimating.expectations import Expectations, learn
+from qa_pipeline.estimating.prompts import Requests
+from qa_pipeline.layout import Layout
+from qa_pipeline.llm.money.tokens import request_tokens
+from qa_pipeline.settings.models import ModelSettings
+from qa_pipeline.settings.tree import Settings
+from qa_pipeline.spending import STAGES
+from qa_pipeline.storage import read_table
+from qa_pipeline.tables import CHUNKS, LLM_CALLS, PAIRS, VERDICTS
+
+LOOK_BACK = 5
+"""Finished batches that are looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedBatch:
+    """What a batch that ran took: its calls of the models in use, and what they were made for."""
+
+    calls: pl.DataFrame
+    pairs: int
+    requests: Requests
+
+
+def finished_batches(
+    layout: Layout, settings: Settings, models: Mapping[Role, ModelSettings]
+) -> list[FinishedBatch]:
+    """The batches that these models were asked for, those with the most calls first."""
+    names = [path.stem for path in layout.tables(VERDICTS.name)] if models else []
+    found = [batch for name in names if (batch := _read(layout, settings, name, models))]
+    return sorted(found, key=lambda batch: batch.calls.height, reverse=True)
+
+
+def expectations_from(
+    batches: Sequence[FinishedBatch], language: str | None, default: Expectations
+) -> Expectations:
+    """What finished batches teach, those of the same language where there are any; else the default."""
+    alike = [batch for batch in batches if batch.requests.language == language]
+    chosen = (alike or batches)[:LOOK_BACK]
+    if not chosen:
+        return default
+    calls = pl.concat([batch.calls for batch in chosen])
+    likely = _weighted([_likely(batch.requests) for batch in chosen], chosen)
+    return learn(default, calls, sum(batch.pairs for batch in chosen), likely)
+
+
+def _read(
+    layout: Layout, settings: Settings, batch: str, models: Mapping[Role, ModelSettings]
+) -> FinishedBatch | None:
+    try:
+        calls = read_table(layout.table(LLM_CALLS.name, batch), LLM_CALLS)
+        chunks = read_table(layout.table(CHUNKS.name, batch), CHUNKS)
+        pairs = read_table(layout.table(PAIRS.name, batch), PAIRS)
+    except (TableError, CorpusError):  # it fails in its own run and in `status`; here it only teaches nothing
+        return None
+    asked = calls.filter(pl.any_horizontal(_by(role, models[role]) for role in models))
+    return FinishedBatch(asked, pairs.height, Requests(chunks, settings, batch)) if asked.height else None
+
+
+def _by(role: Role, model: ModelSettings) -> pl.Expr:
+    """Whether a call of a role was made to its model, wherever that is served."""
+    name = f"{model.provider}/{model.model}"
+    asked = pl.col("asked_model")
+    return (pl.col("role") == role) & ((asked == name) | asked.str.starts_with(f"{name}@"))
+
+
+def _likely(requests: Requests) -> dict[Role, float]:
+    """Estimated tokens of a batch's prompts, by stage, mean over a sample."""
+    sample = requests.sample()
+    if not sample:
+        return dict.fromkeys(STAGES, 0.0)
+    return {role: fmean(request_tokens(requests.likely(role, one)) for one in sample) for role in STAGES}
+
+
+def _weighted(likely: Sequence[Mapping[Role, float]], batches: Sequence[FinishedBatch]) -> dict[Role, float]:
+    """The mean over batches, each counting as often as it was asked in that stage."""
+    means: dict[Role, float] = {}
+    for role in STAGES:
+        weights = [batch.calls.filter(pl.col("role") == role)["request_key"].n_unique() for batch in batches]
+        total = sum(weights)
+        weighted = sum(weight * one[role] for weight, one in zip(weights, likely, strict=True))
+        means[role] = weighted / total if total else 0.0
+    return means
