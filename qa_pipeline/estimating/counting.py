@@ -46,11 +46,12 @@ class GeminiCounter:
 
     def _count(self, requests: Sequence[Request[Any]]) -> list[int]:
         from google.genai.errors import APIError
+        from httpx2 import HTTPError  # what google-genai speaks HTTP with
 
         failure: ModelError
         try:
             return self._counted(requests)
-        except (APIError, OSError, ValueError) as error:
+        except (APIError, HTTPError, ValueError) as error:
             failure = translate(error, self._key)
         # raised out here, where the client's error, whose frames hold the key, is no longer its context
         raise failure
