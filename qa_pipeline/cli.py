@@ -266,6 +266,8 @@ def _settings(
     *,
     accept_unjudged: bool,
 ) -> "Settings":
+    from qa_pipeline.llm.money.price_table import check_cost_caps, load_prices
+    from qa_pipeline.settings.models import HOSTED
     from qa_pipeline.settings.tree import load_settings
 
     llm: dict[str, Any] = {}
@@ -275,7 +277,10 @@ def _settings(
     if budget:
         llm["budget"] = budget
     judging = {"accept_unjudged": True} if accept_unjudged else {}
-    return load_settings(corpus=corpus, out=out, llm=llm, judging=judging)
+    settings = load_settings(corpus=corpus, out=out, llm=llm, judging=judging)
+    if any(model.provider in HOSTED for model in settings.llm.models):
+        check_cost_caps(settings.llm, load_prices(settings.llm.budget.prices))  # before hours of parsing
+    return settings
 
 
 @contextmanager
