@@ -1,12 +1,14 @@
 """How near `qa-pipeline estimate` comes to the tokens of a scripted run.
 
-Usage: python -m qa_pipeline_tests.benchmarks.measure_estimate CORPUS [BATCH ...]
+Usage: python -m qa_pipeline_tests.benchmarks.measure_estimate [--hashed] CORPUS [BATCH ...]
 
 Each batch of the corpus is estimated before it runs: cold, in an empty output folder with the provider
 counting a sample of prompts, and warm, after the batches before it have run there, without the provider
 counting and with. A scripted model then runs it over the whole road; it counts a token for every four
-characters, and its replies quote the passages. Prints one JSON line: estimated by actual tokens, for each
-batch after the first and over all of them.
+characters, and its replies quote the passages. `--hashed` takes hashed words in place of the embedding model,
+which is many times faster and finds fewer questions again.
+
+Prints one JSON line: estimated by actual tokens, for each batch after the first and over all of them.
 """
 
 import json
@@ -22,6 +24,7 @@ from typing import Any
 
 from qa_pipeline.batch import run_batches
 from qa_pipeline.calls import CallRecord, Usage
+from qa_pipeline.embedding.embeddings import Embedder
 from qa_pipeline.estimating.estimate import Estimate, estimate_run
 from qa_pipeline.llm.base import Reply, ReplyT, Request
 from qa_pipeline.llm.money.tokens import request_tokens
@@ -33,6 +36,7 @@ from qa_pipeline.tables import LLM_CALLS
 from qa_pipeline_tests.fakes import HashEmbedder
 
 NAME = "openai/scripted"
+EMBEDDER: Embedder | None = None
 _SENTENCE = re.compile(r"[^\s][^\n]*?[.!?](?=\s|$)", re.MULTILINE)
 
 
@@ -123,14 +127,14 @@ def settings_for(corpus: str, out: Path) -> Settings:
 
 def estimated(settings: Settings, batch: str, *, count: bool) -> Estimate:
     """An estimate as the command makes it."""
-    parts = Parts(settings, embedder=HashEmbedder())
+    parts = Parts(settings, embedder=EMBEDDER)
     return estimate_run(parts, [batch], now=time.time(), count_factor=counted if count else None)
 
 
 def run(settings: Settings, batch: str) -> list[CallRecord]:
     """Run a batch, and note its calls as a run with a store of replies does."""
     model = ScriptedReplies()
-    parts = Parts(settings, embedder=HashEmbedder(), model=model)
+    parts = Parts(settings, embedder=EMBEDDER, model=model)
     for outcome in run_batches(parts, [batch]):
         if outcome.error and "gate" not in outcome.error:
             sys.exit(f"{batch}: {outcome.error}")
@@ -169,4 +173,6 @@ def main(corpus: str, *wanted: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    if "--hashed" in sys.argv:
+        EMBEDDER = HashEmbedder()
+    main(*(word for word in sys.argv[1:] if word != "--hashed"))
