@@ -155,7 +155,7 @@ def _of_batch(parts: Parts, batch: str, requests: Requests, rules: _Rules) -> It
 
 
 def _calls(work: OpenWork, expected: Expectations) -> dict[Role, float]:
-    new = work.unknown_chunks * expected.answers
+    new = sum(expected.kept.of(length) for length in work.unknown_chunks)
     pairs = work.pairs + new
     return {
         "questions": float(len(work.questions)),

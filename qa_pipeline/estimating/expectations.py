@@ -4,14 +4,18 @@ What belongs here: the defaults, in this one place, and what earlier calls teach
 counting prompts (`prompts.py`), adding up (`estimate.py`).
 """
 
-from collections.abc import Mapping
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
+from statistics import fmean
 
 import polars as pl
 
 from qa_pipeline.calls import Role
 from qa_pipeline.settings.models import ModelSettings
 
+_LENGTHS = 4
 FEWEST_CALLS = 10
 """Calls of a stage below which it teaches nothing."""
 
@@ -30,15 +34,30 @@ UNSET_THOUGHTS = 600.0
 
 
 @dataclass(frozen=True, slots=True)
+class Kept:
+    """Questions that are kept of a chunk, by its length: short ones give fewer.
+
+    `means` has one number more than `borders`, which are characters, in rising order.
+    """
+
+    means: tuple[float, ...]
+    borders: tuple[int, ...] = ()
+
+    def of(self, length: int) -> float:
+        """Of a chunk of so many characters."""
+        return self.means[bisect_right(self.borders, length)]
+
+
+@dataclass(frozen=True, slots=True)
 class Expectations:
     """How one stage follows from another.
 
-    `answers` is how many questions are kept of each call for questions, `verified` and `judged` how many
-    calls follow from each pair. `reply_tokens` is what a call writes, thoughts included. `prompt_factor`
+    `kept` is how many questions are kept of each chunk asked, `verified` and `judged` how many calls follow
+    from each pair. `reply_tokens` is what a call writes, thoughts included. `prompt_factor`
     corrects the estimated tokens of prompts; `learned` names the stages of which earlier calls told that.
     """
 
-    answers: float
+    kept: Kept
     verified: float = BORDERLINE
     judged: float = JUDGED
     reply_tokens: Mapping[Role, float] = field(default_factory=dict)
@@ -53,10 +72,10 @@ def default_expectations(models: Mapping[Role, ModelSettings], questions_per_chu
         models: who is asked in each role.
         questions_per_chunk: most questions of a chunk.
     """
-    answers = KEPT * questions_per_chunk
+    kept = Kept((KEPT * questions_per_chunk,))
     replies = {**REPLY_TOKENS, "questions": REPLY_TOKENS["questions"] * questions_per_chunk}
     tokens: dict[Role, float] = {role: replies[role] + thought_tokens(models[role]) for role in models}
-    return Expectations(answers, reply_tokens=tokens)
+    return Expectations(kept, reply_tokens=tokens)
 
 
 def thought_tokens(model: ModelSettings) -> float:
@@ -73,6 +92,7 @@ def learn(
     calls: pl.DataFrame,
     pairs: int,
     likely_tokens: Mapping[Role, float],
+    kept: Sequence[tuple[int, int]] = (),
 ) -> Expectations:
     """Put what earlier calls took in the place of the defaults, for each stage that has enough of them.
 
@@ -81,13 +101,14 @@ def learn(
         calls: llm_calls of finished batches, of the models in use.
         pairs: pairs of those batches.
         likely_tokens: estimated tokens of the prompts of a stage, mean over those batches.
+        kept: length of each of their chunks that was asked, and how many of its questions were kept.
     """
     told = {role: calls.filter(pl.col("role") == role) for role in likely_tokens}
     asked = {role: frame["request_key"].n_unique() for role, frame in told.items()}
     known = frozenset(role for role in told if asked[role] >= FEWEST_CALLS)
     enough = asked.get("questions", 0) >= FEWEST_CALLS
     return Expectations(
-        answers=asked["answer"] / asked["questions"] if enough else default.answers,
+        kept=kept_by_length(kept) if len(kept) >= FEWEST_CALLS else default.kept,
         verified=asked.get("verify", 0) / pairs if pairs and enough else default.verified,
         judged=asked.get("judge", 0) / pairs if pairs and enough else default.judged,
         reply_tokens={
@@ -101,6 +122,16 @@ def learn(
         },
         learned=known,
     )
+
+
+def kept_by_length(chunks: Sequence[tuple[int, int]]) -> Kept:
+    """The mean over chunks of like length, in so many groups as there are enough chunks for."""
+    ordered = sorted(chunks)
+    groups = max(1, min(_LENGTHS, len(ordered) // FEWEST_CALLS))
+    cuts = [len(ordered) * group // groups for group in range(groups + 1)]
+    parts = [ordered[first:last] for first, last in pairwise(cuts)]
+    means = tuple(fmean(count for _, count in part) for part in parts)
+    return Kept(means, tuple(part[0][0] for part in parts[1:]))
 
 
 def _sum(calls: pl.DataFrame, column: str) -> float:

@@ -20,7 +20,7 @@ from qa_pipeline.settings.models import ModelSettings
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.spending import STAGES
 from qa_pipeline.storage import read_table
-from qa_pipeline.tables import CHUNKS, LLM_CALLS, PAIRS, VERDICTS
+from qa_pipeline.tables import CHUNKS, LLM_CALLS, PAIRS, QUESTIONS, VERDICTS
 
 LOOK_BACK = 5
 """Finished batches that are looked at."""
@@ -28,11 +28,15 @@ LOOK_BACK = 5
 
 @dataclass(frozen=True, slots=True)
 class FinishedBatch:
-    """What a batch that ran took: its calls of the models in use, and what they were made for."""
+    """What a batch that ran took: its calls of the models in use, and what they were made for.
+
+    `kept` has the length of each chunk that was asked, and how many of its questions were kept.
+    """
 
     calls: pl.DataFrame
     pairs: int
     requests: Requests
+    kept: list[tuple[int, int]]
 
 
 def finished_batches(
@@ -54,7 +58,8 @@ def expectations_from(
         return default
     calls = pl.concat([batch.calls for batch in chosen])
     likely = _weighted([_likely(batch.requests) for batch in chosen], chosen)
-    return learn(default, calls, sum(batch.pairs for batch in chosen), likely)
+    kept = [chunk for batch in chosen for chunk in batch.kept]
+    return learn(default, calls, sum(batch.pairs for batch in chosen), likely, kept)
 
 
 def _read(
@@ -64,10 +69,23 @@ def _read(
         calls = read_table(layout.table(LLM_CALLS.name, batch), LLM_CALLS)
         chunks = read_table(layout.table(CHUNKS.name, batch), CHUNKS)
         pairs = read_table(layout.table(PAIRS.name, batch), PAIRS)
+        questions = read_table(layout.table(QUESTIONS.name, batch), QUESTIONS)
     except (TableError, CorpusError):  # it fails in its own run and in `status`; here it only teaches nothing
         return None
     asked = calls.filter(pl.any_horizontal(_by(role, models[role]) for role in models))
-    return FinishedBatch(asked, pairs.height, Requests(chunks, settings, batch)) if asked.height else None
+    if not asked.height:
+        return None
+    requests = Requests(chunks, settings, batch)
+    kept = _kept(chunks.filter(pl.col("chunk_id").is_in(requests.asked_ids)), questions)
+    return FinishedBatch(asked, pairs.height, requests, kept)
+
+
+def _kept(chunks: pl.DataFrame, questions: pl.DataFrame) -> list[tuple[int, int]]:
+    target = pl.col("target_chunk_ids").list.first().alias("chunk_id")
+    counts = questions.group_by(target).agg((pl.col("status") == "kept").sum().alias("kept"))
+    lengths = chunks.select("chunk_id", pl.col("text").str.len_chars().alias("length"))
+    joined = lengths.join(counts, on="chunk_id", how="left").with_columns(pl.col("kept").fill_null(0))
+    return [(int(length), int(kept)) for length, kept in joined.select("length", "kept").iter_rows()]
 
 
 def _by(role: Role, model: ModelSettings) -> pl.Expr:

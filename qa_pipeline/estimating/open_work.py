@@ -29,13 +29,13 @@ _KEYS_AT_ONCE = 500
 class OpenWork:
     """Requests that are known and not stored, and how much follows that is not known yet.
 
-    `unknown_chunks` are those whose questions are not known, `pairs` the pairs there are or will be from
-    known questions and files; `verified` and `judged` of them are done.
+    `unknown_chunks` are the lengths of those whose questions are not known, `pairs` the pairs there are or
+    will be from known questions and files; `verified` and `judged` of them are done.
     """
 
     questions: list[Request[Any]]
     answers: list[Request[Any]]
-    unknown_chunks: int
+    unknown_chunks: list[int]
     pairs: int
     verified: int
     judged: int
@@ -55,7 +55,7 @@ def open_work(parts: Parts, batch: str, requests: Requests, models: Mapping[Role
     return OpenWork(
         questions=[request for request in unknown if request.key not in stored],
         answers=[request for request in answers if request.key not in stored],
-        unknown_chunks=len(unknown),
+        unknown_chunks=[len(request.passages[0].text) for request in unknown],
         pairs=kept.height + _beside(parts, batch),
         verified=_decided(parts, batch, pairs).height,
         judged=_judged(parts, batch, pairs, models.get("judge")),

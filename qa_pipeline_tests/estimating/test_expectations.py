@@ -1,12 +1,18 @@
+from itertools import pairwise
+
 import polars as pl
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from qa_pipeline.calls import Role, Usage
 from qa_pipeline.estimating.expectations import (
     FEWEST_CALLS,
     KEPT,
     UNSET_THOUGHTS,
+    Kept,
     default_expectations,
+    kept_by_length,
     learn,
     thought_tokens,
 )
@@ -29,7 +35,7 @@ def made(**counts: int) -> pl.DataFrame:
 
 def test_enough_calls_teach_lengths_and_what_follows_from_what() -> None:
     learned = learn(DEFAULT, made(questions=40, answer=60, verify=30, judge=50), 60, LIKELY)
-    assert (learned.answers, learned.verified) == (1.5, 0.5)
+    assert learned.verified == 0.5
     assert learned.judged == pytest.approx(50 / 60)
     assert learned.reply_tokens == dict.fromkeys(STAGES, 50.0)
     assert learned.prompt_factor == dict.fromkeys(STAGES, 1.2)
@@ -37,7 +43,7 @@ def test_enough_calls_teach_lengths_and_what_follows_from_what() -> None:
 
 def test_too_few_calls_teach_nothing() -> None:
     learned = learn(DEFAULT, made(questions=FEWEST_CALLS - 1, answer=3), 3, LIKELY)
-    assert learned.answers == KEPT
+    assert learned.kept == Kept((KEPT,))
     assert learned.reply_tokens == DEFAULT.reply_tokens
     assert not learned.learned
 
@@ -68,3 +74,17 @@ def test_calls_whose_tokens_are_not_told_count_as_the_others() -> None:
 )
 def test_thoughts_are_expected_as_the_settings_say(model: ModelSettings, thoughts: float) -> None:
     assert thought_tokens(model) == thoughts
+
+
+@given(st.lists(st.tuples(st.integers(0, 2000), st.integers(0, 3)), min_size=1, max_size=80))
+def test_the_chunks_that_taught_are_expected_to_give_what_they_gave(chunks: list[tuple[int, int]]) -> None:
+    lengths = {length for length, _ in chunks}
+    assume(len(lengths) == len(chunks))
+    kept = kept_by_length(chunks)
+    assert sum(kept.of(length) for length, _ in chunks) == pytest.approx(sum(count for _, count in chunks))
+    assert all(low < high for low, high in pairwise(kept.borders))
+
+
+def test_short_chunks_are_expected_to_give_fewer_questions() -> None:
+    kept = kept_by_length([(50 + n, 0) for n in range(20)] + [(500 + n, 2) for n in range(20)])
+    assert (kept.of(10), kept.of(60), kept.of(700)) == (0.0, 0.0, 2.0)
