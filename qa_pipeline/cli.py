@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from qa_pipeline.estimating.command import estimate
 from qa_pipeline.exit_codes import BAD_INPUT as BAD_INPUT
 from qa_pipeline.exit_codes import FAILED as FAILED
 from qa_pipeline.exit_codes import OK as OK
 from qa_pipeline.exit_codes import STOPPED as STOPPED
-from qa_pipeline.exit_codes import errors_as_exit_codes as _errors_as_exit_codes
+from qa_pipeline.exit_codes import errors_as_exit_codes
 from qa_pipeline.llm.fake_server.command import serve_fake
 from qa_pipeline.replies_cli import replies
 
@@ -37,12 +38,13 @@ app = typer.Typer(
         "Turn folders of documents into question-answer training data in which every sentence is proved "
         "from its source.\n\n"
         "Start with: qa-pipeline run FOLDER. Each sub-folder is a batch. It works offline by rules; "
-        "--provider gemini --max-calls N asks Gemini.\n\n"
+        "--provider gemini --max-cost N asks Gemini; estimate FOLDER says what that would cost.\n\n"
         "Exit codes: 0 all is well; 1 a batch failed or did not pass its gates; 2 the arguments, settings or "
         "input cannot be used; 3 the model provider stopped the run (key, budget): run it again to resume."
     ),
 )
 
+app.command()(estimate)
 app.add_typer(replies)
 
 Out = Annotated[Path, typer.Option(help="Folder for tables, indexes, exports and caches.")]
@@ -50,7 +52,8 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON document inst
 Provider = Annotated[
     str | None, typer.Option(help="extractive (offline rules), gemini, or none (only verify existing pairs).")
 ]
-MaxCalls = Annotated[int | None, typer.Option(help="Cap on model calls; a paid provider needs one.")]
+MaxCalls = Annotated[int | None, typer.Option(help="Cap on model calls; a paid provider needs some cap.")]
+MaxCost = Annotated[float | None, typer.Option(help="Cap on what calls cost, in the currency of the prices.")]
 Unjudged = Annotated[
     bool, typer.Option("--accept-unjudged", help="Accept verified pairs that no judge has seen.")
 ]
@@ -69,6 +72,7 @@ def run(
     batch: Annotated[list[str] | None, typer.Option(help="Only this batch; may be given again.")] = None,
     provider: Provider = None,
     max_calls: MaxCalls = None,
+    max_cost: MaxCost = None,
     accept_unjudged: Unjudged = False,
     dagster: Annotated[
         bool, typer.Option("--dagster", help="Run as partitions of the Dagster instance at DAGSTER_HOME.")
@@ -85,10 +89,10 @@ def run(
     from qa_pipeline.layout import Layout
     from qa_pipeline.storage import prepare_folder
 
-    with _errors_as_exit_codes():
-        settings = _settings(corpus, out, provider, max_calls, accept_unjudged=accept_unjudged)
+    with errors_as_exit_codes():
+        settings = _settings(corpus, out, provider, (max_calls, max_cost), accept_unjudged=accept_unjudged)
         found = open_corpus(settings.corpus, settings.documents).find_batches()
-        batches = _chosen(batch, found, settings.corpus)
+        batches = chosen_batches(batch, found, settings.corpus)
         prepare_folder(settings.out)
         _tell_loose_files(found, settings.corpus)
         with watching(quiet=as_json) as watch:
@@ -108,6 +112,7 @@ def validate(
     out: Out = Path("data/validation"),
     provider: Provider = None,
     max_calls: MaxCalls = None,
+    max_cost: MaxCost = None,
     accept_unjudged: Unjudged = False,
     as_json: Json = False,
 ) -> None:
@@ -120,9 +125,9 @@ def validate(
     from qa_pipeline.parts import Parts
     from qa_pipeline.storage import prepare_folder
 
-    with _errors_as_exit_codes():
+    with errors_as_exit_codes():
         location, name = split_batch(corpus)
-        settings = _settings(location, out, provider, max_calls, accept_unjudged=accept_unjudged)
+        settings = _settings(location, out, provider, (max_calls, max_cost), accept_unjudged=accept_unjudged)
         check_batch_name(name)
         prepare_folder(settings.out)
         with watching(quiet=as_json) as watch:
@@ -139,7 +144,7 @@ def status(out: Out = Path("data"), as_json: Json = False) -> None:
     from qa_pipeline.layout import Layout
     from qa_pipeline.report import finished_batches, report
 
-    with _errors_as_exit_codes():
+    with errors_as_exit_codes():
         layout = Layout(out)
         batches = finished_batches(layout)
         if not batches:
@@ -178,7 +183,7 @@ def show(
     from qa_pipeline.layout import Layout
     from qa_pipeline.showing import find_chunk, find_document
 
-    with _errors_as_exit_codes():
+    with errors_as_exit_codes():
         layout = Layout(out)
         shown = find_document(layout, document, [path.stem for path in layout.tables("documents")])
         chosen = find_chunk(shown, chunk) if chunk else None
@@ -227,7 +232,12 @@ def _next_steps(settings: "Settings", *, dagster: bool) -> list[str]:
     return [f"qa-pipeline status --out {settings.out}"]
 
 
-def _chosen(asked: list[str] | None, found: "FoundBatches", corpus: str) -> list[str]:
+def chosen_batches(asked: list[str] | None, found: "FoundBatches", corpus: str) -> list[str]:
+    """The batches asked for, or all there are.
+
+    Raises:
+        CorpusError: there is no such batch.
+    """
     from qa_pipeline.errors import CorpusError
 
     for name in asked or []:
@@ -253,17 +263,37 @@ def _tell_loose_files(found: "FoundBatches", corpus: str) -> None:
 
 
 def _settings(
-    corpus: str, out: Path, provider: str | None, max_calls: int | None, *, accept_unjudged: bool
+    corpus: str,
+    out: Path,
+    provider: str | None,
+    caps: tuple[int | None, float | None],
+    *,
+    accept_unjudged: bool,
 ) -> "Settings":
     from qa_pipeline.settings.tree import load_settings
 
     llm: dict[str, Any] = {}
     if provider is not None:
         llm["provider"] = provider
-    if max_calls is not None:
-        llm["budget"] = {"max_calls": max_calls}
+    budget = {name: cap for name, cap in zip(("max_calls", "max_cost"), caps, strict=True) if cap is not None}
+    if budget:
+        llm["budget"] = budget
     judging = {"accept_unjudged": True} if accept_unjudged else {}
-    return load_settings(corpus=corpus, out=out, llm=llm, judging=judging)
+    settings = load_settings(corpus=corpus, out=out, llm=llm, judging=judging)
+    _check_models(settings)
+    return settings
 
 
-app.command("serve-fake")(_errors_as_exit_codes()(serve_fake))
+def _check_models(settings: "Settings") -> None:
+    """Say what is wrong with the choice of models now, and not after hours of parsing."""
+    from qa_pipeline.llm.money.price_table import check_cost_caps, load_prices
+    from qa_pipeline.settings.models import HOSTED, same_model_warning
+
+    if any(model.provider in HOSTED for model in settings.llm.models):
+        check_cost_caps(settings.llm, load_prices(settings.llm.budget.prices))
+    warning = same_model_warning(settings.llm) if settings.judging.enabled else None
+    if warning is not None:
+        sys.stderr.write(f"Note: {warning}\n")
+
+
+app.command("serve-fake")(errors_as_exit_codes()(serve_fake))

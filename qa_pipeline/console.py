@@ -165,6 +165,16 @@ def _show_skipped(console: Console, steps: pl.DataFrame) -> None:
         console.print(f"{many} skipped, {told}\n", soft_wrap=True)
 
 
+def show_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print one table."""
+    _show(_console(), title, columns, rows)
+
+
+def print_line(text: str) -> None:
+    """Print one line as it stands, however long."""
+    _console().print(escape(text), soft_wrap=True)
+
+
 def _console() -> Console:
     console = Console()
     return console if console.width >= NARROWEST else Console(width=NARROWEST)

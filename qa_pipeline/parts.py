@@ -7,6 +7,7 @@ not: what they are used for.
 import atexit
 import os
 import uuid
+import weakref
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
@@ -85,7 +86,10 @@ class Parts:
         """The language models the settings name, and what they share."""
         from qa_pipeline.llm.providers import Models
 
-        return Models(self.settings.llm, place=self.layout.replies, environ=os.environ, run=self.run)
+        models = Models(self.settings.llm, place=self.layout.replies, environ=os.environ, run=self.run)
+        # the latest there is: steps of a Dagster run share the models, and nobody tells them of its end
+        weakref.finalize(self, models.close)
+        return models
 
     @property
     def generator(self) -> LanguageModel | None:

@@ -80,7 +80,7 @@ class Retriever:
         self._encoder = encoder
         self._settings = settings
         rows = chunks.select("section_path", "text", "language").iter_rows()
-        self._words = _WordIndex([terms(index_text(path, text), language) for path, text, language in rows])
+        self._words = WordIndex([terms(index_text(path, text), language) for path, text, language in rows])
 
     def retrieve(self, questions: Sequence[str], languages: Sequence[str]) -> list[list[str]]:
         """Chunk ids for each question, best first, at most `top_k`; ties in the order of the chunks.
@@ -151,7 +151,7 @@ def terms(text: str, language: str) -> list[str]:
     return _stemmed([word for word in found if word not in ignored], language)
 
 
-class _WordIndex:
+class WordIndex:
     """BM25 over the terms of each chunk."""
 
     def __init__(self, documents: Sequence[list[str]]) -> None:

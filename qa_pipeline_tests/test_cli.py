@@ -138,3 +138,11 @@ def test_help_imports_nothing_heavy() -> None:
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, env=dict(os.environ)
     )
     assert found.stdout.strip() == "[]"
+
+
+def test_a_cap_on_cost_of_a_model_without_a_price_stops_before_anything_is_read(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    code, _, stderr = invoke("run", tmp_path, "--provider", "openai", "--max-cost", "5", "--out", out)
+    assert code == BAD_INPUT
+    assert "nobody knows what openai/gemini-3-flash-preview costs" in stderr
+    assert not out.exists()

@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from qa_pipeline.errors import SettingsError
+from qa_pipeline.settings.models import LLMSettings, same_model_warning
 from qa_pipeline.settings.search import SWEDISH_EMBEDDING_MODEL
 from qa_pipeline.settings.tree import load_settings
 
@@ -103,3 +104,21 @@ def test_other_thresholds_have_another_id() -> None:
     one, other = load_settings(), load_settings(verification={"recall_accept": 0.95})
     assert one.verification.thresholds_id != other.verification.thresholds_id
     assert one.verification.thresholds_id == load_settings().verification.thresholds_id
+
+
+def test_a_model_that_judges_its_own_answers_is_warned_of() -> None:
+    def warning(**llm: object) -> str | None:
+        return same_model_warning(LLMSettings.model_validate({"provider": "gemini", "model": "m"} | llm))
+
+    assert "gemini/m judges its own answers" in (warning() or "")
+    assert warning(judge={"model": "other"}) is None
+    assert warning(judge={"provider": "openai", "model": "m"}) is None
+    assert warning(judge={"base_url": "http://127.0.0.1:1"}) is None
+    assert warning(provider="extractive") is None
+    assert warning(provider="none") is None
+
+
+@pytest.mark.parametrize("cap", ["nan", "inf", "-1"])
+def test_a_cap_on_cost_that_could_not_hold_is_refused(cap: str) -> None:
+    with pytest.raises(SettingsError, match="max_cost"):
+        load_settings(llm={"budget": {"max_cost": float(cap)}})

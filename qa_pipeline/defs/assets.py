@@ -31,6 +31,7 @@ from qa_pipeline.defs.versions import code_version
 from qa_pipeline.index.file import dump_shard
 from qa_pipeline.index.shard import Shard
 from qa_pipeline.parts import Parts
+from qa_pipeline.settings.models import same_model_warning
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage import frame_hash, write_bytes
 from qa_pipeline.tables import DOCUMENTS, PAIRS, QUESTIONS, STORED
@@ -172,9 +173,11 @@ def assessments(
 ) -> dg.MaterializeResult[Frame]:
     """Relevance, correctness and completeness from a judge; without one a row says not judged."""
     notify = logged(context.log, "pairs judged")
-    return result(
-        "assessments", pipeline.make_assessments(parts, pairs, claims, claim_verdicts, chunks, notify)
-    )
+    frame = pipeline.make_assessments(parts, pairs, claims, claim_verdicts, chunks, notify)
+    warning = same_model_warning(parts.settings.llm) if parts.settings.judging.enabled else None
+    if warning is not None:
+        context.log.warning(warning)
+    return result("assessments", frame, **({"warning": warning} if warning else {}))
 
 
 @dg.asset(partitions_def=document_batches, group_name="curation", kinds={"polars", "parquet"})

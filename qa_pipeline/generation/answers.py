@@ -48,7 +48,7 @@ def draft_answers(
     passages = passages_by_id(chunks)
     owners = dict(chunks.select("chunk_id", "document_id").iter_rows())
     asked = [
-        (row, _request(row, [passages[i] for i in row["passage_ids"]], settings, llm.seed))
+        (row, answer_request(row, [passages[i] for i in row["passage_ids"]], settings, llm.seed))
         for row in kept.iter_rows(named=True)
     ]
     earlier = _by_question(previous, model.name)
@@ -63,9 +63,10 @@ def draft_answers(
     )
 
 
-def _request(
+def answer_request(
     row: Row, passages: list[Passage], settings: GenerationSettings, seed: int
 ) -> Request[AnswerReply]:
+    """What a question is answered with; `row` is its row of the questions table."""
     prompt = load_prompt(row["language"], "answer")
     return Request(
         role="answer",

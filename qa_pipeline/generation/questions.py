@@ -50,10 +50,11 @@ def write_questions(
     """
     passages = passages_by_id(chunks)
     requests = {
-        chunk_id: _request(passage, settings, llm.seed, batch) for chunk_id, passage in passages.items()
+        chunk_id: question_request(passage, settings, llm.seed, batch)
+        for chunk_id, passage in passages.items()
     }
     kept = _still_valid(previous, requests, model.name)
-    left_out = _left_out(chunks, settings)
+    left_out = passed_over(chunks, settings)
     kept = [row for row in kept if row["target_chunk_ids"][0] not in left_out]
     answered = {row["target_chunk_ids"][0] for row in kept} | set(left_out)
     open_ids = [chunk_id for chunk_id in requests if chunk_id not in answered]
@@ -64,14 +65,14 @@ def write_questions(
         for row in _rows(passages[chunk_id], requests[chunk_id], reply, model.name, batch)
     ]
     _retrieve_passages(written, retrieve)
-    passed_over = [
+    not_asked = [
         _not_asked(requests[chunk_id], reason, model.name, batch) for chunk_id, reason in left_out.items()
     ]
-    rows = _in_chunk_order(kept + written + passed_over, passages)
+    rows = _in_chunk_order(kept + written + not_asked, passages)
     return QUESTIONS.frame(_decide(rows, round_trip=settings.require_round_trip))
 
 
-def _left_out(chunks: pl.DataFrame, settings: GenerationSettings) -> dict[str, str]:
+def passed_over(chunks: pl.DataFrame, settings: GenerationSettings) -> dict[str, str]:
     """Chunks that are not asked, since others say the same, with the reason."""
     reasons = [
         reason
@@ -85,9 +86,10 @@ def _left_out(chunks: pl.DataFrame, settings: GenerationSettings) -> dict[str, s
     return dict(marked.select("chunk_id", "repeats").iter_rows())
 
 
-def _request(
+def question_request(
     passage: Passage, settings: GenerationSettings, seed: int, batch: str
 ) -> Request[QuestionsReply]:
+    """What a chunk is asked for questions with."""
     prompt = load_prompt(passage.language, "questions")
     return Request(
         role="questions",

@@ -63,7 +63,7 @@ def assess_pairs(
     passages = passages_by_id(chunks)
     missing = [[i for i in row["evidence_chunk_ids"] if i not in passages] for row in rows]
     requests = [
-        None if gone or not row["evidence_chunk_ids"] else _request(row, passages, settings, seed)
+        None if gone or not row["evidence_chunk_ids"] else judge_request(row, passages, settings, seed)
         for row, gone in zip(rows, missing, strict=True)
     ]
     asked = [request for request in requests if request is not None]
@@ -89,9 +89,10 @@ def _with_evidence(pairs: pl.DataFrame, claims: pl.DataFrame, claim_verdicts: pl
     return joined.with_columns(pl.col("evidence_chunk_ids").fill_null([])).to_dicts()
 
 
-def _request(
+def judge_request(
     row: Row, passages: dict[str, Passage], settings: JudgingSettings, seed: int | None
 ) -> Request[JudgeReply]:
+    """What a pair is judged with; `row` is its row of the pairs table with the chunks of its evidence."""
     prompt = load_prompt(row["language"], "judge")
     shown = tuple(passages[chunk_id] for chunk_id in row["evidence_chunk_ids"])
     return Request(

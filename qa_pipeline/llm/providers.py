@@ -75,7 +75,9 @@ class Models:
         return open_budget(self._settings, self.database)
 
     def close(self) -> None:
-        """Close the store; a later use opens it again."""
+        """Finish the account of the day and close the store; a later use opens it again."""
+        if "budget" in vars(self):
+            self.budget.end()
         self.replies.close()
         self.database.close()
 

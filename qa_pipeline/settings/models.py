@@ -145,3 +145,18 @@ class LLMSettings(ModelSettings):
     def models(self) -> tuple[ModelSettings, ...]:
         """The models of all roles."""
         return self.generator, self.reviewer("verifier"), self.reviewer("judge")
+
+
+def same_model_warning(settings: LLMSettings) -> str | None:
+    """What to say where the hosted model that answers also judges its answers; None where it does not."""
+    generator, judge = settings.generator, settings.reviewer("judge")
+    if judge.provider not in HOSTED or _who(generator) != _who(judge):
+        return None
+    return (
+        f"{judge.provider}/{judge.model} judges its own answers, and models prefer those: set "
+        "llm.judge.model (QA_PIPELINE_LLM__JUDGE__MODEL) to another"
+    )
+
+
+def _who(model: ModelSettings) -> tuple[str, str, str | None]:
+    return model.provider, model.model, model.base_url

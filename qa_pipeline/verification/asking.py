@@ -71,7 +71,7 @@ def ask_verifier(
     rows = claims.join(
         pairs.select("pair_id", "question", "language", "used_chunk_ids"), on="pair_id", maintain_order="left"
     ).to_dicts()
-    requests = [_request(row, passages, settings, llm.seed) for row in rows]
+    requests = [claim_request(row, passages, settings, llm.seed) for row in rows]
     distinct = {request.key: request for request in requests}
     asked = ask_all(model, list(distinct.values()), workers=llm.workers, notify=notify)
     replies = dict(zip(distinct, asked, strict=True))
@@ -81,9 +81,10 @@ def ask_verifier(
     )
 
 
-def _request(
+def claim_request(
     row: Row, passages: dict[str, Passage], settings: VerificationSettings, seed: int
 ) -> Request[ClaimReply]:
+    """What a claim is verified with; `row` is its row of the claims table with its pair's columns beside."""
     prompt = load_prompt(row["language"], "verify")
     ids = dict.fromkeys(i for i in (row["evidence_chunk_id"], *row["used_chunk_ids"]) if i in passages)
     shown = tuple(passages[i] for i in list(ids)[:_MOST_PASSAGES])

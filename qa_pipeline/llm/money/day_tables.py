@@ -22,6 +22,8 @@ from qa_pipeline.llm.store_schema import RESERVED, SPENT
 LONGEST_CALL = 1800.0
 """Seconds after which a call is over, whatever its limits of time: who holds room longer has died."""
 _BILLIONTHS = Decimal(1_000_000_000)
+_FAR = 2 * LONGEST_CALL
+"""What expires later still was taken by a clock that has been set back since."""
 _LOCK = 7206136
 
 
@@ -30,7 +32,6 @@ class Asked:
     """Room asked for."""
 
     want: Amount
-    at: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,7 @@ class Held:
 
     day: str
     amount: Amount
+    expires_at: float
     reservation_id: str = field(default_factory=lambda: uuid.uuid4().hex)
 
 
@@ -78,7 +80,7 @@ class DayTables:
             if self._database.is_postgres:
                 connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
             for one in settled:
-                _settle(connection, one)
+                _settle(connection, one, now)
             return self._give(connection, asks, now) if asks else []
 
         return self._database.transact(work)
@@ -93,28 +95,29 @@ class DayTables:
         for ask in asks:
             unit = self._caps.broken_by(spent + held + ask.want)
             if unit is None:
-                given.append(Held(day, ask.want))
+                given.append(Held(day, ask.want, now + LONGEST_CALL))
                 answers.append(given[-1])
                 held += ask.want
             else:
                 beyond = self._caps.broken_by(spent + ask.want)
                 answers.append(State(day, beyond or unit, spent, hopeless=beyond is not None))
         if given:
-            connection.execute(RESERVED.insert(), [_row(one, now) for one in given])
+            connection.execute(RESERVED.insert(), [_row(one) for one in given])
         return answers
 
 
-def _settle(connection: sa.Connection, settled: Settled) -> None:
+def _settle(connection: sa.Connection, settled: Settled, now: float) -> None:
     held = settled.held
     found = connection.execute(RESERVED.delete().where(RESERVED.c.reservation_id == held.reservation_id))
-    # a reservation that is gone has expired, and was counted as spent in full
-    spent = settled.took if found.rowcount else settled.took - held.amount
-    _count(connection, held.day, spent)
+    if found.rowcount:
+        _count(connection, held.day, settled.took)
+    elif not now <= held.expires_at <= now + _FAR:  # it has expired, and was counted as spent in full
+        _count(connection, held.day, settled.took - held.amount)
+    # else this was written before, and only the server's word that it was got lost
 
 
 def _expire(connection: sa.Connection, now: float) -> None:
-    # one that expires later than any taken now was taken by a clock that has been set back since
-    gone = sa.or_(RESERVED.c.expires_at < now, RESERVED.c.expires_at > now + 2 * LONGEST_CALL)
+    gone = sa.not_(RESERVED.c.expires_at.between(now, now + _FAR))
     rows = connection.execute(sa.select(RESERVED).where(gone)).all()
     for row in rows:
         _count(connection, row.day, _amount(row))
@@ -156,14 +159,14 @@ def _held(connection: sa.Connection, day: str) -> Amount:
     return sum((_amount(row) for row in rows), Amount())
 
 
-def _row(held: Held, now: float) -> dict[str, object]:
+def _row(held: Held) -> dict[str, object]:
     return {
         "reservation_id": held.reservation_id,
         "day": held.day,
         "calls": held.amount.calls,
         "tokens": held.amount.tokens,
         "cost": _billionths(held.amount.cost),
-        "expires_at": now + LONGEST_CALL,
+        "expires_at": held.expires_at,
     }
 
 

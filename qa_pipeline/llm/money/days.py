@@ -112,7 +112,7 @@ class DayLedger:
             self._transact([], self._drain()[1])
 
     async def _ask(self, want: Amount) -> Held | State:
-        ask = _Ask(Asked(want, self._clock()))
+        ask = _Ask(Asked(want))
         with self._lock:
             self._asks.append(ask)
             self._run()

@@ -13,13 +13,13 @@ from qa_pipeline.errors import BudgetExhaustedError, ReplyStoreError
 from qa_pipeline.llm.database import Database
 from qa_pipeline.llm.money.amounts import Amount, Caps
 from qa_pipeline.llm.money.budget import Budget, Reservation
-from qa_pipeline.llm.money.day_tables import LONGEST_CALL
+from qa_pipeline.llm.money.day_tables import LONGEST_CALL, Asked, DayTables, Held, Settled, State
 from qa_pipeline.llm.money.days import DayLedger
 from qa_pipeline.llm.money.opening import open_budget
 from qa_pipeline.llm.store_schema import RESERVED, SPENT
 from qa_pipeline.settings.models import BudgetSettings, LLMSettings
 from qa_pipeline_tests.llm.asking import claim
-from qa_pipeline_tests.llm.money.fakes import DAY, DOLLAR_A_TOKEN, MODEL, Clock, Naps
+from qa_pipeline_tests.llm.money.fakes import DAY, DOLLAR_A_TOKEN, MODEL, NOON, Clock, Naps
 
 
 class Process:
@@ -146,6 +146,17 @@ def test_a_call_that_settles_after_all_gives_back_what_it_did_not_take(file: Pat
     asyncio.run(run())
     slow.budget.end()
     assert other.spent() == {"2026-11-22": Amount(2, 4, Decimal(4))}
+
+
+def test_a_call_settled_twice_because_the_servers_answer_got_lost_counts_once(file: Path) -> None:
+    tables = DayTables(Database(file), Caps(None, 10, None))
+    (held,) = tables.write([Asked(Amount(1, 8, Decimal(8)))], [], NOON)
+    assert isinstance(held, Held)
+    for _ in range(2):
+        tables.write([], [Settled(held, Amount(1, 3, Decimal(3)))], NOON + 1)
+    (state,) = tables.write([Asked(Amount(1, 8))], [], NOON + 2)
+    assert isinstance(state, State)
+    assert state.spent == Amount(1, 3, Decimal(3))
 
 
 def test_a_call_that_is_cancelled_while_it_asks_for_room_leaves_none_held(file: Path) -> None:
