@@ -28,7 +28,7 @@ from qa_pipeline.records import (
     JudgeReply,
     QuestionsReply,
 )
-from qa_pipeline_tests.road import GUIDE, Ran, Road, walk
+from qa_pipeline_tests.road import GUIDE, Ran, Road, invoke, walk
 
 FACTS = {
     "How is the boiler drained?": ("To drain the boiler, open the lower valve and wait 10 minutes.", None),
@@ -142,7 +142,7 @@ def test_a_second_run_asks_nothing_and_changes_no_byte(road: Road, model: Sensib
         ("judge", babbles(), "assessments", "model_unavailable"),
     ],
 )
-def test_a_reply_that_cannot_be_used_is_a_row_with_its_reason_and_is_asked_again_next_time(
+def test_a_reply_that_cannot_be_used_is_a_row_with_its_reason_and_is_asked_again_when_told_so(
     road: Road, model: Sensible, role: str, play: ServerPlay, table: str, reason: str
 ) -> None:
     model.instead = once(role, play)
@@ -152,6 +152,10 @@ def test_a_reply_that_cannot_be_used_is_a_row_with_its_reason_and_is_asked_again
     assert road.table(table, "boilers")["reason"].to_list().count(reason) == 1
     assert [row["verdict"] for row in scores(road)].count("accepted") == 1
     asked = model.calls.total()
+    if reason != "model_unavailable":  # it was paid for, so it is stored, and nobody asks by himself
+        assert run(road).code == OK
+        assert model.calls.total() == asked
+        assert invoke("replies", "retry-failures", "--yes", "--out", road.out).code == OK
     assert run(road).code == OK
     assert [row["verdict"] for row in scores(road)] == ["accepted"] * 2
     assert model.calls.total() - asked <= 3  # the failed call, and what rests on its reply
@@ -167,6 +171,7 @@ def test_a_model_that_answers_nothing_fails_the_batch_and_a_later_run_finds_its_
     assert "generation: the questions of 2 of 2" in ran.stdout
     assert not (road.out / "tables" / "training_examples").exists()
     model.instead = lambda asked: None
+    assert invoke("replies", "retry-failures", "--yes", "--out", road.out).code == OK
     assert run(road).code == OK
     assert [row["verdict"] for row in scores(road)] == ["accepted"] * 2
 

@@ -137,7 +137,8 @@ def insert_missing(database: Database, table: sa.Table) -> sa.Insert:
 
 
 def _owners_of(database: Database) -> Path:
-    return Path(f"{database.url.database}.owners")
+    path = Path(database.url.database or "")
+    return path.with_name(f".{path.name}.owners")
 
 
 def _find(connection: sa.Connection, wanted: Collection[RequestId]) -> dict[RequestId, Outcome]:

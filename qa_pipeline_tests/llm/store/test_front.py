@@ -138,7 +138,7 @@ def test_a_killed_process_does_not_block_its_successor(tmp_path: Path) -> None:
     front = open_replies(path)
     assert asyncio.run(asyncio.wait_for(front.claim("m", claim()), 10)) is None
     front.close()
-    assert list((tmp_path / "replies.sqlite.owners").iterdir()) == []
+    assert list((tmp_path / ".replies.sqlite.owners").iterdir()) == []
 
 
 def test_who_waits_for_another_process_takes_over_when_that_fails(place: Path | str) -> None:
