@@ -40,10 +40,13 @@ _DROP = sa.delete(CLAIMS).where(_OF_OWNER, _OF_KEYS)
 _DROP_OWNERS = sa.delete(CLAIMS).where(CLAIMS.c.owner.in_(sa.bindparam("owners", expanding=True)))
 _SERVER_NOW = sa.extract("epoch", sa.func.clock_timestamp())
 _SERVER_UP_SINCE = sa.extract("epoch", sa.func.pg_postmaster_start_time())
+_LEASE = sa.bindparam("lease", type_=sa.Float)
 _DROP_EXPIRED = sa.delete(CLAIMS).where(
-    sa.not_(_OF_OWNER), CLAIMS.c.expires_at < _SERVER_NOW, _SERVER_UP_SINCE + LEASE_SECONDS < _SERVER_NOW
+    sa.not_(_OF_OWNER), CLAIMS.c.expires_at < _SERVER_NOW, _SERVER_UP_SINCE + _LEASE < _SERVER_NOW
 )
-_RENEW = sa.update(CLAIMS).where(_OF_OWNER).values(expires_at=_SERVER_NOW + LEASE_SECONDS)
+_RENEW = sa.update(CLAIMS).where(_OF_OWNER).values(expires_at=_SERVER_NOW + _LEASE)
+_LEASE_OUT = postgresql.insert(CLAIMS).values(expires_at=_SERVER_NOW + _LEASE).on_conflict_do_nothing()
+_TAKE = sqlite.insert(CLAIMS).values(expires_at=_ENDLESS).on_conflict_do_nothing()
 
 
 class Claims(Protocol):
@@ -77,7 +80,6 @@ class Claims(Protocol):
 
 class _OwnClaims:
     owner: str
-    _insert: sa.Insert
 
     def drop(self, connection: sa.Connection, keys: KeysByModel) -> None:
         for model, of_model in keys.items():
@@ -107,7 +109,6 @@ class FileClaims(_OwnClaims):
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._file: OwnerFile | None = None
-        self._insert = sqlite.insert(CLAIMS).values(expires_at=_ENDLESS).on_conflict_do_nothing()
 
     @property
     def owner(self) -> str:  # type: ignore[override]
@@ -133,7 +134,7 @@ class FileClaims(_OwnClaims):
         dead = [other for other in others if not is_alive(self._folder, other)]
         if dead:
             connection.execute(_DROP_OWNERS, {"owners": dead})
-        connection.execute(self._insert, list(self._rows(wanted)))
+        connection.execute(_TAKE, list(self._rows(wanted)))
         return self._mine(connection, wanted)
 
     def renew(self, connection: sa.Connection) -> None:
@@ -141,15 +142,13 @@ class FileClaims(_OwnClaims):
 
 
 class LeasedClaims(_OwnClaims):
-    """Claims on Postgres, held for LEASE_SECONDS after each beat."""
+    """Claims on Postgres, held for a while after each beat."""
 
-    beat_seconds = LEASE_SECONDS / _BEATS
-
-    def __init__(self) -> None:
+    def __init__(self, seconds: float = LEASE_SECONDS) -> None:
+        self._seconds = seconds
+        self.beat_seconds = seconds / _BEATS
         host = platform.node()[: _LONGEST_OWNER // 2]
         self.owner = f"{host}-{os.getpid()}-{uuid.uuid4().hex}"[-_LONGEST_OWNER:]
-        expires = _SERVER_NOW + LEASE_SECONDS
-        self._insert = postgresql.insert(CLAIMS).values(expires_at=expires).on_conflict_do_nothing()
 
     def open(self) -> None:
         """Nothing is held outside the table."""
@@ -159,10 +158,11 @@ class LeasedClaims(_OwnClaims):
 
     def take(self, connection: sa.Connection, wanted: KeysByModel) -> list[tuple[str, str]]:
         """Claim what nobody living has claimed."""
-        connection.execute(_DROP_EXPIRED, {"of_owner": self.owner})
-        connection.execute(self._insert, list(self._rows(wanted)))
+        lease = {"lease": self._seconds}
+        connection.execute(_DROP_EXPIRED, {"of_owner": self.owner, **lease})
+        connection.execute(_LEASE_OUT, [{**row, **lease} for row in self._rows(wanted)])
         return self._mine(connection, wanted)
 
     def renew(self, connection: sa.Connection) -> None:
         """Begin every lease anew."""
-        connection.execute(_RENEW, {"of_owner": self.owner})
+        connection.execute(_RENEW, {"of_owner": self.owner, "lease": self._seconds})

@@ -99,6 +99,11 @@ class Rounds:
         self._beaten = clock()
 
     @property
+    def in_flight(self) -> int:
+        """Requests that coroutines of this process ask at present."""
+        return len(self._held)
+
+    @property
     def rest(self) -> float | None:
         """Seconds until there is something to do though nobody asks; None for never."""
         due = [awaited.due for awaited in self._awaited.values()]
