@@ -21,7 +21,7 @@ from qa_pipeline.llm.database import Database
 from qa_pipeline.llm.scripted import ScriptedModel
 from qa_pipeline.llm.store.front import ReplyFront, open_replies
 from qa_pipeline.llm.store.owners import is_alive
-from qa_pipeline.llm.store.records import Outcome, Round
+from qa_pipeline.llm.store.records import Outcome, Round, Written
 from qa_pipeline.llm.store.sql import SqlReplyStore
 from qa_pipeline_tests.llm.asking import ACCEPT, claim
 from qa_pipeline_tests.llm.postgres_server import NewPlace, Server, running_server
@@ -344,6 +344,49 @@ def test_a_server_that_restarts_while_calls_are_in_flight_loses_none_of_them() -
 
     with running_server() as server:
         asyncio.run(run(server))
+
+
+class Failing(SqlReplyStore):
+    """Fails when told to, as on a full disk."""
+
+    fails = False
+
+    def write(self, round_: Round) -> Written:
+        if self.fails:
+            raise ReplyStoreError("the disk is full")
+        return super().write(round_)
+
+
+def test_after_a_put_that_failed_another_process_may_ask(place: Path | str) -> None:
+    store = Failing(Database(place))
+
+    async def run() -> None:
+        first, second = ReplyFront(store), open_replies(place)
+        assert await first.claim("m", claim()) is None
+        behind = asyncio.create_task(first.claim("m", claim()))
+        assert await first.find("m", claim()) is None
+        store.fails = True
+        for failing in (first.put("m", claim(), REPLY, ()), behind):
+            with pytest.raises(ReplyStoreError, match="the disk is full"):
+                await failing
+        store.fails = False
+        assert await first.find("m", claim("another")) is None
+        assert await asyncio.wait_for(second.claim("m", claim()), 10) is None
+        first.close()
+        second.close()
+
+    asyncio.run(run())
+
+
+def test_an_error_of_the_store_reaches_whoever_asks_and_the_front_goes_on(place: Path | str) -> None:
+    store = Failing(Database(place))
+    model = CachedModel(ScriptedModel(lambda _: ACCEPT), ReplyFront(store))
+    store.fails = True
+    with pytest.raises(ReplyStoreError, match="the disk is full"):
+        ask_all(model, [claim(f"{number}") for number in range(30)], workers=8)
+    store.fails = False
+    assert all(isinstance(one, Reply) for one in ask_all(model, [claim("0")], workers=1))
+    model.close()
 
 
 class Lent(SqlReplyStore):
