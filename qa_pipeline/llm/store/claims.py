@@ -11,9 +11,9 @@ lease ends before it has been up for as long as a lease lasts.
 import os
 import platform
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
@@ -85,6 +85,18 @@ class _OwnClaims:
         for model, of_model in keys.items():
             connection.execute(_DROP, {"of_owner": self.owner, "of_model": model, "of_keys": of_model})
 
+    def _insert(
+        self,
+        connection: sa.Connection,
+        insert: sa.Insert,
+        rows: Sequence[dict[str, Any]],
+        wanted: KeysByModel,
+    ) -> list[tuple[str, str]]:
+        preserve = {"preserve_rowcount": True}
+        if connection.execute(insert, rows, execution_options=preserve).rowcount == len(rows):
+            return [(row["asked_model"], row["request_key"]) for row in rows]
+        return self._mine(connection, wanted)
+
     def _mine(self, connection: sa.Connection, wanted: KeysByModel) -> list[tuple[str, str]]:
         return [
             (model, key)
@@ -94,11 +106,13 @@ class _OwnClaims:
             )
         ]
 
-    def _rows(self, wanted: KeysByModel) -> Iterable[dict[str, str]]:
+    def _rows(self, wanted: KeysByModel) -> list[dict[str, Any]]:
         # in one order for everybody: two transactions that wait for each other's rows would never end
-        for model in sorted(wanted):
-            for key in sorted(wanted[model]):
-                yield {"asked_model": model, "request_key": key, "owner": self.owner}
+        return [
+            {"asked_model": model, "request_key": key, "owner": self.owner}
+            for model in sorted(wanted)
+            for key in sorted(wanted[model])
+        ]
 
 
 class FileClaims(_OwnClaims):
@@ -134,8 +148,7 @@ class FileClaims(_OwnClaims):
         dead = [other for other in others if not is_alive(self._folder, other)]
         if dead:
             connection.execute(_DROP_OWNERS, {"owners": dead})
-        connection.execute(_TAKE, list(self._rows(wanted)))
-        return self._mine(connection, wanted)
+        return self._insert(connection, _TAKE, self._rows(wanted), wanted)
 
     def renew(self, connection: sa.Connection) -> None:
         """The locked file says it all."""
@@ -160,8 +173,7 @@ class LeasedClaims(_OwnClaims):
         """Claim what nobody living has claimed."""
         lease = {"lease": self._seconds}
         connection.execute(_DROP_EXPIRED, {"of_owner": self.owner, **lease})
-        connection.execute(_LEASE_OUT, [{**row, **lease} for row in self._rows(wanted)])
-        return self._mine(connection, wanted)
+        return self._insert(connection, _LEASE_OUT, [{**row, **lease} for row in self._rows(wanted)], wanted)
 
     def renew(self, connection: sa.Connection) -> None:
         """Begin every lease anew."""
