@@ -27,9 +27,7 @@ replies = typer.Typer(
     help="Look after the stored model replies: size, pruning, forgetting, export and import.",
 )
 
-Out = Annotated[
-    Path, typer.Option(help="Folder of the run; the store at llm.store.url stands before the one in it.")
-]
+Out = Annotated[Path, typer.Option(help="Folder of the run; a store at llm.store.url goes before it.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Do it; without, only say what would go.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 _SECONDS = {"h": 3_600.0, "d": 86_400.0, "w": 604_800.0}

@@ -137,7 +137,7 @@ def test_a_second_run_asks_nothing_and_changes_no_byte(road: Road, model: Sensib
 
 def ask_failures_again(road: Road) -> None:
     """What a person does who wants replies that could not be used to be asked for again."""
-    assert invoke("replies", "prune", "--failures", "--yes", "--out", road.out).code == OK
+    assert invoke("replies", "retry-failures", "--yes", "--out", road.out).code == OK
 
 
 @pytest.mark.parametrize(

@@ -91,7 +91,7 @@ class CachedModel:
             raise
         stored = await self._front.put(self.name, request, paid, reply.calls)
         # where another process was faster, its reply counts, so that a rerun gives the same
-        return reply if stored is paid else self._hit(request, stored)
+        return reply if stored == paid else self._hit(request, stored)
 
     async def _store_failure(self, request: Request[ReplyT], error: UnreadableReplyError) -> None:
         failure = Outcome(error.reason, error.raw, detail=error.detail, model=error.model, usage=error.usage)

@@ -54,7 +54,7 @@ class Database:
         busy_seconds: float = BUSY_SECONDS,
     ) -> None:
         self.url = _url(place)
-        self.place = self.url.render_as_string(hide_password=True) if self.is_postgres else str(place)
+        self.place = _shown(self.url) if self.is_postgres else str(place)
         self._sleep = sleep
         self._busy_seconds = busy_seconds
         self._lock = threading.Lock()
@@ -173,6 +173,10 @@ def _url(place: Path | str) -> sa.URL:
         )
     # plain postgresql:// would pick whichever driver SQLAlchemy likes at present
     return url.set(drivername="postgresql+psycopg")
+
+
+def _shown(url: sa.URL) -> str:
+    return url.set(drivername="postgresql").render_as_string(hide_password=True)
 
 
 def _engine(url: sa.URL, busy_seconds: float) -> sa.Engine:

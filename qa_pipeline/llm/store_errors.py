@@ -37,7 +37,7 @@ def told(place: str, error: Exception, *, postgres: bool) -> str:
     """One message with cause and remedy; no password and no statement is in it."""
     cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
     said = " ".join(str(cause).split()) if cause is not error or not isinstance(error, DBAPIError) else "lost"
-    return f"the reply store {place} cannot be used: {said}. {_advice(cause, postgres=postgres)}"
+    return f"the reply store {place} cannot be used: {said.rstrip('.?')}. {_advice(cause, postgres=postgres)}"
 
 
 def may_return(error: Exception, *, opened: bool) -> bool:

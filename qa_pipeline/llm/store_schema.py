@@ -16,8 +16,9 @@ UNKNOWN_DOCUMENT = "unknown"
 REPLIES = sa.Table(
     "replies",
     METADATA,
-    sa.Column("asked_model", sa.String(_WHO), primary_key=True),
+    # the key first: it tells more, and an index that begins with the model is read whole for a few keys
     sa.Column("request_key", sa.String(64), primary_key=True),
+    sa.Column("asked_model", sa.String(_WHO), primary_key=True),
     sa.Column("role", sa.String(20), nullable=False),
     sa.Column("batch", sa.Text, nullable=False),
     sa.Column("outcome", sa.String(40), nullable=False, comment="replied, or the reason code of a failure"),
@@ -36,8 +37,8 @@ REPLIES = sa.Table(
 REPLY_DOCUMENTS = sa.Table(
     "reply_documents",
     METADATA,
-    sa.Column("asked_model", sa.String(_WHO), primary_key=True),
     sa.Column("request_key", sa.String(64), primary_key=True),
+    sa.Column("asked_model", sa.String(_WHO), primary_key=True),
     sa.Column("document_id", sa.String(64), primary_key=True, index=True),
 )
 
@@ -52,8 +53,8 @@ DOCUMENT_NAMES = sa.Table(
 CLAIMS = sa.Table(
     "claims",
     METADATA,
-    sa.Column("asked_model", sa.String(_WHO), primary_key=True),
     sa.Column("request_key", sa.String(64), primary_key=True),
+    sa.Column("asked_model", sa.String(_WHO), primary_key=True),
     sa.Column("owner", sa.String(100), nullable=False, comment="the process that is asking"),
     sa.Column("expires_at", sa.Float, nullable=False),
 )

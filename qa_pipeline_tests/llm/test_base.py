@@ -1,4 +1,5 @@
 import asyncio
+import hashlib
 import json
 from collections.abc import Mapping
 
@@ -15,7 +16,7 @@ from qa_pipeline.llm.asking import ask_all
 from qa_pipeline.llm.base import Reply, ReplyT, Request
 from qa_pipeline.llm.replies import parse_reply
 from qa_pipeline.llm.scripted import ScriptedModel
-from qa_pipeline.records import AnswerReply, ClaimReply
+from qa_pipeline.records import AnswerReply, ClaimReply, ReplyModel
 from qa_pipeline_tests.llm.asking import ACCEPT, REJECT, claim, judgement
 
 
@@ -48,6 +49,28 @@ class Watched:
 
     async def aclose(self) -> None:
         self.closed += 1
+
+
+@given(
+    system=st.text(st.characters(codec=None, categories=None)),
+    prompt=st.text(st.characters(codec=None, categories=None)),
+    temperature=st.floats(0, 2),
+    seed=st.none() | st.integers(),
+    reply_model=st.sampled_from([ClaimReply, AnswerReply]),
+)
+def test_a_key_is_that_of_the_releases_before_so_that_what_is_stored_is_found(
+    system: str, prompt: str, temperature: float, seed: int | None, reply_model: type[ReplyModel]
+) -> None:
+    request = Request("judge", system, prompt, reply_model, temperature, seed)
+    parts = {
+        "role": "judge",
+        "system": system,
+        "prompt": prompt,
+        "schema": reply_model.model_json_schema(),
+        "temperature": temperature,
+        "seed": seed,
+    }
+    assert request.key == hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
 def prompts(count: int) -> list[Request[ClaimReply]]:

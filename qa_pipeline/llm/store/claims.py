@@ -11,9 +11,9 @@ lease ends before it has been up for as long as a lease lasts.
 import os
 import platform
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
@@ -40,10 +40,13 @@ _DROP = sa.delete(CLAIMS).where(_OF_OWNER, _OF_KEYS)
 _DROP_OWNERS = sa.delete(CLAIMS).where(CLAIMS.c.owner.in_(sa.bindparam("owners", expanding=True)))
 _SERVER_NOW = sa.extract("epoch", sa.func.clock_timestamp())
 _SERVER_UP_SINCE = sa.extract("epoch", sa.func.pg_postmaster_start_time())
+_LEASE = sa.bindparam("lease", type_=sa.Float)
 _DROP_EXPIRED = sa.delete(CLAIMS).where(
-    sa.not_(_OF_OWNER), CLAIMS.c.expires_at < _SERVER_NOW, _SERVER_UP_SINCE + LEASE_SECONDS < _SERVER_NOW
+    sa.not_(_OF_OWNER), CLAIMS.c.expires_at < _SERVER_NOW, _SERVER_UP_SINCE + _LEASE < _SERVER_NOW
 )
-_RENEW = sa.update(CLAIMS).where(_OF_OWNER).values(expires_at=_SERVER_NOW + LEASE_SECONDS)
+_RENEW = sa.update(CLAIMS).where(_OF_OWNER).values(expires_at=_SERVER_NOW + _LEASE)
+_LEASE_OUT = postgresql.insert(CLAIMS).values(expires_at=_SERVER_NOW + _LEASE).on_conflict_do_nothing()
+_TAKE = sqlite.insert(CLAIMS).values(expires_at=_ENDLESS).on_conflict_do_nothing()
 
 
 class Claims(Protocol):
@@ -77,11 +80,22 @@ class Claims(Protocol):
 
 class _OwnClaims:
     owner: str
-    _insert: sa.Insert
 
     def drop(self, connection: sa.Connection, keys: KeysByModel) -> None:
         for model, of_model in keys.items():
             connection.execute(_DROP, {"of_owner": self.owner, "of_model": model, "of_keys": of_model})
+
+    def _insert(
+        self,
+        connection: sa.Connection,
+        insert: sa.Insert,
+        rows: Sequence[dict[str, Any]],
+        wanted: KeysByModel,
+    ) -> list[tuple[str, str]]:
+        preserve = {"preserve_rowcount": True}
+        if connection.execute(insert, rows, execution_options=preserve).rowcount == len(rows):
+            return [(row["asked_model"], row["request_key"]) for row in rows]
+        return self._mine(connection, wanted)
 
     def _mine(self, connection: sa.Connection, wanted: KeysByModel) -> list[tuple[str, str]]:
         return [
@@ -92,11 +106,13 @@ class _OwnClaims:
             )
         ]
 
-    def _rows(self, wanted: KeysByModel) -> Iterable[dict[str, str]]:
+    def _rows(self, wanted: KeysByModel) -> list[dict[str, Any]]:
         # in one order for everybody: two transactions that wait for each other's rows would never end
-        for model in sorted(wanted):
-            for key in sorted(wanted[model]):
-                yield {"asked_model": model, "request_key": key, "owner": self.owner}
+        return [
+            {"asked_model": model, "request_key": key, "owner": self.owner}
+            for model in sorted(wanted)
+            for key in sorted(wanted[model])
+        ]
 
 
 class FileClaims(_OwnClaims):
@@ -107,7 +123,6 @@ class FileClaims(_OwnClaims):
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._file: OwnerFile | None = None
-        self._insert = sqlite.insert(CLAIMS).values(expires_at=_ENDLESS).on_conflict_do_nothing()
 
     @property
     def owner(self) -> str:  # type: ignore[override]
@@ -133,23 +148,20 @@ class FileClaims(_OwnClaims):
         dead = [other for other in others if not is_alive(self._folder, other)]
         if dead:
             connection.execute(_DROP_OWNERS, {"owners": dead})
-        connection.execute(self._insert, list(self._rows(wanted)))
-        return self._mine(connection, wanted)
+        return self._insert(connection, _TAKE, self._rows(wanted), wanted)
 
     def renew(self, connection: sa.Connection) -> None:
         """The locked file says it all."""
 
 
 class LeasedClaims(_OwnClaims):
-    """Claims on Postgres, held for LEASE_SECONDS after each beat."""
+    """Claims on Postgres, held for a while after each beat."""
 
-    beat_seconds = LEASE_SECONDS / _BEATS
-
-    def __init__(self) -> None:
+    def __init__(self, seconds: float = LEASE_SECONDS) -> None:
+        self._seconds = seconds
+        self.beat_seconds = seconds / _BEATS
         host = platform.node()[: _LONGEST_OWNER // 2]
         self.owner = f"{host}-{os.getpid()}-{uuid.uuid4().hex}"[-_LONGEST_OWNER:]
-        expires = _SERVER_NOW + LEASE_SECONDS
-        self._insert = postgresql.insert(CLAIMS).values(expires_at=expires).on_conflict_do_nothing()
 
     def open(self) -> None:
         """Nothing is held outside the table."""
@@ -159,10 +171,10 @@ class LeasedClaims(_OwnClaims):
 
     def take(self, connection: sa.Connection, wanted: KeysByModel) -> list[tuple[str, str]]:
         """Claim what nobody living has claimed."""
-        connection.execute(_DROP_EXPIRED, {"of_owner": self.owner})
-        connection.execute(self._insert, list(self._rows(wanted)))
-        return self._mine(connection, wanted)
+        lease = {"lease": self._seconds}
+        connection.execute(_DROP_EXPIRED, {"of_owner": self.owner, **lease})
+        return self._insert(connection, _LEASE_OUT, [{**row, **lease} for row in self._rows(wanted)], wanted)
 
     def renew(self, connection: sa.Connection) -> None:
         """Begin every lease anew."""
-        connection.execute(_RENEW, {"of_owner": self.owner})
+        connection.execute(_RENEW, {"of_owner": self.owner, "lease": self._seconds})

@@ -8,6 +8,7 @@ round. So the store's work takes no time of an event loop, and the more is asked
 """
 
 import asyncio
+import os
 import queue
 import threading
 import time
@@ -24,6 +25,9 @@ from qa_pipeline.llm.store.rounds import Rounds
 from qa_pipeline.llm.store.sql import SqlReplyStore
 
 _MOST_A_ROUND = 2_000
+_MANY_IN_FLIGHT = 16
+_GATHERING_SECONDS = 0.005
+"""How long a round waits for more while many calls are in flight: little to a call, much to its cost here."""
 
 
 class ReplyFront:
@@ -91,9 +95,9 @@ class ReplyFront:
     def close(self) -> None:
         """End the thread when all that was asked is written; a later use opens the store again."""
         with self._lock:
-            worker, self._worker = self._worker, None
-        if worker is not None:
-            worker.end()
+            if self._worker is not None:
+                self._worker.end()
+                self._worker = None
 
     async def _ask(self, job: Job) -> Outcome | None:
         self._send(job)
@@ -106,7 +110,7 @@ class ReplyFront:
             if self._worker is None:
                 self._worker = _Worker(self._store)
                 weakref.finalize(self, self._worker.end)
-            self._worker.jobs.put(job)
+            self._worker.take(job)
 
 
 class _Worker:
@@ -114,13 +118,22 @@ class _Worker:
 
     def __init__(self, store: ReplyStore) -> None:
         self.jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
+        self._process = os.getpid()
         self._store = store
         self._rounds = Rounds(store, time.monotonic)
         self._thread = threading.Thread(target=self._work, name="qa-pipeline-replies", daemon=True)
         self._thread.start()
 
+    def take(self, job: Job) -> None:
+        """Do it in the next round."""
+        if self._process != os.getpid():
+            raise RuntimeError("a forked process has no thread of its parent: let it open the replies itself")
+        self.jobs.put(job)
+
     def end(self) -> None:
         """Let it finish what was asked."""
+        if self._process != os.getpid():
+            return
         self.jobs.put(None)
         if self._thread is not threading.current_thread():
             self._thread.join()
@@ -142,6 +155,8 @@ class _Worker:
         jobs: list[Job] = []
         try:
             job = self.jobs.get(timeout=rest)
+            if job is not None and self._rounds.in_flight > _MANY_IN_FLIGHT:
+                time.sleep(_GATHERING_SECONDS)
             while job is not None and len(jobs) < _MOST_A_ROUND:
                 jobs.append(job)
                 job = self.jobs.get_nowait()

@@ -27,7 +27,7 @@ class OwnerFile:
         self.name = f"{os.getpid()}-{uuid.uuid4().hex}"
         folder.mkdir(parents=True, exist_ok=True)
         self._path = folder / self.name
-        self._handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        self._handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
         fcntl.flock(self._handle, fcntl.LOCK_EX)
         _HELD.add(self)
 

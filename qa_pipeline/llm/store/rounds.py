@@ -95,8 +95,14 @@ class Rounds:
         self._clock = clock
         self._held: dict[RequestId, _Held] = {}
         self._awaited: dict[RequestId, _Awaited] = {}
+        self._left: set[RequestId] = set()  # of rounds that failed: maybe claimed, and asked by nobody
         self._answers = Answers()
         self._beaten = clock()
+
+    @property
+    def in_flight(self) -> int:
+        """Requests that coroutines of this process ask at present."""
+        return len(self._held)
 
     @property
     def rest(self) -> float | None:
@@ -104,6 +110,8 @@ class Rounds:
         due = [awaited.due for awaited in self._awaited.values()]
         if self._held and self._store.beat_seconds is not None:
             due.append(self._beaten + self._store.beat_seconds)
+        if self._left:
+            due.append(self._clock() + _LONGEST_PAUSE)
         return max(0.0, min(due) - self._clock()) if due else None
 
     def play(self, jobs: Iterable[Job]) -> list[Job]:
@@ -126,8 +134,10 @@ class Rounds:
         self._held.clear()
         self._awaited.clear()
         self._answers.deliver()
-        if held:
-            self._store.write(Round(released=held))
+        if held or self._left:
+            # whoever waits sees by the owner's file or lease as well that nobody asks any more
+            with suppress(ReplyStoreError):
+                self._store.write(Round(released=[*held, *self._left]))
 
     def _sorted(self, jobs: Iterable[Job]) -> _Asked:
         asked = _Asked()
@@ -188,9 +198,11 @@ class Rounds:
     def _exchange(self, asked: _Asked) -> None:
         """Ask the store, and answer."""
         self._look_again(asked)
+        asked.released += self._left
         found = self._store.find({job.request_id for job in asked.finds} | asked.claims.keys())
         round_ = asked.round(found, self._store.unseen(asked.shown(found)))
         written = self._store.write(round_) if round_ else Written({}, frozenset())
+        self._left.clear()
         stored = found | written.stored
         for find in asked.finds:
             self._answers.give([find], stored.get(find.request_id))
@@ -227,11 +239,13 @@ class Rounds:
             self._awaited[request_id] = _Awaited(jobs, self._clock() + pause, pause)
 
     def _fail(self, asked: _Asked, error: Exception) -> None:
-        """Nothing of the round was written: no claim is held that it was about."""
+        """Nobody asks any more what the round was about; its claims are given up in the next."""
+        self._left.update(asked.released)
         for request_id in (*asked.claims, *(job.request_id for job in asked.puts)):
             self._awaited.pop(request_id, None)
             held = self._held.pop(request_id, None)
             self._answers.give(held.behind if held else (), error)
+            self._left.add(request_id)
         self._answers.give(asked.jobs, error)
 
     def _beat(self) -> None:

@@ -13,7 +13,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from qa_pipeline.errors import ReplyStoreError
 from qa_pipeline.llm.database import Database
-from qa_pipeline.llm.store.claims import Claims, FileClaims, KeysByModel, LeasedClaims
+from qa_pipeline.llm.store.claims import LEASE_SECONDS, Claims, FileClaims, KeysByModel, LeasedClaims
 from qa_pipeline.llm.store.records import Outcome, Paid, RequestId, Round, Written
 from qa_pipeline.llm.store.rows import OUTCOME_COLUMNS, call_row, outcome_of, reply_row
 from qa_pipeline.llm.store_schema import CALLS, REPLIES, REPLY_DOCUMENTS
@@ -35,12 +35,21 @@ class SqlReplyStore:
     Args:
         database: where; the store closes it.
         clock: Unix seconds, for `stored_at`.
+        lease_seconds: how long a process on Postgres may be silent before others ask what it was asking.
     """
 
-    def __init__(self, database: Database, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        database: Database,
+        *,
+        clock: Callable[[], float] = time.time,
+        lease_seconds: float = LEASE_SECONDS,
+    ) -> None:
         self._database = database
         self._clock = clock
-        self._claims: Claims = LeasedClaims() if database.is_postgres else FileClaims(_owners_of(database))
+        self._claims: Claims = (
+            LeasedClaims(lease_seconds) if database.is_postgres else FileClaims(_owners_of(database))
+        )
         self._insert_reply = insert_missing(database, REPLIES)
         self._insert_documents = insert_missing(database, REPLY_DOCUMENTS)
         self._insert_call = insert_missing(database, CALLS)
@@ -137,7 +146,8 @@ def insert_missing(database: Database, table: sa.Table) -> sa.Insert:
 
 
 def _owners_of(database: Database) -> Path:
-    return Path(f"{database.url.database}.owners")
+    path = Path(database.url.database or "")
+    return path.with_name(f".{path.name}.owners")
 
 
 def _find(connection: sa.Connection, wanted: Collection[RequestId]) -> dict[RequestId, Outcome]:

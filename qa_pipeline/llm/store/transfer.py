@@ -3,7 +3,7 @@
 What belongs here: streaming rows out of and into the database. What does not: the format of a line
 (`lines.py`), where files lie and how they are packed (`packed_files.py`).
 
-A file is one line of header and one line a reply, in the order of model and key, so that equal stores give
+A file is one line of header and one line a reply, in the order of keys, so that equal stores give
 equal files.
 """
 
@@ -24,7 +24,7 @@ from qa_pipeline.llm.store.sql import insert_missing
 from qa_pipeline.llm.store_schema import REPLIES, REPLY_DOCUMENTS
 
 _A_PORTION = 500
-_PLACE = sa.tuple_(REPLIES.c.asked_model, REPLIES.c.request_key)
+_PLACE = sa.tuple_(REPLIES.c.request_key, REPLIES.c.asked_model)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ def _rows(database: Database) -> Iterator[tuple[dict[str, Any], list[str]]]:
     while portion := database.read(partial(_portion, after=after)):
         yield from portion
         last_row = portion[-1][0]
-        after = (last_row["asked_model"], last_row["request_key"])
+        after = (last_row["request_key"], last_row["asked_model"])
 
 
 def _portion(

@@ -1,5 +1,6 @@
 import asyncio
 import gc
+import os
 import signal
 import subprocess
 import sys
@@ -19,10 +20,11 @@ from qa_pipeline.llm.cached import CachedModel
 from qa_pipeline.llm.database import Database
 from qa_pipeline.llm.scripted import ScriptedModel
 from qa_pipeline.llm.store.front import ReplyFront, open_replies
-from qa_pipeline.llm.store.records import Outcome, Round
+from qa_pipeline.llm.store.owners import is_alive
+from qa_pipeline.llm.store.records import Outcome, Round, Written
 from qa_pipeline.llm.store.sql import SqlReplyStore
 from qa_pipeline_tests.llm.asking import ACCEPT, claim
-from qa_pipeline_tests.llm.postgres_server import NewPlace
+from qa_pipeline_tests.llm.postgres_server import NewPlace, Server, running_server
 
 REPLY = Outcome("replied", ACCEPT.model_dump_json(), ACCEPT.model_dump_json())
 
@@ -56,6 +58,59 @@ async def hold() -> None:
     await asyncio.sleep(600)
 
 asyncio.run(hold())
+"""
+
+
+LEAVER = """
+import asyncio, sys
+from pathlib import Path
+from qa_pipeline.llm.store.front import open_replies
+from qa_pipeline_tests.llm.store.test_front import REPLY
+from qa_pipeline_tests.llm.asking import claim
+
+front = open_replies(Path(sys.argv[1]))
+
+async def leave() -> None:
+    assert await front.claim("m", claim()) is None
+    asyncio.create_task(front.put("m", claim(), REPLY, ()))
+    await asyncio.sleep(0)
+
+asyncio.run(leave())
+"""
+
+FORKER = """
+import asyncio, os, sys
+from pathlib import Path
+from qa_pipeline.llm.store.front import open_replies
+from qa_pipeline_tests.llm.asking import claim
+
+front = open_replies(Path(sys.argv[1]))
+print("parent", asyncio.run(front.claim("m", claim())), flush=True)
+child = os.fork()
+try:
+    found = asyncio.run(front.find("m", claim()))
+except RuntimeError as error:
+    print(error, flush=True)
+    sys.exit()
+os.waitpid(child, 0)
+print("parent", found, flush=True)
+"""
+
+
+PARENT = """
+import os, signal, sys
+from pathlib import Path
+from qa_pipeline.llm.store.owners import OwnerFile
+
+owner = OwnerFile(Path(sys.argv[1]))
+ready, say = os.pipe()
+child = os.fork()
+if child == 0:
+    os.write(say, b"x")
+    signal.pause()
+os.read(ready, 1)
+print(owner.name, child, flush=True)
+signal.pause()
 """
 
 
@@ -138,7 +193,7 @@ def test_a_killed_process_does_not_block_its_successor(tmp_path: Path) -> None:
     front = open_replies(path)
     assert asyncio.run(asyncio.wait_for(front.claim("m", claim()), 10)) is None
     front.close()
-    assert list((tmp_path / "replies.sqlite.owners").iterdir()) == []
+    assert list((tmp_path / ".replies.sqlite.owners").iterdir()) == []
 
 
 def test_who_waits_for_another_process_takes_over_when_that_fails(place: Path | str) -> None:
@@ -229,6 +284,109 @@ def test_asking_in_one_loop_after_another_uses_one_thread(place: Path | str) -> 
     model.close()
     assert len(seen) == 1
     assert (model.calls, model.hits) == (1, 2)
+
+
+def test_what_was_put_is_stored_when_the_process_ends_without_closing(tmp_path: Path) -> None:
+    path = tmp_path / "replies.sqlite"
+    with start(LEAVER, path) as process:
+        assert process.wait(60) == 0
+    front = open_replies(path)
+    assert asyncio.run(front.find("m", claim())) == REPLY
+    front.close()
+    assert list((tmp_path / ".replies.sqlite.owners").iterdir()) == []
+
+
+def test_a_forked_process_is_told_to_open_its_own(tmp_path: Path) -> None:
+    with start(FORKER, tmp_path / "replies.sqlite") as process:
+        told, _ = process.communicate(timeout=60)
+        assert "a forked process has no thread of its parent" in told
+        assert told.endswith("parent None\n")
+
+
+def test_a_killed_parent_does_not_live_on_in_a_forked_child(tmp_path: Path) -> None:
+    with start(PARENT, tmp_path) as process:
+        assert process.stdout is not None
+        name, child = process.stdout.readline().split()
+        assert is_alive(tmp_path, name)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        try:
+            assert not is_alive(tmp_path, name)
+        finally:
+            os.kill(int(child), signal.SIGKILL)
+
+
+def test_a_lease_that_ran_out_is_taken_over_and_one_that_runs_is_not(server: Server) -> None:
+    place = server.new_database()
+    wanted = Round(wanted=[("m", "k")])
+    silent, second = (SqlReplyStore(Database(place), lease_seconds=0.0) for _ in range(2))
+    third = SqlReplyStore(Database(place))
+    assert silent.write(wanted).claimed
+    assert second.write(wanted).claimed
+    second.write(Round(released=[("m", "k")]))
+    assert third.write(wanted).claimed
+    assert not second.write(wanted).claimed
+    for store in (silent, second, third):
+        store.close()
+
+
+def test_a_server_that_restarts_while_calls_are_in_flight_loses_none_of_them() -> None:
+    async def run(server: Server) -> None:
+        front = open_replies(server.new_database())
+        asked = [claim(f"{number}") for number in range(20)]
+        assert await asyncio.gather(*(front.claim("m", one) for one in asked)) == [None] * 20
+        await asyncio.to_thread(server.stop)
+        putting = [asyncio.create_task(front.put("m", one, REPLY, ())) for one in asked]
+        await asyncio.to_thread(server.start)
+        assert await asyncio.gather(*putting) == [REPLY] * 20
+        assert await asyncio.gather(*(front.claim("m", one) for one in asked)) == [REPLY] * 20
+        await asyncio.to_thread(front.close)
+
+    with running_server() as server:
+        asyncio.run(run(server))
+
+
+class Failing(SqlReplyStore):
+    """Fails when told to, as on a full disk."""
+
+    fails = False
+
+    def write(self, round_: Round) -> Written:
+        if self.fails:
+            raise ReplyStoreError("the disk is full")
+        return super().write(round_)
+
+
+def test_after_a_put_that_failed_another_process_may_ask(place: Path | str) -> None:
+    store = Failing(Database(place))
+
+    async def run() -> None:
+        first, second = ReplyFront(store), open_replies(place)
+        assert await first.claim("m", claim()) is None
+        behind = asyncio.create_task(first.claim("m", claim()))
+        assert await first.find("m", claim()) is None
+        store.fails = True
+        for failing in (first.put("m", claim(), REPLY, ()), behind):
+            with pytest.raises(ReplyStoreError, match="the disk is full"):
+                await failing
+        store.fails = False
+        assert await first.find("m", claim("another")) is None
+        assert await asyncio.wait_for(second.claim("m", claim()), 10) is None
+        first.close()
+        second.close()
+
+    asyncio.run(run())
+
+
+def test_an_error_of_the_store_reaches_whoever_asks_and_the_front_goes_on(place: Path | str) -> None:
+    store = Failing(Database(place))
+    model = CachedModel(ScriptedModel(lambda _: ACCEPT), ReplyFront(store))
+    store.fails = True
+    with pytest.raises(ReplyStoreError, match="the disk is full"):
+        ask_all(model, [claim(f"{number}") for number in range(30)], workers=8)
+    store.fails = False
+    assert all(isinstance(one, Reply) for one in ask_all(model, [claim("0")], workers=1))
+    model.close()
 
 
 class Lent(SqlReplyStore):

@@ -8,6 +8,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 
 from qa_pipeline.calls import Usage
 from qa_pipeline.llm.database import Database
+from qa_pipeline.llm.store.owners import OwnerFile, is_alive
 from qa_pipeline.llm.store.records import Outcome, RequestId, Round
 from qa_pipeline.llm.store.sql import SqlReplyStore
 from qa_pipeline_tests.llm.postgres_server import NewPlace
@@ -111,3 +112,11 @@ def test_what_a_server_says_of_itself_fits_any_column(store: SqlReplyStore) -> N
     assert found.usage == Usage(2**63 - 1, 0)
     assert found.model is not None
     assert len(found.model) == 400
+
+
+def test_an_owner_can_be_looked_at_by_other_users(tmp_path: Path) -> None:
+    owner = OwnerFile(tmp_path)
+    assert (tmp_path / owner.name).stat().st_mode & 0o044
+    assert is_alive(tmp_path, owner.name)
+    owner.close()
+    assert not is_alive(tmp_path, owner.name)
