@@ -108,18 +108,20 @@ class Pace:
             return self
         return replace(self, tokens_at=self.tokens_at + (used - estimated) * 60 / declared.tokens_per_minute)
 
-    def refused(self, now: float, sent_at: float, wait: float, sent_rate: float) -> "Pace":
+    def refused(self, now: float, sent_at: float, version: float, wait: float, sent_rate: float) -> "Pace":
         """Learn from a refusal.
 
         Args:
             now: present time.
-            sent_at: when the refused request left; one that left before the rate last fell says nothing new.
+            sent_at: when the refused request left.
+            version: `changed_at` of the pace it left under; one that left under another, such as one of a
+                process that had not heard of the limit, says nothing of this pace.
             wait: seconds the server asks to wait.
             sent_rate: requests per second this process sent then, for a rate that is not known yet.
         """
         pace = self._after_a_jump(now)
         held = replace(pace, held_until=max(pace.held_until, now + wait))
-        if sent_at < pace.changed_at:
+        if version != pace.changed_at:
             return held
         learned = pace.rate(sent_at)
         soon = pace.streak + 1 if sent_at < pace.changed_at + QUIET_SECONDS else 0

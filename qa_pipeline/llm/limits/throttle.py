@@ -34,10 +34,11 @@ _NEVER = float("-inf")
 
 @dataclass(slots=True)
 class Turn:
-    """One call that may leave; `sent_at` is wall time."""
+    """One call that may leave, under the pace that changed last at `version`; `sent_at` is wall time."""
 
     sent_at: float
     tokens: int
+    version: float
 
 
 @dataclass(slots=True)
@@ -73,6 +74,7 @@ class Throttle:
         self._sent: deque[float] = deque(maxlen=_REMEMBERED)
         self._free = not declared.any
         self._looked_at = _NEVER
+        self._version = Pace().changed_at
         self._held_until = 0.0
         self.refusals = 0
 
@@ -91,7 +93,7 @@ class Throttle:
         try:
             if not (self._free and self._looked_of_late()):
                 await self._wait_for_slot(tokens)
-            turn = Turn(self._clock.now(), tokens)
+            turn = Turn(self._clock.now(), tokens, self._version)
             self._sent.append(turn.sent_at)
             yield turn
         finally:
@@ -113,15 +115,15 @@ class Throttle:
             rate = self._rate(turn.sent_at)
 
         def learn(pace: Pace) -> tuple[Pace, Pace]:
-            after = pace.refused(now, turn.sent_at, wait_seconds, rate)
+            after = pace.refused(now, turn.sent_at, turn.version, wait_seconds, rate)
             return after, after
 
         after = await self._change(learn)
         with self._lock:
             self._free = False
             self._held_until = max(self._held_until, after.held_until)
-            if after.changed_at == now:
-                self._slots.left = 0
+            if after.changed_at != self._version:
+                self._version, self._slots.left = after.changed_at, 0
 
     def failed(self, turn: Turn) -> None:
         """The server is at fault, or the connection is."""
@@ -177,6 +179,7 @@ class Throttle:
         after, count, at, interval = await self._change(take)
         with self._lock:
             self._looked_at = now
+            self._version = after.changed_at
             self._held_until = after.held_until
             self._free = not declared.any and after.rate(now) is None
             self._slots = _Slots(at + interval, interval, count - 1)

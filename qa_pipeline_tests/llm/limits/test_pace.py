@@ -48,7 +48,7 @@ def test_tokens_that_were_not_used_are_given_back() -> None:
 
 @given(st.floats(0.1, 1000))
 def test_a_refusal_lowers_the_rate_and_time_brings_it_back_and_beyond(rate: float) -> None:
-    pace = Pace().refused(1000.0, 999.0, 0.0, rate)
+    pace = Pace().refused(1000.0, 999.0, 0.0, 0.0, rate)
     after = [pace.rate(1000.0 + seconds) for seconds in (0, 5, 15, RETURN_SECONDS, 50)]
     assert all(value is not None for value in after)
     assert after == sorted(after, key=lambda value: value or 0)
@@ -57,20 +57,20 @@ def test_a_refusal_lowers_the_rate_and_time_brings_it_back_and_beyond(rate: floa
     assert pace.rate(2000.0) is None
 
 
-def test_refusals_of_requests_that_left_before_the_rate_fell_say_nothing_new() -> None:
-    pace = Pace().refused(1000.0, 999.0, 0.0, 100.0)
-    assert pace.refused(1000.5, 999.9, 0.0, 100.0) == replace(pace, held_until=1000.5)
+def test_a_refusal_of_a_request_that_left_under_another_pace_says_nothing_of_this_one() -> None:
+    pace = Pace().refused(1000.0, 999.0, 0.0, 0.0, 100.0)
+    assert pace.refused(1000.5, 1000.2, 0.0, 0.0, 100.0) == replace(pace, held_until=1000.5)
 
 
 def test_a_server_is_left_alone_for_as_long_as_it_asks() -> None:
-    pace = Pace().refused(1000.0, 999.0, 30.0, 10.0)
+    pace = Pace().refused(1000.0, 999.0, 0.0, 30.0, 10.0)
     _, at, _ = pace.take(1001.0, 1, 0, NONE)
     assert at == 1030.0
 
 
 @given(st.floats(5000, 1e9))
 def test_a_clock_that_was_set_back_holds_nothing_back_for_long(jump: float) -> None:
-    pace = Pace().refused(2e9, 2e9 - 1, 60.0, 10.0)
+    pace = Pace().refused(2e9, 2e9 - 1, 0.0, 60.0, 10.0)
     _, at, _ = pace.take(2e9 - jump, 1, 0, NONE)
     assert at <= 2e9 - jump + 61
 
@@ -91,11 +91,11 @@ class Quota:
 
 
 def test_the_rate_falls_deeper_each_time_that_was_not_enough_and_little_after_a_quiet_time() -> None:
-    pace, now, falls = Pace().refused(1000.0, 999.0, 0.0, 100.0), 1000.0, []
+    pace, now, falls = Pace().refused(1000.0, 999.0, 0.0, 0.0, 100.0), 1000.0, []
     for pause in (100.0, 1.0, 1.0, 1.0, 1.0, 1.0, 100.0):
         now += pause
         before = pace.rate(now) or 0
-        pace = pace.refused(now, now, 0.0, 100.0)
+        pace = pace.refused(now, now, pace.changed_at, 0.0, 100.0)
         falls.append(round((pace.rate(now) or 0) / before, 2))
     assert falls == [*FALLS, FALLS[-1], FALLS[0]]
 
@@ -106,7 +106,7 @@ def test_the_rate_falls_deeper_each_time_that_was_not_enough_and_little_after_a_
 def test_an_unknown_quota_is_found_and_used(burst: int, latency: float, callers: int) -> None:
     """Callers without end against 600 requests a minute; a reply, or a refusal, comes after the latency."""
     quota, pace, now = Quota(10.0, burst), Pace(), 1000.0
-    flying: list[tuple[float, float, bool]] = []
+    flying: list[tuple[float, float, float, bool]] = []
     sent: list[tuple[float, bool]] = []
     warm = 1000.0 + (120 if burst < 600 else 480)  # a bucket of a whole minute hides the limit for long
     while now < warm + 300:
@@ -116,13 +116,14 @@ def test_an_unknown_quota_is_found_and_used(burst: int, latency: float, callers:
         else:
             pace, now, _ = pace.take(now, 1, 0, NONE)
         while flying and flying[0][0] <= now:
-            done, left, granted = heapq.heappop(flying)
+            done, left, version, granted = heapq.heappop(flying)
             if not granted:
-                pace = pace.refused(done, left, 0.1, sum(abs(at - left) <= 0.5 for at, _ in sent[-200:]))
+                rate = sum(abs(at - left) <= 0.5 for at, _ in sent[-200:])
+                pace = pace.refused(done, left, version, 0.1, rate)
         if not full:
             granted = quota.grants(now)
             sent.append((now, granted))
-            heapq.heappush(flying, (now + latency, now, granted))
+            heapq.heappush(flying, (now + latency, now, pace.changed_at, granted))
     late = [granted for at, granted in sent if at > warm]
     assert sum(late) >= 0.95 * 10 * 300
     assert late.count(False) <= 0.02 * len(late)
