@@ -37,6 +37,8 @@ class CostSummary:
     cost_per_accepted_pair: float | None
     calls_without_cost: int
     calls_without_tokens: int
+    failures: dict[str, int]
+    repairs: dict[str, int]
 
     def told(self) -> list[str]:
         """What the figures by stage do not say, in words."""
@@ -44,6 +46,11 @@ class CostSummary:
         if self.cost_per_accepted_pair is not None:
             each = f"{self.cost_per_accepted_pair:.6f} {self.currency}"
             lines.append(f"Each of {self.accepted} accepted pairs cost {each}, over all runs.")
+        if self.repairs:
+            lines.append(f"Replies that were repaired: {_counted(self.repairs)}.")
+        if self.failures:
+            again = "`qa-pipeline replies retry-failures` has the stored ones asked again"
+            lines.append(f"Calls that failed: {_counted(self.failures)}; {again}.")
         if self.calls_without_cost:
             lines.append(
                 f"The cost of {_calls(self.calls_without_cost)} is not known: no price for the model "
@@ -86,6 +93,8 @@ def cost_summary(calls: pl.DataFrame, verdicts: pl.DataFrame | None = None) -> C
         cost_per_accepted_pair=cost / accepted if cost is not None and accepted else None,
         calls_without_cost=calls["cost"].null_count(),
         calls_without_tokens=calls.select(_untold().sum()).item() or 0,
+        failures=_counts(calls["outcome"], "replied"),
+        repairs=_counts(calls["repair"], "none"),
     )
 
 
@@ -127,6 +136,18 @@ def _untold() -> pl.Expr:
 def _accepted(verdicts: pl.DataFrame) -> int:
     own = verdicts.filter(pl.col("expected_verdict").is_null(), pl.col("verdict") == "accepted")
     return own.height
+
+
+def _counts(values: pl.Series, usual: str) -> dict[str, int]:
+    """How often each value occurs but the usual one, the most frequent first."""
+    counted = (
+        values.filter(values != usual).value_counts().sort(["count", values.name], descending=[True, False])
+    )
+    return dict(counted.iter_rows())
+
+
+def _counted(counts: dict[str, int]) -> str:
+    return ", ".join(f"{count} {name}" for name, count in counts.items())
 
 
 def _calls(count: int) -> str:

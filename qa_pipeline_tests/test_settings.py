@@ -122,3 +122,20 @@ def test_a_model_that_judges_its_own_answers_is_warned_of() -> None:
 def test_a_cap_on_cost_that_could_not_hold_is_refused(cap: str) -> None:
     with pytest.raises(SettingsError, match="max_cost"):
         load_settings(llm={"budget": {"max_cost": float(cap)}})
+
+
+def test_the_address_of_the_store_may_hold_no_password_and_the_error_shows_none() -> None:
+    with pytest.raises(SettingsError, match="PGPASSWORD") as caught:
+        load_settings(llm={"store": {"url": "postgresql://user:s3cret@host/db"}})
+    assert "s3cret" not in str(caught.value)
+
+
+def test_two_ways_of_thinking_exclude_each_other() -> None:
+    with pytest.raises(SettingsError, match="exclude each other"):
+        load_settings(llm={"thinking_budget": 0, "thinking_level": "low"})
+
+
+def test_a_role_takes_what_it_does_not_name_from_the_rest() -> None:
+    settings = load_settings(llm={"model": "a", "seed": 7, "judge": {"model": "b"}}).llm
+    assert (settings.generator.model, settings.reviewer("verifier").model) == ("a", "a")
+    assert (settings.reviewer("judge").model, settings.reviewer("judge").seed) == ("b", 7)

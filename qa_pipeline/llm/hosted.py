@@ -6,12 +6,12 @@ request is sent and paid for (`sending.py`), how text is read (`replies.py`, `re
 
 from dataclasses import replace
 
-from qa_pipeline.calls import CallRecord, Repair
+from qa_pipeline.calls import CallRecord
 from qa_pipeline.errors import ModelError, UnreadableReplyError
 from qa_pipeline.llm.base import Reply, ReplyT, Request
 from qa_pipeline.llm.recovery import recover
 from qa_pipeline.llm.replies import read_reply
-from qa_pipeline.llm.sending import Sender
+from qa_pipeline.llm.sending import REPLIED, Sender
 from qa_pipeline.prompting import ask_again
 
 REASKED = frozenset({"not_json", "schema_breach", "empty"})
@@ -19,7 +19,7 @@ REASKED = frozenset({"not_json", "schema_breach", "empty"})
 
 
 class HostedModel:
-    """A language model behind a provider; `repairs` are counted in the records of its calls."""
+    """A language model behind a provider; the records of its calls tell how each reply became readable."""
 
     def __init__(self, sender: Sender) -> None:
         self._sender = sender
@@ -57,7 +57,8 @@ class HostedModel:
         for unread in (last, first):
             value = recover(unread.raw, request)
             if value is not None:
-                return _reply(value, unread.raw, "recovered", calls)
+                calls[-1] = replace(calls[-1], outcome=REPLIED, repair="recovered")
+                return _reply(value, unread.raw, calls)
         raise last
 
     async def _read(self, request: Request[ReplyT], key: str, calls: list[CallRecord]) -> Reply[ReplyT]:
@@ -70,11 +71,11 @@ class HostedModel:
             error.model, error.usage = raw.model, raw.usage
             calls[-1] = replace(calls[-1], outcome=error.reason)
             raise
-        if repair != "none":
-            calls[-1] = replace(calls[-1], repair=repair)
-        return _reply(value, raw.text, "reasked" if asked_again else repair, calls)
+        if asked_again or repair != "none":
+            calls[-1] = replace(calls[-1], repair="reasked" if asked_again else repair)
+        return _reply(value, raw.text, calls)
 
 
-def _reply(value: ReplyT, raw: str, repair: Repair, calls: list[CallRecord]) -> Reply[ReplyT]:
+def _reply(value: ReplyT, raw: str, calls: list[CallRecord]) -> Reply[ReplyT]:
     last = calls[-1]
-    return Reply(value, raw, last.replied_model or "", last.usage, repair=repair, calls=tuple(calls))
+    return Reply(value, raw, last.replied_model or "", last.usage, repair=last.repair, calls=tuple(calls))

@@ -5,9 +5,10 @@ keys of providers, which come from the environment and stand in no settings.
 """
 
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
+from urllib.parse import urlsplit
 
-from pydantic import Field
+from pydantic import Field, field_validator, model_validator
 
 from qa_pipeline.settings.group import Group
 
@@ -51,6 +52,12 @@ class ModelSettings(Group):
         "auto",
         description="OpenAI: how JSON is asked for; auto takes the strictest way that the server knows.",
     )
+
+    @model_validator(mode="after")
+    def _one_way_of_thinking(self) -> Self:
+        if self.thinking_budget is not None and self.thinking_level is not None:
+            raise ValueError("thinking_budget and thinking_level exclude each other; set one of them")
+        return self
 
 
 class RoleSettings(Group):
@@ -116,6 +123,16 @@ class StoreSettings(Group):
         "record", description="replay asks nobody: a reply that is not stored is an error, as CI wants it."
     )
     keep_prompts: bool = Field(False, description="Keep the prompt of each call in llm_calls.")
+
+    @field_validator("url")
+    @classmethod
+    def _without_password(cls, url: str | None) -> str | None:
+        if url is not None and urlsplit(url).password:
+            raise ValueError(
+                "the address of the store holds a password, which settings show to anybody who reads them; "
+                "put it into PGPASSWORD or a .pgpass file"
+            )
+        return url
 
 
 class LLMSettings(ModelSettings):

@@ -4,20 +4,24 @@ import asyncio
 from typing import Any
 
 import pytest
+from google.auth.exceptions import DefaultCredentialsError
 from google.genai.types import GenerateContentResponse
+from google.oauth2.credentials import Credentials
 
 from qa_pipeline.calls import Usage
 from qa_pipeline.errors import (
+    KeyRejectedError,
     UnreadableReplyError,
 )
 from qa_pipeline.llm.asking import ask_all
 from qa_pipeline.llm.base import Reply
 from qa_pipeline.llm.fake_server.gemini_plays import blocks_prompt, no_candidates, says, stops
 from qa_pipeline.llm.fake_server.play import Asked, ServerPlay
-from qa_pipeline.llm.fake_server.server import GeminiServer
-from qa_pipeline.llm.gemini.provider import GeminiProvider
+from qa_pipeline.llm.fake_server.server import LOOPBACK_KEY, GeminiServer
+from qa_pipeline.llm.gemini.provider import GeminiProvider, gemini_name
 from qa_pipeline.llm.gemini.replies import read_usage
 from qa_pipeline.llm.gemini.requests import response_schema
+from qa_pipeline.llm.money.price_table import load_prices
 from qa_pipeline.records import AnswerReply, ClaimReply, JudgeReply, QuestionsReply, ReplyModel
 from qa_pipeline.settings.models import ModelSettings
 from qa_pipeline_tests.llm.asking import ACCEPT, REJECT, claim
@@ -119,6 +123,44 @@ def test_one_threshold_of_safety_is_sent_for_every_kind_of_harm() -> None:
         asyncio.run(send_and_close(provider_for(server, safety="block_none")))
     (asked,) = server.asked
     assert [rule["threshold"] for rule in asked.body["safetySettings"]] == ["BLOCK_NONE"] * 4
+
+
+def test_vertex_ai_is_asked_for_the_project_with_a_token_and_no_key() -> None:
+    with GeminiServer([says(ACCEPT)]) as server:
+        settings = ModelSettings(
+            provider="gemini",
+            model="gemini-x",
+            base_url=server.url,
+            vertex_project="p1",
+            vertex_location="eu",
+        )
+        provider = GeminiProvider(settings, 5.0, credentials=_token())
+        reply = asyncio.run(send_and_close(provider))
+    assert reply.text == JSON
+    assert [asked.model for asked in server.asked] == ["gemini-x"]
+    assert provider.name.startswith("gemini/gemini-x@127.0.0.1:")
+    assert provider.name.endswith("/p1")
+
+
+def test_vertex_ai_without_credentials_says_how_to_get_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("google.auth.default", _no_credentials)
+    settings = ModelSettings(provider="gemini", vertex_project="p1")
+    with pytest.raises(KeyRejectedError, match="gcloud auth application-default login"):
+        GeminiProvider.from_environment(settings, 5.0, {})
+
+
+def _token() -> Credentials:
+    return Credentials(token=LOOPBACK_KEY)  # type: ignore[no-untyped-call]  # the library has no types
+
+
+def _no_credentials(scopes: list[str]) -> None:
+    raise DefaultCredentialsError
+
+
+def test_a_model_on_vertex_ai_has_the_name_of_its_region_and_project() -> None:
+    settings = ModelSettings(model="gemini-x", vertex_project="p1", vertex_location="europe-north1")
+    assert gemini_name(settings) == "gemini/gemini-x@europe-north1-aiplatform.googleapis.com/p1"
+    assert load_prices().of_name(gemini_name(settings.model_copy(update={"model": "gemini-2.5-flash"})))
 
 
 def test_tokens_that_the_provider_read_from_its_cache_are_told_apart() -> None:
