@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from qa_pipeline.cli import app
 from qa_pipeline.embedding import model as embedding_model
 from qa_pipeline.storage import read_table
-from qa_pipeline.tables import TABLES
+from qa_pipeline.tables import STORED
 from qa_pipeline_tests.fakes import HashEmbedder
 
 Files = dict[str, str | bytes]
@@ -57,7 +57,7 @@ class Road:
 
     def table(self, name: str, batch: str) -> pl.DataFrame:
         """One stored table."""
-        return read_table(self.out / "tables" / name / f"{batch}.parquet", TABLES[name])
+        return read_table(self.out / "tables" / name / f"{batch}.parquet", STORED[name])
 
     def reasons(self, name: str, batch: str, by: str) -> dict[str, str | None]:
         """The reason of each row, by another column."""

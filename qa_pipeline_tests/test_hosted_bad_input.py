@@ -1,0 +1,157 @@
+"""What is wrong with keys, models, caps, prices and stores, by way of the command line and a server."""
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from qa_pipeline.cli import BAD_INPUT, FAILED, OK, STOPPED
+from qa_pipeline.llm.fake_server.plan import ServerPlan
+from qa_pipeline.llm.fake_server.play import Asked
+from qa_pipeline.llm.fake_server.server import LOOPBACK_KEY, GeminiServer
+from qa_pipeline_tests.road import GUIDE, Ran, Road, walk
+
+LONG = "# Long\n\n" + "The valve of the boiler is opened by hand. " * 40
+PREFIX = "QA_PIPELINE_"
+
+
+@pytest.fixture
+def road(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Road:
+    made = walk(tmp_path, monkeypatch)
+    made.write({"boilers/guide.md": GUIDE})
+    monkeypatch.setenv("GEMINI_API_KEY", LOOPBACK_KEY)
+    monkeypatch.setenv(f"{PREFIX}LLM__MAX_TRIES", "1")
+    return made
+
+
+@contextmanager
+def served(monkeypatch: pytest.MonkeyPatch, plan: ServerPlan | None = None) -> Iterator[GeminiServer]:
+    """A sensible server, which the settings name."""
+    with GeminiServer(plan=plan) as server:
+        monkeypatch.setenv(f"{PREFIX}LLM__BASE_URL", server.url)
+        yield server
+
+
+def _tokens(asked: Asked) -> int:
+    """As the server counts them."""
+    return math.ceil(len(asked.system) / 4) + math.ceil(len(asked.prompt) / 4)
+
+
+def _fields(asked: Asked) -> dict[str, object]:
+    fields: dict[str, object] = asked.config["responseJsonSchema"]["properties"]
+    return fields
+
+
+def run(road: Road, *options: str) -> Ran:
+    return road.run("--provider", "gemini", *(options or ("--max-calls", "100")))
+
+
+def test_a_model_nobody_knows_stops_the_run_and_is_named(road: Road, monkeypatch: pytest.MonkeyPatch) -> None:
+    with served(monkeypatch, ServerPlan(models={"gemini-x": 1000})):
+        ran = run(road)
+    assert ran.code == STOPPED
+    assert "gemini-3-flash-preview" in ran.stderr
+    assert "llm.model" in ran.stderr
+
+
+def test_a_prompt_that_is_too_long_is_a_row_that_names_its_chunk_and_others_go_on(
+    road: Road, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    road.write({"boilers/long.md": LONG})
+    with served(monkeypatch) as server:
+        assert run(road).code in (OK, FAILED)
+        lengths = [_tokens(asked) for asked in server.asked if "questions" in _fields(asked)]
+    shorter = Road(road.corpus, road.out.parent / "shorter")
+    with served(monkeypatch, ServerPlan(input_limit=max(lengths) - 1)):
+        ran = run(shorter)
+    assert ran.code in (OK, FAILED), ran.stderr
+    questions = shorter.table("questions", "boilers")
+    failed = questions.filter(questions["reason"] == "context_too_long").to_dicts()
+    assert failed
+    for row in failed:
+        assert row["target_chunk_ids"][0] in row["detail"]
+    assert questions.filter(questions["status"] == "kept").height
+
+
+def test_a_cap_of_nothing_asks_nothing_and_stored_replies_still_serve(
+    road: Road, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with served(monkeypatch) as server:
+        stopped = run(road, "--max-calls", "0")
+        assert (stopped.code, server.stats.asked) == (STOPPED, 0)
+        assert "max_calls" in stopped.stderr
+        assert run(road).code == OK
+        asked, before = server.stats.asked, road.contents()
+        assert run(road, "--max-calls", "0").code == OK
+        assert (server.stats.asked, road.contents()) == (asked, before)
+
+
+def test_a_cap_on_cost_stops_the_run_before_it_is_passed(road: Road, monkeypatch: pytest.MonkeyPatch) -> None:
+    prices = road.corpus.parent / "prices.yaml"
+    prices.write_text(PRICES)
+    monkeypatch.setenv(f"{PREFIX}LLM__BUDGET__PRICES", str(prices))
+    monkeypatch.setenv(f"{PREFIX}LLM__MAX_OUTPUT_TOKENS", "1000")
+    with served(monkeypatch):
+        stopped = run(road, "--max-cost", "0.009")
+        assert stopped.code == STOPPED
+        assert "max_cost" in stopped.stderr
+        calls = road.table("llm_calls", "boilers")
+        assert 0 < calls["cost"].sum() <= 0.009
+        assert run(road, "--max-cost", "10").code == OK
+
+
+PRICES = """currency: USD
+providers:
+  gemini:
+    gemini-3-flash-preview: {input: 1, output: 2, as_of: 2026-11-01, source: a contract}
+"""
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [("currency: [", "line 1"), (PRICES.replace("input: 1", "input: -1"), "input"), ("", "prices.yaml")],
+)
+def test_a_broken_price_file_is_refused_before_anything_is_read(
+    road: Road, monkeypatch: pytest.MonkeyPatch, content: str, told: str
+) -> None:
+    prices = road.corpus.parent / "prices.yaml"
+    prices.write_text(content)
+    monkeypatch.setenv(f"{PREFIX}LLM__BUDGET__PRICES", str(prices))
+    with served(monkeypatch) as server:
+        ran = run(road)
+    assert (ran.code, server.stats.asked) == (BAD_INPUT, 0)
+    assert "prices.yaml" in ran.stderr
+    assert told in ran.stderr
+
+
+def test_two_runs_of_different_settings_on_one_store_take_no_reply_of_each_other(
+    road: Road, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with served(monkeypatch) as server:
+        assert run(road).code == OK
+        first = server.stats.asked
+        monkeypatch.setenv(f"{PREFIX}LLM__THINKING_BUDGET", "0")
+        assert run(road).code == OK
+        assert server.stats.asked == 2 * first
+        monkeypatch.delenv(f"{PREFIX}LLM__THINKING_BUDGET")
+        assert run(road).code == OK
+        assert server.stats.asked == 2 * first
+
+
+def test_a_replayed_run_needs_no_key_and_names_the_reply_that_is_missing(
+    road: Road, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with served(monkeypatch) as server:
+        assert run(road).code == OK
+        asked, before = server.stats.asked, road.contents()
+        monkeypatch.setenv(f"{PREFIX}LLM__STORE__MODE", "replay")
+        monkeypatch.delenv("GEMINI_API_KEY")
+        assert run(road).code == OK
+        assert road.contents() == before
+        road.write({"boilers/guide.md": GUIDE.replace("10 minutes", "12 minutes")})
+        ran = run(road)
+    assert (ran.code, server.stats.asked) == (STOPPED, asked)
+    assert "questions" in ran.stderr
+    assert "replies import" in ran.stderr
