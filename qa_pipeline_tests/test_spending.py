@@ -116,3 +116,19 @@ def test_no_calls_make_an_empty_table() -> None:
     assert calls_frame([], keep_prompts=True).equals(LLM_CALLS.empty())
     assert cost_summary(LLM_CALLS.empty()).document() is None
     assert isinstance(cost_summary(LLM_CALLS.empty()).stages, pl.DataFrame)
+
+
+def test_repairs_and_failures_are_counted_and_told() -> None:
+    calls = [
+        call(0, repair="mended"),
+        call(1, repair="stripped"),
+        call(2, repair="mended"),
+        call(3, outcome="not_json"),
+        call(4, repair="reasked"),
+    ]
+    summary = cost_summary(calls_frame(calls, keep_prompts=False))
+    assert summary.repairs == {"mended": 2, "reasked": 1, "stripped": 1}
+    assert summary.failures == {"not_json": 1}
+    told = " ".join(summary.told())
+    assert "2 mended, 1 reasked, 1 stripped" in told
+    assert "1 not_json; `qa-pipeline replies retry-failures`" in told
