@@ -90,9 +90,10 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=16)
     parser.add_argument("--latency", type=float, default=0.2)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--keep", type=Path, help="a new folder in which everything is left")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+        folder = options.keep or Path(name)
         for batch in options.folders:
             shutil.copytree(batch, folder / "corpus" / batch.name)
         with serving(latency={"seconds": options.latency}) as server:
@@ -100,7 +101,8 @@ def main() -> None:
             assert calm.wait() in _OK
             calls = server.stats()["asked"]
         moments = sorted(random.Random(options.seed).sample(range(1, calls, _APART), options.kills))
-        with serving(latency={"seconds": options.latency}) as server:
+        # at the same address, which is part of a model's name
+        with serving(server.port, latency={"seconds": options.latency}) as server:
             ran = run_with_kills(folder / "corpus", folder / "killed", server, options.workers, moments)
             stats = server.stats()
         calm_tables, killed_tables = tables(folder / "calm"), tables(folder / "killed")
@@ -118,7 +120,7 @@ def main() -> None:
                     "most_repeats_allowed": ran["kills"] * options.workers,
                     "stored_and_asked_again": asked_again(folder / "killed"),
                     "tables": len(calm_tables),
-                    "tables_equal": calm_tables == killed_tables,
+                    "tables_that_differ": sorted(dict(calm_tables.items() ^ killed_tables.items())),
                 }
             )
         )

@@ -26,6 +26,11 @@ class Served:
     url: str
     key: str
 
+    @property
+    def port(self) -> int:
+        """Where it listens."""
+        return int(self.url.rpartition(":")[2])
+
     def stats(self) -> dict[str, Any]:
         """What it counted."""
         with urllib.request.urlopen(f"{self.url}/stats", timeout=10) as reply:
@@ -34,12 +39,13 @@ class Served:
 
 
 @contextmanager
-def serving(**plan: Any) -> Iterator[Served]:
-    """Start a server with this plan, and end it."""
+def serving(port: int = 0, **plan: Any) -> Iterator[Served]:
+    """Start a server with this plan, and end it; port 0 takes a free one."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "plan.yaml"
         file.write_text(yaml.safe_dump(plan))
-        process = subprocess.Popen((*_COMMAND, "--plan", str(file)), stdout=subprocess.PIPE, text=True)
+        command = (*_COMMAND, "--plan", str(file), "--port", str(port))
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         try:
             assert process.stdout is not None
             told = dict(process.stdout.readline().split() for _ in range(3))
