@@ -121,9 +121,10 @@ class TransientModelError(ModelError):
 
 
 class PermanentModelError(ModelError):
-    """No later call can succeed, so the run stops."""
+    """No later call can succeed, so the run stops. `status` is of HTTP, where a server said so."""
 
     reason = "model_refused"
+    status: int | None = None
 
 
 class KeyRejectedError(PermanentModelError):

@@ -122,7 +122,7 @@ PROVIDER_ITEMS = sa.Table(
     "provider_items",
     METADATA,
     sa.Column("asked_model", sa.String(_WHO), primary_key=True),
-    sa.Column("sent_key", sa.String(64), primary_key=True, comment="of what is sent; differs when asked again"),
+    sa.Column("sent_key", sa.String(64), primary_key=True, comment="of what is sent, which may ask again"),
     sa.Column("request_key", sa.String(64), nullable=False, index=True),
     sa.Column("job_key", sa.String(64), nullable=False, index=True),
     sa.Column("role", sa.String(20), nullable=False),

@@ -12,6 +12,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
+from qa_pipeline.calls import CallRecord
 from qa_pipeline.errors import ReplyStoreError
 from qa_pipeline.llm.database import Database
 from qa_pipeline.llm.store.claims import Claims, FileClaims, KeysByModel, LeasedClaims
@@ -110,6 +111,24 @@ class SqlReplyStore:
     def _drop(self, connection: sa.Connection, done: Collection[RequestId]) -> None:
         for keys in _by_model(done):
             self._claims.drop(connection, keys)
+
+
+def insert_paid(
+    connection: sa.Connection,
+    database: Database,
+    paid: Sequence[Paid],
+    calls: Sequence[CallRecord],
+    now: float,
+) -> None:
+    """Store outcomes and calls that came without a claim; what is there stays."""
+    rows = (
+        (REPLIES, [reply_row(one, now) for one in paid]),
+        (REPLY_DOCUMENTS, [row for one in paid for row in _document_rows(one)]),
+        (CALLS, [call_row(call) for call in [*calls, *(call for one in paid for call in one.calls)]]),
+    )
+    for table, values in rows:
+        if values:
+            connection.execute(insert_missing(database, table), values)
 
 
 def insert_missing(database: Database, table: sa.Table) -> sa.Insert:
