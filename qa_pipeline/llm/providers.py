@@ -16,6 +16,7 @@ from qa_pipeline.llm.batches.jobs import JobBook
 from qa_pipeline.llm.batches.provider import BatchProvider
 from qa_pipeline.llm.batches.submitting import Submitter
 from qa_pipeline.llm.cached import CachedModel
+from qa_pipeline.llm.clock import Clock
 from qa_pipeline.llm.database import Database
 from qa_pipeline.llm.hosted import HostedModel
 from qa_pipeline.llm.limits.book import SharedBook
@@ -121,7 +122,7 @@ class Models:
         """The book of batch jobs."""
         return JobBook(self.database)
 
-    def collector(self) -> Collector:
+    def collector(self, clock: Clock | None = None) -> Collector:
         """Who looks at the batch jobs of the models in the settings.
 
         Raises:
@@ -131,7 +132,7 @@ class Models:
             one for one in self._settings.models if one.provider == "gemini" and not one.vertex_project
         }
         providers = [self._batches(one) for one in of_gemini] if self.jobs.jobs(awaited=True) else []
-        return Collector(self.jobs, {one.name: one for one in providers}, self.budget)
+        return Collector(self.jobs, {one.name: one for one in providers}, self.budget, clock=clock)
 
     def _gemini(self, settings: ModelSettings) -> "GeminiProvider":
         from qa_pipeline.llm.gemini.provider import GeminiProvider

@@ -247,7 +247,8 @@ def _job(row: sa.RowMapping) -> ProviderJob:
     columns: dict[str, Any] = dict(row)
     columns["batch"] = restored(columns["batch"])
     columns["detail"] = None if columns["detail"] is None else restored(columns["detail"])
-    return ProviderJob(**columns, held=restored_room(columns.pop("reserved")))
+    held = restored_room(columns.pop("reserved"))
+    return ProviderJob(**columns, held=held)
 
 
 def _job_row(job: ProviderJob) -> dict[str, Any]:

@@ -7,6 +7,7 @@ does not: which requests form a job, books and money (`qa_pipeline.llm.batches`)
 A request carries its key as metadata, so the order of replies does not matter.
 """
 
+import json
 from collections.abc import Iterator, Mapping
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
@@ -63,8 +64,8 @@ class GeminiBatches:
     def size(self, request: Request[Any]) -> int:
         """Bytes of the request as JSON, at most."""
         written = self._inlined("", request).model_dump_json(by_alias=True, exclude_none=True)
-        # letters beyond ASCII are escaped on the way
-        return len(written) + 6 * sum(letter > "\x7f" for letter in written) + _AROUND
+        # once more: letters beyond ASCII are escaped on the way
+        return len(json.dumps(written)) + _AROUND
 
     async def create(self, display_name: str, requests: Mapping[str, Request[Any]]) -> str:
         """Submit a job; see `BatchProvider.create`.
