@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from qa_pipeline.errors import PermanentModelError, QAPipelineError
+from qa_pipeline.jobs_command import jobs
 from qa_pipeline.llm.fake_server.command import serve_fake
 
 if TYPE_CHECKING:  # heavy: imported where a command needs them, so that --help answers at once
@@ -22,7 +23,7 @@ if TYPE_CHECKING:  # heavy: imported where a command needs them, so that --help 
     from qa_pipeline.settings.tree import Settings
     from qa_pipeline.showing import Row, Shown
 
-OK, FAILED, BAD_INPUT, STOPPED = 0, 1, 2, 3
+OK, FAILED, BAD_INPUT, STOPPED, PENDING = 0, 1, 2, 3, 4
 NAMED_FILES = 5
 
 app = typer.Typer(
@@ -37,7 +38,8 @@ app = typer.Typer(
         "Start with: qa-pipeline run FOLDER. Each sub-folder is a batch. It works offline by rules; "
         "--provider gemini --max-calls N asks Gemini.\n\n"
         "Exit codes: 0 all is well; 1 a batch failed or did not pass its gates; 2 the arguments, settings or "
-        "input cannot be used; 3 the model provider stopped the run (key, budget): run it again to resume."
+        "input cannot be used; 3 the model provider stopped the run (key, budget): run it again to resume; "
+        "4 replies are awaited from batch jobs (llm.delivery=batch): run it again when they have come."
     ),
 )
 
@@ -92,7 +94,7 @@ def run(
         outcomes += [] if batch else _refused(found)
         steps = _next_steps(settings, dagster=dagster)
         show_outcomes(Layout(settings.out), outcomes, as_json=as_json, next_steps=steps)
-        raise typer.Exit(OK if all(outcome.passed for outcome in outcomes) else FAILED)
+        raise typer.Exit(_code(outcomes))
 
 
 @app.command()
@@ -124,7 +126,7 @@ def validate(
         with watching(quiet=as_json) as watch:
             outcome = validate_pairs(Parts(settings), name, pairs, watch)
         show_outcomes(Layout(settings.out), [outcome], as_json=as_json)
-        raise typer.Exit(OK if outcome.passed else FAILED)
+        raise typer.Exit(_code([outcome]))
 
 
 @app.command()
@@ -204,6 +206,13 @@ def _draw(
     sys.stdout.write(f"{picture}: page {page} of {shown.document['path']}{found}\n")
 
 
+def _code(outcomes: "Sequence[BatchOutcome]") -> int:
+    """A batch that failed is told before one that waits."""
+    if any(outcome.outcome == "failed" for outcome in outcomes):
+        return FAILED
+    return OK if all(outcome.passed for outcome in outcomes) else PENDING
+
+
 def _run(settings: "Settings", batches: Sequence[str], watch: "Watch") -> "list[BatchOutcome]":
     from qa_pipeline.batch import run_batches
     from qa_pipeline.parts import Parts
@@ -278,4 +287,5 @@ def _errors_as_exit_codes() -> Iterator[None]:
         raise typer.Exit(BAD_INPUT) from error
 
 
+app.command("jobs")(_errors_as_exit_codes()(jobs))
 app.command("serve-fake")(_errors_as_exit_codes()(serve_fake))
