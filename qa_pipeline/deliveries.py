@@ -22,3 +22,12 @@ def collect_replies(parts: Parts) -> Collected:
     if parts.settings.llm.delivery != "batch":
         return Collected()
     return asyncio.run(parts.models.collector().collect())
+
+
+def waiting_batches(parts: Parts) -> set[str]:
+    """Batches of which replies are awaited from batch jobs.
+
+    Raises:
+        ReplyStoreError: the store cannot be used.
+    """
+    return parts.models.jobs.waiting() if parts.settings.llm.delivery == "batch" else set()

@@ -24,7 +24,7 @@ def road(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Road:
 
 def run_to_the_end(road: Road, most: int = 12) -> list[int]:
     """Exit codes of runs until none is pending."""
-    codes = []
+    codes: list[int] = []
     while len(codes) < most:
         codes.append(road.run(*PAID).code)
         if codes[-1] != PENDING:

@@ -3,9 +3,11 @@
 What belongs here: names, inputs, what a step is shown as. What does not: what a stage does (`pipeline.py`
 calls it, here and without Dagster), when it runs (`automation.py`), where its output lies (`io_managers.py`).
 
-Each asset returns a hash of its content as data version, so equal content is recognised as nothing new.
+Each asset returns a hash of its content as data version, so equal content is recognised as nothing new. Those
+that ask a model may yield nothing, while their replies are awaited.
 """
 
+from collections.abc import Iterator
 from hashlib import sha256
 from typing import Any
 
@@ -15,6 +17,7 @@ import polars as pl
 from qa_pipeline import pipeline
 from qa_pipeline.defs.automation import when_content_changes
 from qa_pipeline.defs.corpus import corpus
+from qa_pipeline.defs.deliveries import unless_pending
 from qa_pipeline.defs.io_managers import ParquetTables
 from qa_pipeline.defs.metadata import (
     content_metadata,
@@ -102,15 +105,25 @@ def index(parts: PartsParam, embeddings: Frame) -> dg.MaterializeResult[Shard]:
     return dg.MaterializeResult(value=shard, data_version=version, metadata=metadata)
 
 
-@dg.asset(partitions_def=document_batches, group_name="generation", kinds={"ai", "parquet"}, pool=LLM_POOL)
+@dg.asset(
+    partitions_def=document_batches,
+    group_name="generation",
+    kinds={"ai", "parquet"},
+    pool=LLM_POOL,
+    output_required=False,
+)
 def questions(
     context: dg.AssetExecutionContext, parts: PartsParam, tables: Tables, chunks: Frame, index: Shard
-) -> dg.MaterializeResult[Frame]:
+) -> Iterator[dg.MaterializeResult[Frame]]:
     """A planned mix of types over the chunks; those of unchanged chunks are kept, not asked for again."""
     batch, notify = context.partition_key, logged(context.log, "chunks asked")
     previous = tables.previous(QUESTIONS, batch)
-    frame = pipeline.make_questions(parts, batch, chunks, index, previous, notify)
-    return result("questions", frame)
+
+    def make() -> dg.MaterializeResult[Frame]:
+        frame = pipeline.make_questions(parts, batch, chunks, index, previous, notify)
+        return result("questions", frame)
+
+    yield from unless_pending(context, make)
 
 
 @dg.asset(
@@ -118,6 +131,7 @@ def questions(
     group_name="generation",
     kinds={"ai", "parquet"},
     pool=LLM_POOL,
+    output_required=False,
     deps=[corpus],  # a pairs file may lie beside the documents
 )
 def pairs(
@@ -127,12 +141,16 @@ def pairs(
     documents: Frame,
     chunks: Frame,
     questions: Frame,
-) -> dg.MaterializeResult[Frame]:
+) -> Iterator[dg.MaterializeResult[Frame]]:
     """Answers drafted from the retrieved passages only, with citations; imported pairs take the same road."""
     batch, notify = context.partition_key, logged(context.log, "answers drafted")
     previous = tables.previous(PAIRS, batch)
-    frame = pipeline.make_pairs(parts, batch, documents, chunks, questions, previous, notify)
-    return result("pairs", frame)
+
+    def make() -> dg.MaterializeResult[Frame]:
+        frame = pipeline.make_pairs(parts, batch, documents, chunks, questions, previous, notify)
+        return result("pairs", frame)
+
+    yield from unless_pending(context, make)
 
 
 @dg.asset(partitions_def=document_batches, group_name="validation", kinds={"pytorch", "parquet"})
@@ -143,13 +161,23 @@ def claims(
     return result("claims", pipeline.make_claims(parts, pairs, documents, chunks, embeddings))
 
 
-@dg.asset(partitions_def=document_batches, group_name="validation", kinds={"ai", "parquet"}, pool=LLM_POOL)
+@dg.asset(
+    partitions_def=document_batches,
+    group_name="validation",
+    kinds={"ai", "parquet"},
+    pool=LLM_POOL,
+    output_required=False,
+)
 def claim_verdicts(
     context: dg.AssetExecutionContext, parts: PartsParam, claims: Frame, pairs: Frame, chunks: Frame
-) -> dg.MaterializeResult[Frame]:
+) -> Iterator[dg.MaterializeResult[Frame]]:
     """Source verification: citations, similarity and consistency decide, a model only the rest."""
     notify = logged(context.log, "borderline claims asked")
-    return result("claim_verdicts", pipeline.make_claim_verdicts(parts, claims, pairs, chunks, notify))
+
+    def make() -> dg.MaterializeResult[Frame]:
+        return result("claim_verdicts", pipeline.make_claim_verdicts(parts, claims, pairs, chunks, notify))
+
+    yield from unless_pending(context, make)
 
 
 @dg.asset(partitions_def=document_batches, group_name="validation", kinds={"pytorch", "parquet"})
@@ -160,7 +188,13 @@ def refusals(
     return result("refusals", pipeline.make_refusals(parts, pairs, chunks, embeddings))
 
 
-@dg.asset(partitions_def=document_batches, group_name="validation", kinds={"ai", "parquet"}, pool=LLM_POOL)
+@dg.asset(
+    partitions_def=document_batches,
+    group_name="validation",
+    kinds={"ai", "parquet"},
+    pool=LLM_POOL,
+    output_required=False,
+)
 def assessments(
     context: dg.AssetExecutionContext,
     parts: PartsParam,
@@ -168,12 +202,15 @@ def assessments(
     claims: Frame,
     claim_verdicts: Frame,
     chunks: Frame,
-) -> dg.MaterializeResult[Frame]:
+) -> Iterator[dg.MaterializeResult[Frame]]:
     """Relevance, correctness and completeness from a judge; without one a row says not judged."""
     notify = logged(context.log, "pairs judged")
-    return result(
-        "assessments", pipeline.make_assessments(parts, pairs, claims, claim_verdicts, chunks, notify)
-    )
+
+    def make() -> dg.MaterializeResult[Frame]:
+        frame = pipeline.make_assessments(parts, pairs, claims, claim_verdicts, chunks, notify)
+        return result("assessments", frame)
+
+    yield from unless_pending(context, make)
 
 
 @dg.asset(partitions_def=document_batches, group_name="curation", kinds={"polars", "parquet"})

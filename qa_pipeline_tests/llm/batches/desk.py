@@ -91,7 +91,7 @@ class Desk:
         rows = self.models().database.read(
             lambda connection: list(connection.execute(sa.select(CALLS).order_by(CALLS.c.call_id)).mappings())
         )
-        return [call_of(row) for row in rows]
+        return [call_of(dict(row)) for row in rows]
 
 
 def claims(count: int, **changes: Any) -> list[Request[Any]]:

@@ -1,6 +1,5 @@
 """Batch delivery over real HTTP: put off, submitted once, collected, the same replies as at once."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from qa_pipeline.errors import (
     PermanentModelError,
     TransientModelError,
 )
-from qa_pipeline.llm.base import Reply
+from qa_pipeline.llm.base import Reply, Request
 from qa_pipeline.llm.batches import submitting
 from qa_pipeline.llm.fake_server.gemini_plays import fails, says, stops
 from qa_pipeline.llm.fake_server.plan import ServerPlan
@@ -186,7 +185,7 @@ def test_a_reply_comes_to_the_same_whichever_way_it_comes(tmp_path: Path, plays:
 
 
 def test_a_plain_answer_is_recovered_from_jobs_as_well(place: Path) -> None:
-    request = replace(claim(), reply_model=AnswerReply, role="answer")
+    request = Request("answer", "Answer.", "How long?", AnswerReply, 0.0)
     with served(lambda _: says("Wait 10 minutes [1].")) as server:
         (outcome,) = Desk(place, server).rounds(request)
     assert isinstance(outcome, Reply)
