@@ -1,17 +1,18 @@
 """Asking with batch delivery against a loopback server, each time as a new process would."""
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
+from qa_pipeline.calls import CallRecord
 from qa_pipeline.errors import ModelError, RepliesPendingError
 from qa_pipeline.llm.asking import ask_all
 from qa_pipeline.llm.base import Reply, Request
 from qa_pipeline.llm.batches.collecting import Collected
-from qa_pipeline.llm.batches.jobs import JobBook
-from qa_pipeline.llm.batches.records import ProviderJob
+from qa_pipeline.llm.batches.records import Item, ProviderJob
 from qa_pipeline.llm.fake_server.server import LOOPBACK_KEY, GeminiServer
 from qa_pipeline.llm.providers import Models
 from qa_pipeline.llm.store.rows import call_of
@@ -20,6 +21,7 @@ from qa_pipeline.settings.models import LLMSettings
 from qa_pipeline_tests.llm.asking import claim
 from qa_pipeline_tests.llm.serving import FastClock
 
+Told = TypeVar("Told")
 MODEL = "gemini-2.5-flash"
 
 
@@ -78,20 +80,31 @@ class Desk:
         raise AssertionError(f"still awaited after {most} rounds")
 
     @property
-    def book(self) -> JobBook:
-        return self.models().jobs
-
-    @property
     def jobs(self) -> list[ProviderJob]:
-        return self.book.jobs()
+        """All jobs in the book."""
+        return self._told(lambda models: models.jobs.jobs())
 
     @property
-    def calls(self) -> list[Any]:
+    def calls(self) -> list[CallRecord]:
         """The records of calls."""
-        rows = self.models().database.read(
-            lambda connection: list(connection.execute(sa.select(CALLS).order_by(CALLS.c.call_id)).mappings())
+        every = sa.select(CALLS).order_by(CALLS.c.call_id)
+        rows = self._told(
+            lambda models: models.database.read(lambda connection: list(connection.execute(every).mappings()))
         )
         return [call_of(dict(row)) for row in rows]
+
+    def items(self, *requests: Request[Any]) -> list[Item]:
+        """What stands of the requests in the book."""
+        name = self.jobs[0].asked_model
+        found = self._told(lambda models: [models.jobs.item(name, request.key) for request in requests])
+        return [item for item in found if item is not None]
+
+    def _told(self, ask: Callable[[Models], Told]) -> Told:
+        models = self.models()
+        try:
+            return ask(models)
+        finally:
+            models.close()
 
 
 def claims(count: int, **changes: Any) -> list[Request[Any]]:

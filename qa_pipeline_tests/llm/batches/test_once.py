@@ -111,7 +111,7 @@ def test_a_submission_killed_at_any_moment_is_taken_up_and_no_request_is_sent_tw
             assert (desk.collect().awaited, server.stats.batched) == (1, 0)
             desk.clock.slept.append(DOUBT_SECONDS)
             assert desk.collect().freed == 6
-            assert [item.attempts for item in items(desk)] == [0] * 6
+            assert [item.attempts for item in desk.items(*claims(6))] == [0] * 6
         assert all(isinstance(one, Reply) for one in desk.rounds(*claims(6)))
     assert server.stats.batched == 6
     assert len(desk.calls) == 6
@@ -208,8 +208,3 @@ def test_a_job_given_up_as_lost_that_comes_alive_is_cancelled(
         monkeypatch.setattr(GeminiBatches, "create", create)
         assert len(cancelled) == 1
         assert desk.awaited(claim()).requests == 1
-
-
-def items(desk: Desk) -> list[Any]:
-    found = [desk.book.item(desk.jobs[0].asked_model, request.key) for request in claims(6)]
-    return [item for item in found if item is not None]
