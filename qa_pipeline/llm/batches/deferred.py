@@ -21,7 +21,7 @@ from qa_pipeline.errors import (
 )
 from qa_pipeline.llm.base import Reply, ReplyT, Request
 from qa_pipeline.llm.batches.jobs import JobBook
-from qa_pipeline.llm.batches.records import Answer, Item
+from qa_pipeline.llm.batches.records import Answer
 from qa_pipeline.llm.batches.submitting import PutOff, Submitter
 from qa_pipeline.llm.hosted import HostedModel
 from qa_pipeline.llm.provider import RawReply
@@ -29,14 +29,16 @@ from qa_pipeline.llm.sending import shown
 
 MOST_ATTEMPTS = 3
 """Jobs that a request is put into before it counts as failed, as tries count that are sent one by one."""
+_NAMED_JOBS = 3
 
 
 @dataclass
 class _Basket:
-    """What the calls of one loop are waiting for."""
+    """What the calls of one loop put off, wait for by key of its job, and were told to have failed."""
 
     put_off: dict[str, PutOff] = field(default_factory=dict)
     awaited: dict[str, str] = field(default_factory=dict)
+    given_up: list[str] = field(default_factory=list)
 
 
 class DeferredModel:
@@ -94,31 +96,38 @@ class _DeferredSender:
         if found is not None and found.state == "open":
             self._basket().awaited[request.key] = found.job_key
             raise PendingReplyError(f"the reply is awaited from job {found.job_key}")
-        if found is not None and (found.state == "refused" or found.attempts >= MOST_ATTEMPTS):
+        if found is not None and found.state == "refused":
             await asyncio.to_thread(self._book.drop, self.name, request.key)
-            raise _given_up(found)
+            raise PermanentModelError(f"in a batch job: {found.failure}")
+        if found is not None and found.attempts >= MOST_ATTEMPTS:
+            self._basket().given_up.append(request.key)
+            raise TransientModelError(
+                f"{found.attempts} batch jobs brought no reply, the last one: {found.failure}"
+            )
         self._basket().put_off[request.key] = PutOff(request, request_key)
         raise PendingReplyError("the request is put into the next job")
 
     async def submit(self) -> None:
         basket = self._basket()
-        put_off, basket.put_off = list(basket.put_off.values()), {}
-        awaited, basket.awaited = basket.awaited, {}
-        if not put_off and not awaited:
+        if not basket.put_off and not basket.awaited:
+            # only now are they told as failed; a run that waits for others would ask for them all over again
+            for key in basket.given_up:
+                await asyncio.to_thread(self._book.drop, self.name, key)
             return
-        left: BudgetExhaustedError | None = None
-        if put_off:
-            submitted = await self._submitter.submit(put_off)
-            awaited |= submitted.awaited
-            left = submitted.refusal
-        if not awaited and left is not None:
-            raise left
-        raise _pending(awaited, left, len(put_off))
+        submitted = await self._submitter.submit(list(basket.put_off.values()))
+        awaited = basket.awaited | submitted.awaited
+        self._forget()
+        if not awaited and submitted.refusal is not None:
+            raise submitted.refusal
+        raise _pending(awaited, submitted.refusal)
 
     async def aclose(self) -> None:
+        self._forget()
+        await self._submitter.aclose()
+
+    def _forget(self) -> None:
         with self._lock:
             self._baskets.pop(asyncio.get_running_loop(), None)
-        await self._submitter.aclose()
 
     def _basket(self) -> _Basket:
         loop = asyncio.get_running_loop()
@@ -140,23 +149,16 @@ def _reply(request: Request[Any], answer: Answer, calls: list[CallRecord]) -> Ra
     raise UnreadableReplyError(answer.reason, detail, raw=answer.text, model=answer.model, usage=answer.usage)
 
 
-def _given_up(item: Item) -> TransientModelError | PermanentModelError:
-    if item.state == "refused":
-        return PermanentModelError(f"in a batch job: {item.failure}")
-    return TransientModelError(
-        f"{item.attempts} batch jobs brought no reply; of the last one: {item.failure}"
-    )
-
-
-def _pending(
-    awaited: dict[str, str], left: BudgetExhaustedError | None, most_left: int
-) -> RepliesPendingError:
+def _pending(awaited: dict[str, str], refusal: BudgetExhaustedError | None) -> RepliesPendingError:
     jobs = tuple(sorted(set(awaited.values())))
-    named = ", ".join(jobs[:3]) + (f" and {len(jobs) - 3} more" if len(jobs) > 3 else "")
+    named = ", ".join(jobs[:_NAMED_JOBS])
+    more = f" and {len(jobs) - _NAMED_JOBS} more" if len(jobs) > _NAMED_JOBS else ""
     told = (
-        f"{len(awaited)} replies are awaited from batch jobs of the provider ({named}); run again when they "
-        "have come, `qa-pipeline jobs` tells"
+        f"{len(awaited)} replies are awaited from batch jobs of the provider ({named}{more}); run again when "
+        "they have come, `qa-pipeline jobs` tells"
     )
-    if left is not None:
-        told += f". Not all requests were submitted: {left}"
+    if not awaited:
+        told = "replies have come from batch jobs meanwhile; run again"
+    if refusal is not None:
+        told += f". Not all requests were submitted: {refusal}"
     return RepliesPendingError(told, jobs=jobs, requests=len(awaited))

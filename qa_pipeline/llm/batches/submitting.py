@@ -147,7 +147,8 @@ class Submitter:
                 room.cancel()
                 raise
             room.spend()
-        self._note_awaited(chosen, done)
+            done.awaited |= {item.sent_key: job.job_key for item in mine}
+        self._note_others(chosen, done)
         return some[room.count :]
 
     async def _create(self, job: ProviderJob, requests: dict[str, Request[Any]], items: list[Item]) -> None:
@@ -188,11 +189,12 @@ class Submitter:
             prompt=request.prompt if self._settings.store.keep_prompts else None,
         )
 
-    def _note_awaited(self, chosen: Sequence[PutOff], done: Submitted) -> None:
-        for one in chosen:
-            found = self._book.item(self.name, one.request.key)
+    def _note_others(self, chosen: Sequence[PutOff], done: Submitted) -> None:
+        """What another process has put into a job meanwhile is awaited all the same."""
+        for key in {one.request.key for one in chosen} - done.awaited.keys():
+            found = self._book.item(self.name, key)
             if found is not None and found.state == "open":
-                done.awaited[one.request.key] = found.job_key
+                done.awaited[key] = found.job_key
 
 
 def _kind(one: PutOff) -> tuple[str, str]:

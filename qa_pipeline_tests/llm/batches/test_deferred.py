@@ -14,11 +14,12 @@ from qa_pipeline.errors import (
 )
 from qa_pipeline.llm.base import Reply, Request
 from qa_pipeline.llm.batches import submitting
+from qa_pipeline.llm.batches.jobs import forget_documents
 from qa_pipeline.llm.fake_server.gemini_plays import fails, says, stops
 from qa_pipeline.llm.fake_server.plan import ServerPlan
 from qa_pipeline.llm.fake_server.play import Asked, ServerPlay
 from qa_pipeline.llm.fake_server.server import GeminiServer
-from qa_pipeline.records import AnswerReply
+from qa_pipeline.records import AnswerReply, Passage
 from qa_pipeline_tests.llm.asking import ACCEPT, claim
 from qa_pipeline_tests.llm.batches.desk import Desk, claims
 
@@ -251,3 +252,35 @@ def test_a_reply_that_came_by_batch_serves_a_run_that_asks_at_once(place: Path) 
         Desk(place, server).collect()
         assert len(Desk(place, server, delivery="now").ask(*claims(2))) == 2
     assert server.stats.asked == 0
+
+
+def test_requests_that_fail_out_of_step_with_each_other_come_to_an_end(place: Path) -> None:
+    """One that was given up must not be sent again while the run waits for another."""
+
+    def play(asked: Asked) -> ServerPlay:
+        return says(ACCEPT) if "2 days" in asked.prompt else fails(503, "overloaded")
+
+    with served(play) as server:
+        desk = Desk(place, server)
+        desk.awaited(claims(3)[0])
+        desk.collect()
+        first, second, third = desk.rounds(*claims(3))
+        assert isinstance(first, TransientModelError)
+        assert isinstance(second, TransientModelError)
+        assert isinstance(third, Reply)
+        assert server.stats.batched == 3 + 3 + 1
+        assert desk.items(*claims(3)) == []
+
+
+def test_what_saw_a_document_is_forgotten_in_the_book_as_well(place: Path) -> None:
+    passage = Passage("c1", "Manual", (), "Wait.", "en", document_id="d1")
+    with served(lambda _: says("prose")) as server:
+        desk = Desk(place, server)
+        desk.awaited(claim("shows it", passages=(passage,)), claim("does not"))
+        desk.collect()
+        models = desk.models()
+        assert models.database.transact(lambda connection: forget_documents(connection, ["d1"])) == 1
+        models.close()
+        assert [item.request_key for item in desk.items(claim("shows it"), claim("does not"))] == [
+            claim("does not").key
+        ]
