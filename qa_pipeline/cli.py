@@ -207,10 +207,10 @@ def _draw(
 
 
 def _code(outcomes: "Sequence[BatchOutcome]") -> int:
-    """A batch that failed is told before one that waits."""
-    if any(outcome.outcome == "failed" for outcome in outcomes):
-        return FAILED
-    return OK if all(outcome.passed for outcome in outcomes) else PENDING
+    """While anything is awaited the run is not over; what has failed is told again by the last one."""
+    if any(outcome.outcome == "pending" for outcome in outcomes):
+        return PENDING
+    return OK if all(outcome.passed for outcome in outcomes) else FAILED
 
 
 def _run(settings: "Settings", batches: Sequence[str], watch: "Watch") -> "list[BatchOutcome]":

@@ -1,17 +1,20 @@
 """Whole runs whose replies come in batch jobs: run, wait, run again, and the same tables in the end."""
 
+import hashlib
 import json
 from pathlib import Path
 
 import pytest
 
 from qa_pipeline.cli import BAD_INPUT, OK, PENDING, STOPPED
+from qa_pipeline.llm.fake_server.gemini_plays import says, stops
 from qa_pipeline.llm.fake_server.plan import ServerPlan
+from qa_pipeline.llm.fake_server.play import Asked, Script, ServerPlay
+from qa_pipeline.llm.fake_server.sensible import sensible_text
 from qa_pipeline.llm.fake_server.server import LOOPBACK_KEY, GeminiServer
 from qa_pipeline_tests.road import GUIDE, Road, invoke, walk
 
 PAID = ("--provider", "gemini", "--max-calls", "200")
-FAULTS = {"fenced": 0.2, "prose": 0.15, "safety": 0.05, "truncated": 0.1, "cut_json": 0.1}
 
 
 @pytest.fixture
@@ -65,17 +68,30 @@ def test_what_is_awaited_is_told_on_the_screen_in_json_and_by_its_own_code(
         ]
 
 
+def faulty(asked: Asked) -> ServerPlay:
+    """Good and bad replies, which depend on nothing but what is asked."""
+    draw = hashlib.sha256(asked.prompt.encode()).digest()[0] % 8
+    good = says(sensible_text(asked))
+    bad = [says("no JSON at all"), stops("SAFETY"), says('{"half', finish="MAX_TOKENS"), says("{}")]
+    return bad[draw] if draw < len(bad) else good
+
+
+@pytest.mark.parametrize("play", [None, faulty])
 def test_both_ways_of_delivery_give_the_same_bytes(
-    road: Road, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    road: Road, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, play: Script | None
 ) -> None:
+    road.write({f"boilers/{n}.md": GUIDE.replace("10 minutes", f"{n} minutes") for n in range(20, 26)})
     now = Road(road.corpus, tmp_path / "now")
-    # replies come without a host in their names, so that both servers give the same tables
-    with GeminiServer(plan=ServerPlan(batch_polls=0)) as server:
+    with GeminiServer(play, plan=ServerPlan(batch_polls=0)) as server:
         monkeypatch.setenv("QA_PIPELINE_LLM__BASE_URL", server.url)
-        assert run_to_the_end(road)[-1] == OK
+        code = run_to_the_end(road)[-1]
         monkeypatch.setenv("QA_PIPELINE_LLM__DELIVERY", "now")
-        assert now.run(*PAID).code == OK
+        assert now.run(*PAID).code == code
     assert road.contents() == now.contents()
+    reasons = road.table("questions", "boilers")["reason"].drop_nulls().to_list()
+    assert bool(set(reasons) & {"blocked_safety", "truncated", "not_json", "schema_breach"}) == (
+        play is faulty
+    )
     assert len(road.contents()) > 20
 
 
