@@ -125,6 +125,7 @@ PROVIDER_ITEMS = sa.Table(
     sa.Column("sent_key", sa.String(64), primary_key=True, comment="of what is sent, which may ask again"),
     sa.Column("request_key", sa.String(64), nullable=False, index=True),
     sa.Column("job_key", sa.String(64), nullable=False, index=True),
+    sa.Column("position", sa.Integer, nullable=False, comment="in its job"),
     sa.Column("role", sa.String(20), nullable=False),
     sa.Column("batch", sa.Text, nullable=False, index=True),
     sa.Column("documents", sa.Text, nullable=False, comment="JSON list of ids"),

@@ -173,14 +173,14 @@ class Collector:
 
     def _sorted(self, job: ProviderJob, items: list[Item], look: JobLook, *, submitted: bool) -> _Ended:
         ended = _Ended()
-        for number, item in enumerate(items):
-            result = look.results.get(item.sent_key)
+        for item in items:
+            result = look.results.get(item.sent_key, look.unnamed.get(item.position))
             if result is None:
                 attempts = item.attempts if submitted else item.attempts - 1
                 told = look.problem or NO_REPLY
                 ended.kept.append(replace(item, state="free", attempts=attempts, failure=told))
             elif isinstance(result, RawReply | UnreadableReplyError):
-                self._answered(job, item, result, number, ended)
+                self._answered(job, item, result, ended)
             else:
                 ended.kept.append(_unanswered(item, result))
         return ended
@@ -190,7 +190,6 @@ class Collector:
         job: ProviderJob,
         item: Item,
         result: RawReply | UnreadableReplyError,
-        number: int,
         ended: _Ended,
     ) -> None:
         if isinstance(result, OversizedRequestError):
@@ -198,7 +197,7 @@ class Collector:
             ended.kept.append(replace(item, state="answered", answer=answer))
             return
         outcome = _outcome(item, result)
-        call = self._call(job, item, outcome, number)
+        call = self._call(job, item, outcome)
         ended.calls.append(call)
         ended.took += self._taken(job, call)
         if item.sent_key == item.request_key and outcome.outcome not in REASKED:
@@ -210,10 +209,10 @@ class Collector:
             answer = Answer(outcome.raw, outcome.model, outcome.usage, reason, detail, call)
             ended.kept.append(replace(item, state="answered", answer=answer))
 
-    def _call(self, job: ProviderJob, item: Item, outcome: Outcome, number: int) -> CallRecord:
+    def _call(self, job: ProviderJob, item: Item, outcome: Outcome) -> CallRecord:
         cost = self._budget.cost(job.asked_model, outcome.usage, batched=True)
         return CallRecord(
-            call_id=f"{job.job_key}-{number}",
+            call_id=f"{job.job_key}-{item.position}",
             run=job.run,
             batch=item.batch,
             role=item.role,

@@ -54,7 +54,7 @@ class JobBook:
                 return None
             first, count = chosen[0], len(chosen)
             key = f"qa-pipeline-{first.role}-{uuid.uuid4().hex}"
-            named = [replace(item, job_key=key) for item in chosen]
+            named = [replace(item, job_key=key, position=n) for n, item in enumerate(chosen)]
             job = ProviderJob(key, asked_model, first.role, first.batch, run, "submitting", count)
             job = replace(job, created_at=now, held=held)
             _drop_items(connection, asked_model, [item.sent_key for item in named])
@@ -231,6 +231,7 @@ def _item_row(asked_model: str, item: Item) -> dict[str, Any]:
         "sent_key": item.sent_key,
         "request_key": item.request_key,
         "job_key": item.job_key,
+        "position": item.position,
         "role": item.role,
         "batch": storable(item.batch),
         "documents": json.dumps(item.documents),

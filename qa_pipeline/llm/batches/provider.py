@@ -24,11 +24,13 @@ class JobLook:
         ended: whether nothing changes any more.
         problem: why it ended without a reply to every request; None where it did not.
         results: by key of the sent request; a request without one got none.
+        unnamed: results that name no request, by their place among all; they come in the order of requests.
     """
 
     ended: bool
     problem: str | None = None
     results: Mapping[str, ItemResult] = field(default_factory=dict)
+    unnamed: Mapping[int, ItemResult] = field(default_factory=dict)
 
 
 class BatchProvider(Protocol):

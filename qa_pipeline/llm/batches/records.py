@@ -63,6 +63,7 @@ class Item:
         documents: ids of those it shows.
         reply_model: name of the class of its reply.
         state: see `ItemState`.
+        position: in that job, from 0.
         attempts: how many jobs it was in.
         failure: why the latest one brought no reply.
         answer: the reply.
@@ -77,6 +78,7 @@ class Item:
     documents: tuple[str, ...]
     reply_model: str
     state: ItemState = "open"
+    position: int = 0
     attempts: int = 1
     failure: str | None = None
     answer: Answer | None = None

@@ -4,11 +4,12 @@ What belongs here: creating, finding and reading jobs, and what an error of one 
 does not: which requests form a job, books and money (`qa_pipeline.llm.batches`), clients and keys
 (`provider.py`).
 
-A request carries its key as metadata, so the order of replies does not matter.
+A request carries its key as metadata, so the order of replies does not matter; only for a reply
+that came back without it does its place tell.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
@@ -104,7 +105,7 @@ class GeminiBatches:
         state = job.state.name if job.state is not None else ""
         if state not in _ENDED:
             return JobLook(ended=False)
-        return JobLook(True, self._problem(job, state), dict(self._results(job)))
+        return self._ended(job, _ENDED[state])
 
     async def cancel(self, provider_name: str) -> None:
         """Stop a job."""
@@ -131,17 +132,22 @@ class GeminiBatches:
             contents=request.prompt, config=typed_config(request, self._settings), metadata={_KEY: key}
         )
 
-    def _problem(self, job: "BatchJob", state: str) -> str | None:
-        told = _ENDED[state]
-        if told is None or job.error is None or not job.error.message:
-            return told
-        return f"{told}: {self._readable(job.error.message)}"
-
-    def _results(self, job: "BatchJob") -> Iterator[tuple[str, ItemResult]]:
-        for one in (job.dest.inlined_responses if job.dest else None) or []:
+    def _ended(self, job: "BatchJob", problem: str | None) -> JobLook:
+        named: dict[str, ItemResult] = {}
+        unnamed: dict[int, ItemResult] = {}
+        for place, one in enumerate((job.dest.inlined_responses if job.dest else None) or []):
             result = self._result(one)
-            if result is not None:
-                yield (one.metadata or {}).get(_KEY, ""), result
+            key = (one.metadata or {}).get(_KEY)
+            if result is not None and key is not None:
+                named[key] = result
+            elif result is not None:
+                unnamed[place] = result
+        return JobLook(True, self._told(job, problem), named, unnamed)
+
+    def _told(self, job: "BatchJob", problem: str | None) -> str | None:
+        if problem is None or job.error is None or not job.error.message:
+            return problem
+        return f"{problem}: {self._readable(job.error.message)}"
 
     def _result(self, one: "InlinedResponse") -> ItemResult | None:
         if one.error is not None:

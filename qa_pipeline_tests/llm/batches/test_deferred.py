@@ -15,12 +15,13 @@ from qa_pipeline.errors import (
 from qa_pipeline.llm.base import Reply, Request
 from qa_pipeline.llm.batches import submitting
 from qa_pipeline.llm.batches.jobs import forget_documents
+from qa_pipeline.llm.fake_server.batches import BatchJobs
 from qa_pipeline.llm.fake_server.gemini_plays import fails, says, stops
 from qa_pipeline.llm.fake_server.plan import ServerPlan
 from qa_pipeline.llm.fake_server.play import Asked, ServerPlay
 from qa_pipeline.llm.fake_server.server import GeminiServer
 from qa_pipeline.records import AnswerReply, Passage
-from qa_pipeline_tests.llm.asking import ACCEPT, claim
+from qa_pipeline_tests.llm.asking import ACCEPT, REJECT, claim
 from qa_pipeline_tests.llm.batches.desk import Desk, claims
 
 AT_ONCE = ServerPlan(batch_polls=0)
@@ -284,3 +285,21 @@ def test_what_saw_a_document_is_forgotten_in_the_book_as_well(place: Path) -> No
         assert [item.request_key for item in desk.items(claim("shows it"), claim("does not"))] == [
             claim("does not").key
         ]
+
+
+def test_replies_without_metadata_are_told_apart_by_their_place(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = BatchJobs._response
+
+    def bare(self: BatchJobs, model: str, item: dict[str, Any]) -> dict[str, Any]:
+        return {name: value for name, value in whole(self, model, item).items() if name != "metadata"}
+
+    def play(asked: Asked) -> ServerPlay:
+        return says(ACCEPT if "1 days" in asked.prompt else REJECT)
+
+    monkeypatch.setattr(BatchJobs, "_response", bare)
+    with served(play) as server:
+        outcomes = Desk(place, server).rounds(*claims(3))
+    assert [one.value for one in outcomes if isinstance(one, Reply)] == [REJECT, ACCEPT, REJECT]
+    assert server.stats.batched == 3
