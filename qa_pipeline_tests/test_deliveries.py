@@ -132,3 +132,22 @@ def test_what_has_no_batch_jobs_is_refused_before_the_run(
     monkeypatch.setenv(f"QA_PIPELINE_LLM__{name}", value)
     ran = road.run(*PAID)
     assert (ran.code, told in ran.stderr) == (BAD_INPUT, True)
+
+
+def test_existing_pairs_are_checked_in_rounds_as_well(road: Road, monkeypatch: pytest.MonkeyPatch) -> None:
+    pairs = road.corpus.parent / "pairs.jsonl"
+    row = {
+        "question": "How long should one wait after opening the lower valve?",
+        "answer": "To drain the boiler, open the lower valve and wait 10 minutes.",
+        "citations": ["guide.md"],
+    }
+    pairs.write_text(json.dumps(row) + "\n")
+    codes = []
+    with GeminiServer(plan=ServerPlan(batch_polls=0)) as server:
+        monkeypatch.setenv("QA_PIPELINE_LLM__BASE_URL", server.url)
+        while not codes or codes[-1] == PENDING:
+            ran = invoke("validate", pairs, "--corpus", road.corpus / "boilers", "--out", road.out, *PAID)
+            codes.append(ran.code)
+    assert (codes[0], codes[-1]) == (PENDING, OK)
+    assert server.stats.asked == 0
+    assert road.table("assessments", "boilers")["status"].to_list() == ["judged"]
