@@ -142,7 +142,7 @@ def test_existing_pairs_are_checked_in_rounds_as_well(road: Road, monkeypatch: p
         "citations": ["guide.md"],
     }
     pairs.write_text(json.dumps(row) + "\n")
-    codes = []
+    codes: list[int] = []
     with GeminiServer(plan=ServerPlan(batch_polls=0)) as server:
         monkeypatch.setenv("QA_PIPELINE_LLM__BASE_URL", server.url)
         while not codes or codes[-1] == PENDING:

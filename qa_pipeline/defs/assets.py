@@ -9,7 +9,7 @@ that ask a model may yield nothing, while their replies are awaited.
 
 from collections.abc import Iterator
 from hashlib import sha256
-from typing import Any
+from typing import Any, TypedDict
 
 import dagster as dg
 import polars as pl
@@ -43,6 +43,17 @@ PartsParam = dg.ResourceParam[Parts]
 
 LLM_POOL = "llm"
 OWNERS = ["team:training-data"]
+
+
+class _Asks(TypedDict):
+    """What assets that ask a model have in common; they yield nothing while replies are awaited."""
+
+    kinds: set[str]
+    pool: str
+    output_required: bool
+
+
+ASKS: _Asks = {"kinds": {"ai", "parquet"}, "pool": LLM_POOL, "output_required": False}
 
 
 def result(name: str, frame: Frame, **more: Any) -> dg.MaterializeResult[Frame]:
@@ -105,33 +116,23 @@ def index(parts: PartsParam, embeddings: Frame) -> dg.MaterializeResult[Shard]:
     return dg.MaterializeResult(value=shard, data_version=version, metadata=metadata)
 
 
-@dg.asset(
-    partitions_def=document_batches,
-    group_name="generation",
-    kinds={"ai", "parquet"},
-    pool=LLM_POOL,
-    output_required=False,
-)
+@dg.asset(partitions_def=document_batches, group_name="generation", **ASKS)
 def questions(
     context: dg.AssetExecutionContext, parts: PartsParam, tables: Tables, chunks: Frame, index: Shard
 ) -> Iterator[dg.MaterializeResult[Frame]]:
     """A planned mix of types over the chunks; those of unchanged chunks are kept, not asked for again."""
     batch, notify = context.partition_key, logged(context.log, "chunks asked")
     previous = tables.previous(QUESTIONS, batch)
-
-    def make() -> dg.MaterializeResult[Frame]:
-        frame = pipeline.make_questions(parts, batch, chunks, index, previous, notify)
-        return result("questions", frame)
-
-    yield from unless_pending(context, make)
+    yield from unless_pending(
+        context,
+        lambda: result("questions", pipeline.make_questions(parts, batch, chunks, index, previous, notify)),
+    )
 
 
 @dg.asset(
     partitions_def=document_batches,
     group_name="generation",
-    kinds={"ai", "parquet"},
-    pool=LLM_POOL,
-    output_required=False,
+    **ASKS,
     deps=[corpus],  # a pairs file may lie beside the documents
 )
 def pairs(
@@ -145,12 +146,12 @@ def pairs(
     """Answers drafted from the retrieved passages only, with citations; imported pairs take the same road."""
     batch, notify = context.partition_key, logged(context.log, "answers drafted")
     previous = tables.previous(PAIRS, batch)
-
-    def make() -> dg.MaterializeResult[Frame]:
-        frame = pipeline.make_pairs(parts, batch, documents, chunks, questions, previous, notify)
-        return result("pairs", frame)
-
-    yield from unless_pending(context, make)
+    yield from unless_pending(
+        context,
+        lambda: result(
+            "pairs", pipeline.make_pairs(parts, batch, documents, chunks, questions, previous, notify)
+        ),
+    )
 
 
 @dg.asset(partitions_def=document_batches, group_name="validation", kinds={"pytorch", "parquet"})
@@ -161,23 +162,16 @@ def claims(
     return result("claims", pipeline.make_claims(parts, pairs, documents, chunks, embeddings))
 
 
-@dg.asset(
-    partitions_def=document_batches,
-    group_name="validation",
-    kinds={"ai", "parquet"},
-    pool=LLM_POOL,
-    output_required=False,
-)
+@dg.asset(partitions_def=document_batches, group_name="validation", **ASKS)
 def claim_verdicts(
     context: dg.AssetExecutionContext, parts: PartsParam, claims: Frame, pairs: Frame, chunks: Frame
 ) -> Iterator[dg.MaterializeResult[Frame]]:
     """Source verification: citations, similarity and consistency decide, a model only the rest."""
     notify = logged(context.log, "borderline claims asked")
-
-    def make() -> dg.MaterializeResult[Frame]:
-        return result("claim_verdicts", pipeline.make_claim_verdicts(parts, claims, pairs, chunks, notify))
-
-    yield from unless_pending(context, make)
+    yield from unless_pending(
+        context,
+        lambda: result("claim_verdicts", pipeline.make_claim_verdicts(parts, claims, pairs, chunks, notify)),
+    )
 
 
 @dg.asset(partitions_def=document_batches, group_name="validation", kinds={"pytorch", "parquet"})
@@ -188,13 +182,7 @@ def refusals(
     return result("refusals", pipeline.make_refusals(parts, pairs, chunks, embeddings))
 
 
-@dg.asset(
-    partitions_def=document_batches,
-    group_name="validation",
-    kinds={"ai", "parquet"},
-    pool=LLM_POOL,
-    output_required=False,
-)
+@dg.asset(partitions_def=document_batches, group_name="validation", **ASKS)
 def assessments(
     context: dg.AssetExecutionContext,
     parts: PartsParam,
@@ -205,12 +193,12 @@ def assessments(
 ) -> Iterator[dg.MaterializeResult[Frame]]:
     """Relevance, correctness and completeness from a judge; without one a row says not judged."""
     notify = logged(context.log, "pairs judged")
-
-    def make() -> dg.MaterializeResult[Frame]:
-        frame = pipeline.make_assessments(parts, pairs, claims, claim_verdicts, chunks, notify)
-        return result("assessments", frame)
-
-    yield from unless_pending(context, make)
+    yield from unless_pending(
+        context,
+        lambda: result(
+            "assessments", pipeline.make_assessments(parts, pairs, claims, claim_verdicts, chunks, notify)
+        ),
+    )
 
 
 @dg.asset(partitions_def=document_batches, group_name="curation", kinds={"polars", "parquet"})

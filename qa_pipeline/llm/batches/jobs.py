@@ -43,12 +43,18 @@ class JobBook:
     def open(
         self, asked_model: str, items: Sequence[Item], *, run: str, now: float, held: Held | None
     ) -> tuple[ProviderJob, list[Item]] | None:
-        """Note a job of those items that are in no other; None when there is nothing left to submit."""
+        """Note a job of those items that are in no other and whose replies have not come meanwhile.
+
+        Returns:
+            The job and its items; None when there is nothing left to submit.
+        """
 
         def work(connection: sa.Connection) -> tuple[ProviderJob, list[Item]] | None:
             self._lock(connection)
             known = _known(connection, asked_model, items)
-            mine = [_next_attempt(item, known.get(item.sent_key)) for item in items]
+            stored = _stored(connection, asked_model, items)
+            unstored = [item for item in items if item.request_key not in stored]
+            mine = [_next_attempt(item, known.get(item.sent_key)) for item in unstored]
             chosen = [item for item in mine if item is not None]
             if not chosen:
                 return None
@@ -187,6 +193,16 @@ def _known(connection: sa.Connection, asked_model: str, items: Sequence[Item]) -
     keys = [item.sent_key for item in items]
     return {
         item.sent_key: item for some in _portions(keys) for item in _items(connection, _is(asked_model, some))
+    }
+
+
+def _stored(connection: sa.Connection, asked_model: str, items: Sequence[Item]) -> set[str]:
+    """Requests whose replies were stored after somebody had looked for them."""
+    found = sa.select(REPLIES.c.request_key).where(REPLIES.c.asked_model == asked_model)
+    return {
+        key
+        for some in _portions([item.request_key for item in items])
+        for (key,) in connection.execute(found.where(REPLIES.c.request_key.in_(some)))
     }
 
 

@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ import pytest
 from qa_pipeline.errors import RepliesPendingError, TransientModelError
 from qa_pipeline.llm.base import Reply, Request
 from qa_pipeline.llm.batches.collecting import DOUBT_SECONDS
+from qa_pipeline.llm.batches.submitting import PutOff, Submitted, Submitter
 from qa_pipeline.llm.fake_server.gemini_plays import says
 from qa_pipeline.llm.fake_server.plan import ServerPlan
 from qa_pipeline.llm.fake_server.server import GeminiServer
@@ -208,3 +209,27 @@ def test_a_job_given_up_as_lost_that_comes_alive_is_cancelled(
         monkeypatch.setattr(GeminiBatches, "create", create)
         assert len(cancelled) == 1
         assert desk.awaited(claim()).requests == 1
+
+
+def test_a_reply_that_comes_while_a_run_is_about_to_submit_its_request_is_not_paid_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The run has looked into store and book; then another process collects."""
+    submit = Submitter.submit
+
+    async def late(self: Submitter, put_off: Sequence[PutOff]) -> Submitted:
+        await asyncio.to_thread(desk.awaited, *claims(2))
+        await asyncio.to_thread(desk.collect)
+        return await submit(self, put_off)
+
+    with served() as server:
+        desk = Desk(tmp_path / "replies.sqlite", server)
+
+        async def once(self: Submitter, put_off: Sequence[PutOff]) -> Submitted:
+            monkeypatch.setattr(Submitter, "submit", submit)
+            return await late(self, put_off)
+
+        monkeypatch.setattr(Submitter, "submit", once)
+        assert "meanwhile" in str(desk.awaited(*claims(2)))
+        assert len(desk.ask(*claims(2))) == 2
+    assert server.stats.batched == 2
