@@ -12,7 +12,14 @@ from typing import Literal
 import polars as pl
 
 from qa_pipeline import pipeline
-from qa_pipeline.errors import CorpusError, PermanentModelError, QAPipelineError, TableError
+from qa_pipeline.deliveries import collect_replies
+from qa_pipeline.errors import (
+    CorpusError,
+    PermanentModelError,
+    QAPipelineError,
+    RepliesPendingError,
+    TableError,
+)
 from qa_pipeline.index.file import write_shard
 from qa_pipeline.layout import Layout
 from qa_pipeline.parts import Parts
@@ -38,20 +45,25 @@ Frames = dict[str, pl.DataFrame]
 
 @dataclass(frozen=True, slots=True)
 class BatchOutcome:
-    """What became of a batch: succeeded, failed, or unchanged since its last run and not run again.
+    """What became of a batch.
 
-    `failed_gates` are told in words, warnings among them; `error` says what stopped the batch.
+    Args:
+        batch: its name.
+        outcome: succeeded; failed; unchanged since its last run and not run again; or pending, because
+            replies are awaited from batch jobs, and to be run again when they have come.
+        error: what stopped the batch, or what it waits for.
+        failed_gates: told in words, warnings among them.
     """
 
     batch: str
-    outcome: Literal["succeeded", "failed", "unchanged"]
+    outcome: Literal["succeeded", "failed", "unchanged", "pending"]
     error: str | None = None
     failed_gates: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:
         """Whether the batch's tables are complete and behind passed gates."""
-        return self.outcome != "failed"
+        return self.outcome in ("succeeded", "unchanged")
 
 
 def unwatched(batch: str, stage: str) -> Notify:
@@ -62,9 +74,12 @@ def unwatched(batch: str, stage: str) -> Notify:
 def run_batches(parts: Parts, batches: Sequence[str], watch: Watch = unwatched) -> list[BatchOutcome]:
     """Run batches one after the other; one that fails takes no other down.
 
+    Replies that have come in batch jobs meanwhile are stored first.
+
     Raises:
         PermanentModelError: the model can answer no further request; what was answered is stored.
     """
+    collect_replies(parts)
     return [_run_alone(parts, batch, watch) for batch in batches]
 
 
@@ -76,7 +91,11 @@ def validate_pairs(parts: Parts, batch: str, pairs_file: Path, watch: Watch = un
         PairsFileError: the file as a whole cannot be read.
         CorpusError: the folder cannot be used.
     """
-    return run_batch(parts, batch, watch, pairs_file=pairs_file)
+    collect_replies(parts)
+    try:
+        return run_batch(parts, batch, watch, pairs_file=pairs_file)
+    except RepliesPendingError as error:
+        return BatchOutcome(batch, "pending", error=str(error))
 
 
 def _run_alone(parts: Parts, batch: str, watch: Watch) -> BatchOutcome:
@@ -84,6 +103,8 @@ def _run_alone(parts: Parts, batch: str, watch: Watch) -> BatchOutcome:
         return run_batch(parts, batch, watch)
     except PermanentModelError:
         raise
+    except RepliesPendingError as error:
+        return BatchOutcome(batch, "pending", error=str(error))
     except QAPipelineError as error:
         return BatchOutcome(batch, "failed", error=str(error))
 
@@ -97,6 +118,7 @@ def run_batch(
     whose blocking gates do not hold gets no new training examples and no exports.
 
     Raises:
+        RepliesPendingError: replies are awaited; the tables of the stages before stand.
         QAPipelineError: the batch cannot be run; the tables of the stages before stand.
     """
     try:
@@ -127,6 +149,7 @@ def _read_and_embed(parts: Parts, batch: str, watch: Watch) -> Frames:
     notify = watch(batch, "documents")
     documents = pipeline.make_documents(parts, batch, _earlier(parts.layout, batch, DOCUMENTS), notify)
     _keep(parts.layout, batch, "documents", documents)
+    parts.note_documents(documents)
     watch(batch, "chunks")
     chunks = _keep(parts.layout, batch, "chunks", pipeline.make_chunks(parts, documents))
     embeddings = pipeline.make_embeddings(parts, chunks, watch(batch, "embeddings"))

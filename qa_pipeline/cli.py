@@ -15,8 +15,10 @@ from qa_pipeline.estimating.command import estimate
 from qa_pipeline.exit_codes import BAD_INPUT as BAD_INPUT
 from qa_pipeline.exit_codes import FAILED as FAILED
 from qa_pipeline.exit_codes import OK as OK
+from qa_pipeline.exit_codes import PENDING as PENDING
 from qa_pipeline.exit_codes import STOPPED as STOPPED
 from qa_pipeline.exit_codes import errors_as_exit_codes
+from qa_pipeline.jobs_command import jobs
 from qa_pipeline.llm.fake_server.command import serve_fake
 from qa_pipeline.replies_cli import replies
 
@@ -40,7 +42,8 @@ app = typer.Typer(
         "Start with: qa-pipeline run FOLDER. Each sub-folder is a batch. It works offline by rules; "
         "--provider gemini --max-cost N asks Gemini; estimate FOLDER says what that would cost.\n\n"
         "Exit codes: 0 all is well; 1 a batch failed or did not pass its gates; 2 the arguments, settings or "
-        "input cannot be used; 3 the model provider stopped the run (key, budget): run it again to resume."
+        "input cannot be used; 3 the model provider stopped the run (key, budget): run it again to resume; "
+        "4 replies are awaited from batch jobs (llm.delivery=batch): run it again when they have come."
     ),
 )
 
@@ -100,7 +103,7 @@ def run(
         outcomes += [] if batch else _refused(found)
         steps = _next_steps(settings, dagster=dagster)
         show_outcomes(Layout(settings.out), outcomes, as_json=as_json, next_steps=steps)
-        raise typer.Exit(OK if all(outcome.passed for outcome in outcomes) else FAILED)
+        raise typer.Exit(_code(outcomes))
 
 
 @app.command()
@@ -133,7 +136,7 @@ def validate(
         with watching(quiet=as_json) as watch:
             outcome = validate_pairs(Parts(settings), name, pairs, watch)
         show_outcomes(Layout(settings.out), [outcome], as_json=as_json)
-        raise typer.Exit(OK if outcome.passed else FAILED)
+        raise typer.Exit(_code([outcome]))
 
 
 @app.command()
@@ -211,6 +214,13 @@ def _draw(
     write_bytes(picture, drawn.png)
     found = f"; {drawn.evidence} of {drawn.evidence_length} letters highlighted" if evidence else ""
     sys.stdout.write(f"{picture}: page {page} of {shown.document['path']}{found}\n")
+
+
+def _code(outcomes: "Sequence[BatchOutcome]") -> int:
+    """While anything is awaited the run is not over; what has failed is told again by the last one."""
+    if any(outcome.outcome == "pending" for outcome in outcomes):
+        return PENDING
+    return OK if all(outcome.passed for outcome in outcomes) else FAILED
 
 
 def _run(settings: "Settings", batches: Sequence[str], watch: "Watch") -> "list[BatchOutcome]":
@@ -296,4 +306,5 @@ def _check_models(settings: "Settings") -> None:
         sys.stderr.write(f"Note: {warning}\n")
 
 
+app.command("jobs")(errors_as_exit_codes()(jobs))
 app.command("serve-fake")(errors_as_exit_codes()(serve_fake))

@@ -40,6 +40,7 @@ LONGEST_UNBROKEN = 30
 """Characters up to which a text stays on one line; names of batches and files may be of any length."""
 MOST_UNREAD = 20
 """Files that could not be read and are listed on the screen."""
+COLOURS = {"succeeded": "green", "unchanged": "green", "pending": "yellow", "failed": "red"}
 BATCH_COLUMNS = (
     "batch", "documents", "parsed", "chunks", "pairs", "accepted", "rejected", "needs_review", "failed",
     "pass_rate", "examples",
@@ -100,7 +101,7 @@ def show_outcomes(
 
 
 def _show_outcome(console: Console, outcome: BatchOutcome) -> None:
-    colour = "red" if outcome.outcome == "failed" else "green"
+    colour = COLOURS[outcome.outcome]
     error = f": {escape(outcome.error)}" if outcome.error else ""
     console.print(f"[{colour}]{escape(outcome.batch)} {outcome.outcome}[/{colour}]{error}", soft_wrap=True)
     for gate in outcome.failed_gates:

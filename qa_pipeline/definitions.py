@@ -12,6 +12,7 @@ from qa_pipeline.defs.automation import automation_sensor
 from qa_pipeline.defs.checks import build_checks
 from qa_pipeline.defs.corpus import corpus, corpus_sensor
 from qa_pipeline.defs.currency import steps_of
+from qa_pipeline.defs.deliveries import provider_jobs_sensor
 from qa_pipeline.defs.io_managers import ParquetTables, Shards
 from qa_pipeline.defs.jobs import build_batch, nightly_schedule
 from qa_pipeline.parts import Parts
@@ -35,7 +36,7 @@ def build_definitions(settings: Settings, *, parts: Parts | None = None) -> dg.D
         asset_checks=build_checks(settings),
         jobs=[build_batch],
         schedules=[nightly_schedule(steps_of(assets))],
-        sensors=[corpus_sensor, automation_sensor],
+        sensors=[corpus_sensor, automation_sensor, provider_jobs_sensor(settings)],
         resources={
             "parts": parts,
             "tables": dg.ResourceDefinition.hardcoded_resource(tables),

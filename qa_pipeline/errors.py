@@ -13,12 +13,14 @@ document that cannot be parsed or a pair that fails verification; those are rows
     ├── StorageError               a file that could not be written; the old one is untouched
     ├── IndexMismatchError         a FAISS shard of another model, dimension or set of chunks, or damaged
     ├── ReplyStoreError            the store of paid replies cannot be used
+    ├── RepliesPendingError        replies are awaited from batch jobs: the same run, later, goes on
     └── ModelError                 a language model did not give a reply
         ├── TransientModelError    worth another try: rate limit, server fault, lost connection
         ├── PermanentModelError    no later call can succeed: stop the run
         │   ├── KeyRejectedError   key missing, wrong or revoked
         │   ├── BudgetExhaustedError  a cap on calls, tokens or cost is reached
         │   └── MissingReplyError  replies are replayed, and this one was never recorded
+        ├── PendingReplyError      the reply is awaited from a batch job of the provider
         └── UnreadableReplyError   a reply came and cannot be used; carries a reason code
             └── OversizedRequestError  the request is longer than the model reads
 """
@@ -70,6 +72,21 @@ class ReplyStoreError(QAPipelineError):
     """The store of paid replies cannot be used; going on without it would pay twice."""
 
 
+class RepliesPendingError(QAPipelineError):
+    """Replies are awaited from batch jobs of the provider; the same run goes on when they have come.
+
+    Args:
+        message: how many requests of which role wait, and for what.
+        jobs: keys of the jobs they wait for; none where no job could be submitted yet.
+        requests: how many.
+    """
+
+    def __init__(self, message: str, *, jobs: tuple[str, ...] = (), requests: int = 0) -> None:
+        super().__init__(message)
+        self.jobs = jobs
+        self.requests = requests
+
+
 class ModelError(QAPipelineError):
     """A language model did not give a usable reply. `calls` are those it took all the same."""
 
@@ -104,9 +121,10 @@ class TransientModelError(ModelError):
 
 
 class PermanentModelError(ModelError):
-    """No later call can succeed, so the run stops."""
+    """No later call can succeed, so the run stops. `status` is of HTTP, where a server said so."""
 
     reason = "model_refused"
+    status: int | None = None
 
 
 class KeyRejectedError(PermanentModelError):
@@ -125,6 +143,12 @@ class MissingReplyError(PermanentModelError):
     """Replies are replayed from a store, and the one asked for is not there."""
 
     reason = "missing_reply"
+
+
+class PendingReplyError(ModelError):
+    """The reply is awaited from a batch job, or its request is about to be put into one."""
+
+    reason = "pending"
 
 
 class UnreadableReplyError(ModelError):

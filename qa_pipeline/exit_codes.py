@@ -12,7 +12,7 @@ import typer
 
 from qa_pipeline.errors import PermanentModelError, QAPipelineError
 
-OK, FAILED, BAD_INPUT, STOPPED = 0, 1, 2, 3
+OK, FAILED, BAD_INPUT, STOPPED, PENDING = 0, 1, 2, 3, 4
 
 
 @contextmanager

@@ -57,9 +57,7 @@ def make_documents(
 ) -> pl.DataFrame:
     """Read the files of a batch; those of unchanged bytes are taken over from the previous table."""
     files = batch_files(parts, batch)
-    documents = read_documents(batch, files, parts.settings.documents, parts.parse, previous, notify)
-    parts.note_documents(documents)
-    return documents
+    return read_documents(batch, files, parts.settings.documents, parts.parse, previous, notify)
 
 
 def make_chunks(parts: Parts, documents: pl.DataFrame) -> pl.DataFrame:

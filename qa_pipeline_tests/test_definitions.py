@@ -126,6 +126,7 @@ def test_jobs_sensors_and_schedules_are_the_listed_ones(definitions: dg.Definiti
     assert sensors == {
         "corpus_sensor": dg.DefaultSensorStatus.RUNNING,
         "automation_sensor": dg.DefaultSensorStatus.STOPPED,
+        "provider_jobs": dg.DefaultSensorStatus.STOPPED,
     }
     schedules = {schedule.name: schedule.default_status for schedule in repository.schedule_defs}
     assert schedules == {"nightly": dg.DefaultScheduleStatus.STOPPED}

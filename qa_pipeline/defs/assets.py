@@ -3,11 +3,13 @@
 What belongs here: names, inputs, what a step is shown as. What does not: what a stage does (`pipeline.py`
 calls it, here and without Dagster), when it runs (`automation.py`), where its output lies (`io_managers.py`).
 
-Each asset returns a hash of its content as data version, so equal content is recognised as nothing new.
+Each asset returns a hash of its content as data version, so equal content is recognised as nothing new. Those
+that ask a model may yield nothing, while their replies are awaited.
 """
 
+from collections.abc import Iterator
 from hashlib import sha256
-from typing import Any
+from typing import Any, TypedDict
 
 import dagster as dg
 import polars as pl
@@ -15,6 +17,7 @@ import polars as pl
 from qa_pipeline import pipeline
 from qa_pipeline.defs.automation import when_content_changes
 from qa_pipeline.defs.corpus import corpus
+from qa_pipeline.defs.deliveries import unless_pending
 from qa_pipeline.defs.io_managers import ParquetTables
 from qa_pipeline.defs.metadata import (
     content_metadata,
@@ -44,6 +47,17 @@ LLM_POOL = "llm"
 OWNERS = ["team:training-data"]
 
 
+class _Asks(TypedDict):
+    """What assets that ask a model have in common; they yield nothing while replies are awaited."""
+
+    kinds: set[str]
+    pool: str
+    output_required: bool
+
+
+ASKS: _Asks = {"kinds": {"ai", "parquet"}, "pool": LLM_POOL, "output_required": False}
+
+
 def result(name: str, frame: Frame, **more: Any) -> dg.MaterializeResult[Frame]:
     """A table with its content hash and what the UI shows of it."""
     metadata = frame_metadata(frame, STORED[name]) | more
@@ -65,6 +79,7 @@ def documents(
     batch, notify = context.partition_key, logged(context.log, "files")
     previous = tables.previous(DOCUMENTS, batch)
     frame = pipeline.make_documents(parts, batch, previous, notify)
+    parts.note_documents(frame)
     return result("documents", frame, **content_metadata(frame))
 
 
@@ -104,22 +119,23 @@ def index(parts: PartsParam, embeddings: Frame) -> dg.MaterializeResult[Shard]:
     return dg.MaterializeResult(value=shard, data_version=version, metadata=metadata)
 
 
-@dg.asset(partitions_def=document_batches, group_name="generation", kinds={"ai", "parquet"}, pool=LLM_POOL)
+@dg.asset(partitions_def=document_batches, group_name="generation", **ASKS)
 def questions(
     context: dg.AssetExecutionContext, parts: PartsParam, tables: Tables, chunks: Frame, index: Shard
-) -> dg.MaterializeResult[Frame]:
+) -> Iterator[dg.MaterializeResult[Frame]]:
     """A planned mix of types over the chunks; those of unchanged chunks are kept, not asked for again."""
     batch, notify = context.partition_key, logged(context.log, "chunks asked")
     previous = tables.previous(QUESTIONS, batch)
-    frame = pipeline.make_questions(parts, batch, chunks, index, previous, notify)
-    return result("questions", frame)
+    yield from unless_pending(
+        context,
+        lambda: result("questions", pipeline.make_questions(parts, batch, chunks, index, previous, notify)),
+    )
 
 
 @dg.asset(
     partitions_def=document_batches,
     group_name="generation",
-    kinds={"ai", "parquet"},
-    pool=LLM_POOL,
+    **ASKS,
     deps=[corpus],  # a pairs file may lie beside the documents
 )
 def pairs(
@@ -129,12 +145,16 @@ def pairs(
     documents: Frame,
     chunks: Frame,
     questions: Frame,
-) -> dg.MaterializeResult[Frame]:
+) -> Iterator[dg.MaterializeResult[Frame]]:
     """Answers drafted from the retrieved passages only, with citations; imported pairs take the same road."""
     batch, notify = context.partition_key, logged(context.log, "answers drafted")
     previous = tables.previous(PAIRS, batch)
-    frame = pipeline.make_pairs(parts, batch, documents, chunks, questions, previous, notify)
-    return result("pairs", frame)
+    yield from unless_pending(
+        context,
+        lambda: result(
+            "pairs", pipeline.make_pairs(parts, batch, documents, chunks, questions, previous, notify)
+        ),
+    )
 
 
 @dg.asset(partitions_def=document_batches, group_name="validation", kinds={"pytorch", "parquet"})
@@ -145,13 +165,16 @@ def claims(
     return result("claims", pipeline.make_claims(parts, pairs, documents, chunks, embeddings))
 
 
-@dg.asset(partitions_def=document_batches, group_name="validation", kinds={"ai", "parquet"}, pool=LLM_POOL)
+@dg.asset(partitions_def=document_batches, group_name="validation", **ASKS)
 def claim_verdicts(
     context: dg.AssetExecutionContext, parts: PartsParam, claims: Frame, pairs: Frame, chunks: Frame
-) -> dg.MaterializeResult[Frame]:
+) -> Iterator[dg.MaterializeResult[Frame]]:
     """Source verification: citations, similarity and consistency decide, a model only the rest."""
     notify = logged(context.log, "borderline claims asked")
-    return result("claim_verdicts", pipeline.make_claim_verdicts(parts, claims, pairs, chunks, notify))
+    yield from unless_pending(
+        context,
+        lambda: result("claim_verdicts", pipeline.make_claim_verdicts(parts, claims, pairs, chunks, notify)),
+    )
 
 
 @dg.asset(partitions_def=document_batches, group_name="validation", kinds={"pytorch", "parquet"})
@@ -162,7 +185,7 @@ def refusals(
     return result("refusals", pipeline.make_refusals(parts, pairs, chunks, embeddings))
 
 
-@dg.asset(partitions_def=document_batches, group_name="validation", kinds={"ai", "parquet"}, pool=LLM_POOL)
+@dg.asset(partitions_def=document_batches, group_name="validation", **ASKS)
 def assessments(
     context: dg.AssetExecutionContext,
     parts: PartsParam,
@@ -170,14 +193,18 @@ def assessments(
     claims: Frame,
     claim_verdicts: Frame,
     chunks: Frame,
-) -> dg.MaterializeResult[Frame]:
+) -> Iterator[dg.MaterializeResult[Frame]]:
     """Relevance, correctness and completeness from a judge; without one a row says not judged."""
     notify = logged(context.log, "pairs judged")
-    frame = pipeline.make_assessments(parts, pairs, claims, claim_verdicts, chunks, notify)
     warning = same_model_warning(parts.settings.llm) if parts.settings.judging.enabled else None
     if warning is not None:
         context.log.warning(warning)
-    return result("assessments", frame, **({"warning": warning} if warning else {}))
+
+    def judged() -> dg.MaterializeResult[Frame]:
+        frame = pipeline.make_assessments(parts, pairs, claims, claim_verdicts, chunks, notify)
+        return result("assessments", frame, **({"warning": warning} if warning else {}))
+
+    yield from unless_pending(context, judged)
 
 
 @dg.asset(partitions_def=document_batches, group_name="curation", kinds={"polars", "parquet"})

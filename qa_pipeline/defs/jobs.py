@@ -9,7 +9,8 @@ import dagster as dg
 
 from qa_pipeline.defs.corpus import corpus_of, report_batches
 from qa_pipeline.defs.currency import Step, work_left
-from qa_pipeline.errors import CorpusError
+from qa_pipeline.deliveries import collect_replies, waiting_batches
+from qa_pipeline.errors import CorpusError, PermanentModelError, ReplyStoreError
 from qa_pipeline.parts import Parts
 
 REASON_TAG = "qa_pipeline/reason"
@@ -35,8 +36,9 @@ def nightly_schedule(steps: Sequence[Step]) -> dg.ScheduleDefinition:
         context: dg.ScheduleEvaluationContext, parts: dg.ResourceParam[Parts]
     ) -> list[dg.RunRequest] | dg.SkipReason:
         try:
+            collect_replies(parts)
             work = work_tonight(context.instance, parts, steps)
-        except CorpusError as error:
+        except (CorpusError, PermanentModelError, ReplyStoreError) as error:
             return dg.SkipReason(str(error))
         requests = [
             dg.RunRequest(partition_key=batch, tags={REASON_TAG: reason}) for batch, reason in work.items()
@@ -50,17 +52,20 @@ def work_tonight(instance: dg.DagsterInstance, parts: Parts, steps: Sequence[Ste
     """The batches with work left, each with the reason.
 
     Batches are registered and reported first, so that the schedule needs no sensor beside it. Other code or
-    settings are no reason: over a whole corpus that is a decision, taken by hand.
+    settings are no reason: over a whole corpus that is a decision, taken by hand. A batch that waits for
+    replies of batch jobs is left to wait: a run would come no further.
 
     Raises:
         CorpusError: the corpus cannot be read.
+        ReplyStoreError: it cannot be told which batches wait.
     """
     place = corpus_of(parts.settings)
     batches = place.find_batches().names
     unread = report_batches(instance, place, batches)  # the sensor says why
+    waiting = waiting_batches(parts)
     reasons = {
         batch: work_left(instance, parts.layout, steps, batch, compare_code=False)
         for batch in batches
-        if batch not in unread
+        if batch not in unread and batch not in waiting
     }
     return {batch: reason for batch, reason in reasons.items() if reason}

@@ -16,8 +16,10 @@ from qa_pipeline.definitions import build_definitions
 from qa_pipeline.defs.assets import build_assets
 from qa_pipeline.defs.corpus import corpus_of, report_batches
 from qa_pipeline.defs.currency import steps_of, work_left
+from qa_pipeline.defs.deliveries import AWAITED
 from qa_pipeline.defs.jobs import build_batch
 from qa_pipeline.defs.progress import LOGGER, progress_logger
+from qa_pipeline.deliveries import collect_replies
 from qa_pipeline.errors import BudgetExhaustedError, KeyRejectedError, PermanentModelError
 from qa_pipeline.parts import Parts
 from qa_pipeline.settings.tree import Settings
@@ -50,6 +52,7 @@ def materialize_batches(
         PermanentModelError: the model can answer no further request; what was answered is stored.
     """
     parts = parts or Parts(settings)
+    collect_replies(parts)
     definitions = build_definitions(settings, parts=parts)
     steps = steps_of(build_assets(settings))
     bury_dead_runs(instance)
@@ -76,6 +79,8 @@ def _run(definitions: dg.Definitions, instance: dg.DagsterInstance, batch: str, 
         raise_on_error=False,
     )
     gates = tuple(_told(found) for found in result.get_asset_check_evaluations() if not found.passed)
+    if result.success and (awaited := _what_is_awaited(result)):
+        return BatchOutcome(batch, "pending", awaited, gates)
     if result.success:
         return BatchOutcome(batch, "succeeded", failed_gates=gates)
     return BatchOutcome(batch, "failed", _what_stopped(result), gates)
@@ -84,6 +89,16 @@ def _run(definitions: dg.Definitions, instance: dg.DagsterInstance, batch: str, 
 def _told(found: dg.AssetCheckEvaluation) -> str:
     warning = "" if found.severity == dg.AssetCheckSeverity.ERROR else "warning: "
     return f"{warning}{found.asset_key.to_user_string()} {found.check_name}: {found.description}"
+
+
+def _what_is_awaited(result: dg.ExecuteInProcessResult) -> str | None:
+    """What the first asset that yielded nothing waits for, in its words."""
+    for event in result.all_events:
+        if event.event_type == dg.DagsterEventType.ASSET_OBSERVATION:
+            observed = event.asset_observation_data.asset_observation
+            if AWAITED in observed.metadata:
+                return str(observed.metadata[AWAITED].value)
+    return None
 
 
 def _what_stopped(result: dg.ExecuteInProcessResult) -> str:

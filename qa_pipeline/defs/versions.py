@@ -24,7 +24,7 @@ SYSTEM_PROMPT = "system_training"
 _ONLY_SPEED = {
     "documents": set(ONLY_SPEED),
     "embedding": {"batch_size"},
-    "llm": {"workers", "timeout_seconds", "max_tries", "limits", "budget", "store"},
+    "llm": {"workers", "delivery", "timeout_seconds", "max_tries", "limits", "budget", "store"},
 }
 
 

@@ -9,7 +9,14 @@ from collections.abc import Coroutine, Sequence
 from typing import Any
 
 from qa_pipeline.errors import ModelError, PermanentModelError
-from qa_pipeline.llm.base import LanguageModel, Reply, ReplyT, Request, close_connections
+from qa_pipeline.llm.base import (
+    LanguageModel,
+    Reply,
+    ReplyT,
+    Request,
+    close_connections,
+    submit_deferred,
+)
 from qa_pipeline.progress import Notify, silent
 
 
@@ -26,6 +33,10 @@ def ask_all(
     PermanentModelError nothing more is asked; calls in flight may finish, because they are paid for and
     reach the store of replies, and then the error is raised. Each call of this function has an event loop
     of its own, so a model's connections are closed before that loop ends.
+
+    Raises:
+        PermanentModelError: see above.
+        RepliesPendingError: the model delivers in batch jobs, and replies are awaited from some.
     """
     return asyncio.run(_ask_all(model, requests, workers, notify))
 
@@ -52,6 +63,8 @@ async def _ask_all(
 
     try:
         await _gather_or_cancel([work() for _ in range(min(workers, len(requests)))])
+        if not refusals:
+            await submit_deferred(model)
     finally:
         await close_connections(model)
     if refusals:

@@ -105,6 +105,7 @@ class LanguageModel(Protocol):
             TransientModelError: the adapter's own retries are spent.
             PermanentModelError: no later call can succeed.
             UnreadableReplyError: a reply came that cannot be used.
+            PendingReplyError: the reply comes in a batch job; see `Defers`.
         """
         ...
 
@@ -122,3 +123,23 @@ async def close_connections(model: LanguageModel) -> None:
     """Close what the model holds open in the running loop, if it holds anything."""
     if isinstance(model, HoldsConnections):
         await model.aclose()
+
+
+@runtime_checkable
+class Defers(Protocol):
+    """A model that puts requests off, to submit them together; wrappers pass the call on."""
+
+    async def submit(self) -> None:
+        """Submit what calls in the running loop put off.
+
+        Raises:
+            RepliesPendingError: always when a reply is awaited.
+            ModelError: nothing could be submitted.
+        """
+        ...
+
+
+async def submit_deferred(model: LanguageModel) -> None:
+    """Submit what the model put off in the running loop, if it puts anything off; see `Defers`."""
+    if isinstance(model, Defers):
+        await model.submit()

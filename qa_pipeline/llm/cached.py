@@ -17,7 +17,14 @@ from qa_pipeline.errors import (
     ReplyStoreError,
     UnreadableReplyError,
 )
-from qa_pipeline.llm.base import LanguageModel, Reply, ReplyT, Request, close_connections
+from qa_pipeline.llm.base import (
+    LanguageModel,
+    Reply,
+    ReplyT,
+    Request,
+    close_connections,
+    submit_deferred,
+)
 from qa_pipeline.llm.store.front import ReplyFront
 from qa_pipeline.llm.store.records import REPLIED, Outcome
 from qa_pipeline.records import ReplyModel
@@ -68,6 +75,11 @@ class CachedModel:
         """Pass on to the wrapped model; the store stays open, it belongs to no event loop."""
         if self._model is not None:
             await close_connections(self._model)
+
+    async def submit(self) -> None:
+        """Pass on to the wrapped model; see `Defers`."""
+        if self._model is not None:
+            await submit_deferred(self._model)
 
     def close(self) -> None:
         """Close the store."""

@@ -5,23 +5,42 @@ request is sent and paid for (`sending.py`), how text is read (`replies.py`, `re
 """
 
 from dataclasses import replace
+from typing import Any, Protocol
 
 from qa_pipeline.calls import CallRecord
 from qa_pipeline.errors import ModelError, UnreadableReplyError
 from qa_pipeline.llm.base import Reply, ReplyT, Request
+from qa_pipeline.llm.provider import RawReply
 from qa_pipeline.llm.recovery import recover
 from qa_pipeline.llm.replies import read_reply
-from qa_pipeline.llm.sending import REPLIED, Sender
+from qa_pipeline.llm.sending import REPLIED
 from qa_pipeline.prompting import ask_again
 
 REASKED = frozenset({"not_json", "schema_breach", "empty"})
 """Reason codes of replies worth asking for once more; one that was cut or blocked would be so again."""
 
 
+class Sends(Protocol):
+    """Gets the reply to a request, in whatever way; `sending.Sender` sends it at once."""
+
+    @property
+    def name(self) -> str:
+        """The provider's."""
+        ...
+
+    async def send(self, request: Request[Any], request_key: str, calls: list[CallRecord]) -> RawReply:
+        """See `Sender.send`."""
+        ...
+
+    async def aclose(self) -> None:
+        """Close the connections of the running loop."""
+        ...
+
+
 class HostedModel:
     """A language model behind a provider; the records of its calls tell how each reply became readable."""
 
-    def __init__(self, sender: Sender) -> None:
+    def __init__(self, sender: Sends) -> None:
         self._sender = sender
 
     @property
@@ -31,7 +50,7 @@ class HostedModel:
 
     async def aclose(self) -> None:
         """Close the connections of the running loop."""
-        await self._sender.provider.aclose()
+        await self._sender.aclose()
 
     async def complete(self, request: Request[ReplyT]) -> Reply[ReplyT]:
         """Ask until a reply can be read; see `LanguageModel.complete`. Errors carry the calls they took."""

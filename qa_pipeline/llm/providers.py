@@ -7,9 +7,16 @@ imported when they are chosen, so that a run without Gemini needs nothing of it.
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from qa_pipeline.llm.base import LanguageModel
+from qa_pipeline.llm.batches.collecting import Collector
+from qa_pipeline.llm.batches.deferred import DeferredModel
+from qa_pipeline.llm.batches.jobs import JobBook
+from qa_pipeline.llm.batches.provider import BatchProvider
+from qa_pipeline.llm.batches.submitting import Submitter
 from qa_pipeline.llm.cached import CachedModel
+from qa_pipeline.llm.clock import Clock
 from qa_pipeline.llm.database import Database
 from qa_pipeline.llm.hosted import HostedModel
 from qa_pipeline.llm.limits.book import SharedBook
@@ -22,6 +29,9 @@ from qa_pipeline.llm.provider import Provider
 from qa_pipeline.llm.sending import Sender
 from qa_pipeline.llm.store.front import ReplyFront, open_replies
 from qa_pipeline.settings.models import HOSTED, LLMSettings, ModelSettings
+
+if TYPE_CHECKING:
+    from qa_pipeline.llm.gemini.provider import GeminiProvider
 
 
 class Models:
@@ -97,14 +107,51 @@ class Models:
 
                 return ExtractiveModel()
             case "gemini":
-                from qa_pipeline.llm.gemini.provider import GeminiProvider
-
-                provider = GeminiProvider.from_environment(settings, timeout, self._environ)
-                return self._hosted(provider, settings)
+                if self._settings.delivery == "batch":
+                    return self._deferred(settings)
+                return self._hosted(self._gemini(settings), settings)
             case "openai":
                 from qa_pipeline.llm.openai_compatible.provider import OpenAIProvider
 
                 return self._hosted(OpenAIProvider(settings, timeout, self._environ), settings)
+
+    @cached_property
+    def jobs(self) -> JobBook:
+        """The book of batch jobs."""
+        return JobBook(self.database)
+
+    def collector(self, clock: Clock | None = None) -> Collector:
+        """Who looks at the batch jobs of the models in the settings.
+
+        Raises:
+            KeyRejectedError: jobs are awaited, and no key is set.
+        """
+        of_gemini = {
+            one for one in self._settings.models if one.provider == "gemini" and not one.vertex_project
+        }
+        providers = [self._batches(one) for one in of_gemini] if self.jobs.jobs(awaited=True) else []
+        return Collector(self.jobs, {one.name: one for one in providers}, self.budget, clock=clock)
+
+    def _gemini(self, settings: ModelSettings) -> "GeminiProvider":
+        from qa_pipeline.llm.gemini.provider import GeminiProvider
+
+        return GeminiProvider.from_environment(settings, self._settings.timeout_seconds, self._environ)
+
+    def _batches(self, settings: ModelSettings) -> BatchProvider:
+        from qa_pipeline.llm.gemini.batches import GeminiBatches
+
+        return GeminiBatches(self._gemini(settings), settings)
+
+    def _deferred(self, settings: ModelSettings) -> DeferredModel:
+        submitter = Submitter(
+            self._batches(settings),
+            self.jobs,
+            self.budget,
+            self._settings,
+            run=self._run,
+            most_output=settings.max_output_tokens or MOST_OUTPUT,
+        )
+        return DeferredModel(submitter, self.jobs)
 
     def _hosted(self, provider: Provider, settings: ModelSettings) -> HostedModel:
         limits = self._settings.limits

@@ -89,6 +89,10 @@ class Sender:
         """
         return await self._answered(request, _Asking(request_key, self._clock.now(), calls))
 
+    async def aclose(self) -> None:
+        """Close the connections of the running loop."""
+        await self.provider.aclose()
+
     async def _answered(self, request: Request[Any], asking: _Asking) -> RawReply:
         """Send until the provider answers.
 
@@ -135,7 +139,7 @@ class Sender:
             await self._throttle.served(turn, _total(error.usage))
             if isinstance(error, OversizedRequestError):
                 reservation.cancel()
-                raise OversizedRequestError(f"{error.detail}; {_shown(request)}") from None
+                raise OversizedRequestError(f"{error.detail}; {shown(request)}") from None
             self._charge(request, asking, reservation, error.reason, error.model, error.usage)
             raise
         except ModelError:
@@ -215,8 +219,8 @@ class Sender:
         return self._settings.limits.longest_wait_seconds
 
 
-def _shown(request: Request[Any]) -> str:
-    """The chunks a request shows, by id."""
+def shown(request: Request[Any]) -> str:
+    """The chunks a request shows, by id, for messages."""
     ids = [passage.chunk_id for passage in request.passages]
     more = f" and {len(ids) - _NAMED_CHUNKS} more" if len(ids) > _NAMED_CHUNKS else ""
     return f"the request shows chunk {', '.join(ids[:_NAMED_CHUNKS])}{more}" if ids else "it shows no chunk"

@@ -140,6 +140,11 @@ class LLMSettings(ModelSettings):
 
     verifier: RoleSettings = RoleSettings()
     judge: RoleSettings = RoleSettings()
+    delivery: Literal["now", "batch"] = Field(
+        "now",
+        description="Gemini: batch puts requests into jobs of the Batch API, at half the price; replies come "
+        "within a day, and the same run, started again, goes on.",
+    )
     workers: int = Field(5, gt=0, description="Most calls in flight.")
     timeout_seconds: float = Field(120.0, gt=0, description="Of one try.")
     max_tries: int = Field(5, gt=0, description="Tries of one call at transient errors.")

@@ -106,6 +106,23 @@ class Settings(BaseSettings):
             )
         return self
 
+    @model_validator(mode="after")
+    def _batched_where_possible(self) -> "Settings":
+        hosted = [model for model in self.llm.models if model.provider in HOSTED]
+        if self.llm.delivery == "batch":
+            for model in hosted:
+                if model.provider != "gemini":
+                    raise ValueError(
+                        f"llm.delivery=batch works with provider gemini only, and {model.model} is asked of "
+                        f"{model.provider}; set llm.delivery=now"
+                    )
+                if model.vertex_project is not None:
+                    raise ValueError(
+                        "llm.delivery=batch works with an API key, not with Vertex AI, whose batch jobs read "
+                        "from buckets; leave llm.vertex_project out or set llm.delivery=now"
+                    )
+        return self
+
     @classmethod
     def settings_customise_sources(
         cls,

@@ -67,8 +67,8 @@ def main() -> None:
     options = parser.parse_args()
     faults = FAULTS | (DRIPS if options.drips else {})
     measured = {}
-    for name, plan in (("fault_free", {}), ("faulty", {"faults": faults})):
-        with serving(latency={"seconds": options.latency}, **plan) as server:
+    for name, share in (("fault_free", {}), ("faulty", faults)):
+        with serving(latency={"seconds": options.latency}, faults=share) as server:
             measured[name] = measure(server, options.calls, options.concurrency)
     rate = measured["faulty"]["calls_a_second"] / measured["fault_free"]["calls_a_second"]
     print(json.dumps({"latency": options.latency, "of_fault_free": round(rate, 3), **measured}))

@@ -47,7 +47,7 @@ def translate(error: BaseException, key: str, model: str) -> ModelError:
     elif isinstance(error, JSONDecodeError):
         told = "the Gemini server replied with something that is not JSON"
     else:
-        told = f"no connection to the Gemini server: {_readable(str(error), key)}"
+        told = f"no connection to the Gemini server: {readable(str(error), key)}"
     return TransientModelError(told, maybe_charged=not _never_arrived(error))
 
 
@@ -74,7 +74,7 @@ def asked_wait(error: BaseException | None) -> float:
 
 
 def _translate_status(error: "APIError", key: str, model: str) -> ModelError:
-    message = _readable(str(error.message or error.status or "no message"), key)
+    message = readable(str(error.message or error.status or "no message"), key)
     if error.code in _KEY_STATUSES or _blames_key(error):
         return KeyRejectedError(f"Gemini rejects the key ({error.code}: {message}); {KEY_ADVICE}")
     if error.code in _PASSING_STATUSES:
@@ -83,10 +83,17 @@ def _translate_status(error: "APIError", key: str, model: str) -> ModelError:
             limited=error.code == _LIMITED,
             wait_seconds=asked_wait(error),
         )
-    if _TOO_LONG.search(message):
+    if is_too_long(message):
         return OversizedRequestError(f"Gemini: {message}")
     advice = "; see llm.model" if error.code == HTTPStatus.NOT_FOUND else ""
-    return PermanentModelError(f"Gemini refuses the request to {model} ({error.code}: {message}){advice}")
+    refused = PermanentModelError(f"Gemini refuses the request to {model} ({error.code}: {message}){advice}")
+    refused.status = error.code
+    return refused
+
+
+def is_too_long(message: str) -> bool:
+    """Whether the server says that the request is longer than the model reads."""
+    return _TOO_LONG.search(message) is not None
 
 
 def _blames_key(error: "APIError") -> bool:
@@ -107,7 +114,7 @@ def _seconds(text: str) -> float:
     return float(match[1]) if match else 0.0
 
 
-def _readable(message: str, key: str) -> str:
+def readable(message: str, key: str) -> str:
     """One printable line of the server's message, in which an echoed key is blotted out."""
     blotted = message.replace(key, "[key]")
     line = " ".join("".join(c if c.isprintable() else " " for c in blotted).split())

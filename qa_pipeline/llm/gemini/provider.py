@@ -6,17 +6,17 @@ What belongs here: clients, sessions and keys. What does not: tries, limits, bud
 
 import asyncio
 import threading
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
 from json import JSONDecodeError
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlencode, urlsplit
 
 from pydantic import SecretStr
 
 from qa_pipeline.errors import KeyRejectedError
 from qa_pipeline.llm.base import Request
-from qa_pipeline.llm.gemini.errors import KEY_ADVICE, VERTEX_ADVICE, translate
+from qa_pipeline.llm.gemini.errors import KEY_ADVICE, VERTEX_ADVICE, readable, translate
 from qa_pipeline.llm.gemini.replies import read_response
 from qa_pipeline.llm.gemini.requests import request_config
 from qa_pipeline.llm.provider import RawReply
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from google.genai import Client
     from google.genai.types import HttpOptions
 
+Done = TypeVar("Done")
 KEY_NAMES = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
 _GOOGLE = "https://generativelanguage.googleapis.com/"
 _VERTEX_SCOPE = "https://www.googleapis.com/auth/cloud-platform"
@@ -97,24 +98,35 @@ class GeminiProvider:
 
     async def send(self, request: Request[Any]) -> RawReply:
         """Send once; see `Provider.send`."""
+        asked = self.client().aio.models.generate_content(
+            model=self._settings.model,
+            contents=request.prompt,
+            config=request_config(request, self._settings),
+        )
+        return read_response(await self.call(asked), self._settings.model)
+
+    async def call(self, asked: Awaitable[Done]) -> Done:
+        """What the client is asked; its errors are raised as this package's, without the key.
+
+        Raises:
+            ModelError: see `Provider.send`.
+        """
         from aiohttp import ClientError
         from google.auth.exceptions import GoogleAuthError
         from google.genai.errors import APIError
 
         try:
-            response = await self.client().aio.models.generate_content(
-                model=self._settings.model,
-                contents=request.prompt,
-                config=request_config(request, self._settings),
-            )
+            return await asked
         except (APIError, ClientError, TimeoutError, JSONDecodeError) as error:
             failure = translate(error, self._key.get_secret_value(), self._settings.model)
         except GoogleAuthError:
             failure = KeyRejectedError(f"Google's credentials are refused; {VERTEX_ADVICE}")
-        else:
-            return read_response(response, self._settings.model)
         # raised out here, where the client's error, whose frames hold the key, is no longer its context
         raise failure
+
+    def without_key(self, message: str) -> str:
+        """One printable line of a message of the server's."""
+        return readable(message, self._key.get_secret_value())
 
     async def aclose(self) -> None:
         """Close the running loop's connections."""

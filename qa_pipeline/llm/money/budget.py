@@ -50,6 +50,10 @@ class Reservation:
         took, known = self._budget.taken(self.held, self._price, usage, cost)
         self._close(took, known=known)
 
+    def spend(self) -> None:
+        """Count all that was held as spent."""
+        self._close(self.held, known=True)
+
     def cancel(self) -> None:
         """Give the room back: nothing was charged."""
         self._close(Amount(), known=True)
@@ -95,7 +99,7 @@ class Budget:
         self._needs_price = caps_cost(settings)
         self._prices = prices
         self._known: dict[str, Price | None] = {}
-        self._days = days
+        self.days = days
         self._clock = clock
         self._lock = threading.Lock()
         self._held = Amount()
@@ -122,13 +126,12 @@ class Budget:
             SettingsError: cost is capped and nobody knows the price of the model.
         """
         price = self.price(asked_model)
-        most = price.most(tokens_in, most_tokens_out, utc_day(self._clock())) if price else Decimal(0)
-        want = Amount(1, tokens_in + most_tokens_out, most)
+        want = self.most(asked_model, tokens_in, most_tokens_out, batched=False)
         told = f"{request.role}, {asked_model}"
         reservation = await self._take(want, price, told)
-        if self._days is not None:
+        if self.days is not None:
             try:
-                reservation.entry = await self._days.take(want, told)
+                reservation.entry = await self.days.take(want, told)
             except BaseException:
                 reservation.cancel()
                 raise
@@ -140,8 +143,29 @@ class Budget:
         Raises:
             ReplyStoreError: it cannot be written.
         """
-        if self._days is not None:
-            self._days.close()
+        if self.days is not None:
+            self.days.close()
+
+    def take_now(self, want: Amount, asked_model: str, told: str) -> Reservation:
+        """Take room without waiting for calls in flight, for what may be in flight for a day.
+
+        Raises:
+            BudgetExhaustedError: there is none at present.
+            SettingsError: see `price`.
+        """
+        price = self.price(asked_model)
+        with self._lock:
+            taken = self.spent + self._held
+            unit = self._caps.broken_by(taken + want)
+            if unit is not None:
+                raise refusal_of_run(self._caps, unit, taken, want, told, self._prices.currency)
+            return self._hold(want, price)
+
+    def most(self, asked_model: str, tokens_in: int, most_tokens_out: int, *, batched: bool) -> Amount:
+        """What one call may take at most."""
+        price, today = self.price(asked_model), utc_day(self._clock())
+        cost = price.most(tokens_in, most_tokens_out, today, batched=batched) if price else Decimal(0)
+        return Amount(1, tokens_in + most_tokens_out, cost)
 
     def price(self, asked_model: str) -> Price | None:
         """The price of a model by its full name.
@@ -156,10 +180,10 @@ class Budget:
             raise SettingsError(unpriced_told(asked_model))
         return found
 
-    def cost(self, asked_model: str, usage: Usage) -> Decimal | None:
+    def cost(self, asked_model: str, usage: Usage, *, batched: bool = False) -> Decimal | None:
         """What a call of now costs; None where its tokens or the price are not known."""
         price = self.price(asked_model)
-        return price.cost(usage, utc_day(self._clock())) if price else None
+        return price.cost(usage, utc_day(self._clock()), batched=batched) if price else None
 
     def taken(
         self, held: Amount, price: Price | None, usage: Usage, cost: Decimal | float | None

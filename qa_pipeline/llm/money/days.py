@@ -91,6 +91,18 @@ class DayLedger:
             await self._sleep(pause)
             pause = min(pause * 2, _LONGEST_PAUSE)
 
+    async def take_now(self, want: Amount, told: str) -> Held:
+        """Take room of today without waiting for calls in flight.
+
+        Raises:
+            BudgetExhaustedError: there is none at present.
+            ReplyStoreError: the database cannot be used.
+        """
+        answer = await self._ask(want)
+        if isinstance(answer, Held):
+            return answer
+        raise self._refusal(answer, want, told)
+
     def settle(self, settled: Settled) -> None:
         """Count what a call took; written soon, and at the latest before anything else is asked for."""
         with self._lock:

@@ -82,11 +82,15 @@ class Price:
         cached = min(told.cached_tokens or 0, told.input_tokens)
         rates = self._terms(day).of(told.input_tokens)
         cost = rates.cost(told.input_tokens - cached, cached, told.output_tokens)
-        return cost * (1 - (self.batch_discount or 0)) if batched else cost
+        return self._batched(cost) if batched else cost
 
-    def most(self, tokens_in: int, most_tokens_out: int, day: date) -> Decimal:
+    def most(self, tokens_in: int, most_tokens_out: int, day: date, *, batched: bool = False) -> Decimal:
         """What a call may cost at most, when nothing is cached and the reply is as long as can be."""
-        return self._terms(day).of(tokens_in).cost(tokens_in, 0, most_tokens_out)
+        most = self._terms(day).of(tokens_in).cost(tokens_in, 0, most_tokens_out)
+        return self._batched(most) if batched else most
+
+    def _batched(self, cost: Decimal) -> Decimal:
+        return cost * (1 - (self.batch_discount or 0))
 
     def _terms(self, day: date) -> Terms:
         if self.then is not None and self.until is not None and day > self.until:

@@ -16,6 +16,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from qa_pipeline.errors import InputError
+from qa_pipeline.llm.batches.jobs import forget_documents
 from qa_pipeline.llm.database import Database
 from qa_pipeline.llm.store.records import REPLIED
 from qa_pipeline.llm.store_schema import CALLS, METADATA, REPLIES, REPLY_DOCUMENTS, UNKNOWN_DOCUMENT
@@ -197,6 +198,7 @@ def _forget(connection: sa.Connection, ids: Sequence[str], *, unknown: bool) -> 
         shown = sa.update(CALLS).where(CALLS.c.prompt.is_not(None), _saw(CALLS, of_documents))
         prompts += connection.execute(shown.values(prompt=None)).rowcount
     connection.execute(_DROP_UNUSED_DOCUMENTS)
+    replies += forget_documents(connection, ids)
     left = sa.select(sa.func.count()).select_from(REPLY_DOCUMENTS).where(_UNKNOWN)
     return Forgotten(replies, prompts, connection.execute(left).scalar_one())
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
+from qa_pipeline.calls import CallRecord
 from qa_pipeline.errors import ReplyStoreError
 from qa_pipeline.llm.database import Database
 from qa_pipeline.llm.store.claims import LEASE_SECONDS, Claims, FileClaims, KeysByModel, LeasedClaims
@@ -136,6 +137,24 @@ class SqlReplyStore:
     def _drop(self, connection: sa.Connection, done: Collection[RequestId]) -> None:
         for keys in _by_model(done):
             self._claims.drop(connection, keys)
+
+
+def insert_paid(
+    connection: sa.Connection,
+    database: Database,
+    paid: Sequence[Paid],
+    calls: Sequence[CallRecord],
+    now: float,
+) -> None:
+    """Store outcomes and calls that came without a claim; what is there stays."""
+    rows = (
+        (REPLIES, [reply_row(one, now) for one in paid]),
+        (REPLY_DOCUMENTS, [_document_row(*seen) for seen in _documents_of(paid)]),
+        (CALLS, [call_row(call) for call in [*calls, *(call for one in paid for call in one.calls)]]),
+    )
+    for table, values in rows:
+        if values:
+            connection.execute(insert_missing(database, table), values)
 
 
 def insert_missing(database: Database, table: sa.Table) -> sa.Insert:

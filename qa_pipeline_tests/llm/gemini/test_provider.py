@@ -22,6 +22,7 @@ from qa_pipeline.llm.gemini.provider import GeminiProvider, gemini_name
 from qa_pipeline.llm.gemini.replies import read_usage
 from qa_pipeline.llm.gemini.requests import response_schema
 from qa_pipeline.llm.money.price_table import load_prices
+from qa_pipeline.llm.sending import Sender
 from qa_pipeline.records import AnswerReply, ClaimReply, JudgeReply, QuestionsReply, ReplyModel
 from qa_pipeline.settings.models import ModelSettings
 from qa_pipeline_tests.llm.asking import ACCEPT, REJECT, claim
@@ -176,7 +177,9 @@ def test_one_model_serves_one_event_loop_after_another_and_leaves_no_connection_
         for _ in range(3):
             outcomes = ask_all(model, [claim(f"{number}") for number in range(4)], workers=4)
             assert all(isinstance(outcome, Reply) for outcome in outcomes)
-            provider = model._sender.provider
+            sender = model._sender
+            assert isinstance(sender, Sender)
+            provider = sender.provider
             assert isinstance(provider, GeminiProvider)
             assert provider._lines == {}
     assert len(server.asked) == 12

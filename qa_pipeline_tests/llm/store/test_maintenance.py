@@ -20,7 +20,7 @@ from qa_pipeline.llm.store.maintenance import (
 )
 from qa_pipeline.llm.store.records import Outcome, RequestId, Round
 from qa_pipeline.llm.store.sql import SqlReplyStore
-from qa_pipeline.llm.store_schema import REPLIES, REPLY_DOCUMENTS
+from qa_pipeline.llm.store_schema import PROVIDER_ITEMS, REPLIES, REPLY_DOCUMENTS
 from qa_pipeline_tests.llm.asking import call
 from qa_pipeline_tests.llm.store.asking import paid
 
@@ -184,3 +184,25 @@ def test_documents_are_known_by_path_with_their_earlier_versions(database: Datab
     assert [found[0][0] for found in versions_of(database, "a.md")] == ["1", "2", "9"]
     assert versions_of(database, "2" * 32) == [("2" * 32, "hr", "a.md")]
     assert versions_of(database, "b.md") == []
+
+
+def test_a_reply_of_a_batch_job_that_nobody_has_read_yet_is_forgotten_too(database: Database) -> None:
+    item = {
+        "asked_model": "m",
+        "sent_key": "a",
+        "request_key": "a",
+        "job_key": "j",
+        "position": 0,
+        "role": "verify",
+        "batch": "b",
+        "documents": '["secret", "other"]',
+        "reply_model": "ClaimReply",
+        "state": "answered",
+        "attempts": 1,
+        "answer": "what it says",
+    }
+    kept = item | {"sent_key": "b", "documents": '["another"]'}
+    database.transact(lambda connection: connection.execute(PROVIDER_ITEMS.insert(), [item, kept]))
+    assert forget(database, ["secret"]).replies == 1
+    left = database.read(lambda connection: connection.scalars(sa.select(PROVIDER_ITEMS.c.sent_key)).all())
+    assert left == ["b"]

@@ -1,0 +1,205 @@
+"""Replies in batch jobs under Dagster: no run waits, none is started for nothing, and all ends as at once."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+
+from qa_pipeline.batch import run_batches
+from qa_pipeline.defs.assets import build_assets
+from qa_pipeline.defs.currency import steps_of
+from qa_pipeline.defs.deliveries import JOB_TAG, PENDING_TAG
+from qa_pipeline.defs.jobs import work_tonight
+from qa_pipeline.llm.fake_server.plan import ServerPlan
+from qa_pipeline.llm.fake_server.server import LOOPBACK_KEY, GeminiServer
+from qa_pipeline.parts import Parts
+from qa_pipeline_tests.defs.project import Project, instance_at
+from qa_pipeline_tests.defs.test_automation import Automation
+from qa_pipeline_tests.fakes import HashEmbedder
+
+# Dagster's own test function builds a selection with a parameter that is in beta.
+pytestmark = pytest.mark.filterwarnings("ignore:Parameter `include_sources`")
+
+
+class Batched(Project):
+    """A project whose model is Gemini's, at a loopback server."""
+
+    def __init__(self, folder: Path, instance: dg.DagsterInstance, server: GeminiServer, **llm: Any) -> None:
+        settings = {"provider": "gemini", "base_url": server.url, "delivery": "batch"}
+        budget = {"budget": {"max_calls": 500}}
+        super().__init__(folder, instance, llm=settings | budget | llm, generation={"questions_per_chunk": 1})
+        self.server = server
+        self.cursor: str | None = None
+
+    @property
+    def parts(self) -> Parts:
+        return Parts(self.settings, embedder=HashEmbedder())
+
+    @property
+    def sensor(self) -> dg.SensorDefinition:
+        return self.definitions.resolve_sensor_def("provider_jobs")
+
+    def look(self) -> list[dg.RunRequest]:
+        """One tick of the sensor; what it asks for."""
+        # the reference is what requests for partitions are checked against, as in a daemon
+        with dg.build_sensor_context(
+            instance=self.instance,
+            instance_ref=self.instance.get_ref(),
+            cursor=self.cursor,
+            resources={"parts": self.parts},
+            repository_def=self.definitions.get_repository_def(),
+        ) as context:
+            tick = self.sensor.evaluate_tick(context)
+        self.cursor = tick.cursor or self.cursor
+        return list(tick.run_requests or [])
+
+    def tonight(self) -> list[str]:
+        return list(work_tonight(self.instance, self.parts, steps_of(build_assets(self.settings))))
+
+
+@pytest.fixture
+def server() -> Iterator[GeminiServer]:
+    with GeminiServer(plan=ServerPlan(batch_polls=0)) as started:
+        yield started
+
+
+@pytest.fixture
+def batched(tmp_path: Path, server: GeminiServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[Batched]:
+    monkeypatch.setenv("GEMINI_API_KEY", LOOPBACK_KEY)
+
+    with instance_at(tmp_path / "dagster") as instance:
+        made = Batched(tmp_path, instance, server)
+        made.write("b1")
+        made.report("b1")
+        yield made
+
+
+def made(result: dg.ExecuteInProcessResult) -> set[str]:
+    events = result.get_asset_materialization_events()
+    return {event.asset_key.to_user_string() for event in events if event.asset_key is not None}
+
+
+def test_an_asset_whose_replies_are_awaited_yields_nothing_and_the_run_succeeds(batched: Batched) -> None:
+    result = batched.build("b1")
+    assert result.success
+    assert made(result) == {"documents", "chunks", "embeddings", "index"}
+    skipped = {event.step_key for event in result.all_events if event.event_type_value == "STEP_SKIPPED"}
+    assert {"pairs", "claims", "training_examples", "questions_schema", "verdicts_pass_rate"} <= skipped
+    run = batched.instance.get_run_by_id(result.run_id)
+    assert run is not None
+    assert run.tags[PENDING_TAG] == "questions"
+    (observed,) = batched.instance.fetch_observations(dg.AssetKey("questions"), limit=5).records
+    event = observed.asset_observation
+    assert event is not None
+    assert event.partition == "b1"
+    assert event.metadata["awaited replies"].value == 3
+
+
+def test_the_sensor_fetches_and_asks_for_one_run_until_all_is_made(batched: Batched) -> None:
+    result = batched.build("b1")
+    rounds = 0
+    while "exports" not in made(result):
+        (request,) = batched.look()
+        assert (request.partition_key, request.tags[JOB_TAG] in str(request.run_key)) == ("b1", True)
+        assert [again.run_key for again in batched.look()] == [request.run_key]
+        result = batched.build("b1")
+        assert result.success
+        rounds += 1
+    assert rounds >= 2
+    assert batched.table("training_examples", "b1").height > 0
+    assert batched.server.stats.asked == 0
+    assert {request.run_key for request in batched.look()} <= {request.run_key}
+
+
+def test_a_second_batch_waits_and_goes_on_by_itself(batched: Batched) -> None:
+    batched.write("b2")
+    batched.report("b2")
+    batched.build("b1")
+    assert {request.partition_key for request in batched.look()} == {"b1"}
+    batched.build("b2")
+    assert {request.partition_key for request in batched.look()} == {"b1", "b2"}
+
+
+def test_a_batch_that_was_run_without_dagster_is_fetched_and_left_to_whoever_runs_it(
+    batched: Batched,
+) -> None:
+    batched.write("unknown")
+    assert run_batches(batched.parts, ["unknown"])[0].outcome == "pending"
+    assert batched.look() == []
+    assert [job.state for job in batched.parts.models.jobs.jobs()] == ["collected"]
+
+
+def test_while_a_job_has_not_ended_no_run_is_asked_for_by_day_or_night(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GEMINI_API_KEY", LOOPBACK_KEY)
+    with (
+        GeminiServer(plan=ServerPlan(batch_polls=3)) as server,
+        instance_at(tmp_path / "dagster") as instance,
+    ):
+        batched = Batched(tmp_path, instance, server)
+        batched.write("b1")
+        assert batched.tonight() == ["b1"]
+        batched.build("b1")
+        assert (batched.look(), batched.tonight()) == ([], [])
+        assert (batched.look(), batched.look()) == ([], [])
+        assert len(batched.look()) == 1
+        assert batched.tonight() == ["b1"]
+
+
+def test_the_command_line_says_that_a_batch_is_pending_and_goes_on(batched: Batched) -> None:
+    outcomes = [batched.launch("b1")["b1"]]
+    while outcomes[-1].outcome == "pending" and len(outcomes) < 9:
+        assert "replies are awaited" in str(outcomes[-1].error)
+        outcomes.append(batched.launch("b1")["b1"])
+    assert (outcomes[-1].outcome, len(outcomes) >= 3) == ("succeeded", True)
+    assert batched.launch("b1")["b1"].outcome == "unchanged"
+
+
+def tables(project: Batched) -> dict[str, str]:
+    """All files but the account of calls, which tells times and prices."""
+    out = str(project.settings.out)
+    files = project.contents().items()
+    return {name.removeprefix(out): digest for name, digest in files if "llm_calls" not in name}
+
+
+def test_both_ways_of_delivery_give_the_same_files(batched: Batched, tmp_path: Path) -> None:
+    while batched.launch("b1")["b1"].outcome == "pending":
+        pass
+    now = Batched(tmp_path / "now", dg.DagsterInstance.ephemeral(), batched.server, delivery="now")
+    now.write("b1")
+    assert now.launch("b1")["b1"].outcome == "succeeded"
+    assert tables(batched) == tables(now)
+
+
+def test_an_unreachable_provider_or_a_refused_key_leaves_the_sensor_alive(
+    batched: Batched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batched.build("b1")
+    monkeypatch.setenv("GEMINI_API_KEY", "another")
+    assert batched.look() == []
+    monkeypatch.setenv("GEMINI_API_KEY", LOOPBACK_KEY)
+    assert len(batched.look()) == 1
+
+
+def test_the_sensor_runs_from_the_start_only_where_replies_come_in_jobs(batched: Batched) -> None:
+    assert batched.sensor.default_status == dg.DefaultSensorStatus.RUNNING
+    now = Batched(batched.folder, batched.instance, batched.server, delivery="now")
+    assert now.sensor.default_status == dg.DefaultSensorStatus.STOPPED
+    assert now.look() == []
+
+
+def test_the_automation_does_not_start_a_waiting_batch_again(batched: Batched) -> None:
+    automation = Automation(batched)
+    batched.write("b2")
+    batched.report("b1", "b2")
+    requested = automation.tick()
+    assert set(requested) == {"b2"}
+    automation.run(requested)
+    assert [automation.tick() for _ in range(3)] == [{}, {}, {}]
+    while batched.look():
+        if "exports" in made(batched.build("b2")):
+            break
+    assert automation.tick() == {}
