@@ -12,6 +12,7 @@ import json
 import tempfile
 import time
 from pathlib import Path
+from statistics import median
 
 from qa_pipeline.errors import ModelError
 from qa_pipeline.llm.asking import ask_all
@@ -115,7 +116,7 @@ def main() -> None:
             rates["ours"].append(calls / ours(server, requests, workers))
             rates["bare"].append(calls / bare(server, requests, workers))
         most = server.stats()
-    best = {name: max(values) for name, values in rates.items()}
+    usual = {name: median(values) for name, values in rates.items()}
     rounded = {name: [round(rate, 1) for rate in values] for name, values in rates.items()}
     ideal = workers / options.latency if options.latency else None
     print(
@@ -125,8 +126,8 @@ def main() -> None:
                 "concurrency": workers,
                 "calls": calls,
                 "calls_a_second": rounded,
-                "of_bare": round(best["ours"] / best["bare"], 3),
-                "of_ideal": round(best["ours"] / ideal, 3) if ideal else None,
+                "of_bare": round(usual["ours"] / usual["bare"], 3),
+                "of_ideal": round(usual["ours"] / ideal, 3) if ideal else None,
                 "server": most,
             }
         )
