@@ -296,11 +296,11 @@ def _settings(
 
 def _check_models(settings: "Settings") -> None:
     """Say what is wrong with the choice of models now, and not after hours of parsing."""
-    from qa_pipeline.llm.money.price_table import check_cost_caps, load_prices
+    from qa_pipeline.parts import Parts
     from qa_pipeline.settings.models import HOSTED, same_model_warning
 
     if any(model.provider in HOSTED for model in settings.llm.models):
-        check_cost_caps(settings.llm, load_prices(settings.llm.budget.prices))
+        Parts(settings).check_models()
     warning = same_model_warning(settings.llm) if settings.judging.enabled else None
     if warning is not None:
         sys.stderr.write(f"Note: {warning}\n")

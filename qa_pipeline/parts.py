@@ -107,6 +107,19 @@ class Parts:
         settings = self.settings.llm.reviewer(role)
         return None if settings.provider == "extractive" else self.models.of(settings)
 
+    def check_models(self) -> None:
+        """Build the models of all roles; nothing is asked.
+
+        Raises:
+            KeyRejectedError: a key is missing.
+            SettingsError: a model, the prices or the caps cannot be used.
+        """
+        roles: tuple[Reviewer, ...] = (
+            ("verifier", "judge") if self.settings.judging.enabled else ("verifier",)
+        )
+        for model in (self.settings.llm.generator, *map(self.settings.llm.reviewer, roles)):
+            self.models.of(model)
+
     def note_documents(self, documents: pl.DataFrame) -> None:
         """Let the store of replies know documents by path, so that earlier versions can be forgotten.
 
