@@ -68,18 +68,10 @@ def _age(seconds: float) -> str:
 
 
 def _show(rows: list[dict[str, Any]]) -> None:
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
+    from qa_pipeline.console import print_line, show_table
 
-    console = Console()
-    if not rows:
-        console.print("No batch job was submitted from this store.")
-        return
-    table = Table(title="Batch jobs", title_justify="left", box=SIMPLE_HEAD)
-    for column in COLUMNS:
-        table.add_column(column, overflow="fold")
-    for row in rows:
-        table.add_row(*("–" if row[name] is None else escape(str(row[name])) for name in COLUMNS))
-    console.print(table)
+    if rows:
+        told = [["–" if row[name] is None else str(row[name]) for name in COLUMNS] for row in rows]
+        show_table("Batch jobs", COLUMNS, told)
+    else:
+        print_line("No batch job was submitted from this store.")

@@ -97,8 +97,8 @@ def cost_metadata(calls: pl.DataFrame, verdicts: pl.DataFrame | None = None) -> 
     if not summary.calls:
         return {}
     figures = {
-        "cost": summary.cost,
-        "cost per accepted pair": summary.cost_per_accepted_pair,
+        "cost": _money(summary.cost),
+        "cost per accepted pair": _money(summary.cost_per_accepted_pair),
         "currency": summary.currency,
         "tokens": summary.tokens,
         "calls without cost": summary.calls_without_cost or None,
@@ -107,6 +107,11 @@ def cost_metadata(calls: pl.DataFrame, verdicts: pl.DataFrame | None = None) -> 
     stages = summary.stages
     shown = dg.MetadataValue.md(markdown_table(stages.columns, stages.iter_rows()))
     return {name: value for name, value in figures.items() if value is not None} | {"cost by stage": shown}
+
+
+def _money(amount: float | None) -> float | None:
+    """Without the last digits of a sum of floats."""
+    return None if amount is None else round(amount, 8)
 
 
 def content_metadata(documents: pl.DataFrame) -> dict[str, Any]:

@@ -1,11 +1,13 @@
 """What a hosted provider is: one request sent once, and what came back.
 
-What belongs here: the protocol of a provider and the text it returns. What does not: trying again, limits of
-rate, budgets, reading JSON (`hosted.py` does these for every provider alike).
+What belongs here: the protocol of a provider, the text it returns, and what the names of all have in common.
+What does not: trying again, limits of rate, budgets, reading JSON (`sending.py` and `hosted.py` do these for
+every provider alike).
 """
 
 from dataclasses import dataclass
 from typing import Any, Protocol
+from urllib.parse import urlsplit
 
 from qa_pipeline.calls import Usage
 from qa_pipeline.llm.base import Request
@@ -47,3 +49,12 @@ class Provider(Protocol):
     async def aclose(self) -> None:
         """Close the connections of the running loop; the provider can be used again, in any loop."""
         ...
+
+
+def place_of(base_url: str | None) -> str:
+    """The part of a provider's name that tells its server; nothing for the provider's own."""
+    if base_url is None:
+        return ""
+    parts = urlsplit(base_url)  # a URL may hold a password; host and path tell servers apart
+    port = f":{parts.port}" if parts.port else ""
+    return f"@{parts.hostname}{port}{parts.path.rstrip('/')}"

@@ -154,8 +154,8 @@ def _pending(awaited: dict[str, str], refusal: BudgetExhaustedError | None) -> R
     named = ", ".join(jobs[:_NAMED_JOBS])
     more = f" and {len(jobs) - _NAMED_JOBS} more" if len(jobs) > _NAMED_JOBS else ""
     told = (
-        f"{len(awaited)} replies are awaited from batch jobs of the provider ({named}{more}); run again when "
-        "they have come, `qa-pipeline jobs` tells"
+        f"replies awaited from batch jobs of the provider: {len(awaited)} ({named}{more}); run again when "
+        "they have come, as `qa-pipeline jobs` tells"
     )
     if not awaited:
         told = "replies have come from batch jobs meanwhile; run again"

@@ -16,6 +16,7 @@ from qa_pipeline.errors import (
     PermanentModelError,
     TransientModelError,
 )
+from qa_pipeline.llm.server_messages import one_line
 
 if TYPE_CHECKING:
     from google.genai.errors import APIError
@@ -32,7 +33,6 @@ _KEY_STATUSES = frozenset({401, 403})
 _PASSING_STATUSES = frozenset({408, 429, *range(500, 600)})
 _LIMITED = 429
 _RETRY_INFO = "type.googleapis.com/google.rpc.RetryInfo"
-_MESSAGE_LENGTH = 300
 _TOO_LONG = re.compile(r"token count.{0,40}exceeds|exceeds the maximum number of tokens", re.IGNORECASE)
 
 
@@ -47,7 +47,7 @@ def translate(error: BaseException, key: str, model: str) -> ModelError:
     elif isinstance(error, JSONDecodeError):
         told = "the Gemini server replied with something that is not JSON"
     else:
-        told = f"no connection to the Gemini server: {readable(str(error), key)}"
+        told = f"no connection to the Gemini server: {one_line(str(error), key)}"
     return TransientModelError(told, maybe_charged=not _never_arrived(error))
 
 
@@ -74,7 +74,7 @@ def asked_wait(error: BaseException | None) -> float:
 
 
 def _translate_status(error: "APIError", key: str, model: str) -> ModelError:
-    message = readable(str(error.message or error.status or "no message"), key)
+    message = one_line(str(error.message or error.status or "no message"), key)
     if error.code in _KEY_STATUSES or _blames_key(error):
         return KeyRejectedError(f"Gemini rejects the key ({error.code}: {message}); {KEY_ADVICE}")
     if error.code in _PASSING_STATUSES:
@@ -112,10 +112,3 @@ def _details(error: "APIError") -> list[dict[str, Any]]:
 def _seconds(text: str) -> float:
     match = re.fullmatch(r"(\d{1,6}(?:\.\d+)?)s?", text.strip())
     return float(match[1]) if match else 0.0
-
-
-def readable(message: str, key: str) -> str:
-    """One printable line of the server's message, in which an echoed key is blotted out."""
-    blotted = message.replace(key, "[key]")
-    line = " ".join("".join(c if c.isprintable() else " " for c in blotted).split())
-    return line if len(line) <= _MESSAGE_LENGTH else f"{line[:_MESSAGE_LENGTH]}…"

@@ -10,16 +10,17 @@ from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
 from json import JSONDecodeError
 from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
 from pydantic import SecretStr
 
 from qa_pipeline.errors import KeyRejectedError
 from qa_pipeline.llm.base import Request
-from qa_pipeline.llm.gemini.errors import KEY_ADVICE, VERTEX_ADVICE, readable, translate
+from qa_pipeline.llm.gemini.errors import KEY_ADVICE, VERTEX_ADVICE, translate
 from qa_pipeline.llm.gemini.replies import read_response
 from qa_pipeline.llm.gemini.requests import request_config
-from qa_pipeline.llm.provider import RawReply
+from qa_pipeline.llm.provider import RawReply, place_of
+from qa_pipeline.llm.server_messages import one_line
 from qa_pipeline.settings.models import ModelSettings
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ class GeminiProvider:
 
     def without_key(self, message: str) -> str:
         """One printable line of a message of the server's."""
-        return readable(message, self._key.get_secret_value())
+        return one_line(message, self._key.get_secret_value())
 
     async def aclose(self) -> None:
         """Close the running loop's connections."""
@@ -192,8 +193,8 @@ def gemini_name(settings: ModelSettings) -> str:
     chosen = {name: value for name, value in fixed.items() if value is not None}
     options = f"?{urlencode(chosen)}" if chosen else ""
     if settings.vertex_project is None:
-        return f"gemini/{settings.model}{_place(settings.base_url)}{options}"
-    place = _place(settings.base_url or _vertex_url(settings.vertex_location))
+        return f"gemini/{settings.model}{place_of(settings.base_url)}{options}"
+    place = place_of(settings.base_url or _vertex_url(settings.vertex_location))
     return f"gemini/{settings.model}{place}/{settings.vertex_project}{options}"
 
 
@@ -227,11 +228,3 @@ def _checked(key: str) -> str:
     if not (stripped.isascii() and stripped.isprintable()) or " " in stripped:
         raise KeyRejectedError(f"the Gemini key holds characters no key has; {KEY_ADVICE}")
     return stripped
-
-
-def _place(base_url: str | None) -> str:
-    if base_url is None:
-        return ""
-    parts = urlsplit(base_url)  # a URL may hold a password; host and path tell servers apart
-    port = f":{parts.port}" if parts.port else ""
-    return f"@{parts.hostname}{port}{parts.path.rstrip('/')}"

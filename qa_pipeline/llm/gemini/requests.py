@@ -6,15 +6,16 @@ What belongs here: translating. What does not: sending (`provider.py`), reading 
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from qa_pipeline.llm.base import Request, json_schema
+from qa_pipeline.llm.base import Request
+from qa_pipeline.llm.reply_schemas import inlined_schema
 from qa_pipeline.records import ReplyModel
 from qa_pipeline.settings.models import ModelSettings
 
 if TYPE_CHECKING:
     from google.genai.types import GenerateContentConfig, SafetySetting
 
-# Keywords Gemini's schema subset lacks; the reply is checked against the whole model in any case.
 _UNSUPPORTED = frozenset({"$defs", "minLength", "maxLength", "pattern", "default"})
+"""Keywords that Gemini's schema subset lacks."""
 _HARMS = ("HARASSMENT", "HATE_SPEECH", "SEXUALLY_EXPLICIT", "DANGEROUS_CONTENT")
 _KEPT = 256
 """Configurations kept: one for each prompt file, temperature and schema is all a run needs."""
@@ -89,22 +90,5 @@ def safety(settings: ModelSettings) -> "list[SafetySetting] | None":
 
 
 def response_schema(reply_model: type[ReplyModel]) -> dict[str, Any]:
-    """Return the reply model's JSON schema in the subset Gemini reads: references inlined, no $defs.
-
-    Fields keep the model's order, so reasoning is written before what it leads to.
-    """
-    schema = json_schema(reply_model)
-    definitions = schema.get("$defs", {})
-
-    def simplify(node: Any) -> Any:
-        if isinstance(node, list):
-            return [simplify(item) for item in node]
-        if not isinstance(node, dict):
-            return node
-        if "$ref" in node:
-            beside = {name: value for name, value in node.items() if name != "$ref"}
-            return simplify(definitions[node["$ref"].rpartition("/")[2]] | beside)
-        return {name: simplify(value) for name, value in node.items() if name not in _UNSUPPORTED}
-
-    simplified: dict[str, Any] = simplify(schema)
-    return simplified
+    """Return the reply model's JSON schema in the subset Gemini reads."""
+    return inlined_schema(reply_model, _UNSUPPORTED)

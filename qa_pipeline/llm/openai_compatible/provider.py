@@ -21,7 +21,7 @@ from qa_pipeline.llm.base import Request
 from qa_pipeline.llm.openai_compatible.errors import KEY_ADVICE, complaint_of, translate
 from qa_pipeline.llm.openai_compatible.replies import read_reply
 from qa_pipeline.llm.openai_compatible.requests import JsonMode, Way, lesser_way, parameters
-from qa_pipeline.llm.provider import RawReply
+from qa_pipeline.llm.provider import RawReply, place_of
 from qa_pipeline.settings.models import ModelSettings
 
 if TYPE_CHECKING:
@@ -172,7 +172,7 @@ def openai_name(settings: ModelSettings) -> str:
         "json_mode": None if settings.json_mode == "auto" else settings.json_mode,
     }
     told = "&".join(f"{name}={value}" for name, value in fixed.items() if value is not None)
-    return f"openai/{settings.model}{_place(settings.base_url)}{f'?{told}' if told else ''}"
+    return f"openai/{settings.model}{place_of(settings.base_url)}{f'?{told}' if told else ''}"
 
 
 def _check(settings: ModelSettings) -> None:
@@ -205,11 +205,3 @@ def _is_local(url: str) -> bool:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
-
-
-def _place(base_url: str | None) -> str:
-    if base_url is None:
-        return ""
-    parts = urlsplit(base_url)  # a URL may hold a password; host and path tell servers apart
-    port = f":{parts.port}" if parts.port else ""
-    return f"@{parts.hostname}{port}{parts.path.rstrip('/')}"

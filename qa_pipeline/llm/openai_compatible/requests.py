@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Literal
 
-from qa_pipeline.llm.base import Request, json_schema
+from qa_pipeline.llm.base import Request
+from qa_pipeline.llm.reply_schemas import inlined_schema
 from qa_pipeline.records import ReplyModel
 from qa_pipeline.settings.models import ModelSettings
 
@@ -81,27 +82,15 @@ def lesser_way(way: Way, complaint: Complaint, *, may_change_mode: bool) -> Way 
 def strict_schema(reply_model: type[ReplyModel]) -> dict[str, Any]:
     """The reply model's JSON schema as OpenAI's strict mode takes it; callers must not change it.
 
-    References are inlined, every property is required, and fields keep the model's order, so that
-    reasoning is written before what it leads to.
+    Every property is required, and no others are allowed.
     """
-    schema = json_schema(reply_model)
-    definitions = schema.get("$defs", {})
 
-    def simplify(node: Any) -> Any:
-        if isinstance(node, list):
-            return [simplify(item) for item in node]
-        if not isinstance(node, dict):
-            return node
-        if "$ref" in node:
-            beside = {name: value for name, value in node.items() if name != "$ref"}
-            return simplify(definitions[node["$ref"].rpartition("/")[2]] | beside)
-        kept = {name: simplify(value) for name, value in node.items() if name not in _REFUSED}
-        if kept.get("type") == "object":
-            kept |= {"additionalProperties": False, "required": list(kept.get("properties", {}))}
-        return kept
+    def close(node: dict[str, Any]) -> dict[str, Any]:
+        if node.get("type") == "object":
+            node |= {"additionalProperties": False, "required": list(node.get("properties", {}))}
+        return node
 
-    simplified: dict[str, Any] = simplify(schema)
-    return simplified
+    return inlined_schema(reply_model, _REFUSED, close)
 
 
 def _response_format(reply_model: type[ReplyModel], mode: JsonMode) -> dict[str, Any] | None:
