@@ -117,8 +117,7 @@ class Parts:
         roles: tuple[Reviewer, ...] = (
             ("verifier", "judge") if self.settings.judging.enabled else ("verifier",)
         )
-        for model in (self.settings.llm.generator, *map(self.settings.llm.reviewer, roles)):
-            self.models.of(model)
+        self.models.check([self.settings.llm.generator, *map(self.settings.llm.reviewer, roles)])
 
     def note_documents(self, documents: pl.DataFrame) -> None:
         """Let the store of replies know documents by path, so that earlier versions can be forgotten.

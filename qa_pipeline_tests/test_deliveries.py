@@ -54,7 +54,7 @@ def test_what_is_awaited_is_told_on_the_screen_in_json_and_by_its_own_code(
         ran = road.run(*PAID)
         assert ran.code == PENDING
         assert "boilers pending: " in ran.stdout
-        assert "replies are awaited from batch jobs" in ran.stdout
+        assert "replies awaited from batch jobs" in ran.stdout
         again = road.run(*PAID, "--json")
         outcomes = json.loads(again.stdout)["outcomes"]
         assert [outcome["outcome"] for outcome in outcomes] == ["pending", "pending"]

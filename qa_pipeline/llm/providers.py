@@ -4,7 +4,7 @@ What belongs here: choosing and wrapping. What does not: any provider's own work
 imported when they are chosen, so that a run without Gemini needs nothing of it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -83,6 +83,17 @@ class Models:
             SettingsError: the price file cannot be used, or cost is capped and a model has no price.
         """
         return open_budget(self._settings, self.database)
+
+    def check(self, models: Iterable[ModelSettings]) -> None:
+        """Build these models, the budget before them; nothing is asked.
+
+        Raises:
+            SettingsError: a model, the prices or the caps cannot be used.
+            KeyRejectedError: a key is missing.
+        """
+        open_budget(self._settings, self.database)
+        for settings in models:
+            self.of(settings)
 
     def close(self) -> None:
         """Finish the account of the day and close the store; a later use opens it again."""

@@ -152,7 +152,7 @@ def test_while_a_job_has_not_ended_no_run_is_asked_for_by_day_or_night(
 def test_the_command_line_says_that_a_batch_is_pending_and_goes_on(batched: Batched) -> None:
     outcomes = [batched.launch("b1")["b1"]]
     while outcomes[-1].outcome == "pending" and len(outcomes) < 9:
-        assert "replies are awaited" in str(outcomes[-1].error)
+        assert "replies awaited" in str(outcomes[-1].error)
         outcomes.append(batched.launch("b1")["b1"])
     assert (outcomes[-1].outcome, len(outcomes) >= 3) == ("succeeded", True)
     assert batched.launch("b1")["b1"].outcome == "unchanged"
