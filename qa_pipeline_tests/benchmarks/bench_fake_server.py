@@ -7,7 +7,6 @@ at zero latency and at one second with 500 in flight, and the server's CPU time 
 import argparse
 import asyncio
 import json
-import subprocess
 import time
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from aiohttp import ClientSession, TCPConnector
 from qa_pipeline.llm.gemini.requests import response_schema
 from qa_pipeline.prompting import fence, load_prompt, render_passages
 from qa_pipeline.records import ClaimReply, Passage
+from qa_pipeline_tests.benchmarks.served import serving
 
 TEXT = "To drain the boiler, open the lower valve and wait 10 minutes. " * 10
 
@@ -41,14 +41,10 @@ def main() -> None:
 
 def measured(calls: int, in_flight: int, latency: str) -> tuple[float, float]:
     """Calls a second, and milliseconds of the server's CPU a call."""
-    command = ["qa-pipeline", "serve-fake", "--latency", latency]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        told = dict(process.stdout.readline().split() for _ in range(3))
-        before = cpu_seconds(process.pid)
-        rate = asyncio.run(asked(told["url"], told["key"], calls, in_flight))
-        used = cpu_seconds(process.pid) - before
-        process.terminate()
+    with serving(latency={"seconds": float(latency)}) as server:
+        before = cpu_seconds(server.process)
+        rate = asyncio.run(asked(server.url, server.key, calls, in_flight))
+        used = cpu_seconds(server.process) - before
     return rate, 1000 * used / calls
 
 

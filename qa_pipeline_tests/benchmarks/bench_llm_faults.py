@@ -2,7 +2,7 @@
 
     python -m qa_pipeline_tests.benchmarks.bench_llm_faults --latency 1.0 --concurrency 128 --calls 5120
 
-Nothing may be lost (a request without a reply) or counted twice (calls and tokens of the journal against what
+Nothing may be lost (a request whose tries were spent) or counted twice (calls and tokens of the journal against what
 the server says it answered).
 """
 
@@ -14,7 +14,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from qa_pipeline.errors import ModelError
+from qa_pipeline.errors import ModelError, UnreadableReplyError
 from qa_pipeline.llm.asking import ask_all
 from qa_pipeline.llm.providers import Models
 from qa_pipeline_tests.benchmarks.bench_llm_speed import settings_for, verifications
@@ -43,7 +43,8 @@ def measure(server: Served, calls: int, workers: int) -> dict[str, Any]:
     answered = [call for call in records if call.usage.input_tokens is not None]
     return {
         "calls_a_second": round(calls / took, 1),
-        "lost": sum(isinstance(outcome, ModelError) for outcome in outcomes),
+        "lost": sum(isinstance(outcome, ModelError) and not _typed(outcome) for outcome in outcomes),
+        "unreadable_twice": sum(map(_typed, outcomes)),
         "recorded": len(answered),
         "answered_by_server": after["answered"] - before["answered"],
         "tokens_recorded": sum(call.usage.input_tokens or 0 for call in answered),
@@ -53,6 +54,11 @@ def measure(server: Served, calls: int, workers: int) -> dict[str, Any]:
         "most_in_flight": after["most_in_flight"],
         "faults": after["faults"],
     }
+
+
+def _typed(outcome: object) -> bool:
+    """Whether a reply came, and another when it was asked for again, and neither could be read."""
+    return isinstance(outcome, UnreadableReplyError)
 
 
 def main() -> None:

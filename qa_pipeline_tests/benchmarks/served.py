@@ -21,10 +21,11 @@ _COMMAND = (sys.executable, "-c", "from qa_pipeline.cli import app; app()", "ser
 
 @dataclass(frozen=True)
 class Served:
-    """A running server."""
+    """A running server; `process` is its number."""
 
     url: str
     key: str
+    process: int
 
     @property
     def port(self) -> int:
@@ -49,7 +50,7 @@ def serving(port: int = 0, **plan: Any) -> Iterator[Served]:
         try:
             assert process.stdout is not None
             told = dict(process.stdout.readline().split() for _ in range(3))
-            yield Served(told["url"], told["key"])
+            yield Served(told["url"], told["key"], process.pid)
         finally:
             process.terminate()
             process.communicate()
