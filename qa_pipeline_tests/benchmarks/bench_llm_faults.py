@@ -2,8 +2,8 @@
 
     python -m qa_pipeline_tests.benchmarks.bench_llm_faults --latency 1.0 --concurrency 128 --calls 5120
 
-Nothing may be lost (a request whose tries were spent) or counted twice (calls and tokens of the journal against what
-the server says it answered).
+Nothing may be lost (a request whose tries were spent) or counted twice: calls and tokens of the journal are
+held against what the server says it answered.
 """
 
 import argparse
