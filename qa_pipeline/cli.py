@@ -21,12 +21,12 @@ from qa_pipeline.exit_codes import errors_as_exit_codes
 from qa_pipeline.jobs_command import jobs
 from qa_pipeline.llm.fake_server.command import serve_fake
 from qa_pipeline.replies_cli import replies
+from qa_pipeline.show_command import show
 
 if TYPE_CHECKING:  # heavy: imported where a command needs them, so that --help answers at once
     from qa_pipeline.batch import BatchOutcome, Watch
     from qa_pipeline.documents.batches import FoundBatches
     from qa_pipeline.settings.tree import Settings
-    from qa_pipeline.showing import Row, Shown
 
 NAMED_FILES = 5
 
@@ -47,7 +47,6 @@ app = typer.Typer(
     ),
 )
 
-app.command()(estimate)
 app.add_typer(replies)
 
 Out = Annotated[Path, typer.Option(help="Folder for tables, indexes, exports and caches.")]
@@ -159,63 +158,6 @@ def status(out: Out = Path("data"), as_json: Json = False) -> None:
             show_report(found, layout)
 
 
-@app.command()
-def show(
-    document: Annotated[
-        str, typer.Argument(help="Its id, the beginning of it, or its path; BATCH/PATH if need be.")
-    ],
-    out: Out = Path("data"),
-    chunk: Annotated[
-        str | None, typer.Option(help="Only this chunk, in its section: an id or its beginning.")
-    ] = None,
-    picture: Annotated[
-        Path | None, typer.Option(help="Write a PNG of a PDF page here, chunks outlined.")
-    ] = None,
-    page: Annotated[int, typer.Option(min=1, help="With --picture: the page.")] = 1,
-    span: Annotated[
-        str | None, typer.Option(help="With --picture: the span of the text to highlight, START:END.")
-    ] = None,
-    corpus: Annotated[
-        str | None, typer.Option(help="With --picture: the corpus the document was read from.")
-    ] = None,
-    as_json: Json = False,
-) -> None:
-    """Show a document as it was read: facts, text, and the borders of sections, pages and chunks."""
-    from qa_pipeline.console import print_document
-    from qa_pipeline.document_console import document_json, show_document
-    from qa_pipeline.layout import Layout
-    from qa_pipeline.showing import find_chunk, find_document
-
-    with errors_as_exit_codes():
-        layout = Layout(out)
-        shown = find_document(layout, document, [path.stem for path in layout.tables("documents")])
-        chosen = find_chunk(shown, chunk) if chunk else None
-        if picture is not None:
-            _draw(shown, chosen, picture, page, span, corpus)
-        elif as_json:
-            print_document(document_json(shown, chosen))
-        else:
-            show_document(shown, chosen)
-
-
-def _draw(
-    shown: "Shown", chunk: "Row | None", picture: Path, page: int, span: str | None, corpus: str | None
-) -> None:
-    """Write the picture of a page; without a span the chosen chunk is highlighted."""
-    from qa_pipeline.documents.sources.corpora import open_corpus
-    from qa_pipeline.page_view import page_picture, span_of
-    from qa_pipeline.settings.tree import load_settings
-    from qa_pipeline.storage import write_bytes
-
-    settings = load_settings(**({"corpus": corpus} if corpus else {}))
-    files = open_corpus(settings.corpus, settings.documents).batch(shown.document["batch"])
-    evidence = span_of(span) if span else (chunk["char_start"], chunk["char_end"]) if chunk else None
-    drawn = page_picture(shown, files, page, evidence, settings.documents.max_bytes)
-    write_bytes(picture, drawn.png)
-    found = f"; {drawn.evidence} of {drawn.evidence_length} letters highlighted" if evidence else ""
-    sys.stdout.write(f"{picture}: page {page} of {shown.document['path']}{found}\n")
-
-
 def _code(outcomes: "Sequence[BatchOutcome]") -> int:
     """While anything is awaited the run is not over; what has failed is told again by the last one."""
     if any(outcome.outcome == "pending" for outcome in outcomes):
@@ -306,5 +248,7 @@ def _check_models(settings: "Settings") -> None:
         sys.stderr.write(f"Note: {warning}\n")
 
 
+app.command()(estimate)
+app.command()(show)
 app.command("jobs")(errors_as_exit_codes()(jobs))
 app.command("serve-fake")(errors_as_exit_codes()(serve_fake))

@@ -8,11 +8,9 @@ that ask a model may yield nothing, while their replies are awaited.
 """
 
 from collections.abc import Iterator
-from hashlib import sha256
-from typing import Any, TypedDict
+from typing import Any
 
 import dagster as dg
-import polars as pl
 
 from qa_pipeline import pipeline
 from qa_pipeline.defs.automation import when_content_changes
@@ -24,51 +22,25 @@ from qa_pipeline.defs.metadata import (
     cost_metadata,
     described,
     export_metadata,
-    frame_metadata,
     summary_metadata,
     waterfall_metadata,
 )
 from qa_pipeline.defs.partitions import document_batches
 from qa_pipeline.defs.progress import logged
+from qa_pipeline.defs.results import ASKS, Frame, content_version, result
 from qa_pipeline.defs.versions import code_version
 from qa_pipeline.index.file import dump_shard
 from qa_pipeline.index.shard import Shard
 from qa_pipeline.parts import Parts
 from qa_pipeline.settings.models import same_model_warning
 from qa_pipeline.settings.tree import Settings
-from qa_pipeline.storage import frame_hash, write_bytes
+from qa_pipeline.storage import write_bytes
 from qa_pipeline.tables import DOCUMENTS, PAIRS, QUESTIONS, STORED
 
-Frame = pl.DataFrame
 Tables = dg.ResourceParam[ParquetTables]
 PartsParam = dg.ResourceParam[Parts]
 
-LLM_POOL = "llm"
 OWNERS = ["team:training-data"]
-
-
-class _Asks(TypedDict):
-    """What assets that ask a model have in common; they yield nothing while replies are awaited."""
-
-    kinds: set[str]
-    pool: str
-    output_required: bool
-
-
-ASKS: _Asks = {"kinds": {"ai", "parquet"}, "pool": LLM_POOL, "output_required": False}
-
-
-def result(name: str, frame: Frame, **more: Any) -> dg.MaterializeResult[Frame]:
-    """A table with its content hash and what the UI shows of it."""
-    metadata = frame_metadata(frame, STORED[name]) | more
-    return dg.MaterializeResult(
-        value=frame, data_version=dg.DataVersion(frame_hash(frame)), metadata=metadata
-    )
-
-
-def content_version(*files: bytes) -> dg.DataVersion:
-    """The data version of an output that is no table."""
-    return dg.DataVersion(sha256(b"".join(sha256(file).digest() for file in files)).hexdigest())
 
 
 @dg.asset(partitions_def=document_batches, group_name="ingestion", kinds={"polars", "parquet"}, deps=[corpus])
