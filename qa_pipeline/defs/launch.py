@@ -20,13 +20,14 @@ from qa_pipeline.defs.deliveries import AWAITED
 from qa_pipeline.defs.jobs import build_batch
 from qa_pipeline.defs.progress import LOGGER, progress_logger
 from qa_pipeline.deliveries import collect_replies
-from qa_pipeline.errors import BudgetExhaustedError, KeyRejectedError, PermanentModelError
+from qa_pipeline.errors import PermanentModelError
 from qa_pipeline.parts import Parts
 from qa_pipeline.settings.tree import Settings
 
 HOST_TAG, PROCESS_TAG = "qa_pipeline/host", "qa_pipeline/process"
 
-_STOPPING = {error.__name__: error for error in (PermanentModelError, KeyRejectedError, BudgetExhaustedError)}
+_ERRORS: list[type[PermanentModelError]] = [PermanentModelError, *PermanentModelError.__subclasses__()]
+_STOPPING = {error.__name__: error for error in _ERRORS}
 
 
 def materialize_batches(

@@ -15,7 +15,14 @@ from qa_pipeline.defs.assets import ASSETS, build_assets
 from qa_pipeline.defs.command_line import run_on_instance
 from qa_pipeline.defs.currency import steps_of, work_left
 from qa_pipeline.defs.launch import HOST_TAG, PROCESS_TAG, bury_dead_runs, materialize_batches
-from qa_pipeline.errors import BudgetExhaustedError, SettingsError, TransientModelError
+from qa_pipeline.errors import (
+    BudgetExhaustedError,
+    KeyRejectedError,
+    MissingReplyError,
+    PermanentModelError,
+    SettingsError,
+    TransientModelError,
+)
 from qa_pipeline.progress import Notify, silent
 from qa_pipeline_tests.defs.project import GUIDE, Project, instance_at
 
@@ -77,9 +84,14 @@ def test_a_failed_batch_is_tried_again_and_paid_for_once(project: Project) -> No
     assert len(project.model.asked) == asked
 
 
-def test_a_spent_budget_stops_everything_as_the_error_it_is(project: Project) -> None:
-    project.model.broken = BudgetExhaustedError("all calls are spent")
-    with pytest.raises(BudgetExhaustedError, match="all calls are spent"):
+@pytest.mark.parametrize(
+    "kind", [PermanentModelError, KeyRejectedError, BudgetExhaustedError, MissingReplyError]
+)
+def test_what_no_later_call_can_mend_stops_everything_as_the_error_it_is(
+    project: Project, kind: type[PermanentModelError]
+) -> None:
+    project.model.broken = kind("all calls are spent")
+    with pytest.raises(kind, match="all calls are spent"):
         project.launch("b1")
     project.model.broken = None
     assert project.launch("b1")["b1"].outcome == "succeeded"
