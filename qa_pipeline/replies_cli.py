@@ -99,7 +99,7 @@ def forget(
         versions = find_versions(Layout(out), database, document)
         gone = delete(database, sorted(versions), unknown=unknown)
         _say(
-            f"{document} ({len(versions)} known versions): {gone.replies:,} replies and {gone.prompts:,} "
+            f"{document} (known versions: {len(versions)}): {gone.replies:,} replies and {gone.prompts:,} "
             "prompts are deleted. Tables of runs hold its text until its batch is run without it"
         )
         if gone.unknown:
@@ -126,23 +126,23 @@ def import_file(
     file: Annotated[str, typer.Argument(help="A file of `export`, here or at an address.")],
     out: Out = Path("data"),
 ) -> None:
-    """Add the replies of a file; what is stored stays as it is."""
+    """Add the replies of a file; what is stored stays as it is. A store that is not there yet is made."""
     from qa_pipeline.llm.store.transfer import import_replies
 
-    with _opened(out) as database:
+    with _opened(out, made=True) as database:
         imported = import_replies(database, file)
         _say(f"{imported.new:,} replies are new; {imported.known:,} were stored before and stay as they were")
 
 
 @contextmanager
-def _opened(out: Path) -> "Iterator[Database]":
+def _opened(out: Path, *, made: bool = False) -> "Iterator[Database]":
     from qa_pipeline.layout import Layout
     from qa_pipeline.llm.database import Database
     from qa_pipeline.settings.tree import load_settings
 
     with errors_as_exit_codes():
         place = load_settings(out=out).llm.store.url or Layout(out).replies
-        if isinstance(place, Path) and not place.parent.is_dir():
+        if isinstance(place, Path) and not made and not place.is_file():
             raise InputError(
                 f"{place} is not there; name the folder of a run with --out, or set llm.store.url"
             )
@@ -161,17 +161,17 @@ def _seconds(age: str) -> float:
 
 
 def _show(shares: "Iterable[Share]", *, ages: bool) -> None:
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
+    from qa_pipeline.console import show_table
 
-    table = Table(*("model", "role", *(("age",) if ages else ()), "what", "replies", "bytes"))
+    rows = []
     for share in shares:
         what = "failures" if share.failed else "replies"
-        cells = (share.asked_model, share.role, *((share.age,) if ages else ()), what)
-        table.add_row(*map(escape, cells), f"{share.rows:,}", _bytes(share.text_bytes))
-    if table.row_count:
-        Console(soft_wrap=True).print(table)
+        told = (share.asked_model, share.role, *((share.age,) if ages else ()), what)
+        rows.append([*told, f"{share.rows:,}", _bytes(share.text_bytes)])
+    if rows:
+        show_table(
+            "Replies", ("model", "role", *(("age",) if ages else ()), "what", "replies", "bytes"), rows
+        )
 
 
 def _bytes(number: int) -> str:

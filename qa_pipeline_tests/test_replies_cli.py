@@ -1,4 +1,5 @@
 import json
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,17 @@ def test_the_size_is_told_by_model_role_and_age(road: Road) -> None:
     assert shown.code == OK
     for part in ("extractive/", "gemini/[x]", "questions", "failures", "a day", "replies.sqlite", "on disk"):
         assert part in shown.stdout
+
+
+def test_a_model_is_shown_by_its_whole_name_which_prune_takes(road: Road) -> None:
+    add_failure(road)
+    name = "gemini/" + "x" * 50
+    with closing(Database(Layout(road.out).replies)) as database:
+        store = SqlReplyStore(database)
+        store.write(Round(paid=[paid((name, "k"), Outcome("replied", "r", '"x"'))]))
+        store.close()
+    assert name in ask(road, "size").stdout
+    assert ask(road, "prune", "--model", name).code == OK
 
 
 def test_pruning_says_what_would_go_and_goes_only_when_told(road: Road) -> None:
@@ -88,7 +100,7 @@ def test_forgetting_a_document_takes_its_replies_and_those_of_its_earlier_versio
     assert replies_of(road) > first
     shown = ask(road, "forget", "guide.md")
     assert shown.code == OK
-    assert "guide.md (2 known versions)" in shown.stdout
+    assert "guide.md (known versions: 2)" in shown.stdout
     left = replies_of(road)
     ask(road, "forget", "one/other.md")
     assert 0 < left < first
@@ -100,17 +112,16 @@ def test_a_document_that_is_gone_can_still_be_forgotten(road: Road) -> None:
     road.run()
     before = replies_of(road)
     shown = ask(road, "forget", "one/guide.md")
-    assert (shown.code, "(1 known versions)" in shown.stdout) == (OK, True)
+    assert (shown.code, "(known versions: 1)" in shown.stdout) == (OK, True)
     assert replies_of(road) < before
 
 
-def test_what_was_exported_serves_another_folder_without_a_call(road: Road, tmp_path: Path) -> None:
+def test_what_was_exported_serves_a_new_folder_without_a_call(road: Road, tmp_path: Path) -> None:
     file = str(tmp_path / "kept.jsonl.gz")
     count = replies_of(road)
     assert f"{count} replies are in {file}" in ask(road, "export", file).stdout
     assert f"{count} were stored before and stay" in ask(road, "import", file).stdout
     other = Road(road.corpus, tmp_path / "other")
-    (other.out / "cache").mkdir(parents=True)
     assert f"{count} replies are new" in ask(other, "import", file).stdout
     other.run()
     assert replies_of(other) == count
