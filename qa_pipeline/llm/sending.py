@@ -129,24 +129,26 @@ class Sender:
         try:
             raw = await self.provider.send(request)
         except TransientModelError as error:
-            await self._tell_throttle(error, turn)
             if error.maybe_charged:
                 self._charge(request, asking, reservation, error.reason, None, Usage())
             else:
                 reservation.cancel()
+            await self._tell_throttle(error, turn)
             raise
         except UnreadableReplyError as error:
-            await self._throttle.served(turn, _total(error.usage))
             if isinstance(error, OversizedRequestError):
                 reservation.cancel()
+                await self._throttle.served(turn, None)
                 raise OversizedRequestError(f"{error.detail}; {shown(request)}") from None
             self._charge(request, asking, reservation, error.reason, error.model, error.usage)
+            await self._throttle.served(turn, _total(error.usage))
             raise
         except ModelError:
             reservation.cancel()
             raise
-        await self._throttle.served(turn, _total(raw.usage))
+        # before anything is awaited: whatever happens from here on, the call is paid and noted
         self._charge(request, asking, reservation, REPLIED, raw.model, raw.usage)
+        await self._throttle.served(turn, _total(raw.usage))
         return raw
 
     async def _tell_throttle(self, error: TransientModelError, turn: Turn) -> None:
