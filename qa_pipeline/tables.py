@@ -38,7 +38,7 @@ from qa_pipeline.columns import (
 from qa_pipeline.columns import column as _c
 from qa_pipeline.table_schema import Table
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 # One column a line reads best.
 # fmt: off
