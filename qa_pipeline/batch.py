@@ -13,6 +13,7 @@ import polars as pl
 
 from qa_pipeline import checking, pipeline
 from qa_pipeline.canaries.gates import swap_counts
+from qa_pipeline.curation.exports import exports_card
 from qa_pipeline.deliveries import collect_replies
 from qa_pipeline.errors import (
     CorpusError,
@@ -25,6 +26,7 @@ from qa_pipeline.index.file import write_shard
 from qa_pipeline.layout import Layout
 from qa_pipeline.parts import Parts
 from qa_pipeline.progress import Notify, silent
+from qa_pipeline.publishing.withdrawals import end_withdrawal, note_origin, withdraw_failed, withdraw_outdated
 from qa_pipeline.quality import Gate, batch_gates, batch_yield
 from qa_pipeline.storage import read_earlier, read_table, write_bytes, write_table
 from qa_pipeline.table_schema import Table
@@ -36,7 +38,7 @@ Watch = Callable[[str, str], Notify]
 TRAINING_INPUTS = ("pairs", "verdicts", "claims", "claim_verdicts", "assessments", "chunks", "documents")
 VERDICT_INPUTS = ("pairs", "claims", "claim_verdicts", "refusals", "assessments", "contradictions")
 
-BLOCKED = "a blocking gate did not hold; no new training examples were written"
+BLOCKED = "a blocking gate failed; the batch has no training examples until it passes"
 
 LOOK_BACK = 20
 """Earlier batches whose yield a batch is held against: enough for a mean, whatever the size of the corpus."""
@@ -116,7 +118,7 @@ def run_batch(
     """Run one batch from its files to its training examples, keeping each table as soon as it is whole.
 
     With `pairs_file` its pairs take the place of generated ones and of those beside the documents. A batch
-    whose blocking gates do not hold gets no new training examples and no exports.
+    whose blocking gates fail has no training examples, and what was published of it before is moved aside.
 
     Raises:
         RepliesPendingError: replies are awaited; the tables of the stages before stand.
@@ -130,6 +132,7 @@ def run_batch(
 
 def _run(parts: Parts, batch: str, watch: Watch, pairs_file: Path | None) -> BatchOutcome:
     frames = _read_and_embed(parts, batch, watch)
+    note_origin(parts.layout, batch, None if pairs_file else parts.settings.corpus)
     if pairs_file is None:
         _generate(parts, batch, frames, watch)
     else:
@@ -143,11 +146,13 @@ def _run(parts: Parts, batch: str, watch: Watch, pairs_file: Path | None) -> Bat
         earlier_canaries=earlier_canaries(parts.layout, batch),
     )
     told = tuple(_told(gate) for gate in gates if not gate.passed)
-    if any(gate.blocking and not gate.passed for gate in gates):
+    blocking = {gate.name: gate.detail for gate in gates if gate.blocking and not gate.passed}
+    if blocking:
+        withdraw_failed(parts.layout, batch, blocking)
         return BatchOutcome(batch, "failed", BLOCKED, told)
     _keep(parts.layout, batch, "training_examples", frames["training_examples"])
-    for name, content in pipeline.make_exports(frames).items():
-        write_bytes(parts.layout.export(name, batch), content)
+    write_exports(parts.layout, batch, pipeline.make_chat_exports(frames["training_examples"]))
+    end_withdrawal(parts.layout, batch)
     return BatchOutcome(batch, "succeeded", failed_gates=told)
 
 
@@ -202,8 +207,10 @@ def _verify(parts: Parts, batch: str, frames: Frames, watch: Watch) -> None:
     notify = watch(batch, "assessments")
     assessed = checking.make_assessments(parts, pairs, claims, decided, chunks, notify)
     frames["assessments"] = _keep(layout, batch, "assessments", assessed)
-    verdicts = checking.make_verdicts(parts, *_of(frames, VERDICT_INPUTS))
-    frames["verdicts"] = _keep(layout, batch, "verdicts", verdicts)
+    frames["verdicts"] = checking.make_verdicts(parts, *_of(frames, VERDICT_INPUTS))
+    withdraw_outdated(layout, batch, frames["verdicts"])
+    _keep(layout, batch, "verdicts", frames["verdicts"])
+    write_exports(layout, batch, pipeline.make_ledger_exports(frames))
 
 
 def earlier_yields(layout: Layout, batch: str) -> list[float]:
@@ -236,6 +243,15 @@ def earlier_canaries(layout: Layout, batch: str) -> list[tuple[int, int]]:
             continue
         counts += [] if found is None else [swap_counts(found)]
     return counts
+
+
+def write_exports(layout: Layout, batch: str, files: Mapping[str, bytes]) -> None:
+    """Put JSONL files in place, and beside their folders the card that says the types of their fields."""
+    for name, content in files.items():
+        write_bytes(layout.export(name, batch), content)
+    card = exports_card()
+    if not (layout.exports_card.is_file() and layout.exports_card.read_bytes() == card):
+        write_bytes(layout.exports_card, card)
 
 
 def _of(frames: Mapping[str, pl.DataFrame], names: Sequence[str]) -> list[pl.DataFrame]:

@@ -95,6 +95,7 @@ def run(
     from qa_pipeline.console import show_outcomes, watching
     from qa_pipeline.documents.sources.corpora import open_corpus
     from qa_pipeline.layout import Layout
+    from qa_pipeline.publishing.withdrawals import withdraw_missing
     from qa_pipeline.storage import prepare_folder
 
     with errors_as_exit_codes():
@@ -102,6 +103,8 @@ def run(
         found = open_corpus(settings.corpus, settings.documents).find_batches()
         batches = chosen_batches(batch, found, settings.corpus)
         prepare_folder(settings.out)
+        if not batch:
+            withdraw_missing(Layout(settings.out), settings.corpus, {*found.names, *found.refused})
         _tell_loose_files(found, settings.corpus)
         with watching(quiet=as_json) as watch:
             outcomes = _run_dagster(settings, batches, watch) if dagster else _run(settings, batches, watch)
@@ -154,10 +157,9 @@ def status(out: Out = Path("data"), as_json: Json = False) -> None:
 
     with errors_as_exit_codes():
         layout = Layout(out)
-        batches = finished_batches(layout)
-        if not batches:
+        found = report(layout, finished_batches(layout))
+        if not (found.batches.height or found.incomplete or found.withdrawn):
             raise InputError(f"{out} holds no tables; run qa-pipeline run CORPUS --out {out} first")
-        found = report(layout, batches)
         if as_json:
             print_document(report_document(found, layout))
         else:

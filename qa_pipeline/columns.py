@@ -43,10 +43,17 @@ FLAGGED = pl.Struct({**SPAN, "score": pl.Float64()})
 UNSUPPORTED = pl.Struct({**SPAN, "reason": pl.String()})
 MESSAGES = pl.List(pl.Struct({"role": pl.String(), "content": pl.String()}))
 LAYOUTS = ("closed_book", "with_context", "with_distractors")
+MESSAGE_COLUMNS = {
+    "closed_book": "messages",
+    "with_context": "messages_with_context",
+    "with_distractors": "messages_with_distractors",
+}
+"""Column of each layout. Trainers such as TRL read `messages`, so that it must never be null."""
 EVIDENCE = pl.Struct(
     {
         "claim": pl.String(),
         "document_id": pl.String(),
+        "chunk_id": pl.String(),
         "path": pl.String(),
         "content_sha256": pl.String(),
         **SPAN,

@@ -138,6 +138,9 @@ def show_report(found: Report, layout: Layout, *, told: Collection[str] = ()) ->
     _show_cost(console, found.cost)
     _show_unread(console, found.unread)
     _show_skipped(console, found.steps)
+    for batch, stone in found.withdrawn.items():
+        said = f"{batch}: withdrawn since {stone.since}, no training examples: {stone.told()}"
+        console.print(f"[yellow]{escape(said)}[/yellow]", soft_wrap=True)
     for batch, problem in found.incomplete.items():
         if batch not in told:
             console.print(f"[yellow]{escape(batch)}: {escape(problem)}[/yellow]", soft_wrap=True)
@@ -263,6 +266,7 @@ def report_document(found: Report, layout: Layout) -> dict[str, Any]:
         "masked": found.masked.to_dicts(),
         "unread": found.unread.to_dicts(),
         "incomplete": found.incomplete,
+        "withdrawn": {batch: stone.model_dump() for batch, stone in found.withdrawn.items()},
         "cost": found.cost.document(),
     }
 

@@ -36,6 +36,31 @@ class Layout:
         return self.out / "exports" / name / f"{batch}.jsonl"
 
     @property
+    def exports_card(self) -> Path:
+        """Dataset card of the exports folder."""
+        return self.out / "exports" / "README.md"
+
+    @property
+    def withdrawals(self) -> Path:
+        """What is moved aside, a folder a batch."""
+        return self.out / "withdrawn"
+
+    def tombstone(self, batch: str) -> Path:
+        """Why and since when a batch is withdrawn; what was moved aside lies beside it."""
+        check_batch_name(batch)
+        return self.withdrawals / batch / "tombstone.json"
+
+    @property
+    def origins(self) -> Path:
+        """Which corpus each batch was read from."""
+        return self.out / "origins"
+
+    def origin(self, batch: str) -> Path:
+        """Location of the corpus that a batch was read from."""
+        check_batch_name(batch)
+        return self.origins / f"{batch}.txt"
+
+    @property
     def replies(self) -> Path:
         """Store of model replies."""
         return self.out / "cache" / "replies.sqlite"

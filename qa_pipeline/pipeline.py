@@ -13,7 +13,7 @@ import polars as pl
 
 from qa_pipeline.chunking.chunks import chunk_documents
 from qa_pipeline.columns import LAYOUTS
-from qa_pipeline.curation.exports import chat_rows, json_lines, known_answer_rows, passed_rows, rejected_rows
+from qa_pipeline.curation.exports import chat_rows, json_lines, ledger_files, ledger_rows
 from qa_pipeline.curation.training import build_training_examples
 from qa_pipeline.documents.failure import DocumentFailure
 from qa_pipeline.documents.files import PAIRS_FILES, FoundFile, read_bytes
@@ -37,6 +37,8 @@ from qa_pipeline.retrieval import Retriever
 from qa_pipeline.settings.generation import PairsFileSettings
 from qa_pipeline.spending import calls_frame
 from qa_pipeline.tables import PAIRS, QUESTIONS
+
+LEDGER_INPUTS = ("pairs", "verdicts", "claims", "claim_verdicts", "assessments", "documents")
 
 
 def batch_files(parts: Parts, batch: str) -> BatchFiles:
@@ -94,7 +96,7 @@ def make_questions(
     return write_questions(
         chunks,
         parts.generator,
-        retriever.retrieve,
+        retriever.retrieve_scored,
         parts.settings.generation,
         parts.settings.llm,
         batch=batch,
@@ -207,14 +209,16 @@ def make_training_examples(
     )
 
 
-def make_exports(frames: Mapping[str, pl.DataFrame]) -> dict[str, bytes]:
-    """The JSONL files of a batch by name: passed, rejected, known answers, and chat in each layout."""
-    ledger = {name: frames[name] for name in ("pairs", "verdicts")}
-    proof = {name: frames[name] for name in ("claims", "claim_verdicts", "documents")}
-    rows = {
-        "passed": passed_rows(**ledger, **proof),
-        "rejected": rejected_rows(**ledger),
-        "known_answers": known_answer_rows(**ledger),
-        **{f"chat_{layout}": chat_rows(frames["training_examples"], layout) for layout in LAYOUTS},
-    }
+def make_ledger_exports(frames: Mapping[str, pl.DataFrame]) -> dict[str, bytes]:
+    """The JSONL files of a batch's ledger by name, whether or not its gates pass."""
+    rows = ledger_rows(**{name: frames[name] for name in LEDGER_INPUTS})
+    return _as_lines(ledger_files(rows))
+
+
+def make_chat_exports(training_examples: pl.DataFrame) -> dict[str, bytes]:
+    """The JSONL files of a batch's chat messages by name, one for each layout."""
+    return _as_lines({f"chat_{layout}": chat_rows(training_examples, layout) for layout in LAYOUTS})
+
+
+def _as_lines(rows: Mapping[str, pl.DataFrame]) -> dict[str, bytes]:
     return {name: b"".join(json_lines(frame)) for name, frame in rows.items()}

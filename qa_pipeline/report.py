@@ -13,6 +13,7 @@ from qa_pipeline.canaries.outcomes import canary_rates
 from qa_pipeline.document_counts import LEFT_OUT_COUNTS, MASKED_COUNTS, left_out_counts, masked_counts
 from qa_pipeline.errors import CorpusError, TableError
 from qa_pipeline.layout import Layout
+from qa_pipeline.publishing.withdrawals import Tombstone, withdrawn_batches
 from qa_pipeline.spending import CostSummary, cost_summary
 from qa_pipeline.storage import read_earlier, read_table
 from qa_pipeline.tables import CANARIES, KEPT_APART, LLM_CALLS, TABLES, TRAINING_EXAMPLES, VERDICTS
@@ -30,7 +31,7 @@ class Report:
     `canaries` recall and false alarms by kind, `batches` the verdicts of each batch, `left_out` what
     files hold and their texts do not, `masked` the items of personal data found, `unread` the files that
     failed and why; `incomplete` says of batches that could not be counted what is wrong with their
-    tables. `cost` is what models took.
+    tables. `cost` is what models took. `withdrawn` says why and since when batches are not published.
     """
 
     tables: dict[str, int]
@@ -42,6 +43,7 @@ class Report:
     masked: pl.DataFrame
     unread: pl.DataFrame
     incomplete: dict[str, str]
+    withdrawn: dict[str, Tombstone]
     cost: CostSummary
 
 
@@ -92,6 +94,7 @@ def report(layout: Layout, batches: Sequence[str]) -> Report:
         ),
         unread=pl.concat([UNREAD.to_frame(), *(one.unread for one in counted)]),
         incomplete=incomplete,
+        withdrawn=withdrawn_batches(layout),
         cost=cost_summary(
             pl.concat([LLM_CALLS.empty(), *(one.calls for one in counted)]),
             pl.concat([VERDICTS.empty(), *(one.verdicts for one in counted)]),

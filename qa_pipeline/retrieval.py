@@ -89,8 +89,15 @@ class Retriever:
             questions: texts to search for; the result of one does not depend on the others.
             languages: ISO 639-1 code of each question.
         """
+        return [[chunk_id for chunk_id, _ in hits] for hits in self.retrieve_scored(questions, languages)]
+
+    def retrieve_scored(
+        self, questions: Sequence[str], languages: Sequence[str]
+    ) -> list[list[tuple[str, float]]]:
+        """The same, each chunk id with its fused score."""
         top_k = self._settings.top_k
-        return [[hit.chunk_id for hit in hits[:top_k]] for hits in self._hits(questions, languages)]
+        found = self._hits(questions, languages)
+        return [[(hit.chunk_id, hit.score) for hit in hits[:top_k]] for hits in found]
 
     def search(self, question: str, language: str) -> list[Hit]:
         """Every candidate of one question, best first, with its place in both rankings."""

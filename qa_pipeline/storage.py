@@ -46,6 +46,23 @@ def write_bytes(path: Path, content: bytes) -> None:
         raise StorageError(f"cannot write {path}: {error.strerror or error}; {_advice(error)}") from error
 
 
+def move_file(source: Path, target: Path) -> None:
+    """Move a file on the same disk in one step; one that does not exist is left out.
+
+    Raises:
+        StorageError: it could not be moved; it is where it was.
+    """
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        source.replace(target)
+        for folder in (target.parent, source.parent):
+            _sync_folder(folder)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise StorageError(f"cannot move {source}: {error.strerror or error}; {_advice(error)}") from error
+
+
 def prepare_folder(folder: Path) -> None:
     """Make a folder that can be written, before hours of work go towards it.
 

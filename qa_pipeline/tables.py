@@ -26,6 +26,7 @@ from qa_pipeline.columns import (
     LAYOUTS,
     LEFT_OUT,
     MASKED,
+    MESSAGE_COLUMNS,
     MESSAGES,
     PAGE,
     PAIR_ID,
@@ -123,6 +124,7 @@ QUESTIONS = Table(
         _c("question_type", S, "definition, figure, date, reason, how_to, key_value, table_cell or fact.", nullable=True),
         _c("target_chunk_ids", STRINGS, "Chunks the question was written for."),
         _c("passage_ids", STRINGS, "Chunks retrieved for it, best first."),
+        _c("passage_scores", pl.List(F64), "Retrieval score of each of them (reciprocal rank fusion).", nullable=True),
         _c("language", S, "Language of question and answer."),
         _c("status", S, "kept, dropped or failed."),
         REASON,
@@ -156,6 +158,10 @@ PAIRS = Table(
         _c("prompt_hash", S, "Hash of the answer prompt; null for imported pairs.", nullable=True),
         _c("expected_verdict", S, "Verdict its author knows to be right, for known-answer pairs.", nullable=True),
         _c("expected_kind", S, "What the known-answer pair probes, e.g. swapped_number.", nullable=True),
+        _c("passage_scores", pl.List(F64), "Retrieval score of each passage (reciprocal rank fusion); null for imported pairs.", nullable=True),
+        _c("source_line", I64, "Line, or row from 1, of an imported pair in its file.", nullable=True),
+        _c("source_id", S, "The id an imported pair has in its file.", nullable=True),
+        _c("source_fields", S, "Further fields of an imported pair, as a JSON object.", nullable=True),
     ),
 )
 
@@ -171,8 +177,12 @@ TRAINING_EXAMPLES = Table(
         _c("language", S, "Language of the pair."),
         _c("question_type", S, "Type of the question."),
         _c("coverage", S, "full, partial or none (a proved refusal)."),
-        _c("messages", pl.Struct(dict.fromkeys(LAYOUTS, MESSAGES)), "Chat messages in each layout."),
-        _c("tokens", pl.Struct(dict.fromkeys(LAYOUTS, pl.Int32())), "Tokens of each layout in the embedding model's tokenizer."),
+        _c("messages", MESSAGES, "Chat messages, the question alone (closed_book): what trainers such as TRL read."),
+        *(
+            _c(MESSAGE_COLUMNS[layout], MESSAGES, f"The same in the layout {layout}; null where it cannot be had.", nullable=True)
+            for layout in LAYOUTS[1:]
+        ),
+        _c("tokens", pl.Struct(dict.fromkeys(LAYOUTS, pl.Int32())), "Tokens of each layout in the embedding model's tokenizer; null where it cannot be had."),
         _c("evidence", pl.List(EVIDENCE), "Proof of each claim: document, character span, page, quote."),
         _c("provenance", PROVENANCE, "Who wrote, judged and decided it, and from which sources."),
     ),

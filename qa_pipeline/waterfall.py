@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from qa_pipeline.columns import LAYOUTS
+from qa_pipeline.columns import LAYOUTS, MESSAGE_COLUMNS
 
 STEPS = pl.Schema({"stage": pl.String(), "what": pl.String(), "reason": pl.String(), "count": pl.Int64()})
 
@@ -147,16 +147,14 @@ def _training(verdicts: pl.DataFrame, training_examples: pl.DataFrame) -> pl.Dat
     """Accepted pairs, and why some of them are no example anybody can train on."""
     accepted = verdicts.filter(pl.col("verdict") == "accepted")
     known = accepted.filter(pl.col("expected_verdict").is_not_null())
-    laid_out = training_examples.filter(pl.any_horizontal(_has(layout) for layout in LAYOUTS)).height
-    over = accepted.height - known.height - training_examples.height
+    examples = training_examples.height
     return _steps(
         "training_examples",
         [
             ("accepted", None, accepted.height),
-            ("example", None, laid_out),
+            ("example", None, examples),
             ("left_out", "known_answer", known.height),
-            ("left_out", "over_document_cap", over),
-            ("left_out", "no_layout_fits", training_examples.height - laid_out),
+            ("left_out", "over_document_cap_or_too_long", accepted.height - known.height - examples),
         ],
     )
 
@@ -177,13 +175,13 @@ def _held_back(verdicts: pl.DataFrame) -> pl.DataFrame:
 
 def _layouts(training_examples: pl.DataFrame) -> pl.DataFrame:
     """How many examples exist in each layout."""
-    present = training_examples.select(_has(layout).sum().alias(layout) for layout in LAYOUTS)
+    present = training_examples.select(_has(layout).sum() for layout in LAYOUTS)
     counts = [(layout, None, int(present[layout].item())) for layout in LAYOUTS]
     return _steps("layouts", [("examples", None, training_examples.height), *counts])
 
 
 def _has(layout: str) -> pl.Expr:
-    return pl.col("messages").struct.field(layout).is_not_null()
+    return pl.col(MESSAGE_COLUMNS[layout]).is_not_null().alias(layout)
 
 
 def _steps(stage: str, rows: list[tuple[str, str | None, int]]) -> pl.DataFrame:

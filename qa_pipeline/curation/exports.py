@@ -1,65 +1,94 @@
-"""Verdicts and examples as JSON lines, for people and for programs without Parquet.
+"""The ledger and the examples as JSON lines, for people and for programs without Parquet.
 
-What belongs here: which rows and fields each file holds, and writing them as lines. What does not: where
-files lie, and writing them (`storage.py`).
+What belongs here: which rows and fields each file holds, writing them as lines, and the card that tells their
+types. What does not: where files lie, and writing them (`storage.py`).
 
-passed, rejected and known_answers part the ledger: every pair stands in exactly one of them. Known-answer
-pairs are kept out of passed, for somebody may train from that file and half of them are wrong on purpose.
+passed, rejected, needs_review, failed and known_answers part the ledger: every pair stands in exactly one of
+them, in the order of `pairs` (an imported file's own order). They are written whether gates pass or not. Pairs
+whose right verdict was known beforehand are kept out of passed: half of them are wrong on purpose.
+
+Every row of these five has every field, null where nothing is known. A JSON file cannot say which type a field
+has that is null in all its rows, and `datasets` takes types from the first file it reads; the card beside the
+folders says them, for `load_dataset("exports", "passed")`. Chat rows hold no null and need no card.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
 
 import polars as pl
+import yaml
 
-from qa_pipeline.columns import EVIDENCE
+from qa_pipeline.columns import EVIDENCE, LAYOUTS, MESSAGE_COLUMNS, MESSAGES
 from qa_pipeline.curation.proofs import evidence_lists, find_proofs
+from qa_pipeline.tables import ASSESSMENTS, CLAIM_VERDICTS, CLAIMS, DOCUMENTS, PAIRS, VERDICTS
+
+LEDGER_FILES = ("passed", "rejected", "needs_review", "failed", "known_answers")
+CHAT_FILES = tuple(f"chat_{layout}" for layout in LAYOUTS)
 
 _ROWS_AT_ONCE = 1000
+_DECISION = ("pair_id", "batch", "verdict", "stage", "reason", "detail")
 _WORDS = ("question", "answer", "language", "question_type", "origin", "coverage", "citations")
-_SCORES = ("grounding", "grounding_low", "grounding_high", "support_level", "relevance", "correctness")
-_DECISION = ("verdict", "stage", "reason", "detail")
+_SOURCES = ("passage_ids", "passage_scores", "used_chunk_ids", "generator")
+_INPUT = ("source_line", "source_id", "source_fields", "expected_kind")
+_SPAN_WITH_TEXT = pl.Struct(
+    {"start": pl.Int64(), "end": pl.Int64(), "reason": pl.String(), "text": pl.String()}
+)
 
 # Valid inside JSON, but readers that split text at every Unicode line end would cut a row there.
 _LINE_ENDS = {"\u0085": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
+_DTYPES: Mapping[type[pl.DataType] | pl.DataType, str] = {
+    pl.String(): "string", pl.Int32(): "int32", pl.Int64(): "int64", pl.UInt32(): "uint32",
+    pl.Float32(): "float32", pl.Float64(): "float64", pl.Boolean(): "bool",
+}  # fmt: skip
 
-def passed_rows(
+
+def ledger_rows(
     *,
     pairs: pl.DataFrame,
     verdicts: pl.DataFrame,
     claims: pl.DataFrame,
     claim_verdicts: pl.DataFrame,
+    assessments: pl.DataFrame,
     documents: pl.DataFrame,
 ) -> pl.DataFrame:
-    """Accepted pairs, each with its scores and the proof of every supported claim."""
+    """Every verdict beside the words it is about, in the order of `pairs`.
+
+    A row also has the proof of every supported claim, the best similarity of its claims, what the judge said,
+    the passages the answer was drafted from with their retrieval scores, and for an imported pair its line,
+    id and further fields.
+    """
     proofs = evidence_lists(find_proofs(claims, claim_verdicts, documents))
-    return (
-        _ledger(pairs, verdicts)
-        .filter(pl.col("expected_verdict").is_null(), pl.col("verdict") == "accepted")
-        .join(proofs, on="pair_id", how="left", maintain_order="left")
-        .with_columns(pl.col("evidence").fill_null(pl.lit([], dtype=pl.List(EVIDENCE))))
-        .drop("unsupported_spans", "duplicate_of", "expected_verdict", "expected_kind", "detail")
+    similarity = claims.group_by("pair_id").agg(pl.col("similarity").max())
+    judged = assessments.select("pair_id", "reasoning", "judge")
+    words = pairs.select("pair_id", *_WORDS, *_SOURCES, *_INPUT).with_row_index("place")
+    scores = [name for name in verdicts.columns if name not in (*_DECISION, "unsupported_spans")]
+    rows = verdicts.join(words, on="pair_id", how="left", maintain_order="left").sort(
+        "place", nulls_last=True, maintain_order=True
     )
+    for more in (proofs, similarity, judged, _spans(rows)):
+        rows = rows.join(more, on="pair_id", how="left", maintain_order="left", suffix="_with_text")
+    spans = pl.col("unsupported_spans_with_text").fill_null(pl.lit([], pl.List(_SPAN_WITH_TEXT)))
+    return rows.with_columns(
+        pl.col("evidence").fill_null(pl.lit([], pl.List(EVIDENCE))), spans.alias("unsupported_spans")
+    ).select(
+        *_DECISION, *_WORDS, "evidence", "similarity", *scores, "reasoning", "judge", "unsupported_spans",
+        *_SOURCES, *_INPUT,
+    )  # fmt: skip
 
 
-def rejected_rows(*, pairs: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
-    """Every pair that was not accepted: rejected, needs_review and failed, with reason and spans."""
-    kept_out = _ledger(pairs, verdicts).filter(
-        pl.col("expected_verdict").is_null(), pl.col("verdict") != "accepted"
-    )
-    return _with_span_text(kept_out).drop("expected_verdict", "expected_kind")
-
-
-def known_answer_rows(*, pairs: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
-    """Pairs whose right verdict is known, with the one they got."""
-    return _with_span_text(_ledger(pairs, verdicts).filter(pl.col("expected_verdict").is_not_null()))
+def ledger_files(rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """The rows of each file of the ledger."""
+    known = pl.col("expected_verdict").is_not_null()
+    own = {"passed": "accepted"} | {name: name for name in LEDGER_FILES[1:4]}
+    parts = {name: rows.filter(~known, pl.col("verdict") == verdict) for name, verdict in own.items()}
+    return {**parts, "known_answers": rows.filter(known)}
 
 
 def chat_rows(training_examples: pl.DataFrame, layout: str) -> pl.DataFrame:
     """Messages of one layout, with the pair they come from; examples without that layout are left out."""
-    return training_examples.select(
-        pl.col("messages").struct.field(layout).alias("messages"), "pair_id"
-    ).drop_nulls("messages")
+    messages = pl.col(MESSAGE_COLUMNS[layout]).alias("messages")
+    return training_examples.select(messages, "pair_id").drop_nulls("messages")
 
 
 def json_lines(rows: pl.DataFrame) -> Iterator[bytes]:
@@ -71,19 +100,38 @@ def json_lines(rows: pl.DataFrame) -> Iterator[bytes]:
         yield lines.encode()
 
 
-def _ledger(pairs: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
-    """The verdicts beside the words they are about, in the order of `verdicts`."""
-    words = pairs.select("pair_id", *_WORDS, "expected_kind")
-    order = ["pair_id", "batch", *_DECISION, *_WORDS, *_SCORES, "completeness", "composite"]
-    rest = ["claims", "supported_claims", "unsupported_spans", "duplicate_of", "thresholds_id"]
-    return verdicts.join(words, on="pair_id", how="left", maintain_order="left").select(
-        *order, *rest, "expected_verdict", "expected_kind"
-    )
+def exports_card() -> bytes:
+    """The dataset card of the exports folder: which files belong together, and the type of every field."""
+    tables = {"pairs": PAIRS, "verdicts": VERDICTS, "claims": CLAIMS, "claim_verdicts": CLAIM_VERDICTS}
+    frames = {name: table.empty() for name, table in tables.items()}
+    ledger = ledger_rows(**frames, assessments=ASSESSMENTS.empty(), documents=DOCUMENTS.empty()).schema
+    chat = pl.Schema({"messages": MESSAGES, "pair_id": pl.String()})
+    schemas = dict.fromkeys(LEDGER_FILES, ledger) | dict.fromkeys(CHAT_FILES, chat)
+    card = {
+        "configs": [{"config_name": name, "data_files": f"{name}/*.jsonl"} for name in schemas],
+        "dataset_info": [
+            {"config_name": name, "features": _features(schema)} for name, schema in schemas.items()
+        ],
+    }
+    return f"---\n{yaml.safe_dump(card, sort_keys=False)}---\n".encode()
 
 
-def _with_span_text(rows: pl.DataFrame) -> pl.DataFrame:
-    """Add to each unsupported span the words of the answer it points to."""
-    spans = (
+def _features(fields: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [{"name": name, **_feature(dtype)} for name, dtype in fields.items()]
+
+
+def _feature(dtype: pl.DataType) -> dict[str, Any]:
+    if isinstance(dtype, pl.Struct):
+        return {"struct": _features(dtype.to_schema())}
+    if isinstance(dtype, pl.List):
+        inner = _feature(cast("pl.DataType", dtype.inner))
+        return {"list": inner.get("dtype") or inner.get("struct") or inner}
+    return {"dtype": _DTYPES[dtype]}
+
+
+def _spans(rows: pl.DataFrame) -> pl.DataFrame:
+    """Unsupported spans with the words of the answer they point to: pair_id and the list of them."""
+    return (
         rows.select("pair_id", "answer", "unsupported_spans")
         .explode("unsupported_spans", empty_as_null=True)
         .drop_nulls("unsupported_spans")
@@ -91,9 +139,4 @@ def _with_span_text(rows: pl.DataFrame) -> pl.DataFrame:
         .with_columns(pl.col("answer").str.slice("start", pl.col("end") - pl.col("start")).alias("text"))
         .group_by("pair_id", maintain_order=True)
         .agg(pl.struct("start", "end", "reason", "text").alias("unsupported_spans"))
-    )
-    return (
-        rows.drop("unsupported_spans")
-        .join(spans, on="pair_id", how="left", maintain_order="left")
-        .with_columns(pl.col("unsupported_spans").fill_null([]))
     )

@@ -3,6 +3,8 @@
 What belongs here: which passages a layout shows and in what order, rendering them, and what is left out
 when an example is too long. What does not: choosing pairs or distractors (`training.py`).
 
+Passages carry plain marks, as an application would set them, and none of the delimiters of prompts.
+
 closed_book shows the question alone; with_context the passages the proof rests on, or for a refusal those
 that were found and do not answer; with_distractors the same passages mixed with others.
 """
@@ -12,7 +14,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
-from qa_pipeline.prompting import render_passages
 from qa_pipeline.records import Passage
 
 Messages = list[dict[str, str]]
@@ -128,12 +129,19 @@ def _messages(draft: _Draft) -> Messages:
     passages = [*draft.kept, *draft.droppable]
     if draft.shuffle_seed is not None:
         passages = _shuffled(passages, draft.shuffle_seed, example.pair_id)
-    user = f"{render_passages(passages)}\n\n{example.question}" if passages else example.question
+    user = "\n\n".join([*(_marked(n, one) for n, one in enumerate(passages, 1)), example.question])
     return [
         {"role": "system", "content": example.system},
         {"role": "user", "content": user},
         {"role": "assistant", "content": example.answer},
     ]
+
+
+def _marked(number: int, passage: Passage) -> str:
+    """A passage as an application shows it at inference: number, title and headings on a line, then its text."""
+    path = passage.section_path
+    head = path if path[:1] == (passage.title,) else (passage.title, *path)
+    return f"[{number}] {' '.join(' › '.join(head).split())}\n{passage.text}"
 
 
 def _shuffled(passages: Iterable[Passage], seed: int, pair_id: str) -> list[Passage]:

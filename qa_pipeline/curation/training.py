@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from qa_pipeline.columns import LAYOUTS, PROVENANCE
+from qa_pipeline.columns import LAYOUTS, MESSAGE_COLUMNS, MESSAGES, PROVENANCE
 from qa_pipeline.curation.layouts import Example, TokenCounter, lay_out, seeded_hash
 from qa_pipeline.curation.proofs import evidence_lists, find_proofs
 from qa_pipeline.passages import passages_by_id
@@ -39,8 +39,10 @@ def build_training_examples(
 ) -> pl.DataFrame:
     """Turn accepted pairs into examples, in the order of their ids.
 
-    A layout that cannot be had (no passage, no distractor, longer than `max_tokens`) is null in messages
-    and tokens; the row stays, so that the loss is counted and not hidden.
+    A layout with passages that cannot be had (no passage, no distractor, longer than `max_tokens`) is null in
+    its column and in tokens. A pair whose question and answer alone are too long, or whose answer is empty
+    without its source marks, fits no layout and gets no row: trainers cannot read a null. The yield waterfall
+    counts it.
 
     Args:
         pairs: the pairs table.
@@ -70,6 +72,7 @@ def build_training_examples(
             *_layout_columns(examples, counter, settings),
         )
         .with_columns(pl.struct(field.name for field in PROVENANCE.fields).alias("provenance"))
+        .filter(pl.col("messages").is_not_null())
         .select(TRAINING_EXAMPLES.schema.names())
     )
 
@@ -240,15 +243,17 @@ def _drawn(answered: pl.DataFrame, chunks: pl.DataFrame, count: int, seed: int) 
 def _layout_columns(
     examples: Sequence[Example], counter: TokenCounter, settings: TrainingSettings
 ) -> list[pl.Series]:
-    """The columns messages and tokens, each with a field for each layout."""
+    """A column of messages for each layout, and tokens with a field for each."""
     laid_out = lay_out(examples, counter, max_tokens=settings.max_tokens, seed=settings.seed)
     rows = [
         dict(zip(LAYOUTS, fitted, strict=True))
         for fitted in zip(*(laid_out[layout] for layout in LAYOUTS), strict=True)
     ]
-    messages = [{layout: one and one.messages for layout, one in row.items()} for row in rows]
     tokens = [{layout: one and one.tokens for layout, one in row.items()} for row in rows]
     return [
-        pl.Series("messages", messages, dtype=TRAINING_EXAMPLES.schema["messages"]),
+        *(
+            pl.Series(name, [one and one.messages for one in laid_out[layout]], dtype=MESSAGES)
+            for layout, name in MESSAGE_COLUMNS.items()
+        ),
         pl.Series("tokens", tokens, dtype=TRAINING_EXAMPLES.schema["tokens"]),
     ]

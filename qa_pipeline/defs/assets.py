@@ -14,6 +14,7 @@ from typing import Any
 import dagster as dg
 
 from qa_pipeline import pipeline
+from qa_pipeline.batch import write_exports
 from qa_pipeline.defs.automation import when_content_changes
 from qa_pipeline.defs.checking import (
     assessments,
@@ -40,11 +41,14 @@ from qa_pipeline.defs.results import ASKS, Frame, content_version, result
 from qa_pipeline.defs.versions import code_version
 from qa_pipeline.index.file import dump_shard
 from qa_pipeline.index.shard import Shard
+from qa_pipeline.parts import Parts
+from qa_pipeline.publishing.withdrawals import end_withdrawal, note_origin, tombstone_of
 from qa_pipeline.settings.tree import Settings
-from qa_pipeline.storage import write_bytes
 from qa_pipeline.tables import DOCUMENTS, PAIRS, QUESTIONS, STORED
 
 OWNERS = ["team:training-data"]
+OWN_GATES = {"training_rows", "training_examples_schema"}
+"""Gates that look at training examples, and can pass only after those have been made again."""
 
 
 @dg.asset(partitions_def=document_batches, group_name="ingestion", kinds={"polars", "parquet"}, deps=[corpus])
@@ -56,6 +60,7 @@ def documents(
     previous = tables.previous(DOCUMENTS, batch)
     frame = pipeline.make_documents(parts, batch, previous, notify)
     parts.note_documents(frame)
+    note_origin(parts.layout, batch, parts.settings.corpus)
     return result("documents", frame, **content_metadata(frame))
 
 
@@ -164,6 +169,7 @@ def training_examples(
     documents: Frame,
 ) -> dg.MaterializeResult[Frame]:
     """Chat messages in three layouts, with the proof of each claim and where all of it comes from."""
+    _check_gates(parts, context.partition_key)
     frame = pipeline.make_training_examples(
         parts, pairs, verdicts, claims, claim_verdicts, assessments, chunks, documents
     )
@@ -178,30 +184,25 @@ def training_examples(
     return result("training_examples", frame, **waterfall_metadata(counted))
 
 
+def _check_gates(parts: Parts, batch: str) -> None:
+    """A blocking check stops only its own run; this stops the next one too, until the check passes."""
+    stone = tombstone_of(parts.layout, batch)
+    failing = stone.details if stone and stone.reason == "gate_failed" else {}
+    if stone and set(failing) - OWN_GATES:
+        told = f"batch {batch} is withdrawn: {stone.told()}; run the whole batch again (job build_batch)"
+        raise dg.Failure(told, allow_retries=False)
+
+
 @dg.asset(partitions_def=document_batches, group_name="curation", kinds={"json"})
 def exports(
-    context: dg.AssetExecutionContext,
-    parts: PartsParam,
-    pairs: Frame,
-    verdicts: Frame,
-    claims: Frame,
-    claim_verdicts: Frame,
-    documents: Frame,
-    training_examples: Frame,
+    context: dg.AssetExecutionContext, parts: PartsParam, training_examples: Frame
 ) -> dg.MaterializeResult[Any]:
-    """One set of JSONL files per batch: passed, rejected, known answers, and chat messages a layout."""
-    frames = {
-        "pairs": pairs,
-        "verdicts": verdicts,
-        "claims": claims,
-        "claim_verdicts": claim_verdicts,
-        "documents": documents,
-        "training_examples": training_examples,
-    }
-    files = pipeline.make_exports(frames)
-    for name, content in files.items():
-        write_bytes(parts.layout.export(name, context.partition_key), content)
-    metadata = export_metadata(parts.layout, context.partition_key, files)
+    """Chat messages as JSONL files, one a layout; the ledger's own files are written with the verdicts."""
+    batch = context.partition_key
+    files = pipeline.make_chat_exports(training_examples)
+    write_exports(parts.layout, batch, files)
+    end_withdrawal(parts.layout, batch)
+    metadata = export_metadata(parts.layout, batch, files)
     return dg.MaterializeResult(data_version=content_version(*files.values()), metadata=metadata)
 
 

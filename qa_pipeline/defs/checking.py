@@ -9,13 +9,16 @@ from collections.abc import Iterator
 import dagster as dg
 
 from qa_pipeline import checking, pipeline
+from qa_pipeline.batch import write_exports
 from qa_pipeline.defs.deliveries import unless_pending
-from qa_pipeline.defs.metadata import canary_metadata, cost_metadata, summary_metadata
-from qa_pipeline.defs.parameters import PartsParam
+from qa_pipeline.defs.metadata import canary_metadata, cost_metadata, export_metadata, summary_metadata
+from qa_pipeline.defs.parameters import PartsParam, Tables
 from qa_pipeline.defs.partitions import document_batches
 from qa_pipeline.defs.progress import logged
 from qa_pipeline.defs.results import ASKS, Frame, result
+from qa_pipeline.publishing.withdrawals import withdraw_outdated
 from qa_pipeline.settings.models import same_model_warning
+from qa_pipeline.tables import DOCUMENTS
 
 
 @dg.asset(partitions_def=document_batches, group_name="validation", **ASKS)
@@ -108,6 +111,7 @@ def assessments(
 def verdicts(
     context: dg.AssetExecutionContext,
     parts: PartsParam,
+    tables: Tables,
     pairs: Frame,
     claims: Frame,
     claim_verdicts: Frame,
@@ -119,5 +123,12 @@ def verdicts(
     frame = checking.make_verdicts(
         parts, pairs, claims, claim_verdicts, refusals, assessments, contradictions
     )
-    calls = pipeline.make_llm_calls(parts, context.partition_key)
-    return result("verdicts", frame, **summary_metadata(frame), **cost_metadata(calls, frame))
+    batch = context.partition_key
+    withdraw_outdated(parts.layout, batch, frame)
+    frames = {"pairs": pairs, "verdicts": frame, "claims": claims, "claim_verdicts": claim_verdicts}
+    frames |= {"assessments": assessments, "documents": tables.read(DOCUMENTS, batch)}
+    files = pipeline.make_ledger_exports(frames)
+    write_exports(parts.layout, batch, files)  # here, where no failed check can stop it
+    calls = pipeline.make_llm_calls(parts, batch)
+    metadata = summary_metadata(frame) | export_metadata(parts.layout, batch, files)
+    return result("verdicts", frame, **metadata, **cost_metadata(calls, frame))

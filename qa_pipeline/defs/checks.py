@@ -3,7 +3,8 @@
 What belongs here: which gate stands at which asset and what it reads. What does not: what a gate computes
 (`quality.py`), and filtering rows: `training_examples` keeps accepted rows only, whatever the checks say.
 
-A blocking check stops the steps after it, in its own run only, and only with severity ERROR. Each check has
+A blocking check stops the steps after it, in its own run only, and only with severity ERROR. So a gate that
+fails also withdraws what was published of its batch, whoever started the check. Each check has
 the partitions of its asset; without them it would ask for every batch's table at once.
 """
 
@@ -25,6 +26,7 @@ from qa_pipeline.canaries.gates import (
 )
 from qa_pipeline.defs.parameters import PartsParam, Tables
 from qa_pipeline.defs.partitions import document_batches
+from qa_pipeline.publishing.withdrawals import note_gate
 from qa_pipeline.settings.checking import QualitySettings
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.table_schema import Table
@@ -182,9 +184,14 @@ def _canaries(limits: QualitySettings) -> list[GateAt]:
 def _check(at: GateAt) -> dg.AssetChecksDefinition:
     """A check over a gate."""
 
-    def body(context: dg.AssetCheckExecutionContext, tables: Tables) -> dg.AssetCheckResult:
+    def body(
+        context: dg.AssetCheckExecutionContext, tables: Tables, parts: PartsParam
+    ) -> dg.AssetCheckResult:
         batch = context.partition_key
-        return _told(at.gate(**{name: tables.read(STORED[name], batch) for name in at.reads}))
+        gate = at.gate(**{name: tables.read(STORED[name], batch) for name in at.reads})
+        if at.blocking:
+            note_gate(parts.layout, batch, gate.name, None if gate.passed else gate.detail)
+        return _told(gate)
 
     return _asset_check(body, at.asset, at.name, at.description, blocking=at.blocking)
 

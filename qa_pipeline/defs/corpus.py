@@ -18,6 +18,7 @@ from qa_pipeline.documents.sources.corpora import batch_fingerprint, open_corpus
 from qa_pipeline.documents.sources.places import Corpus
 from qa_pipeline.errors import CorpusError
 from qa_pipeline.parts import Parts
+from qa_pipeline.publishing.withdrawals import withdraw_missing
 from qa_pipeline.settings.tree import Settings
 
 CORPUS = dg.AssetKey("corpus")
@@ -111,6 +112,7 @@ def corpus_sensor(context: dg.SensorEvaluationContext, parts: dg.ResourceParam[P
         found = place.find_batches()
     except CorpusError as error:
         return dg.SkipReason(str(error))
+    withdraw_missing(parts.layout, parts.settings.corpus, {*found.names, *found.refused})
     before = Looks.model_validate_json(context.cursor or "{}")
     now = {name: look and look[:LOOK_LENGTH] for name, look in place.looks(found.names).items()}
     settled = [name for name in found.names if now[name] and now[name] == before.seen.get(name)]

@@ -12,6 +12,7 @@ from qa_pipeline.defs.currency import Step, work_left
 from qa_pipeline.deliveries import collect_replies, waiting_batches
 from qa_pipeline.errors import CorpusError, PermanentModelError, ReplyStoreError
 from qa_pipeline.parts import Parts
+from qa_pipeline.publishing.withdrawals import withdraw_missing
 
 REASON_TAG = "qa_pipeline/reason"
 
@@ -60,7 +61,9 @@ def work_tonight(instance: dg.DagsterInstance, parts: Parts, steps: Sequence[Ste
         ReplyStoreError: it cannot be told which batches wait.
     """
     place = corpus_of(parts.settings)
-    batches = place.find_batches().names
+    found = place.find_batches()
+    withdraw_missing(parts.layout, parts.settings.corpus, {*found.names, *found.refused})
+    batches = found.names
     unread = report_batches(instance, place, batches)  # the sensor says why
     waiting = waiting_batches(parts)
     reasons = {

@@ -20,7 +20,9 @@ from qa_pipeline.settings.generation import GenerationSettings
 from qa_pipeline.settings.models import LLMSettings
 from qa_pipeline.tables import PAIRS
 
-TAKEN_OVER = ("batch", "question_id", "question", "language", "question_type", "passage_ids")
+TAKEN_OVER = (
+    "batch", "question_id", "question", "language", "question_type", "passage_ids", "passage_scores",
+)  # fmt: skip
 """Columns a pair has from its question."""
 
 Row = dict[str, Any]
@@ -109,10 +111,7 @@ def _pair(
     owners: dict[str, str],
 ) -> Row:
     base: Row = {
-        **{
-            name: question[name]
-            for name in ("batch", "question_id", "question", "language", "question_type", "passage_ids")
-        },
+        **{name: question[name] for name in TAKEN_OVER},
         "origin": "generated",
         "used_chunk_ids": [],
         "citations": [],

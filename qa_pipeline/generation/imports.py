@@ -28,6 +28,8 @@ RAW_PAIRS = pl.Schema(
         "file": pl.String(),
         "line": pl.Int64(),
         "sha256": pl.String(),
+        "id": pl.String(),
+        "fields": pl.String(),
         "question": pl.String(),
         "answer": pl.String(),
         "citations": pl.List(RAW_CITATION),
@@ -104,10 +106,13 @@ def _parquet_rows(content: bytes, name: str, limits: PairsFileSettings) -> Itera
         raise PairsFileError(f"{name} has no column {' and '.join(missing)}; rename or add it")
     if frame.height > limits.max_pairs:
         raise _too_many(name, limits)
-    known = [column for column in frame.columns if column in RAW_PAIRS or column == "id"]
-    for number, row in enumerate(frame.select(known).iter_rows(named=True), start=1):
+    for number, row in enumerate(frame.iter_rows(named=True), start=1):
         digest = hashlib.sha256(repr(sorted(row.items())).encode("utf-8", "surrogatepass")).hexdigest()
-        yield {"line": number, "sha256": digest, **read_values(row)}
+        read = read_values(row)
+        if len((read.get("fields") or "").encode()) > limits.max_line_bytes:
+            detail = f"further columns of more than {limits.max_line_bytes} bytes; leave them out"
+            read = {"status": "failed", "reason": "line_too_long", "detail": detail}
+        yield {"line": number, "sha256": digest, **read}
 
 
 def _too_many(name: str, limits: PairsFileSettings) -> PairsFileError:
@@ -156,6 +161,9 @@ def _base(line: Row) -> Row:
         "question_type": "imported",
         "origin": "imported",
         "generator": line["file"],
+        "source_line": line["line"],
+        "source_id": line["id"],
+        "source_fields": line["fields"],
     }
 
 

@@ -37,7 +37,7 @@ class CitedSource(_Strict):
 
 
 class PairLine(_Strict):
-    """The fields of a line; further fields are ignored."""
+    """The fields of a line; further fields are kept as they are."""
 
     question: Text
     answer: Text
@@ -52,17 +52,20 @@ class PairLine(_Strict):
 def read_line(line: bytes) -> Row:
     """Decode and check one JSON line; a line that cannot be used comes back as a failed row."""
     try:
-        value = json.loads(line.decode("utf-8"))
+        return read_values(json.loads(line.decode("utf-8")))
     except (ValueError, RecursionError) as error:
         return _failed("broken_line", f"not JSON: {error}")
-    return read_values(value)
 
 
 def read_values(value: object) -> Row:
     """Check one decoded line."""
     if not isinstance(value, dict):
         return _failed("broken_line", f"expected an object, found {type(value).__name__}")
-    given = {name: entry for name, entry in value.items() if entry is not None}
+    own = {"id": None if value.get("id") is None else _text_of(value["id"]), "fields": _further(value)}
+    return own | _read_fields({name: entry for name, entry in value.items() if entry is not None})
+
+
+def _read_fields(given: Row) -> Row:
     try:
         line = PairLine.model_validate(given)
         encodable = "".join(str(part) for part in (line.question, line.answer, line.citations))
@@ -76,6 +79,26 @@ def read_values(value: object) -> Row:
         **line.model_dump(exclude={"citations", "id"}),
         "citations": [_citation(citation) for citation in line.citations],
     }
+
+
+def _further(value: Row) -> str | None:
+    """The fields that are none of ours, as a JSON object."""
+    further = {str(name): entry for name, entry in value.items() if name not in PairLine.model_fields}
+    return _text_of(further) if further else None
+
+
+def _text_of(value: object) -> str:
+    """A text as it is, any other value as JSON; escaped where it holds half a character."""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return text if text.isascii() or _encodable(text) else json.dumps(value, default=str)
+
+
+def _encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _citation(citation: str | CitedSource) -> Row:

@@ -4,6 +4,8 @@ What belongs here: which fields of a raw pair are texts and which are references
 are masked together. What does not: finding and replacing, which the caller hands in.
 """
 
+import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -17,8 +19,10 @@ MaskTexts = Callable[[Sequence[str]], list[str]]
 MaskReference = Callable[[str], str]
 """Masks what names a document, so that it still names the document whose path was masked."""
 
-_TEXTS = ("question", "answer", "expected_kind", "expected_verdict", "detail")
+_TEXTS = ("question", "answer", "expected_kind", "expected_verdict", "detail", "id")
 _QUOTES = ("quote", "passage")
+_LEAF = re.compile(r'"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*')
+"""Texts and numbers of a JSON object, the names of its fields included: a number may be a telephone's."""
 
 
 def mask_pairs(raw: pl.DataFrame, texts: MaskTexts, reference: MaskReference) -> pl.DataFrame:
@@ -29,12 +33,18 @@ def mask_pairs(raw: pl.DataFrame, texts: MaskTexts, reference: MaskReference) ->
 
 def _masked(line: Row, texts: MaskTexts, reference: MaskReference) -> Row:
     citations = line["citations"] or []
+    leaves = _LEAF.findall(line["fields"] or "")
     fields = [line[name] for name in _TEXTS] + [one[name] for one in citations for name in _QUOTES]
-    masked = _mask_fields(fields, texts, reference)
-    found = dict(zip(_TEXTS, masked, strict=False))
-    quotes = iter(masked[len(_TEXTS) :])
-    cited = [_mask_citation(one, next(quotes), next(quotes), reference) for one in citations]
-    return {**line, **found, "file": reference(line["file"]), "citations": cited}
+    masked = iter(_mask_fields([*fields, *(str(json.loads(leaf)) for leaf in leaves)], texts, reference))
+    found = {name: next(masked) for name in _TEXTS}
+    cited = [_mask_citation(one, next(masked), next(masked), reference) for one in citations]
+    further = line["fields"] and _LEAF.sub(lambda leaf: _leaf(leaf[0], next(masked)), line["fields"])
+    return {**line, **found, "file": reference(line["file"]), "citations": cited, "fields": further}
+
+
+def _leaf(leaf: str, masked: str | None) -> str:
+    """A text or number of a JSON value, as it was where nothing in it was masked."""
+    return leaf if masked == str(json.loads(leaf)) else json.dumps(masked, ensure_ascii=False)
 
 
 def _mask_citation(citation: Row, quote: str | None, passage: str | None, reference: MaskReference) -> Row:

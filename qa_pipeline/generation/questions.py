@@ -22,8 +22,8 @@ from qa_pipeline.settings.generation import GenerationSettings
 from qa_pipeline.settings.models import LLMSettings
 from qa_pipeline.tables import QUESTIONS
 
-Retrieve = Callable[[Sequence[str], Sequence[str]], list[list[str]]]
-"""(questions, languages) -> chunk ids for each question, best first."""
+Retrieve = Callable[[Sequence[str], Sequence[str]], list[list[tuple[str, float]]]]
+"""(questions, languages) -> chunk ids and scores for each question, best first."""
 
 Row = dict[str, Any]
 
@@ -172,8 +172,9 @@ def _question_id(row: Row, question: str) -> str:
 def _retrieve_passages(rows: list[Row], retrieve: Retrieve) -> None:
     asked = [row for row in rows if row["status"] == "kept"]
     found = retrieve([row["question"] for row in asked], [row["language"] for row in asked])
-    for row, chunk_ids in zip(asked, found, strict=True):
-        row["passage_ids"] = chunk_ids
+    for row, passages in zip(asked, found, strict=True):
+        row["passage_ids"] = [chunk_id for chunk_id, _ in passages]
+        row["passage_scores"] = [score for _, score in passages]
 
 
 def _in_chunk_order(rows: list[Row], passages: Iterable[str]) -> list[Row]:
