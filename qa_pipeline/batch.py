@@ -36,7 +36,7 @@ Watch = Callable[[str, str], Notify]
 TRAINING_INPUTS = ("pairs", "verdicts", "claims", "claim_verdicts", "assessments", "chunks", "documents")
 VERDICT_INPUTS = ("pairs", "claims", "claim_verdicts", "refusals", "assessments", "contradictions")
 
-BLOCKED = "a blocking gate did not hold; no new training examples were written"
+BLOCKED = "a quality check that blocks a batch failed; no new training examples were written"
 
 LOOK_BACK = 20
 """Earlier batches whose yield a batch is held against: enough for a mean, whatever the size of the corpus."""
