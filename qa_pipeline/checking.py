@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from qa_pipeline.calibration.changes import record_deciding
 from qa_pipeline.canaries.material import gather
 from qa_pipeline.canaries.outcomes import canary_rows
 from qa_pipeline.canaries.seeding import canary_pairs, seed_canaries
@@ -170,7 +171,8 @@ def make_verdicts(
     assessments: pl.DataFrame,
     contradictions: pl.DataFrame,
 ) -> pl.DataFrame:
-    """Give every pair its verdict."""
+    """Give every pair its verdict, and record the settings that decided."""
+    record_deciding(parts.layout, parts.settings.verification, parts.settings.judging)
     return build_verdicts(
         pairs=pairs,
         claims=claims,

@@ -57,14 +57,48 @@ app.add_typer(evaluation)
 
 Out = Annotated[Path, typer.Option(help="Folder for tables, indexes, exports and caches.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of tables.")]
+OnlyBatch = Annotated[list[str] | None, typer.Option(help="Only this batch; repeat for several.")]
 Provider = Annotated[
-    str | None, typer.Option(help="extractive (offline rules), gemini, or none (only verify existing pairs).")
+    str | None,
+    typer.Option(
+        help="extractive (offline rules), gemini, openai (any server that speaks chat completions), or none "
+        "(only verify existing pairs)."
+    ),
+]
+Model = Annotated[
+    str | None, typer.Option(help="Model of the provider, for every role that names none of its own.")
+]
+Change = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="PATH=VALUE", help="Change a setting, such as llm.workers=20; repeatable."),
 ]
 MaxCalls = Annotated[int | None, typer.Option(help="Cap on model calls; a paid provider needs some cap.")]
 MaxCost = Annotated[float | None, typer.Option(help="Cap on what calls cost, in the currency of the prices.")]
 Unjudged = Annotated[
-    bool, typer.Option("--accept-unjudged", help="Accept verified pairs that no judge has seen.")
+    bool | None,
+    typer.Option(
+        "--accept-unjudged/--require-judge",
+        help="Whether verified pairs that no model judged are accepted.",
+        show_default="accepted offline, sent to review where a hosted model is configured",
+    ),
 ]
+
+
+def _print_version(*, wanted: bool) -> None:
+    if wanted:
+        from importlib import metadata
+
+        sys.stdout.write(f"qa-pipeline {metadata.version('qa-pipeline')}\n")
+        raise typer.Exit(OK)
+
+
+@app.callback()
+def main(
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=lambda wanted: _print_version(wanted=wanted))
+    ] = False,
+) -> None:
+    """Options that stand before a command."""
 
 
 @app.command()
@@ -72,16 +106,18 @@ def run(
     corpus: Annotated[
         str,
         typer.Argument(
-            help="Folder whose sub-folders and .zip files are batches of documents; or an address of such a "
-            "place, as s3://bucket/folder."
+            help="Folder whose sub-folders and .zip files are batches of documents, or an address of such a "
+            "place, such as s3://bucket/folder. A folder of documents without sub-folders is one batch."
         ),
     ],
     out: Out = Path("data"),
-    batch: Annotated[list[str] | None, typer.Option(help="Only this batch; may be given again.")] = None,
+    batch: OnlyBatch = None,
     provider: Provider = None,
+    model: Model = None,
     max_calls: MaxCalls = None,
     max_cost: MaxCost = None,
-    accept_unjudged: Unjudged = False,
+    accept_unjudged: Unjudged = None,
+    change: Change = None,
     dagster: Annotated[
         bool, typer.Option("--dagster", help="Run as partitions of the Dagster instance at DAGSTER_HOME.")
     ] = False,
@@ -93,17 +129,20 @@ def run(
     run that was stopped goes on where it was.
     """
     from qa_pipeline.console import show_outcomes, watching
-    from qa_pipeline.documents.sources.corpora import open_corpus
     from qa_pipeline.layout import Layout
     from qa_pipeline.publishing.withdrawals import withdraw_missing
+    from qa_pipeline.settings.tree import load_settings
     from qa_pipeline.storage import prepare_folder
 
-    with errors_as_exit_codes():
-        settings = _settings(corpus, out, provider, (max_calls, max_cost), accept_unjudged=accept_unjudged)
-        found = open_corpus(settings.corpus, settings.documents).find_batches()
+    with errors_as_exit_codes(resumable=True):
+        location, single = located(corpus)
+        named = named_settings(provider, model, max_calls, max_cost, accept_unjudged)
+        settings = load_settings(**overrides(location, out, change, named))
+        _check_models(settings, model)
+        found = batches_at(settings, single)
         batches = chosen_batches(batch, found, settings.corpus)
         prepare_folder(settings.out)
-        if not batch:
+        if not batch and single is None:
             withdraw_missing(Layout(settings.out), settings.corpus, {*found.names, *found.refused})
         _tell_loose_files(found, settings.corpus)
         with watching(quiet=as_json) as watch:
@@ -122,9 +161,11 @@ def validate(
     ],
     out: Out = Path("data/validation"),
     provider: Provider = None,
+    model: Model = None,
     max_calls: MaxCalls = None,
     max_cost: MaxCost = None,
-    accept_unjudged: Unjudged = False,
+    accept_unjudged: Unjudged = None,
+    change: Change = None,
     as_json: Json = False,
 ) -> None:
     """Check existing pairs against their documents: source verification and judging, no generation."""
@@ -134,11 +175,14 @@ def validate(
     from qa_pipeline.documents.sources.corpora import split_batch
     from qa_pipeline.layout import Layout
     from qa_pipeline.parts import Parts
+    from qa_pipeline.settings.tree import load_settings
     from qa_pipeline.storage import prepare_folder
 
-    with errors_as_exit_codes():
+    with errors_as_exit_codes(resumable=True):
         location, name = split_batch(corpus)
-        settings = _settings(location, out, provider, (max_calls, max_cost), accept_unjudged=accept_unjudged)
+        named = named_settings(provider, model, max_calls, max_cost, accept_unjudged)
+        settings = load_settings(**overrides(location, out, change, named))
+        _check_models(settings, model)
         check_batch_name(name)
         prepare_folder(settings.out)
         with watching(quiet=as_json) as watch:
@@ -149,7 +193,7 @@ def validate(
 
 @app.command()
 def status(out: Out = Path("data"), as_json: Json = False) -> None:
-    """Show what lies in the output folder: rows, yield, known answers, verdicts a batch."""
+    """Show what the output folder contains: rows, yield, known answers, verdicts by batch."""
     from qa_pipeline.console import print_document, report_document, show_report
     from qa_pipeline.errors import InputError
     from qa_pipeline.layout import Layout
@@ -219,37 +263,76 @@ def _tell_loose_files(found: "FoundBatches", corpus: str) -> None:
     if found.loose:
         named = ", ".join(found.loose[:NAMED_FILES])
         more = f" and {len(found.loose) - NAMED_FILES} more" if len(found.loose) > NAMED_FILES else ""
-        sys.stderr.write(f"Not read, since they lie in no batch: {named}{more} in {corpus}\n")
+        sys.stderr.write(
+            f"Not read: {named}{more} in {corpus}. {corpus} has sub-folders, so each of them is a batch, and "
+            "files beside them belong to none. Move these files into a sub-folder to have them read.\n"
+        )
 
 
-def _settings(
-    corpus: str,
-    out: Path,
+def located(corpus: str) -> tuple[str, str | None]:
+    """The location of the corpus; and its only batch, where a batch was given in place of a corpus."""
+    from qa_pipeline.documents.sources.corpora import single_batch
+
+    found = single_batch(corpus)
+    return (corpus, None) if found is None else found
+
+
+def batches_at(settings: "Settings", single: str | None) -> "FoundBatches":
+    """The batches of the corpus, or the only one that was asked for.
+
+    Raises:
+        CorpusError: the corpus cannot be used, or the batch has a name that cannot be one.
+    """
+    from qa_pipeline.documents.batches import FoundBatches, check_batch_name
+    from qa_pipeline.documents.sources.corpora import open_corpus
+
+    if single is None:
+        return open_corpus(settings.corpus, settings.documents).find_batches()
+    check_batch_name(single)
+    return FoundBatches((single,), {}, ())
+
+
+def named_settings(
     provider: str | None,
-    caps: tuple[int | None, float | None],
-    *,
-    accept_unjudged: bool,
-) -> "Settings":
-    from qa_pipeline.settings.tree import load_settings
-
-    llm: dict[str, Any] = {}
-    if provider is not None:
-        llm["provider"] = provider
-    budget = {name: cap for name, cap in zip(("max_calls", "max_cost"), caps, strict=True) if cap is not None}
-    if budget:
-        llm["budget"] = budget
-    judging = {"accept_unjudged": True} if accept_unjudged else {}
-    settings = load_settings(corpus=corpus, out=out, llm=llm, judging=judging)
-    _check_models(settings)
-    return settings
+    model: str | None,
+    max_calls: int | None = None,
+    max_cost: float | None = None,
+    accept_unjudged: bool | None = None,
+) -> dict[str, Any]:
+    """The settings that have options of their own, by path."""
+    values = {
+        "llm.provider": provider,
+        "llm.model": model,
+        "llm.budget.max_calls": max_calls,
+        "llm.budget.max_cost": max_cost,
+        "judging.accept_unjudged": accept_unjudged,
+    }
+    return {path: value for path, value in values.items() if value is not None}
 
 
-def _check_models(settings: "Settings") -> None:
+def overrides(corpus: str, out: Path, changes: list[str] | None, named: dict[str, Any]) -> dict[str, Any]:
+    """What the arguments say of settings: corpus and output folder, `--set`, and before it the options.
+
+    Raises:
+        SettingsError: a `--set` cannot be read, or stands for an argument.
+    """
+    from qa_pipeline.errors import SettingsError
+    from qa_pipeline.settings.sources import read_assignments
+
+    tree = read_assignments(changes or [], named)
+    for name in ("corpus", "out"):
+        if name in tree:
+            raise SettingsError(f"--set {name}: give it as an argument of the command instead")
+    return {**tree, "corpus": corpus, "out": out}
+
+
+def _check_models(settings: "Settings", asked: str | None) -> None:
     """Say what is wrong with the choice of models now, and not after hours of parsing."""
     from qa_pipeline.parts import Parts
     from qa_pipeline.settings.models import HOSTED
-    from qa_pipeline.settings.notes import notes
+    from qa_pipeline.settings.notes import check_model, notes
 
+    check_model(settings, asked)
     if any(model.provider in HOSTED for model in settings.llm.models):
         Parts(settings).check_models()
     for note in notes(settings):

@@ -18,6 +18,7 @@ from rich.progress import (
     MofNCompleteColumn,
     Progress,
     SpinnerColumn,
+    TaskID,
     TextColumn,
     TimeElapsedColumn,
 )
@@ -25,7 +26,7 @@ from rich.table import Table
 
 from qa_pipeline.batch import BatchOutcome, Watch, unwatched
 from qa_pipeline.layout import Layout
-from qa_pipeline.progress import Notify
+from qa_pipeline.progress import Notify, silent
 from qa_pipeline.report import Report, report
 from qa_pipeline.spending import CostSummary
 
@@ -54,9 +55,10 @@ CANARY_COLUMNS = (
 
 @contextmanager
 def watching(*, quiet: bool) -> Iterator[Watch]:
-    """Show a bar for the stage at work, on standard error so that output stays clean."""
-    if quiet:
-        yield unwatched
+    """Show the stage at work on standard error: a bar on a terminal, a line for each stage elsewhere."""
+    console = Console(stderr=True)
+    if quiet or not console.is_terminal:
+        yield unwatched if quiet else _print_stages()
         return
     columns = (
         SpinnerColumn(),
@@ -65,27 +67,42 @@ def watching(*, quiet: bool) -> Iterator[Watch]:
         MofNCompleteColumn(),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        yield _Bars(progress)
+    with Progress(*columns, console=console, transient=True) as progress:
+        yield watch_bars(progress)
 
 
-class _Bars:
-    """One bar a batch, which starts anew with each stage."""
+def _print_stages() -> Watch:
+    """Print a line for each stage of each batch, once."""
+    printed: set[tuple[str, str]] = set()
 
-    def __init__(self, progress: Progress) -> None:
-        self._progress = progress
-        self._tasks: dict[str, Any] = {}
+    def watch(batch: str, stage: str) -> Notify:
+        if (batch, stage) not in printed:
+            printed.add((batch, stage))
+            sys.stderr.write(f"{batch}: {stage.replace('_', ' ')}\n")
+            sys.stderr.flush()
+        return silent
 
-    def __call__(self, batch: str, stage: str) -> Notify:
-        if batch not in self._tasks:
-            self._tasks[batch] = self._progress.add_task(stage, total=None, batch=escape(batch))
-        task = self._tasks[batch]
-        self._progress.reset(task, total=None, description=stage.replace("_", " "))
+    return watch
+
+
+def watch_bars(progress: Progress) -> Watch:
+    """Show one bar, for the stage at work; batches run one after the other."""
+    shown: dict[str, TaskID] = {}
+
+    def watch(batch: str, stage: str) -> Notify:
+        for other in [name for name in shown if name != batch]:
+            progress.remove_task(shown.pop(other))
+        if batch not in shown:
+            shown[batch] = progress.add_task(stage, total=None, batch=escape(batch))
+        task = shown[batch]
+        progress.reset(task, total=None, description=stage.replace("_", " "))
 
         def notify(done: int, total: int) -> None:
-            self._progress.update(task, completed=done, total=total)
+            progress.update(task, completed=done, total=total)
 
         return notify
+
+    return watch
 
 
 def show_outcomes(
@@ -130,6 +147,7 @@ def show_report(found: Report, layout: Layout, *, told: Collection[str] = ()) ->
     _show_canaries(console, found.canaries)
     if found.batches.height:
         _show(console, "Batches", BATCH_COLUMNS, _cells(found.batches.select(BATCH_COLUMNS)))
+    _show_not_judged(console, found.batches)
     if found.left_out.height:
         title = "What files hold and their texts do not"
         _show(console, title, found.left_out.columns, _cells(found.left_out))
@@ -149,6 +167,18 @@ def show_report(found: Report, layout: Layout, *, told: Collection[str] = ()) ->
             advice = "its folder holds no files; put documents there"
             console.print(f"[yellow]{escape(row['batch'])}: {advice}[/yellow]", soft_wrap=True)
     console.print(f"Tables, indexes, exports: {escape(str(layout.out.resolve()))}", soft_wrap=True)
+
+
+def _show_not_judged(console: Console, batches: pl.DataFrame) -> None:
+    count = batches["accepted_not_judged"].sum() if batches.height else 0
+    if count:
+        many = "1 pair is" if count == 1 else f"{count} pairs are"
+        console.print(
+            f"[yellow]{many} accepted, not judged: no model judged their relevance, correctness and "
+            "completeness. Every sentence is verified against its source. To have pairs judged, name a "
+            "model: --provider gemini --max-cost N, or llm.judge.provider.[/yellow]\n",
+            soft_wrap=True,
+        )
 
 
 def _show_canaries(console: Console, canaries: pl.DataFrame) -> None:

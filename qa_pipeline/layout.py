@@ -4,6 +4,7 @@ What belongs here: names of files and folders. What does not: reading or writing
 Batch names reach a path only after `check_batch_name`.
 """
 
+import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,6 +35,11 @@ class Layout:
         """JSONL export of one batch."""
         check_batch_name(batch)
         return self.out / "exports" / name / f"{batch}.jsonl"
+
+    def deciding(self, thresholds_id: str) -> Path:
+        """The settings that the verdicts of this id were decided by."""
+        name = hashlib.sha256(thresholds_id.encode()).hexdigest()[:16]
+        return self.out / "settings" / f"{name}.json"
 
     @property
     def exports_card(self) -> Path:

@@ -42,6 +42,26 @@ def page_picture(
         raise InputError(f"{shown.document['path']}: {failure.detail}") from failure
 
 
+def page_of(shown: Shown, span: Span | None, asked: int | None) -> int:
+    """The page to draw: the one asked for, or the first that the span touches.
+
+    Raises:
+        InputError: the page asked for has nothing of the span, or no page has.
+    """
+    if span is None:
+        return asked or 1
+    pages = shown.document["pages"]
+    touched = [page["number"] for page in pages if page["start"] < span[1] and span[0] < page["end"]]
+    if asked in touched or (asked is None and touched):
+        return asked or touched[0]
+    told = f"is on page {', '.join(map(str, touched))}" if touched else "is on no page"
+    length = len(shown.document["text"] or "")
+    raise InputError(
+        f"{span[0]}:{span[1]} of {shown.document['path']} ({length:,} characters) {told}"
+        + (f", not on page {asked}" if touched else "")
+    )
+
+
 def _content(document: Row, files: BatchFiles, most_bytes: int) -> bytes:
     """The bytes that a document was read from, under whatever name they lie there now."""
     found = sorted(files.list(), key=lambda file: file.path != document["path"])

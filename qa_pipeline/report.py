@@ -122,6 +122,7 @@ def _count(batch: str, frames: Mapping[str, pl.DataFrame]) -> _Counted:
         "chunks": tables["chunks"],
         "pairs": summary.total,
         "accepted": summary.accepted,
+        "accepted_not_judged": summary.accepted_not_judged,
         "rejected": summary.rejected,
         "needs_review": summary.needs_review,
         "failed": summary.failed,

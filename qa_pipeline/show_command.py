@@ -27,7 +27,10 @@ def show(
     picture: Annotated[
         Path | None, typer.Option(help="Write a PNG of a PDF page here, chunks outlined.")
     ] = None,
-    page: Annotated[int, typer.Option(min=1, help="With --picture: the page.")] = 1,
+    page: Annotated[
+        int | None,
+        typer.Option(min=1, help="With --picture: the page; by default that of the span or chunk, or the first."),
+    ] = None,
     span: Annotated[
         str | None, typer.Option(help="With --picture: the span of the text to highlight, START:END.")
     ] = None,
@@ -46,6 +49,7 @@ def show(
         layout = Layout(out)
         shown = find_document(layout, document, [path.stem for path in layout.tables("documents")])
         chosen = find_chunk(shown, chunk) if chunk else None
+        _check_picture_options(picture, {"--page": page, "--span": span, "--corpus": corpus})
         if picture is not None:
             _draw(shown, chosen, picture, page, span, corpus)
         elif as_json:
@@ -54,19 +58,29 @@ def show(
             show_document(shown, chosen)
 
 
+def _check_picture_options(picture: Path | None, options: dict[str, object]) -> None:
+    """Refuse options that would do nothing."""
+    from qa_pipeline.errors import InputError
+
+    given = [name for name, value in options.items() if value is not None]
+    if picture is None and given:
+        raise InputError(f"{given[0]} takes a picture of a page: add --picture FILE.png")
+
+
 def _draw(
-    shown: "Shown", chunk: "Row | None", picture: Path, page: int, span: str | None, corpus: str | None
+    shown: "Shown", chunk: "Row | None", picture: Path, page: int | None, span: str | None, corpus: str | None
 ) -> None:
     """Write the picture of a page; without a span the chosen chunk is highlighted."""
     from qa_pipeline.documents.sources.corpora import open_corpus
-    from qa_pipeline.page_view import page_picture, span_of
+    from qa_pipeline.page_view import page_of, page_picture, span_of
     from qa_pipeline.settings.tree import load_settings
     from qa_pipeline.storage import write_bytes
 
     settings = load_settings(**({"corpus": corpus} if corpus else {}))
-    files = open_corpus(settings.corpus, settings.documents).batch(shown.document["batch"])
     evidence = span_of(span) if span else (chunk["char_start"], chunk["char_end"]) if chunk else None
-    drawn = page_picture(shown, files, page, evidence, settings.documents.max_bytes)
+    number = page_of(shown, evidence, page)
+    files = open_corpus(settings.corpus, settings.documents).batch(shown.document["batch"])
+    drawn = page_picture(shown, files, number, evidence, settings.documents.max_bytes)
     write_bytes(picture, drawn.png)
     found = f"; {drawn.evidence} of {drawn.evidence_length} letters highlighted" if evidence else ""
-    sys.stdout.write(f"{picture}: page {page} of {shown.document['path']}{found}\n")
+    sys.stdout.write(f"{picture}: page {number} of {shown.document['path']}{found}\n")

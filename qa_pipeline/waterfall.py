@@ -20,6 +20,7 @@ class Summary:
 
     total: int
     accepted: int
+    accepted_not_judged: int
     rejected: int
     needs_review: int
     failed: int
@@ -109,6 +110,7 @@ def summarise(verdicts: pl.DataFrame) -> Summary:
     return Summary(
         total=own.height,
         accepted=counts["accepted"],
+        accepted_not_judged=accepted.filter(pl.col("reason") == "unjudged").height,
         rejected=counts["rejected"],
         needs_review=own.filter(pl.col("verdict") == "needs_review").height,
         failed=own.filter(pl.col("verdict") == "failed").height,

@@ -8,9 +8,21 @@ import pytest
 from typer.testing import CliRunner
 
 from qa_pipeline.cli import BAD_INPUT, FAILED, OK, STOPPED, app
+from qa_pipeline.embedding import model as embedding_model
+from qa_pipeline_tests.fakes import HashEmbedder
+from qa_pipeline_tests.road import GUIDE, Road
+from qa_pipeline_tests.road import invoke as invoke_all
 
 SAMPLE = Path(__file__).parent.parent / "data" / "corpora"
 SampleRun = tuple[Path, dict[str, object]]
+PUMPS = """# Pumps
+
+The pump of the Kestrel 4 weighs 12 kg. The filter of the pump is changed every 6 months.
+
+## Pressure
+
+The pressure of the circuit is 2 bar. A surge tank is a vessel that takes up sudden pressure.
+"""
 HEAVY = ("torch", "sentence_transformers", "faiss", "google.genai", "dagster", "polars")
 
 
@@ -146,3 +158,35 @@ def test_a_cap_on_cost_of_a_model_without_a_price_stops_before_anything_is_read(
     assert code == BAD_INPUT
     assert "nobody knows what openai/gemini-3-flash-preview costs" in stderr
     assert not out.exists()
+
+
+@pytest.fixture
+def road(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Road:
+    """A corpus of one batch, run without a heavy model and with the gates as they are by default."""
+    monkeypatch.setattr(embedding_model, "load_embedder", lambda *_: HashEmbedder())
+    road = Road(tmp_path / "corpus", tmp_path / "out")
+    road.write({"boilers/guide.md": GUIDE, "boilers/pumps.md": PUMPS})
+    return road
+
+
+def test_a_first_run_offline_succeeds_and_says_that_no_model_judged_its_rows(road: Road) -> None:
+    ran = invoke_all("run", road.corpus, "--out", road.out)
+    assert ran.code == OK, ran.stdout
+    assert set(road.table("verdicts", "boilers")["reason"]) == {"unjudged"}
+    pairs = road.table("training_examples", "boilers").height
+    assert pairs > 0
+    said = f"{pairs} pairs are accepted, not judged: no model judged their relevance, correctness and"
+    assert said in ran.stdout
+    assert "llm.judge.provider" in ran.stdout
+    assert said in invoke_all("status", "--out", road.out).stdout
+    document = json.loads(invoke_all("status", "--out", road.out, "--json").stdout)
+    assert [row["accepted_not_judged"] for row in document["batches"]] == [pairs]
+
+
+def test_validation_offline_accepts_what_is_verified_and_says_that_nobody_judged_it(road: Road) -> None:
+    pair = {"question": "How do you drain the boiler?", "answer": "Open the lower valve and wait 10 minutes."}
+    pairs = road.corpus / "own.jsonl"
+    pairs.write_text(json.dumps({**pair, "citations": ["[source:guide.md]"]}), encoding="utf-8")
+    arguments = ("validate", pairs, "--corpus", road.corpus / "boilers", "--out", road.out)
+    assert "1 pair is accepted, not judged" in invoke_all(*arguments).stdout
+    assert "not judged:" not in invoke_all(*arguments, "--require-judge").stdout

@@ -5,10 +5,11 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from rich.progress import Progress
 
 from qa_pipeline.batch import BatchOutcome
 from qa_pipeline.calls import CallRecord
-from qa_pipeline.console import MOST_UNREAD, show_outcomes
+from qa_pipeline.console import MOST_UNREAD, show_outcomes, watch_bars, watching
 from qa_pipeline.layout import Layout
 from qa_pipeline.spending import calls_frame
 from qa_pipeline.storage import write_table
@@ -113,3 +114,30 @@ def test_json_names_what_models_cost(tmp_path: Path, capsys: pytest.CaptureFixtu
     cost = json.loads(capsys.readouterr().out)["cost"]
     assert (cost["calls"], cost["tokens"], cost["cost"], cost["currency"]) == (2, 240, 0.002, "USD")
     assert [stage["stage"] for stage in cost["stages"]] == ["answer", "all"]
+
+
+def test_without_a_terminal_each_stage_of_each_batch_is_one_plain_line(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with watching(quiet=False) as watch:
+        for batch, stage in (("a", "documents"), ("a", "claim_verdicts"), ("b", "documents")):
+            notify = watch(batch, stage)
+            for done in range(100):
+                notify(done, 100)
+            watch(batch, stage)
+    assert capsys.readouterr().err == "a: documents\na: claim verdicts\nb: documents\n"
+
+
+def test_programs_hear_nothing_of_progress(capsys: pytest.CaptureFixture[str]) -> None:
+    with watching(quiet=True) as watch:
+        watch("a", "documents")(1, 2)
+    assert capsys.readouterr().err == ""
+
+
+def test_a_finished_batch_has_no_bar_and_no_running_clock() -> None:
+    progress = Progress(disable=True)
+    watch = watch_bars(progress)
+    watch("a", "documents")(5, 5)
+    watch("a", "claims")
+    watch("b", "documents")(1, 2)
+    assert [(task.fields["batch"], task.completed) for task in progress.tasks] == [("b", 1)]

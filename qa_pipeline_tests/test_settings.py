@@ -139,3 +139,23 @@ def test_a_role_takes_what_it_does_not_name_from_the_rest() -> None:
     settings = load_settings(llm={"model": "a", "seed": 7, "judge": {"model": "b"}}).llm
     assert (settings.generator.model, settings.reviewer("verifier").model) == ("a", "a")
     assert (settings.reviewer("judge").model, settings.reviewer("judge").seed) == ("b", 7)
+
+
+@pytest.mark.parametrize(
+    ("settings", "accepts"),
+    [
+        ({}, True),
+        ({"llm": {"provider": "none"}}, True),
+        ({"judging": {"accept_unjudged": False}}, False),
+        ({"llm": {"provider": "gemini"}}, False),
+        ({"llm": {"judge": {"provider": "openai"}}}, False),
+        ({"llm": {"provider": "gemini"}, "judging": {"enabled": False}}, False),
+        ({"llm": {"provider": "gemini"}, "judging": {"accept_unjudged": True}}, True),
+        ({"profile": "hosted", "llm": {"provider": "extractive"}}, False),
+    ],
+)
+def test_only_offline_are_pairs_accepted_that_nobody_judged_unless_the_settings_say_so(
+    settings: dict[str, dict[str, object]], accepts: bool
+) -> None:
+    llm = {"budget": {"max_calls": 1}, **settings.get("llm", {})}
+    assert load_settings(**{**settings, "llm": llm}).judging.accept_unjudged is accepts

@@ -1,15 +1,19 @@
-"""Settings a what-if may change: names and values as written on the command line.
+"""The settings that decide over stored scores: those a run used, and those a what-if may change.
 
-What belongs here: which settings decide, reading `--set`, and what is said of a name that is none of them.
-What does not: deciding (`redeciding.py`).
+What belongs here: which settings decide, recording those of a run, reading `--set`, and what is said of a
+name that is none of them. What does not: deciding (`redeciding.py`).
 """
 
 import difflib
+import json
 from collections.abc import Sequence
 from typing import Any
 
 from qa_pipeline.errors import InputError
+from qa_pipeline.layout import Layout
 from qa_pipeline.settings.checking import JudgingSettings, VerificationSettings
+from qa_pipeline.settings.sources import read_assignments
+from qa_pipeline.storage import write_bytes
 
 _VERIFICATION = (
     "policy", "similarity_reject", "similarity_pass", "similarity_fail", "recall_reject", "recall_accept",
@@ -31,7 +35,36 @@ DECIDING = (
 """Settings that only decide over stored scores; any other would compute scores or ask a model anew."""
 
 _NEAR = 3
-_NOTHING = ("none", "null")
+
+
+def record_deciding(layout: Layout, verification: VerificationSettings, judging: JudgingSettings) -> None:
+    """Keep the settings that decide, so that a what-if starts from them and not from those of another day.
+
+    Raises:
+        StorageError: they cannot be written.
+    """
+    values = {
+        "verification": verification.model_dump(mode="json", include=set(_VERIFICATION)),
+        "judging": judging.model_dump(mode="json", include=set(_JUDGING)),
+    }
+    named = f"{verification.thresholds_id}/{judging.thresholds_id}"
+    write_bytes(layout.deciding(named), json.dumps(values, indent=1, sort_keys=True).encode())
+
+
+def recorded_deciding(layout: Layout, thresholds_id: str) -> dict[str, dict[str, Any]] | None:
+    """The settings that verdicts of this `thresholds_id` were decided by; None where they are not recorded.
+
+    Raises:
+        InputError: the file is damaged.
+    """
+    path = layout.deciding(thresholds_id)
+    if not path.is_file():
+        return None
+    try:
+        values: dict[str, dict[str, Any]] = json.loads(path.read_bytes())
+    except ValueError as error:
+        raise InputError(f"{path} is damaged; delete it and run the batch again") from error
+    return values
 
 
 def read_changes(texts: Sequence[str]) -> dict[str, dict[str, Any]]:
@@ -40,19 +73,15 @@ def read_changes(texts: Sequence[str]) -> dict[str, dict[str, Any]]:
     Raises:
         InputError: a text is not of that form, or names no setting that only decides.
     """
-    changes: dict[str, dict[str, Any]] = {}
     for text in texts:
-        name, equals, value = text.partition("=")
-        name = name.strip()
+        name, equals, _ = text.partition("=")
         if not equals:
             raise InputError(
                 f"--set {text!r} must be GROUP.NAME=VALUE, such as verification.recall_accept=0.85"
             )
-        if name not in DECIDING:
-            raise InputError(f"--set {name}: {_refusal(name)}")
-        group, _, leaf = name.partition(".")
-        changes.setdefault(group, {})[leaf] = None if value.strip().lower() in _NOTHING else value.strip()
-    return changes
+        if name.strip() not in DECIDING:
+            raise InputError(f"--set {name.strip()}: {_refusal(name.strip())}")
+    return read_assignments(texts)
 
 
 def _refusal(name: str) -> str:

@@ -11,13 +11,17 @@ from typing import Any
 
 import polars as pl
 
+from qa_pipeline.calibration.changes import recorded_deciding
 from qa_pipeline.calibration.comparing import Comparison, add_up, compare
 from qa_pipeline.calibration.redeciding import INPUTS, Models, Redecided, redecide
 from qa_pipeline.errors import InputError
 from qa_pipeline.layout import Layout
-from qa_pipeline.settings.tree import Settings
+from qa_pipeline.settings.tree import Settings, load_settings
 from qa_pipeline.storage import read_table
 from qa_pipeline.tables import TABLES, VERDICTS
+
+Changes = dict[str, dict[str, Any]]
+"""Values of settings by group and name."""
 
 
 @dataclass(frozen=True)
@@ -33,30 +37,39 @@ class WhatIf:
     unjudged_pairs: int
     strange: dict[str, int]
     seconds: float
-    thresholds: tuple[list[str], str]
+    thresholds: tuple[list[str], list[str]]
+    unrecorded: list[str]
 
 
-def decide_anew(layout: Layout, batches: list[str] | None, settings: Settings) -> WhatIf:
-    """Decide stored batches anew.
+def decide_anew(layout: Layout, batches: list[str] | None, changes: Changes) -> WhatIf:
+    """Decide stored batches anew, each by the settings of its run with `changes` made to them.
 
     Raises:
         InputError: there is no such batch, or none at all.
+        SettingsError: the changed settings cannot be used.
         TableError: a table is missing or damaged.
     """
+    _settings(layout, changes, {})  # what is wrong with the changes is wrong whatever is stored
     names = _chosen(layout, batches)
-    comparisons, results = [], []
+    comparisons, results, unrecorded = [], [], []
     stored: dict[str, None] = {}
+    named: dict[str, None] = {}
     seconds, claims, pairs = 0.0, 0, 0
     for name in names:
         frames = {table: read_table(layout.table(table, name), TABLES[table]) for table in INPUTS}
+        ids = frames["verdicts"]["thresholds_id"].unique().sort().to_list()
+        recorded = recorded_deciding(layout, ids[0]) if ids else {}
+        if recorded is None:
+            unrecorded.append(name)
+        settings = _settings(layout, changes, recorded or {})
         start = time.perf_counter()
         new = redecide(frames, settings.verification, settings.judging, _models(frames, settings))
         seconds += time.perf_counter() - start
         comparisons.append(compare(frames, new))
         results.append(new)
         claims, pairs = claims + frames["claims"].height, pairs + frames["pairs"].height
-        stored |= dict.fromkeys(frames["verdicts"]["thresholds_id"].unique().sort().to_list())
-    named = f"{settings.verification.thresholds_id}/{settings.judging.thresholds_id}"
+        stored |= dict.fromkeys(ids)
+        named[f"{settings.verification.thresholds_id}/{settings.judging.thresholds_id}"] = None
     return WhatIf(
         batches=names,
         comparison=add_up(comparisons),
@@ -67,8 +80,14 @@ def decide_anew(layout: Layout, batches: list[str] | None, settings: Settings) -
         unjudged_pairs=sum(len(one.unjudged_pairs) for one in results),
         strange=_strange(results),
         seconds=seconds,
-        thresholds=(list(stored), named),
+        thresholds=(list(stored), list(named)),
+        unrecorded=unrecorded,
     )
+
+
+def _settings(layout: Layout, changes: Changes, recorded: Changes) -> Settings:
+    groups = {name: {**recorded.get(name, {}), **changes.get(name, {})} for name in {*recorded, *changes}}
+    return load_settings(out=layout.out, llm={"budget": {"max_calls": 0}}, **groups)
 
 
 def _chosen(layout: Layout, asked: list[str] | None) -> list[str]:
@@ -100,7 +119,7 @@ def _strange(results: list[Redecided]) -> dict[str, int]:
     return {step: sum(one.strange[step] for one in results) for step in steps}
 
 
-def what_if_document(found: WhatIf, changes: dict[str, dict[str, Any]]) -> dict[str, Any]:
+def what_if_document(found: WhatIf, changes: Changes) -> dict[str, Any]:
     """What was found as JSON values."""
     comparison = found.comparison
     return {

@@ -19,10 +19,10 @@ SHOWN = 10
 
 def what_if(
     out: Annotated[Path, typer.Option(help="Folder for tables, indexes, exports and caches.")] = Path("data"),
-    batch: Annotated[list[str] | None, typer.Option(help="Only this batch; may be given again.")] = None,
+    batch: Annotated[list[str] | None, typer.Option(help="Only this batch; repeat for several.")] = None,
     change: Annotated[
         list[str] | None,
-        typer.Option("--set", help="A setting that decides, as verification.recall_accept=0.85; again."),
+        typer.Option("--set", help="Change a setting that decides, such as verification.recall_accept=0.85; repeatable."),
     ] = None,
     thresholds: Annotated[Path | None, typer.Option(help="A file of qa-pipeline calibrate.")] = None,
     as_json: Annotated[
@@ -31,6 +31,8 @@ def what_if(
 ) -> None:
     """Decide stored batches anew by other thresholds and weights, without asking a model or writing a file.
 
+    Each batch starts from the settings of its own run; --set and --thresholds change them.
+
     Shows the yield as it is stored beside the yield as it would be, which rows would move, and how many could
     not be decided without a model: claims newly open that no reply exists for, pairs never judged.
     """
@@ -38,14 +40,12 @@ def what_if(
     from qa_pipeline.calibration.what_if import decide_anew, what_if_document
     from qa_pipeline.console import print_document
     from qa_pipeline.layout import Layout
-    from qa_pipeline.settings.tree import load_settings
 
     with errors_as_exit_codes():
         changes = read_changes(change or [])
         if thresholds is not None:
             changes.setdefault("verification", {})["thresholds"] = thresholds
-        settings = load_settings(out=out, llm={"budget": {"max_calls": 0}}, **changes)
-        found = decide_anew(Layout(out), batch, settings)
+        found = decide_anew(Layout(out), batch, changes)
         if as_json:
             print_document(what_if_document(found, changes))
         else:
@@ -94,8 +94,13 @@ def _told(found: "WhatIf") -> list[str]:
     stored, new = found.thresholds
     took = f"decided anew in {found.seconds * 1000:.0f} ms; nothing was written and no model was asked"
     told = [f"{found.claims} claims of {found.pairs} pairs {took}"]
-    if stored != [new]:
-        told.append(f"stored verdicts are by thresholds {', '.join(stored)}; these are {new}")
+    if stored != new:
+        told.append(f"stored verdicts are by thresholds {', '.join(stored)}; these are {', '.join(new)}")
+    if found.unrecorded:
+        told.append(
+            f"{', '.join(found.unrecorded)}: the settings of their runs are not recorded, so those of now "
+            "were taken; run the batches again to record them"
+        )
     if found.open_pairs or found.open_claims or found.unjudged_pairs:
         told.append(
             f"{found.open_pairs} pairs take a model: {found.open_claims} claims are newly open without a "

@@ -137,7 +137,7 @@ def _rules(judging: JudgingSettings) -> list[Rule]:
         *_source_rules(),
         *_refusal_rules(),
         _below("grounding", judging.floor_source),
-        *_unjudged_rules(accept=judging.accept_unjudged),
+        *_unjudged_rules(accept=bool(judging.accept_unjudged)),
         *_score_rules(judging),
         Rule(
             pl.col("judge_reason") == ORDERS_IN_SOURCE,

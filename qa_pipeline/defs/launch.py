@@ -79,12 +79,22 @@ def _run(definitions: dg.Definitions, instance: dg.DagsterInstance, batch: str, 
         tags={HOST_TAG: socket.gethostname(), PROCESS_TAG: str(os.getpid())},
         raise_on_error=False,
     )
+    if any(_was_interrupted(event) for event in result.all_events):
+        raise KeyboardInterrupt
     gates = tuple(_told(found) for found in result.get_asset_check_evaluations() if not found.passed)
     if result.success and (awaited := _what_is_awaited(result)):
         return BatchOutcome(batch, "pending", awaited, gates)
     if result.success:
         return BatchOutcome(batch, "succeeded", failed_gates=gates)
     return BatchOutcome(batch, "failed", _what_stopped(result), gates)
+
+
+def _was_interrupted(event: dg.DagsterEvent) -> bool:
+    """Whether the run ended because this process was asked to end, which Dagster does not raise."""
+    if event.event_type != dg.DagsterEventType.RUN_FAILURE:
+        return False
+    reason = event.job_failure_data.failure_reason
+    return reason is not None and reason.name == "UNEXPECTED_TERMINATION"
 
 
 def _told(found: dg.AssetCheckEvaluation) -> str:

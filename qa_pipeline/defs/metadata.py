@@ -89,6 +89,7 @@ def summary_metadata(verdicts: pl.DataFrame) -> dict[str, Any]:
     summary = summarise(verdicts)
     figures = {
         "pass rate": summary.pass_rate,
+        "accepted, not judged by a model": summary.accepted_not_judged or None,
         "average score": summary.average_score,
         "citation accuracy": summary.citation_accuracy,
         "citation quality": summary.citation_quality,

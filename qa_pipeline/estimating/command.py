@@ -25,9 +25,17 @@ def estimate(
     out: Annotated[Path, typer.Option(help="Output folder: what it holds is not asked again.")] = Path(
         "data"
     ),
-    batch: Annotated[list[str] | None, typer.Option(help="Only this batch; may be given again.")] = None,
+    batch: Annotated[list[str] | None, typer.Option(help="Only this batch; repeat for several.")] = None,
     provider: Annotated[str | None, typer.Option(help="gemini or openai.")] = None,
-    model: Annotated[str | None, typer.Option(help="Model of all roles that name none of their own.")] = None,
+    model: Annotated[
+        str | None, typer.Option(help="Model of the provider, for every role that names none of its own.")
+    ] = None,
+    change: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="PATH=VALUE", help="Change a setting, such as llm.workers=20; repeatable."
+        ),
+    ] = None,
     count_with_provider: Annotated[
         bool, typer.Option(help="Have the provider count some prompts; needs a key, costs nothing.")
     ] = False,
@@ -39,13 +47,15 @@ def estimate(
 
     Documents are read and cut as in a run. Nothing is written.
     """
-    from qa_pipeline.cli import chosen_batches
-    from qa_pipeline.documents.sources.corpora import open_corpus
+    from qa_pipeline.cli import batches_at, chosen_batches, located, named_settings, overrides
+    from qa_pipeline.settings.notes import check_model
 
     with errors_as_exit_codes():
-        settings = _settings(corpus, out, provider, model)
-        found = open_corpus(settings.corpus, settings.documents).find_batches()
-        made = _estimate(settings, chosen_batches(batch, found, settings.corpus), counted=count_with_provider)
+        location, single = located(corpus)
+        settings = _settings(overrides(location, out, change, named_settings(provider, model)))
+        check_model(settings, model)
+        batches = chosen_batches(batch, batches_at(settings, single), settings.corpus)
+        made = _estimate(settings, batches, counted=count_with_provider)
         if as_json:
             _print_json(made)
         else:
@@ -70,17 +80,19 @@ def _counter(settings: "Settings") -> "CountFactor":
     return GeminiCounter(settings.llm.generator, os.environ)
 
 
-def _settings(corpus: str, out: Path, provider: str | None, model: str | None) -> "Settings":
+def _settings(values: dict[str, Any]) -> "Settings":
     """The settings of a run. One that may cost money needs a cap; to say what it would cost needs none."""
     from qa_pipeline.errors import SettingsError
     from qa_pipeline.settings.tree import load_settings
 
-    chosen = {"provider": provider, "model": model}
-    llm: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
     try:
-        return load_settings(corpus=corpus, out=out, llm=llm)
+        return load_settings(**values)
     except SettingsError:
-        capped = load_settings(corpus=corpus, out=out, llm={**llm, "budget": {"max_calls": _NO_CAP}})
+        llm = values.get("llm", {})
+        budget = llm.get("budget", {}) if isinstance(llm, dict) else None
+        if not isinstance(budget, dict):  # no group of settings at all, and no cap would help
+            raise
+        capped = load_settings(**{**values, "llm": {**llm, "budget": {**budget, "max_calls": _NO_CAP}}})
     budget = capped.llm.budget.model_copy(update={"max_calls": None})
     return capped.model_copy(update={"llm": capped.llm.model_copy(update={"budget": budget})})
 

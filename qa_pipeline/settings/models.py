@@ -102,7 +102,7 @@ class BudgetSettings(Group):
         None, ge=0, allow_inf_nan=False, description="Cost of all runs of a day."
     )
     prices: Path | None = Field(
-        None, description="YAML file of prices that stand before those of the package."
+        None, description="YAML file of prices; they replace those of the package, model by model."
     )
 
     @property

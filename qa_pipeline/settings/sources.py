@@ -5,7 +5,8 @@ does not: the settings themselves and their order of precedence (`tree.py`).
 """
 
 import difflib
-from collections.abc import Collection, Iterable, Mapping
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +69,45 @@ def check_environment(environ: Iterable[str], prefix: str, known: Collection[str
         first = name[len(prefix) :].lower().split("__")[0]
         if first not in known:
             raise SettingsError(f"environment variable {name} names no setting{_meant(first, known)}")
+
+
+def read_assignments(texts: Sequence[str], named: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Read `path=value` texts, as `--set` takes them, into a tree of settings.
+
+    Args:
+        texts: the texts; the value `none` is no value, and lists are written as JSON.
+        named: further values by path, which win.
+
+    Raises:
+        SettingsError: a text is not of that form.
+    """
+    values: dict[str, Any] = {}
+    for text in texts:
+        path, equals, value = text.partition("=")
+        if not equals or not all(path.strip().split(".")):
+            raise SettingsError(f"--set {text!r} must be PATH=VALUE, such as llm.workers=20")
+        values[path.strip()] = _value(path.strip(), value.strip())
+    tree: dict[str, Any] = {}
+    for path, value in {**values, **(named or {})}.items():
+        *groups, name = path.split(".")
+        group = tree
+        for part in groups:
+            group = group.setdefault(part, {})
+            if not isinstance(group, dict):
+                raise SettingsError(f"--set {path}: {part} has a value of its own already")
+        group[name] = value
+    return tree
+
+
+def _value(path: str, text: str) -> Any:
+    if text.lower() in ("none", "null"):
+        return None
+    if not text.startswith(("[", "{")):
+        return text
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise SettingsError(f"--set {path}: {text} is not valid JSON: {error}") from error
 
 
 def explain(error: ValidationError, model: type[BaseModel]) -> str:

@@ -110,6 +110,16 @@ class Settings(BaseSettings):
         return self
 
     @model_validator(mode="after")
+    def _unjudged_by_profile(self) -> "Settings":
+        """Offline nothing can judge; where a hosted model is configured, a pair waits for its judge."""
+        if self.judging.accept_unjudged is None:
+            hosted = any(model.provider in HOSTED for model in self.llm.models)
+            offline = self.profile == "embedded" and not hosted
+            decided = self.judging.model_copy(update={"accept_unjudged": offline})
+            object.__setattr__(self, "judging", decided)  # frozen only once it is complete
+        return self
+
+    @model_validator(mode="after")
     def _thresholds_of_the_models(self) -> "Settings":
         if self.verification.thresholds is not None:
             check_models(

@@ -28,7 +28,7 @@ def test_nothing_moves_where_nothing_is_changed_and_nothing_is_written(road: Roa
     found = json.loads(what_if(road, "--json").stdout)
     assert (found["moved_claims"], found["moved_pairs"]) == ([], [])
     assert all(row["old"] == row["new"] for row in found["yield"])
-    assert found["thresholds"]["stored"] == [found["thresholds"]["new"]]
+    assert found["thresholds"]["stored"] == found["thresholds"]["new"]
     assert found["deciding_ms"] > 0
     assert road.contents() == before
 
@@ -78,4 +78,40 @@ def test_a_file_of_thresholds_names_its_verdicts(road: Road, tmp_path: Path) -> 
     path = tmp_path / "own.json"
     path.write_bytes(thresholds_bytes(artefact))
     found = json.loads(what_if(road, "--thresholds", str(path), "--json").stdout)
-    assert found["thresholds"]["new"].startswith(f"test-{artefact.id}-")
+    assert found["thresholds"]["new"][0].startswith(f"test-{artefact.id}-")
+
+
+@pytest.mark.parametrize("option", ["--accept-unjudged", "--require-judge"])
+def test_a_what_if_without_changes_moves_nothing_whatever_options_the_run_was_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, option: str
+) -> None:
+    road = walk(tmp_path, monkeypatch)
+    road.write({"one/guide.md": GUIDE})
+    options = (option, "--set", "verification.recall_accept=0.95", "--set", "judging.threshold=0.6")
+    invoke("run", road.corpus, "--out", road.out, *options)
+    found = json.loads(invoke("what-if", "--out", road.out, "--json").stdout)
+    assert (found["moved_claims"], found["moved_pairs"]) == ([], [])
+    assert found["thresholds"]["stored"] == found["thresholds"]["new"]
+
+
+def test_each_batch_is_decided_anew_by_the_settings_of_its_own_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    road = walk(tmp_path, monkeypatch)
+    road.write({"one/guide.md": GUIDE, "two/guide.md": GUIDE.replace("10 minutes", "20 minutes")})
+    invoke("run", road.corpus, "--out", road.out, "--batch", "one")
+    invoke("run", road.corpus, "--out", road.out, "--batch", "two", "--require-judge")
+    found = json.loads(invoke("what-if", "--out", road.out, "--json").stdout)
+    assert found["moved_pairs"] == []
+    changed = json.loads(invoke("what-if", "--out", road.out, "--set", UNJUDGED, "--json").stdout)
+    assert {(row["old"], row["new"]) for row in changed["moved_pairs"]} == {("needs_review", "accepted")}
+
+
+def test_a_run_that_did_not_record_its_settings_is_decided_by_those_of_now_and_that_is_said(
+    road: Road,
+) -> None:
+    for path in (road.out / "settings").iterdir():
+        path.unlink()
+    shown = invoke("what-if", "--out", road.out)
+    assert shown.code == 0
+    assert "one, two: the settings of their runs are not recorded" in shown.stdout

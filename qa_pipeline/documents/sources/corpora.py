@@ -4,6 +4,7 @@ What belongs here: choosing among places, and short ways for callers that want o
 does not: any kind of place (one module each).
 """
 
+import os
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 
@@ -80,6 +81,26 @@ def split_batch(location: str | Path) -> tuple[str, str]:
     if corpus.endswith("/"):
         raise CorpusError(f"{known} is no folder of documents; name one below it")
     return corpus, PurePosixPath(name).stem if is_archive(name) else name
+
+
+def single_batch(location: str | Path) -> tuple[str, str] | None:
+    """The corpus and the name of a batch that is given in place of a corpus; None for any other location.
+
+    That is an archive, or a folder with files that holds neither folders nor archives.
+
+    Raises:
+        CorpusError: the location is none that can be used.
+    """
+    path = Path(location)
+    try:
+        if path.is_file():
+            return split_batch(location) if is_archive(path.name) else None
+        with os.scandir(path) as entries:
+            shown = [entry for entry in entries if not entry.name.startswith(".")]
+    except (OSError, ValueError):  # an address, or what opening it as a corpus says more of
+        return None
+    flat = bool(shown) and not any(entry.is_dir() or is_archive(entry.name) for entry in shown)
+    return split_batch(location) if flat else None
 
 
 def batch_fingerprint(files: BatchFiles) -> str:

@@ -37,7 +37,8 @@ def serve_fake(
     """Serve Gemini and OpenAI chat completions on this machine, for trying things out at no cost.
 
     Replies are made from the prompts alone, so that the same prompt always gets the same one. The key it
-    prints is the only one it lets in. GET /stats counts what was asked, GET /asked shows the last requests.
+    prints is the only one it lets in; the file of prices is for llm.budget.prices, so that --max-cost and
+    estimates count as they would with the real model. GET /stats counts what was asked, GET /asked shows the last requests.
     """
     chosen = _chosen(plan, quota, burst, latency, seed)
     _check_loopback(host)
@@ -81,10 +82,11 @@ def _serve(plan: "ServerPlan", host: str, port: int) -> None:
 
     from qa_pipeline.llm.fake_server.server import LOOPBACK_KEY, serve
     from qa_pipeline.llm.fake_server.service import Service
+    from qa_pipeline.llm.money.price_table import LISTED
 
     def tell(bound: int) -> None:
         place = f"http://[{host}]:{bound}" if ":" in host else f"http://{host}:{bound}"
-        sys.stdout.write(f"url {place}\nopenai {place}/v1\nkey {LOOPBACK_KEY}\n")
+        sys.stdout.write(f"url {place}\nopenai {place}/v1\nkey {LOOPBACK_KEY}\nprices {LISTED}\n")
         sys.stdout.flush()
 
     async def run() -> None:

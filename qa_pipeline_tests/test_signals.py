@@ -1,0 +1,202 @@
+"""A run that is told to end says what is kept, leaves nothing running behind, and goes on when run again."""
+
+import os
+import pty
+import select
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from qa_pipeline.cli import OK
+from qa_pipeline_tests.defs.project import instance_at
+from qa_pipeline_tests.road import GUIDE, Road, walk
+
+LIMIT = 120
+ENDS = [(signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGHUP, 129)]
+KEPT = "What was finished is kept; run the same command again to continue from there."
+
+PROCESS = """
+import fcntl, sys, termios, threading
+from qa_pipeline.cli import app
+from qa_pipeline.embedding import model as embedding_model
+from qa_pipeline_tests.fakes import HashEmbedder
+
+how = sys.argv[1]
+
+class Waiting(HashEmbedder):
+    def encode(self, texts):
+        while how != "at once":
+            print("ready", file=sys.stderr, flush=True)
+            try:
+                threading.Event().wait()
+            except BaseException:
+                if how == "politely":
+                    raise
+        return super().encode(texts)
+
+if sys.stdin.isatty():
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+embedding_model.load_embedder = lambda settings, graphs: Waiting()
+app(sys.argv[2:])
+"""
+
+
+@pytest.fixture
+def road(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Road:
+    made = walk(tmp_path, monkeypatch)
+    made.write({"boilers/guide.md": GUIDE, "pumps/guide.md": GUIDE.replace("boiler", "pump")})
+    return made
+
+
+@contextmanager
+def started(
+    road: Road, *options: str, how: str = "politely", before: tuple[str, ...] = (), tty: int | None = None
+) -> Iterator["subprocess.Popen[bytes]"]:
+    """A run in a process of its own; `how` it waits at its first embedding, and takes an interrupt there."""
+    command = [*before, sys.executable, "-c", PROCESS, how, "run", str(road.corpus), "--out", str(road.out)]
+    process = subprocess.Popen(
+        [*command, *options],
+        stdin=tty if tty is not None else subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=tty if tty is not None else subprocess.PIPE,
+        env=dict(os.environ),
+        start_new_session=True,
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def wait_for(process: "subprocess.Popen[bytes]", line: str) -> None:
+    assert process.stderr is not None
+    for said in process.stderr:
+        if said.decode().strip() == line:
+            return
+    pytest.fail(f"the run ended before it said {line!r}")
+
+
+def ended(process: "subprocess.Popen[bytes]") -> tuple[int, str]:
+    _, said = process.communicate(timeout=LIMIT)
+    return process.returncode, said.decode()
+
+
+def children(process: "subprocess.Popen[bytes]") -> list[int]:
+    tasks = Path(f"/proc/{process.pid}/task").glob("*/children")
+    return [int(child) for task in tasks for child in task.read_text().split()]
+
+
+def test_what_was_finished_is_kept_and_the_same_command_goes_on(road: Road, tmp_path: Path) -> None:
+    calm = Road(road.corpus, tmp_path / "undisturbed")
+    assert calm.run().code == OK
+    for number, code in ENDS:
+        with started(road) as process:
+            wait_for(process, "ready")
+            process.send_signal(number)
+            found, said = ended(process)
+        assert found == code
+        assert (said.count(KEPT), said.count(number.name), "Traceback" in said) == (1, 1, False)
+        assert road.table("chunks", "boilers").height > 0
+    assert road.run().code == OK
+    assert road.contents() == calm.contents()
+
+
+def test_a_second_signal_ends_what_did_not_take_the_first_one(road: Road) -> None:
+    with started(road, how="stubbornly") as process:
+        wait_for(process, "ready")
+        process.send_signal(signal.SIGTERM)
+        wait_for(process, "ready")
+        process.send_signal(signal.SIGINT)
+        found, said = ended(process)
+    assert (found, said.count(KEPT)) == (143, 1)
+
+
+def test_what_never_takes_a_signal_ends_all_the_same(road: Road) -> None:
+    with started(road, how="stubbornly") as process:
+        wait_for(process, "ready")
+        process.send_signal(signal.SIGHUP)
+        assert ended(process)[0] == 129
+
+
+def test_no_worker_outlives_the_run_not_even_one_that_stands_still(road: Road) -> None:
+    with started(road) as process:
+        wait_for(process, "ready")
+        (worker,) = children(process)
+        ending = os.pidfd_open(worker)
+        os.kill(worker, signal.SIGSTOP)
+        process.send_signal(signal.SIGTERM)
+        assert ended(process)[0] == 143
+        assert select.select([ending], [], [], LIMIT)[0], "the worker is still there"
+        os.close(ending)
+
+
+def test_a_run_ends_while_calls_of_a_model_are_in_flight(road: Road, monkeypatch: pytest.MonkeyPatch) -> None:
+    with closing(socket.create_server(("127.0.0.1", 0))) as server:
+        server.settimeout(LIMIT)
+        monkeypatch.setenv("QA_PIPELINE_LLM__BASE_URL", f"http://127.0.0.1:{server.getsockname()[1]}/v1")
+        with started(road, "--provider", "openai", "--max-calls", "9", how="at once") as process:
+            call, _ = server.accept()
+            call.settimeout(LIMIT)
+            assert call.recv(1)
+            process.send_signal(signal.SIGINT)
+            found, said = ended(process)
+            call.close()
+    assert (found, said.count(KEPT)) == (130, 1)
+
+
+def test_a_run_ends_while_it_waits_to_write_into_a_store(road: Road) -> None:
+    vectors = road.out / "cache" / "vectors.sqlite"
+    vectors.parent.mkdir(parents=True)
+    with closing(sqlite3.connect(vectors, isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        with started(road, how="at once") as process:
+            wait_for(process, "boilers: embeddings")
+            process.send_signal(signal.SIGTERM)
+            found, said = ended(process)
+    assert (found, said.count(KEPT)) == (143, 1)
+    vectors.unlink()
+    assert road.run().code == OK
+
+
+def test_a_signal_that_the_caller_ignores_ends_nothing(road: Road) -> None:
+    ignoring = ("sh", "-c", 'trap "" HUP; exec "$@"', "sh")
+    with started(road, before=ignoring) as process:
+        wait_for(process, "ready")
+        process.send_signal(signal.SIGHUP)
+        process.send_signal(signal.SIGTERM)
+        assert ended(process)[0] == 143
+
+
+def test_a_run_ends_with_its_terminal(road: Road) -> None:
+    master, slave = pty.openpty()
+    with started(road, tty=slave) as process:
+        os.close(slave)
+        seen = b""
+        while b"ready" not in seen:
+            seen += os.read(master, 1000)
+        os.close(master)
+        assert process.wait(timeout=LIMIT) == 129
+
+
+def test_a_run_in_dagster_ends_there_too(
+    road: Road, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DAGSTER_HOME", str(tmp_path / "dagster"))
+    with instance_at(tmp_path / "dagster") as instance:
+        with started(road, "--batch", "pumps", "--dagster") as process:
+            wait_for(process, "ready")
+            process.send_signal(signal.SIGTERM)
+            found, said = ended(process)
+        assert (found, said.count(KEPT)) == (143, 1)
+        assert [run.status for run in instance.get_runs()] == [dg.DagsterRunStatus.FAILURE]
+        assert road.run("--batch", "pumps", "--dagster").code == OK
+        assert instance.get_runs()[0].status == dg.DagsterRunStatus.SUCCESS
