@@ -242,7 +242,12 @@ class TrainingSettings(Group):
 class QualitySettings(Group):
     """Gates of a batch."""
 
-    min_pass_rate: float = Field(0.5, description="Blocking: Wilson lower bound of the pass rate.")
+    min_pass_rate: float = Field(
+        0.5,
+        description="Blocking: share of accepted pairs. The Wilson lower bound over all pairs passes, small "
+        "batches together with earlier ones; an upper bound over decided pairs that is not above it blocks; "
+        "anything between warns.",
+    )
     max_needs_review: float = Field(0.5, description="Warning: share of pairs that need review.")
     max_failed: float = Field(0.05, description="Warning: share of pairs that failed.")
     min_citation_accuracy: float = Field(
