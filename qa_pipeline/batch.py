@@ -39,7 +39,7 @@ VERDICT_INPUTS = ("pairs", "claims", "claim_verdicts", "refusals", "assessments"
 BLOCKED = "a blocking gate did not hold; no new training examples were written"
 
 LOOK_BACK = 20
-"""Earlier batches whose figures a batch is compared with: enough for a mean, whatever the size of the corpus."""
+"""Earlier batches whose figures a batch is compared with: enough for a mean, however large the corpus is."""
 
 Frames = dict[str, pl.DataFrame]
 

@@ -121,7 +121,7 @@ def _rates(limits: QualitySettings) -> list[GateAt]:
         GateAt(
             "verdicts",
             "citation_accuracy",
-            "Share of an accepted pair's citations whose quote stands in what they name, on average.",
+            "Share of an accepted pair's citations that support a claim of it, on average.",
             partial(citation_gates.accuracy_gate, settings=limits),
             ("verdicts",),
             blocking=False,

@@ -251,7 +251,7 @@ class QualitySettings(Group):
     max_needs_review: float = Field(0.5, description="Warning: share of pairs that need review.")
     max_failed: float = Field(0.05, description="Warning: share of pairs that failed.")
     min_citation_accuracy: float = Field(
-        0.95, description="Warning: mean share of an accepted pair's citations that stand where they say."
+        0.95, description="Warning: mean share of an accepted pair's citations that support a claim of it."
     )
     max_yield_drop: float = Field(0.5, description="Warning: fall against the mean of earlier batches.")
     min_canary_recall: float = Field(
