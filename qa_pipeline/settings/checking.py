@@ -149,7 +149,13 @@ class VerificationSettings(Group):
     one_sided: Literal["needs_review", "ignore"] = Field(
         "needs_review", description="What becomes of an answer that states one side of a contradiction."
     )
-    accept_grounding: float = Field(1.0, gt=0, le=1, description="Share of claims that must be supported.")
+    accept_grounding: float = Field(
+        1.0,
+        gt=0,
+        le=1,
+        description="Share of claims that must be supported. Below 1 answers with unproved statements are "
+        "judged, and accepted as partially_supported where judging.floor_source and the composite allow it.",
+    )
     temperature: float = Field(0.0, ge=0, description="Of the verifying model.")
     combined_model: Path | None = Field(
         None,
@@ -195,7 +201,7 @@ class JudgingSettings(Group):
 
     enabled: bool = Field(True, description="Have a judge, where a model can judge, score verified pairs.")
     accept_unjudged: bool = Field(
-        False, description="Accept verified pairs although no judge looked at them."
+        False, description="Accept fully supported pairs although no judge looked at them."
     )
     temperature: float = Field(0.0, ge=0, description="Of the judge.")
     weight_source: float = Field(0.3, ge=0, description="Weight of the share of claims supported.")
@@ -203,7 +209,11 @@ class JudgingSettings(Group):
     weight_correctness: float = Field(0.3, ge=0, description="Weight of correctness.")
     weight_completeness: float = Field(0.2, ge=0, description="Weight of completeness.")
     threshold: float = Field(0.7, description="Composite score, the weighted mean, that accepts a pair.")
-    floor_source: float = Field(0.5, description="Below this share of claims supported a pair is rejected.")
+    floor_source: float = Field(
+        0.5,
+        description="Below this share of claims supported a pair is rejected; decides only where "
+        "verification.accept_grounding is lower.",
+    )
     floor_relevance: float = Field(0.5, description="Below this relevance a pair is rejected.")
     floor_correctness: float = Field(0.7, description="Below this correctness a pair is rejected.")
     floor_completeness: float = Field(0.4, description="Below this completeness a pair is rejected.")
