@@ -4,7 +4,7 @@ What belongs here: the order of the stages, keeping each table when it is whole,
 batch. What does not: what a stage gets (`pipeline.py`) and does, schedules and retries (`qa_pipeline.defs`).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -27,7 +27,7 @@ from qa_pipeline.layout import Layout
 from qa_pipeline.parts import Parts
 from qa_pipeline.progress import Notify, silent
 from qa_pipeline.publishing.withdrawals import end_withdrawal, note_origin, withdraw_failed, withdraw_outdated
-from qa_pipeline.quality import Gate, batch_gates, batch_yield
+from qa_pipeline.quality import Gate, batch_gates, batch_yield, pair_counts
 from qa_pipeline.storage import read_earlier, read_table, write_bytes, write_table
 from qa_pipeline.table_schema import Table
 from qa_pipeline.tables import CANARIES, CHUNKS, DOCUMENTS, LLM_CALLS, PAIRS, QUESTIONS, STORED, VERDICTS
@@ -41,7 +41,7 @@ VERDICT_INPUTS = ("pairs", "claims", "claim_verdicts", "refusals", "assessments"
 BLOCKED = "a blocking gate failed; the batch has no training examples until it passes"
 
 LOOK_BACK = 20
-"""Earlier batches whose yield a batch is held against: enough for a mean, whatever the size of the corpus."""
+"""Earlier batches whose figures a batch is compared with: enough for a mean, however large the corpus is."""
 
 Frames = dict[str, pl.DataFrame]
 
@@ -144,6 +144,7 @@ def _run(parts: Parts, batch: str, watch: Watch, pairs_file: Path | None) -> Bat
         parts.settings.quality,
         earlier_yields=earlier_yields(parts.layout, batch),
         earlier_canaries=earlier_canaries(parts.layout, batch),
+        earlier_pairs=earlier_pairs(parts.layout, batch),
     )
     told = tuple(_told(gate) for gate in gates if not gate.passed)
     blocking = {gate.name: gate.detail for gate in gates if gate.blocking and not gate.passed}
@@ -234,15 +235,23 @@ def _yield_of(layout: Layout, batch: str) -> float | None:
 
 def earlier_canaries(layout: Layout, batch: str) -> list[tuple[int, int]]:
     """Rejected and all swapped canaries of the `LOOK_BACK` nearest batches before this one by name."""
-    before = [path.stem for path in layout.tables(CANARIES.name) if path.stem < batch]
-    counts = []
+    return [swap_counts(found) for found in _tables_before(layout, batch, CANARIES)]
+
+
+def earlier_pairs(layout: Layout, batch: str) -> list[tuple[int, int]]:
+    """Accepted and all pairs of the `LOOK_BACK` nearest batches before this one by name."""
+    return [pair_counts(found) for found in _tables_before(layout, batch, VERDICTS)]
+
+
+def _tables_before(layout: Layout, batch: str, table: Table) -> Iterator[pl.DataFrame]:
+    before = [path.stem for path in layout.tables(table.name) if path.stem < batch]
     for other in before[-LOOK_BACK:]:
         try:
-            found = read_earlier(layout.table(CANARIES.name, other), CANARIES)
+            found = read_earlier(layout.table(table.name, other), table)
         except (TableError, CorpusError):  # as in `_yield_of`
             continue
-        counts += [] if found is None else [swap_counts(found)]
-    return counts
+        if found is not None:
+            yield found
 
 
 def write_exports(layout: Layout, batch: str, files: Mapping[str, bytes]) -> None:

@@ -1,4 +1,4 @@
-"""Gates over citations: nothing accepted cites what does not exist, and what is cited stands where it says.
+"""Gates over citations: nothing accepted cites what does not exist, and what is cited supports a claim.
 
 What belongs here: the two gates. What does not: measuring the citations of a pair (`citation_quality.py`).
 """
@@ -32,5 +32,9 @@ def accuracy_gate(*, verdicts: pl.DataFrame, settings: QualitySettings) -> Gate:
         return Gate("citation_accuracy", True, False, None, limit, 0, "no accepted pair cites anything")
     mean = float(known.sum()) / known.len()
     below = known.filter(known < 1.0).len()
-    detail = f"mean {mean:.3f} over {known.len()} accepted pairs, {below} of them with a citation that is off"
-    return Gate("citation_accuracy", mean >= limit, False, mean, limit, known.len(), detail, {"off": below})
+    detail = (
+        f"mean {mean:.3f} over {known.len()} accepted pairs, {below} with citations that support no claim"
+    )
+    return Gate(
+        "citation_accuracy", mean >= limit, False, mean, limit, known.len(), detail, {"below_1": below}
+    )

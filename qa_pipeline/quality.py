@@ -31,6 +31,7 @@ def batch_gates(
     *,
     earlier_yields: Sequence[float] = (),
     earlier_canaries: Sequence[tuple[int, int]] = (),
+    earlier_pairs: Sequence[tuple[int, int]] = (),
 ) -> list[Gate]:
     """Run every gate over the tables of one batch, in a fixed order.
 
@@ -39,6 +40,7 @@ def batch_gates(
         settings: limits.
         earlier_yields: accepted pairs for each chunk, of earlier batches.
         earlier_canaries: rejected and all swapped canaries of earlier batches.
+        earlier_pairs: accepted and all pairs of earlier batches.
     """
     pairs, verdicts, claims = frames["pairs"], frames["verdicts"], frames["claims"]
     return [
@@ -60,7 +62,7 @@ def batch_gates(
             verdicts=verdicts,
             documents=frames["documents"],
         ),
-        pass_rate_gate(verdicts=verdicts, settings=settings),
+        pass_rate_gate(verdicts=verdicts, settings=settings, earlier=earlier_pairs),
         needs_review_gate(verdicts=verdicts, settings=settings),
         failed_gate(verdicts=verdicts, settings=settings),
         generation_gate(questions=frames["questions"]),
@@ -164,26 +166,64 @@ def training_gate(
     return law("training_rows", height, breaches, f"{height} examples looked at")
 
 
-def pass_rate_gate(*, verdicts: pl.DataFrame, settings: QualitySettings) -> Gate:
-    """Accepted among accepted and rejected: its lower 95 % bound reaches the limit.
+def pass_rate_gate(
+    *, verdicts: pl.DataFrame, settings: QualitySettings, earlier: Sequence[tuple[int, int]] = ()
+) -> Gate:
+    """The share of accepted pairs is shown to reach the limit, at 95 % confidence.
 
-    A batch without pairs passes and says so: nothing in it is wrong. Pairs of which none was decided do not
-    pass: nothing shows that they are right.
+    To pass, an undecided pair counts as one that was not accepted. A batch whose own share reaches the limit
+    but is too small to show it is taken together with earlier batches. The gate blocks what is shown to lie
+    below the limit among the pairs that were decided, whatever came before, and a batch of which nothing was
+    accepted; what cannot be told either way is a warning, so that no batch fails for being small and none
+    fails for its predecessors.
+
+    Args:
+        verdicts: the verdicts table.
+        settings: the limit.
+        earlier: accepted and all pairs of earlier batches.
     """
-    counts = _verdict_counts(_unknown_answers(verdicts))
-    accepted, decided = counts["accepted"], counts["accepted"] + counts["rejected"]
+    counts, limit = _verdict_counts(_unknown_answers(verdicts)), settings.min_pass_rate
+    accepted, held = counts["accepted"], sum(counts.values())
+    decided = accepted + counts["rejected"]
+    if not held:
+        return Gate("pass_rate", True, True, None, limit, 0, "the batch has no pairs", counts)
     if not decided:
-        held = sum(counts.values())
-        detail = f"none of {held} pairs was accepted or rejected" if held else "the batch has no pairs"
-        if unjudged := _unknown_answers(verdicts).filter(pl.col("reason") == "not_judged").height:
-            detail += f"; {unjudged} wait for a judge: name a model that judges (llm.provider), or accept"
-            detail += " what is verified without one (judging.accept_unjudged, --accept-unjudged)"
-        return Gate("pass_rate", not held, True, None, settings.min_pass_rate, 0, detail, counts)
-    low, high = wilson_interval(pl.lit(accepted), pl.lit(decided))
-    bounds = pl.select(low.alias("low"), high.alias("high")).row(0)
-    detail = f"{accepted} of {decided} accepted, 95 % interval {bounds[0]:.3f} to {bounds[1]:.3f}"
-    passed = bounds[0] >= settings.min_pass_rate
-    return Gate("pass_rate", passed, True, bounds[0], settings.min_pass_rate, decided, detail, counts)
+        detail = f"none of {held} pairs was accepted or rejected{_unjudged(verdicts)}"
+        return Gate("pass_rate", False, True, None, limit, held, detail, counts)
+    low = _wilson(accepted, held)[0]
+    said = f"{accepted} of {held} accepted"
+    said += f" ({counts['rejected']} rejected, {held - decided} undecided)" if accepted < held else ""
+    if low < limit <= accepted / held and earlier:
+        together = [sum(numbers) for numbers in zip((accepted, held), *earlier, strict=True)]
+        low = max(low, _wilson(together[0], together[1])[0])
+        said += f", with earlier batches {together[0]} of {together[1]}"
+    passed, high = low >= limit, _wilson(accepted, decided)[1]
+    blocking = passed or not accepted or high <= limit
+    said += f"; with 95 % confidence the pass rate is at least {low:.3f}"
+    if not passed:
+        said += f" and at most {high:.3f}, "
+        said += f"the limit is {limit}" if blocking else f"which does not tell whether it reaches {limit}"
+        said += _unjudged(verdicts)
+    return Gate("pass_rate", passed, blocking, low, limit, held, said, counts)
+
+
+def _unjudged(verdicts: pl.DataFrame) -> str:
+    """How to get on where pairs wait for a judge."""
+    waiting = _unknown_answers(verdicts).filter(pl.col("reason") == "not_judged").height
+    advice = "name a model that judges (llm.provider), or accept what is verified without one"
+    options = "(judging.accept_unjudged, --accept-unjudged)"
+    return f"; {waiting} wait for a judge: {advice} {options}" if waiting else ""
+
+
+def _wilson(successes: int, trials: int) -> tuple[float, float]:
+    low, high = wilson_interval(pl.lit(successes), pl.lit(trials))
+    return pl.select(low.alias("low"), high.alias("high")).row(0)
+
+
+def pair_counts(verdicts: pl.DataFrame) -> tuple[int, int]:
+    """Accepted and all pairs of a batch."""
+    counts = _verdict_counts(_unknown_answers(verdicts))
+    return counts["accepted"], sum(counts.values())
 
 
 def needs_review_gate(*, verdicts: pl.DataFrame, settings: QualitySettings) -> Gate:

@@ -6,7 +6,14 @@ from typing import Any
 import polars as pl
 import pytest
 
-from qa_pipeline.batch import BatchOutcome, earlier_canaries, earlier_yields, run_batches, validate_pairs
+from qa_pipeline.batch import (
+    BatchOutcome,
+    earlier_canaries,
+    earlier_pairs,
+    earlier_yields,
+    run_batches,
+    validate_pairs,
+)
 from qa_pipeline.documents.parsing import ParseOutcome, ParseRequest, parse_here
 from qa_pipeline.errors import BudgetExhaustedError, PairsFileError, PermanentModelError
 from qa_pipeline.layout import Layout
@@ -331,3 +338,18 @@ def test_a_batch_is_held_against_the_canaries_of_those_before_it(tmp_path: Path)
     (settings.out / "tables" / "canaries" / "boilers.parquet").write_bytes(b"damaged")
     assert len(earlier_canaries(Layout(settings.out), "valves")) == 1
     assert earlier_canaries(Layout(settings.out), "boilers") == []
+
+
+def test_a_batch_too_small_to_show_its_pass_rate_passes_together_with_those_before_it(tmp_path: Path) -> None:
+    corpus_at(tmp_path / "corpus", boilers=GUIDE, pumps=GUIDE)
+    settings = settings_for(tmp_path)
+    run(settings, ["boilers"])
+    ((accepted, held),) = earlier_pairs(Layout(settings.out), "pumps")
+    assert accepted == held > 0
+    # The lower bound of n of n lies at n / (n + 3.84): between one batch and both together.
+    limit = 1.5 * held / (1.5 * held + 3.84)
+    strict = settings_for(tmp_path, quality={"min_pass_rate": limit})
+    outcomes, _ = run(strict, ["boilers", "pumps"])
+    assert [outcome.outcome for outcome in outcomes] == ["succeeded", "succeeded"]
+    warned = [any("pass_rate" in gate for gate in outcome.failed_gates) for outcome in outcomes]
+    assert warned == [True, False]

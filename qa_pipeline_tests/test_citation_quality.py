@@ -37,6 +37,51 @@ def test_one_citation_that_proves_the_one_claim_is_perfect() -> None:
     assert [row[name] for name in MEASURES] == [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1]
 
 
+def test_of_three_citations_of_which_two_support_a_claim_the_accuracy_is_two_thirds() -> None:
+    """The worked example of the specification."""
+    citations = [cites("c", quote="q"), cites("c2"), cites("c3", quote="r")]
+    found = {"quotes": [quoted("q", "exact"), quoted("r", "exact")]}
+    row = measured(citations, (found, "supported"), ({"evidence_chunk_id": "c2"}, "supported"))
+    assert row["citation_existence"] == 1.0
+    assert row["citation_accuracy"] == pytest.approx(0.67, abs=0.005)
+    assert row["citation_precision"] == row["citation_accuracy"]
+    assert (row["citation_completeness"], row["source_coverage"]) == (1.0, 1.0)
+    assert row["citation_quality"] == pytest.approx(0.4 + 0.3 * 2 / 3 + 0.3)
+
+
+def test_a_repeated_citation_counts_each_time_for_accuracy_and_once_for_precision() -> None:
+    row = measured([cites("c"), cites("c"), cites("c2")], ({}, "supported"))
+    assert (row["citation_accuracy"], row["citation_precision"]) == (2 / 3, 0.5)
+
+
+def test_a_citation_of_what_an_unsupported_claim_rests_on_supports_nothing() -> None:
+    row = measured([cites("c")], ({}, "unsupported"))
+    assert (row["citation_accuracy"], row["citation_precision"], row["source_coverage"]) == (0.0, 0.0, 0.0)
+
+
+def test_a_claim_proved_by_two_passages_together_needs_both_cited() -> None:
+    proof = {
+        "second_evidence_chunk_id": "c2",
+        "second_evidence_document_id": "e",
+        "second_evidence_quote": "x",
+    }
+    both = cites("c"), cites("c2", "e")
+    rows = [two_pieces([*both], proof), two_pieces([both[0]], proof)]
+    assert [row["citation_accuracy"] for row in rows] == [1.0, 1.0]
+    assert [row["citation_completeness"] for row in rows] == [1.0, 0.0]
+    assert rows[0]["source_coverage"] == 1.0
+
+
+def two_pieces(citations: list[Row], proof: Row) -> Row:
+    """Measures of a pair whose one claim was decided over two pieces of evidence."""
+    found = citation_quality(
+        pairs(pair("p", citations=citations)),
+        claims(claim("p", **proof)),
+        claim_verdicts(claim_verdict("p", "supported", decided_by="entailment")),
+    )
+    return found.row(0, named=True)
+
+
 def test_without_citations_or_claims_nothing_is_made_up() -> None:
     assert measured([], ({}, "supported"))["citation_accuracy"] is None
     assert measured([], ({}, "supported"))["citation_completeness"] == 0.0
@@ -68,7 +113,7 @@ def test_a_citation_of_nothing_exists_not_and_is_not_accurate() -> None:
     assert row["cited_documents"] == 1
 
 
-@pytest.mark.parametrize(("supported", "quality"), [(5, 1.0), (4, 0.91), (3, 0.91), (2, 0.7), (0, 0.7)])
+@pytest.mark.parametrize(("supported", "quality"), [(5, 1.0), (4, 0.91), (3, 0.91), (2, 0.7), (0, 0.4)])
 def test_grounding_counts_in_bands_that_begin_above_their_limit(supported: int, quality: float) -> None:
     verdicts = ["supported"] * supported + ["unsupported"] * (5 - supported)
     row = measured([cites("c")], *(({}, verdict) for verdict in verdicts))

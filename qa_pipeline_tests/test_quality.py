@@ -1,10 +1,11 @@
 """Gates pass what is whole, catch every single breach, and say what they counted."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
@@ -26,7 +27,7 @@ from qa_pipeline.quality import (
     yield_gate,
 )
 from qa_pipeline.settings.checking import QualitySettings
-from qa_pipeline.tables import PAIRS, STORED, TRAINING_EXAMPLES
+from qa_pipeline.tables import PAIRS, STORED, TRAINING_EXAMPLES, VERDICTS
 from qa_pipeline_tests.curation.rows import (
     TEXT,
     Row,
@@ -266,20 +267,114 @@ def test_repeated_ids_are_counted_by_table() -> None:
     assert unique_ids_gate(whole()).passed
 
 
-@settings(deadline=None)
-@given(accepted=st.integers(0, 60), rejected=st.integers(0, 60), other=st.integers(0, 5))
-def test_the_pass_rate_is_the_lower_wilson_bound_of_accepted_among_decided(
-    accepted: int, rejected: int, other: int
+@pytest.mark.parametrize(
+    ("accepted", "rejected", "undecided", "outcome"),
+    [
+        (1, 0, 0, "warned"),
+        (2, 0, 0, "warned"),
+        (3, 0, 0, "warned"),
+        (4, 0, 0, "passed"),
+        (0, 1, 0, "blocked"),
+        (0, 0, 3, "blocked"),
+        (1, 1, 0, "warned"),
+        (1, 7, 0, "blocked"),
+        (9, 0, 40, "warned"),
+        (39, 61, 0, "blocked"),
+        (45, 55, 0, "warned"),
+        (5100, 4900, 0, "passed"),
+        (4900, 5100, 0, "blocked"),
+        (4900, 0, 5100, "warned"),
+    ],
+)
+def test_the_pass_rate_blocks_what_is_too_low_and_warns_where_it_cannot_be_told(
+    accepted: int, rejected: int, undecided: int, outcome: str
 ) -> None:
-    ledger_frame = of_words(accepted=accepted, rejected=rejected, needs_review=other, failed=other)
-    gate = pass_rate_gate(verdicts=ledger_frame, settings=SETTINGS)
-    assert gate.n == accepted + rejected
-    if gate.n:
+    assert pass_rate(accepted, rejected, undecided)[1] == outcome
+
+
+@pytest.mark.parametrize(
+    ("counts", "earlier", "outcome"),
+    [
+        ((3, 0, 0), [(20, 30), (20, 20)], "passed"),
+        ((3, 0, 0), [(0, 0)], "warned"),
+        ((3, 0, 0), [(1, 50)], "warned"),
+        ((4, 0, 0), [(1, 50)], "passed"),
+        ((1, 2, 0), [(90, 90)], "warned"),
+        ((9, 0, 40), [(900, 900)], "warned"),
+        ((0, 4, 0), [(90, 90)], "blocked"),
+        ((0, 0, 2), [(90, 90)], "blocked"),
+    ],
+)
+def test_a_small_batch_is_taken_together_with_earlier_ones_and_never_blocked_by_them(
+    counts: tuple[int, int, int], earlier: list[tuple[int, int]], outcome: str
+) -> None:
+    assert pass_rate(*counts, earlier=earlier)[1] == outcome
+
+
+def test_a_pass_rate_that_cannot_be_told_says_what_is_known() -> None:
+    gate, _ = pass_rate(9, 0, 40)
+    assert gate.detail == (
+        "9 of 49 accepted (0 rejected, 40 undecided); with 95 % confidence the pass rate is at least 0.100 "
+        "and at most 1.000, which does not tell whether it reaches 0.5"
+    )
+    pooled, _ = pass_rate(3, 0, 0, earlier=[(40, 50)])
+    assert pooled.detail == (
+        "3 of 3 accepted, with earlier batches 43 of 53; with 95 % confidence the pass rate is at least 0.686"
+    )
+
+
+@settings(deadline=None)
+@given(accepted=st.integers(0, 60), rejected=st.integers(0, 60), undecided=st.integers(0, 9))
+def test_the_pass_rate_is_the_lower_wilson_bound_of_accepted_among_all_pairs(
+    accepted: int, rejected: int, undecided: int
+) -> None:
+    gate, _ = pass_rate(accepted, rejected, undecided)
+    assert gate.n == accepted + rejected + undecided
+    if accepted + rejected:
         low = binomtest(accepted, gate.n).proportion_ci(method="wilson").low
         assert gate.value == pytest.approx(low, abs=1e-12)
         assert gate.passed == (low >= 0.5)
     else:
-        assert (gate.value, gate.passed) == (None, other == 0)
+        assert (gate.value, gate.passed) == (None, gate.n == 0)
+
+
+BETTER = ("blocked", "warned", "passed")
+
+
+@settings(deadline=None)
+@given(
+    counts=st.tuples(st.integers(0, 30), st.integers(0, 30), st.integers(0, 9)),
+    earlier=st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)).map(lambda two: (two[0], sum(two)))),
+    limit=st.sampled_from([0.1, 0.5, 0.9, 1.0]),
+)
+def test_more_accepted_pairs_never_worsen_the_gate_and_rejected_or_undecided_ones_never_improve_it(
+    counts: tuple[int, int, int], earlier: list[tuple[int, int]], limit: float
+) -> None:
+    def place(accepted: int, rejected: int, undecided: int) -> int:
+        return BETTER.index(pass_rate(accepted, rejected, undecided, earlier=earlier, limit=limit)[1])
+
+    accepted, rejected, undecided = counts
+    assume(sum(counts) > 0)
+    here = place(*counts)
+    assert place(accepted + 1, rejected, undecided) >= here
+    assert place(accepted, rejected + 1, undecided) <= here
+    assert place(accepted, rejected, undecided + 1) <= here
+
+
+def pass_rate(
+    accepted: int,
+    rejected: int,
+    undecided: int,
+    *,
+    earlier: Sequence[tuple[int, int]] = (),
+    limit: float = 0.5,
+) -> tuple[Gate, str]:
+    """The gate over that many pairs, and what it does with the batch."""
+    counts = {"accepted": accepted, "rejected": rejected, "needs_review": undecided}
+    words = [word for word, count in counts.items() for _ in range(count)]
+    frame = VERDICTS.empty().clear(len(words)).with_columns(verdict=pl.Series(words, dtype=pl.String()))
+    gate = pass_rate_gate(verdicts=frame, settings=QualitySettings(min_pass_rate=limit), earlier=earlier)
+    return gate, "passed" if gate.passed else "blocked" if gate.blocking else "warned"
 
 
 @settings(deadline=None)

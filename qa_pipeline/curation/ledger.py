@@ -51,7 +51,9 @@ def build_verdicts(
     """Give every pair exactly one verdict, in the order of `pairs`.
 
     Partial coverage is no reason of its own: such a pair meets the same share of supported claims and the
-    same floors, of which completeness is the lowest.
+    same floors, of which completeness is the lowest. Where `accept_grounding` is below 1, answers with
+    unproved statements meet the floor of grounding and the composite score; without a judge they wait for a
+    person.
 
     Args:
         pairs: the pairs table; decides which rows exist. Rows of other tables about other pairs are ignored.
@@ -146,11 +148,17 @@ def _rules(judging: JudgingSettings) -> list[Rule]:
             ORDERS_IN_SOURCE,
             pl.lit("the judge read a passage, question or answer that gives orders to whoever checks it"),
         ),
+        Rule(~_fully_supported(), "accepted", "accepted", "partially_supported", _NO_DETAIL),
         Rule(pl.lit(value=True), "accepted", "accepted", "passed", _NO_DETAIL),
     ]
 
 
 _NO_DETAIL = pl.lit(None, dtype=pl.String())
+
+
+def _fully_supported() -> pl.Expr:
+    """Whether every claim is supported; what is accepted without a judge must be."""
+    return pl.col("supported_claims") == pl.col("claims")
 
 
 def _source_rules() -> list[Rule]:
@@ -183,9 +191,8 @@ def _unjudged_rules(*, accept: bool) -> list[Rule]:
     missing = pl.lit("the pair passed source verification and no assessment of it exists")
     not_judged = status == "not_judged"
     return [
-        Rule(not_judged, "accepted", "accepted", "unjudged", detail)
-        if accept
-        else Rule(not_judged, "needs_review", quality, "not_judged", detail),
+        Rule(not_judged & _fully_supported() & accept, "accepted", "accepted", "unjudged", detail),
+        Rule(not_judged, "needs_review", quality, "not_judged", detail),
         Rule(status == "failed", "failed", quality, pl.coalesce(reason, pl.lit("judge_failed")), detail),
         Rule(status.is_null() | (status != "judged"), "failed", quality, "no_assessment", missing),
     ]

@@ -17,7 +17,7 @@ from typing import Any
 import dagster as dg
 
 from qa_pipeline import citation_gates, quality
-from qa_pipeline.batch import earlier_canaries, earlier_yields
+from qa_pipeline.batch import earlier_canaries, earlier_pairs, earlier_yields
 from qa_pipeline.canaries.gates import (
     canary_accepts_gate,
     canary_alarms_gate,
@@ -49,7 +49,7 @@ def build_checks(settings: Settings) -> list[dg.AssetChecksDefinition]:
     """All checks."""
     gates = [*(_schema(table) for table in STORED.values()), *_laws(), *_rates(settings.quality)]
     alone = [_check(gate) for gate in (*gates, *_canaries(settings.quality))]
-    return [*alone, _yield_check(settings.quality), _drift_check(settings.quality)]
+    return [*alone, *(check(settings.quality) for check in (_pass_rate_check, _yield_check, _drift_check))]
 
 
 def _schema(table: Table) -> GateAt:
@@ -122,15 +122,8 @@ def _rates(limits: QualitySettings) -> list[GateAt]:
         ),
         GateAt(
             "verdicts",
-            "pass_rate",
-            "Accepted among accepted and rejected: the lower bound of its 95 % Wilson interval.",
-            partial(quality.pass_rate_gate, settings=limits),
-            ("verdicts",),
-        ),
-        GateAt(
-            "verdicts",
             "citation_accuracy",
-            "Share of an accepted pair's citations whose quote stands in what they name, on average.",
+            "Share of an accepted pair's citations that support a claim of it, on average.",
             partial(citation_gates.accuracy_gate, settings=limits),
             ("verdicts",),
             blocking=False,
@@ -196,8 +189,24 @@ def _check(at: GateAt) -> dg.AssetChecksDefinition:
     return _asset_check(body, at.asset, at.name, at.description, blocking=at.blocking)
 
 
+def _pass_rate_check(limits: QualitySettings) -> dg.AssetChecksDefinition:
+    """The share of accepted pairs, of a small batch together with earlier ones."""
+
+    def body(
+        context: dg.AssetCheckExecutionContext, tables: Tables, parts: PartsParam
+    ) -> dg.AssetCheckResult:
+        batch = context.partition_key
+        earlier = earlier_pairs(parts.layout, batch)
+        return _told(
+            quality.pass_rate_gate(verdicts=tables.read(VERDICTS, batch), settings=limits, earlier=earlier)
+        )
+
+    what = "Accepted among all pairs: the lower bound of its 95 % Wilson interval; small batches are pooled."
+    return _asset_check(body, "verdicts", "pass_rate", what, blocking=True)
+
+
 def _yield_check(limits: QualitySettings) -> dg.AssetChecksDefinition:
-    """The one check that looks at other batches."""
+    """Accepted pairs for each chunk against other batches."""
 
     def body(
         context: dg.AssetCheckExecutionContext, tables: Tables, parts: PartsParam

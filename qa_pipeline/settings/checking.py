@@ -149,7 +149,13 @@ class VerificationSettings(Group):
     one_sided: Literal["needs_review", "ignore"] = Field(
         "needs_review", description="What becomes of an answer that states one side of a contradiction."
     )
-    accept_grounding: float = Field(1.0, gt=0, le=1, description="Share of claims that must be supported.")
+    accept_grounding: float = Field(
+        1.0,
+        gt=0,
+        le=1,
+        description="Share of claims that must be supported. Below 1 answers with unproved statements are "
+        "judged, and accepted as partially_supported where judging.floor_source and the composite allow it.",
+    )
     temperature: float = Field(0.0, ge=0, description="Of the verifying model.")
     combined_model: Path | None = Field(
         None,
@@ -196,7 +202,7 @@ class JudgingSettings(Group):
     enabled: bool = Field(True, description="Have a judge, where a model can judge, score verified pairs.")
     accept_unjudged: bool | None = Field(
         None,
-        description="Accept verified pairs that no model judged. None accepts them in the embedded profile "
+        description="Accept fully supported pairs that no model judged. None accepts them in the embedded profile "
         "as long as no hosted model is configured, and sends them to review otherwise.",
     )
     temperature: float = Field(0.0, ge=0, description="Of the judge.")
@@ -205,7 +211,11 @@ class JudgingSettings(Group):
     weight_correctness: float = Field(0.3, ge=0, description="Weight of correctness.")
     weight_completeness: float = Field(0.2, ge=0, description="Weight of completeness.")
     threshold: float = Field(0.7, description="Composite score, the weighted mean, that accepts a pair.")
-    floor_source: float = Field(0.5, description="Below this share of claims supported a pair is rejected.")
+    floor_source: float = Field(
+        0.5,
+        description="Below this share of claims supported a pair is rejected; decides only where "
+        "verification.accept_grounding is lower.",
+    )
     floor_relevance: float = Field(0.5, description="Below this relevance a pair is rejected.")
     floor_correctness: float = Field(0.7, description="Below this correctness a pair is rejected.")
     floor_completeness: float = Field(0.4, description="Below this completeness a pair is rejected.")
@@ -244,11 +254,16 @@ class TrainingSettings(Group):
 class QualitySettings(Group):
     """Gates of a batch."""
 
-    min_pass_rate: float = Field(0.5, description="Blocking: Wilson lower bound of the pass rate.")
+    min_pass_rate: float = Field(
+        0.5,
+        description="Blocking: share of accepted pairs. The Wilson lower bound over all pairs passes, small "
+        "batches together with earlier ones; an upper bound over decided pairs that is not above it blocks; "
+        "anything between warns.",
+    )
     max_needs_review: float = Field(0.5, description="Warning: share of pairs that need review.")
     max_failed: float = Field(0.05, description="Warning: share of pairs that failed.")
     min_citation_accuracy: float = Field(
-        0.95, description="Warning: mean share of an accepted pair's citations that stand where they say."
+        0.95, description="Warning: mean share of an accepted pair's citations that support a claim of it."
     )
     max_yield_drop: float = Field(0.5, description="Warning: fall against the mean of earlier batches.")
     min_canary_recall: float = Field(

@@ -245,6 +245,67 @@ def test_unjudged_rows_still_meet_the_floor_of_grounding() -> None:
     assert road(row) == ("rejected", "quality_assessment", "low_grounding")
 
 
+def test_an_answer_with_unproved_statements_is_never_accepted_unjudged() -> None:
+    judged = assessment("p", None, status="not_judged", judge=None)
+    row = one(["supported", "supported", "unsupported"], judged=judged, accept=0.6, accept_unjudged=True)
+    assert road(row) == ("needs_review", "quality_assessment", "not_judged")
+
+
+@pytest.mark.parametrize(
+    ("supported", "expected"),
+    [
+        (1, ("rejected", "source_verification", "unsupported")),
+        (2, ("rejected", "quality_assessment", "low_grounding")),
+        (3, ("rejected", "quality_assessment", "low_composite")),
+        (4, ("accepted", "accepted", "partially_supported")),
+        (5, ("accepted", "accepted", "passed")),
+    ],
+)
+def test_partially_supported_answers_meet_the_floor_of_grounding_and_then_the_composite(
+    supported: int, expected: tuple[str, str, str]
+) -> None:
+    words = ["supported"] * supported + ["unsupported"] * (5 - supported)
+    scores = assessment("p", relevance=0.6, correctness=0.8, completeness=0.6)
+    row = one(words, judged=scores, accept=0.4)
+    assert road(row) == expected
+    assert len(row["unsupported_spans"]) == 5 - supported
+    strict = one(words, judged=scores)
+    assert (strict["verdict"] == "accepted") == (supported == 5)
+
+
+@settings(deadline=None)
+@given(
+    supported=st.integers(5, 10),
+    relevance=st.floats(0.5, 1),
+    correctness=st.floats(0.7, 1),
+    completeness=st.floats(0.4, 1),
+)
+def test_with_every_floor_met_the_composite_alone_decides(
+    supported: int, relevance: float, correctness: float, completeness: float
+) -> None:
+    scores = assessment("p", relevance=relevance, correctness=correctness, completeness=completeness)
+    words = ["supported"] * supported + ["unsupported"] * (10 - supported)
+    row = one(words, judged=scores, accept=0.5)
+    mean = 0.3 * supported / 10 + 0.2 * relevance + 0.3 * correctness + 0.2 * completeness
+    assert row["composite"] == pytest.approx(mean, abs=1e-8)
+    assert (row["verdict"] == "accepted") == (row["composite"] >= 0.7)
+    assert row["verdict"] == "accepted" or row["reason"] == "low_composite"
+
+
+@settings(deadline=None)
+@given(frames=tables(), accept=st.sampled_from([0.3, 0.5, 0.8]), unjudged=st.booleans())
+def test_only_a_judge_accepts_an_answer_with_unproved_statements(
+    frames: dict[str, pl.DataFrame], accept: float, unjudged: bool
+) -> None:
+    verdicts = settle(frames, accept, accept_unjudged=unjudged)
+    partly = verdicts.filter(pl.col("verdict") == "accepted", pl.col("supported_claims") < pl.col("claims"))
+    assert partly.filter(pl.col("reason") != "partially_supported").height == 0
+    assert partly.filter(pl.col("composite").is_null() | (pl.col("composite") < 0.7)).height == 0
+    assert partly.filter(pl.col("grounding") < max(accept, 0.5)).height == 0
+    denied = frames["claim_verdicts"].filter(pl.col("verdict") == "contradicted")
+    assert partly.join(denied, on="pair_id", how="semi").height == 0
+
+
 def test_an_old_assessment_of_a_pair_that_no_longer_passes_gives_it_no_scores() -> None:
     row = one(["contradicted"], judged=assessment("p"))
     assert road(row) == ("rejected", "source_verification", "contradicted")

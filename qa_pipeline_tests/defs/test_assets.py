@@ -115,6 +115,22 @@ def test_warnings_do_not_stop_a_batch(project: Project) -> None:
     assert warned == {"needs_review_share", "pass_rate"}
 
 
+def test_the_pass_rate_of_a_small_batch_is_checked_together_with_earlier_batches(project: Project) -> None:
+    project.report("b1", "b2")
+    project.write("b2")
+    project.build("b1")
+    held = project.table("verdicts", "b1").height
+    # The lower bound of n of n lies at n / (n + 3.84): between one batch and both together.
+    strict = project.with_settings(quality={"min_pass_rate": 1.5 * held / (1.5 * held + 3.84)})
+    found = [
+        check
+        for batch in ("b1", "b2")
+        for check in strict.build(batch).get_asset_check_evaluations()
+        if check.check_name == "pass_rate"
+    ]
+    assert [(check.passed, check.severity.value) for check in found] == [(False, "WARN"), (True, "ERROR")]
+
+
 @pytest.mark.parametrize("asset", ["questions", "pairs", "claim_verdicts", "canaries", "assessments"])
 def test_steps_that_may_ask_a_model_share_a_pool(asset: str) -> None:
     found = next(made for made in ASSETS if made.key == dg.AssetKey(asset))

@@ -44,15 +44,17 @@ def assess(
     claims: pl.DataFrame = CLAIMS,
     chunks: pl.DataFrame = CHUNKS,
     settings: JudgingSettings | None = None,
+    decided: pl.DataFrame = DECIDED,
+    accept_grounding: float = 1.0,
 ) -> list[dict[str, object]]:
     return assess_pairs(
         pairs=PAIRS,
         claims=claims,
-        claim_verdicts=DECIDED,
+        claim_verdicts=decided,
         chunks=chunks,
         model=model,
         settings=settings or JudgingSettings(),
-        accept_grounding=1.0,
+        accept_grounding=accept_grounding,
         workers=3,
         seed=7,
     ).to_dicts()
@@ -63,6 +65,19 @@ def test_only_pairs_that_passed_source_verification_are_asked_about_once_each() 
     rows = assess(judge)
     assert [row["pair_id"] for row in rows] == ["p", "q"]
     assert [request.question for request in judge.asked] == ["Question p?", "Question q?"]
+
+
+@pytest.mark.parametrize(("accept_grounding", "asked"), [(1.0, ["q"]), (0.6, ["p", "q"])])
+def test_partially_supported_answers_are_judged_where_the_settings_allow_them(
+    accept_grounding: float, asked: list[str]
+) -> None:
+    words = ("supported", "supported", "unsupported")
+    decided = claim_verdicts(
+        *(claim_verdict("p", word, n) for n, word in enumerate(words)), claim_verdict("q", "supported")
+    )
+    judge = ScriptedModel(lambda request: GOOD, name="judge-1")
+    rows = assess(judge, decided=decided, accept_grounding=accept_grounding)
+    assert [row["pair_id"] for row in rows if row["status"] == "judged"] == asked
 
 
 def test_the_scores_are_the_judges_own() -> None:
