@@ -72,6 +72,7 @@ CLAIMS = Table(
         _c("polarity_conflicts", STRINGS, "Negations and opposites that differ."),
         _c("date_conflicts", STRINGS, "Dates of the claim that the evidence does not hold.", nullable=True),
         _c("quantifier_conflicts", STRINGS, "Quantifiers, bounds or obligations that differ.", nullable=True),
+        _c("cell_conflicts", STRINGS, "Values of a table that belong to another row or column than the claim's.", nullable=True),
         _c("open_points", STRINGS, "What the local checks can neither confirm nor refute.", nullable=True),
         _c("fragment", B, "Whether it only states something together with its question.", nullable=True),
         _c("citation_reason", S, "Why the citation is unresolved; null when it is not.", nullable=True),

@@ -94,6 +94,7 @@ def prove(task: Task, batch: Batch, cosines: Sequence[float], settings: Verifica
             read(headings, language),
             around,
             in_order=not evidence.is_row,
+            question=read(task.pair["question"], language),
         )
     return {
         **_scores(task, batch, evidence, headings),
@@ -209,6 +210,7 @@ def _findings(found: Comparison, doubts: Sequence[str]) -> Row:
         "name_conflicts": list(found.names),
         "polarity_conflicts": list(found.polarity),
         "quantifier_conflicts": list(found.quantifiers),
+        "cell_conflicts": list(found.cells),
         "open_points": [*found.open_points, *doubts],
     }
 

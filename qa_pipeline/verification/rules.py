@@ -19,12 +19,15 @@ Rule = tuple[pl.Expr, pl.Expr]
 """A condition, and the outcome (a struct of verdict, decided_by, reason, detail) of the rows that meet it."""
 
 _CONFLICTS = (
-    ("polarity_conflicts", "negation_mismatch", "contradicted"),
-    ("date_conflicts", "date_mismatch", "contradicted"),
-    ("number_conflicts", "number_mismatch", "contradicted"),
-    ("name_conflicts", "name_mismatch", "contradicted"),
-    ("quantifier_conflicts", "quantifier_mismatch", "contradicted"),
+    ("polarity_conflicts", "negation_mismatch"),
+    ("date_conflicts", "date_mismatch"),
+    ("number_conflicts", "number_mismatch"),
+    ("name_conflicts", "name_mismatch"),
+    ("quantifier_conflicts", "quantifier_mismatch"),
 )
+
+
+_DIFFERENCES = (*_CONFLICTS, ("cell_conflicts", "cell_mismatch"))
 
 
 def outcome(
@@ -34,6 +37,10 @@ def outcome(
     code = pl.lit(reason, pl.String()) if reason is None or isinstance(reason, str) else reason
     words = pl.lit(None, pl.String()) if detail is None else detail
     return pl.struct(verdict=pl.lit(verdict), decided_by=pl.lit(decided_by), reason=code, detail=words)
+
+
+def _contradicted(column: str, reason: str) -> pl.Expr:
+    return outcome("contradicted", "consistency", reason, pl.col(column).list.join("; "))
 
 
 def local_rules(settings: VerificationSettings) -> list[Rule]:
@@ -46,10 +53,11 @@ def local_rules(settings: VerificationSettings) -> list[Rule]:
     rules += [
         (
             near & clear & (_count(column) > 0),
-            outcome(verdict, "consistency", reason, pl.col(column).list.join("; ")),
+            _contradicted(column, reason),
         )
-        for column, reason, verdict in _CONFLICTS
+        for column, reason in _CONFLICTS
     ]
+    rules.append((_count("cell_conflicts") > 0, _contradicted("cell_conflicts", "cell_mismatch")))
     rules.append((_far(settings), outcome("unsupported", "similarity", "dissimilar", _scores())))
     sure = settled(settings)
     rules.append((sure & pl.col("verbatim"), outcome("supported", "verbatim", None)))
@@ -146,7 +154,7 @@ def _count(column: str) -> pl.Expr:
 
 def no_conflicts() -> pl.Expr:
     """The consistency checks found no difference."""
-    return pl.all_horizontal(_count(column) == 0 for column, _, _ in _CONFLICTS)
+    return pl.all_horizontal(_count(column) == 0 for column, _ in _DIFFERENCES)
 
 
 def _scores() -> pl.Expr:
@@ -168,7 +176,7 @@ def _other() -> pl.Expr:
 
 def _doubts() -> pl.Expr:
     """What kept the claim from being accepted: differences found, else the scores."""
-    columns = [column for column, _, _ in _CONFLICTS] + ["open_points"]
+    columns = [column for column, _ in _DIFFERENCES] + ["open_points"]
     doubts = pl.concat_list([pl.col(column).fill_null([]) for column in columns])
     return pl.when(doubts.list.len() > 0).then(doubts.list.join("; ")).otherwise(_scores())
 

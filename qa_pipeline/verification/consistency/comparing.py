@@ -9,8 +9,10 @@ from dataclasses import dataclass
 
 from qa_pipeline.verification.consistency.alignment import aligned_findings
 from qa_pipeline.verification.consistency.causes import exchanged_clauses, same_clauses
+from qa_pipeline.verification.consistency.cells import cell_findings
 from qa_pipeline.verification.consistency.dates import Date, date_findings
 from qa_pipeline.verification.consistency.findings import Findings
+from qa_pipeline.verification.consistency.frequencies import frequency_findings
 from qa_pipeline.verification.consistency.names import name_findings
 from qa_pipeline.verification.consistency.numbers import Number
 from qa_pipeline.verification.consistency.order import exchanged_terms, replaced_terms
@@ -23,7 +25,7 @@ from qa_pipeline.verification.consistency.quantifiers import (
     quantifier_findings,
 )
 from qa_pipeline.verification.consistency.quantities import number_findings, ranges, swapped_numbers
-from qa_pipeline.verification.consistency.reading import Reading
+from qa_pipeline.verification.consistency.reading import Reading, read
 from qa_pipeline.verification.words import same_words
 
 
@@ -36,6 +38,7 @@ class Comparison:
     names: tuple[str, ...] = ()
     polarity: tuple[str, ...] = ()
     quantifiers: tuple[str, ...] = ()
+    cells: tuple[str, ...] = ()
     open_points: tuple[str, ...] = ()
 
 
@@ -46,12 +49,14 @@ def compare(
     elsewhere: Sequence[Reading],
     *,
     in_order: bool = True,
+    question: Reading | None = None,
 ) -> Comparison:
     """Hold a claim against its evidence; numbers, dates and names may also stand in the headings above it.
 
     `elsewhere` is the rest of what is cited: what stands only there neither proves nor refutes. The same
     words in the same order are the same statement, whatever the checks would say. The cells of a table row
-    have no order to compare (`in_order`).
+    have no order to compare (`in_order`), but each proves only its own row and column; the `question` may
+    name what the claim leaves out. The first of `elsewhere` is the passage of the evidence.
     """
     if same_words(claim.text, evidence.text, claim.language):
         return Comparison()
@@ -63,6 +68,7 @@ def compare(
     quantifiers = quantifier_findings(claim.words, evidence.words, claim.language) + bound_findings(
         claim.text, claim.numbers, evidence.text, evidence.numbers, claim.language
     )
+    quantifiers += frequency_findings(claim, evidence)
     polarity += exchanged_clauses(claim, evidence)
     if in_order and not same_clauses(claim, evidence):
         polarity += exchanged_terms(claim, evidence)
@@ -73,13 +79,17 @@ def compare(
         dates, polarity = _added(dates, beside.dates), _added(polarity, beside.polarity)
         quantifiers = _added(quantifiers, beside.quantifiers)
     replaced = replaced_terms(claim, evidence) if in_order else Findings()
-    parts = (numbers, dates, names, polarity, quantifiers, replaced)
+    cells = Findings()
+    if not in_order and elsewhere:
+        cells = cell_findings(claim, question or read("", claim.language), evidence, elsewhere[0])
+    parts = (numbers, dates, names, polarity, quantifiers, replaced, cells)
     return Comparison(
         numbers=numbers.conflicts,
         dates=dates.conflicts,
         names=names.conflicts,
         polarity=polarity.conflicts,
         quantifiers=quantifiers.conflicts,
+        cells=cells.conflicts,
         open_points=tuple(point for part in parts for point in part.open_points),
     )
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 
 from qa_pipeline.verification.consistency.findings import Findings
-from qa_pipeline.verification.consistency.reading import Reading
+from qa_pipeline.verification.consistency.reading import Reading, bound_words
 from qa_pipeline.verification.lexicon.language import lexicon
 from qa_pipeline.verification.words import Token
 
@@ -27,7 +27,7 @@ def polarity_findings(claim: Reading, evidence: Reading) -> Findings:
     return (
         _negations(claim, evidence)
         + _opposites(_without_bounds(claim), _without_bounds(evidence), language)
-        + _prefixes(claim.words, evidence.words, language)
+        + _prefixes(claim, evidence)
     )
 
 
@@ -157,10 +157,10 @@ def _negative_near(tokens: Sequence[Token], words: set[str]) -> bool:
     )
 
 
-def _prefixes(claim: Sequence[Token], evidence: Sequence[Token], language: str) -> Findings:
+def _prefixes(claim: Reading, evidence: Reading) -> Findings:
     """`unsupported` against `supported`: one side has a word only with a negative prefix."""
-    prefixes = lexicon(language).negative_prefixes
-    mine, theirs = {t.folded: t.stem for t in claim}, {t.folded: t.stem for t in evidence}
+    prefixes = lexicon(claim.language).negative_prefixes
+    mine, theirs = (sorted(bound_words(side.text, side.language)) for side in (claim, evidence))
     conflicts = []
     for here, there in ((mine, theirs), (theirs, mine)):
         for word in here:
@@ -174,5 +174,5 @@ def _prefixes(claim: Sequence[Token], evidence: Sequence[Token], language: str) 
                     and word not in there
                 ):
                     conflicts.append(f"{word} against {bare}")
-    negated = any(t.negative for t in claim) != any(t.negative for t in evidence)
+    negated = any(t.negative for t in claim.words) != any(t.negative for t in evidence.words)
     return Findings((), tuple(conflicts)) if negated else Findings(tuple(conflicts))

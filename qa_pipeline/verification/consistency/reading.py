@@ -4,6 +4,7 @@ What belongs here: putting the finders together and remembering what they found.
 """
 
 import functools
+import re
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -56,14 +57,47 @@ class Reading:
     @cached_property
     def terms(self) -> tuple[str, ...]:
         """What the text states, in order and comparable: stems of content words, values of numbers."""
-        stems = content_places(self.text, self.language)
+        return tuple([term for _, term in self.placed_terms])
+
+    @cached_property
+    def placed_terms(self) -> tuple[tuple[int, str], ...]:
+        """The terms, each with the place where it begins."""
+        stems = _bound(self.text, content_places(self.text, self.language))
         if not self.dates and not self.numbers:
-            return tuple([stem for _, stem in stems])
+            return tuple(stems)
         free = self._measured.free
         stems = [place for place in stems if free(place[0], place[0] + 1)]
         dates = [(d.start, f"={part}") for d in self.dates for part in (d.year, d.month, d.day) if part]
         numbers = [(n.start, f"={n.version or f'{n.values[0]:.12g}'}") for n in self.numbers]
-        return tuple(term for _, term in sorted(stems + dates + numbers))
+        return tuple(sorted(stems + dates + numbers))
+
+
+_BOUND = re.compile(
+    r"(?<!\w)(?:non|semi|bi|tri|half|anti|un|sub|pre|post|icke|halv|nicht|halb)[-\u2010\u2011](?=\w)",
+    re.IGNORECASE,
+)
+"""Prefixes that change a word when they stand before its hyphen."""
+
+
+def bound_words(text: str, language: str) -> frozenset[str]:
+    """The words of a text, casefolded, each with the prefix bound to it by a hyphen."""
+    tokens = {token.start: token for token in tokenize(text, language)}
+    for found in _BOUND.finditer(text):
+        tokens.pop(found.start(), None)
+        if word := tokens.get(found.end()):
+            tokens[found.end()] = word._replace(folded=f"{found[0][:-1].casefold()}-{word.folded}")
+    return frozenset(token.folded for token in tokens.values())
+
+
+def _bound(text: str, stems: list[tuple[int, str]]) -> list[tuple[int, str]]:
+    """The stems, a prefix and the word it is bound to as one: who says weekly has not said bi-weekly."""
+    prefixes = {found.end(): found for found in _BOUND.finditer(text)}
+    starts = {found.start() for found in prefixes.values()}
+    return [
+        (place, f"{prefixes[place][0][:-1].casefold()}-{stem}" if place in prefixes else stem)
+        for place, stem in stems
+        if place not in starts
+    ]
 
 
 @functools.lru_cache(maxsize=4096)
