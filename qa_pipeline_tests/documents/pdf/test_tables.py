@@ -4,6 +4,9 @@ import pytest
 from fpdf import FPDF
 from fpdf.enums import VAlign
 
+from qa_pipeline.documents.pdf.alignment import find_aligned
+from qa_pipeline.documents.pdf.hyphens import Spelling
+from qa_pipeline.documents.pdf.lines import Line, Word
 from qa_pipeline_tests.documents.builders import outline
 from qa_pipeline_tests.documents.pdf.builders import (
     at,
@@ -232,3 +235,33 @@ def test_a_table_in_one_of_two_columns_is_read_in_its_place() -> None:
     text = "\n".join(block.text for block in parsed.blocks)
     places = [text.index(word) for word in ("left9", "Lund", "lower0", "right0")]
     assert places == sorted(places)
+
+
+def printed_row(bottom: float, *words: tuple[str, float, float]) -> list[Line]:
+    return [
+        Line(text, 1, left, bottom, right, bottom + 10, 10, False, False, words=(Word(text, left, right),))
+        for text, left, right in words
+    ]
+
+
+def test_a_few_words_that_reach_into_the_margin_make_no_column() -> None:
+    lines = printed_row(700, ("way.", 90, 111), ("path", 252, 280))
+    lines += printed_row(688, ("A", 105, 113), ("set", 252, 270))
+    lines += printed_row(676, ("The", 105, 118), ("end", 252, 270))
+    for number in range(18):
+        lines += printed_row(664 - 12 * number, (f"file{number}", 119, 176), (f"use{number}", 252, 300))
+    ((table, parts),) = find_aligned(lines, Spelling([]))
+    assert table.rows[:3] == ["way. | path", "A | set", "The | end"]
+    assert len(parts) == len(lines)
+
+
+def test_rows_of_single_words_are_rows_though_their_column_is_narrow() -> None:
+    document = blank()
+    for number, (town, note) in enumerate(
+        (("Aarhus", "By the sea"), ("Lundby", "In a wood"), ("Skagen", ""), ("Malung", "On a river"))
+    ):
+        document.text(20, 40 + 5 * number, town)
+        document.text(60, 40 + 5 * number, note)
+    assert rows(parse(document)) == [
+        "Aarhus | By the sea", "Lundby | In a wood", "Skagen", "Malung | On a river",
+    ]  # fmt: skip
