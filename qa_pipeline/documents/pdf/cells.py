@@ -175,11 +175,13 @@ def _begins_row(row: Sequence[Strip], strip: Strip, limits: Sequence[float]) -> 
         return True
     if len(filled) == len(strip) > 2 and all(first):
         return True
-    went_on = (
+    went_on = [
         bool(above[column]) and _had_no_room(above[column], strip[column], limits[column])
         for column in filled
-    )
-    return bool(strip[0]) and not all(went_on)
+    ]
+    if not strip[0]:
+        return len(filled) > 1 and all(above[column] for column in filled) and not any(went_on)
+    return not all(went_on)
 
 
 def _had_no_room(above: Sequence[Line], below: Sequence[Line], limit: float) -> bool:
