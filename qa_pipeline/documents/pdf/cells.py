@@ -176,15 +176,14 @@ def _begins_row(row: Sequence[Strip], strip: Strip, limits: Sequence[float]) -> 
     if len(filled) == len(strip) > 2 and all(first):
         return True
     went_on = [
-        bool(above[column]) and _had_no_room(above[column], strip[column], limits[column])
-        for column in filled
+        bool(above[column]) and had_no_room(above[column], strip[column], limits[column]) for column in filled
     ]
     if not strip[0]:
         return len(filled) > 1 and all(above[column] for column in filled) and not any(went_on)
     return not all(went_on)
 
 
-def _had_no_room(above: Sequence[Line], below: Sequence[Line], limit: float) -> bool:
+def had_no_room(above: Sequence[Line], below: Sequence[Line], limit: float) -> bool:
     """Whether the first word of a line would not have fitted on the line above it."""
     last, following = above[-1], below[0]
     if last.broken:
