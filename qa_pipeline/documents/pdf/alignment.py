@@ -39,6 +39,10 @@ def find_aligned(lines: Sequence[Line], spelling: Spelling) -> list[tuple[Table,
         size = Counter(line.size for row in run for line in row).most_common(1)[0][0]
         gaps = gaps_between(run, size, margins=True)
         strips = strips_of(run, gaps)
+        filled = [place for place in range(len(gaps) + 1) if any(strip[place] for strip in strips)]
+        if len(filled) <= len(gaps):  # white beside all columns, which a few words reach into
+            gaps = [gaps[place - 1] for place in filled[1:]]
+            strips = strips_of(run, gaps)
         if gaps and _is_table(strips, gaps):
             right = max(row[-1].right for row in run)
             cells = rows_of_cells(strips)

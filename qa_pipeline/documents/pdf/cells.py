@@ -4,6 +4,7 @@ What belongs here: the white gaps that part columns, and which printed lines mak
 does not: where on a page tables are (`tables`, `grids`).
 """
 
+import math
 from bisect import bisect
 from collections.abc import Sequence
 from itertools import pairwise
@@ -139,10 +140,7 @@ def rows_of_cells(strips: Sequence[Strip]) -> list[list[Strip]]:
     if len({tuple(map(bool, strip)) for strip in strips}) == 1:
         return [[strip] for strip in strips]  # cells of more than one line seldom are all equally long
     step = _usual_step(strips)
-    columns = range(len(strips[0]))
-    limits = [
-        max((line.right for strip in strips for line in strip[place]), default=0.0) for place in columns
-    ]
+    limits = [_limit([line for strip in strips for line in strip[place]]) for place in range(len(strips[0]))]
     rows: list[list[Strip]] = []
     for place, strip in enumerate(strips):
         apart = place and _base(strips[place - 1]) - _base(strip) > _ROW_STEP * step
@@ -151,6 +149,12 @@ def rows_of_cells(strips: Sequence[Strip]) -> list[list[Strip]]:
         else:
             rows.append([strip])
     return rows
+
+
+def _limit(column: Sequence[Line]) -> float:
+    """Where lines of a column end at the latest; nowhere in a column of single words, which wraps none."""
+    one_word = all(" " not in line.text for line in column)
+    return math.inf if one_word else max(line.right for line in column)
 
 
 def _base(strip: Strip) -> float:
@@ -171,14 +175,15 @@ def _begins_row(row: Sequence[Strip], strip: Strip, limits: Sequence[float]) -> 
         return True
     if len(filled) == len(strip) > 2 and all(first):
         return True
-    went_on = (
-        bool(above[column]) and _had_no_room(above[column], strip[column], limits[column])
-        for column in filled
-    )
-    return bool(strip[0]) and not all(went_on)
+    went_on = [
+        bool(above[column]) and had_no_room(above[column], strip[column], limits[column]) for column in filled
+    ]
+    if not strip[0]:
+        return len(filled) > 1 and all(above[column] for column in filled) and not any(went_on)
+    return not all(went_on)
 
 
-def _had_no_room(above: Sequence[Line], below: Sequence[Line], limit: float) -> bool:
+def had_no_room(above: Sequence[Line], below: Sequence[Line], limit: float) -> bool:
     """Whether the first word of a line would not have fitted on the line above it."""
     last, following = above[-1], below[0]
     if last.broken:

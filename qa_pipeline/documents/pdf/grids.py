@@ -1,7 +1,7 @@
 """Tables whose cells are drawn as boxes.
 
-What belongs here: ruled lines that cross to a grid, cells that reach over several of its fields, and which
-text stands in which. What does not: tables with lines across alone, or with none (`tables`).
+What belongs here: ruled lines that cross to a grid, sides of it that are not drawn, cells that reach over
+several of its fields, and which text stands in which. What does not: tables with lines across alone, or with none (`tables`).
 """
 
 from bisect import bisect
@@ -14,6 +14,7 @@ from qa_pipeline.documents.pdf.glyphs import Box
 from qa_pipeline.documents.pdf.lines import Line, Word, part_of, words_of
 
 _NEAR = 3.0
+_NARROWEST = 12.0
 _COVERED = 0.6
 _MOST_RULES = 400
 _MOST_FIELDS = 4_000
@@ -34,11 +35,15 @@ class GridCell:
 
 @dataclass(slots=True)
 class Grid:
-    """A drawn table: its lines from the top and from the left, and its cells row by row."""
+    """A drawn table: its lines from the top and from the left, and its cells row by row.
+
+    One that is `open` has a side that is not drawn.
+    """
 
     heights: Places
     places: Places
     cells: list[GridCell]
+    open: bool = False
 
     @property
     def box(self) -> Box:
@@ -49,7 +54,7 @@ class Grid:
 def find_grids(drawing: Drawing) -> list[Grid]:
     """Grids of at least two columns among the ruled lines of a page, from the top."""
     across, upright = joined(drawing.across, along=0), joined(drawing.upright, along=1)
-    if not (2 <= len(across) <= _MOST_RULES and 2 < len(upright) <= _MOST_RULES):
+    if not (2 <= len(across) <= _MOST_RULES and 1 <= len(upright) <= _MOST_RULES):
         return []
     grids = (_grid(rows, columns) for rows, columns in _crossing(across, upright))
     return sorted((grid for grid in grids if grid), key=lambda grid: (-grid.heights[0], grid.places[0]))
@@ -105,8 +110,11 @@ def _cross(across: Box, upright: Box) -> bool:
 
 def _grid(across: Sequence[Box], upright: Sequence[Box]) -> Grid | None:
     """Cells between the lines; a line that is missing between two fields makes them one cell."""
-    heights, lying = _at_places(across, along=1)
-    places, standing = _at_places(upright, along=0)
+    if len(across) < 2 or not upright:
+        return None
+    rules, sides = _closed(across, upright)
+    heights, lying = _at_places(rules, along=1)
+    places, standing = _at_places(sides, along=0)
     heights, lying = heights[::-1], lying[::-1]
     rows, columns = len(heights) - 1, len(places) - 1
     if rows < 1 or columns < 2 or rows * columns > _MOST_FIELDS:
@@ -121,7 +129,19 @@ def _grid(across: Sequence[Box], upright: Sequence[Box]) -> Grid | None:
                 cell = _cell(row, column, aside, below)
                 taken.update(_fields(cell))
                 cells.append(cell)
-    return Grid(heights, places, cells) if len(cells) > 1 else None
+    is_open = len(rules) + len(sides) > len(across) + len(upright)
+    return Grid(heights, places, cells, is_open) if len(cells) > 1 else None
+
+
+def _closed(across: Sequence[Box], upright: Sequence[Box]) -> tuple[list[Box], list[Box]]:
+    """Lines of a grid with its open sides closed where the lines that cross them end."""
+    left, right = min(rule.left for rule in across), max(rule.right for rule in across)
+    bottom, top = min(rule.bottom for rule in upright), max(rule.top for rule in upright)
+    sides = [Box(left, bottom, left, top), Box(right, bottom, right, top)]
+    ends = [Box(left, top, right, top), Box(left, bottom, right, bottom)]
+    ends = [end for end in ends if all(abs(end.top - rule.top) > _NARROWEST / 2 for rule in across)]
+    sides = [side for side in sides if all(abs(side.left - rule.left) > _NARROWEST for rule in upright)]
+    return [*across, *ends], [*upright, *sides]
 
 
 def _fields(cell: GridCell) -> Iterator[tuple[int, int]]:

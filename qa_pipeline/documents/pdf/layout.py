@@ -15,6 +15,7 @@ from qa_pipeline.documents.pdf.alignment import find_aligned
 from qa_pipeline.documents.pdf.columns import in_columns, in_order
 from qa_pipeline.documents.pdf.drawing import Drawing
 from qa_pipeline.documents.pdf.edges import without_running_lines
+from qa_pipeline.documents.pdf.failed_pages import FailedPages
 from qa_pipeline.documents.pdf.glyphs import Box
 from qa_pipeline.documents.pdf.groups import (
     FOOTNOTE,
@@ -61,7 +62,10 @@ class PageContent:
 
 
 def lay_out_pages(
-    pages: Sequence[PageContent], outline: Sequence[OutlineEntry], left_out: Omissions
+    pages: Sequence[PageContent],
+    outline: Sequence[OutlineEntry],
+    left_out: Omissions,
+    failed: FailedPages,
 ) -> list[Block]:
     """Blocks in reading order; margin notes and footnotes stand where they tear no paragraph apart.
 
@@ -69,11 +73,15 @@ def lay_out_pages(
         pages: what was read of each page.
         outline: the file's own outline; may be empty.
         left_out: counts what does not reach the text.
+        failed: takes the pages whose layout cannot be told.
     """
     spelling = Spelling(line.text for page in pages for line in page.lines)
-    drafts = [_Draft(page, spelling) for page in pages]
+    drafts = []
+    for page in pages:
+        with failed.guard(page.number, page.lines):
+            drafts.append(_Draft(page, spelling))
     size = usual_size(line for draft in drafts for line in draft.lines)
-    heights = [page.height for page in pages]
+    heights = [draft.height for draft in drafts]
     kept = without_running_lines([draft.lines for draft in drafts], heights, size, left_out)
     upright = [line for lines in kept for line in lines if not line.turned]
     shape = shape_of(upright, size)
@@ -84,11 +92,11 @@ def lay_out_pages(
     feet: list[Line] = []
     for draft, lines in zip(drafts, kept, strict=True):
         inner = [line for line in lines if id(line) not in aside] if draft.page in with_margin else lines
-        flow = draft.without_turned(inner, shape, left_out)
-        for stretch in draft.stretches(flow):
-            text, below = _without_footnotes(stretch, shape)
-            feet += below
-            items += draft.items(text)
+        with failed.guard(draft.page, inner):
+            flow = draft.without_turned(inner, shape, left_out)
+            parts = [_without_footnotes(stretch, shape) for stretch in draft.stretches(flow)]
+            feet += [line for _, below in parts for line in below]
+            items += [item for text, _ in parts for item in draft.items(text)]
     groups = mended(group_lines(items, shape))
     give_levels(groups, shape, outline)
     notes = group_lines(_page_by_page(margin), shape, plain=True)
@@ -109,6 +117,7 @@ class _Draft:
     def __init__(self, page: PageContent, spelling: Spelling) -> None:
         self.spelling = spelling
         self.page = page.number
+        self.height = page.height
         self.lines = page.lines
         self.apart: dict[int, Table | Figure] = {}
         self.places: list[Line] = []

@@ -74,7 +74,8 @@ def _regions(drawing: Drawing) -> list[Box]:
     if len(drawing.across) < 2:
         return []
     stacks = [
-        Box(rules[0].left, _end(rules), rules[0].right, rules[0].top) for rules in stacked_rules(drawing)
+        Box(rules[0].left, _end(rules), rules[0].right, rules[0].top)
+        for rules in stacked_rules(drawing.across)
     ]
     return [*(grid.box for grid in find_grids(drawing)), *stacks][:_MOST_REGIONS]
 

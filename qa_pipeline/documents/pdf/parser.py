@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from qa_pipeline.documents.failure import DocumentFailure
 from qa_pipeline.documents.omissions import Omissions
 from qa_pipeline.documents.pdf.extras import count_extras, outline_of, title_of
+from qa_pipeline.documents.pdf.failed_pages import FailedPages
 from qa_pipeline.documents.pdf.layout import PageContent, lay_out_pages
 from qa_pipeline.documents.pdf.ocr import read_scans
 from qa_pipeline.documents.pdf.pages import read_page
@@ -36,20 +37,23 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
 
     _check_edges(source.content)
     left_out = Omissions()
+    failed = FailedPages(left_out)
     try:
         with closing(_open(source.content)) as document:
             _check_pages(document, settings)
-            pages = _read_pages(document, settings, left_out)
+            pages = _read_pages(document, settings, left_out, failed)
             notes = count_extras(document, left_out)
             notes += read_scans(document, pages, settings, left_out)
             outline = outline_of(document)
             title = title_of(document)
+        notes += _count_scans(pages, left_out)
+        blocks = lay_out_pages(pages, outline, left_out, failed)
+        if not blocks:
+            failed.raise_first()
+            raise DocumentFailure("no_text", "the PDF has pages but no text")
     except PdfiumError as error:
         raise DocumentFailure("damaged", "a page of the PDF cannot be loaded") from error
-    notes += _count_scans(pages, left_out)
-    blocks = lay_out_pages(pages, outline, left_out)
-    if not blocks:
-        raise DocumentFailure("no_text", "the PDF has pages but no text")
+    notes += failed.notes(len(pages))
     headed = any(block.kind == "heading" for block in blocks)
     return ParsedFile(
         blocks=tuple(blocks),
@@ -86,13 +90,14 @@ def _check_pages(document: "PdfDocument", settings: DocumentSettings) -> None:
 
 
 def _read_pages(
-    document: "PdfDocument", settings: DocumentSettings, left_out: Omissions
+    document: "PdfDocument", settings: DocumentSettings, left_out: Omissions, failed: FailedPages
 ) -> list[PageContent]:
-    """All pages, stopping as soon as they are more text than is allowed."""
+    """All pages, one that fails without content, stopping as soon as they are more text than is allowed."""
     pages: list[PageContent] = []
     length = 0
     for number in range(len(document)):
-        with closing(document[number]) as page:
+        content = PageContent(number + 1, 0.0)
+        with failed.guard(number + 1), closing(document[number]) as page:
             content = read_page(page, number + 1, settings, left_out)
         length += sum(len(line.text) for line in content.lines)
         if length > settings.max_characters:

@@ -6,7 +6,7 @@ does not: tables that only their columns show (`alignment`), and how lines of te
 """
 
 from bisect import bisect
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -15,6 +15,7 @@ from qa_pipeline.documents.pdf.cells import (
     Strip,
     gaps_below,
     gaps_between,
+    had_no_room,
     is_prose,
     lines_of_column,
     narrowed,
@@ -37,6 +38,8 @@ _MOST_STACKS = 40
 _MOST_HEADER_ROWS = 5
 _WIDEST_STEP = 2.6
 _LINED_ROWS = 3
+_LARGEST = 1.3
+_PADDING = 3.0
 
 
 Row = list[Line]
@@ -72,15 +75,17 @@ def ruled_tables(
     for grid in find_grids(drawing):
         table, left = _of_grid(grid, left, spelling)
         tables += table
-    for rules in stacked_rules(drawing):
+    boxes = [table.box for table in tables]
+    across = [rule for rule in drawing.across if not any(_lies_in(rule, box) for box in boxes)]
+    for rules in stacked_rules(across):
         found, left = _Stack(rules, left).tables(spelling)
         tables += found
     return tables, left
 
 
-def stacked_rules(drawing: Drawing) -> list[list[Box]]:
+def stacked_rules(rules: Sequence[Box]) -> list[list[Box]]:
     """Lines across that begin and end alike, from the top, for each pair of sides with two or more."""
-    across = joined(drawing.across, along=0)
+    across = joined(rules, along=0)
     if not 2 <= len(across) <= _MOST_RULES:
         return []
     groups: list[list[Box]] = []
@@ -95,17 +100,28 @@ def stacked_rules(drawing: Drawing) -> list[list[Box]]:
     return [group for group in groups if len(group) > 1][:_MOST_STACKS]
 
 
+def _lies_in(rule: Box, box: Box) -> bool:
+    return (
+        box.bottom - _DOUBLE_RULE < rule.bottom
+        and rule.top < box.top + _DOUBLE_RULE
+        and box.left - _DOUBLE_RULE < rule.left
+        and rule.right < box.right + _DOUBLE_RULE
+    )
+
+
 def _of_grid(grid: Grid, lines: list[Line], spelling: Spelling) -> tuple[list[Table], list[Line]]:
     """The table that a grid holds; none where fewer than two columns have text."""
     outside = fill(grid, lines)
     filled = [cell for cell in grid.cells if cell.lines]
-    if len({cell.column for cell in filled}) < 2:
+    if len({cell.column for cell in filled}) < 2 or (grid.open and _is_page(filled)):
         return [], lines
     rows: list[list[GridCell]] = [[] for _ in range(len(grid.heights) - 1)]
     for cell in grid.cells:
         rows[cell.row].append(cell)
     if len(rows) < _LINED_ROWS:
         rows = [part for row in rows for part in _split(row)]
+    elif any(_is_several(row, grid) for row in rows):
+        rows = [part for row in rows for part in _parted(row, grid)]
     cells = [
         [Cell(joined_text(cell.lines, spelling), columns=cell.columns, rows=cell.rows) for cell in row]
         for row in rows
@@ -117,21 +133,59 @@ def _of_grid(grid: Grid, lines: list[Line], spelling: Spelling) -> tuple[list[Ta
     return [table], outside
 
 
+def _is_page(cells: Sequence[GridCell]) -> bool:
+    """Whether columns of text stand between lines that part them, rather than cells of a table."""
+    columns: dict[int, list[Line]] = defaultdict(list)
+    for cell in cells:
+        columns[cell.column] += cell.lines
+    beside = sum(count > 1 for count in Counter(cell.row for cell in cells).values())
+    return beside < 2 or all(map(is_prose, columns.values()))
+
+
 def _split(row: Sequence[GridCell]) -> list[list[GridCell]]:
     """Rows of a table that has upright lines only, which stand in one row of boxes."""
+    strips = _strips(row)
+    return [_merged(row, part) for part in rows_of_cells(strips)] if strips else [list(row)]
+
+
+def _strips(row: Sequence[GridCell]) -> list[Strip]:
+    """The printed lines of a row of boxes; none where a box reaches over several rows."""
+    if any(cell.rows > 1 for cell in row):
+        return []
     columns = {id(line): place for place, cell in enumerate(row) for line in cell.lines}
     strips: list[Strip] = []
     for printed in rows_of([line for cell in row for line in cell.lines]):
-        strip: Strip = [[] for _ in row]
+        strips.append([[] for _ in row])
         for line in printed:
-            strip[columns[id(line)]].append(line)
-        strips.append(strip)
-    if any(cell.rows > 1 for cell in row) or not strips:
-        return [list(row)]
-    return [
-        [replace(cell, lines=lines_of_column(part, place)) for place, cell in enumerate(row)]
-        for part in rows_of_cells(strips)
-    ]
+            strips[-1][columns[id(line)]].append(line)
+    return strips
+
+
+def _merged(row: Sequence[GridCell], strips: Sequence[Strip]) -> list[GridCell]:
+    return [replace(cell, lines=lines_of_column(strips, place)) for place, cell in enumerate(row)]
+
+
+def _is_several(row: Sequence[GridCell], grid: Grid) -> bool:
+    """Whether each printed line of a row of boxes, of which there are a few, is a row of its own."""
+    return len(_parted(row, grid)) == max(len(_strips(row)), _LINED_ROWS)
+
+
+def _parted(row: Sequence[GridCell], grid: Grid) -> list[list[GridCell]]:
+    """Rows that no line parts: none of their cells goes on in the next for want of room."""
+    parts: list[list[Strip]] = []
+    for strip in _strips(row):
+        if parts and not _is_next(parts[-1][-1], strip, row, grid):
+            parts[-1].append(strip)
+        else:
+            parts.append([strip])
+    return [_merged(row, part) for part in parts] or [list(row)]
+
+
+def _is_next(above: Strip, below: Strip, row: Sequence[GridCell], grid: Grid) -> bool:
+    both = [place for place in range(len(row)) if above[place] and below[place]]
+    ends = [grid.places[cell.column + cell.columns] - _PADDING for cell in row]
+    filled = len(both) > 1 and bool(below[0])
+    return filled and not any(had_no_room(above[place], below[place], ends[place]) for place in both)
 
 
 class _Stack:
@@ -179,8 +233,10 @@ class _Stack:
         return [], bands
 
     def _is_text(self, bands: Sequence[Sequence[Row]]) -> bool:
-        """Whether what stands between two lines is text in columns."""
+        """Whether what stands between two lines is text in columns, a program or a single line."""
         rows = [row for band in bands for row in band]
+        if len(rows) == 1 or all(line.fixed for row in rows for line in row):
+            return True
         strips = strips_of(rows, gaps_between(rows, _size(rows)))
         columns = ([line for strip in strips for line in strip[place]] for place in range(len(strips[0])))
         return all(is_prose(column) for column in columns if column)
@@ -201,7 +257,10 @@ class _Stack:
         rows = [row for zone in self.zones[first:last] for row in zone]
         if not rows or any(line.left < self.left - _SAME_SIDE for row in rows for line in row):
             return []
-        return gaps_between(rows, _size(rows))
+        size = _size(rows)
+        if any(line.size > _LARGEST * size for row in rows for line in row):
+            return []  # a heading and the text below it, between the lines at the edges of a page
+        return gaps_between(rows, size)
 
     def _going_on(self, rows: Sequence[Row], beyond: Sequence[Row], *, full: bool) -> list[Row]:
         """Rows beyond the first or last line that go on in the columns of a table, nearest first.

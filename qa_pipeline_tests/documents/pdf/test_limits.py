@@ -1,10 +1,14 @@
+import math
 import time
 
 import pytest
 from fpdf import FPDF
 
 from qa_pipeline.documents.failure import DocumentFailure
-from qa_pipeline.documents.pdf.layout import _page_after_page
+from qa_pipeline.documents.omissions import Omissions
+from qa_pipeline.documents.pdf.failed_pages import FailedPages
+from qa_pipeline.documents.pdf.layout import PageContent, _page_after_page, lay_out_pages
+from qa_pipeline.documents.pdf.lines import Line, Word
 from qa_pipeline.records import Block
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline_tests.documents.builders import outline
@@ -214,3 +218,57 @@ def test_a_title_that_is_no_text_is_no_title() -> None:
     content = one_page(HELLO, o10=b"<</Title <FEFFD800>>>")
     parsed = parse(content.replace(b"/Root 1 0 R", b"/Root 1 0 R /Info 10 0 R"))
     assert parsed.title is None
+
+
+def pages(*contents: str, damaged: int = 0) -> bytes:
+    """A PDF with a page for each content, and behind them pages that the file names and does not hold."""
+    numbers = [10 + 2 * number for number in range(len(contents))]
+    kids = " ".join(f"{number} 0 R" for number in (*numbers, *[99] * damaged))
+    objects: dict[int, str | bytes] = {
+        1: "<</Type /Catalog /Pages 2 0 R>>",
+        2: f"<</Type /Pages /Kids [{kids}] /Count {len(contents) + damaged}>>",
+        4: "<</Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding>>",
+    }
+    for number, content in zip(numbers, contents, strict=True):
+        objects[number] = (
+            "<</Type /Page /Parent 2 0 R /MediaBox [0 0 595 842]"
+            f" /Resources <</Font <</F1 4 0 R>>>> /Contents {number + 1} 0 R>>"
+        )
+        objects[number + 1] = stream(content)
+    return raw_pdf(objects)
+
+
+def test_a_page_with_too_many_objects_costs_that_page_alone() -> None:
+    squares = "".join(f"{number % 500} {number % 800} 1 1 re f\n" for number in range(3000))
+    bye = HELLO.replace("Hello there", "Good bye")
+    parsed = parse(pages(HELLO, squares, bye), DocumentSettings(max_page_objects=1000))
+    assert [(block.page, block.text) for block in parsed.blocks] == [(1, "Hello there."), (3, "Good bye.")]
+    assert counts(parsed)["unreadable_page"] == (1, 0)
+    assert parsed.notes == ("1 of 3 pages could not be read: 2 (too_many_objects)",)
+
+
+def test_a_page_that_the_file_does_not_hold_costs_that_page_alone() -> None:
+    parsed = parse(pages(HELLO, damaged=1))
+    assert outline(parsed) == [("paragraph", "Hello there.")]
+    assert parsed.notes == ("1 of 2 pages could not be read: 2 (damaged)",)
+
+
+def test_a_page_whose_layout_fails_costs_that_page_alone_and_its_text_is_counted() -> None:
+    def line(page: int, text: str, bottom: float, *words: Word) -> Line:
+        return Line(text, page, 70, bottom, 300, bottom + 10, 10, False, False, words=words)
+
+    endless = [Word("no", -math.inf, 100), Word("place", 200, 300)]
+    failing = [line(2, "no place", 700 - 12 * number, *endless) for number in range(5)]
+    contents = [
+        PageContent(1, 842, [line(1, "Before it.", 700)]),
+        PageContent(2, 842, failing),
+        PageContent(3, 842, [line(3, "Behind it.", 700)]),
+    ]
+    left_out = Omissions()
+    failed = FailedPages(left_out)
+    blocks = lay_out_pages(contents, [], left_out, failed)
+    assert [(block.page, block.text) for block in blocks] == [(1, "Before it."), (3, "Behind it.")]
+    assert failed.notes(3) == ["1 of 3 pages could not be read: 2 (OverflowError)"]
+    assert [(part.what, part.pieces, part.characters) for part in left_out.record()] == [
+        ("unreadable_page", 1, 35)
+    ]

@@ -4,6 +4,9 @@ import pytest
 from fpdf import FPDF
 from fpdf.enums import VAlign
 
+from qa_pipeline.documents.pdf.alignment import find_aligned
+from qa_pipeline.documents.pdf.hyphens import Spelling
+from qa_pipeline.documents.pdf.lines import Line, Word
 from qa_pipeline_tests.documents.builders import outline
 from qa_pipeline_tests.documents.pdf.builders import (
     at,
@@ -232,3 +235,123 @@ def test_a_table_in_one_of_two_columns_is_read_in_its_place() -> None:
     text = "\n".join(block.text for block in parsed.blocks)
     places = [text.index(word) for word in ("left9", "Lund", "lower0", "right0")]
     assert places == sorted(places)
+
+
+def printed_row(bottom: float, *words: tuple[str, float, float]) -> list[Line]:
+    return [
+        Line(text, 1, left, bottom, right, bottom + 10, 10, False, False, words=(Word(text, left, right),))
+        for text, left, right in words
+    ]
+
+
+def test_a_few_words_that_reach_into_the_margin_make_no_column() -> None:
+    lines = printed_row(700, ("way.", 90, 111), ("path", 252, 280))
+    lines += printed_row(688, ("A", 105, 113), ("set", 252, 270))
+    lines += printed_row(676, ("The", 105, 118), ("end", 252, 270))
+    for number in range(18):
+        lines += printed_row(664 - 12 * number, (f"file{number}", 119, 176), (f"use{number}", 252, 300))
+    ((table, parts),) = find_aligned(lines, Spelling([]))
+    assert table.rows[:2] == ["way. | path", "A | set"]
+    assert table.rows[3:] == [f"file{number} | use{number}" for number in range(1, 18)]
+    assert len(parts) == len(lines)
+
+
+def test_rows_of_single_words_are_rows_though_their_column_is_narrow() -> None:
+    document = blank()
+    for number, (town, note) in enumerate(
+        (("Aarhus", "By the sea"), ("Lundby", "In a wood"), ("Skagen", ""), ("Malung", "On a river"))
+    ):
+        document.text(20, 40 + 5 * number, town)
+        document.text(60, 40 + 5 * number, note)
+    assert rows(parse(document)) == [
+        "Aarhus | By the sea", "Lundby | In a wood", "Skagen", "Malung | On a river",
+    ]  # fmt: skip
+
+
+def drawn(
+    document: FPDF, y: float, table: Sequence[Sequence[str]], upright: Sequence[float], across: Sequence[int]
+) -> None:
+    """A table of rows 6 mm high, with upright lines at some places and lines across above some rows."""
+    for place in upright:
+        document.line(place, y, place, y + 6 * len(table))
+    for number in across:
+        document.line(20, y + 6 * number, 180, y + 6 * number)
+    for number, row in enumerate(table):
+        document.set_font(style="" if number else "B")
+        for place, text in zip((22, 72, 112), row, strict=False):
+            document.text(place, y + 4.2 + 6 * number, text)
+
+
+PACKAGES = [
+    ("Package", "Size", "Purpose"), ("mc", "1482", "Manage files in a terminal"), ("sudo", "5990", "Get rights"),
+    ("vim", "3570", "Edit text"), ("gpm", "521", "Use a mouse in a terminal"), ("w3m", "2828", "Read pages"),
+]  # fmt: skip
+PACKAGES_NAMED = [
+    f"Package: {name} | Size: {size} | Purpose: {purpose}" for name, size, purpose in PACKAGES[1:]
+]
+
+
+@pytest.mark.parametrize("upright", [(70, 110), (20, 70, 110), (70, 110, 180)], ids=["both", "right", "left"])
+def test_a_table_whose_sides_are_open_is_one_table(upright: Sequence[float]) -> None:
+    document = blank()
+    at(document, 15, 20, prose("above", 3), width=180)
+    drawn(document, 60, PACKAGES, upright, range(7))
+    assert rows(parse(document)) == PACKAGES_NAMED
+
+
+def test_a_table_with_one_line_between_its_columns_keeps_its_first_and_last_row() -> None:
+    document = blank()
+    at(document, 15, 20, prose("above", 3), width=180)
+    drawn(document, 60, [row[::2] for row in PACKAGES], [70], range(1, 6))
+    at(document, 15, 110, prose("below", 3), width=180)
+    parsed = parse(document)
+    assert rows(parsed) == [f"Package: {name} | Purpose: {purpose}" for name, _, purpose in PACKAGES[1:]]
+    assert [block.text[:6] for block in of_kind(parsed, "paragraph")] == ["above0", "below0"]
+
+
+@pytest.mark.parametrize("across", [(0, 1, 6), (0, 1, 4, 6)])
+@pytest.mark.parametrize("upright", [(70, 110), (20, 70, 110, 180)], ids=["open", "closed"])
+def test_rows_without_a_line_between_them_are_rows(upright: Sequence[float], across: Sequence[int]) -> None:
+    document = blank()
+    drawn(document, 60, PACKAGES, upright, across)
+    assert rows(parse(document)) == PACKAGES_NAMED
+
+
+def test_lines_at_the_edges_of_a_page_and_between_its_columns_make_no_table() -> None:
+    document = blank()
+    document.line(15, 15, 195, 15)
+    document.line(105, 15, 105, 270)
+    at(document, 15, 20, prose("left", 24))
+    at(document, 110, 20, prose("right", 24))
+    document.line(15, 270, 195, 270)
+    parsed = parse(document)
+    assert rows(parsed) == []
+    text = " ".join(block.text for block in parsed.blocks)
+    assert text.index("left23") < text.index("right0")
+
+
+def test_headings_between_lines_at_the_edges_of_a_page_make_no_table_of_it() -> None:
+    document = blank()
+    document.line(15, 15, 195, 15)
+    for number in range(1, 5):
+        document.set_font_size(18)
+        document.text(15, 50 * number - 20, f"4.{number}.")
+        document.text(32, 50 * number - 20, "Purpose of it")
+        document.set_font_size(10)
+        at(document, 32, 50 * number - 15, prose(f"body{number}x", 3), width=160)
+    document.line(15, 270, 195, 270)
+    parsed = parse(document)
+    assert rows(parsed) == []
+    assert [block.text for block in of_kind(parsed, "heading")] == [
+        f"4.{number}. Purpose of it" for number in range(1, 5)
+    ]
+
+
+def test_a_line_of_a_program_between_two_lines_is_code() -> None:
+    document = blank(font="Courier")
+    for y in (40, 60):
+        document.line(15, y - 4, 195, y - 4)
+        document.text(20, y, 'echo "penguin  ALL=(ALL) ALL"')
+        document.line(15, y + 3, 195, y + 3)
+    parsed = parse(document)
+    assert {block.kind for block in parsed.blocks} == {"code"}
