@@ -3,8 +3,8 @@
 What belongs here: how blocks are written and what lies between them. What does not: where blocks come
 from (one module a format), and cutting the text (chunking).
 
-Canonical text looks like Markdown: `## Heading`, `- item` (two spaces a level), fenced code, one line a
-table row, a blank line between blocks.
+Canonical text looks like Markdown: `## Heading`, `- item` or `- 6. item` (two spaces a level), fenced code, one
+line a table row, a blank line between blocks.
 """
 
 import re
@@ -67,7 +67,7 @@ def assemble(blocks: Iterable[Block], mask: Mask = keep) -> Assembled:
         kind, text, found = _prepare(block, mask)
         if found:
             masked.update(found)
-        if text:
+        if text or block.marker:
             draft.add(block, kind, text)
     return draft.finish(masked)
 
@@ -150,7 +150,8 @@ def _written(block: Block, kind: BlockKind, text: str) -> str:
     if kind == "heading":
         return f"{'#' * min(max(block.level, 1), 6)} {text}"
     if kind == "list_item" and not block.continues:
-        return f"{'  ' * min(max(block.level, 0), _DEEPEST_ITEM)}- {text}"
+        mark = f"- {block.marker} " if block.marker else "- "
+        return f"{'  ' * min(max(block.level, 0), _DEEPEST_ITEM)}{mark}{text}".rstrip()
     if kind == "code":
         # The fence must be longer than any fence inside, or the code would end there.
         longest = max((len(run) for run in _FENCE.findall(text)), default=2)

@@ -3,7 +3,7 @@
 What belongs here: the conventions of plain text. What does not: lines of a PDF page, which have places and
 sizes (`pdf`).
 
-Every character of a file that is not blank ends in the blocks, or is counted as left out: the marks of list
+Every character of a file that is not blank ends in the blocks, or is counted as left out: the bullets of list
 items, and the lines that underline headings or part paragraphs.
 """
 
@@ -15,7 +15,7 @@ from qa_pipeline.documents.omissions import Omissions
 from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 
-_ITEM = re.compile(r"^(?P<indent>\s*)(?:[-*+•‣–]|\(?(?:\d{1,3}|[a-zåäö])[.)])\s+(?P<text>\S.*)$")
+_ITEM = re.compile(r"^(?P<indent>\s*)(?:[-*+•‣–]|(?P<number>\(?(?:\d{1,3}|[a-zåäö])[.)]))\s+(?P<text>\S.*)$")
 _UNDERLINE = re.compile(r"^\s*([=\-~^*#])\1{2,}\s*$")
 _NUMBERED = re.compile(r"^(?P<number>\d{1,2}(?:\.\d{1,2}){0,4})\.?\s+[^\W\d_a-zåäöß]")
 _SENTENCE_END = (".", ",", ";", ":", "!", "?")
@@ -79,16 +79,19 @@ def _read_body(lines: list[str], left: Omissions) -> list[Block]:
 
 def _read_items(lines: list[str], left: Omissions) -> list[Block]:
     """List items, each with the lines that follow it up to the next."""
-    items: list[tuple[int, list[str]]] = []
+    items: list[tuple[int, str | None, list[str]]] = []
     for line in lines:
         item = _ITEM.match(line)
         if item:
-            items.append((len(item["indent"]), [item["text"]]))
-            left.add("list_marker", line[: item.start("text")])
+            items.append((len(item["indent"]), item["number"], [item["text"]]))
+            if item["number"] is None:
+                left.add("list_marker", line[: item.start("text")])
         else:
-            items[-1][1].append(line.strip())
-    depths = {indent: depth for depth, indent in enumerate(sorted({indent for indent, _ in items}))}
-    return [Block("list_item", " ".join(parts), depths[indent]) for indent, parts in items]
+            items[-1][2].append(line.strip())
+    depths = {indent: depth for depth, indent in enumerate(sorted({indent for indent, _, _ in items}))}
+    return [
+        Block("list_item", " ".join(parts), depths[indent], marker=number) for indent, number, parts in items
+    ]
 
 
 def _reflow(lines: list[str]) -> str:

@@ -16,6 +16,7 @@ from itertools import pairwise
 from operator import itemgetter
 
 from qa_pipeline.sentences.boundaries import split_sentences
+from qa_pipeline.sentences.units import NUMBERED_ITEM
 from qa_pipeline.verification.consistency.reading import read
 from qa_pipeline.verification.words import find_words, recall
 
@@ -46,7 +47,7 @@ def windows(text: str, language: str, longest: int) -> tuple[tuple[int, int, int
     Headings are no evidence while there is anything else. A table row or key-value line is a statement of
     its own: joined with its neighbour it would lend its number to the wrong row.
     """
-    sentences = [span for span in split_sentences(text, language) if not _HEADING.match(text, *span)]
+    sentences = [span for span in _sentences(text, language) if not _HEADING.match(text, *span)]
     alone = [_ROW.match(text, *span) is not None for span in sentences]
     spans = []
     for first, (start, _) in enumerate(sentences):
@@ -80,7 +81,13 @@ def verbatim_place(claim: str, chunk_id: str, text: str, language: str) -> Candi
 
 @functools.lru_cache(maxsize=1024)
 def _sentences(text: str, language: str) -> tuple[tuple[int, int], ...]:
-    return tuple(split_sentences(text, language))
+    """The sentences of a chunk, without the number that an item of an ordered list begins with."""
+    return tuple(_after_number(text, *span) for span in split_sentences(text, language))
+
+
+def _after_number(text: str, start: int, end: int) -> tuple[int, int]:
+    number = NUMBERED_ITEM.match(text, start, end)
+    return (number.end(), end) if number and number.end() < end else (start, end)
 
 
 def whole_sentences(chunk_id: str, text: str, span: tuple[int, int], language: str) -> Candidate:

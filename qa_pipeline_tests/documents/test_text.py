@@ -3,6 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.documents import text
+from qa_pipeline.documents.assembly import assemble
 from qa_pipeline.documents.omissions import visible
 from qa_pipeline.records import LeftOut
 from qa_pipeline_tests.documents.builders import SETTINGS, outline, source
@@ -22,14 +23,14 @@ def test_no_letter_of_prose_is_lost(content: str) -> None:
 @given(st.text("XYåé1.)(-•=~# \n\t*\u00a0", max_size=200))
 def test_every_character_is_in_a_block_or_counted_as_left_out(content: str) -> None:
     parsed = text.parse(source(content), SETTINGS)
-    kept = visible("".join(block.text for block in parsed.blocks))
+    kept = visible("".join(f"{block.marker or ''}{block.text}" for block in parsed.blocks))
     assert kept + sum(part.characters for part in parsed.left_out) == visible(content)
 
 
-def test_marks_of_items_and_lines_of_rules_are_counted() -> None:
+def test_bullets_of_items_and_lines_of_rules_are_counted() -> None:
     content = "Guide\n=====\n\n- one\n  goes on\n12) two\n\n*****"
     assert text.parse(source(content), SETTINGS).left_out == (
-        LeftOut("list_marker", 2, 4),
+        LeftOut("list_marker", 1, 1),
         LeftOut("rule", 2, 10),
     )
 
@@ -73,3 +74,8 @@ def test_indented_groups_are_code() -> None:
 
 def test_a_rule_of_dashes_is_nothing() -> None:
     assert blocks("One.\n\n-----\n\nTwo.") == [("paragraph", "One."), ("paragraph", "Two.")]
+
+
+def test_items_of_ordered_lists_keep_their_numbers() -> None:
+    parsed = text.parse(source("1. one\n2. two\n   a) deep\n(3) three\n- four"), SETTINGS)
+    assert assemble(parsed.blocks).text == "- 1. one\n- 2. two\n  - a) deep\n- (3) three\n- four"

@@ -166,7 +166,10 @@ class BlockReader:
         if mark is not None and mark.find(f"{WORD}del") is not None:
             self._carried, text = text, ""  # its end was deleted, so the next paragraph goes on with it
         kind = _KINDS.get(style.role, "paragraph")
-        own = [Block(kind, text, style.level)] if text.strip() or kind == "code" else []
+        marker = None
+        if style.numbering is not None and text.strip():
+            marker = self._referred.numbering.marker(style.numbering, style.list_level)
+        own = [Block(kind, text, style.level, marker=marker)] if text.strip() or kind == "code" else []
         return own + beside
 
     def _beside(self, inline: Inline) -> list[Block]:
@@ -191,25 +194,27 @@ class BlockReader:
             own = whole(outline.get(_VALUE), _BODY_TEXT)
             role, level = ("heading", own + 1) if own < _BODY_TEXT else ("body", 0)
         if role in ("body", "item"):
-            role, level = self._listed(properties, style, role)
-        elif role == "title":
+            return self._listed(properties, style, role)
+        if role == "title":
             level = TITLE_LEVEL
         return ParagraphStyle(role, level, hidden=style.hidden)
 
     def _listed(
         self, properties: "Mapping[str, _Element]", style: ParagraphStyle, role: Role
-    ) -> tuple[Role, int]:
+    ) -> ParagraphStyle:
+        """What a paragraph is that no style makes a heading, code or a quote: an item of a list, or body."""
         numbering, level = style.numbering, style.list_level
         listed = properties.get(f"{WORD}numPr")
         if listed is not None:
             number, depth = listed.find(f"{WORD}numId"), listed.find(f"{WORD}ilvl")
             numbering = numbering if number is None else number.get(_VALUE, "")
             level = level if depth is None else whole(depth.get(_VALUE), 0)
+        depth_of_style = style.level if role == "item" else 0
         if numbering is None:
-            return role, style.level if role == "item" else 0
+            return ParagraphStyle(role, depth_of_style, hidden=style.hidden)
         if self._referred.numbering.is_item(numbering, level):
-            return "item", max(level, style.level if role == "item" else 0)
-        return "body", 0
+            return ParagraphStyle("item", max(level, depth_of_style), numbering, level, style.hidden)
+        return ParagraphStyle(hidden=style.hidden)
 
     def _inner_table(self, table: "_Element", lost: str | None) -> list[Block]:
         read = Table()

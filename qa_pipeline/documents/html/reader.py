@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from qa_pipeline.documents.html.elements import BREAKING, CODE, HEADINGS, LISTS, role
 from qa_pipeline.documents.html.tables import TABLE_PARTS, Grid
+from qa_pipeline.documents.list_numbers import OrderedList, Style
 from qa_pipeline.documents.omissions import Omissions
 from qa_pipeline.records import Block, BlockKind
 
@@ -19,6 +20,9 @@ _LAYOUT = "table table, table h1, table h2, table h3, table pre, table section, 
 # Inside <code> without <pre> only non-breaking spaces indent; line ends and spaces are the markup's own.
 _CODE_BLANKS = re.compile(r"[ \t\r]+")
 _CODE_EDGES = re.compile(r"[ \t]*\n[ \t]*")
+_NUMBER = re.compile(r"\s*(-?[0-9]{1,9})")
+_UNNUMBERED = re.compile(r"list-style(?:-type)?\s*:[^;]*\b(?:none|disc|circle|square)\b", re.IGNORECASE)
+_STYLES: dict[str, Style] = {"a": "letters", "i": "roman"}
 
 
 class Reader:
@@ -31,12 +35,13 @@ class Reader:
         self.containers: list[str] = []
         self.grid: Grid | None = None
         self.level = 0
-        self.depth = 0
+        self.lists: list[OrderedList | None] = []
         self.quotes = 0
         self.code = 0
         self.verbatim = 0
         self.only_code = True
         self.fresh_item = False
+        self.marker: str | None = None
         self.terms: list[str] = []
         self.raised: int | None = None
         self.boxes: list[int] = []
@@ -58,12 +63,13 @@ class Reader:
         """Begin an element that means something for the text."""
         if tag == "table" and node.css_first(_LAYOUT) is None:
             self.flush()
+            self._write_marker()
             self.grid = Grid(self.grid)
         elif self.grid is not None:
             self._open_in_grid(tag, node)
         elif role(tag) == "block":
             self.flush(tag)
-            self._enter(tag)
+            self._enter(tag, node)
         else:
             self._open_inline(tag)
 
@@ -104,19 +110,41 @@ class Reader:
         only_code, self.only_code = self.only_code, True
         if not text.strip():
             return
-        if self.level and self.boxes:
-            self._write_label()
-            self.label = " ".join(text.split())
-        elif self.level:
-            self.blocks.append(Block("heading", text, self.level))
+        if self.level:
+            self._write_heading(text)
         elif self.verbatim:
             self._write_label()
+            self._write_marker()
             self.blocks.append(Block("code", text))
         elif self.containers and self.containers[-1] == "dt":
             self.terms.append(text.strip())
         else:
             kind, written = self._kind(text, only_code and tag in ("p", "div"))
-            self.blocks.append(Block(kind, written, max(self.depth - 1, 0) if kind == "list_item" else 0))
+            if kind == "list_item":
+                self._write_item(written)
+            else:
+                self.blocks.append(Block(kind, written))
+
+    def _write_heading(self, text: str) -> None:
+        """A heading, which keeps the number of the item that begins with it; in a box it is a label."""
+        if self.marker:
+            text, self.marker = f"{self.marker} {text.lstrip()}", None
+        if self.boxes:
+            self._write_label()
+            self.label = " ".join(text.split())
+        else:
+            self.blocks.append(Block("heading", text, self.level))
+
+    def _write_item(self, text: str) -> None:
+        """An item of the innermost list, with its number if it has one."""
+        marker, self.marker = self.marker, None
+        self.blocks.append(Block("list_item", text, max(len(self.lists) - 1, 0), marker=marker))
+
+    def _write_marker(self) -> None:
+        """The number of an item that begins with a list, a table or code stands alone."""
+        if self.marker:
+            self.fresh_item = False
+            self._write_item("")
 
     def _kind(self, text: str, only_code: bool) -> tuple[BlockKind, str]:
         """What a piece of flowing text is, from the elements around it."""
@@ -140,15 +168,17 @@ class Reader:
             self.blocks.append(Block("paragraph", self.label))
             self.label = None
 
-    def _enter(self, tag: str) -> None:
+    def _enter(self, tag: str, node: "LexborNode") -> None:
         if tag in HEADINGS:
             self.level = HEADINGS[tag]
         elif tag in LISTS:
             self._write_term()
-            self.depth += 1
+            self._write_marker()
+            self.lists.append(_ordered_list(tag, node))
             self.fresh_item = False
         elif tag in ("li", "dd"):
             self.fresh_item = True
+            self.marker = None if self.verbatim else self._number(tag, node)
         elif tag == "dt":
             # Terms that follow one another share their description; one without any stands alone.
             self.fresh_item = False
@@ -165,7 +195,7 @@ class Reader:
             self.level = 0
         elif tag in LISTS:
             self._write_term()
-            self.depth = max(self.depth - 1, 0)
+            del self.lists[-1:]
             self.fresh_item = False
         elif tag == "blockquote":
             self.quotes = max(self.quotes - 1, 0)
@@ -176,11 +206,12 @@ class Reader:
         if tag in ("li", "dd", "dt") and self.containers:
             self.containers.pop()
             self.fresh_item = False
+            self.marker = None
 
     def _write_term(self) -> None:
         """A term whose description begins with a list, code or nothing is an item of its own."""
         if self.terms:
-            self.blocks.append(Block("list_item", self._take_terms(), max(self.depth - 1, 0)))
+            self.blocks.append(Block("list_item", self._take_terms(), max(len(self.lists) - 1, 0)))
             self.fresh_item = False
 
     def _take_terms(self) -> str:
@@ -217,6 +248,11 @@ class Reader:
         elif before.isalnum() and raised.lstrip("+-−").isdigit():
             self.parts[start:] = [f"^{raised}"]
 
+    def _number(self, tag: str, node: "LexborNode") -> str | None:
+        """The number of an item that was just opened."""
+        inner = self.lists[-1] if self.lists and tag == "li" else None
+        return inner.number(_whole(node.attributes.get("value"))) if inner else None
+
     def _open_in_grid(self, tag: str, node: "LexborNode") -> None:
         if self.grid is None:
             return
@@ -224,8 +260,10 @@ class Reader:
             self.grid.open(tag, node)
         elif tag == "caption":
             self.grid.cell = []
+        elif tag in LISTS:
+            self.lists.append(_ordered_list(tag, node))
         elif self.grid.cell is not None and tag == "li":
-            self.grid.separate()
+            self.grid.separate(self._number(tag, node))
         elif self.grid.cell is not None and (tag in BREAKING or tag in HEADINGS or tag == "br"):
             self.grid.cell.append(" ")
 
@@ -241,5 +279,27 @@ class Reader:
             grid.cell = None
         elif tag in TABLE_PARTS:
             grid.close(tag)
+        elif tag in LISTS:
+            del self.lists[-1:]
         elif grid.cell is not None and tag in BREAKING:
             grid.cell.append(" ")
+
+
+def _ordered_list(tag: str, node: "LexborNode") -> OrderedList | None:
+    """How the items of a list are numbered; None for a list without numbers."""
+    if tag != "ol":
+        return None
+    attributes = node.attributes
+    kind = attributes.get("type") or "1"
+    if _UNNUMBERED.search(attributes.get("style") or "") or kind in ("none", "disc", "circle", "square"):
+        return None
+    start, down = _whole(attributes.get("start")), "reversed" in attributes
+    if start is None:
+        start = sum(child.tag == "li" for child in node.iter()) if down else 1
+    return OrderedList(start, _STYLES.get(kind.lower(), "digits"), kind.isupper(), -1 if down else 1)
+
+
+def _whole(written: str | None) -> int | None:
+    """The number an attribute holds, if it holds one."""
+    number = _NUMBER.match(written or "")
+    return int(number[1]) if number else None

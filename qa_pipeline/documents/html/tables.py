@@ -47,11 +47,11 @@ class Grid:
             self.rows[-1].append(Cell(" ".join("".join(self.cell).split()), *self.shape))
             self.cell = None
 
-    def separate(self) -> None:
-        """Set the next list item of a cell off from the one before."""
+    def separate(self, number: str | None) -> None:
+        """Set the next list item of a cell off from the one before, with its number in an ordered list."""
         so_far = "".join(self.cell or ()).rstrip()
-        if so_far:
-            self.cell = [so_far, ", "]
+        self.cell = [so_far, ", "] if so_far else []
+        self.cell += [number, " "] if number else []
 
     def lines(self, left: Omissions) -> list[str]:
         """The rows read so far, one line each; names of empty columns are counted as left out."""

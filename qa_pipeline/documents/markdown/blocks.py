@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from qa_pipeline.documents.html.parser import read_fragment
+from qa_pipeline.documents.list_numbers import OrderedList
 from qa_pipeline.documents.markdown.dialects import LABEL
 from qa_pipeline.documents.markdown.inline import inline_text
 from qa_pipeline.documents.omissions import Omissions
@@ -27,11 +28,9 @@ _CONSOLES = frozenset({"console", "terminal", "shell-session"})
 _COLOURING = re.compile(r"</?(?:font|span|b|u|i)(?:\s[^<>\n]*)?>")
 _TAG = re.compile(r"<[a-zA-Z/][^<>]*>")
 _CODE = frozenset({"fence", "code_block", "math_block", "math_block_label"})
-_LISTS = {
-    f"{kind}_{edge}": 1 if edge == "open" else -1
-    for kind in ("bullet_list", "ordered_list", "dl")
-    for edge in ("open", "close")
-}
+_LISTS = frozenset(
+    f"{kind}_{edge}" for kind in ("bullet_list", "ordered_list", "dl") for edge in ("open", "close")
+)
 
 
 class Walk:
@@ -39,7 +38,8 @@ class Walk:
 
     def __init__(self, left: Omissions) -> None:
         self.left = left
-        self.lists = 0
+        self.lists: list[OrderedList | None] = []
+        self.marker: str | None = None
         self.quotes = 0
         self.fresh_item = False
         self.fresh_quote = False
@@ -75,6 +75,7 @@ class Walk:
             yield from self._inline(token)
         elif kind in _CODE:
             yield from self._waiting()
+            yield from self._lone_marker()
             self.fresh_item = False
             _, _, beside = token.info.strip().partition(" ")
             if beside:
@@ -84,22 +85,26 @@ class Walk:
             yield from self._html(token.content)
         elif kind == "table_close":
             yield from self._waiting()
+            yield from self._lone_marker()
             yield from self._table()
         else:
             if kind in _LISTS or kind == "heading_open" or kind.startswith("footnote_reference"):
                 yield from self._waiting()
+            if kind in _LISTS:
+                yield from self._lone_marker()
             self._track(token)
 
     def _track(self, token: "Token") -> None:
         kind = token.type
         if kind in _LISTS:
-            self.lists += _LISTS[kind]
-            self.fresh_item = False
+            self._track_list(token)
         elif kind in ("blockquote_open", "blockquote_close"):
             self.quotes += token.nesting
             self.fresh_quote = token.nesting == 1
         elif kind in ("list_item_open", "list_item_close", "dd_open", "dd_close"):
             self.fresh_item = token.nesting == 1
+            ordered = self.lists[-1] if self.fresh_item and self.lists else None
+            self.marker = _number(ordered, token.info) if ordered else None
         elif kind in ("dt_open", "dt_close"):
             self.in_term = token.nesting == 1
         elif kind in ("heading_open", "heading_close"):
@@ -108,6 +113,14 @@ class Walk:
             self._track_note(token)
         else:
             self._track_table(kind)
+
+    def _track_list(self, token: "Token") -> None:
+        self.fresh_item = False
+        if token.nesting == 1:
+            ordered = token.type == "ordered_list_open"
+            self.lists.append(OrderedList(_start(token)) if ordered else None)
+        else:
+            self.lists.pop()
 
     def _track_note(self, token: "Token") -> None:
         self.in_note = token.nesting == 1
@@ -128,7 +141,8 @@ class Walk:
         if self.cell_is_header is not None:
             self.rows[-1].append(Cell(" ".join(text.split()), self.cell_is_header))
         elif self.heading:
-            yield Block("heading", _ATTRIBUTES.sub("", text), self.heading)
+            marker = f"{self._take_marker()} " if self.marker else ""
+            yield Block("heading", marker + _ATTRIBUTES.sub("", text), self.heading)
         elif self.in_term:
             self.terms.append(text.strip())
         elif text.startswith(LABEL):
@@ -154,7 +168,22 @@ class Walk:
         elif self.label:
             label, self.label = self.label, None
             text = f"{label} {text}" if label.endswith((".", ":", "!", "?")) else f"{label}: {text}"
-        yield Block(kind, text, max(self.lists - 1, 0) if kind == "list_item" else 0)
+        if kind == "list_item":
+            yield Block(kind, text, self._depth(), marker=self._take_marker())
+        else:
+            yield Block(kind, text)
+
+    def _depth(self) -> int:
+        return max(len(self.lists) - 1, 0)
+
+    def _take_marker(self) -> str | None:
+        marker, self.marker = self.marker, None
+        return marker
+
+    def _lone_marker(self) -> Iterator[Block]:
+        """The number of an item that begins with a list, a table or code stands alone."""
+        if self.marker:
+            yield Block("list_item", "", self._depth(), marker=self._take_marker())
 
     def _waiting(self) -> Iterator[Block]:
         """A title or term with no text to go with stands alone."""
@@ -162,7 +191,7 @@ class Walk:
             yield Block("paragraph", self.label)
             self.label = None
         if self.terms:
-            yield Block("list_item", self._take_terms(), max(self.lists - 1, 0))
+            yield Block("list_item", self._take_terms(), self._depth())
             self.fresh_item = False
 
     def _take_terms(self) -> str:
@@ -181,8 +210,19 @@ class Walk:
         blocks = read_fragment(markup, self.left)
         if blocks:
             yield from self._waiting()
+            yield from self._lone_marker()
             self.fresh_item = False
             yield from blocks
+
+
+def _start(token: "Token") -> int:
+    written = token.attrGet("start")
+    return 1 if written is None else int(written)
+
+
+def _number(ordered: OrderedList, written: str) -> str:
+    """The number as it is written where the list goes up, as statutes leave some out; else counted."""
+    return ordered.number(max(int(written), ordered.following) if written.isdecimal() else None)
 
 
 def _code(token: "Token") -> str:

@@ -13,11 +13,13 @@ from collections.abc import Callable
 
 from docutils import nodes
 
+from qa_pipeline.documents.list_numbers import OrderedList, Style
 from qa_pipeline.documents.omissions import Omissions
 from qa_pipeline.documents.rst.inline import InlineText
 from qa_pipeline.documents.rst.tables import table_blocks
 from qa_pipeline.records import Block, BlockKind
 
+_STYLES: dict[str, Style] = {"alpha": "letters", "roman": "roman"}
 _ADORNED = re.compile(r"(?:([^\w\s])\1*\n)?(?P<text>[^\n]+)\n([^\w\s])\3+\s*\Z")
 """A title whose adornment does not fit those before it, as the parser gives it back."""
 
@@ -36,7 +38,8 @@ class Walk:
         self.left = left
         self.blocks: list[Block] = []
         self.level = above
-        self.lists = 0
+        self.lists: list[OrderedList | None] = []
+        self.marker: str | None = None
         self.quotes = 0
         self.fresh_item = False
         self.label: str | None = None
@@ -70,7 +73,21 @@ class Walk:
             label, self.label = self.label, None
             text = f"{label} {text}" if label.endswith((".", ":", "!", "?")) else f"{label}: {text}"
         self.write_label()
-        self.blocks.append(Block(kind, text, max(self.lists - 1, 0) if kind == "list_item" else 0))
+        if kind == "list_item":
+            self._write_item(text)
+        else:
+            self.write_marker()
+            self.blocks.append(Block(kind, text))
+
+    def _write_item(self, text: str) -> None:
+        marker, self.marker = self.marker, None
+        self.blocks.append(Block("list_item", text, max(len(self.lists) - 1, 0), marker=marker))
+
+    def write_marker(self) -> None:
+        """The number of an item that begins with a list, a table or code stands alone."""
+        if self.marker:
+            self.fresh_item = False
+            self._write_item("")
 
     def write_label(self) -> None:
         """A label with no text to go with stands alone."""
@@ -124,16 +141,19 @@ class Walk:
 
     def list_of_items(self, node: nodes.Element) -> None:
         """A list of any kind."""
-        self.lists += 1
+        self.write_marker()
+        self.lists.append(_ordered(node) if isinstance(node, nodes.enumerated_list) else None)
         self.fresh_item = False
         self.inside(node)
-        self.lists -= 1
+        self.lists.pop()
 
     def item(self, node: nodes.Element) -> None:
         """An item, whose first paragraph is its line."""
         self.fresh_item = True
+        ordered = self.lists[-1] if self.lists else None
+        self.marker = ordered.number() if ordered else None
         self.inside(node)
-        self.fresh_item = False
+        self.fresh_item, self.marker = False, None
 
     def definition(self, node: nodes.Element) -> None:
         """Term and meaning stand on one line, as do an option and its description."""
@@ -154,7 +174,7 @@ class Walk:
             self.fresh_item = True
             self.write("paragraph", f"{term}: {self.inline.of(first)}".replace("\n", " "))
         else:
-            self.blocks.append(Block("list_item", term, max(self.lists - 1, 0)))
+            self._write_item(term)
         for child in node.children[1:] if isinstance(first, nodes.paragraph) else node.children:
             self.visit(child)
 
@@ -189,8 +209,9 @@ class Walk:
 
     def table(self, node: nodes.Element) -> None:
         """A table as rows."""
-        self.fresh_item = False
         self.write_label()
+        self.write_marker()
+        self.fresh_item = False
         self.blocks += table_blocks(node, self.inline)
 
     def note(self, node: nodes.Element) -> None:
@@ -227,6 +248,13 @@ class Walk:
 
     def nothing(self, node: nodes.Element) -> None:
         """What only tells docutils something."""
+
+
+def _ordered(node: nodes.Element) -> OrderedList:
+    """How the items of a list are numbered."""
+    kind = node.get("enumtype", "arabic")
+    style = _STYLES.get(kind.removeprefix("lower").removeprefix("upper"), "digits")
+    return OrderedList(node.get("start", 1), style, kind.startswith("upper"))
 
 
 def _option(option: nodes.Element) -> str:

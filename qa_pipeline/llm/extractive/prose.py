@@ -10,6 +10,7 @@ from typing import Literal
 
 from qa_pipeline.records import Passage
 from qa_pipeline.sentences.boundaries import split_sentences
+from qa_pipeline.sentences.units import NUMBERED_ITEM
 
 LineKind = Literal["heading", "code", "list_item", "table_row", "prose"]
 
@@ -93,7 +94,7 @@ def _line(line: str, offset: int, *, in_code: bool) -> Line:
         return Line("code", line, start, end)
     if _HEADING.match(line):
         return Line("heading", line, start, end)
-    marker = _LIST_ITEM.match(line)
+    marker = NUMBERED_ITEM.match(line) or _LIST_ITEM.match(line)
     if marker:
         return Line("list_item", line[marker.end() :], start + marker.end(), end)
     kind: LineKind = "table_row" if " | " in line else "prose"

@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
+from qa_pipeline.sentences.units import NUMBERED_ITEM
 from qa_pipeline.verification.consistency.dates import Date, find_dates
 from qa_pipeline.verification.consistency.names import Name, find_names
 from qa_pipeline.verification.consistency.numbers import Number, find_numbers
@@ -102,5 +103,5 @@ def _bound(text: str, stems: list[tuple[int, str]]) -> list[tuple[int, str]]:
 
 @functools.lru_cache(maxsize=4096)
 def read(text: str, language: str) -> Reading:
-    """The reading of a text, remembered."""
-    return Reading(text, language)
+    """The reading of a text, remembered; numbers of list items, which state nothing, are left out of it."""
+    return Reading(NUMBERED_ITEM.sub(lambda mark: "•".ljust(len(mark[0])), text), language)

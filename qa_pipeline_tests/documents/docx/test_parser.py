@@ -3,6 +3,7 @@ import pytest
 from docx.document import Document
 from docx.enum.style import WD_STYLE_TYPE
 
+from qa_pipeline.documents.assembly import assemble
 from qa_pipeline.documents.docx import parser as docx
 from qa_pipeline_tests.documents.builders import SETTINGS, outline, source
 from qa_pipeline_tests.documents.office.builders import (
@@ -234,3 +235,31 @@ def test_a_part_that_nothing_links_to_is_counted() -> None:
     content = docx_of(paragraph(run("Text")))
     stray = zip_bytes({**members_of(content), "word/stray.xml": wordprocessing("astray")})
     assert left_out(docx.parse(source(stray), SETTINGS)) == {"unlinked_part": (1, 6)}
+
+
+def test_items_of_ordered_lists_keep_their_numbers() -> None:
+    def level(number: int, form: str, shown: str, start: int = 1) -> str:
+        return (
+            f'<w:lvl w:ilvl="{number}"><w:start w:val="{start}"/><w:numFmt w:val="{form}"/>'
+            f'<w:lvlText w:val="{shown}"/></w:lvl>'
+        )
+
+    def define(document: Document) -> None:
+        numbering = document.part.numbering_part.element
+        levels = level(0, "decimal", "%1.", 3) + level(1, "lowerLetter", "%2)") + level(2, "decimal", "%1.%3")
+        numbering.append(element(f'<w:abstractNum w:abstractNumId="77">{levels}</w:abstractNum>'))
+        numbering.append(element('<w:num w:numId="78"><w:abstractNumId w:val="77"/></w:num>'))
+        again = '<w:lvlOverride w:ilvl="0"><w:startOverride w:val="1"/></w:lvlOverride>'
+        numbering.append(element(f'<w:num w:numId="79"><w:abstractNumId w:val="77"/>{again}</w:num>'))
+
+    def item(text: str, depth: int, number: int = 78) -> str:
+        listed = f'<w:numPr><w:ilvl w:val="{depth}"/><w:numId w:val="{number}"/></w:numPr>'
+        return paragraph(run(text), None, listed)
+
+    parsed = read_docx(
+        item("three", 0), item("x", 1), item("y", 1), paragraph(run("Text.")), item("four", 0), item("z", 1),
+        item("deep", 2), item("anew", 0, 79), item("two", 0, 79), prepare=define,
+    )  # fmt: skip
+    assert assemble(parsed.blocks).text == (
+        "- 3. three\n  - a) x\n  - b) y\n\nText.\n\n- 4. four\n  - a) z\n    - 4.1. deep\n- 1. anew\n- 2. two"
+    )

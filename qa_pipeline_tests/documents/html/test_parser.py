@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from qa_pipeline.documents.assembly import assemble
 from qa_pipeline.documents.failure import DocumentFailure
 from qa_pipeline.documents.html import parser as html
 from qa_pipeline.records import LeftOut
@@ -301,3 +302,24 @@ def test_time_grows_no_faster_than_the_page(page: str) -> None:
 def test_a_page_that_is_hidden_as_a_whole_is_read() -> None:
     page = "<html hidden><body class=noprint><p>Shown by a script.</p></body></html>"
     assert blocks(page) == [("paragraph", "Shown by a script.")]
+
+
+@pytest.mark.parametrize(
+    ("page", "text"),
+    [
+        ("<ol><li>one<li>two</ol><p>See step 2.</p>", "- 1. one\n- 2. two\n\nSee step 2."),
+        ("<ol start=5><li>five<li value=9>nine<li>ten</ol>", "- 5. five\n- 9. nine\n- 10. ten"),
+        ("<ol reversed><li>a<li>b</ol>", "- 2. a\n- 1. b"),
+        ("<ol type=a start=26><li>x<li>y</ol>", "- z) x\n- aa) y"),
+        ("<ol type=I start=4><li>x<li>y</ol>", "- IV) x\n- V) y"),
+        ("<ol><li>x<ol type=i><li>y</ol><li>z</ol>", "- 1. x\n  - i) y\n- 2. z"),
+        ("<ol><li>x<ul><li>y</ul><li>z</ol>", "- 1. x\n  - y\n- 2. z"),
+        ("<ol><li><pre>code</pre><li>two</ol>", "- 1.\n\n```\ncode\n```\n\n- 2. two"),
+        ("<ol><li><h2>First</h2><p>x</ol>", "## 1. First\n\n- x"),
+        ("<table><tr><td>do<td><ol><li>x<li>y</ol></table>", "do | 1. x, 2. y"),
+        ("<ol style='list-style: none'><li>x</ol>", "- x"),
+        ("<ol start=99999999999 reversed><li value=x>y</ol>", "- 999999999. y"),
+    ],
+)
+def test_items_of_ordered_lists_keep_their_numbers(page: str, text: str) -> None:
+    assert assemble(html.parse(source(page), SETTINGS).blocks).text == text

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from qa_pipeline.documents.assembly import assemble
 from qa_pipeline.documents.failure import DocumentFailure
 from qa_pipeline.documents.markdown import parser as markdown
 from qa_pipeline.records import LeftOut
@@ -304,3 +305,18 @@ def test_depth_no_writer_means_is_a_failure(text: str) -> None:
     with pytest.raises(DocumentFailure) as refused:
         markdown.parse(source(text), SETTINGS)
     assert refused.value.reason == "nested_too_deep"
+
+
+@pytest.mark.parametrize(
+    ("written", "text"),
+    [
+        ("1. one\n1. two\n1. three\n\nSee step 3.", "- 1. one\n- 2. two\n- 3. three\n\nSee step 3."),
+        ("4. four\n6. six\n7. seven", "- 4. four\n- 6. six\n- 7. seven"),
+        ("1) one\n   - inner\n     1. deep\n2) two", "- 1. one\n  - inner\n    - 1. deep\n- 2. two"),
+        ("1. ```\n   code\n   ```\n2. two", "- 1.\n\n```\ncode\n```\n\n- 2. two"),
+        ("1. # Head\n\n   text", "# 1. Head\n\n- text"),
+        ("<ol start=3><li>three</ol>", "- 3. three"),
+    ],
+)
+def test_items_of_ordered_lists_keep_their_numbers(written: str, text: str) -> None:
+    assert assemble(markdown.parse(source(written), SETTINGS).blocks).text == text

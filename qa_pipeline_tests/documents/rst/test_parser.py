@@ -7,6 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from qa_pipeline.documents.assembly import assemble
 from qa_pipeline.documents.failure import DocumentFailure
 from qa_pipeline.documents.rst import machine as rst_machine
 from qa_pipeline.documents.rst import parser as rst
@@ -373,3 +374,17 @@ def test_depth_no_writer_means_is_a_failure(text: str) -> None:
 
 def test_a_line_of_thousands_of_marks_that_never_end_is_read() -> None:
     assert len(blocks("*a `b |c " * 800)) == 1
+
+
+@pytest.mark.parametrize(
+    ("written", "text"),
+    [
+        ("3. three\n4. four\n\nSee step 4.", "- 3. three\n- 4. four\n\nSee step 4."),
+        ("#. one\n#. two", "- 1. one\n- 2. two"),
+        ("(a) x\n(b) y", "- a) x\n- b) y"),
+        ("iv. x\nv. y", "- iv) x\n- v) y"),
+        ("1. one\n\n   - inner\n\n2. ::\n\n     code", "- 1. one\n  - inner\n- 2.\n\n```\ncode\n```"),
+    ],
+)
+def test_items_of_ordered_lists_keep_their_numbers(written: str, text: str) -> None:
+    assert assemble(parse(written).blocks).text == text

@@ -183,3 +183,15 @@ def test_one_more_negation_anywhere_beside_others_is_never_taken_for_the_same(
         claim = " ".join([*words[:place], negation, *words[place:]])
         found = compared(claim, evidence, language)
         assert conflicts(found) or found.open_points, claim
+
+
+@pytest.mark.parametrize("claim", ["Fasten 6 bolts.", "Fasten six bolts."])
+def test_the_number_of_a_list_item_supports_no_number_of_a_claim(claim: str) -> None:
+    found = compared(claim, "- 5. Drain the tank.\n- 6. Fasten bolts.")
+    assert found.numbers or found.open_points
+
+
+def test_the_number_of_a_list_item_contradicts_nothing() -> None:
+    claim, listed = "Fasten 4 bolts.", "- 6. Fasten 4 bolts."
+    assert read(listed, "en").terms == read(claim, "en").terms
+    assert not conflicts(compared(claim, listed))
