@@ -156,12 +156,8 @@ def show_report(found: Report, layout: Layout, *, told: Collection[str] = ()) ->
     _show_cost(console, found.cost)
     _show_unread(console, found.unread)
     _show_skipped(console, found.steps)
-    for batch, stone in found.withdrawn.items():
-        said = f"{batch}: withdrawn since {stone.since}, no training examples: {stone.told()}"
-        console.print(f"[yellow]{escape(said)}[/yellow]", soft_wrap=True)
-    for batch, problem in found.incomplete.items():
-        if batch not in told:
-            console.print(f"[yellow]{escape(batch)}: {escape(problem)}[/yellow]", soft_wrap=True)
+    for batch, problem in _problems(found, told):
+        console.print(f"[yellow]{escape(batch)}: {escape(problem)}[/yellow]", soft_wrap=True)
     for row in found.batches.iter_rows(named=True):
         if not row["documents"]:
             advice = "its folder holds no files; put documents there"
@@ -179,6 +175,15 @@ def _show_not_judged(console: Console, batches: pl.DataFrame) -> None:
             "model: --provider gemini --max-cost N, or llm.judge.provider.[/yellow]\n",
             soft_wrap=True,
         )
+
+
+def _problems(found: Report, told: Collection[str]) -> list[tuple[str, str]]:
+    """Batches without training examples, or without tables that can be counted, and why."""
+    withdrawn = [
+        (batch, f"withdrawn since {stone.since}, no training examples: {stone.told()}")
+        for batch, stone in found.withdrawn.items()
+    ]
+    return withdrawn + [(batch, why) for batch, why in found.incomplete.items() if batch not in told]
 
 
 def _show_canaries(console: Console, canaries: pl.DataFrame) -> None:

@@ -88,7 +88,7 @@ def example(pair_id: str, **evidence: Any) -> Row:
         "language": "en",
         "question_type": "fact",
         "coverage": "full",
-        "messages": {},
+        "messages": [],
         "tokens": {},
         "evidence": [{**place, **evidence}],
         "provenance": {},

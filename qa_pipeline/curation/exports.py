@@ -3,13 +3,13 @@
 What belongs here: which rows and fields each file holds, writing them as lines, and the card that tells their
 types. What does not: where files lie, and writing them (`storage.py`).
 
-passed, rejected, needs_review, failed and known_answers part the ledger: every pair stands in exactly one of
-them, in the order of `pairs` (an imported file's own order). They are written whether gates pass or not. Pairs
-whose right verdict was known beforehand are kept out of passed: half of them are wrong on purpose.
+Every pair is in exactly one of passed, rejected, needs_review, failed and known_answers, in the order of `pairs`
+(an imported file's own order). They are written whether gates pass or not. Pairs whose right verdict was known
+beforehand are kept out of passed: half of them are wrong on purpose.
 
-Every row of these five has every field, null where nothing is known. A JSON file cannot say which type a field
-has that is null in all its rows, and `datasets` takes types from the first file it reads; the card beside the
-folders says them, for `load_dataset("exports", "passed")`. Chat rows hold no null and need no card.
+Every row of these five has every field, null where nothing is known. A JSON file cannot say which type a
+field has that is null in all its rows, and `datasets` takes types from the first file it reads; the card
+beside the folders says them, for `load_dataset("exports", "passed")`. Chat rows hold no null and need no card.
 """
 
 from collections.abc import Iterator, Mapping
@@ -30,8 +30,8 @@ _DECISION = ("pair_id", "batch", "verdict", "stage", "reason", "detail")
 _WORDS = ("question", "answer", "language", "question_type", "origin", "coverage", "citations")
 _SOURCES = ("passage_ids", "passage_scores", "used_chunk_ids", "generator")
 _INPUT = ("source_line", "source_id", "source_fields", "expected_kind")
-_SPAN_WITH_TEXT = pl.Struct(
-    {"start": pl.Int64(), "end": pl.Int64(), "reason": pl.String(), "text": pl.String()}
+_SPANS = pl.List(
+    pl.Struct({"start": pl.Int64(), "end": pl.Int64(), "reason": pl.String(), "text": pl.String()})
 )
 
 # Valid inside JSON, but readers that split text at every Unicode line end would cut a row there.
@@ -68,7 +68,7 @@ def ledger_rows(
     )
     for more in (proofs, similarity, judged, _spans(rows)):
         rows = rows.join(more, on="pair_id", how="left", maintain_order="left", suffix="_with_text")
-    spans = pl.col("unsupported_spans_with_text").fill_null(pl.lit([], pl.List(_SPAN_WITH_TEXT)))
+    spans = pl.col("unsupported_spans_with_text").fill_null(pl.lit([], _SPANS))
     return rows.with_columns(
         pl.col("evidence").fill_null(pl.lit([], pl.List(EVIDENCE))), spans.alias("unsupported_spans")
     ).select(

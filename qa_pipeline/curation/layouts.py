@@ -138,7 +138,7 @@ def _messages(draft: _Draft) -> Messages:
 
 
 def _marked(number: int, passage: Passage) -> str:
-    """A passage as an application shows it at inference: number, title and headings on a line, then its text."""
+    """A passage as an application shows it: number, title and headings on one line, then its text."""
     path = passage.section_path
     head = path if path[:1] == (passage.title,) else (passage.title, *path)
     return f"[{number}] {' '.join(' › '.join(head).split())}\n{passage.text}"

@@ -1,12 +1,13 @@
 """Training data that is no longer backed by its batch is moved aside, with a tombstone that says why.
 
-What belongs here: moving what was published of a batch, its tombstone, and finding batches that are gone. What
-does not: gates (`quality.py`), and when a batch is built (`batch.py`, `qa_pipeline.defs`).
+What belongs here: moving what was published of a batch, its tombstone, and finding batches that are gone.
+What does not: gates (`quality.py`), and when a batch is built (`batch.py`, `qa_pipeline.defs`).
 
-Published are the table training_examples and the chat exports. They exist only while they were built from the
-present verdicts of a batch whose blocking gates pass: they are moved aside before other verdicts are written,
-and when a gate fails. Of a batch that is gone from its corpus every table, index and export is moved. The next
-run that passes publishes again, and then deletes what was moved aside. Decisions of people are never moved.
+Published are the table training_examples and the chat exports. They exist only while they were built from
+the present verdicts of a batch whose blocking gates pass: they are moved aside before other verdicts are
+written, and when a gate fails. Of a batch that is gone from its corpus every table, index and export is moved.
+The next run that passes publishes again, and then deletes what was moved aside. Decisions of people are never
+moved.
 """
 
 import shutil
@@ -79,7 +80,7 @@ def note_gate(layout: Layout, batch: str, gate: str, problem: str | None) -> Non
 
 
 def withdraw_outdated(layout: Layout, batch: str, verdicts: pl.DataFrame) -> None:
-    """Move aside what was published of a batch if these verdicts, about to be written, are not the present ones."""
+    """Move aside what was published of a batch if the verdicts about to be written are other ones."""
     path = layout.table(VERDICTS.name, batch)
     published = [file for file in _published(layout, batch) if file.is_file()]
     if published and not (path.is_file() and path.read_bytes() == table_bytes(verdicts, VERDICTS)):

@@ -8,16 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qa_pipeline.curation.exports import (
-    chat_rows,
-    json_lines,
-    known_answer_rows,
-    passed_rows,
-    rejected_rows,
-)
+from qa_pipeline.curation.exports import LEDGER_FILES, chat_rows, json_lines, ledger_files, ledger_rows
 from qa_pipeline.tables import TRAINING_EXAMPLES
 from qa_pipeline_tests.curation.rows import (
     TEXT,
+    Row,
+    assessment,
+    assessments,
     claim,
     claim_verdict,
     claim_verdicts,
@@ -34,15 +31,22 @@ WORDS = st.sampled_from(["accepted", "rejected", "needs_review", "failed"])
 TEXTS = st.text(alphabet=st.characters(exclude_categories=["Cs"]))
 
 
-def passed(pairs_frame: pl.DataFrame, ledger: pl.DataFrame) -> pl.DataFrame:
+def files(pairs_frame: pl.DataFrame, ledger: pl.DataFrame, *judged: Row) -> dict[str, pl.DataFrame]:
+    """The rows of each file; every pair has one supported claim."""
     ids = pairs_frame["pair_id"].to_list()
-    return passed_rows(
+    rows = ledger_rows(
         pairs=pairs_frame,
         verdicts=ledger,
-        claims=claims(*(claim(i) for i in ids)),
+        claims=claims(*(claim(i, similarity=0.25) for i in ids)),
         claim_verdicts=claim_verdicts(*(claim_verdict(i, "supported") for i in ids)),
+        assessments=assessments(*judged),
         documents=documents(document("d")),
     )
+    return ledger_files(rows)
+
+
+def passed(pairs_frame: pl.DataFrame, ledger: pl.DataFrame) -> pl.DataFrame:
+    return files(pairs_frame, ledger)["passed"]
 
 
 def read(rows: pl.DataFrame) -> list[dict[str, Any]]:
@@ -57,15 +61,14 @@ def test_every_pair_stands_in_exactly_one_file(rows: list[tuple[str, str | None]
     ledger = verdicts(
         *(verdict(f"p{n}", word, expected_verdict=known) for n, (word, known) in enumerate(rows))
     )
-    parts = [
-        passed(everything, ledger),
-        rejected_rows(pairs=everything, verdicts=ledger),
-        known_answer_rows(pairs=everything, verdicts=ledger),
-    ]
-    ids = [pair_id for part in parts for pair_id in part["pair_id"]]
+    parts = files(everything, ledger)
+    assert tuple(parts) == LEDGER_FILES
+    ids = [pair_id for part in parts.values() for pair_id in part["pair_id"]]
     assert sorted(ids) == everything["pair_id"].to_list()
-    assert set(parts[0]["verdict"]) <= {"accepted"}
-    assert "accepted" not in set(parts[1]["verdict"])
+    verdict_of = {"passed": "accepted", "rejected": "rejected", "needs_review": "needs_review"}
+    for name, word in (verdict_of | {"failed": "failed"}).items():
+        assert set(parts[name]["verdict"]) <= {word}
+    assert parts["known_answers"]["expected_verdict"].null_count() == 0
 
 
 @settings(deadline=None)
@@ -99,17 +102,44 @@ def test_a_passed_row_carries_its_proof() -> None:
 
 def test_a_rejected_row_shows_reason_and_words_of_its_unsupported_spans() -> None:
     spans = [{"start": 3, "end": 8, "reason": "number_conflict"}, {"start": 9, "end": 99, "reason": "low"}]
-    rows = rejected_rows(
-        pairs=pairs(pair("p", answer="År 2019 öppnar"), pair("q", answer=None)),
-        verdicts=verdicts(
+    parts = files(
+        pairs(pair("p", answer="År 2019 öppnar"), pair("q", answer=None)),
+        verdicts(
             verdict("p", "rejected", reason="number_conflict", unsupported_spans=spans),
             verdict("q", "failed", reason="not_json"),
         ),
     )
-    first, second = read(rows)
+    first, second = read(parts["rejected"])[0], read(parts["failed"])[0]
     assert first["reason"] == "number_conflict"
     assert [span["text"] for span in first["unsupported_spans"]] == ["2019 ", "ppnar"]
     assert (second["answer"], second["unsupported_spans"]) == (None, [])
+
+
+def test_a_row_carries_what_a_reviewer_needs() -> None:
+    made = pair("p", passage_ids=["c", "e"], passage_scores=[0.5, 0.25], generator="mine.jsonl")
+    imported = {"source_line": 7, "source_id": "A-1", "source_fields": '{"team": "blue"}'}
+    judged = assessment("p", 0.4, reasoning="It leaves out the hours.")
+    parts = files(pairs(made | imported), verdicts(verdict("p", "needs_review", composite=0.4)), judged)
+    row = read(parts["needs_review"])[0]
+    assert (row["reasoning"], row["judge"], row["similarity"]) == (
+        "It leaves out the hours.",
+        "judge-1",
+        0.25,
+    )
+    assert (row["passage_ids"], row["passage_scores"]) == (["c", "e"], [0.5, 0.25])
+    assert [proof["chunk_id"] for proof in row["evidence"]] == ["c"]
+    assert {name: row[name] for name in imported} == imported
+
+
+def test_rows_come_in_the_order_of_the_input_one_verdict_each() -> None:
+    made = [pair(pair_id, source_line=n) for n, pair_id in enumerate("qzap", start=1)]
+    rows = read(passed(pairs(*made), verdicts(*(verdict(pair_id) for pair_id in "apqz"))))
+    assert [row["source_line"] for row in rows] == [1, 2, 3, 4]
+
+
+def test_every_file_of_the_ledger_has_the_same_fields() -> None:
+    parts = files(pairs(pair("p"), pair("q")), verdicts(verdict("p"), verdict("q", "rejected")))
+    assert len({tuple(part.schema.items()) for part in parts.values()}) == 1
 
 
 def test_chat_lines_hold_messages_and_the_pair_and_skip_absent_layouts() -> None:
@@ -121,7 +151,8 @@ def test_chat_lines_hold_messages_and_the_pair_and_skip_absent_layouts() -> None
                 "pair_id": pair_id,
                 **base,
                 "coverage": "full",
-                "messages": {"closed_book": messages, "with_context": context, "with_distractors": None},
+                "messages": messages,
+                "messages_with_context": context,
                 "tokens": {"closed_book": 2, "with_context": None, "with_distractors": None},
                 "evidence": [],
                 "provenance": {"origin": "generated"},

@@ -1,6 +1,7 @@
 """Only proved rows train, every layout keeps to its length, and equal input gives equal examples."""
 
 from collections.abc import Sequence
+from itertools import product
 from typing import Any
 
 import polars as pl
@@ -8,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from qa_pipeline.columns import MESSAGE_COLUMNS
 from qa_pipeline.curation.training import build_training_examples
 from qa_pipeline.prompting import system_prompt
 from qa_pipeline.settings.checking import TrainingSettings
@@ -74,8 +76,13 @@ def first(frames: dict[str, pl.DataFrame], **settings: Any) -> dict[str, Any]:
     return build(frames, **settings).row(0, named=True)
 
 
+def shown(row: dict[str, Any], layout: str) -> list[dict[str, str]]:
+    messages: list[dict[str, str]] = row[MESSAGE_COLUMNS[layout]]
+    return messages
+
+
 def user(row: dict[str, Any], layout: str) -> str:
-    content: str = row["messages"][layout][1]["content"]
+    content: str = shown(row, layout)[1]["content"]
     return content
 
 
@@ -116,9 +123,9 @@ def test_no_layout_is_longer_than_allowed_and_its_count_is_its_own(
     max_tokens: int, distractors: int, coverage: str
 ) -> None:
     made = pair("p", coverage=coverage, passage_ids=["o1", "o2", "c"])
-    row = first(batch(made), max_tokens=max_tokens, distractors=distractors)
-    for layout in LAYOUTS:
-        messages, tokens = row["messages"][layout], row["tokens"][layout]
+    rows = build(batch(made), max_tokens=max_tokens, distractors=distractors).to_dicts()
+    for row, layout in product(rows, LAYOUTS):
+        messages, tokens = shown(row, layout), row["tokens"][layout]
         assert (messages is None) == (tokens is None)
         if messages is not None:
             text = "\n".join(message["content"] for message in messages)
@@ -134,9 +141,10 @@ def test_no_layout_is_longer_than_allowed_and_its_count_is_its_own(
 def test_the_proof_is_never_dropped_from_a_layout_with_passages(
     max_tokens: int, distractors: int, retrieved: list[str]
 ) -> None:
-    row = first(batch(pair("p", passage_ids=retrieved)), max_tokens=max_tokens, distractors=distractors)
-    for layout in ("with_context", "with_distractors"):
-        assert row["messages"][layout] is None or TEXT in user(row, layout)
+    frames = batch(pair("p", passage_ids=retrieved))
+    rows = build(frames, max_tokens=max_tokens, distractors=distractors).to_dicts()
+    for row, layout in product(rows, ("with_context", "with_distractors")):
+        assert shown(row, layout) is None or TEXT in user(row, layout)
 
 
 @settings(deadline=None)
@@ -156,9 +164,9 @@ def test_the_layouts_show_nothing_the_proof_and_the_proof_among_others() -> None
     assert "Other" not in user(row, "with_context")
     assert user(row, "with_distractors").count("Other") == 2
     for layout in LAYOUTS:
-        roles = [message["role"] for message in row["messages"][layout]]
+        roles = [message["role"] for message in shown(row, layout)]
         assert roles == ["system", "user", "assistant"]
-        assert row["messages"][layout][2]["content"] == "Answer p."
+        assert shown(row, layout)[2]["content"] == "Answer p."
         assert user(row, layout).endswith("Question p?")
 
 
@@ -206,24 +214,41 @@ def test_too_long_examples_lose_distractors_before_the_layout() -> None:
     assert first(frames, max_tokens=sizes[2])["tokens"]["with_distractors"] == sizes[2]
     row = first(frames, max_tokens=sizes[2] - 1)
     assert row["tokens"]["with_distractors"] == sizes[1]
-    assert first(frames, max_tokens=sizes[1] - 1)["messages"]["with_distractors"] is None
+    assert first(frames, max_tokens=sizes[1] - 1)["messages_with_distractors"] is None
 
 
-def test_a_layout_that_does_not_fit_is_null_and_the_row_stays() -> None:
-    row = first(batch(pair("p")), max_tokens=1)
-    assert row["pair_id"] == "p"
-    assert row["messages"] == row["tokens"] == dict.fromkeys(LAYOUTS)
+def test_a_layout_that_does_not_fit_is_null_and_messages_are_never_null() -> None:
+    fits = first(batch(pair("p")))["tokens"]["closed_book"]
+    row = first(batch(pair("p")), max_tokens=fits)
+    assert row["messages"] is not None
+    assert row["messages_with_context"] is row["tokens"]["with_context"] is None
+    assert build(batch(pair("p")), max_tokens=fits - 1).height == 0
+
+
+def test_passages_carry_plain_marks_as_an_application_would_show_them() -> None:
+    frames = batch(pair("p", coverage="none", passage_ids=["c", "t"]))
+    titled = chunk("t", "Closed on Mondays.", section_path=["Library", "Days\noff"])
+    frames["chunks"] = chunks(chunk("c"), titled)
+    assert user(first(frames), "with_context") == (
+        f"[1] Library › Opening hours\n{TEXT}\n\n[2] Library › Days off\nClosed on Mondays.\n\nQuestion p?"
+    )
+
+
+def test_the_columns_of_messages_are_lists_of_roles_and_contents_as_trainers_read_them() -> None:
+    frame = build(batch(pair("p")))
+    for name in MESSAGE_COLUMNS.values():
+        assert frame.schema[name] == pl.List(pl.Struct({"role": pl.String(), "content": pl.String()}))
 
 
 def test_without_distractors_there_is_no_second_copy_of_the_context() -> None:
-    assert first(batch(pair("p")), distractors=0)["messages"]["with_distractors"] is None
+    assert first(batch(pair("p")), distractors=0)["messages_with_distractors"] is None
 
 
 def test_a_refusal_is_shown_what_was_found_and_no_distractors() -> None:
     row = first(batch(pair("p", coverage="none", passage_ids=["o1", "o2"])))
     assert "Other 1." in user(row, "with_context")
     assert "Other 2." in user(row, "with_context")
-    assert row["messages"]["with_distractors"] is None
+    assert row["messages_with_distractors"] is None
     assert row["evidence"] == []
 
 
@@ -237,34 +262,34 @@ def test_a_refusal_gives_up_its_last_passages_first() -> None:
 
 def test_a_proof_whose_chunk_is_gone_is_not_shown_in_part() -> None:
     row = first(batch(pair("p"), chunks=chunks(chunk("o1", "Other 1."))))
-    assert row["messages"]["closed_book"] is not None
-    assert row["messages"]["with_context"] is row["messages"]["with_distractors"] is None
+    assert row["messages"] is not None
+    assert row["messages_with_context"] is row["messages_with_distractors"] is None
 
 
 def test_a_part_of_a_proof_is_no_proof() -> None:
     frames = batch(pair("p"))
     frames["claims"] = claims(claim("p", 0), claim("p", 1, evidence_chunk_id="gone"))
     frames["claim_verdicts"] = claim_verdicts(*(claim_verdict("p", "supported", n) for n in range(2)))
-    assert first(frames)["messages"]["with_context"] is None
+    assert first(frames)["messages_with_context"] is None
 
 
 def test_source_marks_stay_out_of_every_message_and_in_the_answer() -> None:
     answer = "It opens at nine [source:d.md#hours]. It closes at five [Källa: d.md]."
     row = first(batch(pair("p", answer=answer)))
-    contents = {row["messages"][layout][2]["content"] for layout in LAYOUTS}
+    contents = {shown(row, layout)[2]["content"] for layout in LAYOUTS}
     assert contents == {"It opens at nine. It closes at five."}
     assert row["answer"] == answer
 
 
-def test_an_answer_of_nothing_but_a_mark_has_no_messages() -> None:
-    assert first(batch(pair("p", answer="[source:d.md]")))["messages"] == dict.fromkeys(LAYOUTS)
+def test_an_answer_of_nothing_but_a_mark_is_no_example() -> None:
+    assert build(batch(pair("p", answer="[source:d.md]"))).height == 0
 
 
 @pytest.mark.parametrize("language", ["en", "sv", "de"])
 def test_the_system_message_speaks_the_language_of_the_pair_unless_set(language: str) -> None:
     frames = batch(pair("p", language=language))
-    assert first(frames)["messages"]["closed_book"][0]["content"] == system_prompt(language)
-    assert first(frames, system_prompt="Be brief.")["messages"]["closed_book"][0]["content"] == "Be brief."
+    assert first(frames)["messages"][0]["content"] == system_prompt(language)
+    assert first(frames, system_prompt="Be brief.")["messages"][0]["content"] == "Be brief."
 
 
 def test_the_cap_keeps_the_best_of_each_document() -> None:
@@ -293,6 +318,7 @@ def test_every_supported_claim_is_proved_in_the_order_of_the_answer() -> None:
     assert evidence[1] == {
         "claim": "second",
         "document_id": "d",
+        "chunk_id": "c",
         "path": "d.md",
         "content_sha256": sha("d"),
         "start": 0,

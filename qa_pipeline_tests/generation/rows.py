@@ -46,7 +46,7 @@ def ask_about_text(request: Request[ReplyModel]) -> ReplyModel:
     )
 
 
-def retrieve_named(questions: Sequence[str], languages: Sequence[str]) -> list[list[str]]:
+def retrieve_named(questions: Sequence[str], languages: Sequence[str]) -> list[list[tuple[str, float]]]:
     """Retrieve exactly the chunk that the question names."""
     assert len(questions) == len(languages)
-    return [[question.removeprefix("What is ").removesuffix("?")] for question in questions]
+    return [[(question.removeprefix("What is ").removesuffix("?"), 1.0)] for question in questions]

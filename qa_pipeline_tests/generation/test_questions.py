@@ -55,7 +55,9 @@ def test_only_changed_chunks_are_asked_again(texts: list[str], data: st.DataObje
 
 
 def test_a_question_that_does_not_retrieve_its_own_chunk_is_dropped_with_a_reason() -> None:
-    questions = write(chunks("a", "b"), ScriptedModel(ask_about_text), retrieve=lambda q, _: [["b"]] * len(q))
+    questions = write(
+        chunks("a", "b"), ScriptedModel(ask_about_text), retrieve=lambda q, _: [[("b", 1.0)]] * len(q)
+    )
     assert questions["status"].to_list() == ["dropped", "kept"]
     assert questions["reason"].to_list() == ["own_chunk_not_retrieved", None]
 
@@ -63,17 +65,22 @@ def test_a_question_that_does_not_retrieve_its_own_chunk_is_dropped_with_a_reaso
 def test_the_round_trip_can_be_switched_off() -> None:
     settings = GenerationSettings(require_round_trip=False)
     questions = write(
-        chunks("a"), ScriptedModel(ask_about_text), retrieve=lambda q, _: [["b"]] * len(q), settings=settings
+        chunks("a"),
+        ScriptedModel(ask_about_text),
+        retrieve=lambda q, _: [[("b", 1.0)]] * len(q),
+        settings=settings,
     )
     assert questions["status"].to_list() == ["kept"]
 
 
 def test_the_second_of_two_equal_questions_is_dropped_and_returns_when_the_first_is_gone() -> None:
     same = QuestionsReply(questions=[DraftQuestion(question="Why?", question_type="reason")])
-    everything = {"retrieve": lambda q, _: [["a", "b"]] * len(q)}
+    everything = {"retrieve": lambda q, _: [[("a", 1.0), ("b", 0.5)]] * len(q)}
     first = write(chunks("a", "b"), ScriptedModel([same, same]), **everything)
     assert first["reason"].to_list() == [None, "repeated_question"]
-    later = write(chunks("b"), ScriptedModel([same]), retrieve=lambda q, _: [["b"]] * len(q), previous=first)
+    later = write(
+        chunks("b"), ScriptedModel([same]), retrieve=lambda q, _: [[("b", 1.0)]] * len(q), previous=first
+    )
     assert later["status"].to_list() == ["kept"]
 
 
@@ -97,7 +104,7 @@ def test_no_more_questions_are_kept_than_were_asked_for() -> None:
     questions = write(
         chunks("a"),
         ScriptedModel([many]),
-        retrieve=lambda q, _: [["a"]] * len(q),
+        retrieve=lambda q, _: [[("a", 1.0)]] * len(q),
         settings=GenerationSettings(questions_per_chunk=2),
     )
     assert questions["question"].to_list() == ["What is 0?", "What is 1?"]
