@@ -3,8 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 export DAGSTER_HOME := $(CURDIR)/data/dagster
-DEMO_ENV := QA_PIPELINE_SETTINGS=deploy/demo.yaml HF_HUB_OFFLINE=1
+DEMO_ENV := HF_HUB_OFFLINE=1
 PORT ?= 3000
+
+TOO_OLD := qa_pipeline needs Python 3.11 or newer. Name one that you have, such as: make install PYTHON=python3.12
 
 .PHONY: help install demo test lint types format ui clean
 
@@ -14,9 +16,12 @@ help:  ## list the targets
 install: $(VENV)/installed  ## create .venv and install the project with pinned versions
 
 $(VENV)/installed: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "$(PYTHON) is $$($(PYTHON) --version 2>&1). $(TOO_OLD)" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[dev]"
 	touch $@
+	@echo "Installed. To have the command qa-pipeline in this shell: source $(VENV)/bin/activate"
 
 $(DAGSTER_HOME)/dagster.yaml: deploy/dagster.yaml
 	mkdir -p $(DAGSTER_HOME)
@@ -38,9 +43,9 @@ lint: $(VENV)/installed
 types: $(VENV)/installed
 	$(BIN)/mypy
 
-format: $(VENV)/installed  ## format the code and mend what ruff can
+format: $(VENV)/installed  ## format the code and let ruff fix what it can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
 clean:  ## remove the outputs of the demo, not the sample corpus
-	rm -rf data/tables data/indexes data/exports data/cache data/dagster
+	rm -rf data/tables data/indexes data/exports data/cache data/dagster data/settings

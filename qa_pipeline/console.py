@@ -170,7 +170,7 @@ def _show_not_judged(console: Console, batches: pl.DataFrame) -> None:
     if count:
         many = "1 pair is" if count == 1 else f"{count} pairs are"
         console.print(
-            f"[yellow]{many} accepted, not judged: no model judged their relevance, correctness and "
+            f"[yellow]{many} accepted, not judged: no model judged relevance, correctness and "
             "completeness. Every sentence is verified against its source. To have pairs judged, name a "
             "model: --provider gemini --max-cost N, or llm.judge.provider.[/yellow]\n",
             soft_wrap=True,

@@ -29,7 +29,7 @@ def show(
     ] = None,
     page: Annotated[
         int | None,
-        typer.Option(min=1, help="With --picture: the page; by default that of the span or chunk, or the first."),
+        typer.Option(min=1, help="With --picture: the page. Default: that of the span or chunk, or 1."),
     ] = None,
     span: Annotated[
         str | None, typer.Option(help="With --picture: the span of the text to highlight, START:END.")
@@ -46,10 +46,10 @@ def show(
     from qa_pipeline.showing import find_chunk, find_document
 
     with errors_as_exit_codes():
+        _check_picture_options(picture, {"--page": page, "--span": span, "--corpus": corpus})
         layout = Layout(out)
         shown = find_document(layout, document, [path.stem for path in layout.tables("documents")])
         chosen = find_chunk(shown, chunk) if chunk else None
-        _check_picture_options(picture, {"--page": page, "--span": span, "--corpus": corpus})
         if picture is not None:
             _draw(shown, chosen, picture, page, span, corpus)
         elif as_json:

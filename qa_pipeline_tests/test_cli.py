@@ -2,6 +2,7 @@ import json
 import os
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -175,7 +176,7 @@ def test_a_first_run_offline_succeeds_and_says_that_no_model_judged_its_rows(roa
     assert set(road.table("verdicts", "boilers")["reason"]) == {"unjudged"}
     pairs = road.table("training_examples", "boilers").height
     assert pairs > 0
-    said = f"{pairs} pairs are accepted, not judged: no model judged their relevance, correctness and"
+    said = f"{pairs} pairs are accepted, not judged: no model judged relevance, correctness and completeness"
     assert said in ran.stdout
     assert "llm.judge.provider" in ran.stdout
     assert said in invoke_all("status", "--out", road.out).stdout
@@ -190,3 +191,66 @@ def test_validation_offline_accepts_what_is_verified_and_says_that_nobody_judged
     arguments = ("validate", pairs, "--corpus", road.corpus / "boilers", "--out", road.out)
     assert "1 pair is accepted, not judged" in invoke_all(*arguments).stdout
     assert "not judged:" not in invoke_all(*arguments, "--require-judge").stdout
+
+
+def test_a_folder_of_documents_without_sub_folders_is_one_batch(road: Road) -> None:
+    flat = road.corpus / "boilers"
+    ran = invoke_all("run", flat, "--out", road.out)
+    assert ran.code == OK, ran.stdout
+    assert "boilers succeeded" in ran.stdout
+    assert road.table("documents", "boilers")["path"].to_list() == ["guide.md", "pumps.md"]
+    assert invoke_all("run", flat, "--out", road.out, "--batch", "boilers").code == OK
+    assert "it has boilers" in invoke_all("run", flat, "--out", road.out, "--batch", "pumps").stderr
+    estimated = invoke_all("estimate", flat, "--out", road.out, "--provider", "gemini", "--json")
+    assert {stage["batch"] for stage in json.loads(estimated.stdout)["stages"]} == {"boilers"}
+
+
+def test_files_beside_batches_are_named_with_what_to_do_about_them(road: Road) -> None:
+    road.write({"notes.md": GUIDE})
+    said = invoke_all("run", road.corpus, "--out", road.out).stderr
+    assert f"Not read: notes.md in {road.corpus}" in said
+    assert "Move these files into a sub-folder to have them read" in said
+
+
+def test_a_flat_folder_whose_name_cannot_be_a_batch_says_so(road: Road) -> None:
+    (road.corpus / "boilers").rename(road.corpus / "a, b")
+    ran = invoke_all("run", road.corpus / "a, b", "--out", road.out)
+    assert (ran.code, "rename the folder" in ran.stderr) == (BAD_INPUT, True)
+
+
+def test_settings_are_given_on_the_command_line_and_options_win(road: Road) -> None:
+    options = ("--set", "generation.questions_per_chunk=1", "--set", 'documents.masking.kinds=["email"]')
+    more = ("--set", "llm.provider=none", "--set", "llm.model=none", "--provider", "extractive")
+    ran = invoke_all("run", road.corpus, "--out", road.out, *options, *more)
+    assert (ran.code, "setting llm.model" in ran.stderr) == (BAD_INPUT, True)
+    assert invoke_all("run", road.corpus, "--out", road.out, *options).code == OK
+    assert road.table("questions", "boilers")["target_chunk_ids"].is_unique().all()
+
+
+@pytest.mark.parametrize("command", ["run", "validate", "estimate"])
+@pytest.mark.parametrize(
+    ("option", "told"),
+    [
+        (("--set", "llm.workers"), "--set 'llm.workers' must be PATH=VALUE, such as llm.workers=20"),
+        (("--set", "llm.worker=3"), "setting llm.worker is unknown; did you mean workers?"),
+        (("--set", "llm..workers=3"), "must be PATH=VALUE"),
+        (("--set", "llm=3"), "setting llm"),
+        (("--set", "llm=3", "--set", "llm.workers=3"), "llm has a value of its own already"),
+        (("--set", "documents.masking.kinds=[email"), "is not valid JSON"),
+        (("--set", "out=elsewhere"), "--set out: give it as an argument of the command"),
+        (
+            ("--model", "gpt-5"),
+            "--model gpt-5 would not be asked: the provider is extractive; add",
+        ),
+    ],
+)
+def test_a_setting_on_the_command_line_that_cannot_be_used_is_named(
+    road: Road, command: str, option: tuple[str, ...], told: str
+) -> None:
+    place = [road.corpus] if command != "validate" else [road.corpus / "x.jsonl", "--corpus", road.corpus]
+    ran = invoke_all(command, *place, *option)
+    assert (ran.code, told in ran.stderr) == (BAD_INPUT, True), ran.stderr
+
+
+def test_the_version_is_told() -> None:
+    assert invoke_all("--version").stdout == f"qa-pipeline {metadata.version('qa-pipeline')}\n"

@@ -156,6 +156,11 @@ def test_a_page_of_a_pdf_is_drawn_with_a_chunk_highlighted(
     [
         (["--page", "7"], "has no page 7 with text; it has 1"),
         (["--span", "9"], "'9' is no span"),
+        (
+            ["--span", "9:12", "--page", "2"],
+            "of printed.pdf (46 characters) is on page 1, not on page 2",
+        ),
+        (["--span", "900:912"], "900:912 of printed.pdf (46 characters) is on no page"),
     ],
 )
 def test_a_picture_that_cannot_be_drawn_says_why(
@@ -170,3 +175,21 @@ def test_a_picture_that_cannot_be_drawn_says_why(
     (road.corpus / "one" / "printed.pdf").write_bytes(pdf_bytes("Another text."))
     shown = invoke("show", "one/printed.pdf", *place)
     assert (shown.code, "run the batch again" in shown.stderr) == (2, True)
+
+
+def test_a_span_is_drawn_on_the_page_that_it_is_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    road = walk(tmp_path, monkeypatch)
+    road.write({"one/printed.pdf": pdf_bytes("The boiler is drained.", "The pump is changed.")})
+    road.run()
+    start = road.table("documents", "one")["text"].item().index("pump")
+    place = ("--out", road.out, "--corpus", road.corpus, "--picture", tmp_path / "page.png")
+    shown = invoke("show", "one/printed.pdf", *place, "--span", f"{start}:{start + 4}")
+    assert "page 2 of printed.pdf; 4 of 4 letters highlighted" in shown.stdout
+
+
+@pytest.mark.parametrize("options", [("--page", "2"), ("--span", "1:2"), ("--corpus", "x")])
+def test_options_of_a_picture_without_one_are_refused(
+    road_with_documents: Road, options: tuple[str, ...]
+) -> None:
+    shown = invoke("show", "guide.md", "--out", road_with_documents.out, *options)
+    assert (shown.code, f"{options[0]} takes a picture" in shown.stderr) == (2, True)

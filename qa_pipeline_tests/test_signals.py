@@ -187,9 +187,7 @@ def test_a_run_ends_with_its_terminal(road: Road) -> None:
         assert process.wait(timeout=LIMIT) == 129
 
 
-def test_a_run_in_dagster_ends_there_too(
-    road: Road, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_in_dagster_ends_there_too(road: Road, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DAGSTER_HOME", str(tmp_path / "dagster"))
     with instance_at(tmp_path / "dagster") as instance:
         with started(road, "--batch", "pumps", "--dagster") as process:

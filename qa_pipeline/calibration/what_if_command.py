@@ -22,7 +22,10 @@ def what_if(
     batch: Annotated[list[str] | None, typer.Option(help="Only this batch; repeat for several.")] = None,
     change: Annotated[
         list[str] | None,
-        typer.Option("--set", help="Change a setting that decides, such as verification.recall_accept=0.85; repeatable."),
+        typer.Option(
+            "--set",
+            help="A setting that decides, such as verification.recall_accept=0.85; repeatable.",
+        ),
     ] = None,
     thresholds: Annotated[Path | None, typer.Option(help="A file of qa-pipeline calibrate.")] = None,
     as_json: Annotated[

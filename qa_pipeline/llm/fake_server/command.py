@@ -38,7 +38,8 @@ def serve_fake(
 
     Replies are made from the prompts alone, so that the same prompt always gets the same one. The key it
     prints is the only one it lets in; the file of prices is for llm.budget.prices, so that --max-cost and
-    estimates count as they would with the real model. GET /stats counts what was asked, GET /asked shows the last requests.
+    estimates count as they would with the real model. GET /stats counts what was asked, GET /asked shows the
+    last requests.
     """
     chosen = _chosen(plan, quota, burst, latency, seed)
     _check_loopback(host)

@@ -1,0 +1,130 @@
+"""The commands of the README run as they are shown, and its example row is one that a run writes."""
+
+import json
+import re
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+import typer.main
+
+from qa_pipeline.cli import OK, app
+from qa_pipeline.llm.fake_server.server import LOOPBACK_KEY, GeminiServer
+from qa_pipeline.llm.money.price_table import LISTED
+from qa_pipeline_tests.documents.builders import pdf_bytes
+from qa_pipeline_tests.road import GUIDE, invoke, walk
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+BLOCKS = [found.groups() for found in re.finditer(r"^```(\w*)\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)]
+LINES = [line.strip() for language, block in BLOCKS if not language for line in block.splitlines()]
+PROSE = re.sub(r"^```.*?^```$", "", README, flags=re.DOTALL | re.MULTILINE)
+INLINE = re.findall(r"`((?:qa-pipeline|make) [^`]+)`", PROSE)
+RUN_HERE = ("run", "validate", "estimate", "status", "show", "what-if")
+"""Commands that a small corpus is enough for; the others are only parsed."""
+
+
+def words(line: str) -> list[str]:
+    """A command without comment, redirection and the sign that leaves it in the background."""
+    split = shlex.split(line, comments=True)
+    end = next((place for place, word in enumerate(split) if word in (">", "&")), len(split))
+    return split[:end]
+
+
+COMMANDS = [words(line)[1:] for line in LINES if line.startswith("qa-pipeline ")]
+TARGETS = [words(line)[1] for line in (*LINES, *INLINE) if line.startswith("make ")]
+
+
+def parse(command: click.Command, arguments: list[str]) -> None:
+    """Parse a command down to its last group, without running it."""
+    context = command.make_context("qa-pipeline", list(arguments))
+    if isinstance(command, click.Group):
+        rest = [*context._protected_args, *context.args]
+        _, below, rest = command.resolve_command(context, rest)
+        assert below is not None
+        parse(below, rest)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [*COMMANDS, *(words(line)[1:] for line in INLINE if line.startswith("qa-pipeline "))],
+    ids=" ".join,
+)
+def test_every_command_of_the_readme_is_one(arguments: list[str]) -> None:
+    if "--help" in arguments or "--version" in arguments:
+        assert invoke(*arguments).code == OK
+    else:
+        parse(typer.main.get_command(app), arguments)
+
+
+def test_the_readme_shows_the_commands_a_new_user_needs() -> None:
+    assert {"run", "status", "show", "validate", "estimate", "serve-fake"} <= {one[0] for one in COMMANDS}
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_every_target_of_make_in_the_readme_exists(target: str) -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert re.search(rf"^{re.escape(target)}:", makefile, re.MULTILINE)
+
+
+def test_the_commands_of_the_readme_run_one_after_the_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    road = walk(tmp_path, monkeypatch)
+    text = "To drain the boiler of the Kestrel 4, open the lower valve and wait 10 minutes."
+    manuals = {"manuals/guide.md": GUIDE, "manuals/guide.pdf": pdf_bytes(text), "contracts-2024/a.md": GUIDE}
+    road.write(manuals)
+    road.corpus.rename("mycorpus")
+    pair = {
+        "question": "When?",
+        "answer": "Open the lower valve.",
+        "citations": ["[source:guide.md]"],
+    }
+    Path("pairs.jsonl").write_text(json.dumps(pair), encoding="utf-8")
+    with GeminiServer() as server:
+        monkeypatch.setenv("GEMINI_API_KEY", LOOPBACK_KEY)
+        monkeypatch.setenv("QA_PIPELINE_LLM__BASE_URL", server.url)
+        monkeypatch.setenv("QA_PIPELINE_LLM__BUDGET__PRICES", str(LISTED))
+        for command in [one for one in COMMANDS if one[0] in RUN_HERE]:
+            ran = invoke(*command)
+            assert ran.code == OK, f"{' '.join(command)}: {ran.stderr}{ran.stdout}"
+
+
+def test_the_example_row_of_the_readme_is_one_that_a_run_writes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (shown,) = [json.loads(block) for language, block in BLOCKS if language == "json"]
+    road = walk(tmp_path, monkeypatch)
+    shutil.copytree(ROOT / "data" / "corpora" / "heat-pumps-en", road.corpus / "heat-pumps-en")
+    assert road.run().code == OK
+    lines = (road.out / "exports" / "passed" / "heat-pumps-en.jsonl").read_text("utf-8").splitlines()
+    (written,) = [row for row in map(json.loads, lines) if row["question"] == shown["question"]]
+    assert shown == shortened(written, shown)
+
+
+def shortened(written: Any, shown: Any) -> Any:
+    """The parts of a row that are shown of it."""
+    if isinstance(shown, dict):
+        return {name: shortened(written[name], value) for name, value in shown.items()}
+    if isinstance(shown, list):
+        return [shortened(one, value) for one, value in zip(written, shown, strict=True)]
+    return written
+
+
+def test_make_says_which_python_is_needed_before_anything_is_installed(tmp_path: Path) -> None:
+    for name in ("Makefile", "pyproject.toml", "constraints.txt"):
+        shutil.copy(ROOT / name, tmp_path)
+    old = tmp_path / "python3.9"
+    old.write_text('#!/bin/sh\n[ "$1" = --version ] && echo "Python 3.9.2" || exit 1\n')
+    old.chmod(0o755)
+    made = subprocess.run(
+        ["make", "install", f"PYTHON={old}"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert made.returncode != 0
+    assert f"{old} is Python 3.9.2. qa_pipeline needs Python 3.11 or newer" in made.stderr
+    assert not (tmp_path / ".venv").exists()
