@@ -89,7 +89,9 @@ def summary_metadata(verdicts: pl.DataFrame) -> dict[str, Any]:
     summary = summarise(verdicts)
     figures = {
         "pass rate": summary.pass_rate,
+        "pass rate of all": summary.pass_rate_of_all,
         "average score": summary.average_score,
+        "average score of all": summary.average_score_of_all,
         "citation accuracy": summary.citation_accuracy,
         "citation quality": summary.citation_quality,
     }
