@@ -45,7 +45,10 @@ MOST_UNREAD = 20
 COLOURS = {"succeeded": "green", "unchanged": "green", "pending": "yellow", "failed": "red"}
 BATCH_COLUMNS = (
     "batch", "documents", "parsed", "chunks", "pairs", "accepted", "rejected", "needs_review", "failed",
-    "pass_rate", "examples",
+    "examples",
+)  # fmt: skip
+SCORE_COLUMNS = (
+    "batch", "pass_rate", "pass_rate_of_all", "average_score", "average_score_of_all", "citation_accuracy",
 )  # fmt: skip
 
 CANARY_COLUMNS = (
@@ -147,6 +150,8 @@ def show_report(found: Report, layout: Layout, *, told: Collection[str] = ()) ->
     _show_canaries(console, found.canaries)
     if found.batches.height:
         _show(console, "Batches", BATCH_COLUMNS, _cells(found.batches.select(BATCH_COLUMNS)))
+        title = "Pass rates and scores: of accepted and rejected pairs, and of all pairs"
+        _show(console, title, SCORE_COLUMNS, _cells(found.batches.select(SCORE_COLUMNS)))
     _show_not_judged(console, found.batches)
     if found.left_out.height:
         title = "What files hold and their texts do not"

@@ -11,9 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 Language = Literal["en", "sv", "de"]
 Coverage = Literal["full", "partial", "none"]
-QuestionType = Literal[
-    "definition", "figure", "date", "reason", "how_to", "key_value", "table_cell", "fact", "imported"
-]
+QuestionType = Literal["definition", "figure", "date", "reason", "how_to", "key_value", "table_cell", "fact"]
 BlockKind = Literal["heading", "paragraph", "list_item", "table_row", "code", "quote"]
 
 Score = Annotated[float, Field(ge=0.0, le=1.0)]

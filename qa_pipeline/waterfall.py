@@ -16,7 +16,12 @@ STEPS = pl.Schema({"stage": pl.String(), "what": pl.String(), "reason": pl.Strin
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The figures of a run, without known-answer pairs; None where there is nothing to divide by."""
+    """The figures of a run, without known-answer pairs; None where there is nothing to divide by.
+
+    `pass_rate` and `average_score` are over accepted and rejected pairs. The specification divides by all
+    pairs: `pass_rate_of_all`, and `average_score_of_all`, in which a pair without a score counts 0 (None
+    where no pair has one).
+    """
 
     total: int
     accepted: int
@@ -25,7 +30,9 @@ class Summary:
     needs_review: int
     failed: int
     pass_rate: float | None
+    pass_rate_of_all: float | None
     average_score: float | None
+    average_score_of_all: float | None
     citation_accuracy: float | None
     citation_quality: float | None
 
@@ -99,7 +106,7 @@ def known_answers(pairs: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
 
 
 def summarise(verdicts: pl.DataFrame) -> Summary:
-    """Total, verdicts, pass rate (accepted of accepted and rejected) and mean composite score of those.
+    """Total, verdicts, pass rates and mean composite scores.
 
     The figures of citations are means over accepted pairs that cite anything.
     """
@@ -107,6 +114,7 @@ def summarise(verdicts: pl.DataFrame) -> Summary:
     counts = {word: own.filter(pl.col("verdict") == word).height for word in ("accepted", "rejected")}
     decided = own.filter(pl.col("verdict").is_in(list(counts)))
     accepted = own.filter(pl.col("verdict") == "accepted")
+    scored = own["composite"].drop_nulls()
     return Summary(
         total=own.height,
         accepted=counts["accepted"],
@@ -115,7 +123,9 @@ def summarise(verdicts: pl.DataFrame) -> Summary:
         needs_review=own.filter(pl.col("verdict") == "needs_review").height,
         failed=own.filter(pl.col("verdict") == "failed").height,
         pass_rate=counts["accepted"] / decided.height if decided.height else None,
+        pass_rate_of_all=counts["accepted"] / own.height if own.height else None,
         average_score=_mean(decided["composite"]),
+        average_score_of_all=float(scored.sum()) / own.height if scored.len() else None,
         citation_accuracy=_mean(accepted["citation_accuracy"]),
         citation_quality=_mean(accepted["citation_quality"]),
     )

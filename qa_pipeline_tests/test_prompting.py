@@ -1,3 +1,4 @@
+import json
 import re
 import string
 from typing import get_args
@@ -203,7 +204,11 @@ def test_every_system_part_is_finished_text_that_names_the_fields_in_the_order_o
 def test_the_questions_prompt_describes_every_type_a_generated_question_may_have(language: str) -> None:
     system = load_prompt(language, "questions").system
     described = {line.partition(":")[0] for line in system.replace("- ", "").splitlines() if ":" in line}
-    assert set(get_args(QuestionType)) - {"imported"} <= described
+    assert set(get_args(QuestionType)) <= described
+
+
+def test_a_model_cannot_call_its_question_imported() -> None:
+    assert "imported" not in json.dumps(QuestionsReply.model_json_schema())
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -213,3 +213,20 @@ def test_the_summary_leaves_known_answers_out_and_divides_only_what_exists() -> 
     assert (found.pass_rate, found.average_score) == (2 / 3, 0.7)
     empty = summarise(verdicts())
     assert (empty.total, empty.pass_rate, empty.average_score) == (0, None, None)
+
+
+def test_the_summary_also_gives_pass_rate_and_average_as_the_specification_divides_them() -> None:
+    ledger = verdicts(
+        verdict("a", composite=0.9),
+        verdict("b", "rejected", composite=0.5),
+        verdict("c", "needs_review", composite=None),
+        verdict("d", "failed", composite=None),
+        verdict("k", expected_verdict="rejected", composite=0.1),
+    )
+    found = summarise(ledger)
+    assert (found.pass_rate, found.pass_rate_of_all) == (1 / 2, 1 / 4)
+    assert (found.average_score, found.average_score_of_all) == (0.7, 0.35)
+    unjudged = summarise(verdicts(verdict("a", composite=None)))
+    assert (unjudged.pass_rate_of_all, unjudged.average_score_of_all) == (1.0, None)
+    empty = summarise(verdicts())
+    assert (empty.pass_rate_of_all, empty.average_score_of_all) == (None, None)

@@ -90,7 +90,9 @@ def summary_metadata(verdicts: pl.DataFrame) -> dict[str, Any]:
     figures = {
         "pass rate": summary.pass_rate,
         "accepted, not judged by a model": summary.accepted_not_judged or None,
+        "pass rate of all": summary.pass_rate_of_all,
         "average score": summary.average_score,
+        "average score of all": summary.average_score_of_all,
         "citation accuracy": summary.citation_accuracy,
         "citation quality": summary.citation_quality,
     }
