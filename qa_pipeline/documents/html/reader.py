@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _LAYOUT = "table table, table h1, table h2, table h3, table pre, table section, table article"
 # Inside <code> without <pre> only non-breaking spaces indent; line ends and spaces are the markup's own.
 _CODE_BLANKS = re.compile(r"[ \t\r]+")
-_CODE_EDGES = re.compile(r"[ \t]*\n[ \t]*")
+_CODE_EDGES = re.compile(r"[ \t]{0,200}\n[ \t]*")
 
 
 class Reader:
