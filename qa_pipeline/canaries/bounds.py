@@ -29,8 +29,8 @@ _GUESS = re.compile(
     re.IGNORECASE,
 )
 _TRAIL = re.compile(
-    r"\W{0,2}(?:\w+\W)?(?:or more|or less|or later|or higher|or newer|or older|or above|or below|or earlier|"
-    r"and later|and above|and earlier|eller mer|eller fler|eller senare|eller högre|eller lägre|"
+    r"\W{0,2}(?:\w{1,40}\W)?(?:or more|or less|or later|or higher|or newer|or older|or above|or below|"
+    r"or earlier|and later|and above|and earlier|eller mer|eller fler|eller senare|eller högre|eller lägre|"
     r"oder mehr|oder höher|oder neuer|oder später|und höher|und neuer|\+)",
     re.IGNORECASE,
 )

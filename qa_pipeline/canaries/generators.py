@@ -4,6 +4,7 @@ What belongs here: the list. What does not: any generator.
 """
 
 from qa_pipeline.canaries import (
+    cells,
     clauses,
     dates,
     names,
@@ -25,6 +26,7 @@ _ALL = (
     *names.GENERATORS,
     *negations.GENERATORS,
     *quantifiers.GENERATORS,
+    *cells.GENERATORS,
     *passages.GENERATORS,
 )
 

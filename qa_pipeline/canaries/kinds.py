@@ -13,6 +13,7 @@ from typing import Literal
 from qa_pipeline.canaries.material import Material, Sentence
 
 Family = Literal["tuning", "held_out"]
+Over = Literal["sentences", "rows"]
 Expected = Literal["supported", "rejected"]
 
 TRUE_KINDS = ("clause_dropped", "sentences_merged", "reordered", "numbers_as_words", "units_converted")
@@ -24,6 +25,7 @@ FALSE_KINDS = (
     "negation",
     "quantifier",
     "cause_effect",
+    "cell",
     "wrong_passage",
 )
 KINDS = (*TRUE_KINDS, *FALSE_KINDS)
@@ -42,12 +44,13 @@ Make = Callable[[Sentence, Material], Iterator[Draft]]
 
 @dataclass(frozen=True, slots=True)
 class Generator:
-    """One mechanism of one kind; `make` yields nothing for a sentence it does not suit."""
+    """One mechanism of one kind; `make` yields nothing for a sentence or table row it does not suit."""
 
     kind: str
     family: Family
     mechanism: str
     make: Make
+    over: Over = "sentences"
 
     @property
     def expected(self) -> Expected:

@@ -1,7 +1,8 @@
 """What canaries are made of: the prose sentences of a batch, and what else its documents hold.
 
-What belongs here: choosing sentences that state something in so many words, and looking up numbers and names
-of a document. What does not: changing a sentence (the generators), choosing how many (`seeding.py`).
+What belongs here: choosing sentences that state something in so many words, and table rows, and looking up
+numbers and names of a document. What does not: changing a sentence (the generators), choosing how many
+(`seeding.py`).
 """
 
 import functools
@@ -16,6 +17,7 @@ from qa_pipeline.sentences.boundaries import split_sentences
 
 LANGUAGES = ("en", "sv", "de")
 _SHORTEST, _LONGEST, _FEWEST_WORDS = 40, 300, 6
+_FEWEST_BARS = 2
 _OPENING = re.compile(r"[\"“„'(]?[A-ZÅÄÖÜ][\w’'-]*[ ,]")
 _NO_PROSE = re.compile(r"[|{}<>\[\]\\=]|`|::|\w://|\s[*+-]\s|\.\.|…|^\w\)|\w\s?:$|\(\)|\$|--")
 _NUMERAL = re.compile(r"\d+(?:[.,]\d+)*")
@@ -35,9 +37,10 @@ class Sentence:
 
 @dataclass(frozen=True)
 class Material:
-    """The sentences of a batch and the texts around them; `chunks` has the texts by chunk id."""
+    """Sentences and table rows of a batch and the texts around them; `chunks` has the texts by chunk id."""
 
     sentences: tuple[Sentence, ...]
+    rows: tuple[Sentence, ...]
     chunks: Mapping[str, str]
     owners: Mapping[str, str]
     seed: int = 0
@@ -74,14 +77,19 @@ def gather(chunks: pl.DataFrame, seed: int = 0) -> Material:
         seed: of every choice made from it.
     """
     sentences: dict[str, Sentence] = {}
+    rows: dict[str, Sentence] = {}
     chunks = chunks.sort("document_id", "position", "chunk_id")
     columns = ("chunk_id", "document_id", "language", "repeats", "text")
     for chunk_id, document_id, language, repeats, text in chunks.select(columns).iter_rows():
         if language in LANGUAGES and repeats is None:
             for one in _sentences(chunk_id, document_id, language, text):
                 sentences.setdefault(one.text, one)
+            for line in text.split("\n"):
+                if line.count(" | ") >= _FEWEST_BARS and len(line) <= _LONGEST:
+                    rows.setdefault(line, Sentence(chunk_id, document_id, language, line, None))
     return Material(
         tuple(sentences.values()),
+        tuple(rows.values()),
         dict(chunks.select("chunk_id", "text").iter_rows()),
         dict(chunks.select("chunk_id", "document_id").iter_rows()),
         seed,

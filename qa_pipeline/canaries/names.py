@@ -13,7 +13,7 @@ from qa_pipeline.canaries.kinds import Generator, on_text
 from qa_pipeline.canaries.material import Material, Sentence, lower_words, word_set
 
 _SPECIAL = re.compile(
-    r"(?<![\w./’'-])(?:[A-Z][a-z]+[A-Z]\w*|[A-Z]{2,}[a-z]?[A-Za-z0-9]*|[a-z]{2,}_[a-z_]*[a-z])(?![\w(/’'-]|\.\w)"
+    r"(?<![\w./’'-])(?:[A-Z][a-z]+[A-Z]\w*|[A-Z]{2}[A-Za-z0-9]*|[a-z]{2,}_[a-z_]*[a-z])(?![\w(/’'-]|\.\w)"
 )
 _PROPER = re.compile(r"(?<=[a-zåäöé,] )[A-ZÅÄÖ][a-zåäöé]{2,}(?: [A-ZÅÄÖ][a-zåäöé]{2,}){0,2}(?![\w’'-])")
 _NO_NAMES = word_set(
@@ -69,7 +69,7 @@ def _named(sentence: Sentence, material: Material) -> list[re.Match[str]]:
 
 def _whole(text: str, found: re.Match[str]) -> bool:
     """Whether no capitalised word stands beside a name, which would make it a part of a longer one."""
-    return not re.search(r"[A-ZÅÄÖ][\w-]* $", text[: found.start()]) and not re.match(
+    return not re.search(r"[A-ZÅÄÖ][\w-]{0,60} $", text[: found.start()]) and not re.match(
         r"[ :] ?[A-ZÅÄÖ]", text[found.end() :]
     )
 

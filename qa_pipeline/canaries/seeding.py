@@ -58,9 +58,10 @@ def draw_canaries(
 
 
 def _claims(generator: Generator, material: Material) -> Iterator[Canary]:
-    """All claims of a generator, over the sentences in an order that looks random."""
+    """All claims of a generator, over the sentences or rows in an order that looks random."""
     key = (generator.kind, generator.mechanism)
-    ordered = sorted(material.sentences, key=lambda one: (draw(material.seed, *key, one.text), one.chunk_id))
+    pieces = material.rows if generator.over == "rows" else material.sentences
+    ordered = sorted(pieces, key=lambda one: (draw(material.seed, *key, one.text), one.chunk_id))
     for sentence in ordered:
         for draft in generator.make(sentence, material):
             yield Canary(_id(generator, draft), generator, sentence, draft)

@@ -22,7 +22,7 @@ Mask = Callable[[str], tuple[str, Mapping[str, int]]]
 _LONGEST_HEADING = 300
 _DEEPEST_ITEM = 8
 _TIGHT = frozenset({"list_item", "table_row"})
-_FENCE = re.compile(r"^\s*(`{3,})", re.MULTILINE)
+_FENCE = re.compile(r"^[^\S\n]*(`{3,})", re.MULTILINE)
 
 
 def keep(text: str) -> tuple[str, Mapping[str, int]]:

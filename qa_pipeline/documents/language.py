@@ -39,7 +39,7 @@ _NEARBY = 0.9
 _SHORTEST = 80
 """Letters below which a piece of a document is taken to be in the document's language."""
 _ENOUGH_TO_OVERRULE = 2
-_CODE = re.compile(r"^(`{3,})[^\n]*\n.*?^\1$", re.DOTALL | re.MULTILINE)
+_CODE = re.compile(r"^(`{3,}+)[^\n]*\n.*?^\1$", re.DOTALL | re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)

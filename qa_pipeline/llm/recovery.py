@@ -17,15 +17,16 @@ from qa_pipeline.refusal_texts import is_refusal
 LONGEST = 20_000
 """Characters of a reply that is read as plain text."""
 _MARK = re.compile(
-    r"""[\[(<] \s* (?:passages?|source|källa|avsnitt|quelle|abschnitt)? [\s-]*
-        (\d{1,3} (?:\s*,\s*\d{1,3})*) (?:-[0-9a-f]{8})? \s* [\])>]""",
+    r"""[\[(<] \s{0,9} (?:passages?|source|källa|avsnitt|quelle|abschnitt)? [\s-]{0,9}
+        (\d{1,3} (?:\s{0,9},\s{0,9}\d{1,3}){0,99}) (?:-[0-9a-f]{8})? \s{0,9} [\])>]""",
     re.IGNORECASE | re.VERBOSE,
 )
 _QUOTED_MARK = re.compile(
     rf"""["“„”»«] ([^"“„”»«\n]{{3,}}) ["“”»«] \s* [,;:–-]? \s* {_MARK.pattern}""", re.IGNORECASE | re.VERBOSE
 )
 _SOURCES = re.compile(
-    r"""\n\s* (?:\#+\s*)? (?:\*\*)? (?:citations?|sources?|källor|quellen|belege) (?:\*\*)? \s*:.*\Z""",
+    r"""\n[^\S\n]{0,99} (?:\#{1,6}\s{0,9})? (?:\*\*)? (?:citations?|sources?|källor|quellen|belege)
+        (?:\*\*)? \s{0,9}:.*\Z""",
     re.IGNORECASE | re.DOTALL | re.VERBOSE,
 )
 _JSON_LIKE = re.compile(r"[{}]|\"\s*:")
@@ -62,4 +63,4 @@ def _numbers(listed: str) -> list[int]:
 def _words_of(text: str) -> str:
     """The answer without the marks of its sources and without a list of them at its end."""
     without = _MARK.sub("", _SOURCES.sub("", text))
-    return re.sub(r"\s+([.,;:!?])", r"\1", " ".join(without.split())).strip()
+    return re.sub(r"\s([.,;:!?])", r"\1", " ".join(without.split())).strip()

@@ -18,7 +18,7 @@ _SAME = str.maketrans(
     {**dict.fromkeys("“”„«»‟″", '"'), **dict.fromkeys("‘’‚‛′`´", "'"), **dict.fromkeys("‐‑‒–—−", "-")}
 )
 _DROPPED = frozenset("*_`#|>\u00ad\u200b\u200c\u200d\u2060\ufeff")
-_ELLIPSIS = re.compile(r"\s*(?:\[\s*(?:\.{3}|…)\s*\]|\(\s*(?:\.{3}|…)\s*\)|\.{3}|…)\s*")
+_ELLIPSIS = re.compile(r"\[\s{0,9}(?:\.{3}|…)\s{0,9}\]|\(\s{0,9}(?:\.{3}|…)\s{0,9}\)|\.{3}|…")
 _WORD = re.compile(r"\w+")
 _NUMBER_BEFORE = re.compile(r"\d[.,]?$")
 _NUMBER_AFTER = re.compile(r"[.,]?\d")

@@ -16,7 +16,7 @@ from qa_pipeline.verification.lexicon.language import lexicon
 from qa_pipeline.verification.words import Token, tokenize
 
 _BULLET = re.compile(r"\s*(?:[-*+•]\s+(?:\[[ xX]\]\s+)?|\d{1,3}[.)]\s+|>\s*)+")
-_TABLE_RULE = re.compile(r"\s*\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*\|?\s*")
+_TABLE_RULE = re.compile(r"\s*+\|?\s*+:?-{2,}+:?\s*+(?:\|\s*+:?-{2,}+:?\s*+)*+\|?\s*+")
 _GREETING_WORDS = 6
 _COURTEOUS_WORDS = 25
 
@@ -114,7 +114,7 @@ def _trimmed(words: str, start: int, end: int) -> tuple[int, int]:
 
 def plain(piece: str) -> str:
     """The text of a claim: one line, no gap where a mark stood; nothing for a heading."""
-    text = re.sub(r" +([.,;:!?])", r"\1", " ".join(piece.split()))
+    text = re.sub(r" ([.,;:!?])", r"\1", " ".join(piece.split()))
     return "" if text.startswith("#") else text
 
 

@@ -42,6 +42,11 @@ TEXTS = {
         geöffnet, die ohne Einladung ins Haus kommen.""",
     ],
 }
+ROWS = {
+    "en": "Model: Kestrel | Voltage: 400 V | Fuse: 16 A | Colour: grey | Cover: steel",
+    "sv": "Modell: Tornfalk | Spänning: 400 V | Säkring: 16 A | Färg: grå | Hölje: stål",
+    "de": "Modell: Turmfalke | Spannung: 400 V | Sicherung: 16 A | Farbe: grau | Deckel: Stahl",
+}
 
 
 def chunks_of(languages: tuple[str, ...] = ("en", "sv", "de")) -> pl.DataFrame:
@@ -51,7 +56,7 @@ def chunks_of(languages: tuple[str, ...] = ("en", "sv", "de")) -> pl.DataFrame:
             f"{language}{place}",
             document_id=f"d-{language}{place}",
             language=language,
-            text=" ".join(text.split()),
+            text=f"{' '.join(text.split())}\n\n{ROWS[language]}",
         )
         for language in languages
         for place, text in enumerate(TEXTS[language])

@@ -21,7 +21,7 @@ EVERY = [generator for kind in KINDS for generator in GENERATORS[kind]]
 def made(generator: Generator, among: Material) -> list[tuple[Sentence, str, str]]:
     return [
         (sentence, draft.claim, draft.chunk_id)
-        for sentence in among.sentences
+        for sentence in (among.rows if generator.over == "rows" else among.sentences)
         for draft in generator.make(sentence, among)
     ]
 
@@ -62,7 +62,7 @@ def test_a_generator_makes_the_same_claims_twice_and_never_its_source(generator:
 
 @pytest.mark.parametrize("language", sorted(TEXTS))
 @pytest.mark.parametrize(
-    "kind", ["number", "unit", "date", "name", "negation", "quantifier", "wrong_passage"]
+    "kind", ["number", "unit", "date", "name", "negation", "quantifier", "cell", "wrong_passage"]
 )
 def test_each_false_kind_is_made_in_each_language(kind: str, language: str) -> None:
     assert any(made(generator, material(language)) for generator in GENERATORS[kind])
@@ -81,6 +81,25 @@ def test_a_false_number_stands_nowhere_in_its_passage(generator: Generator) -> N
         new = numerals(claim) - numerals(sentence.text)
         assert len(new) == 1, claim
         assert not new & numerals(among.chunks[chunk_id])
+
+
+@pytest.mark.parametrize("language", sorted(TEXTS))
+def test_a_false_cell_gives_a_column_the_value_of_another(language: str) -> None:
+    column, other = (
+        made(mechanism("other_column"), material(language)),
+        made(mechanism("two_columns"), material(language)),
+    )
+
+    assert len(column) == len(other) == 2
+    assert "16 A" in column[0][1]
+    assert "400 V" not in column[0][1]
+    assert other[0][1].index("16 A") < other[0][1].index("400 V")
+
+
+def test_a_table_whose_row_says_the_other_value_too_gives_no_false_cell() -> None:
+    rows = "Plan: Basic | Storage: 10 GB | Traffic: 50 GB\n\nPlan: Team | Storage: 50 GB | Traffic: 50 GB"
+
+    assert claims("other_column", rows) == []
 
 
 def test_what_expects_acceptance_and_what_rejection_is_told_by_the_kind() -> None:

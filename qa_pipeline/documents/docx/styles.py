@@ -23,7 +23,8 @@ _HEADING = re.compile(
 )
 _TITLE = re.compile(r"title|titel|rubrik|tittel|otsikko|document title|dokumenttitel", re.IGNORECASE)
 _CODE = re.compile(
-    r".*(?:source ?code|code ?block|quell(?:text|code)|källkod|programkod|program ?listing).*|code|kod|"
+    r".{0,80}(?:source ?code|code ?block|quell(?:text|code)|källkod|programkod|program ?listing).{0,80}|"
+    r"code|kod|"
     r"preformatted(?: text)?|html (?:preformatted|vorformatiert|förformaterad)|macro ?text|makrotext|"
     r"vorformatierter text|förformaterad text|code(?: text| snippet| example)?|listing",
     re.IGNORECASE,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _LAYOUT = "table table, table h1, table h2, table h3, table pre, table section, table article"
 # Inside <code> without <pre> only non-breaking spaces indent; line ends and spaces are the markup's own.
 _CODE_BLANKS = re.compile(r"[ \t\r]+")
-_CODE_EDGES = re.compile(r"[ \t]*\n[ \t]*")
+_CODE_EDGES = re.compile(r"[ \t]{0,200}\n[ \t]*")
 _NUMBER = re.compile(r"\s*(-?[0-9]{1,9})")
 _UNNUMBERED = re.compile(r"list-style(?:-type)?\s*:[^;]*\b(?:none|disc|circle|square)\b", re.IGNORECASE)
 _STYLES: dict[str, Style] = {"a": "letters", "i": "roman"}

@@ -37,7 +37,7 @@ _STUB = 0.2
 _SUPERSETS = {"iso-8859-1": "cp1252", "us-ascii": "utf-8", "ascii": "utf-8", "latin-1": "cp1252"}
 _LONGEST_ENCODED = 20_000
 """Looking for encoded words in a header takes the square of its length."""
-_FOLD = re.compile(r"\s*[\r\n]+\s*")
+_FOLD = re.compile(r"[^\S\r\n]{0,200}[\r\n]\s*")
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:

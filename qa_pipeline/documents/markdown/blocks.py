@@ -21,7 +21,7 @@ from qa_pipeline.records import Block, BlockKind
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
-_ATTRIBUTES = re.compile(r"\s*\{\s*:?\s*[#.][^{}\n]*\}\s*$")
+_ATTRIBUTES = re.compile(r"\s{0,20}\{\s{0,20}:?\s{0,20}[#.][^{}\n]*\}\s*$")
 _ALERT = re.compile(r"\A\[!\w+\][+-]?\s*")
 """`> [!NOTE]` makes a quote a box."""
 _CONSOLES = frozenset({"console", "terminal", "shell-session"})

@@ -44,7 +44,7 @@ _MYST_BOXES = frozenset(
     }
 )  # fmt: skip
 _MYST_INCLUDES = frozenset({"include", "literalinclude"})
-_ATTRIBUTE_LINE = re.compile(r"^\s*\{\s*:?\s*[#.][^{}]*\}\s*$")
+_ATTRIBUTE_LINE = re.compile(r"^\s*\{\s{0,20}:?\s{0,20}[#.][^{}]*\}\s*$")
 _ATTRIBUTES = re.compile(r"\{[^{}]*\}")
 _AROUND_KINDS = ' \t/:!?=+|"[]'
 _INDENT = "    "

@@ -12,7 +12,7 @@ from qa_pipeline.documents.omissions import Omissions
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
-_ATTRIBUTES_AHEAD = re.compile(r"^\{\s*:?\s*[#.][^{}\n]*\}")
+_ATTRIBUTES_AHEAD = re.compile(r"^\{\s{0,20}:?\s{0,20}[#.][^{}\n]*\}")
 _LINE_BREAK = re.compile(r"<br\b", re.IGNORECASE)
 _VERBATIM = frozenset({"code_inline", "math_inline", "math_inline_double"})
 _BEFORE_ATTRIBUTES = frozenset({"link_close", "image", "code_inline"})

@@ -26,11 +26,11 @@ _LONGEST = 9
 
 _LINE = re.compile(r"(?<![A-Z0-9<])[A-Z0-9<]{30,44}(?![A-Z0-9<])")
 _FORMS = (  # ICAO Doc 9303, parts 4 and 5; each group is followed by its check digit
-    re.compile(r"P[A-Z<][A-Z<]{3}[A-Z]+<[A-Z<]*<<"),
+    re.compile(r"P[A-Z<][A-Z<]{3}[A-Z]{1,40}<[A-Z<]{0,40}<<"),
     re.compile(r"([A-Z0-9<]{9})(\d)[A-Z<]{3}(\d{6})(\d)[MFX<](\d{6})(\d)[A-Z0-9<]{16}"),
     re.compile(r"[ACI][A-Z0-9<][A-Z<]{3}([A-Z0-9<]{9})(\d)[A-Z0-9<]{15}"),
     re.compile(r"(\d{6})(\d)[MFX<](\d{6})(\d)[A-Z<]{3}[A-Z0-9<]{11}\d"),
-    re.compile(r"[A-Z]+(?:<[A-Z]+)*<<[A-Z<]*<<"),
+    re.compile(r"[A-Z]{1,40}(?:<[A-Z]{1,40}){0,20}<<[A-Z<]{0,40}<<"),
 )
 
 

@@ -101,6 +101,6 @@ def _shown(value: str, form: str) -> str:
     percent = _PERCENT.fullmatch(form)
     if percent:
         return f"{number * 100:.{len(percent['decimals'] or '')}f} %"
-    if re.search("[yY]", re.sub(r'"[^"]*"|\[[^\]]*\]', "", form)) and 0 < number <= _LAST_DAY:
+    if re.search("[yY]", re.sub(r'"[^"]*"|\[[^\][]*\]', "", form)) and 0 < number <= _LAST_DAY:
         return (_DAY_ZERO + timedelta(days=int(number))).isoformat()
     return f"{number:.15g}"

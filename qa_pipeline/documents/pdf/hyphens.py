@@ -9,9 +9,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-_LAST_WORD = re.compile(r"[^\W\d_]+$")
+_LAST_WORD = re.compile(r"(?<![^\W\d_])[^\W\d_]+$")
 _FIRST_WORD = re.compile(r"^[^\W\d_]+")
-_WEB_ADDRESS = re.compile(r"(?:https?://|www\.)\S*$")
+_WEB_ADDRESS = re.compile(r"(?:https?://|www\.)\S{0,400}$")
 _SUSPENDED = frozenset({"and", "or", "to", "und", "oder", "bis", "och", "eller", "samt", "till"})
 _HEADS = frozenset({"self", "well", "near", "quasi"})
 _PREFIXES = frozenset(

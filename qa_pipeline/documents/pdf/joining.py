@@ -13,9 +13,9 @@ from qa_pipeline.documents.pdf.hyphens import Spelling
 from qa_pipeline.documents.pdf.lines import Line, words_of
 
 _HARD_HYPHEN = re.compile(r"(?:[^\W\d_]|/)-$")
-_OPEN_ADDRESS = re.compile(r"(?:https?:/{0,2}|(?:https?://|www\.|doi\.org/)\S*[/.:_=&?#%~-])$")
-_ADDRESS = re.compile(r"(?:https?:|www\.)\S*$")
-_OPEN_BRACKET = re.compile(r"\((?:https?://|www\.)[^\s()]*$")
+_OPEN_ADDRESS = re.compile(r"(?:https?:/{0,2}|(?:https?://|www\.|doi\.org/)\S{0,400}[/.:_=&?#%~-])$")
+_ADDRESS = re.compile(r"(?:https?:|www\.)\S{0,400}$")
+_OPEN_BRACKET = re.compile(r"\((?:https?://|www\.)[^\s()]{0,400}$")
 _PART_OF_ADDRESS = re.compile(r"^\S*?[\d/._-]\S")
 _CLOSED = re.compile(r"^[^\s()]+\)")
 _OPEN_NAME = re.compile(r"[^\W_]_$")

@@ -26,18 +26,19 @@ MIN_WORDS = 6
 MAX_WORDS = 60
 
 IDENTIFIER = (
-    r"(?:</?[A-Za-z][\w-]*>|--?[a-z][\w-]+|@?[A-Za-z_][\w-]*(?:[.:][\w-]+)+(?:\(\))?|[A-Za-z_]\w*\(\)"
-    r"|[a-z]+[A-Z]\w*|[A-Z]+[a-z]+[A-Z]\w*|[A-Z][A-Z0-9]+[\w-]*|\w+_\w+)"
+    r"(?:</?[A-Za-z][\w-]{0,60}>|--?[a-z][\w-]{1,60}|@?[A-Za-z_][\w-]{0,60}(?:[.:][\w-]{1,60}){1,20}(?:\(\))?"
+    r"|[A-Za-z_]\w{0,60}\(\)|[a-z]{1,60}[A-Z]\w{0,60}|[A-Z]{1,60}[a-z]{1,60}[A-Z]\w{0,60}"
+    r"|[A-Z][A-Z0-9][\w-]{0,60}|(?>\w{1,60}?_)\w{1,60})"
 )
 """A name of code: mod_alias, <Limit>, --upgrade, os.path, listen(), CamelCase, ASGI."""
 
 _IDENTIFIER = re.compile(IDENTIFIER)
 _WORD = re.compile(r"[\w'’-]+")
 _CODE = re.compile(
-    r"[{};]|=>|->|::|==|\$\w|</|/>|\\\w|(?<!dB)\(\w+\)\w|[a-z_]{2,}\(\w|^\W*[<>$%]|\s=\s|&\w|\.\.\.|…|\(\s|\s\)|”\s?“|•"
+    r"[{};]|=>|->|::|==|\$\w|</|/>|\\\w|(?<!dB)\(\w+\)\w|[a-z_]{2}\(\w|^\W*[<>$%]|\s=\s|&\w|\.\.\.|…|\(\s|\s\)|”\s?“|•"
 )
 _CITED = re.compile(r"\[\d|\(\w+,? (?:et al\.,? )?(?:19|20)\d\d|&")
-_REPEATED = re.compile(r"\b([\w-]+) \1\b")
+_REPEATED = re.compile(r"\b([\w-]{1,60}) \1\b")
 _THAT_NOUN = re.compile(rf"\bthat (?:{'|'.join(sorted(GENERIC_NOUNS))})\b")
 _UNIVERSAL = "user|client|server|browser|Internet|web|network|operating system|first|last"
 _DEFINITE = re.compile(rf" the (?!(?:{_UNIVERSAL})\b)((?:\S+ ?){{1,5}})")

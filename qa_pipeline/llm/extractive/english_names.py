@@ -44,7 +44,7 @@ _MODIFIERS = frozenset(
     )
 )  # fmt: skip
 """Words that may stand before "course" without making it another course."""
-_SHORT_TITLE = re.compile(r"((?:[A-Z]{2,}\w*|[A-Z][a-z]+[A-Z]\w*)(?: [A-Z][\w-]*){0,2})(?: \([^()]+\))?")
+_SHORT_TITLE = re.compile(r"((?:[A-Z]{2}\w*|[A-Z][a-z]+[A-Z]\w*)(?: [A-Z][\w-]*){0,2})(?: \([^()]+\))?")
 _ORDINALS = frozenset(("first", "second", "third", "fourth", "last", "only", "current"))
 _WORD = re.compile(r"[\w-]+")
 _TITLE = re.compile(r"(?=.*[a-z])[\w(][^\"“”?]{8,95}")

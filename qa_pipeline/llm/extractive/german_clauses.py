@@ -54,7 +54,7 @@ def _purpose(groups: Groups) -> Groups | None:
 def _wish(groups: Groups) -> Groups | None:
     """Ask how to do what "Wenn Sie … möchten" wishes."""
     clause = groups["x"]
-    if clause.startswith(_VAGUE) or not re.search(r"[a-zäöüß]{2,}n$", clause) or " zu " in clause:
+    if clause.startswith(_VAGUE) or not re.search(r"[a-zäöüß]{2}n$", clause) or " zu " in clause:
         return None
     return groups if _INSTRUCTION.search(groups["a"]) and not _FIRST_STEP.search(groups["a"]) else None
 

@@ -20,9 +20,10 @@ FINITE = (
 """Verb forms that are never anything but the finite verb of a short main clause."""
 
 IDENTIFIER = (
-    r"(?:</?[A-Za-z][\w-]*>|--?[a-z][\w-]+|@?[A-Za-z_][\w-]*(?:[._][\w-]+)+(?:\(\))?|\.[a-z]\w+|"
-    r"[A-Za-z_]\w*\(\)"
-    r"|[a-z]+[A-Z]\w*|[A-Z]+[a-z]+[A-Z]\w*|[A-Z]{2,}[a-z]{2,}\w*|[A-Z][A-Z0-9]+[a-z]?(?:-[A-Za-z]\w+)*|\w+_\w+)"
+    r"(?:</?[A-Za-z][\w-]{0,60}>|--?[a-z][\w-]{1,60}"
+    r"|@?[A-Za-z_](?:[^\W_]|-){0,60}(?:[._][\w-]{1,60}){1,20}(?:\(\))?|\.[a-z]\w{1,60}|[A-Za-z_]\w{0,60}\(\)"
+    r"|[a-z]{1,60}[A-Z]\w{0,60}|[A-Z]{1,60}[a-z]{1,60}[A-Z]\w{0,60}|[A-Z]{2,60}[a-z]{2}\w{0,60}"
+    r"|[A-Z][A-Z0-9]{1,60}[a-z]?(?:-[A-Za-z]\w{1,60}){0,20}|(?>\w{1,60}?_)\w{1,60})"
 )
 """A name of code or an acronym: mod_so, <Limit>, --prefix, CamelCase, ASGI."""
 

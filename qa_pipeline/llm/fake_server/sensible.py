@@ -16,7 +16,7 @@ _PASSAGE = re.compile(r"<passage-(\d+)-(\w+)>\n(.*?)\n</passage-\1-\2>", re.DOTA
 _FENCED = re.compile(r"<(text|question|answer|claim|task|first|second)-(\w+)>\n(.*?)\n</\1-\2>", re.DOTALL)
 _NUMBERED = re.compile(r"<sentence-(\d+)-(\w+)>\n(.*?)\n</sentence-\1-\2>", re.DOTALL)
 _SENTENCE = re.compile(r"[^\s][^\n]*?(?:[.!?](?=\s|$)|$)", re.MULTILINE)
-_QUOTED = re.compile(r"“(.+)”", re.DOTALL)
+_QUOTED = re.compile(r"[^“]*“(.+)”", re.DOTALL)
 _NUMBER = re.compile(r"\d+")
 _ACCEPTED_SHARE = 0.6
 
@@ -65,7 +65,7 @@ def _questions(prompt: str) -> dict[str, Any]:
 
 def _answer(prompt: str) -> dict[str, Any]:
     question = _fenced(prompt)[-1]
-    quoted = _QUOTED.search(question)
+    quoted = _QUOTED.match(question)
     wanted = quoted[1] if quoted else question
     sentences = [(number, sentence) for number, text in _passages(prompt) for sentence in _sentences(text)]
     best = max(sentences, key=lambda pair: _shared(wanted, pair[1]), default=None)
