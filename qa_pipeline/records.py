@@ -23,8 +23,8 @@ class Block:
 
     `level` is 1 to 6 for headings (1 is the title) and the depth of nesting, from 0, for list items.
     `page` is 1-based, None without pages. `continues` says that the block goes on with the one before it,
-    as a paragraph does that runs over a page break. `marker` is the number of an item of an ordered list as it
-    is written, such as `6.` or `b)`; None for items without one.
+    as a paragraph does that runs over a page break. `marker` is the number of an item in an ordered list,
+    such as `6.` or `b)`; None for items without one.
     """
 
     kind: BlockKind

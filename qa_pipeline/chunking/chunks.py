@@ -4,13 +4,13 @@ What belongs here: the way from documents to the chunks table. What does not: wh
 module a strategy), finding sections (documents) and counting tokens (the embedding model's tokenizer).
 
 A section is cut on its own, so an edit in one section leaves the chunks of all others as they were. A
-section that is nothing but its heading gives no chunk: its words stand in the section path of the sections
-below it.
+section that is nothing but its heading gives no chunk where its words stand in the section path of sections
+below it; one without any below it is a chunk, such as `§ 10 (repealed)`.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, pairwise
 
 import polars as pl
 
@@ -115,20 +115,21 @@ def _cut(
 
 
 def _sections(rows: Sequence[Row]) -> Iterator[_Titled]:
-    """All sections in order; one that is nothing but its heading is `lone`."""
+    """All sections in order; one that is nothing but its heading, and has sections below it, is `lone`."""
     group = 0
     siblings: object = None
     for number, row in enumerate(rows):
         text = row["text"]
-        for section in row["sections"]:
+        deeper = [below["level"] > one["level"] for one, below in pairwise(row["sections"])]
+        for section, above in zip(row["sections"], [*deeper, False], strict=False):
             start, end, level = section["start"], section["end"], section["level"]
             path = tuple(section["heading_path"])
             among = (number, level, path[:-1]) if level else object()
             group += among != siblings
             siblings = among
             line_end = text.find("\n", start, end) if level else start
-            lone = line_end == -1 or not text[line_end:end].strip()
-            yield _Titled(number, path, group, start, end, line_end, lone)
+            bare = line_end == -1 or not text[line_end:end].strip()
+            yield _Titled(number, path, group, start, end, start if bare else line_end, bare and above)
 
 
 def _measured_sections(

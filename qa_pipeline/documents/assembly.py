@@ -3,8 +3,8 @@
 What belongs here: how blocks are written and what lies between them. What does not: where blocks come
 from (one module a format), and cutting the text (chunking).
 
-Canonical text looks like Markdown: `## Heading`, `- item` or `- 6. item` (two spaces a level), fenced code, one
-line a table row, a blank line between blocks.
+Canonical text looks like Markdown: `## Heading`, `- item` (two spaces a level; `- 6. item` in an ordered
+list), fenced code, one line a table row, a blank line between blocks.
 """
 
 import re

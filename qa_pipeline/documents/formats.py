@@ -3,7 +3,7 @@
 What belongs here: the registry of formats by suffix. What does not: the parsers, one module a format.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import PurePosixPath
 
 from qa_pipeline.documents import text
@@ -13,9 +13,11 @@ from qa_pipeline.documents.epub import parser as epub
 from qa_pipeline.documents.html import parser as html
 from qa_pipeline.documents.mail import parser as mail_messages
 from qa_pipeline.documents.markdown import parser as markdown
+from qa_pipeline.documents.odt import parser as odt
 from qa_pipeline.documents.pdf import parser as pdf
 from qa_pipeline.documents.pptx import parser as pptx
 from qa_pipeline.documents.rst import parser as rst
+from qa_pipeline.documents.spreadsheet import parser as spreadsheet
 from qa_pipeline.documents.tables import parser as table_files
 from qa_pipeline.documents.text_rows import json_lines, parquet_files
 from qa_pipeline.records import ParsedFile, SourceFile
@@ -36,9 +38,11 @@ PARSERS: dict[str, Parser] = {
     "docx": docx.parse,
     "pptx": pptx.parse,
     "epub": epub.parse,
+    "spreadsheet": spreadsheet.parse,
+    "odt": odt.parse,
 }
-ROWS = frozenset({"jsonl", "parquet"})
-"""Formats whose headings are those of rows, none of which names the whole."""
+ROWS = frozenset({"jsonl", "parquet", "spreadsheet"})
+"""Formats whose headings are those of rows or sheets, none of which names the whole."""
 SUFFIXES: dict[str, str] = {
     ".md": "markdown",
     ".markdown": "markdown",
@@ -63,6 +67,12 @@ SUFFIXES: dict[str, str] = {
     ".pptm": "pptx",
     ".ppsx": "pptx",
     ".epub": "epub",
+    ".xlsx": "spreadsheet",
+    ".xlsm": "spreadsheet",
+    ".ods": "spreadsheet",
+    ".odt": "odt",
+    ".ott": "odt",
+    ".fodt": "odt",
 }
 
 
@@ -79,17 +89,19 @@ def _behind(suffix: str, parser: Parser) -> Parser:
 PARSERS |= {f"{name}{end}": _behind(end, parser) for name, parser in PARSERS.items() for end in UNPACKERS}
 
 
-def format_of(path: str, *, compressed: bool = False) -> str | None:
+def format_of(path: str, *, compressed: bool = False, readers: Mapping[str, str] = {}) -> str | None:
     """Name of the format a file's suffix stands for; None when nothing reads it.
 
     Args:
         path: the file.
         compressed: whether a suffix of compression may stand behind that of the format; the format of
             `a.md.gz` is `markdown.gz`.
+        readers: formats of further suffixes, or others for those above.
     """
     name = PurePosixPath(path)
     end = name.suffix.lower()
+    known = {**SUFFIXES, **readers}
     if not compressed or end not in UNPACKERS:
-        return SUFFIXES.get(end)
-    inner = SUFFIXES.get(PurePosixPath(name.stem).suffix.lower())
+        return known.get(end)
+    inner = known.get(PurePosixPath(name.stem).suffix.lower())
     return f"{inner}{end}" if inner else None

@@ -83,20 +83,17 @@ def languages_of(text: str, declared: str | None = None) -> list[LanguageShare]:
 def chunk_languages(texts: Sequence[str], shares: Sequence[LanguageShare]) -> list[str]:
     """Language of each piece of one document: its own where it is certain, else the document's main one.
 
-    In a document of one language nothing has to be told.
+    A piece may be in a language that is too rare in the document to count among its languages.
     """
-    main = shares[0].language
-    among = {share.language for share in shares}
-    if len(among) == 1:
-        return [main] * len(texts)
-    return [_of_piece(text, among, main) for text in texts]
+    return [_of_piece(text, shares[0].language) for text in texts]
 
 
-def _of_piece(text: str, among: set[str], main: str) -> str:
+def _of_piece(text: str, main: str) -> str:
     prose = _CODE.sub("", text)
+    if _letters(prose) < _SHORTEST:
+        return main
     language, certainty = _tell(prose[:READ_OF_A_STRETCH])
-    certain = language in among and certainty >= _SURE and _letters(prose) >= _SHORTEST
-    return language if certain else main
+    return language if certainty >= _SURE else main
 
 
 def _main(segments: Sequence[str], told: Sequence[tuple[str, float]], declared: str | None) -> str:

@@ -47,6 +47,7 @@ _LIBRARIES = (
     "py3langid",
     "pyarrow",
     "pypdfium2",
+    "python-calamine",
     "selectolax",
 )
 

@@ -169,7 +169,7 @@ def _rows(batch: str, work: _Work, about: _About) -> list[Row]:
     rows = []
     for number, file in enumerate(work.found):
         became = _became(number, file, work, parsed, about)
-        row = {"batch": batch, **_blank_row(file, about), **became}
+        row = {"batch": batch, **_blank_row(file, about, work.settings), **became}
         row["path"] = work.shown[number].path
         name = str(number).encode() if work.shown[number].found else file.raw
         row["document_id"] = _document_id(row["content_sha256"], row["path"], name, ids)
@@ -177,14 +177,14 @@ def _rows(batch: str, work: _Work, about: _About) -> list[Row]:
     return rows
 
 
-def _blank_row(file: FoundFile, about: _About) -> Row:
+def _blank_row(file: FoundFile, about: _About, settings: DocumentSettings) -> Row:
     """What is known of a file before it is opened."""
     return {
         "source_uri": about.source_uri_of(file),
         "licence": about.licence_of(file),
         "content_sha256": None,
         "size": file.size,
-        "format": format_of(file.path),
+        "format": format_of(file.path, readers=settings.readers),
         "languages": [],
         "sections": [],
         "pages": [],
@@ -233,17 +233,18 @@ def _format(file: FoundFile, settings: DocumentSettings) -> str:
     """The format that reads a file; a file of no known format is not even opened."""
     if file.failure is not None:
         raise file.failure
-    name = format_of(file.path, compressed=settings.compressed)
+    name = format_of(file.path, compressed=settings.compressed, readers=settings.readers)
     if name is None:
-        raise DocumentFailure("unsupported_format", _unsupported(file.path))
+        raise DocumentFailure("unsupported_format", _unsupported(file.path, settings))
     return name
 
 
-def _unsupported(path: str) -> str:
-    if format_of(path, compressed=True):
+def _unsupported(path: str, settings: DocumentSettings) -> str:
+    if format_of(path, compressed=True, readers=settings.readers):
         return "compressed files are read where documents.compressed is set"
     suffix = PurePosixPath(path).suffix or "no suffix"
-    return f"{suffix}; supported are {', '.join(sorted(SUFFIXES))}"
+    supported = ", ".join(sorted({*SUFFIXES, *settings.readers}))
+    return f"{suffix}; supported are {supported}; documents.readers can name a reader for another suffix"
 
 
 def _document_id(content_sha256: str | None, path: str, raw: bytes, ids: set[str]) -> str:

@@ -11,7 +11,8 @@ _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
 _HEADING = re.compile(r"#{1,6}[ \t]")
 _ITEM = re.compile(r"[ \t]*(?:[-*+•]|\d{1,4}[.)])[ \t]")
 NUMBERED_ITEM = re.compile(
-    r"^[ \t]*[-*] (?:\(?(?:\d{1,9}(?:\.\d{1,4}){0,8}|[a-zåäö]{1,2}|[ivxlcdm]{2,12})[.)]|[A-Z]{1,12}\))(?:[ \t]+|$)",
+    r"^[ \t]*[-*] (?:\(?(?:\d{1,9}(?:\.\d{1,4}){0,8}|[a-zåäö]{1,2}|[ivxlcdm]{2,12})[.)]|[A-Z]{1,12}\))"
+    r"(?:[ \t]+|$)",
     re.MULTILINE,
 )
 """What an item of an ordered list begins with in canonical text, such as `- 6. `."""

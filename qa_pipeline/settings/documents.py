@@ -19,6 +19,10 @@ MaskedKind = Literal[
     "email", "phone", "personnummer", "steuer_id", "steuernummer", "sozialversicherungsnummer", "us_ssn",
     "uk_nino", "id_document", "iban", "card", "ip_address", "mac_address", "url_login", "secret",
 ]  # fmt: skip
+ReaderName = Literal[
+    "docx", "email", "epub", "html", "jsonl", "markdown", "odt", "parquet", "pdf", "pptx", "rst",
+    "spreadsheet", "table", "text",
+]  # fmt: skip
 MASKED_KINDS: tuple[MaskedKind, ...] = get_args(MaskedKind)
 SHORTEST_MASKING_KEY = 16
 MASKING_KEY_NEEDED = (
@@ -77,6 +81,11 @@ class MaskingSettings(Group):
 class DocumentSettings(Group):
     """Reading files."""
 
+    readers: dict[Annotated[str, Field(pattern=r"^\.[a-z0-9_+-]+$")], ReaderName] = Field(
+        {},
+        description="Readers for further suffixes, such as {.log: text}; the names are those of the column "
+        "format of documents.",
+    )
     max_bytes: int = Field(50_000_000, gt=0, description="Larger files are failed rows.")
     max_characters: int = Field(10_000_000, gt=0, description="Longer texts are failed rows.")
     max_pages: int = Field(5_000, gt=0, description="Longer PDFs are failed rows.")

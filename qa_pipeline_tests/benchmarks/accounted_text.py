@@ -30,17 +30,14 @@ Words = Counter[str]
 
 _WORD = re.compile(r"[^\W_]+")
 _WORD_TEXT = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}t"
-_NUMBER_OF_ITEM = r"^[ \t]*(?:\(?(?:\d{1,9}|[a-zA-Z])[.)])(?=[ \t])"
 _MARKUP = {
-    "text": re.compile(_NUMBER_OF_ITEM, re.MULTILINE),
     "markdown": re.compile(
         r"^[ \t>]*(?:`{3,}|~{3,})[ \t]*\{?[\w+#.:-]+\}?"  # the language of code
         r"|^[ \t]{0,3}\[[^\]\n]+\]:[ \t]*\S+[^\n]*$"  # where links with a name lead
         r"|!\[[^\]\n]*\](\([^()\n]*\))"  # where a picture lies
         r"|(\{[ ]*:?[ ]*[#.][^{}\n]*\})"  # attributes
         r"|</?[a-zA-Z][^<>]*>|&\#?\w+;"  # elements and entities
-        r"|^\{[*!%][^\n]*[*!%]\}[ \t]*$"  # names of included files
-        r"|" + _NUMBER_OF_ITEM,
+        r"|^\{[*!%][^\n]*[*!%]\}[ \t]*$",  # names of included files
         re.MULTILINE,
     ),
     "rst": re.compile(
@@ -48,8 +45,7 @@ _MARKUP = {
         r"(?:code|code-block|sourcecode|highlight|image|figure|include|literalinclude|auto\w+)::[^\n]*$"
         r"|^[ \t]*\.\.[ ]+(?:_[^\n:]+:|\|[^|\n]+\|[ ][\w-]+::|[\w:-]+::)"  # names of targets and directives
         r"|^[ \t]+:[\w-]+:[^\n]*$"  # options
-        r"|:[\w:+-]+:(?=`)"  # roles
-        r"|" + _NUMBER_OF_ITEM,
+        r"|:[\w:+-]+:(?=`)",  # roles
         re.MULTILINE,
     ),
 }

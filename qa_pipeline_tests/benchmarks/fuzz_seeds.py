@@ -123,6 +123,8 @@ def built_seeds() -> Mapping[str, Sequence[bytes]]:
         ".docx": [_docx()],
         ".pptx": [_pptx()],
         ".epub": [_epub()],
+        ".xlsx": [_xlsx()],
+        ".odt": [_odt()],
     }
 
 
@@ -212,6 +214,37 @@ def _pptx() -> bytes:
     target = io.BytesIO()
     show.save(target)
     return target.getvalue()
+
+
+def _xlsx() -> bytes:
+    from xlsxwriter import Workbook
+
+    target = io.BytesIO()
+    with Workbook(target, {"in_memory": True}) as workbook:
+        sheet = workbook.add_worksheet("Pumps")
+        for number, row in enumerate([["Part", "Bar"], ["valve", 3], ["filter", 4.5]]):
+            sheet.write_row(number, 0, row)
+        sheet.merge_range(4, 0, 6, 1, "merged")
+        workbook.add_worksheet("Second").write_formula(0, 0, "=1+1", None, 2)
+    return target.getvalue()
+
+
+def _odt() -> bytes:
+    names = " ".join(
+        f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"'
+        for name in ("office", "text", "table", "style")
+    )
+    body = (
+        '<text:h text:outline-level="1">Pumps</text:h><text:p>A pump<text:s text:c="2"/>moves water.</text:p>'
+        '<text:list text:style-name="L1"><text:list-item><text:p>one</text:p></text:list-item></text:list>'
+        '<table:table><table:table-row><table:table-cell table:number-columns-repeated="2"><text:p>1</text:p>'
+        "</table:table-cell></table:table-row></table:table>"
+    )
+    content = (
+        f"<office:document-content {names}><office:body><office:text>{body}</office:text></office:body>"
+        "</office:document-content>"
+    )
+    return zipped({"mimetype": "application/vnd.oasis.opendocument.text", "content.xml": content})
 
 
 def _epub() -> bytes:

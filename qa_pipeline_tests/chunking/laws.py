@@ -76,8 +76,9 @@ def _broken_sections(document: Row, chunks: Sequence[Row]) -> Iterator[str]:
         if chunk["section_start"] not in starts or chunk["section_end"] not in ends:
             yield f"chunk {chunk['position']} is cut from no section"
     lone = [
-        not text[part["start"] : part["end"]].partition("\n")[2].strip() and part["level"] > 0
-        for part in document["sections"]
+        not text[part["start"] : part["end"]].partition("\n")[2].strip()
+        and 0 < part["level"] < below["level"]
+        for part, below in pairwise([*document["sections"], {"level": 0}])
     ]
     order = sorted(starts)
     for start, end in _gaps(chunks, len(text)):

@@ -198,3 +198,17 @@ def test_the_language_of_each_chunk_is_told_from_its_text_and_its_document() -> 
 def test_an_overlap_of_more_than_half_a_chunk_is_refused() -> None:
     with pytest.raises(ValueError, match="overlap_tokens"):
         ChunkingSettings(max_tokens=100, overlap_tokens=51)
+
+
+def test_a_heading_with_neither_text_nor_sections_below_it_is_a_chunk() -> None:
+    frame = documents(
+        [
+            Block("heading", "Statute", 1),
+            Block("heading", "§ 10 (repealed)", 2),
+            Block("heading", "§ 11", 2),
+            Block("paragraph", "The fee is 3 euros."),
+        ]
+    )
+    chunks = chunk(frame, ChunkingSettings()).to_dicts()
+    assert [one["text"] for one in chunks] == ["## § 10 (repealed)", "## § 11\n\nThe fee is 3 euros."]
+    assert chunks[0]["section_path"][-1] == "§ 10 (repealed)"

@@ -1,15 +1,17 @@
 import hashlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import polars as pl
 import pytest
+from pydantic import ValidationError
 
+from qa_pipeline.documents.formats import SUFFIXES
 from qa_pipeline.documents.parsing import ParseOutcome, ParseRequest, parse_here
 from qa_pipeline.documents.reading import read_documents
 from qa_pipeline.errors import CorpusError
-from qa_pipeline.settings.documents import DocumentSettings
+from qa_pipeline.settings.documents import DocumentSettings, ReaderName
 from qa_pipeline.tables import DOCUMENTS
 from qa_pipeline_tests.documents.builders import SETTINGS, pdf_bytes, write_files
 
@@ -240,3 +242,24 @@ def test_progress_is_told_file_by_file(tmp_path: Path) -> None:
 def test_a_declared_language_wins_over_the_text(tmp_path: Path) -> None:
     page = '<html lang="de"><p>This page is written in English, whatever it says of itself.'
     assert rows(tmp_path, {"a.html": page})["a.html"]["language"] == "de"
+
+
+def test_a_setting_names_the_reader_of_a_further_suffix(tmp_path: Path) -> None:
+    settings = DocumentSettings.model_validate({"readers": {".log": "text", ".txt": "markdown"}})
+    found = rows(
+        tmp_path, {"a.LOG": "The server has started.", "b.txt": "# Title\n\nText.", "c.odd": "x"}, settings
+    )
+    assert (found["a.LOG"]["status"], found["a.LOG"]["format"]) == ("parsed", "text")
+    assert (found["b.txt"]["format"], found["b.txt"]["title"]) == ("markdown", "Title")
+    assert ".log" in found["c.odd"]["detail"]
+    assert "documents.readers" in found["c.odd"]["detail"]
+
+
+@pytest.mark.parametrize("readers", [{".log": "txet"}, {"log": "text"}])
+def test_a_reader_nobody_knows_is_named_with_those_there_are(readers: dict[str, str]) -> None:
+    with pytest.raises(ValidationError, match=r"'spreadsheet', 'table' or 'text'|should match pattern"):
+        DocumentSettings.model_validate({"readers": readers})
+
+
+def test_the_names_of_readers_in_the_settings_are_those_of_the_formats() -> None:
+    assert set(get_args(ReaderName)) == set(SUFFIXES.values())

@@ -1,6 +1,6 @@
 """List definitions of a Word document: which of its numbered paragraphs are items, and their numbers.
 
-What belongs here: the numbering part, and counting. What does not: which paragraph is in which list (`blocks`).
+What belongs here: the numbering part, and counting. What does not: which list a paragraph is in (`blocks`).
 """
 
 import re

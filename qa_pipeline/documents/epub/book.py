@@ -26,11 +26,16 @@ _FONT_OBFUSCATION = frozenset({"http://www.idpf.org/2008/embedding", "http://ns.
 
 @dataclass(frozen=True, slots=True)
 class Chapter:
-    """A file of a book in the order of reading; `navigation` if it is nothing but a table of contents."""
+    """A file of a book in the order of reading.
+
+    `navigation` if the book declares it a page for programs, `contents` if its guide says that the table of
+    contents stands in it, alone or above other text.
+    """
 
     path: str
     media_type: str
     navigation: bool
+    contents: bool
     encrypted: bool
 
 
@@ -89,8 +94,9 @@ def _chapters(root: "_Element", folder: str, encrypted: frozenset[str]) -> "list
         if item is None:
             raise DocumentFailure("damaged", "the order of reading names a file that the book does not list")
         path = _path(item.get("href", ""), folder)
-        navigation = "nav" in item.get("properties", "").split() or path in contents
-        chapters.append(Chapter(path, item.get("media-type", ""), navigation, path in encrypted))
+        navigation = "nav" in item.get("properties", "").split()
+        media_type = item.get("media-type", "")
+        chapters.append(Chapter(path, media_type, navigation, path in contents, path in encrypted))
     return chapters
 
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from qa_pipeline.documents.decoding import decode
 from qa_pipeline.documents.failure import DocumentFailure
-from qa_pipeline.documents.html.elements import ASIDES
+from qa_pipeline.documents.html.elements import ASIDES, HEADINGS
 from qa_pipeline.documents.html.parser import read_fragment
-from qa_pipeline.documents.omissions import Omissions
+from qa_pipeline.documents.omissions import Omissions, visible
 from qa_pipeline.documents.xml_trees import parse_xml
 from qa_pipeline.records import Block
 
@@ -77,6 +77,17 @@ def read_chapter(content: bytes, omissions: Omissions) -> list[Block]:
     _clean(body, omissions)
     markup = etree.tostring(body, encoding="unicode", method="html", with_tail=False)
     return read_fragment(markup, omissions)
+
+
+def is_list_of_links(content: bytes) -> bool:
+    """Whether most of the text below the headings of a page is links, as in a table of contents."""
+    root = _tree(content)
+    counts = {"a": 0, "body": 0}
+    for element in root.iter():
+        name = _local(element)
+        length = visible("".join(map(str, element.itertext()))) if name in counts or name in HEADINGS else 0
+        counts["a" if name == "a" else "body"] += -length if name in HEADINGS else length
+    return 2 * counts["a"] >= counts["body"]
 
 
 def _count_unseen(root: "_Element", omissions: Omissions) -> None:

@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 
 from qa_pipeline.documents.archives import ZIP_START, Archive, open_archive
 from qa_pipeline.documents.epub.book import Chapter, read_book
-from qa_pipeline.documents.epub.chapters import read_chapter
+from qa_pipeline.documents.epub.chapters import is_list_of_links, read_chapter
 from qa_pipeline.documents.failure import DocumentFailure
 from qa_pipeline.documents.omissions import Omissions
 from qa_pipeline.records import Block, ParsedFile, SourceFile
@@ -73,7 +73,7 @@ def _read(
         limit = settings.max_bytes
         raise DocumentFailure("too_large", f"a chapter is larger than documents.max_bytes = {limit}")
     content = archive.read(chapter.path)
-    if not chapter.navigation:
+    if not chapter.navigation and not (chapter.contents and is_list_of_links(content)):
         return read_chapter(content, omissions)
     _count_page(content, "navigation", omissions)
     return []

@@ -173,8 +173,11 @@ def _text_within(part: Message) -> str:
 
 
 def _is_text(part: Message) -> bool:
-    """Text meant to be read: no attached file, and no calendar entry or other data that programs read."""
-    if part.get_content_disposition() == "attachment" or part.get_filename():
+    """Text meant to be read: no attached file, and no calendar entry or other data that programs read.
+
+    A part that mail programs show inline is text of the message, whether or not it has a file name.
+    """
+    if part.get_content_disposition() == "attachment":
         return False
     kind = part.get_content_type()  # a multipart that names no boundary of its parts is text as it stands
     return kind in ("text/plain", "text/html", "text/markdown") or kind.startswith("multipart/")

@@ -13,6 +13,7 @@ from qa_pipeline.documents.failure import DocumentFailure
 from qa_pipeline.documents.front_matter import split_front_matter
 from qa_pipeline.documents.markdown.blocks import Walk
 from qa_pipeline.documents.markdown.dialects import plain_markdown
+from qa_pipeline.documents.markdown.templates import without_templates
 from qa_pipeline.documents.markdown.torn import mend_headings
 from qa_pipeline.documents.omissions import Omissions, visible
 from qa_pipeline.records import ParsedFile, SourceFile
@@ -37,7 +38,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     front, about, body = split_front_matter(text)
     if front.strip():
         left.add("front_matter", front)
-    tokens = _parser().parse(plain_markdown(body, left))
+    tokens = _parser().parse(without_templates(plain_markdown(body, left), left))
     if any(token.level >= _DEEPEST for token in tokens):
         raise DocumentFailure("nested_too_deep", f"blocks are nested more than {_DEEPEST} levels deep")
     blocks, notes = mend_headings(Walk(left).blocks(tokens), left)

@@ -13,10 +13,13 @@ from qa_pipeline.documents.masking.checksums import mod_11_10, pension_number
 from qa_pipeline.documents.masking.items import Family, Item, before, characters_of, checked, digits_of
 
 _START, _END = r"(?<![^\W_])(?<!\d\.)", r"(?![^\W_])(?!\.\d)"
+_GAP = r"[ \n./-]"
 _TAX_ID = re.compile(
-    rf"{_START}[1-9](?:\d{{10}}|\d[ \n]\d{{3}}[ \n]\d{{3}}[ \n]\d{{3}}|\d\d[ \n]\d{{3}}[ \n]\d{{3}}[ \n]\d\d|"
-    rf"\d{{4}}[ \n]\d{{3}}[ \n]\d{{3}}|\d{{3}}[ \n]\d{{4}}[ \n]\d{{3}}){_END}"
+    rf"{_START}[1-9](?:\d{{10}}|\d{_GAP}\d{{3}}{_GAP}\d{{3}}{_GAP}\d{{3}}|\d\d{_GAP}\d{{3}}{_GAP}\d{{3}}{_GAP}\d\d|"
+    rf"\d{{4}}{_GAP}\d{{3}}{_GAP}\d{{3}}|\d{{3}}{_GAP}\d{{4}}{_GAP}\d{{3}}){_END}"
 )
+_AMOUNT = re.compile(r"\s?(?:€|\$|EUR\b|Euro\b|kr\b|SEK\b|USD\b|CHF\b|Mio|Mrd|%)|,\d")
+_AMOUNT_BEFORE = re.compile(r"(?:€|\$|EUR|SEK|USD|CHF)\s?$")
 _TAX_NUMBER = re.compile(
     rf"{_START}(?:\d{{2,3}}[ \n]?/[ \n]?\d{{3}}[ \n]?/[ \n]?\d{{4,5}}|"
     rf"\d{{2,5}}[ /\n]\d{{3,5}}(?:[ /\n]\d{{3,5}})?|\d{{10,13}}){_END}"
@@ -31,7 +34,9 @@ _LATE_DAYS = 50
 
 
 def _find_tax_ids(text: str) -> Iterator[Item]:
-    for match in checked(_TAX_ID, text, lambda match: _is_tax_id(digits_of(match[0]))):
+    for match in checked(
+        _TAX_ID, text, lambda match: _is_tax_id(digits_of(match[0])) and not _is_amount(match)
+    ):
         yield Item("steuer_id", match.start(), match.end(), digits_of(match[0]))
 
 
@@ -40,6 +45,16 @@ def _is_tax_id(digits: str) -> bool:
     often = [count for count in Counter(digits[:10]).values() if count > 1]
     in_a_row = any(digits[place] * 3 == digits[place : place + 3] for place in range(8))
     return often in ([2], [3]) and not in_a_row and mod_11_10(digits)
+
+
+def _is_amount(match: re.Match[str]) -> bool:
+    """Whether it is a sum of money, whose thousands dots part in the same way."""
+    text = match.string
+    written = match[0].count(".") == 3
+    return written and bool(
+        _AMOUNT.match(text, match.end())
+        or _AMOUNT_BEFORE.search(text[max(0, match.start() - 5) : match.start()])
+    )
 
 
 def _find_pension_numbers(text: str) -> Iterator[Item]:

@@ -22,6 +22,11 @@ _PLAIN = re.compile(
     rf"{_LOCAL}(?:@|%40)[ \n]?({_DOMAIN}|{_LABEL}\.\n{_TOP}|\[[0-9a-f.:]{{7,45}}\])",
     re.IGNORECASE,
 )
+_KNOWN_TOPS = "at|be|biz|ch|com|cz|de|dk|edu|es|eu|fi|fr|gov|ie|info|io|it|mil|net|nl|no|org|pl|pt|se|uk|us"
+_BROKEN = re.compile(
+    rf"{_LOCAL}[ \n]?@[ \n]?({_LABEL}(?:\n?\.\n?{_LABEL}){{0,4}}\n?\.\n?(?:{_KNOWN_TOPS}))(?![\w-])"
+)
+"""An address with blanks or a line end in it, where its ending is a known one: programs write `a @ b.T`."""
 _AT = r"\s{0,2}[(\[{<](?:at|ät|snabel-?a)[)\]}>]\s{0,2}"
 _DOT = r"(?:\s{0,2}[(\[{<](?:dot|punkt|\.)[)\]}>]\s{0,2}|\.|\s(?:dot|punkt)\s)"
 _HIDDEN = re.compile(rf"{_LOCAL}{_AT}({_LABEL}(?:{_DOT}{_LABEL}){{0,5}}{_DOT}{_TOP})", re.IGNORECASE)
@@ -36,11 +41,15 @@ _FILES = {
     "css", "gif", "html", "jpeg", "jpg", "js", "json", "map", "min", "png", "service", "socket", "svg",
     "target", "tgz", "timer", "webp", "whl",
 }  # fmt: skip
+_ENDS = re.compile(rf"\.(?:{_KNOWN_TOPS})$")
+"""What stands before a line end is an address already, and the line end the end of a sentence."""
 _DOTS = re.compile(_DOT, re.IGNORECASE)
 
 
 def _find(text: str) -> Iterator[Item]:
     patterns = [_PLAIN] if "@" in text or "%40" in text else []
+    if "@" in text and ("\n" in text or " @" in text):
+        patterns.append(_BROKEN)
     if any(bracket in text for bracket in "([{<") and _SIGN.search(text):
         patterns.append(_HIDDEN)
     if " at " in text or " AT " in text:
@@ -48,7 +57,9 @@ def _find(text: str) -> Iterator[Item]:
     for pattern in patterns:
         for match in pattern.finditer(text):
             local, domain = (group for group in match.groups() if group is not None)
-            if _reaches_somebody(text, match, local, domain):
+            before, line_end, _ = domain.partition("\n")
+            whole = pattern is _BROKEN and line_end and _ENDS.search(before)
+            if not whole and _reaches_somebody(text, match, local, domain):
                 address = f"{_DOTS.sub('.', local)}@{_DOTS.sub('.', domain.replace(chr(10), ''))}"
                 yield Item("email", match.start(), match.end(), address.casefold())
 

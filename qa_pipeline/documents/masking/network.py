@@ -18,6 +18,7 @@ _IPV4 = re.compile(
 )
 _VERSION = re.compile(
     r"(?:\bv|versions?|ver\.?|release|rev(?:ision)?|build|firmware|§|sections?|kapitel|avsnitt|abschnitt|chapter|"
+    r"kap\.?|abschn\.?|ziff(?:er|\.)|punkt|clause|appendix|annex|anhang|bilaga|"
     r"fig(?:ure|\.)?|table|[a-z]/|identifier\(|==|>=|<=|~=|!=|\^|~|\boid)\s?[:=]?\s?[\"'(]?$",
     re.IGNORECASE,
 )
@@ -27,7 +28,12 @@ _MACHINE = re.compile(
     r"//|\bip|ip\b|address|adress|host|server|\bdns|ping|ssh|listen|from|gateway|client|klient", re.IGNORECASE
 )
 _PORT = re.compile(r":\d{2,5}|/\d")
-_OUTLINE = re.compile(r"(?:[1-9]|1\d)(?:\.(?:[1-9]|[12]\d)){3}")
+_OUTLINE = re.compile(r"[1-9]\d?(?:\.(?:[1-9]|[1-5]\d)){3}")
+_REFERRED = re.compile(r"\b(?:see|siehe|se) $", re.IGNORECASE)
+_INSIDE_TEXT = re.compile(r"(?:1[1-9]|2\d)(?:\.(?:[1-9]|[12]\d)){3}")
+_TITLE = re.compile(r"[.:)]? +[^\W\d_]|[.:)]?$")
+_TITLE_AFTER_TEN = re.compile(r"[.:)] +[^\W\d_]| +[A-ZÅÄÖÜ]")
+"""Private networks begin with 10 as well, and lists of machines have their names behind their addresses."""
 _IPV6 = re.compile(
     r"(?<![\w:.])\[?((?:[0-9A-Fa-f]{1,4}:|:){2,8}(?:[0-9A-Fa-f]{1,4}|:)?(?:\d{1,3}(?:\.\d{1,3}){3})?)"
     r"(?:%\w{1,16})?(?:/(\d{1,3}))?(?![\w:])"
@@ -59,11 +65,15 @@ def _is_number_of_something(text: str, match: re.Match[str]) -> bool:
     leads = before(text, match.start(), 24)
     if _VERSION.search(leads):
         return True
-    if _SMALL.fullmatch(match[1]) and not (_MACHINE.search(leads) or _PORT.match(text, match.end(1))):
+    if _MACHINE.search(leads) or _PORT.match(text, match.end(1)):
+        return False
+    if _SMALL.fullmatch(match[1]) or _INSIDE_TEXT.fullmatch(match[1]):
         return True
+    if not _OUTLINE.fullmatch(match[1]):
+        return False
     begins_line = match.start() == 0 or text[match.start() - 1] == "\n"
-    heads = text[match.end() : match.end() + 1] == " " and text[match.end() + 1 : match.end() + 2].isupper()
-    return bool(begins_line and heads and _OUTLINE.fullmatch(match[1]))
+    title = _TITLE_AFTER_TEN if match[1].startswith("10.") else _TITLE
+    return bool(_REFERRED.search(leads) or (begins_line and title.match(text, match.end())))
 
 
 def _is_somebodys(written: str, network: str | None) -> bool:

@@ -26,9 +26,9 @@ _FORMS = {
     "sk_live_": r"\w{16,255}", "sk_test_": r"\w{16,255}", "rk_live_": r"\w{16,255}",
     "rk_test_": r"\w{16,255}", "whsec_": r"[\w+/=]{16,255}",
     "sk-": r"(?=[\w-]{0,255}\d)(?:[a-z]{2,12}-){0,3}\w[\w-]{30,255}",
-    "hf_": r"[A-Za-z]{30,64}", "npm_": r"[A-Za-z0-9]{36}", "pypi-AgE": r"[\w-]{50,512}",
+    "hf_": r"[A-Za-z0-9]{30,64}", "npm_": r"[A-Za-z0-9]{36}", "pypi-AgE": r"[\w-]{50,512}",
     "SG.": r"[\w-]{16,32}\.[\w-]{16,64}", "dop_v1_": r"[0-9a-f]{64}", "shpat_": r"[0-9a-fA-F]{32}",
-    "dckr_pat_": r"[\w-]{20,64}", "AccountKey=": r"[A-Za-z0-9+/]{60,100}={0,2}",
+    "dckr_pat_": r"[\w-]{20,64}", "AccountKey=": r"[A-Za-z0-9+/]{16,100}={0,2}",
     "AGE-SECRET-KEY-1": r"[0-9A-Z]{58}",
 }  # fmt: skip
 _TOKEN = re.compile(

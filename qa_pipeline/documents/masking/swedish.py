@@ -24,6 +24,7 @@ _CLOCK = re.compile(
     r"(?:timestamp|epoch|unix)\W{0,12}\w{0,8}\W{0,3}$|tidsstämpel\W{0,3}$|zeitstempel\W{0,3}$", re.IGNORECASE
 )
 _COORDINATION = 60
+_TIME_OF_DAY = re.compile(r"(?:[01]\d|2[0-3])[0-5]\d$")
 
 
 def _find(text: str) -> Iterator[Item]:
@@ -37,7 +38,7 @@ def _is_personnummer(match: re.Match[str]) -> bool:
     if not _is_date(century, year, int(month), int(day)) or not luhn(digits_of(match[0])[-10:]):
         return False
     leads = before(match.string, match.start())
-    blank_only = match[9] is not None  # so dates are written with the time
+    blank_only = match[9] is not None and _TIME_OF_DAY.search(match[0])  # as dates are written with the time
     return not _CLOCK.search(leads) and not (blank_only and not _CONTEXT.search(leads))
 
 

@@ -88,6 +88,8 @@ class _Presentation:
         root = self.package.tree(part)
         if root.get("show") in _FALSE:
             self.omissions.add("hidden_slide", _text_of(root))
+            for notes in self._new(self.package.linked(part, "notesSlide")):
+                self.omissions.add("speaker_note", _text_of(self.package.tree(notes)))
             return []
         layout = self._layout(part)
         tree = root.find(TREE)

@@ -135,6 +135,13 @@ def test_a_table_of_contents_in_the_order_of_reading_is_navigation(how: str) -> 
     assert left_out(parsed) == {"navigation": (2, len("ContentsOne")), "metadata": (1, 15)}
 
 
+def test_a_chapter_above_which_the_table_of_contents_stands_is_read() -> None:
+    body = '<h1>Contents</h1><p><a href="#one">One</a></p><h1 id="one">One</h1><p>A pump moves the water.</p>'
+    guide = '<guide><reference type="toc" href="a.xhtml#toc"/></guide>'
+    parsed = read(book({"a.xhtml": chapter(body, "<title/>")}, guide=guide))
+    assert ("paragraph", "A pump moves the water.") in outline(parsed)
+
+
 def test_elements_that_end_themselves_do_not_swallow_what_follows() -> None:
     body = '<p><a id="p1"/>First.</p><div/><p>Second<i/>.</p><script src="x.js"/><p>Third.</p>'
     parsed = read(book({"a.xhtml": chapter(body, "<title/>")}))

@@ -40,7 +40,7 @@ def test_any_bytes_after_a_header_are_read_or_refused(body: bytes) -> None:
 def test_every_character_of_a_body_is_in_a_block_or_counted_as_left_out(body: str, header: str) -> None:
     def told(content: str) -> int:
         parsed = parse(f"From: a\n{header}\n{content}".encode())
-        kept = visible("".join(block.text for block in parsed.blocks))
+        kept = visible("".join(f"{block.marker or ''}{block.text}" for block in parsed.blocks))
         return kept + sum(part.characters for part in parsed.left_out)
 
     assert told(body) - told("") == visible(body)
@@ -216,3 +216,14 @@ def test_more_headers_or_parts_than_any_mail_has_are_refused_unread() -> None:
     for content in (b"X: y\n" * 20_000, b"From: a\n\n" + b"--b\n\nx\n" * 150_000):
         with pytest.raises(DocumentFailure, match="damaged: the message has more"):
             parse(content)
+
+
+def test_an_inline_part_with_a_file_name_is_text_of_the_message() -> None:
+    body = (
+        b"From: a@example.org\nSubject: Minutes\nMIME-Version: 1.0\n"
+        b'Content-Type: text/plain; charset=utf-8; name="minutes.txt"\n'
+        b'Content-Disposition: inline; filename="minutes.txt"\n\nThe tank was drained on Monday.\n'
+    )
+    parsed = parse(body)
+    assert parsed.blocks[-1].text == "The tank was drained on Monday."
+    assert "attachment" not in left_out(parsed)

@@ -175,3 +175,79 @@ HOSTILE += [
 def test_a_hostile_text_costs_no_more_than_its_length(piece: str) -> None:
     """Each takes about a second at most; a pattern that goes back and forth would take minutes."""
     find_items(piece * (30_000 // len(piece)), FAMILIES)
+
+
+SECTIONS = [
+    "10.2.3.4. Optionen",
+    "12.1.3.10 Title of it",
+    "11.2.3.4 apt-get",
+    "14.3.2.1",
+    "(siehe 10.2.3.4)",
+    "see 10.4.2.1 above",
+    "Kap. 10.4.2.1, Ziffer 12.3.4.5 und Anhang 10.1.1.2",
+    "23.4.1.2 Foo . . . . . 112",
+    "which 13.2.4.1 explains",
+]
+
+
+@pytest.mark.parametrize("text", SECTIONS)
+def test_the_number_of_a_section_of_the_fourth_level_is_no_address(text: str) -> None:
+    assert found(text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "10.2.3.4 web01",
+        "ssh 12.3.4.5",
+        "the host 10.2.3.4",
+        "12.3.4.5:8080",
+        "10.20.30.40",
+        "10.0.0.1 Gateway",
+    ],
+)
+def test_an_address_that_could_be_a_section_is_found_where_a_machine_is_meant(text: str) -> None:
+    assert [kind for kind, _ in found(text)] == ["ip_address"]
+
+
+KEY = "Zm9vYmFy1234567890abcdefABCDEF+/" * 2
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "piece"),
+    [
+        ("IdNr. 86.095.742.719", "steuer_id", "86.095.742.719"),
+        ("86/095/742/719", "steuer_id", "86/095/742/719"),
+        ("86-095-742-719", "steuer_id", "86-095-742-719"),
+        ("Kund 811218 9876 ringde", "personnummer", "811218 9876"),
+        ("19811218 9876", "personnummer", "19811218 9876"),
+        ("anna.berg @ example.com", "email", "anna.berg @ example.com"),
+        ("anna.berg@mail.example.\ncom", "email", "anna.berg@mail.example.\ncom"),
+        ("anna.berg\n@example.se", "email", "anna.berg\n@example.se"),
+        ("anna.berg@example\n.de", "email", "anna.berg@example\n.de"),
+        (f"AccountName=x;AccountKey={KEY};E=y", "secret", None),
+        ("AccountKey=c2VjcmV0LWtleS0xMjM0NTY3OA==", "secret", None),
+        ("hf_aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3f", "secret", "hf_aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3f"),
+        ("curl -u anna:hYJfCpUejx1 https://example.com", "url_login", "anna:hYJfCpUejx1"),
+        ('curl -X POST --user "anna:sommar-09" https://x.se', "url_login", "anna:sommar-09"),
+    ],
+)
+def test_items_in_spellings_that_people_use_are_found(text: str, kind: str, piece: str | None) -> None:
+    items = found(text)
+    assert [one for one, _ in items] == [kind]
+    assert piece is None or items[0][1] == piece
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ein Umsatz von 86.095.742.719 Euro",
+        "240115 0834 kom larmet",
+        "loss = x @ layer.weight + y @ z.de_",
+        "curl -u user:password https://example.com",
+        "curl -u $USER:$TOKEN https://example.com",
+        "see the notes @ the end. com is short",
+    ],
+)
+def test_what_is_spelt_alike_and_means_something_else_is_left_alone(text: str) -> None:
+    assert found(text) == []

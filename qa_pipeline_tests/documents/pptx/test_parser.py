@@ -202,6 +202,14 @@ def test_hidden_slides_are_left_out_and_pages_keep_their_numbers() -> None:
     assert left_out(parsed) == {"hidden_slide": (1, 6)}
 
 
+def test_notes_of_hidden_slides_are_counted() -> None:
+    made = Presentation()
+    slide = add(made, TITLE_ONLY, "Secret")
+    slide._element.set("show", "0")
+    slide.notes_slide.notes_text_frame.text = "Unsaid"
+    assert left_out(read(made))["speaker_note"] == (1, 6)
+
+
 def test_pictures_objects_and_text_of_the_master_are_counted() -> None:
     made = Presentation()
     slide = add(made, TITLE_ONLY, "Title")
