@@ -10,7 +10,7 @@ import dagster as dg
 
 from qa_pipeline import checking, pipeline
 from qa_pipeline.defs.deliveries import unless_pending
-from qa_pipeline.defs.metadata import canary_metadata, cost_metadata, summary_metadata
+from qa_pipeline.defs.metadata import canary_metadata, cost_metadata, summary_metadata, verdict_preview
 from qa_pipeline.defs.parameters import PartsParam
 from qa_pipeline.defs.partitions import document_batches
 from qa_pipeline.defs.progress import logged
@@ -120,4 +120,5 @@ def verdicts(
         parts, pairs, claims, claim_verdicts, refusals, assessments, contradictions
     )
     calls = pipeline.make_llm_calls(parts, context.partition_key)
-    return result("verdicts", frame, **summary_metadata(frame), **cost_metadata(calls, frame))
+    shown = {"preview": verdict_preview(frame, pairs, claims)}
+    return result("verdicts", frame, **shown, **summary_metadata(frame), **cost_metadata(calls, frame))
