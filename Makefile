@@ -8,10 +8,10 @@ PORT ?= 3000
 
 TOO_OLD := qa_pipeline needs Python 3.11 or newer. Name one that you have, such as: make install PYTHON=python3.12
 
-.PHONY: help install demo test lint types format ui clean
+.PHONY: help install demo test test-system lint types format ui clean
 
 help:  ## list the targets
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 install: $(VENV)/installed  ## create .venv and install the project with pinned versions
 
@@ -31,10 +31,13 @@ demo: $(VENV)/installed $(DAGSTER_HOME)/dagster.yaml  ## run the sample corpus t
 	$(DEMO_ENV) $(BIN)/qa-pipeline run data/corpora --out data --dagster
 
 ui: $(VENV)/installed $(DAGSTER_HOME)/dagster.yaml  ## open the Dagster UI with the daemon on the same instance and data
-	$(DEMO_ENV) $(BIN)/dagster dev --workspace workspace.yaml --host 127.0.0.1 --port $(PORT)
+	$(DEMO_ENV) $(BIN)/dg dev --workspace workspace.yaml --host 127.0.0.1 --port $(PORT)
 
 test: lint types  ## lint, types and tests
 	HF_HUB_OFFLINE=1 $(BIN)/pytest
+
+test-system: $(VENV)/installed  ## a webserver, daemon and run workers together; some minutes
+	HF_HUB_OFFLINE=1 $(BIN)/pytest -n 0 qa_pipeline_tests/system
 
 lint: $(VENV)/installed
 	$(BIN)/ruff check .

@@ -31,12 +31,13 @@ def build_definitions(settings: Settings, *, parts: Parts | None = None) -> dg.D
     assets = build_assets(settings)
     out = UPath(settings.out)
     tables = ParquetTables(out / "tables")
+    steps = steps_of(assets)
     return dg.Definitions(
         assets=[corpus, *assets],
         asset_checks=build_checks(settings),
         jobs=[build_batch],
-        schedules=[nightly_schedule(steps_of(assets))],
-        sensors=[corpus_sensor, automation_sensor, provider_jobs_sensor(settings)],
+        schedules=[nightly_schedule(steps)],
+        sensors=[corpus_sensor, automation_sensor(steps), provider_jobs_sensor(settings)],
         resources={
             "parts": parts,
             "tables": dg.ResourceDefinition.hardcoded_resource(tables),

@@ -15,7 +15,6 @@ import dagster as dg
 
 from qa_pipeline import pipeline
 from qa_pipeline.batch import write_exports
-from qa_pipeline.defs.automation import when_content_changes
 from qa_pipeline.defs.checking import (
     assessments,
     canaries,
@@ -240,5 +239,4 @@ def _completed(spec: dg.AssetSpec, settings: Settings) -> dg.AssetSpec:
         metadata={**spec.metadata, **(described(table) if table else {})},
         owners=OWNERS,
         code_version=code_version(name, settings),
-        automation_condition=when_content_changes(),
     )

@@ -1,45 +1,89 @@
-"""When assets run by themselves: the condition they all share, and the sensor that acts on it.
+"""The sensor that starts a run for each new or changed batch.
 
-What belongs here: reacting to changed content. What does not: noticing it (`corpus.py`), the job and the
-nightly schedule (`jobs.py`).
+What belongs here: reacting to changed content by day. What does not: noticing it (`corpus.py`), the job and
+the nightly schedule (`jobs.py`), whether a batch has work left (`currency.py`).
 
-Nothing here may buy a batch twice. `AutomationCondition.on_cron` requests every partition at every tick,
-changed or not, and a condition that fires on failure starts the same failing run for ever; neither is used.
+It is an ordinary sensor and no `AutomationCondition`, because those see only what changes after their first
+tick: batches registered or edited before the sensor was turned on were never run (Dagster 1.13.27). Here the
+cursor is the last report of `corpus` that was looked at, and without a cursor all of them are looked at.
+
+Nothing is bought twice: the key of a run is its batch and the report that gave the reason, and Dagster starts
+a key only once. So a batch that failed is not run again before its files change or the nightly schedule runs.
 """
 
-from typing import Any
+from collections.abc import Sequence
 
 import dagster as dg
+from pydantic import BaseModel
+
+from qa_pipeline.defs.corpus import CORPUS
+from qa_pipeline.defs.currency import Step, work_left
+from qa_pipeline.defs.history import latest_record, running_batches
+from qa_pipeline.defs.jobs import REASON_TAG, build_batch
+from qa_pipeline.defs.partitions import PARTITIONS_NAME
+from qa_pipeline.deliveries import waiting_batches
+from qa_pipeline.errors import ReplyStoreError
+from qa_pipeline.parts import Parts
+
+REPORTS_A_TICK = 100
+"""Reports looked at in one tick; the first over a large corpus must not run into Dagster's time limit."""
 
 
-def when_content_changes() -> dg.AutomationCondition[Any]:
-    """Request a batch that is new or whose inputs hold other data, once, and only behind passed gates.
+class Looked(BaseModel):
+    """The sensor's memory: the last report looked at, and batches to look at again when their run ended."""
 
-    Three changes to Dagster's `eager`:
-
-    - it reacts to a changed data version, not to any new materialization: making a table again with equal
-      content asks nothing of the steps after it;
-    - it waits for the blocking checks of all inputs, which `eager` ignores;
-    - an input requested in the same tick needs no passed check yet, because it shares the run, and the run
-      itself stops at a failed check. So a new batch is one run, not one for each gate.
-
-    A content change reported in the same tick interval as, but after, a run of the same batch is taken for
-    handled (Dagster loses the order of the two); the nightly schedule finds it.
-    """
-    condition = dg.AutomationCondition
-    changed = condition.data_version_changed() & ~condition.executed_with_root_target()
-    passed = condition.all_checks_match(condition.check_passed(), blocking_only=True)
-    return (
-        condition.eager().replace("newly_updated_without_root", changed.with_label("content_changed"))
-        & condition.all_deps_match(passed | condition.will_be_requested()).with_label("gates_passed")
-    ).with_label("when_content_changes")
+    last: int = 0
+    again: list[str] = []
 
 
-automation_sensor = dg.AutomationConditionSensorDefinition(
-    "automation_sensor",
-    target=dg.AssetSelection.all(),
-    description="Starts a run for each new or changed batch. Off until turned on: runs may cost money.",
-    default_status=dg.DefaultSensorStatus.STOPPED,
-    minimum_interval_seconds=30,
-    emit_backfills=False,  # a run a batch, so that a bad batch fails alone and is seen alone
-)
+def automation_sensor(steps: Sequence[Step]) -> dg.SensorDefinition:
+    """A sensor that requests one run for each report of new content that leaves work to do."""
+
+    @dg.sensor(
+        job=build_batch,
+        name="automation_sensor",
+        minimum_interval_seconds=30,
+        default_status=dg.DefaultSensorStatus.STOPPED,
+        description="Starts one run for each new or changed batch, also for those that were so before it was "
+        "turned on. Off until turned on: runs may cost money.",
+    )
+    def automation(
+        context: dg.SensorEvaluationContext, parts: dg.ResourceParam[Parts]
+    ) -> dg.SensorResult | dg.SkipReason:
+        instance, looked = context.instance, Looked.model_validate_json(context.cursor or "{}")
+        unseen = dg.AssetRecordsFilter(CORPUS, after_storage_id=looked.last)
+        reports = instance.fetch_materializations(unseen, limit=REPORTS_A_TICK, ascending=True).records
+        batches = sorted({*looked.again, *(str(report.partition_key) for report in reports)})
+        try:
+            busy = running_batches(instance) | waiting_batches(parts)
+        except ReplyStoreError as error:
+            return dg.SkipReason(str(error))
+        ready = set(instance.get_dynamic_partitions(PARTITIONS_NAME)) - busy
+        reasons = {
+            batch: work_left(instance, parts.layout, steps, batch, compare_code=False)
+            for batch in batches
+            if batch in ready
+        }
+        after = Looked(
+            last=reports[-1].storage_id if reports else looked.last,
+            again=[batch for batch in batches if batch not in ready],
+        )
+        requests = [_request(instance, batch, reason) for batch, reason in reasons.items() if reason]
+        return dg.SensorResult(
+            run_requests=requests,
+            cursor=after.model_dump_json(),
+            skip_reason=None if requests else _summary(len(batches), after.again),
+        )
+
+    return automation
+
+
+def _request(instance: dg.DagsterInstance, batch: str, reason: str) -> dg.RunRequest:
+    report = latest_record(instance, CORPUS, batch)
+    key = f"{batch} {report.storage_id if report else 0}"
+    return dg.RunRequest(run_key=key, partition_key=batch, tags={REASON_TAG: reason})
+
+
+def _summary(batches: int, again: Sequence[str]) -> str:
+    waiting = f"; {len(again)} in progress or awaiting replies are looked at again" if again else ""
+    return f"{batches} new or changed batches looked at, none needs a run now{waiting}"

@@ -11,7 +11,13 @@ import dagster as dg
 from qa_pipeline import checking, pipeline
 from qa_pipeline.batch import write_exports
 from qa_pipeline.defs.deliveries import unless_pending
-from qa_pipeline.defs.metadata import canary_metadata, cost_metadata, export_metadata, summary_metadata
+from qa_pipeline.defs.metadata import (
+    canary_metadata,
+    cost_metadata,
+    export_metadata,
+    summary_metadata,
+    verdict_preview,
+)
 from qa_pipeline.defs.parameters import PartsParam, Tables
 from qa_pipeline.defs.partitions import document_batches
 from qa_pipeline.defs.progress import logged
@@ -130,5 +136,6 @@ def verdicts(
     files = pipeline.make_ledger_exports(frames)
     write_exports(parts.layout, batch, files)  # here, where no failed check can stop it
     calls = pipeline.make_llm_calls(parts, batch)
+    shown = {"preview": verdict_preview(frame, pairs, claims)}
     metadata = summary_metadata(frame) | export_metadata(parts.layout, batch, files)
-    return result("verdicts", frame, **metadata, **cost_metadata(calls, frame))
+    return result("verdicts", frame, **shown, **metadata, **cost_metadata(calls, frame))

@@ -3,11 +3,15 @@
 What belongs here: registering batches, reporting what they hold, and the sensor that does both. What does
 not: where batches lie (`documents.sources`), starting runs (`automation.py`), reading documents.
 
-Reporting is all that is needed to get work done: the automation condition of the assets reacts to a changed
-data version of `corpus`, batch by batch. The sensor itself asks for no runs, or each change would run twice.
+Reporting is all that is needed to get work done: `automation.py` and the nightly schedule compare what is
+reported with what the tables were made from. This sensor requests no runs, or each change would run twice.
+
+A changed batch is reported in two events, because Dagster 1.13 reads each in another place: the record of
+what a run was made from comes from materializations, the staleness that the UI shows from observations.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import chain
 
 import dagster as dg
 from pydantic import BaseModel
@@ -38,6 +42,7 @@ corpus = dg.AssetSpec(
 
 
 SensorAnswer = dg.SensorResult | dg.SkipReason
+CorpusEvent = dg.AssetMaterialization | dg.AssetObservation
 
 
 class Looks(BaseModel):
@@ -68,17 +73,17 @@ def report_batches(instance: dg.DagsterInstance, place: Corpus, batches: Iterabl
     """
     names = list(batches)
     instance.add_dynamic_partitions(PARTITIONS_NAME, names)
-    events, unread = changed_contents(instance, place, names)
-    for event in events:
+    changed, unread = changed_contents(instance, place, names)
+    for event in chain.from_iterable(changed.values()):
         instance.report_runless_asset_event(event)
     return unread
 
 
 def changed_contents(
     instance: dg.DagsterInstance, place: Corpus, batches: Iterable[str]
-) -> tuple[list[dg.AssetMaterialization], dict[str, str]]:
-    """An event for each batch whose content is not the one reported last, and why others cannot be read."""
-    events: list[dg.AssetMaterialization] = []
+) -> tuple[dict[str, list[CorpusEvent]], dict[str, str]]:
+    """Events for each batch whose content is not the one reported last, and why others cannot be read."""
+    changed: dict[str, list[CorpusEvent]] = {}
     unread: dict[str, str] = {}
     for batch in batches:
         try:
@@ -87,17 +92,15 @@ def changed_contents(
             unread[batch] = str(error)
             continue
         if fingerprint != latest_tags(instance, CORPUS, batch).get(DATA_VERSION):
-            events.append(_event(batch, fingerprint, place.address(batch)))
-    return events, unread
+            changed[batch] = list(_events(batch, fingerprint, place.address(batch)))
+    return changed, unread
 
 
-def _event(batch: str, fingerprint: str, address: str) -> dg.AssetMaterialization:
-    return dg.AssetMaterialization(
-        CORPUS,
-        partition=batch,
-        tags={DATA_VERSION: fingerprint},
-        metadata={"folder": dg.MetadataValue.path(address)},
-    )
+def _events(batch: str, fingerprint: str, address: str) -> Iterator[CorpusEvent]:
+    tags, metadata = {DATA_VERSION: fingerprint}, {"folder": dg.MetadataValue.path(address)}
+    # first the observation: what a run was made from is the number of the last materialization
+    yield dg.AssetObservation(CORPUS, partition=batch, tags=tags, metadata=metadata)
+    yield dg.AssetMaterialization(CORPUS, partition=batch, tags=tags, metadata=metadata)
 
 
 @dg.sensor(
@@ -117,7 +120,7 @@ def corpus_sensor(context: dg.SensorEvaluationContext, parts: dg.ResourceParam[P
     now = {name: look and look[:LOOK_LENGTH] for name, look in place.looks(found.names).items()}
     settled = [name for name in found.names if now[name] and now[name] == before.seen.get(name)]
     to_read = [name for name in settled if now[name] != before.read.get(name)][:BATCHES_A_TICK]
-    events, unread = changed_contents(context.instance, place, to_read)
+    changed, unread = changed_contents(context.instance, place, to_read)
     reasons = [*found.refused.values(), *unread.values()]
     for reason in reasons:
         context.log.warning(reason)
@@ -126,12 +129,12 @@ def corpus_sensor(context: dg.SensorEvaluationContext, parts: dg.ResourceParam[P
     new = sorted(set(found.names) - set(context.instance.get_dynamic_partitions(PARTITIONS_NAME)))
     return dg.SensorResult(
         dynamic_partitions_requests=[document_batches.build_add_request(new)] if new else [],
-        asset_events=events,
+        asset_events=list(chain.from_iterable(changed.values())),
         cursor=after.model_dump_json(),
-        skip_reason=_told(new, list(read), reasons),
+        skip_reason=_summary(len(found.names), new, list(changed), reasons),
     )
 
 
-def _told(new: list[str], read: list[str], refused: Iterable[str]) -> str:
-    news = f"{len(new)} new batches, {len(read)} new or touched ones read"
-    return "; ".join([news, *(f"left out: {reason}" for reason in refused)])
+def _summary(batches: int, new: list[str], changed: list[str], unusable: Iterable[str]) -> str:
+    counts = f"{batches} batches: {len(new)} new, content of {len(changed)} reported as new or changed"
+    return "; ".join([counts, *(f"cannot be used: {reason}" for reason in unusable)])

@@ -5,38 +5,43 @@ starting runs. The facts are those Dagster records with every materialization, s
 that could disagree with the UI, plus the tables themselves, which somebody may have deleted.
 """
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
 
 import dagster as dg
 import polars as pl
 
 from qa_pipeline.defs.corpus import CORPUS
-from qa_pipeline.defs.history import CODE_VERSION, DATA_VERSION, INPUT_VERSION, latest_tags
+from qa_pipeline.defs.history import CODE_VERSION, DATA_VERSION, INPUT_VERSION, as_input, latest_tags
+from qa_pipeline.defs.results import LLM_POOL
 from qa_pipeline.errors import TableError, TransientModelError
 from qa_pipeline.layout import Layout
 from qa_pipeline.storage import read_table
-from qa_pipeline.tables import ASSESSMENTS, CLAIM_VERDICTS, PAIRS, QUESTIONS, STORED
-
-ASKING_TABLES = (QUESTIONS, PAIRS, CLAIM_VERDICTS, ASSESSMENTS)
+from qa_pipeline.table_schema import Table
+from qa_pipeline.tables import STORED
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One asset: what it is made from, and the version of its code and settings."""
+    """One asset: what it is made from, the version of its code and settings, and whether it asks a model."""
 
     key: dg.AssetKey
     inputs: tuple[dg.AssetKey, ...]
     code_version: str | None
+    asks: bool
 
 
 def steps_of(assets: Sequence[dg.AssetsDefinition]) -> tuple[Step, ...]:
     """The steps of the pipeline, each after its inputs when the assets come in that order."""
-    specs = chain.from_iterable(asset.specs for asset in assets)
     return tuple(
-        Step(spec.key, tuple(dep.asset_key for dep in spec.deps), spec.code_version) for spec in specs
+        Step(
+            spec.key,
+            tuple(dep.asset_key for dep in spec.deps),
+            spec.code_version,
+            asks=asset.op.pool == LLM_POOL,
+        )
+        for asset in assets
+        for spec in asset.specs
     )
 
 
@@ -55,7 +60,7 @@ def work_left(
     return (
         _outdated(instance, steps, batch, compare_code=compare_code)
         or _lost_file(layout, batch)
-        or _unanswered(layout, batch)
+        or _unanswered(layout, steps, batch)
     )
 
 
@@ -70,19 +75,11 @@ def _outdated(
         if versions[step.key] is None:
             return f"{name} is missing"
         for made_from in step.inputs:
-            if tags.get(INPUT_VERSION + made_from.to_user_string()) != _as_input(versions[made_from]):
+            if tags.get(INPUT_VERSION + made_from.to_user_string()) != as_input(versions[made_from]):
                 return f"{made_from.to_user_string()} changed since {name} was made"
         if compare_code and tags.get(CODE_VERSION) != step.code_version:
             return f"{name} was made with other settings, prompts or code"
     return None
-
-
-def _as_input(version: str | None) -> str | None:
-    """A data version as Dagster notes it with the step made from it.
-
-    For partitioned inputs it notes a hash of the versions of all partitions read; here that is always one.
-    """
-    return None if version is None else hashlib.sha256(version.encode()).hexdigest()
 
 
 def _lost_file(layout: Layout, batch: str) -> str | None:
@@ -90,14 +87,22 @@ def _lost_file(layout: Layout, batch: str) -> str | None:
     return next((f"{file} is gone" for file in files if not file.is_file()), None)
 
 
-def _unanswered(layout: Layout, batch: str) -> str | None:
-    """Rows that failed because the model could not be reached are worth another run, other failures not."""
-    for table in ASKING_TABLES:
+def _unanswered(layout: Layout, steps: Sequence[Step], batch: str) -> str | None:
+    """Rows that failed because the model could not be reached are worth another run, other failures not.
+
+    Every step that asks a model counts, whichever column of its table tells the reason.
+    """
+    for table in (STORED[step.key.to_user_string()] for step in steps if step.asks):
         try:
             rows = read_table(layout.table(table.name, batch), table)
         except TableError as error:
             return str(error)
-        count = rows.filter(pl.col("reason") == TransientModelError.reason).height
+        unreached = [pl.col(name) == TransientModelError.reason for name in _reason_columns(table)]
+        count = rows.filter(pl.any_horizontal(unreached)).height
         if count:
             return f"{count} rows of {table.name} wait for a model that could not be reached"
     return None
+
+
+def _reason_columns(table: Table) -> list[str]:
+    return [name for name in table.schema if name == "reason" or name.endswith("_reason")]

@@ -17,14 +17,13 @@ from qa_pipeline.defs.assets import build_assets
 from qa_pipeline.defs.corpus import corpus_of, report_batches
 from qa_pipeline.defs.currency import steps_of, work_left
 from qa_pipeline.defs.deliveries import AWAITED
+from qa_pipeline.defs.history import HOST_TAG, PROCESS_TAG, bury_dead_runs
 from qa_pipeline.defs.jobs import build_batch
 from qa_pipeline.defs.progress import LOGGER, progress_logger
 from qa_pipeline.deliveries import collect_replies
 from qa_pipeline.errors import PermanentModelError
 from qa_pipeline.parts import Parts
 from qa_pipeline.settings.tree import Settings
-
-HOST_TAG, PROCESS_TAG = "qa_pipeline/host", "qa_pipeline/process"
 
 _ERRORS: list[type[PermanentModelError]] = [PermanentModelError, *PermanentModelError.__subclasses__()]
 _STOPPING = {error.__name__: error for error in _ERRORS}
@@ -127,28 +126,3 @@ def _what_stopped(result: dg.ExecuteInProcessResult) -> str:
     if raised.cls_name in _STOPPING:
         raise _STOPPING[raised.cls_name](message)
     return f"{failure.step_key}: {message}"
-
-
-def bury_dead_runs(instance: dg.DagsterInstance) -> None:
-    """Mark runs as failed that a process on this machine began and did not live to end.
-
-    Nothing else would: Dagster watches only runs it launched itself, and a run that seems in progress keeps
-    the automation from ever requesting its batch again.
-    """
-    going = dg.RunsFilter(
-        statuses=[dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED],
-        tags={HOST_TAG: socket.gethostname()},
-    )
-    for run in instance.get_runs(going):
-        if not _alive(int(run.tags[PROCESS_TAG])):
-            instance.report_run_failed(run, "The process that ran it is gone.")
-
-
-def _alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True

@@ -21,8 +21,27 @@ from qa_pipeline.waterfall import summarise, yield_waterfall
 
 PREVIEW_ROWS = 5
 CELL_LENGTH = 80
-ID_LENGTH = 10
-PREVIEW_COLUMNS = 8
+SHORTER = (80, 60, 45, 30, 20, 12)
+INLINE_LENGTH = 1000
+"""From this length on, the UI hides Markdown behind a button (Dagster 1.13.27)."""
+
+PREVIEWED: Mapping[str, tuple[str, ...]] = {
+    "documents": ("path", "title", "status", "text"),
+    "chunks": ("title", "section_path", "text"),
+    "embeddings": ("chunk_id", "model", "precision"),
+    "questions": ("question", "question_type", "status"),
+    "pairs": ("question", "answer", "coverage", "quote"),
+    "claims": ("text", "evidence_quote", "similarity"),
+    "claim_verdicts": ("verdict", "decided_by", "detail"),
+    "refusals": ("outcome", "best_sentence", "similarity"),
+    "contradictions": ("kind", "detail", "similarity"),
+    "assessments": ("status", "relevance", "correctness", "completeness", "reasoning"),
+    "verdicts": ("verdict", "reason", "detail"),
+    "training_examples": ("question", "answer", "quote"),
+    "canaries": ("claim", "expected", "verdict", "source"),
+    "llm_calls": ("role", "outcome", "replied_model", "seconds", "cost"),
+}
+"""What a person wants to see of a table; few enough columns that none is cut off at the right."""
 
 COUNTED_COLUMNS: Mapping[str, tuple[str, ...]] = {
     "documents": ("status", "reason", "format", "language"),
@@ -80,7 +99,7 @@ def frame_metadata(frame: pl.DataFrame, table: Table) -> dict[str, Any]:
         "dagster/partition_row_count": frame.height,
         **(_numbers(frame, counted[0]) if counted else {}),
         **{f"rows by {name}": _counts(frame, name) for name in counted[1:]},
-        "preview": dg.MetadataValue.md(preview(frame)),
+        "preview": preview(frame, PREVIEWED[table.name]),
     }
 
 
@@ -96,7 +115,7 @@ def summary_metadata(verdicts: pl.DataFrame) -> dict[str, Any]:
         "citation accuracy": summary.citation_accuracy,
         "citation quality": summary.citation_quality,
     }
-    return {name: value for name, value in figures.items() if value is not None}
+    return {name: round(value, 4) for name, value in figures.items() if value is not None}
 
 
 def cost_metadata(calls: pl.DataFrame, verdicts: pl.DataFrame | None = None) -> dict[str, Any]:
@@ -180,25 +199,49 @@ def export_metadata(layout: Layout, batch: str, files: Mapping[str, bytes]) -> d
     return lines | paths
 
 
-def preview(frame: pl.DataFrame) -> str:
-    """The first rows as a Markdown table."""
-    shown = frame.select([name for name in frame.columns if name != "batch"][:PREVIEW_COLUMNS])
-    ids = [name for name in shown.columns if name.endswith("_id") and shown.schema[name] == pl.String]
-    shown = shown.with_columns(pl.col(ids).str.slice(0, ID_LENGTH))
-    more = frame.width - shown.width - ("batch" in frame.columns)
-    note = f"\n\n{more} more columns" if more else ""
-    return markdown_table(shown.columns, shown.head(PREVIEW_ROWS).iter_rows()) + note
+def verdict_preview(
+    verdicts: pl.DataFrame, pairs: pl.DataFrame, claims: pl.DataFrame
+) -> dg.MarkdownMetadataValue:
+    """The first pairs of the ledger with what they say and the first quote that speaks for them."""
+    first = verdicts.head(PREVIEW_ROWS)
+    quotes = claims.sort("pair_id", "position").group_by("pair_id", maintain_order=True).first()
+    joined = first.join(
+        pairs.select("pair_id", "question", "answer"), on="pair_id", how="left", maintain_order="left"
+    ).join(
+        quotes.select("pair_id", pl.col("evidence_quote").alias("quote")),
+        on="pair_id",
+        how="left",
+        maintain_order="left",
+    )
+    return preview(joined, ("question", "answer", "verdict", "quote"))
 
 
-def markdown_table(header: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
-    """A Markdown table of harmless cells."""
-    heads = [cell(name) for name in header]
-    lines = [heads, ["---"] * len(heads), *([cell(value) for value in row] for row in rows)]
+def preview(frame: pl.DataFrame, columns: Iterable[str]) -> dg.MarkdownMetadataValue:
+    """The first rows as a Markdown table, short enough to be seen without a click."""
+    known = _with_quote(frame.head(PREVIEW_ROWS))
+    shown = known.select(name for name in columns if name in known.columns)
+    tables = (markdown_table(shown.columns, shown.iter_rows(), length) for length in SHORTER)
+    fitting = next((table for table in tables if len(table) < INLINE_LENGTH), "")
+    return dg.MetadataValue.md(fitting)
+
+
+def _with_quote(frame: pl.DataFrame) -> pl.DataFrame:
+    """The first quote of the lists that hold quotes, as a column."""
+    lists = [name for name in ("evidence", "citations") if name in frame.columns]
+    return frame.with_columns(
+        pl.col(name).list.first().struct.field("quote").alias("quote") for name in lists
+    )
+
+
+def markdown_table(header: Iterable[str], rows: Iterable[Iterable[object]], length: int = CELL_LENGTH) -> str:
+    """A Markdown table of harmless cells, each cut at a length."""
+    heads = [cell(name, length) for name in header]
+    lines = [heads, ["---"] * len(heads), *([cell(value, length) for value in row] for row in rows)]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def cell(value: object) -> str:
-    """One value as a code span on one line, cut when long; null is empty.
+def cell(value: object, length: int = CELL_LENGTH) -> str:
+    """One value as a code span on one line, cut when long; null is empty, a fraction has three digits.
 
     Inside a code span Markdown reads no links, images, HTML, entities or bare addresses. The two characters
     that could end the span or the table cell are replaced by look-alikes, and control, bidirectional and
@@ -206,10 +249,12 @@ def cell(value: object) -> str:
     """
     if value is None:
         return ""
+    if isinstance(value, float):
+        value = round(value, 3)
     plain = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    visible = "".join(_visible(letter) for letter in plain[: CELL_LENGTH * 10])
+    visible = "".join(_visible(letter) for letter in plain[: length * 10])
     line = " ".join(visible.split()).replace("`", "ˋ").replace("|", "¦")
-    cut = line if len(line) <= CELL_LENGTH else line[: CELL_LENGTH - 1] + "…"
+    cut = line if len(line) <= length else line[: length - 1] + "…"
     return f"`{cut}`" if cut else ""
 
 

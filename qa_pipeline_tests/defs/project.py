@@ -1,7 +1,9 @@
 """A small corpus, the offline rules as a model that remembers what it was asked, and an instance."""
 
+import asyncio
 import hashlib
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -61,9 +63,12 @@ class CountingRules(ExtractiveModel):
         self.broken: Exception | None = None
         self.broken_roles: tuple[Role, ...] = ("questions", "answer")
         self.broken_calls = 1_000
+        self.when_first_asked: Callable[[], None] = lambda: None
 
     async def complete(self, request: Request[ReplyT]) -> Reply[ReplyT]:
         self.asked.append(request)
+        if len(self.asked) == 1:
+            await asyncio.to_thread(self.when_first_asked)
         if self.broken is not None and request.role in self.broken_roles and self.broken_calls:
             self.broken_calls -= 1
             raise self.broken

@@ -1,125 +1,196 @@
 """No batch is bought twice: what the automation requests, tick by tick, on a real instance."""
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import dagster as dg
 import pytest
 
-from qa_pipeline.defs.assets import ASSETS
+from qa_pipeline.defs.automation import REPORTS_A_TICK
 from qa_pipeline.defs.partitions import PARTITIONS_NAME
-from qa_pipeline_tests.defs.project import GUIDE, Project
+from qa_pipeline_tests.defs.project import GUIDE, Project, instance_at
 
-# Dagster's own test function builds a selection with a parameter that is in beta.
-pytestmark = pytest.mark.filterwarnings("ignore:Parameter `include_sources`")
-
-NAMES = {asset.key.to_user_string() for asset in ASSETS}
+EDITED = GUIDE.replace("10 minutes", "20 minutes")
 
 
 class Automation:
-    """Ticks the condition as the daemon does, and can run what it asks for."""
+    """Ticks the sensor as the daemon does: keeps the cursor, and starts no run key twice."""
 
-    def __init__(self, project: Project, cursor: Any = None) -> None:
+    def __init__(self, project: Project, cursor: str | None = None) -> None:
         self.project = project
-        self.cursor = cursor or self.evaluate(None).cursor
+        definitions = project.definitions
+        self.sensor = definitions.resolve_sensor_def("automation_sensor")
+        self.repository = definitions.get_repository_def()
+        self.cursor = cursor
+        self.started: set[str] = set()
 
-    def evaluate(self, cursor: Any) -> dg.EvaluateAutomationConditionsResult:
-        return dg.evaluate_automation_conditions(
-            defs=self.project.definitions, instance=self.project.instance, cursor=cursor
-        )
+    def tick(self) -> list[str]:
+        """The batches of which a run starts."""
+        # the reference is what requests for partitions are checked against, as in a daemon
+        with dg.build_sensor_context(
+            instance=self.project.instance,
+            instance_ref=self.project.instance.get_ref(),
+            cursor=self.cursor,
+            resources={"parts": self.project.parts},
+            repository_def=self.repository,
+        ) as context:
+            found = self.sensor.evaluate_tick(context)
+        self.cursor = found.cursor
+        new = {str(one.run_key): str(one.partition_key) for one in found.run_requests or []}
+        assert len(new) == len(found.run_requests or [])
+        starts = [batch for key, batch in new.items() if key not in self.started]
+        self.started |= set(new)
+        return starts
 
-    def tick(self) -> dict[str, set[str]]:
-        """The batches requested, each with the assets requested of it."""
-        result = self.evaluate(self.cursor)
-        self.cursor = result.cursor
-        requested: dict[str, set[str]] = {}
-        for name in NAMES:
-            for batch in result.get_requested_partitions(dg.AssetKey(name)):
-                requested.setdefault(str(batch), set()).add(name)
-        return requested
-
-    def run(self, requested: dict[str, set[str]]) -> None:
-        for batch, names in requested.items():
-            assert self.project.build(batch, *names).success
+    def rests(self) -> bool:
+        return [self.tick() for _ in range(3)] == [[], [], []]
 
 
 @pytest.fixture(scope="module")
-def automation(tmp_path_factory: pytest.TempPathFactory) -> Automation:
-    """Three batches, built because the automation asked for them; every test leaves it at rest again."""
-    project = Project(tmp_path_factory.mktemp("project"), dg.DagsterInstance.ephemeral())
-    made = Automation(project)
-    for batch in ("b1", "b2", "b3"):
-        project.write(batch)
-    project.report("b1", "b2", "b3")
-    made.run(made.tick())
-    assert made.tick() == {}
+def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
+    """A project with two batches that are up to date; every test uses batches of its own beside them."""
+    folder = tmp_path_factory.mktemp("project")
+    with instance_at(folder / "dagster") as instance:
+        project = Project(folder, instance)
+        for batch in ("b1", "b2"):
+            project.write(batch)
+            assert project.launch(batch)[batch].outcome == "succeeded"
+        yield project
+
+
+@pytest.fixture
+def automation(built: Project) -> Automation:
+    """The automation, turned on when all was up to date."""
+    made = Automation(built)
+    made.tick()
+    assert made.rests()
     return made
 
 
-def test_a_new_batch_is_requested_whole_in_one_tick_and_the_others_not_at_all(automation: Automation) -> None:
-    automation.project.write("b4")
-    automation.project.report("b1", "b2", "b3", "b4")
-    requested = automation.tick()
-    assert requested == {"b4": NAMES}
-    automation.run(requested)
-    assert automation.tick() == {}
+@pytest.fixture
+def empty(tmp_path: Path) -> Iterator[Project]:
+    (tmp_path / "corpus").mkdir()
+    with instance_at(tmp_path / "dagster") as instance:
+        yield Project(tmp_path, instance)
 
 
-def test_a_changed_file_requests_its_own_batch_once(automation: Automation) -> None:
-    automation.project.write("b2", GUIDE.format(name="b2") + "\n## Last\n\nThe valve is made of brass.\n")
-    automation.project.report("b1", "b2", "b3")
-    requested = automation.tick()
-    assert requested == {"b2": NAMES}
-    assert automation.tick() == {}
-    automation.run(requested)
-    assert automation.tick() == {}
+def test_a_new_batch_and_a_changed_one_are_requested_once_and_then_rest(empty: Project) -> None:
+    automation = Automation(empty)
+    assert automation.tick() == []
+    empty.write("b1")
+    empty.report("b1")
+    assert automation.tick() == ["b1"]
+    assert automation.rests()
+    assert empty.build("b1").success
+    assert automation.rests()
+    empty.write("b1", EDITED.format(name="b1"))
+    empty.report("b1")
+    assert automation.tick() == ["b1"]
+    assert empty.build("b1").success
+    assert automation.rests()
 
 
-def test_without_a_change_nothing_is_requested_however_often_it_is_looked(automation: Automation) -> None:
-    for _ in range(3):
-        automation.project.report("b1", "b2", "b3")
-        assert automation.tick() == {}
+def test_turning_the_automation_on_requests_batches_registered_or_edited_before_it_once(
+    built: Project,
+) -> None:
+    built.write("b3")
+    built.write("b2", EDITED.format(name="b2"))
+    built.report("b1", "b2", "b3")
+    automation = Automation(built)
+    assert automation.tick() == ["b2", "b3"]
+    assert automation.rests()
+    built.write("b2")  # as it was when it was last run
+    built.report("b2")
+    assert automation.rests()
+    assert set(Automation(built).tick()) == {"b3"}
+
+
+@pytest.mark.parametrize("due", [0, 1, 2, 500])
+def test_however_many_batches_are_due_each_is_requested_once(empty: Project, due: int) -> None:
+    names = [f"b{number:03}" for number in range(due)]
+    for name in names:
+        empty.write(name, "The valve is made of brass.")
+    empty.report(*names)
+    automation = Automation(empty)
+    ticks = [automation.tick() for _ in range(due // REPORTS_A_TICK + 1)]
+    assert [batch for tick in ticks for batch in tick] == names
+    assert max(len(tick) for tick in ticks) <= REPORTS_A_TICK
+    assert automation.rests()
+
+
+def test_of_two_due_batches_the_broken_one_takes_the_other_not_down(empty: Project) -> None:
+    empty.write("b1")
+    empty.write("b2")
+    empty.write("b1", "this is no pair", file="pairs.parquet")
+    empty.report("b1", "b2")
+    automation = Automation(empty)
+    assert automation.tick() == ["b1", "b2"]
+    assert not empty.build("b1").success
+    assert empty.build("b2").success
+    assert automation.rests()
 
 
 def test_a_registered_batch_is_not_requested_before_its_content_is_reported(automation: Automation) -> None:
     automation.project.instance.add_dynamic_partitions(PARTITIONS_NAME, ["b5"])
-    assert automation.tick() == {}
+    assert automation.rests()
+
+
+def test_a_batch_is_requested_only_once_it_is_registered(automation: Automation) -> None:
+    project = automation.project
+    project.write("b6")
+    project.report("b6")
+    project.instance.delete_dynamic_partition(PARTITIONS_NAME, "b6")
+    assert automation.tick() == []
+    project.instance.add_dynamic_partitions(PARTITIONS_NAME, ["b6"])
+    assert automation.tick() == ["b6"]
 
 
 def test_making_a_table_again_with_equal_content_requests_nothing(automation: Automation) -> None:
     assert automation.project.build("b1", "documents", "chunks").success
-    assert automation.tick() == {}
+    assert automation.rests()
 
 
 def test_a_batch_run_from_the_command_line_is_not_requested_again(automation: Automation) -> None:
-    automation.project.write("b6")
-    assert automation.project.launch("b6")["b6"].outcome == "succeeded"
-    assert automation.tick() == {}
+    automation.project.write("b7")
+    assert automation.project.launch("b7")["b7"].outcome == "succeeded"
+    assert automation.rests()
 
 
 def test_other_settings_request_nothing_by_themselves(automation: Automation) -> None:
     other = automation.project.with_settings(judging={"threshold": 0.9, "accept_unjudged": True})
-    assert Automation(other, automation.cursor).tick() == {}
+    assert Automation(other, automation.cursor).rests()
+    assert "b1" not in Automation(other).tick()
 
 
-def test_behind_a_gate_that_did_not_hold_nothing_is_requested(tmp_path: Path) -> None:
-    project = Project(tmp_path, dg.DagsterInstance.ephemeral(), quality={"min_pass_rate": 1.0})
-    project.write("b1")
-    automation = Automation(project)
-    project.report("b1")
-    assert automation.tick() == {"b1": NAMES}
-    assert not project.build("b1").success
-    assert automation.tick() == {}
-    assert automation.tick() == {}
+def test_a_batch_that_failed_is_not_requested_again_before_its_files_change(empty: Project) -> None:
+    automation = Automation(empty)
+    empty.write("b1")
+    empty.report("b1")
+    assert automation.tick() == ["b1"]
+    empty.model.broken = RuntimeError("a fault of the program")
+    assert not empty.build("b1").success
+    empty.model.broken = None
+    assert automation.rests()
+    empty.write("b1", EDITED.format(name="b1"))
+    empty.report("b1")
+    assert automation.tick() == ["b1"]
 
 
-def test_a_failing_batch_is_not_requested_again_and_again(automation: Automation) -> None:
-    project = automation.project
-    project.model.broken = RuntimeError("a fault of the program")
-    project.write("b2", GUIDE.format(name="b2").replace("10 minutes", "20 minutes"))
-    project.report("b2")
-    assert set(automation.tick()) == {"b2"}
-    assert not project.build("b2").success
-    project.model.broken = None
-    assert automation.tick() == {}
-    assert automation.tick() == {}
+def test_a_batch_whose_run_is_in_progress_is_requested_only_if_that_run_leaves_work(empty: Project) -> None:
+    for batch in ("b1", "b2"):
+        empty.write(batch)
+    empty.report("b1", "b2")
+    automation = Automation(empty)
+    during: list[list[str]] = []
+    empty.model.when_first_asked = lambda: during.append(automation.tick())
+    assert empty.build("b1").success
+    assert during == [["b2"]]
+    assert automation.rests()
+    empty.write("b1", EDITED.format(name="b1"))
+    empty.report("b1")
+    empty.model.asked.clear()
+    empty.model.broken = RuntimeError("a fault of the program")
+    assert not empty.build("b1").success
+    assert during == [["b2"], []]
+    assert automation.tick() == ["b1"]
+    assert automation.rests()

@@ -38,17 +38,26 @@ class Ticker:
             assert isinstance(request, dg.AddDynamicPartitionsRequest)
             self.instance.add_dynamic_partitions(PARTITIONS_NAME, list(request.partition_keys))
         for event in result.asset_events:
-            assert isinstance(event, dg.AssetMaterialization)
             self.instance.report_runless_asset_event(event)
         return result
 
     def reported(self) -> list[str]:
         """Batches reported by one tick more."""
-        return [str(event.partition) for event in self.tick().asset_events]
+        return reported(self.tick())
 
     @property
     def partitions(self) -> list[str]:
         return sorted(self.instance.get_dynamic_partitions(PARTITIONS_NAME))
+
+
+def reported(result: dg.SensorResult) -> list[str]:
+    """Batches of which new content is reported: each is observed and materialized, in this order."""
+    kinds = (dg.AssetObservation, dg.AssetMaterialization)
+    observed, materialized = (
+        [str(event.partition) for event in result.asset_events if isinstance(event, kind)] for kind in kinds
+    )
+    assert observed == materialized
+    return materialized
 
 
 @pytest.fixture
@@ -183,7 +192,7 @@ def test_a_batch_that_cannot_be_read_is_told_and_tried_again(
     with monkeypatch.context() as patch:
         patch.setattr(FolderBatch, "fingerprint", closed)
         result = ticker.tick()
-        assert [str(event.partition) for event in result.asset_events] == ["b2"]
+        assert reported(result) == ["b2"]
         assert "b1 cannot be read today" in str(result.skip_reason)
         place = corpus_of(ticker.parts.settings)
         assert report_batches(ticker.instance, place, ["b1", "b2"]) == {"b1": "b1 cannot be read today"}

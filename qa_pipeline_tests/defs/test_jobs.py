@@ -1,8 +1,11 @@
 """At night exactly the batches with work left run."""
 
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
+import pytest
 
 from qa_pipeline.defs.assets import build_assets
 from qa_pipeline.defs.currency import steps_of
@@ -39,13 +42,71 @@ def test_the_schedule_asks_for_a_run_a_batch_or_tells_why_it_asks_for_none(tmp_p
         project = Project(tmp_path, instance)
         schedule = project.definitions.resolve_schedule_def("nightly")
         assert schedule.default_status == dg.DefaultScheduleStatus.STOPPED
-        with dg.build_schedule_context(
-            instance=instance,
-            resources={"parts": project.parts},
-            repository_def=project.definitions.get_repository_def(),
-        ) as context:
-            assert "corpus" in str(schedule.evaluate_tick(context).skip_message)
-            project.write("b1")
-            (request,) = schedule.evaluate_tick(context).run_requests or []
+        assert "corpus" in str(tick(project).skip_message)
+        project.write("b1")
+        (request,) = tick(project).run_requests or []
         assert request.partition_key == "b1"
         assert request.tags["qa_pipeline/reason"] == "documents is missing"
+
+
+TONIGHT = datetime(2026, 11, 22, 2, tzinfo=UTC)
+
+
+def tick(project: Project, night: datetime = TONIGHT) -> Any:
+    """One tick of the schedule, evaluated as the daemon does."""
+    definitions = project.definitions
+    with dg.build_schedule_context(
+        instance=project.instance,
+        scheduled_execution_time=night,
+        resources={"parts": project.parts},
+        repository_def=definitions.get_repository_def(),
+    ) as context:
+        return definitions.resolve_schedule_def("nightly").evaluate_tick(context)
+
+
+def requested(project: Project, night: datetime = TONIGHT) -> dict[str, str]:
+    """The run key of each batch that one tick requests."""
+    requests = tick(project, night).run_requests or []
+    keys = {str(request.partition_key): str(request.run_key) for request in requests}
+    assert len(keys) == len(requests)
+    return keys
+
+
+@pytest.mark.parametrize("due", [0, 1, 2, 500])
+def test_one_tick_requests_each_due_batch_once_however_many_are_due(tmp_path: Path, due: int) -> None:
+    (tmp_path / "corpus").mkdir()
+    with instance_at(tmp_path / "dagster") as instance:
+        project = Project(tmp_path, instance)
+        for number in range(due):
+            project.write(f"b{number:03}", "The valve is made of brass.")
+        keys = requested(project)
+        assert sorted(keys) == [f"b{number:03}" for number in range(due)]
+        assert len(set(keys.values())) == due
+
+
+def test_a_batch_that_failed_is_requested_again_the_next_night_and_only_once_a_night(tmp_path: Path) -> None:
+    # Dagster skips a run key that it has seen, so a key that stayed the same would never run again.
+    with instance_at(tmp_path / "dagster") as instance:
+        project = Project(tmp_path, instance)
+        project.write("b1")
+        project.write("b2")
+        assert requested(project) == requested(project)
+        project.write("b1", "this is no pair", file="pairs.parquet")
+        outcomes = project.launch("b1", "b2")
+        assert {name: done.outcome for name, done in outcomes.items()} == {"b1": "failed", "b2": "succeeded"}
+        again = requested(project, TONIGHT + timedelta(days=1))
+        assert set(again) == {"b1"}
+        assert again["b1"] != requested(project)["b1"]
+
+
+def test_a_batch_whose_run_has_not_ended_is_not_requested_beside_it(tmp_path: Path) -> None:
+    with instance_at(tmp_path / "dagster") as instance:
+        project = Project(tmp_path, instance)
+        project.write("b1")
+        project.write("b2")
+        instance.create_run_for_job(
+            project.definitions.resolve_job_def("build_batch"),
+            tags={"dagster/partition": "b1"},
+            status=dg.DagsterRunStatus.STARTED,
+        )
+        assert set(requested(project)) == {"b2"}

@@ -8,13 +8,15 @@ import sys
 from pathlib import Path
 
 import dagster as dg
+import polars as pl
 import pytest
 
 from qa_pipeline.batch import BLOCKED, BatchOutcome
 from qa_pipeline.defs.assets import ASSETS, build_assets
 from qa_pipeline.defs.command_line import run_on_instance
 from qa_pipeline.defs.currency import steps_of, work_left
-from qa_pipeline.defs.launch import HOST_TAG, PROCESS_TAG, bury_dead_runs, materialize_batches
+from qa_pipeline.defs.history import HOST_TAG, PROCESS_TAG, bury_dead_runs
+from qa_pipeline.defs.launch import materialize_batches
 from qa_pipeline.errors import (
     BudgetExhaustedError,
     KeyRejectedError,
@@ -22,11 +24,29 @@ from qa_pipeline.errors import (
     PermanentModelError,
     SettingsError,
     TransientModelError,
+    UnreadableReplyError,
 )
+from qa_pipeline.llm.base import LanguageModel, Reply, ReplyT, Request
+from qa_pipeline.llm.cached import CachedModel
+from qa_pipeline.llm.store.front import open_replies
+from qa_pipeline.parts import Parts
 from qa_pipeline.progress import Notify, silent
-from qa_pipeline_tests.defs.project import GUIDE, Project, instance_at
+from qa_pipeline.settings.models import Reviewer
+from qa_pipeline.storage import table_bytes
+from qa_pipeline.tables import STORED
+from qa_pipeline_tests.defs.project import GUIDE, CountingRules, Project, instance_at
+from qa_pipeline_tests.fakes import HashEmbedder
 
 ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A project whose one batch is up to date; every test leaves it so."""
+    project = Project(tmp_path_factory.mktemp("project"), dg.DagsterInstance.ephemeral())
+    project.write("b1")
+    assert project.launch("b1")["b1"].outcome == "succeeded"
+    return project
 
 
 def reason(project: Project, batch: str, *, compare_code: bool = True) -> str | None:
@@ -132,6 +152,75 @@ def test_rows_that_wait_for_an_unreachable_model_are_work_left(project: Project)
     assert project.launch("b1")["b1"].outcome == "succeeded"
     assert reason(project, "b1") is None
     assert project.table("training_examples", "b1").height > 0
+
+
+class CutsAnswers(CountingRules):
+    """Rules that are also asked to cut answers into claims, and leave every sentence whole."""
+
+    async def complete(self, request: Request[ReplyT]) -> Reply[ReplyT]:
+        if request.role == "verify":
+            raise UnreadableReplyError("refused", "these rules verify nothing")
+        if request.role != "split" or (self.broken is not None and self.broken_calls):
+            return await super().complete(request)
+        return Reply(request.reply_model.model_validate({"claims": []}), '{"claims": []}', self.name)
+
+
+class OnlyCuts(Parts):
+    """Its model cuts answers, and judges nothing."""
+
+    def reviewer(self, role: Reviewer) -> LanguageModel | None:
+        return self._model if role == "verifier" else None
+
+
+class Cutting(Project):
+    """A project whose answers a model cuts into claims."""
+
+    def __init__(self, folder: Path, instance: dg.DagsterInstance) -> None:
+        super().__init__(folder, instance, verification={"split_claims": "model"})
+        self.model = CutsAnswers()
+        self.model.broken_roles, self.model.broken_calls = ("split",), 1
+
+    @property
+    def parts(self) -> Parts:
+        stored = CachedModel(self.model, open_replies(self.settings.out / "cache" / "replies.sqlite"))
+        return OnlyCuts(self.settings, embedder=HashEmbedder(), model=stored)
+
+
+def test_an_answer_that_could_not_be_cut_is_cut_by_the_next_run(tmp_path: Path) -> None:
+    project = Cutting(tmp_path, dg.DagsterInstance.ephemeral())
+    project.write("b1")
+    project.model.broken = TransientModelError("the server is down")
+    project.launch("b1")
+    assert TransientModelError.reason in project.table("claims", "b1")["split_reason"].to_list()
+    assert "rows of claims wait for a model" in str(reason(project, "b1"))
+    project.model.broken = None
+    assert project.launch("b1")["b1"].outcome == "succeeded"
+    assert TransientModelError.reason not in project.table("claims", "b1")["split_reason"].to_list()
+    assert reason(project, "b1") is None
+
+
+@pytest.mark.parametrize(
+    ("table", "column"),
+    [
+        ("questions", "reason"),
+        ("pairs", "reason"),
+        ("claims", "split_reason"),
+        ("claim_verdicts", "reason"),
+        ("canaries", "reason"),
+        ("assessments", "reason"),
+    ],
+)
+def test_rows_of_every_step_that_asks_a_model_are_work_left_while_it_could_not_be_reached(
+    built: Project, table: str, column: str
+) -> None:
+    file = built.parts.layout.table(table, "b1")
+    before, rows = file.read_bytes(), built.table(table, "b1")
+    unreached = rows.with_columns(pl.lit(TransientModelError.reason).alias(column))
+    file.write_bytes(table_bytes(unreached, STORED[table]))
+    found = reason(built, "b1")
+    file.write_bytes(before)
+    assert found == f"{rows.height} rows of {table} wait for a model that could not be reached"
+    assert reason(built, "b1") is None
 
 
 def test_every_step_is_told_as_it_starts(project: Project, capfd: pytest.CaptureFixture[str]) -> None:

@@ -4,8 +4,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from qa_pipeline.defs.metadata import CELL_LENGTH, cell, frame_metadata, markdown_table, table_schema
+from qa_pipeline.defs.metadata import (
+    CELL_LENGTH,
+    INLINE_LENGTH,
+    cell,
+    frame_metadata,
+    markdown_table,
+    summary_metadata,
+    table_schema,
+    verdict_preview,
+)
+from qa_pipeline.table_schema import Table
 from qa_pipeline.tables import STORED, VERDICTS
+from qa_pipeline_tests.defs.project import Project
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -80,3 +91,38 @@ def test_every_column_is_described_and_an_empty_table_can_be_shown(table: object
     assert [column.name for column in schema.columns] == list(known.schema)
     assert all(column.description for column in schema.columns)
     assert frame_metadata(known.empty(), known)["dagster/partition_row_count"] == 0
+
+
+def rows_of(preview: str) -> list[list[str]]:
+    """Cells of a Markdown table, its head first."""
+    lines = [line for line in preview.splitlines() if "---" not in line]
+    return [[one.strip(" `") for one in line.strip("| ").split(" | ")] for line in lines]
+
+
+@pytest.mark.parametrize("table", STORED.values(), ids=lambda table: table.name)
+def test_a_preview_of_long_hostile_rows_is_short_enough_to_be_shown_without_a_click(table: Table) -> None:
+    hostile = "| `x` <b> " * 1_000
+    row = {name: hostile if kind == pl.String else None for name, kind in table.schema.items()}
+    rows = pl.DataFrame([row] * 50, schema=table.schema)
+    preview = frame_metadata(rows, table)["preview"].value
+    assert len(preview) < INLINE_LENGTH
+    assert len(rows_of(preview)) == 6
+
+
+def test_the_ledger_is_previewed_as_question_answer_verdict_and_quote(project: Project) -> None:
+    project.launch("b1")
+    tables = [project.table(name, "b1") for name in ("verdicts", "pairs", "claims")]
+    head, first, *_ = rows_of(verdict_preview(*tables).value or "")
+    assert head == ["question", "answer", "verdict", "quote"]
+    pair = tables[1].row(by_predicate=pl.col("pair_id") == tables[0]["pair_id"][0], named=True)
+    assert first[0] == pair["question"]
+    assert first[1].rstrip("…") in pair["answer"]
+    assert first[2] == tables[0]["verdict"][0]
+    examples = frame_metadata(project.table("training_examples", "b1"), STORED["training_examples"])
+    assert rows_of(examples["preview"].value)[0] == ["question", "answer", "quote"]
+    assert all(value == round(value, 4) for value in summary_metadata(tables[0]).values())
+
+
+def test_fractions_are_rounded() -> None:
+    assert cell(0.123456789) == "`0.123`"
+    assert cell(1 / 3, 20) == "`0.333`"

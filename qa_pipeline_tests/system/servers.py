@@ -1,0 +1,141 @@
+"""A Dagster webserver and daemon on loopback, and what a browser would ask of them."""
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from qa_pipeline_tests.defs.project import DAGSTER_YAML
+
+LIMIT = 900.0
+"""Seconds after which a wait is given up; a busy machine never comes near."""
+
+LOCATION = "qa_pipeline_tests.system.location"
+
+Json = dict[str, Any]
+
+LAUNCH = """mutation($params: LaunchBackfillParams!) {
+  launchPartitionBackfill(backfillParams: $params) {
+    __typename ... on LaunchBackfillSuccess { backfillId } ... on Error { message } } }"""
+BACKFILL = """query($id: String!) {
+  partitionBackfillOrError(backfillId: $id) { ... on PartitionBackfill { status } } }"""
+RUNS = "{ runsOrError { ... on Runs { results { runId status tags { key value } } } } }"
+STALE = """query($batch: String!) { assetNodes { assetKey { path }
+  staleStatus(partition: $batch) staleCauses(partition: $batch) { category reason dependency { path } } } }"""
+START = """mutation($sensor: SensorSelector!) { startSensor(sensorSelector: $sensor) {
+  __typename ... on Error { message } } }"""
+REPOSITORIES = "{ repositoriesOrError { ... on RepositoryConnection { nodes { name location { name } } } } }"
+
+
+class Servers:
+    """One instance, its webserver, and a daemon that can be stopped and started."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.home = folder / "dagster"
+        self.home.mkdir()
+        shutil.copy(DAGSTER_YAML, self.home / "dagster.yaml")
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+
+    @contextmanager
+    def running(self, module: str, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+        """A process of Dagster's, stopped at the end; what it printed is in a file of the folder."""
+        environment = os.environ | {
+            "DAGSTER_HOME": str(self.home),
+            "SYSTEM_TEST_FOLDER": str(self.folder),
+        }
+        command = [sys.executable, "-m", module, *arguments, "-m", LOCATION]
+        with (
+            (self.folder / f"{module}.log").open("ab") as log,
+            subprocess.Popen(command, stdout=log, stderr=log, env=environment) as process,
+        ):
+            try:
+                yield process
+            finally:
+                process.terminate()
+
+    @contextmanager
+    def webserver(self) -> Iterator[None]:
+        """The webserver, once it answers."""
+        with self.running("dagster_webserver", "-h", "127.0.0.1", "-p", str(self.port)):
+            self.wait(self._answers, "the webserver answers")
+            yield
+
+    def daemon(self) -> Any:
+        """The daemon."""
+        return self.running("dagster._daemon", "run")
+
+    def _answers(self) -> bool:
+        try:
+            return bool(self.ask("{ version }"))
+        except OSError:
+            return False
+
+    def ask(self, query: str, **variables: Any) -> Json:
+        """The answer to a GraphQL query."""
+        body = json.dumps({"query": query, "variables": variables}).encode()
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{self.port}/graphql", body, {"Content-Type": "application/json"}
+        )
+        with urllib.request.urlopen(request, timeout=LIMIT) as response:
+            answer: Json = json.load(response)
+        assert "errors" not in answer, answer
+        data: Json = answer["data"]
+        return data
+
+    def wait(self, holds: Callable[[], bool], what: str) -> None:
+        """Until something holds."""
+        end = time.monotonic() + LIMIT
+        while not holds():
+            assert time.monotonic() < end, f"waited in vain: {what}; see {self.folder}/*.log"
+            time.sleep(0.5)
+
+    def backfill(self, assets: list[str], batches: list[str]) -> str:
+        """Launch a backfill as the button Materialize does; its id."""
+        keys = [{"path": [name]} for name in assets]
+        launched = self.ask(LAUNCH, params={"assetSelection": keys, "partitionNames": batches})
+        answer = launched["launchPartitionBackfill"]
+        assert answer["__typename"] == "LaunchBackfillSuccess", answer
+        return str(answer["backfillId"])
+
+    def backfill_status(self, backfill: str) -> str:
+        return str(self.ask(BACKFILL, id=backfill)["partitionBackfillOrError"]["status"])
+
+    def runs(self) -> dict[str, list[str]]:
+        """States of the runs of each batch, newest first."""
+        found: dict[str, list[str]] = {}
+        for run in self.ask(RUNS)["runsOrError"]["results"]:
+            tags = {tag["key"]: tag["value"] for tag in run["tags"]}
+            found.setdefault(tags["dagster/partition"], []).append(run["status"])
+        return found
+
+    def stale(self, batch: str) -> dict[str, list[tuple[str, str]]]:
+        """The assets that the UI shows as stale for a batch: reason and dependency of each cause."""
+        return {
+            node["assetKey"]["path"][-1]: [
+                (cause["reason"], cause["dependency"]["path"][-1]) for cause in node["staleCauses"]
+            ]
+            for node in self.ask(STALE, batch=batch)["assetNodes"]
+            if node["staleStatus"] == "STALE"
+        }
+
+    def start_sensor(self, name: str) -> None:
+        """Turn a sensor on."""
+        (repository,) = self.ask(REPOSITORIES)["repositoriesOrError"]["nodes"]
+        selector = {
+            "repositoryName": repository["name"],
+            "repositoryLocationName": repository["location"]["name"],
+            "sensorName": name,
+        }
+        answer = self.ask(START, sensor=selector)["startSensor"]
+        assert answer["__typename"] == "Sensor", answer
