@@ -20,6 +20,7 @@ _MARKS = frozenset("•‣▪●○◦∙–*-(0123456789")
 _ON_ONE_PAGE = frozenset({"heading", "code"})
 _LARGER = 1.1
 _COLUMN = 0.15
+_LEAST_TEXT = 0.2
 _NEARLY = 3
 _LEAST_INSET = 6
 _INSET = 40
@@ -102,8 +103,12 @@ def shape_of(lines: Sequence[Line], size: float) -> Shape:
 
 
 def usual_size(lines: Iterable[Line]) -> float:
-    """The type size that most characters are in."""
-    return _heaviest(_weighed((line.size, len(line.text)) for line in lines))
+    """The type size that most characters of the text are in, program listings aside if there is other text."""
+    sizes = [(line.size, len(line.text), line.fixed) for line in lines]
+    text = [(size, length) for size, length, fixed in sizes if not fixed]
+    total = sum(length for _, length, _ in sizes)
+    enough = sum(length for _, length in text) >= _LEAST_TEXT * total
+    return _heaviest(_weighed(text if enough else [(size, length) for size, length, _ in sizes]))
 
 
 def _weighed(values: Iterable[tuple[float, int]]) -> dict[float, int]:
