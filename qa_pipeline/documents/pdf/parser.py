@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from qa_pipeline.documents.failure import DocumentFailure
 from qa_pipeline.documents.omissions import Omissions, visible
+from qa_pipeline.documents.pdf.contents import without_contents
 from qa_pipeline.documents.pdf.extras import count_extras, outline_of, title_of
 from qa_pipeline.documents.pdf.failed_pages import FailedPages
 from qa_pipeline.documents.pdf.layout import PageContent, lay_out_pages
@@ -53,7 +54,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
             title = title_of(document)
         notes += _count_scans(pages, left_out)
         notes += _broken_letters(pages, left_out)
-        blocks = lay_out_pages(pages, outline, left_out, failed)
+        blocks = lay_out_pages(without_contents(pages, left_out), outline, left_out, failed)
         if not blocks:
             failed.raise_first()
             raise DocumentFailure("no_text", "the PDF has pages but no text")
