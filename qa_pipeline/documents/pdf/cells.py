@@ -141,10 +141,12 @@ def rows_of_cells(strips: Sequence[Strip]) -> list[list[Strip]]:
         return [[strip] for strip in strips]  # cells of more than one line seldom are all equally long
     step = _usual_step(strips)
     limits = [_limit([line for strip in strips for line in strip[place]]) for place in range(len(strips[0]))]
+    filled = [2 * sum(bool(strip[place]) for strip in strips) >= len(strips) for place in range(len(limits))]
+    key = filled.index(True) if any(filled) else 0
     rows: list[list[Strip]] = []
     for place, strip in enumerate(strips):
         apart = place and _base(strips[place - 1]) - _base(strip) > _ROW_STEP * step
-        if rows and not apart and not _begins_row(rows[-1], strip, limits):
+        if rows and not apart and not _begins_row(rows[-1], strip, limits, key):
             rows[-1].append(strip)
         else:
             rows.append([strip])
@@ -167,7 +169,8 @@ def _usual_step(strips: Sequence[Strip]) -> float:
     return steps[len(steps) // 5] if steps else 0.0
 
 
-def _begins_row(row: Sequence[Strip], strip: Strip, limits: Sequence[float]) -> bool:
+def _begins_row(row: Sequence[Strip], strip: Strip, limits: Sequence[float], key: int) -> bool:
+    """Whether a strip begins a row; `key` is the column that has text in each row."""
     first, above = row[0], row[-1]
     filled = [column for column, lines in enumerate(strip) if lines]
     began = {column for part in row for column, lines in enumerate(part) if lines}
@@ -178,9 +181,7 @@ def _begins_row(row: Sequence[Strip], strip: Strip, limits: Sequence[float]) -> 
     went_on = [
         bool(above[column]) and had_no_room(above[column], strip[column], limits[column]) for column in filled
     ]
-    if not strip[0]:
-        return len(filled) > 1 and all(above[column] for column in filled) and not any(went_on)
-    return not all(went_on)
+    return bool(strip[key]) and not all(went_on)
 
 
 def had_no_room(above: Sequence[Line], below: Sequence[Line], limit: float) -> bool:

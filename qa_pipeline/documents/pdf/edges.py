@@ -104,11 +104,11 @@ def _said(text: str, page: int) -> str:
     A number that does not count the pages belongs to the text, such as the end of an address.
     """
     if _NUMBER.fullmatch(text):
-        return f"page {_counted(text.lower()) - page:+}"
+        return f"page {counted(text.lower()) - page:+}"
     return text if text.isdecimal() else _DIGITS.sub("#", text.lower())
 
 
-def _counted(number: str) -> int:
+def counted(number: str) -> int:
     """The value of a number in decimal or Roman digits; of these a smaller before a larger is taken off."""
     if number.isdecimal():
         return int(number)

@@ -12,16 +12,21 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
+from qa_pipeline.documents.pdf.accents import with_accents
 from qa_pipeline.documents.pdf.calls import address_of, calls
+from qa_pipeline.documents.pdf.hyphens import BROKEN_WORD
 
 if TYPE_CHECKING:
     from pypdfium2 import PdfPage, PdfTextPage
 
-BROKEN_WORD = "\ufffe"
-"""PDFium's mark for a hyphen at a line end; the next line's text follows it."""
-
+UNREADABLE = "\ufffd"
+"""Stands for a letter that the file gives no Unicode value for."""
 _HYPHEN_CODE = "\x02"
 """The same mark, where characters are read one by one."""
+_CODES = r"\x00-\x08\x0b\x0c\x0e-\x1b\x7f-\x84\x86-\x9f"
+_NO_CHARACTER = re.compile(f"[{_CODES}{UNREADABLE}]")
+_IN_WORD = re.compile(rf"(?<=[^\W\d_])[{_CODES}\x1c-\x1f]|(?<= )[{_CODES}\x1c-\x1f](?=[a-z])")
+"""Codes of fonts that do not say what they show: ligatures, most of them; some are blanks between words."""
 _FIXED_PITCH = 1
 _FIXED_NAMES = re.compile(
     r"mono|nimbusmon|courier|consol|hack|typewriter|(?:cm|ec|sf|sl|x)tt|inconsolata|code", re.IGNORECASE
@@ -60,7 +65,7 @@ class Glyphs:
 
     Attributes:
         text: all characters in the order of the file; lines end in CR LF or in `BROKEN_WORD`.
-        unreadable: how many characters the file gives no Unicode value for.
+        unreadable: how many characters the file gives no Unicode value for; those in words are `UNREADABLE`.
         paper: the visible part of the page, its lower left corner in the origin.
         turn: quarter turns, clockwise, that the page was given.
     """
@@ -88,7 +93,10 @@ class Glyphs:
         self._sheet = sheet(page)
         self.paper = turned(self._sheet, turn, self._sheet)
         self._moved = turn != 0 or self._sheet.left != 0 or self._sheet.bottom != 0
-        self.text, self._places, self.unreadable = _characters(textpage)
+        self.text, self._places, missing = _characters(textpage)
+        self.text, self._places = with_accents(self.text, self._places, self.box)
+        self.text = _IN_WORD.sub(UNREADABLE, self.text)
+        self.unreadable = missing + len(_NO_CHARACTER.findall(self.text))
 
     def box(self, place: int) -> tuple[float, float, float, float]:
         """Left, bottom, right and top of a character as tall as its font."""

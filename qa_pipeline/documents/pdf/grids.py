@@ -1,7 +1,8 @@
 """Tables whose cells are drawn as boxes.
 
 What belongs here: ruled lines that cross to a grid, sides of it that are not drawn, cells that reach over
-several of its fields, and which text stands in which. What does not: tables with lines across alone, or with none (`tables`).
+several of its fields, and which text stands in which. What does not: tables with lines across alone, or with
+none (`tables`).
 """
 
 from bisect import bisect

@@ -6,8 +6,9 @@ apart. What does not: the order of the lines (`columns`), and which groups head 
 
 import math
 import re
+from bisect import bisect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from qa_pipeline.documents.pdf.lines import Line
@@ -20,6 +21,12 @@ _MARKS = frozenset("•‣▪●○◦∙–*-(0123456789")
 _ON_ONE_PAGE = frozenset({"heading", "code"})
 _LARGER = 1.1
 _COLUMN = 0.15
+_USUAL_END = 0.9
+_WORD_SPACE = 0.6
+_WIDER = 1.3
+_LEVEL = 2.0
+_LABEL = re.compile(r"^[^\W\d_][\w.\- ]{0,30}:\s")
+_LEAST_TEXT = 0.2
 _NEARLY = 3
 _LEAST_INSET = 6
 _INSET = 40
@@ -36,13 +43,19 @@ _SENTENCE_END = (".", "!", "?", ":", "”", '"', ")")
 
 @dataclass(slots=True)
 class Shape:
-    """What is usual in the document; `columns` are where many of its lines begin."""
+    """What is usual in the document; `columns` are where many of its lines begin, `ends` where such end."""
 
     size: float
     left: float
     right: float
     step: float
     columns: tuple[float, ...] = ()
+    ends: tuple[float, ...] = ()
+
+    def end_of(self, left: float) -> float:
+        """Where lines of the column end that a line beginning at `left` stands in."""
+        place = bisect(self.columns, left + 1)
+        return self.ends[place - 1] if place else self.right
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,17 +106,23 @@ def shape_of(lines: Sequence[Line], size: float) -> Shape:
     left = _heaviest(lefts)
     columns = tuple(sorted(place for place in lefts if lefts[place] >= _COLUMN * sum(lefts.values())))
     right = max((line.right for line in body if abs(line.left - left) < 1), default=0.0)
+    ends = [sorted(line.right for line in body if abs(line.left - column) < 1) for column in columns]
     steps = (
         (round(above.bottom - below.bottom, 1), 1)
         for above, below in pairwise(body)
         if above.page == below.page and 0 < above.bottom - below.bottom < 3 * size
     )
-    return Shape(size, left, right, _heaviest(_weighed(steps)) or 1.2 * size, columns)
+    usual = tuple(rights[int(_USUAL_END * len(rights))] for rights in ends)
+    return Shape(size, left, right, _heaviest(_weighed(steps)) or 1.2 * size, columns, usual)
 
 
 def usual_size(lines: Iterable[Line]) -> float:
-    """The type size that most characters are in."""
-    return _heaviest(_weighed((line.size, len(line.text)) for line in lines))
+    """The type size that most characters of the text are in, listings aside if there is other text."""
+    sizes = [(line.size, len(line.text), line.fixed) for line in lines]
+    text = [(size, length) for size, length, fixed in sizes if not fixed]
+    total = sum(length for _, length, _ in sizes)
+    enough = sum(length for _, length in text) >= _LEAST_TEXT * total
+    return _heaviest(_weighed(text if enough else [(size, length) for size, length, _ in sizes]))
 
 
 def _weighed(values: Iterable[tuple[float, int]]) -> dict[float, int]:
@@ -142,7 +161,48 @@ def group_lines(items: Iterable[Item], shape: Shape, *, plain: bool = False) -> 
         else:
             labels = _labels(item.lines)
             groups += (Group("paragraph", label, plain=True, floats=True) for label in labels)
-    return groups
+    return [part for group in groups for part in _single_lines(group, shape)]
+
+
+def _single_lines(group: Group, shape: Shape) -> list[Group]:
+    """A paragraph parted where a line was ended on purpose, as in minutes, lists of names and of terms.
+
+    The next word had room on such a line. Lines beside a figure all leave room, but where they end there is
+    none; so the line must end a sentence, or stand before a label, or be shorter than others of its group.
+    """
+    if group.kind != "paragraph" or group.plain or len(group.lines) < 2:
+        return [group]
+    if group.inner_left > group.lines[0].left + _LEAST_INSET:
+        return [group]  # an entry of a list of works, whose first line stands out
+    ends = {page: max(line.right for line in group.lines if line.page == page) for page in _pages(group)}
+    uneven = any(_has_room(last, line, ends[last.page]) for last, line in pairwise(group.lines))
+    parts = [replace(group, lines=[group.lines[0]], inner_left=math.inf)]
+    for last, line in pairwise(group.lines):
+        if _is_ended(last, line, shape, uneven=uneven):
+            parts.append(Group(group.kind, [line]))
+        else:
+            parts[-1].add(line)
+    return parts
+
+
+def _pages(group: Group) -> set[int]:
+    return {line.page for line in group.lines}
+
+
+def _is_ended(last: Line, line: Line, shape: Shape, *, uneven: bool) -> bool:
+    """Whether the next line begins a paragraph although it stands close below."""
+    if line.page != last.page or line.bottom > last.top or not _has_room(last, line, shape.end_of(last.left)):
+        return False
+    whole = last.text.endswith(_SENTENCE_END) or _LABEL.match(line.text) is not None
+    level = abs(last.right - line.right) <= _LEVEL
+    return whole or (uneven and not level and not line.text[:1].islower())
+
+
+def _has_room(last: Line, line: Line, end: float) -> bool:
+    """Whether the first word of a line had room on the line above it."""
+    first = line.text.split(maxsplit=1)[0]
+    width = (line.right - line.left) * len(first) / len(line.text)
+    return not last.broken and last.right + _WORD_SPACE * last.size + _WIDER * width < end
 
 
 def _labels(lines: Sequence[Line]) -> list[list[Line]]:

@@ -9,6 +9,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
+BROKEN_WORD = "\ufffe"
+"""PDFium's mark for a hyphen at a line end; the next line's text follows it."""
 _LAST_WORD = re.compile(r"(?<![^\W\d_])[^\W\d_]+$")
 _FIRST_WORD = re.compile(r"^[^\W\d_]+")
 _WEB_ADDRESS = re.compile(r"(?:https?://|www\.)\S{0,400}$")

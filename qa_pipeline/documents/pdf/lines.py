@@ -12,7 +12,8 @@ from itertools import pairwise
 from statistics import median
 from typing import NamedTuple
 
-from qa_pipeline.documents.pdf.glyphs import BROKEN_WORD, Box, Glyphs
+from qa_pipeline.documents.pdf.glyphs import Box, Glyphs
+from qa_pipeline.documents.pdf.hyphens import BROKEN_WORD
 
 _RUN = re.compile(f"[^\r\n{BROKEN_WORD}]+{BROKEN_WORD}?|{BROKEN_WORD}")
 _WORD = re.compile(f"[^\\s{BROKEN_WORD}]+")

@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from operator import itemgetter
 
-from qa_pipeline.documents.pdf.glyphs import BROKEN_WORD
+from qa_pipeline.documents.pdf.hyphens import BROKEN_WORD
 
 _SEED = 8
 _CANDIDATES = 40

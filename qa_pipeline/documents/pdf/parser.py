@@ -4,12 +4,14 @@ What belongs here: the entry point, limits on the whole file and damage. What do
 (`pages`), and how lines of pages make up paragraphs and headings (`layout`).
 """
 
+import re
 from collections.abc import Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING
 
 from qa_pipeline.documents.failure import DocumentFailure
-from qa_pipeline.documents.omissions import Omissions
+from qa_pipeline.documents.omissions import Omissions, visible
+from qa_pipeline.documents.pdf.contents import without_contents
 from qa_pipeline.documents.pdf.extras import count_extras, outline_of, title_of
 from qa_pipeline.documents.pdf.failed_pages import FailedPages
 from qa_pipeline.documents.pdf.layout import PageContent, lay_out_pages
@@ -24,14 +26,18 @@ if TYPE_CHECKING:
 
 _HEADER_WITHIN = 1024
 _END_WITHIN = 2048
+_NOTED_SHARE = 0.002
+_REFUSED_SHARE = 0.25
+_SIGN_IN_WORD = re.compile("(?<=[^\\W\\d_])[¡-©¬®¯´¶¸¼-¿ˆ˜˚](?=[^\\W\\d_])")
+"""A sign amid a word: a letter in a font that does not say what it shows, or an accent drawn apart."""
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     """Parse one PDF file.
 
     Raises:
-        DocumentFailure: `encrypted`, `damaged`, `too_many_pages`, `too_many_objects`, `too_long`, `scanned`
-            or `no_text`.
+        DocumentFailure: `encrypted`, `damaged`, `too_many_pages`, `too_many_objects`, `too_long`, `scanned`,
+            `unreadable_text` or `no_text`.
     """
     from pypdfium2 import PdfiumError
 
@@ -47,7 +53,8 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
             outline = outline_of(document)
             title = title_of(document)
         notes += _count_scans(pages, left_out)
-        blocks = lay_out_pages(pages, outline, left_out, failed)
+        notes += _broken_letters(pages, left_out)
+        blocks = lay_out_pages(without_contents(pages, left_out), outline, left_out, failed)
         if not blocks:
             failed.raise_first()
             raise DocumentFailure("no_text", "the PDF has pages but no text")
@@ -120,3 +127,22 @@ def _count_scans(pages: Sequence[PageContent], left_out: Omissions) -> list[str]
         refuse_scans(scans, len(pages))
     left_out.add("scanned_page", pieces=len(scans))
     return [note(len(pages), scans, "without text")]
+
+
+def _broken_letters(pages: Sequence[PageContent], left_out: Omissions) -> list[str]:
+    """Count signs that stand for letters; returns a note if letters are broken more than now and then.
+
+    Raises:
+        DocumentFailure: `unreadable_text`, if so many are that the text says nothing.
+    """
+    texts = [line.text for page in pages for line in page.lines]
+    signs = sum(len(_SIGN_IN_WORD.findall(text)) for text in texts)
+    broken = signs + left_out.pieces["unreadable_character"]
+    printed = sum(map(visible, texts))
+    share = broken / max(printed, 1)
+    if share < _NOTED_SHARE:
+        return []
+    said = f"{broken} of {printed} characters ({share:.1%}) have no Unicode value or a wrong one"
+    if share >= _REFUSED_SHARE:
+        raise DocumentFailure("unreadable_text", said)
+    return [f"{said}; words with them are broken"]
