@@ -8,15 +8,15 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-import click
 import pytest
 import typer.main
+from typer.core import TyperGroup
 
 from qa_pipeline.cli import OK, app
 from qa_pipeline.llm.fake_server.server import LOOPBACK_KEY, GeminiServer
 from qa_pipeline.llm.money.price_table import LISTED
 from qa_pipeline_tests.documents.builders import pdf_bytes
-from qa_pipeline_tests.road import GUIDE, invoke, walk
+from qa_pipeline_tests.road import GUIDE, Files, invoke, walk
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -29,9 +29,9 @@ RUN_HERE = ("run", "validate", "estimate", "status", "show", "what-if")
 
 
 def words(line: str) -> list[str]:
-    """A command without comment, redirection and the sign that leaves it in the background."""
+    """A command without its comment, and without what is done with its output."""
     split = shlex.split(line, comments=True)
-    end = next((place for place, word in enumerate(split) if word in (">", "&")), len(split))
+    end = next((place for place, word in enumerate(split) if word in (">", "|", "&")), len(split))
     return split[:end]
 
 
@@ -39,10 +39,10 @@ COMMANDS = [words(line)[1:] for line in LINES if line.startswith("qa-pipeline ")
 TARGETS = [words(line)[1] for line in (*LINES, *INLINE) if line.startswith("make ")]
 
 
-def parse(command: click.Command, arguments: list[str]) -> None:
+def parse(command: Any, arguments: list[str]) -> None:
     """Parse a command down to its last group, without running it."""
     context = command.make_context("qa-pipeline", list(arguments))
-    if isinstance(command, click.Group):
+    if isinstance(command, TyperGroup):
         rest = [*context._protected_args, *context.args]
         _, below, rest = command.resolve_command(context, rest)
         assert below is not None
@@ -58,6 +58,14 @@ def test_every_command_of_the_readme_is_one(arguments: list[str]) -> None:
     if "--help" in arguments or "--version" in arguments:
         assert invoke(*arguments).code == OK
     else:
+        parse(typer.main.get_command(app), arguments)
+
+
+@pytest.mark.parametrize(
+    "arguments", [["run"], ["run", "x", "--no-such-option"], ["replies", "prune", "--old"]]
+)
+def test_a_command_that_is_none_would_be_found(arguments: list[str]) -> None:
+    with pytest.raises(Exception, match="Missing|No such option"):
         parse(typer.main.get_command(app), arguments)
 
 
@@ -77,7 +85,11 @@ def test_the_commands_of_the_readme_run_one_after_the_other(
     monkeypatch.chdir(tmp_path)
     road = walk(tmp_path, monkeypatch)
     text = "To drain the boiler of the Kestrel 4, open the lower valve and wait 10 minutes."
-    manuals = {"manuals/guide.md": GUIDE, "manuals/guide.pdf": pdf_bytes(text), "contracts-2024/a.md": GUIDE}
+    manuals: Files = {
+        "manuals/guide.md": GUIDE,
+        "manuals/guide.pdf": pdf_bytes(text),
+        "contracts-2024/a.md": GUIDE,
+    }
     road.write(manuals)
     road.corpus.rename("mycorpus")
     pair = {
