@@ -1,5 +1,6 @@
 """The library that trainers use reads the files of several batches, whatever some of them lack."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,7 @@ disable_progress_bar()
 class Characters:
     """Counts characters."""
 
-    def count(self, texts: list[str]) -> list[int]:
+    def count(self, texts: Sequence[str]) -> list[int]:
         return [len(text) for text in texts]
 
 

@@ -80,7 +80,12 @@ def test_texts_with_odd_quotes_are_still_told_apart() -> None:
 
 
 def test_ids_and_further_fields_are_masked_and_stay_what_they_were_otherwise() -> None:
-    more = {"by": "anna@x.se", "anna@x.se": 1.50, "list": [None, True, 811218_9876, '"ä'], "n": 7}
+    more: dict[str, Any] = {
+        "by": "anna@x.se",
+        "anna@x.se": 1.50,
+        "list": [None, True, 811218_9876, '"ä'],
+        "n": 7,
+    }
     row = masked(id="anna@x.se", **more)
     assert row["id"] == "[removed]"
     assert json.loads(row["fields"]) | {"list": None} == {
