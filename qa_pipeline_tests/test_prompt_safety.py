@@ -88,7 +88,12 @@ class Attack:
 def ask_questions(attack: Attack, model: LanguageModel) -> object:
     first = attack.chunks.head(1)
     return write_questions(
-        first, model, lambda asked, _: [["c0"] for _ in asked], GenerationSettings(), LLMSettings(), batch="b"
+        first,
+        model,
+        lambda asked, _: [[("c0", 1.0)] for _ in asked],
+        GenerationSettings(),
+        LLMSettings(),
+        batch="b",
     )
 
 

@@ -24,7 +24,7 @@ from qa_pipeline.storage import (
     write_table,
 )
 from qa_pipeline.table_schema import Table
-from qa_pipeline.tables import ASSESSMENTS, CHUNKS, STORED
+from qa_pipeline.tables import ASSESSMENTS, CHUNKS, SCHEMA_VERSION, STORED
 
 TEXT = st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=20)
 CHUNK_ROWS = st.lists(
@@ -132,7 +132,7 @@ def test_the_hash_sees_values_names_types_and_order() -> None:
 
 def test_the_file_names_its_table_and_schema_version() -> None:
     metadata = pl.read_parquet_metadata(io.BytesIO(table_bytes(sample(), CHUNKS)))
-    assert (metadata["table"], metadata["schema_version"]) == ("chunks", "3")
+    assert (metadata["table"], metadata["schema_version"]) == ("chunks", str(SCHEMA_VERSION))
 
 
 def test_a_frame_that_breaks_its_schema_is_never_written(tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ def test_a_file_of_another_schema_version_says_what_to_do(
     monkeypatch.setattr(storage, "SCHEMA_VERSION", 0)
     write_table(path, sample(), CHUNKS)
     monkeypatch.undo()
-    with pytest.raises(TableError, match=r"version 0, this release reads 3; run the step"):
+    with pytest.raises(TableError, match=rf"version 0, this release reads {SCHEMA_VERSION}; run the step"):
         read_table(path, CHUNKS)
 
 

@@ -3,13 +3,13 @@
 What belongs here: which rows and fields each file holds, writing them as lines, and the card that tells their
 types. What does not: where files lie, and writing them (`storage.py`).
 
-Every pair is in exactly one of passed, rejected, needs_review, failed and known_answers, in the order of `pairs`
-(an imported file's own order). They are written whether gates pass or not. Pairs whose right verdict was known
-beforehand are kept out of passed: half of them are wrong on purpose.
+Every pair is in exactly one of passed, rejected, needs_review, failed and known_answers, in the order of
+`pairs` (an imported file's own order). They are written whether gates pass or not. Pairs whose right verdict
+was known beforehand are kept out of passed: half of them are wrong on purpose.
 
 Every row of these five has every field, null where nothing is known. A JSON file cannot say which type a
 field has that is null in all its rows, and `datasets` takes types from the first file it reads; the card
-beside the folders says them, for `load_dataset("exports", "passed")`. Chat rows hold no null and need no card.
+beside the folders says them, for `load_dataset("exports", "passed")`. Chat rows hold no null: they need none.
 """
 
 from collections.abc import Iterator, Mapping

@@ -5,9 +5,9 @@ What does not: gates (`quality.py`), and when a batch is built (`batch.py`, `qa_
 
 Published are the table training_examples and the chat exports. They exist only while they were built from
 the present verdicts of a batch whose blocking gates pass: they are moved aside before other verdicts are
-written, and when a gate fails. Of a batch that is gone from its corpus every table, index and export is moved.
-The next run that passes publishes again, and then deletes what was moved aside. Decisions of people are never
-moved.
+written, and when a gate fails. Of a batch that is gone from its corpus every table, index and export is
+moved. The next run that passes publishes again, and then deletes what was moved aside. Decisions of people
+are never moved.
 """
 
 import shutil

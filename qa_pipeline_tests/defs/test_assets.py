@@ -41,7 +41,8 @@ def test_the_ui_is_told_of_rows_reasons_yield_and_files(project: Project) -> Non
     )
     assert "path" in told["pairs"]
     assert "| `training_examples` | `example` |" in str(told["training_examples"]["yield"].value)
-    assert told["exports"]["lines: passed"].value == told["verdicts"]["verdict: accepted"].value
+    assert told["verdicts"]["lines: passed"].value == told["verdicts"]["verdict: accepted"].value
+    assert told["exports"]["lines: chat_closed_book"].value == told["verdicts"]["verdict: accepted"].value
     assert "| `rejected` | `number` |" in str(told["canaries"]["canaries by kind"].value)
     assert told["canaries"]["canary recall"].value is not None
 
@@ -76,12 +77,12 @@ def test_a_failing_gate_stops_the_batch_before_its_training_examples(project: Pr
     assert not result.success
     assert (strict.settings.out / "tables" / "verdicts" / "b1.parquet").is_file()
     assert not (strict.settings.out / "tables" / "training_examples").exists()
-    assert not (strict.settings.out / "exports").exists()
+    assert not list((strict.settings.out / "exports").glob("chat_*"))
     failed = [found for found in result.get_asset_check_evaluations() if not found.passed]
     assert [(found.check_name, found.blocking) for found in failed] == [("pass_rate", True)]
 
 
-def test_a_run_that_walks_around_the_gate_still_trains_on_accepted_pairs_only(project: Project) -> None:
+def test_a_run_that_walks_around_a_failed_gate_publishes_nothing_until_it_passes(project: Project) -> None:
     # No document says 45 hours, so the first pair is not accepted.
     pairs = [
         {
@@ -99,9 +100,12 @@ def test_a_run_that_walks_around_the_gate_still_trains_on_accepted_pairs_only(pr
     strict = project.with_settings(quality={"min_pass_rate": 1.0})
     strict.report("b1")
     assert not strict.build("b1").success
-    assert strict.build("b1", "training_examples").success
-    verdicts = strict.table("verdicts", "b1").select("pair_id", "verdict")
-    examples = strict.table("training_examples", "b1").join(verdicts, on="pair_id", how="left")
+    around = strict.build("b1", "training_examples")
+    assert not around.success
+    assert not (strict.settings.out / "tables" / "training_examples").exists()
+    assert project.build("b1").success
+    verdicts = project.table("verdicts", "b1").select("pair_id", "verdict")
+    examples = project.table("training_examples", "b1").join(verdicts, on="pair_id", how="left")
     assert set(verdicts["verdict"]) > {"accepted"}
     assert examples["verdict"].unique().to_list() == ["accepted"]
 

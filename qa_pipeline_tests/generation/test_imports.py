@@ -246,3 +246,38 @@ def test_whatever_stands_in_the_lines_each_is_one_row(values: list[Any]) -> None
 
     assert found.height == expected
     assert PAIRS.problems(found) == []
+
+
+def test_line_number_id_and_further_fields_of_a_line_are_kept() -> None:
+    more = {"team": "Blå", "tags": ["a", 1], "nothing": None}
+    frame = imported(GOOD | {"id": 7} | more, b"", GOOD | {"id": "x", "question": "Why?"}, {"id": "y"})
+    assert frame.select("source_line", "source_id").rows() == [(1, "7"), (3, "x"), (4, "y")]
+    fields = frame["source_fields"].to_list()
+    assert json.loads(fields[0]) == more
+    assert fields[1:] == [None, None]
+
+
+def test_a_line_that_repeats_is_two_rows_with_their_own_numbers() -> None:
+    frame = imported(GOOD, GOOD)
+    assert frame["source_line"].to_list() == [1, 2]
+    assert frame["pair_id"].n_unique() == 2
+
+
+@pytest.mark.parametrize("value", ["\ud800", {"\ud800": 1}, [[[{"a": "\ud800"}]]]])
+def test_half_a_character_in_further_fields_does_no_harm(value: Any) -> None:
+    row = imported(GOOD | {"note": value}).row(0, named=True)
+    assert json.loads(row["source_fields"]) == {"note": value}
+
+
+def test_further_columns_of_a_parquet_file_are_kept_and_bounded() -> None:
+    content = io.BytesIO()
+    rows = [{**GOOD, "id": 3, "score": 0.5}, {**GOOD, "id": 4, "score": 1.0}]
+    pl.DataFrame(rows).write_parquet(content)
+    raw = parse_pairs(content.getvalue(), "pairs.parquet", PairsFileSettings())
+    frame = import_pairs(raw, DOCUMENTS, CHUNKS, "b")
+    assert frame.select("source_line", "source_id", "source_fields").rows() == [
+        (1, "3", '{"score": 0.5}'),
+        (2, "4", '{"score": 1.0}'),
+    ]
+    short = parse_pairs(content.getvalue(), "pairs.parquet", PairsFileSettings(max_line_bytes=10))
+    assert short["reason"].to_list() == ["line_too_long"] * 2

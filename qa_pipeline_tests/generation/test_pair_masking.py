@@ -77,3 +77,19 @@ def test_texts_with_odd_quotes_are_still_told_apart() -> None:
     row = masked(question='Is password="abc1234', answer='x anna@x.se"?')
     assert row["answer"] == 'x [removed]"?'
     assert isinstance(pl.DataFrame([row]), pl.DataFrame)
+
+
+def test_ids_and_further_fields_are_masked_and_stay_what_they_were_otherwise() -> None:
+    more: dict[str, Any] = {
+        "by": "anna@x.se",
+        "anna@x.se": 1.50,
+        "list": [None, True, 811218_9876, '"ä'],
+        "n": 7,
+    }
+    row = masked(id="anna@x.se", **more)
+    assert row["id"] == "[removed]"
+    assert json.loads(row["fields"]) | {"list": None} == {
+        "by": "[removed]", "[removed]": 1.5, "list": None, "n": 7,
+    }  # fmt: skip
+    assert json.loads(row["fields"])["list"][:2] == [None, True]
+    assert json.loads(row["fields"])["list"][3] == '"ä'

@@ -20,7 +20,7 @@ from qa_pipeline.publishing.withdrawals import (
     withdraw_outdated,
     withdrawn_batches,
 )
-from qa_pipeline.tables import STORED, VERDICTS
+from qa_pipeline.tables import VERDICTS
 from qa_pipeline_tests.fakes import HashEmbedder
 from qa_pipeline_tests.publishing.rows import FALSE, TRUE, Folder
 
@@ -234,4 +234,3 @@ def test_what_people_decided_is_never_moved(folder: Folder) -> None:
     folder.delete("b1")
     folder.run()
     assert decisions.read_bytes() == b"kept"
-    assert "decisions" not in STORED

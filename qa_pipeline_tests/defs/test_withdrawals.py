@@ -1,0 +1,104 @@
+"""Materialized by whom ever, what consumers read equals the ledger of a batch whose checks pass."""
+
+import shutil
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from qa_pipeline.defs.assets import build_assets
+from qa_pipeline.defs.corpus import corpus_sensor
+from qa_pipeline.defs.currency import steps_of
+from qa_pipeline.defs.jobs import work_tonight
+from qa_pipeline.publishing.withdrawals import withdrawn_batches
+from qa_pipeline_tests.defs.project import GUIDE, Project
+from qa_pipeline_tests.publishing.rows import published
+
+
+def reasons(project: Project) -> dict[str, str]:
+    return {batch: stone.reason for batch, stone in withdrawn_batches(project.parts.layout).items()}
+
+
+def tick(project: Project) -> None:
+    context = dg.build_sensor_context(
+        instance=project.instance, resources={"parts": project.parts}, definitions=project.definitions
+    )
+    corpus_sensor(context)
+
+
+def tonight(project: Project) -> dict[str, str]:
+    steps = steps_of(build_assets(project.settings))
+    return work_tonight(project.instance, project.parts, steps)
+
+
+@pytest.mark.parametrize("changed", [True, False])
+def test_a_check_that_fails_in_a_later_run_withdraws_what_was_published(
+    project: Project, changed: bool
+) -> None:
+    project.write("b2")
+    project.launch("b1", "b2")
+    strict = project.with_settings(quality={"min_pass_rate": 1.0})
+    if changed:
+        project.write("b1", GUIDE.format(name="other"))
+    assert strict.launch("b1")["b1"].outcome == "failed"
+    assert set(published(project.parts.layout)) == {"b2"}
+    assert reasons(project) == {"b1": "gate_failed"}
+    assert project.launch("b1")["b1"].outcome == "succeeded"
+    assert set(published(project.parts.layout)) == {"b1", "b2"}
+    assert reasons(project) == {}
+
+
+def test_a_check_that_fails_leaves_the_files_of_the_ledger_to_reviewers(project: Project) -> None:
+    project.with_settings(quality={"min_pass_rate": 1.0}).launch("b1")
+    exports = {path.parent.name for path in (project.settings.out / "exports").glob("*/b1.jsonl")}
+    assert exports == {"passed", "rejected", "needs_review", "failed", "known_answers"}
+
+
+def test_a_batch_whose_check_failed_is_work_left_until_it_passes(project: Project) -> None:
+    strict = project.with_settings(quality={"min_pass_rate": 1.0})
+    strict.launch("b1")
+    assert set(tonight(strict)) == {"b1"}
+    project.launch("b1")
+    assert tonight(project) == {}
+    asked = len(project.model.asked)
+    strict.launch("b1")  # the same ledger under a stricter limit
+    assert set(tonight(strict)) == {"b1"}
+    assert len(project.model.asked) == asked
+
+
+@pytest.mark.parametrize("look", [tick, tonight])
+def test_a_batch_that_is_gone_is_withdrawn_and_publishes_again_when_it_is_back(
+    project: Project, look: object, tmp_path: Path
+) -> None:
+    assert callable(look)
+    project.write("b2")
+    project.launch("b1", "b2")
+    folder = Path(project.settings.corpus) / "b1"
+    shutil.move(folder, tmp_path / "aside")
+    look(project)
+    assert set(published(project.parts.layout)) == {"b2"}
+    assert reasons(project) == {"b1": "batch_gone"}
+    assert tonight(project) == {}
+    shutil.move(tmp_path / "aside", folder)
+    asked = len(project.model.asked)
+    assert set(tonight(project)) == {"b1"}
+    assert project.launch("b1")["b1"].outcome == "succeeded"
+    assert set(published(project.parts.layout)) == {"b1", "b2"}
+    assert (reasons(project), tonight(project), len(project.model.asked)) == ({}, {}, asked)
+
+
+def test_a_corpus_that_cannot_be_reached_withdraws_nothing(project: Project, tmp_path: Path) -> None:
+    project.launch("b1")
+    shutil.move(project.settings.corpus, tmp_path / "aside")
+    tick(project)
+    assert set(published(project.parts.layout)) == {"b1"}
+
+
+def test_of_two_batches_of_which_one_is_broken_the_other_is_published(project: Project) -> None:
+    project.write("b2")
+    project.launch("b1", "b2")
+    project.write("b1", "this is no pair", file="pairs.parquet")
+    project.write("b2", GUIDE.format(name="b2").replace("10 minutes", "20 minutes"))
+    outcomes = project.launch("b1", "b2")
+    assert [outcomes[name].outcome for name in ("b1", "b2")] == ["failed", "succeeded"]
+    assert set(published(project.parts.layout)) == {"b1", "b2"}  # the former ledger of b1 still holds
