@@ -11,6 +11,7 @@ models to generate text with citations" (EMNLP 2023), with decided claims in pla
 import polars as pl
 
 from qa_pipeline.grounding import SUPPORTED, decided_claims
+from qa_pipeline.sources import RESOLVED
 
 MEASURES = (
     "citation_existence",
@@ -25,7 +26,6 @@ WEIGHT_EXISTENCE, WEIGHT_ACCURACY, WEIGHT_GROUNDING = 0.4, 0.3, 0.3
 HIGH, MIDDLE = 0.8, 0.5
 
 _DIGITS = 9
-_RESOLVED = ("chunk", "section", "document")
 _ACCURATE = ("exact", "spelling", "ellipsis", "edited")
 
 
@@ -92,7 +92,7 @@ def _named(cited: pl.DataFrame) -> pl.DataFrame:
 
     A pair without claims has no quote looked up, and its accuracy is unknown.
     """
-    resolved = pl.col("resolution").is_in(_RESOLVED)
+    resolved = pl.col("resolution").is_in(RESOLVED)
     accurate = resolved & (pl.col("quote").is_null() | pl.col("quote_found"))
     known = accurate.is_not_null().all()
     return cited.group_by("pair_id").agg(
@@ -115,9 +115,7 @@ def _proved(claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl.DataFrame:
 def _used(cited: pl.DataFrame, proved: pl.DataFrame) -> pl.DataFrame:
     """Precision and coverage of sources of each pair that cites something of the batch."""
     proofs = proved.filter("supported")
-    things = cited.filter(pl.col("resolution").is_in(_RESOLVED)).unique(
-        ["pair_id", "document_id", "chunk_id"]
-    )
+    things = cited.filter(pl.col("resolution").is_in(RESOLVED)).unique(["pair_id", "document_id", "chunk_id"])
     named = things.filter(pl.col("chunk_id").is_not_null())
     whole = things.filter(pl.col("chunk_id").is_null())
     by_chunk, by_document = ["pair_id", "chunk_id"], ["pair_id", "document_id"]
@@ -142,7 +140,7 @@ def _share(part: pl.DataFrame, whole: pl.DataFrame, name: str) -> pl.DataFrame:
 
 def _complete(cited: pl.DataFrame, proved: pl.DataFrame) -> pl.DataFrame:
     """Completeness and the share of claims supported of each pair that has claims."""
-    resolved = cited.filter(pl.col("resolution").is_in(_RESOLVED))
+    resolved = cited.filter(pl.col("resolution").is_in(RESOLVED))
     chunks = resolved.filter(pl.col("chunk_id").is_not_null()).select("pair_id", "chunk_id").unique()
     documents = resolved.filter(pl.col("chunk_id").is_null()).select("pair_id", "document_id").unique()
     held = pl.col("in_chunk").fill_null(value=False) | pl.col("in_document").fill_null(value=False)
