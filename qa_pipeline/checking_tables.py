@@ -117,7 +117,7 @@ CLAIM_VERDICTS = Table(
         PAIR_ID,
         BATCH,
         _c("verdict", S, "supported, contradicted, unsupported, undecided or failed."),
-        _c("decided_by", S, "citation, similarity, consistency, verbatim, combined, entailment, similarity_only, llm or nothing."),
+        _c("decided_by", S, "citation, similarity, consistency, verbatim, combined, entailment, similarity_only, llm, person or nothing."),
         REASON,
         DETAIL,
         _c("prompt_hash", S, "Hash of the verify prompt, where a model was asked.", nullable=True),
@@ -183,13 +183,14 @@ ASSESSMENTS = Table(
 
 VERDICTS = Table(
     "verdicts",
-    "One row per pair ever generated or imported: the ledger.",
+    "One row per pair ever generated, imported or edited: the ledger.",
     ("pair_id",),
     (
         PAIR_ID,
         BATCH,
         _c("verdict", S, "accepted, rejected, needs_review or failed."),
-        _c("stage", S, "Stage reached: pairs, source_verification, refusal, quality_assessment, deduplication or accepted."),
+        _c("stage", S, "Stage reached: pairs, source_verification, refusal, quality_assessment, deduplication, person or accepted."),
+        _c("decided_by", S, "person where a decision of a person set the verdict, else pipeline."),
         _c("reason", S, "Reason code of the verdict; accepted rows have one too."),
         DETAIL,
         _c("claims", I32, "Number of claims."),
@@ -213,6 +214,25 @@ VERDICTS = Table(
         _c("duplicate_of", S, "The kept pair this one repeats.", nullable=True),
         _c("expected_verdict", S, "Verdict its author knows to be right, for known-answer pairs.", nullable=True),
         _c("thresholds_id", S, "The thresholds that decided."),
+    ),
+)
+
+DECISIONS = Table(
+    "decisions",
+    "One row per decision of a person about a pair or one of its claims; rows are only ever added.",
+    ("decision_id",),
+    (
+        _c("decision_id", S, "Hash of the decision, what it is about, and who made it why and when."),
+        BATCH,
+        _c("sequence", I32, "Place in the order of recording, from 0; the last about a pair or claim stands."),
+        PAIR_ID,
+        _c("claim_id", S, "The claim it is about; null where it is about the pair.", nullable=True),
+        _c("content_sha256", S, "Hash of the question, answer and evidence it was made about; stale once they differ."),
+        _c("decision", S, "accepted, rejected or edited."),
+        _c("answer", S, "The new text of an edited answer.", nullable=True),
+        _c("who", S, "Who decided."),
+        _c("why", S, "Why.", nullable=True),
+        _c("decided_at", S, "When, in UTC, where the person says so.", nullable=True),
     ),
 )
 

@@ -35,6 +35,11 @@ class Layout:
         check_batch_name(batch)
         return self.out / "exports" / name / f"{batch}.jsonl"
 
+    def decisions(self, batch: str) -> Path:
+        """What people decided about a batch: apart from the tables, which may be deleted and made anew."""
+        check_batch_name(batch)
+        return self.out / "decisions" / f"{batch}.jsonl"
+
     @property
     def replies(self) -> Path:
         """Store of model replies."""

@@ -17,7 +17,7 @@ from qa_pipeline.errors import InputError
 from qa_pipeline.layout import Layout
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage import read_table
-from qa_pipeline.tables import TABLES, VERDICTS
+from qa_pipeline.tables import STORED, VERDICTS
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def decide_anew(layout: Layout, batches: list[str] | None, settings: Settings) -
     stored: dict[str, None] = {}
     seconds, claims, pairs = 0.0, 0, 0
     for name in names:
-        frames = {table: read_table(layout.table(table, name), TABLES[table]) for table in INPUTS}
+        frames = {table: read_table(layout.table(table, name), STORED[table]) for table in INPUTS}
         start = time.perf_counter()
         new = redecide(frames, settings.verification, settings.judging, _models(frames, settings))
         seconds += time.perf_counter() - start

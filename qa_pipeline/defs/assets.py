@@ -21,6 +21,7 @@ from qa_pipeline.defs.checking import (
     claim_verdicts,
     claims,
     contradictions,
+    decisions,
     refusals,
     verdicts,
 )
@@ -121,6 +122,7 @@ def pairs(
     documents: Frame,
     chunks: Frame,
     questions: Frame,
+    decisions: Frame,
 ) -> Iterator[dg.MaterializeResult[Frame]]:
     """Answers drafted from the retrieved passages only, with citations; imported pairs take the same road."""
     batch, notify = context.partition_key, logged(context.log, "answers drafted")
@@ -128,7 +130,8 @@ def pairs(
     yield from unless_pending(
         context,
         lambda: result(
-            "pairs", pipeline.make_pairs(parts, batch, documents, chunks, questions, previous, notify)
+            "pairs",
+            pipeline.make_pairs(parts, batch, documents, chunks, questions, decisions, previous, notify),
         ),
     )
 
@@ -211,6 +214,7 @@ ASSETS = [
     embeddings,
     index,
     questions,
+    decisions,
     pairs,
     claims,
     claim_verdicts,

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import dagster as dg
 
 from qa_pipeline import checking, pipeline
+from qa_pipeline.defs.corpus import corpus
 from qa_pipeline.defs.deliveries import unless_pending
 from qa_pipeline.defs.metadata import canary_metadata, cost_metadata, summary_metadata
 from qa_pipeline.defs.parameters import PartsParam
@@ -16,6 +17,17 @@ from qa_pipeline.defs.partitions import document_batches
 from qa_pipeline.defs.progress import logged
 from qa_pipeline.defs.results import ASKS, Frame, result
 from qa_pipeline.settings.models import same_model_warning
+
+
+@dg.asset(
+    partitions_def=document_batches,
+    group_name="generation",
+    kinds={"polars", "parquet"},
+    deps=[corpus],  # made with the batch's first tables, so that nothing waits for it
+)
+def decisions(context: dg.AssetExecutionContext, parts: PartsParam) -> dg.MaterializeResult[Frame]:
+    """What `qa-pipeline decide` recorded: it overrules the verdicts, and edits become pairs."""
+    return result("decisions", pipeline.make_decisions(parts, context.partition_key))
 
 
 @dg.asset(partitions_def=document_batches, group_name="validation", **ASKS)
@@ -37,13 +49,21 @@ def claims(
 
 @dg.asset(partitions_def=document_batches, group_name="validation", **ASKS)
 def claim_verdicts(
-    context: dg.AssetExecutionContext, parts: PartsParam, claims: Frame, pairs: Frame, chunks: Frame
+    context: dg.AssetExecutionContext,
+    parts: PartsParam,
+    claims: Frame,
+    pairs: Frame,
+    chunks: Frame,
+    decisions: Frame,
 ) -> Iterator[dg.MaterializeResult[Frame]]:
     """Source verification: citations, similarity and consistency decide, a model only the rest."""
     notify = logged(context.log, "borderline claims asked")
     yield from unless_pending(
         context,
-        lambda: result("claim_verdicts", checking.make_claim_verdicts(parts, claims, pairs, chunks, notify)),
+        lambda: result(
+            "claim_verdicts",
+            checking.make_claim_verdicts(parts, claims, pairs, chunks, decisions, notify),
+        ),
     )
 
 
@@ -114,10 +134,11 @@ def verdicts(
     refusals: Frame,
     assessments: Frame,
     contradictions: Frame,
+    decisions: Frame,
 ) -> dg.MaterializeResult[Frame]:
     """Accepted, rejected, needs review or failed, with the reason and the thresholds that decided."""
     frame = checking.make_verdicts(
-        parts, pairs, claims, claim_verdicts, refusals, assessments, contradictions
+        parts, pairs, claims, claim_verdicts, refusals, assessments, contradictions, decisions
     )
     calls = pipeline.make_llm_calls(parts, context.partition_key)
     return result("verdicts", frame, **summary_metadata(frame), **cost_metadata(calls, frame))
