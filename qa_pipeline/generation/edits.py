@@ -39,13 +39,15 @@ def with_edited_pairs(
     edits = {row["pair_id"]: row for row in last.iter_rows(named=True) if row["decision"] == "edited"}
     found = [pairs]
     while edits and pairs.height:
-        rows = pairs.filter(pl.col("pair_id").is_in(list(edits))).to_dicts()
+        old = pl.col("pair_id").is_in(list(edits))
+        rows = pairs.filter(old).to_dicts()
         lines = [_line(row, edits.pop(row["pair_id"])) for row in rows]
         new = import_pairs(pl.DataFrame(lines, schema=RAW_PAIRS), documents, chunks, batch)
         pairs = new.with_columns(
             pl.Series("pair_id", [_edited_id(*ids) for ids in zip(rows, lines, strict=True)], pl.String()),
             pl.Series("question_type", [row["question_type"] for row in rows], pl.String()),
             pl.lit("edited").alias("origin"),
+            *(pairs.filter(old)[name] for name in pairs.columns if name.startswith("source_")),
         )
         found.append(pairs)
     return pl.concat(found)

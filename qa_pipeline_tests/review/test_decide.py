@@ -155,10 +155,8 @@ def test_an_edited_answer_becomes_a_pair_that_is_verified(road: Road) -> None:
     assert edited["generator"].to_list() == ["person:anna"] * 2
     assert set(edited["question"]) == {"How long?", "At which pressure?"}
     # an edit may be edited again
-    again = rows_of_answer(road, wrong) | {
-        "decision": "edited",
-        "edited_answer": "Do not use softened water.",
-    }
+    last = "Do not use softened water."
+    again = rows_of_answer(road, wrong) | {"decision": "edited", "edited_answer": last}
     assert decide(road, again).code == OK
     run(road)
     assert verdicts(road)[last][0] == "accepted"
