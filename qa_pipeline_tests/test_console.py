@@ -122,7 +122,7 @@ def test_validate_prints_a_verdict_for_each_pair_and_what_is_not_supported(
     road = walk(tmp_path, monkeypatch)
     road.write({"b/guide.md": "# Guide\n\nThe safety valve opens at 3 bar.\n"})
     right, wrong = "The safety valve opens at 3 bar.", "The safety valve opens at 5 bar."
-    lines = [{"question": f"Question {n}?", "answer": right} for n in range(25)]
+    lines: list[dict[str, object]] = [{"question": f"Question {n}?", "answer": right} for n in range(25)]
     lines[7] |= {"answer": wrong, "question": "[red]Hostile[/red]?", "confidence": 0.99}
     file = tmp_path / "mine.jsonl"
     file.write_text("".join(f"{json.dumps(line)}\n" for line in lines))

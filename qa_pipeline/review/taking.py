@@ -71,11 +71,14 @@ def take_decisions(layout: Layout, file: ReadFile) -> Taken:
 
 def _by_batch(layout: Layout, file: ReadFile, problems: list[Problem]) -> dict[str, dict[int, DecisionLine]]:
     """Lines by the batch that holds their pair or claim, the pair's id filled in."""
-    wanted_pairs = {line.pair_id for line in file.lines.values()}
+    wanted_pairs = {line.pair_id for line in file.lines.values() if line.pair_id}
     wanted_claims = {line.claim_id for line in file.lines.values()} - {None}
     places: dict[str, list[str]] = defaultdict(list)
     owners: dict[str, str] = {}
+    named = {line.batch for line in file.lines.values()}
     for path in layout.tables(PAIRS.name):
+        if None not in named and path.stem not in named:
+            continue
         pairs = read_table(path, PAIRS)["pair_id"].to_list()
         for pair_id in wanted_pairs.intersection(pairs):
             places[pair_id].append(path.stem)
