@@ -100,7 +100,7 @@ def _new_decisions(layout: Layout, batch: str) -> str | None:
     except TableError as error:
         return str(error)
     new = recorded.join(known, on="decision_id", how="anti").height
-    return f"{new} decisions were recorded since its last run" if new else None
+    return f"decisions recorded since its last run: {new}" if new else None
 
 
 def _unanswered(layout: Layout, batch: str) -> str | None:

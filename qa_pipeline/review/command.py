@@ -62,7 +62,7 @@ def _write_template(layout: "Layout", path: Path, batches: list[str] | None) -> 
         raise InputError(f"{path} exists and may hold decisions; choose another name")
     rows = list(undecided(layout, batches or [one.stem for one in layout.tables(VERDICTS.name)]))
     write_bytes(path, writers[path.suffix.lower()](rows))
-    sys.stdout.write(f"{len(rows)} undecided pairs: {path}\n")
+    sys.stdout.write(f"Undecided pairs in {path}: {len(rows)}\n")
 
 
 def _take(layout: "Layout", path: Path) -> int:
@@ -74,7 +74,7 @@ def _take(layout: "Layout", path: Path) -> int:
     for problem in taken.problems:
         sys.stderr.write(f"{path.name} line {problem.line}: {problem.text}\n")
     for name, count in taken.recorded.items():
-        sys.stdout.write(f"{name}: {count} decisions recorded in {layout.decisions(name)}\n")
+        sys.stdout.write(f"{name}: {count} recorded in {layout.decisions(name)}\n")
     told = [f"{taken.recorded.total()} recorded", f"{len(taken.problems)} refused"]
     told += [f"{taken.known} recorded before"] if taken.known else []
     told += [f"{read.blank} without a decision"] if read.blank else []

@@ -214,7 +214,7 @@ def test_a_decision_is_work_left_and_reaches_the_verdicts_without_a_model(projec
     row = {"pair_id": pair["pair_id"], "content_sha256": content[pair["pair_id"]], "who": "anna"}
     file.write_text(json.dumps({**row, "decision": "rejected"}))
     take_decisions(Layout(project.settings.out), read_decision_file(file))
-    assert reason(project, "b1", compare_code=False) == "1 decisions were recorded since its last run"
+    assert reason(project, "b1", compare_code=False) == "decisions recorded since its last run: 1"
 
     assert project.launch("b1")["b1"].outcome == "succeeded"
 
