@@ -36,7 +36,15 @@ Watch = Callable[[str, str], Notify]
 """Called with (batch, stage) when a stage starts; what it returns hears how far the stage is."""
 
 TRAINING_INPUTS = ("pairs", "verdicts", "claims", "claim_verdicts", "assessments", "chunks", "documents")
-VERDICT_INPUTS = ("pairs", "claims", "claim_verdicts", "refusals", "assessments", "contradictions")
+VERDICT_INPUTS = (
+    "pairs",
+    "claims",
+    "claim_verdicts",
+    "refusals",
+    "assessments",
+    "contradictions",
+    "decisions",
+)
 
 BLOCKED = "a blocking gate failed; the batch has no training examples until it passes"
 
@@ -166,7 +174,8 @@ def _read_and_embed(parts: Parts, batch: str, watch: Watch) -> Frames:
     chunks = _keep(parts.layout, batch, "chunks", pipeline.make_chunks(parts, documents))
     embeddings = pipeline.make_embeddings(parts, chunks, watch(batch, "embeddings"))
     _keep(parts.layout, batch, "embeddings", embeddings)
-    return {"documents": documents, "chunks": chunks, "embeddings": embeddings}
+    decisions = _keep(parts.layout, batch, "decisions", pipeline.make_decisions(parts, batch))
+    return {"documents": documents, "chunks": chunks, "embeddings": embeddings, "decisions": decisions}
 
 
 def _generate(parts: Parts, batch: str, frames: Frames, watch: Watch) -> None:
@@ -179,13 +188,17 @@ def _generate(parts: Parts, batch: str, frames: Frames, watch: Watch) -> None:
     frames["questions"] = _keep(layout, batch, "questions", questions)
     notify = watch(batch, "pairs")
     earlier = _earlier(layout, batch, PAIRS)
-    pairs = pipeline.make_pairs(parts, batch, documents, chunks, questions, earlier, notify)
+    pairs = pipeline.make_pairs(
+        parts, batch, documents, chunks, questions, frames["decisions"], earlier, notify
+    )
     frames["pairs"] = _keep(layout, batch, "pairs", pairs)
 
 
 def _import(parts: Parts, batch: str, frames: Frames, file: Path) -> None:
     frames["questions"] = _keep(parts.layout, batch, "questions", QUESTIONS.empty())
-    pairs = pipeline.import_file(parts, file, batch, frames["documents"], frames["chunks"])
+    pairs = pipeline.import_file(
+        parts, file, batch, frames["documents"], frames["chunks"], frames["decisions"]
+    )
     frames["pairs"] = _keep(parts.layout, batch, "pairs", pairs)
 
 
@@ -200,7 +213,7 @@ def _verify(parts: Parts, batch: str, frames: Frames, watch: Watch) -> None:
     against = checking.make_contradictions(parts, frames["documents"], chunks, frames["embeddings"])
     frames["contradictions"] = _keep(layout, batch, "contradictions", against.table)
     notify = watch(batch, "claim_verdicts")
-    decided = checking.make_claim_verdicts(parts, claims, pairs, chunks, notify)
+    decided = checking.make_claim_verdicts(parts, claims, pairs, chunks, frames["decisions"], notify)
     frames["claim_verdicts"] = _keep(layout, batch, "claim_verdicts", decided)
     notify = watch(batch, "canaries")
     seeded = checking.make_canaries(parts, batch, frames["documents"], chunks, frames["embeddings"], notify)

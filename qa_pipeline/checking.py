@@ -12,6 +12,7 @@ from qa_pipeline.calibration.changes import record_deciding
 from qa_pipeline.canaries.material import gather
 from qa_pipeline.canaries.outcomes import canary_rows
 from qa_pipeline.canaries.seeding import canary_pairs, seed_canaries
+from qa_pipeline.curation.decisions import overrule_claims
 from qa_pipeline.curation.ledger import build_verdicts
 from qa_pipeline.judging.judge import assess_pairs
 from qa_pipeline.neighbours import neighbour_chunks
@@ -95,11 +96,12 @@ def make_claim_verdicts(
     claims: pl.DataFrame,
     pairs: pl.DataFrame,
     chunks: pl.DataFrame,
+    decisions: pl.DataFrame,
     notify: Notify = silent,
 ) -> pl.DataFrame:
-    """Decide each claim; a model, where there is one, decides the borderline band."""
+    """Decide each claim; a model, where there is one, decides the borderline band, and a person anything."""
     settings = parts.settings
-    return verify_claims(
+    decided = verify_claims(
         claims,
         pairs,
         chunks,
@@ -108,6 +110,7 @@ def make_claim_verdicts(
         llm=settings.llm,
         notify=notify,
     )
+    return overrule_claims(decided, claims, pairs, decisions)
 
 
 def make_canaries(
@@ -170,6 +173,7 @@ def make_verdicts(
     refusals: pl.DataFrame,
     assessments: pl.DataFrame,
     contradictions: pl.DataFrame,
+    decisions: pl.DataFrame,
 ) -> pl.DataFrame:
     """Give every pair its verdict, and record the settings that decided."""
     record_deciding(parts.layout, parts.settings.verification, parts.settings.judging)
@@ -180,6 +184,7 @@ def make_verdicts(
         refusals=refusals,
         assessments=assessments,
         contradictions=contradictions,
+        decisions=decisions,
         verification=parts.settings.verification,
         judging=parts.settings.judging,
     )

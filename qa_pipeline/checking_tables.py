@@ -54,7 +54,7 @@ CLAIMS = Table(
         _c("split_reason", S, "Why the rules had to: a reply that failed, or what was wrong with it; or too_many_claims; else null.", nullable=True),
         _c("start", I64, "First character in the answer."),
         _c("end", I64, "One past the last character in the answer."),
-        _c("citation_status", S, "resolved, quote_repaired, unresolved, quote_not_found or uncited."),
+        _c("citation_status", S, "resolved, quote_repaired, unresolved, quote_not_found, found_by_search (an imported pair that cites nothing: the passages were searched for) or uncited."),
         _c("evidence_document_id", S, "Document of the evidence.", nullable=True),
         _c("evidence_content_sha256", S, "Hash of that document's bytes.", nullable=True),
         _c("evidence_chunk_id", S, "Chunk of the evidence.", nullable=True),
@@ -75,7 +75,7 @@ CLAIMS = Table(
         _c("cell_conflicts", STRINGS, "Values of a table that belong to another row or column than the claim's.", nullable=True),
         _c("open_points", STRINGS, "What the local checks can neither confirm nor refute.", nullable=True),
         _c("fragment", B, "Whether it only states something together with its question.", nullable=True),
-        _c("citation_reason", S, "Why the citation is unresolved; null when it is not.", nullable=True),
+        _c("citation_reason", S, "Why the citation is unresolved, or section_not_found where the whole document counts instead; else null.", nullable=True),
         _c("other_recall", F64, "Best token_recall in the passage behind other_similarity.", nullable=True),
         _c("other_chunk_id", S, "The passage with that recall: the pair's own before others of the batch, where it does not cite them.", nullable=True),
         _c("quotes", pl.List(QUOTE), "Quotes cited for the claim: as given, as found in the document's text, and how they agree: exact, spelling, ellipsis, edited (repaired), misplaced (in another passage than the one named) or missing.", nullable=True),
@@ -118,7 +118,7 @@ CLAIM_VERDICTS = Table(
         PAIR_ID,
         BATCH,
         _c("verdict", S, "supported, contradicted, unsupported, undecided or failed."),
-        _c("decided_by", S, "citation, similarity, consistency, verbatim, combined, entailment, similarity_only, llm or nothing."),
+        _c("decided_by", S, "citation, similarity, consistency, verbatim, combined, entailment, similarity_only, llm, person or nothing."),
         REASON,
         DETAIL,
         _c("prompt_hash", S, "Hash of the verify prompt, where a model was asked.", nullable=True),
@@ -184,13 +184,14 @@ ASSESSMENTS = Table(
 
 VERDICTS = Table(
     "verdicts",
-    "One row per pair ever generated or imported: the ledger.",
+    "One row per pair ever generated, imported or edited: the ledger.",
     ("pair_id",),
     (
         PAIR_ID,
         BATCH,
         _c("verdict", S, "accepted, rejected, needs_review or failed."),
-        _c("stage", S, "Stage reached: pairs, source_verification, refusal, quality_assessment, deduplication or accepted."),
+        _c("stage", S, "Stage reached: pairs, source_verification, refusal, quality_assessment, deduplication, person or accepted."),
+        _c("decided_by", S, "person where a decision of a person set the verdict, else pipeline."),
         _c("reason", S, "Reason code of the verdict; accepted rows have one too."),
         DETAIL,
         _c("claims", I32, "Number of claims."),
@@ -214,6 +215,25 @@ VERDICTS = Table(
         _c("duplicate_of", S, "The kept pair this one repeats.", nullable=True),
         _c("expected_verdict", S, "Verdict its author knows to be right, for known-answer pairs.", nullable=True),
         _c("thresholds_id", S, "The thresholds that decided."),
+    ),
+)
+
+DECISIONS = Table(
+    "decisions",
+    "One row per decision of a person about a pair or one of its claims; rows are only ever added.",
+    ("decision_id",),
+    (
+        _c("decision_id", S, "Hash of the decision, what it is about, and who made it why and when."),
+        BATCH,
+        _c("sequence", I32, "Place in the order of recording, from 0; the last about a pair or claim stands."),
+        PAIR_ID,
+        _c("claim_id", S, "The claim it is about; null where it is about the pair.", nullable=True),
+        _c("content_sha256", S, "Hash of the question, answer and evidence it was made about; stale once they differ."),
+        _c("decision", S, "accepted, rejected or edited."),
+        _c("answer", S, "The new text of an edited answer.", nullable=True),
+        _c("who", S, "Who decided."),
+        _c("why", S, "Why.", nullable=True),
+        _c("decided_at", S, "When, in UTC, where the person says so.", nullable=True),
     ),
 )
 

@@ -11,7 +11,7 @@ from qa_pipeline.settings.checking import QualitySettings
 
 
 def citations_gate(*, pairs: pl.DataFrame, verdicts: pl.DataFrame, claims: pl.DataFrame) -> Gate:
-    """No accepted pair cites a source, section, passage or quote that does not exist."""
+    """No accepted pair cites a source, number, passage or quote that does not exist."""
     accepted = verdicts.filter(pl.col("verdict") == "accepted").select("pair_id")
     found = fabricated_citations(pairs, claims).join(accepted, on="pair_id", how="semi")
     breaches = {"fabricated": int(found["fabricated"].sum())}

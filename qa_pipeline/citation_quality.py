@@ -13,6 +13,7 @@ import polars as pl
 
 from qa_pipeline.evidence_pieces import evidence_pieces
 from qa_pipeline.grounding import SUPPORTED, decided_claims
+from qa_pipeline.sources import RESOLVED
 
 MEASURES = (
     "citation_existence",
@@ -27,7 +28,6 @@ WEIGHT_EXISTENCE, WEIGHT_ACCURACY, WEIGHT_GROUNDING = 0.4, 0.3, 0.3
 HIGH, MIDDLE = 0.8, 0.5
 
 _DIGITS = 9
-_RESOLVED = ("chunk", "section", "document")
 _FOUND = ("exact", "spelling", "ellipsis", "edited")
 _BY_CHUNK, _BY_DOCUMENT = ["pair_id", "chunk_id"], ["pair_id", "document_id"]
 
@@ -98,7 +98,7 @@ def _citations(pairs: pl.DataFrame, claims: pl.DataFrame, proofs: pl.DataFrame) 
         .join(by_chunk, on=_BY_CHUNK, how="left")
         .join(by_document, on=_BY_DOCUMENT, how="left")
         .with_columns(
-            pl.col("resolution").is_in(_RESOLVED).alias("resolved"),
+            pl.col("resolution").is_in(RESOLVED).alias("resolved"),
             (pl.col("quote").is_null() | pl.col("quote_found").fill_null(value=False)).alias("quote_found"),
             pl.col("document_proves").fill_null(value=False),
             proves.fill_null(value=False).alias("proves"),

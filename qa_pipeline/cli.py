@@ -25,6 +25,7 @@ from qa_pipeline.jobs_command import jobs
 from qa_pipeline.llm.fake_server.command import serve_fake
 from qa_pipeline.refusals_command import refusals
 from qa_pipeline.replies_cli import replies
+from qa_pipeline.review.command import decide
 from qa_pipeline.show_command import show
 from qa_pipeline.verification.combined.command import fit_combined
 
@@ -170,7 +171,7 @@ def validate(
 ) -> None:
     """Check existing pairs against their documents: source verification and judging, no generation."""
     from qa_pipeline.batch import validate_pairs
-    from qa_pipeline.console import show_outcomes, watching
+    from qa_pipeline.console import show_outcomes, show_verdicts, watching
     from qa_pipeline.documents.batches import check_batch_name
     from qa_pipeline.documents.sources.corpora import split_batch
     from qa_pipeline.layout import Layout
@@ -187,6 +188,8 @@ def validate(
         prepare_folder(settings.out)
         with watching(quiet=as_json) as watch:
             outcome = validate_pairs(Parts(settings), name, pairs, watch)
+        if not as_json:
+            show_verdicts(Layout(settings.out), name)
         show_outcomes(Layout(settings.out), [outcome], as_json=as_json)
         raise typer.Exit(_code([outcome]))
 
@@ -345,5 +348,6 @@ app.command()(fit_combined)
 app.command()(calibrate)
 app.command()(what_if)
 app.command()(refusals)
+app.command()(decide)
 app.command("jobs")(errors_as_exit_codes()(jobs))
 app.command("serve-fake")(errors_as_exit_codes()(serve_fake))

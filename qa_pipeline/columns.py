@@ -26,6 +26,7 @@ CITATION = pl.Struct(
         "document_id": pl.String(),
         "chunk_id": pl.String(),
         "quote": pl.String(),
+        "number": pl.Int32(),
         "resolution": pl.String(),
     }
 )

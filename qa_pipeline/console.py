@@ -5,7 +5,7 @@ What belongs here: printing. What does not: counting (`report.py`) and deciding 
 
 import json
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal
 
@@ -25,10 +25,13 @@ from rich.progress import (
 from rich.table import Table
 
 from qa_pipeline.batch import BatchOutcome, Watch, unwatched
+from qa_pipeline.errors import TableError
 from qa_pipeline.layout import Layout
 from qa_pipeline.progress import Notify, silent
 from qa_pipeline.report import Report, report
 from qa_pipeline.spending import CostSummary
+from qa_pipeline.storage import read_table
+from qa_pipeline.tables import PAIRS, VERDICTS
 
 NARROWEST = 120
 """Columns below which tables would lose words; a pipe or a log has no width of its own."""
@@ -36,12 +39,15 @@ NARROWEST = 120
 TEXT_COLUMNS = {
     "table", "stage", "what", "reason", "batch", "expected_verdict", "expected_kind", "path", "detail",
     "kind", "model", "role", "expected", "age", "state", "job", "file", "set", "scorer",
-    "step", "side", "to",
+    "step", "side", "to", "verdict", "question", "unsupported",
 }  # fmt: skip
 LONGEST_UNBROKEN = 30
 """Characters up to which a text stays on one line; names of batches and files may be of any length."""
 MOST_UNREAD = 20
 """Files that could not be read and are listed on the screen."""
+MOST_VERDICTS = 20
+"""Pairs whose verdict is listed on the screen."""
+LONGEST_CELL = 60
 COLOURS = {"succeeded": "green", "unchanged": "green", "pending": "yellow", "failed": "red"}
 BATCH_COLUMNS = (
     "batch", "documents", "parsed", "chunks", "pairs", "accepted", "rejected", "needs_review", "failed",
@@ -158,6 +164,7 @@ def show_report(found: Report, layout: Layout, *, told: Collection[str] = ()) ->
         _show(console, title, found.left_out.columns, _cells(found.left_out))
     if found.masked.height:
         _show(console, "Personal data found", found.masked.columns, _cells(found.masked))
+    _show_decisions(console, found.decisions)
     _show_cost(console, found.cost)
     _show_unread(console, found.unread)
     _show_skipped(console, found.steps)
@@ -191,12 +198,52 @@ def _problems(found: Report, told: Collection[str]) -> list[tuple[str, str]]:
     return withdrawn + [(batch, why) for batch, why in found.incomplete.items() if batch not in told]
 
 
+def show_verdicts(layout: Layout, batch: str) -> None:
+    """Print the verdict of each pair, those that were not accepted first, and how many have which reason."""
+    try:
+        pairs = read_table(layout.table(PAIRS.name, batch), PAIRS)
+        verdicts = read_table(layout.table(VERDICTS.name, batch), VERDICTS)
+    except TableError:  # the run ended before them, and says why
+        return
+    counts = (
+        verdicts.group_by("verdict", "reason")
+        .len("pairs")
+        .sort("pairs", "verdict", "reason", descending=True)
+    )
+    show_table("Verdicts", counts.columns, _cells(counts))
+    first = pl.col("unsupported_spans").list.first()
+    span = pl.col("answer").str.slice(
+        first.struct.field("start"), first.struct.field("end") - first.struct.field("start")
+    )
+    rows = (
+        pairs.with_row_index("pair", offset=1)
+        .join(verdicts, on="pair_id", how="left", maintain_order="left", suffix="_of_verdict")
+        .sort(pl.col("verdict") == "accepted", maintain_order=True)
+        .select("pair", "verdict", pl.col("reason_of_verdict").alias("reason"), "question", unsupported=span)
+    )
+    shown = rows.head(MOST_VERDICTS).with_columns(
+        pl.col("question", "unsupported").str.replace_all(r"\s+", " ").str.head(LONGEST_CELL)
+    )
+    title = f"Pairs, the first {shown.height} of {rows.height}" if shown.height < rows.height else "Pairs"
+    show_table(title, shown.columns, _cells(shown))
+    print_line(
+        f"All of them: {layout.export('passed', batch)} and {layout.export('rejected', batch)}; "
+        f"table {layout.table(VERDICTS.name, batch)}"
+    )
+
+
 def _show_canaries(console: Console, canaries: pl.DataFrame) -> None:
     if canaries.height:
         title = (
             "Canaries: claims made from the documents, of known verdict (no estimate of a release's errors)"
         )
         _show(console, title, CANARY_COLUMNS, _cells(canaries.select(CANARY_COLUMNS)))
+
+
+def _show_decisions(console: Console, decisions: Mapping[str, int]) -> None:
+    if decisions:
+        states = ", ".join(f"{count} {state}" for state, count in sorted(decisions.items()))
+        console.print(f"Decisions of people: {states}\n", soft_wrap=True)
 
 
 def _show_cost(console: Console, cost: CostSummary) -> None:
@@ -308,6 +355,7 @@ def report_document(found: Report, layout: Layout) -> dict[str, Any]:
         "incomplete": found.incomplete,
         "withdrawn": {batch: stone.model_dump() for batch, stone in found.withdrawn.items()},
         "cost": found.cost.document(),
+        "decisions": found.decisions,
     }
 
 

@@ -6,8 +6,8 @@ What belongs here: pure selection from claims and their verdicts. What does not:
 
 import polars as pl
 
-WEIGHS_PAIRS = ("entailment", "llm")
-"""Steps that read both pieces; what any other step supports rests on the first alone."""
+WEIGHS_PAIRS = ("entailment", "llm", "person")
+"""Who reads both pieces; what any other step supports rests on the first alone."""
 _SECOND = "second_"
 
 

@@ -20,7 +20,7 @@ FAILED, CONTRADICTED, UNSUPPORTED, UNDECIDED, SUPPORTED = (
 _WORST_FIRST = (FAILED, CONTRADICTED, UNSUPPORTED, UNDECIDED, SUPPORTED)
 
 SELF_CITATION = "self_citation"
-_INVENTED = ("fabricated_citation", "unknown_section", SELF_CITATION)
+_INVENTED = ("fabricated_citation", "unknown_number", SELF_CITATION)
 
 
 def wilson_interval(successes: pl.Expr, trials: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
@@ -52,7 +52,7 @@ def decided_claims(claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl.Dat
 
 
 def fabricated_citations(pairs: pl.DataFrame, claims: pl.DataFrame) -> pl.DataFrame:
-    """Count for each pair the citations of what does not exist: a source, a section, a passage, a quote.
+    """Count for each pair the citations of what does not exist: a source, a number, a passage, a quote.
 
     A pair that cites itself or the file it came from has no source either.
 

@@ -66,6 +66,11 @@ class Layout:
         check_batch_name(batch)
         return self.origins / f"{batch}.txt"
 
+    def decisions(self, batch: str) -> Path:
+        """What people decided about a batch: apart from the tables, which may be deleted and made anew."""
+        check_batch_name(batch)
+        return self.out / "decisions" / f"{batch}.jsonl"
+
     @property
     def replies(self) -> Path:
         """Store of model replies."""

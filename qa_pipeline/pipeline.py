@@ -13,6 +13,7 @@ import polars as pl
 
 from qa_pipeline.chunking.chunks import chunk_documents
 from qa_pipeline.columns import LAYOUTS
+from qa_pipeline.curation.decisions import read_decisions
 from qa_pipeline.curation.exports import chat_rows, json_lines, ledger_files, ledger_rows
 from qa_pipeline.curation.training import build_training_examples
 from qa_pipeline.documents.failure import DocumentFailure
@@ -26,6 +27,7 @@ from qa_pipeline.documents.sources.places import BatchFiles
 from qa_pipeline.embedding.embeddings import embed_chunks
 from qa_pipeline.errors import PairsFileError
 from qa_pipeline.generation.answers import draft_answers
+from qa_pipeline.generation.edits import with_edited_pairs
 from qa_pipeline.generation.imports import import_pairs, parse_pairs, read_pairs
 from qa_pipeline.generation.pair_masking import mask_pairs
 from qa_pipeline.generation.questions import write_questions
@@ -34,9 +36,10 @@ from qa_pipeline.parts import Parts
 from qa_pipeline.progress import Notify, silent
 from qa_pipeline.repeats import mark_repeats
 from qa_pipeline.retrieval import Retriever
+from qa_pipeline.settings.documents import MaskingSettings
 from qa_pipeline.settings.generation import PairsFileSettings
 from qa_pipeline.spending import calls_frame
-from qa_pipeline.tables import PAIRS, QUESTIONS
+from qa_pipeline.tables import DECISIONS, PAIRS, QUESTIONS
 
 LEDGER_INPUTS = ("pairs", "verdicts", "claims", "claim_verdicts", "assessments", "documents")
 
@@ -111,14 +114,15 @@ def make_pairs(
     documents: pl.DataFrame,
     chunks: pl.DataFrame,
     questions: pl.DataFrame,
+    decisions: pl.DataFrame,
     previous: pl.DataFrame | None,
     notify: Notify = silent,
 ) -> pl.DataFrame:
-    """Draft an answer to each kept question, and add the pairs that lie beside the documents."""
+    """Draft an answer to each kept question; add the pairs beside the documents and those people edited."""
     beside = read_pairs_beside(batch_files(parts, batch), parts.settings.pairs_file)
     imported = _imported(parts, beside, batch, documents, chunks)
     if parts.generator is None:
-        return imported
+        return with_edited_pairs(imported, decisions, documents, chunks, batch)
     drafted = draft_answers(
         questions,
         chunks,
@@ -128,14 +132,20 @@ def make_pairs(
         previous=previous,
         notify=notify,
     )
-    return pl.concat([drafted, imported])
+    return with_edited_pairs(pl.concat([drafted, imported]), decisions, documents, chunks, batch)
 
 
 def import_file(
-    parts: Parts, file: Path, batch: str, documents: pl.DataFrame, chunks: pl.DataFrame
+    parts: Parts,
+    file: Path,
+    batch: str,
+    documents: pl.DataFrame,
+    chunks: pl.DataFrame,
+    decisions: pl.DataFrame,
 ) -> pl.DataFrame:
-    """Read one local file of existing pairs."""
-    return _imported(parts, [read_pairs(file, parts.settings.pairs_file)], batch, documents, chunks)
+    """Read one local file of existing pairs, and add those that people edited."""
+    imported = _imported(parts, [read_pairs(file, parts.settings.pairs_file)], batch, documents, chunks)
+    return with_edited_pairs(imported, decisions, documents, chunks, batch)
 
 
 def read_pairs_beside(files: BatchFiles, limits: PairsFileSettings) -> list[pl.DataFrame]:
@@ -172,12 +182,32 @@ def _imported(
     """
     if not read:
         return PAIRS.empty()
-    raw = pl.concat(read)
-    files = batch_files(parts, batch)
-    _, masking = description_and_masking(batch, files, parts.settings.documents.masking)
-    if masking.action in ("mask", "drop"):
-        raw = mask_pairs(raw, texts_mask(masking), reference_mask(masking))
-    return import_pairs(raw, documents, chunks, batch)
+    return import_pairs(_masked(parts, batch, pl.concat(read)), documents, chunks, batch)
+
+
+def _masked(parts: Parts, batch: str, raw: pl.DataFrame) -> pl.DataFrame:
+    masking = _masking(parts, batch)
+    return mask_pairs(raw, texts_mask(masking), reference_mask(masking)) if masking else raw
+
+
+def _masking(parts: Parts, batch: str) -> MaskingSettings | None:
+    """How texts of the batch are masked; None where they stay as they are."""
+    _, masking = description_and_masking(batch, batch_files(parts, batch), parts.settings.documents.masking)
+    return masking if masking.action in ("mask", "drop") else None
+
+
+def make_decisions(parts: Parts, batch: str) -> pl.DataFrame:
+    """What people decided about the batch, the texts they wrote masked like its documents."""
+    decisions = read_decisions(parts.layout.decisions(batch))
+    masking = _masking(parts, batch) if decisions.height else None
+    if masking is None:
+        return decisions
+    mask = texts_mask(masking)
+    rows = decisions.to_dicts()
+    for row in rows:
+        written = [name for name in ("answer", "why") if row[name]]
+        row.update(zip(written, mask([row[name] for name in written]), strict=True))
+    return DECISIONS.frame(rows)
 
 
 def make_llm_calls(parts: Parts, batch: str) -> pl.DataFrame:

@@ -102,6 +102,11 @@ def forget(
             f"{document} (known versions: {len(versions)}): {gone.replies:,} replies and {gone.prompts:,} "
             "prompts are deleted. Tables of runs hold its text until its batch is run without it"
         )
+        if kept := [path.stem for path in sorted((out / "decisions").glob("*.jsonl"))]:
+            _say(
+                f"People's decisions about {', '.join(kept)} stay in {out / 'decisions'}: "
+                "answers edited there may repeat its text"
+            )
         if gone.unknown:
             _say(
                 f"{gone.unknown:,} replies of an earlier release do not tell what they saw: run their "

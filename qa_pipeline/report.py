@@ -4,19 +4,21 @@ What belongs here: reading tables one batch at a time and adding up. What does n
 batch (`waterfall.py`), printing (`console.py`).
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
 from qa_pipeline.canaries.outcomes import canary_rates
+from qa_pipeline.curation.decisions import decision_states, read_decisions
 from qa_pipeline.document_counts import LEFT_OUT_COUNTS, MASKED_COUNTS, left_out_counts, masked_counts
 from qa_pipeline.errors import CorpusError, TableError
 from qa_pipeline.layout import Layout
 from qa_pipeline.publishing.withdrawals import Tombstone, withdrawn_batches
 from qa_pipeline.spending import CostSummary, cost_summary
 from qa_pipeline.storage import read_earlier, read_table
-from qa_pipeline.tables import CANARIES, KEPT_APART, LLM_CALLS, TABLES, TRAINING_EXAMPLES, VERDICTS
+from qa_pipeline.tables import CANARIES, DECISIONS, KEPT_APART, LLM_CALLS, TABLES, TRAINING_EXAMPLES, VERDICTS
 from qa_pipeline.waterfall import known_answers, summarise, yield_waterfall
 
 UNREAD = pl.Schema({name: pl.String() for name in ("batch", "path", "reason", "detail")})
@@ -32,6 +34,7 @@ class Report:
     files hold and their texts do not, `masked` the items of personal data found, `unread` the files that
     failed and why; `incomplete` says of batches that could not be counted what is wrong with their
     tables. `cost` is what models took. `withdrawn` says why and since when batches are not published.
+    `decisions` counts people's decisions by state.
     """
 
     tables: dict[str, int]
@@ -45,6 +48,7 @@ class Report:
     incomplete: dict[str, str]
     withdrawn: dict[str, Tombstone]
     cost: CostSummary
+    decisions: dict[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +65,7 @@ class _Counted:
     calls: pl.DataFrame
     canaries: pl.DataFrame
     verdicts: pl.DataFrame
+    decisions: pl.DataFrame
 
 
 def finished_batches(layout: Layout) -> list[str]:
@@ -74,10 +79,16 @@ def report(layout: Layout, batches: Sequence[str]) -> Report:
     A batch that only lacks its training examples is counted: a failed gate stood before them.
     """
     counted: list[_Counted] = []
+    decisions: Counter[str] = Counter()
     incomplete = {}
     for batch in batches:
         try:
             counted.append(_count(batch, _read(layout, batch)))
+            recorded = read_decisions(layout.decisions(batch))
+            decisions["recorded since the last run"] += recorded.join(
+                counted[-1].decisions, on="decision_id", how="anti"
+            ).height
+            decisions.update(counted[-1].decisions["state"].to_list())
         except (TableError, CorpusError) as error:
             incomplete[batch] = str(error)
     return Report(
@@ -95,6 +106,7 @@ def report(layout: Layout, batches: Sequence[str]) -> Report:
         unread=pl.concat([UNREAD.to_frame(), *(one.unread for one in counted)]),
         incomplete=incomplete,
         withdrawn=withdrawn_batches(layout),
+        decisions={state: count for state, count in decisions.items() if count},
         cost=cost_summary(
             pl.concat([LLM_CALLS.empty(), *(one.calls for one in counted)]),
             pl.concat([VERDICTS.empty(), *(one.verdicts for one in counted)]),
@@ -145,6 +157,7 @@ def _count(batch: str, frames: Mapping[str, pl.DataFrame]) -> _Counted:
         calls=frames[LLM_CALLS.name],
         canaries=frames[CANARIES.name],
         verdicts=frames["verdicts"],
+        decisions=decision_states(frames[DECISIONS.name], frames["pairs"], frames["claims"]),
     )
 
 

@@ -8,27 +8,40 @@ reference is only ever compared with known paths; it never reaches the file syst
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
 
 import polars as pl
 
 SOURCE_MARK = re.compile(r"\[\s*(?:source|källa|quelle)\s*:\s*([^\[\]\n]{1,1000})\]", re.IGNORECASE)
 """A citation inside an answer; the group is the reference."""
 
-NUMBER_MARK = re.compile(r"\[\s*\^?\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*\s*\]")
-"""A numbered citation such as [3] or [1, 2]; it names nothing that can be resolved."""
+NUMBER_MARK = re.compile(r"\[\s*\^?[cC]?\d{1,3}(?:\s*[,;–-]\s*[cC]?\d{1,3})*\s*\]")
+"""A numbered citation such as [3], [c3] or [1, 2]; its row says which sources the numbers stand for."""
+
+FOUND_BY_SEARCH = "found_by_search"
+"""What is said of an imported pair that cites nothing, and of its claims: passages are searched for them."""
+
+_CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 
 _PREFIX = re.compile(
     r"^\s*\[?\s*(?:(?:source|källa|quelle)\s*:)?\s*(.*?)\s*\]?\s*$", re.IGNORECASE | re.DOTALL
 )
 
 
+RESOLVED = ("chunk", "section", "section_not_found", "document")
+"""Kinds of references that name something of the batch."""
+
+
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """What a reference names: `kind` is a code of the citations column, `chunk_ids` in document order."""
+    """What a reference names: `kind` is a code of the citations column, `chunk_ids` in document order.
+
+    `section_not_found` is a known document that has no section of the name given: the whole document counts.
+    """
 
     kind: str
     document_id: str | None = None
@@ -37,7 +50,7 @@ class Resolution:
     @property
     def resolved(self) -> bool:
         """Whether it names exactly one chunk, section or document that has text."""
-        return self.kind in ("chunk", "section", "document")
+        return self.kind in RESOLVED
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +71,20 @@ def mark_references(text: str) -> list[str]:
     ]
 
 
+def marked_numbers(text: str) -> list[int]:
+    """The numbers of all numbered citations in `text`, in order; [2-4] is three. Code is passed over."""
+    return [number for mark in NUMBER_MARK.finditer(_CODE.sub(" ", text)) for number in _numbers(mark[0])]
+
+
+def _numbers(mark: str) -> Iterator[int]:
+    last: int | None = None
+    for sign, digits in re.findall(r"([–-]?)\s*[cC]?(\d{1,3})", mark):
+        number = int(digits)
+        yield from range(last + 1, number) if sign and last is not None else ()
+        yield number
+        last = number
+
+
 def split_reference(reference: str) -> tuple[str, str | None]:
     """Split a reference into its path and section, without brackets and prefix, percent-decoded."""
     found = _PREFIX.match(reference)
@@ -69,6 +96,19 @@ def normalise_path(path: str) -> str:
     """Fold what people write differently: case, Unicode form, backslashes, `./` and leading slashes."""
     folded = unicodedata.normalize("NFC", path).casefold().replace("\\", "/")
     return "/".join(part for part in folded.split("/") if part not in ("", "."))
+
+
+def normalise_address(address: str) -> str:
+    """Fold what does not tell addresses apart: http or https, case of the host, usual port, last slash."""
+    try:
+        parts = urlsplit(unquote(address.strip()))
+        scheme = "https" if parts.scheme.lower() in ("http", "https") else parts.scheme.lower()
+        port = "" if parts.port in (None, 80, 443) else f":{parts.port}"
+    except ValueError:  # no address, such as one with half an IPv6 host
+        return address
+    query = f"?{parts.query}" if parts.query else ""
+    path = unicodedata.normalize("NFC", parts.path).rstrip("/")
+    return f"{scheme}://{(parts.hostname or '').lower()}{port}{path}{query}"
 
 
 def heading_slug(heading: str) -> str:
@@ -93,6 +133,7 @@ class Sources:
         self._documents: dict[str, _Document] = {}
         self._by_path: dict[str, list[str]] = defaultdict(list)
         self._by_stem: dict[str, list[str]] = defaultdict(list)
+        self._by_address: dict[str, list[str]] = defaultdict(list)
         for row in documents.iter_rows(named=True):
             self._add(row, placed, originals)
 
@@ -108,6 +149,8 @@ class Sources:
             sections = tuple((tuple(s["heading_path"]), s["start"], s["end"]) for s in row["sections"])
             ordered = tuple(sorted(placed.get(document_id, ()), key=lambda place: place[1]))
             self._documents[document_id] = _Document(document_id, path, sections, ordered)
+        if row["source_uri"]:
+            self._by_address[normalise_address(row["source_uri"].partition("#")[0])].append(document_id)
         for tail in _tails(path):
             self._by_path[tail].append(document_id)
             self._by_stem[_without_suffix(tail)].append(document_id)
@@ -117,14 +160,15 @@ class Sources:
 
         Tried in order, each only while the one before finds nothing: a chunk id, a document id, the path
         (whole before tail, so leading folders may be missing), the path without file suffix, the path
-        without its own extra leading folders. Folders that contradict the document's never match.
+        without its own extra leading folders. Folders that contradict the document's never match. An address
+        (`https://…`) names the document whose source_uri it is, and no other.
         """
         path, section = split_reference(reference)
         if path in self._owner:
             return self.chunk(path)
         if path in self._documents:
             return self._within(self._documents[path], section)
-        found = self._find(normalise_path(path))
+        found = self._at(path) if _ADDRESS.match(path) else self._find(normalise_path(path))
         if not found:
             return Resolution("unknown_document")
         if len(found) > 1:
@@ -140,6 +184,10 @@ class Sources:
         """Chunks of a document in order; none for an unknown document."""
         document = self._documents.get(document_id)
         return tuple(chunk_id for chunk_id, _, _ in document.chunks) if document else ()
+
+    def _at(self, address: str) -> list[str]:
+        found = dict.fromkeys(self._by_address.get(normalise_address(address), ()))
+        return [document_id for document_id in found if document_id in self._documents]
 
     def _find(self, path: str) -> list[str]:
         if not path:
@@ -161,11 +209,12 @@ class Sources:
         return _without_suffix(path) if stem else path
 
     def _within(self, document: _Document, section: str | None) -> Resolution:
-        """Narrow a document to a section and everything below its heading."""
+        """Narrow a document to a section and everything below its heading, where it has that section."""
         if not document.chunks:
             return Resolution("no_text", document.document_id)
+        whole = tuple(i for i, _, _ in document.chunks)
         if section is None:
-            return Resolution("document", document.document_id, tuple(i for i, _, _ in document.chunks))
+            return Resolution("document", document.document_id, whole)
         paths = _matching_sections((heading_path for heading_path, _, _ in document.sections), section)
         spans = [
             (start, end)
@@ -178,8 +227,8 @@ class Sources:
             for chunk_id, first, last in document.chunks
             if any(first < end and start < last for start, end in spans)
         )
-        kind = "section" if inside else "unknown_section"
-        return Resolution(kind, document.document_id, inside)
+        kind = "section" if inside else "section_not_found"
+        return Resolution(kind, document.document_id, inside or whole)
 
 
 def _tails(path: str) -> list[str]:

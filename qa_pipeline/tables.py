@@ -11,6 +11,7 @@ from qa_pipeline.checking_tables import CANARIES as CANARIES
 from qa_pipeline.checking_tables import CLAIM_VERDICTS as CLAIM_VERDICTS
 from qa_pipeline.checking_tables import CLAIMS as CLAIMS
 from qa_pipeline.checking_tables import CONTRADICTIONS as CONTRADICTIONS
+from qa_pipeline.checking_tables import DECISIONS as DECISIONS
 from qa_pipeline.checking_tables import REFUSALS as REFUSALS
 from qa_pipeline.checking_tables import VERDICTS as VERDICTS
 from qa_pipeline.columns import (
@@ -136,7 +137,7 @@ QUESTIONS = Table(
 
 PAIRS = Table(
     "pairs",
-    "One row per question-answer pair, generated or imported.",
+    "One row per question-answer pair, generated, imported or edited.",
     ("pair_id",),
     (
         PAIR_ID,
@@ -146,7 +147,7 @@ PAIRS = Table(
         _c("answer", S, "The answer; null when drafting failed.", nullable=True),
         _c("language", S, "Language of the pair."),
         _c("question_type", S, "Type of the question; imported for imported pairs."),
-        _c("origin", S, "generated or imported."),
+        _c("origin", S, "generated, imported or edited (by a person)."),
         _c("passage_ids", STRINGS, "Chunks the answer was drafted from, best first."),
         _c("used_chunk_ids", STRINGS, "Chunks the answer says it used."),
         _c("citations", pl.List(CITATION), "What the answer cites, and what each citation resolves to."),
@@ -154,7 +155,7 @@ PAIRS = Table(
         _c("status", S, "drafted or failed."),
         REASON,
         DETAIL,
-        _c("generator", S, "Model that drafted the answer, or the file it was imported from."),
+        _c("generator", S, "Model that drafted the answer, the file it was imported from, or person: and who edited it."),
         _c("prompt_hash", S, "Hash of the answer prompt; null for imported pairs.", nullable=True),
         _c("expected_verdict", S, "Verdict its author knows to be right, for known-answer pairs.", nullable=True),
         _c("expected_kind", S, "What the known-answer pair probes, e.g. swapped_number.", nullable=True),
@@ -227,7 +228,7 @@ LLM_CALLS = Table(
     ),
 )
 
-KEPT_APART: dict[str, Table] = {table.name: table for table in (LLM_CALLS, CANARIES)}
+KEPT_APART: dict[str, Table] = {table.name: table for table in (LLM_CALLS, CANARIES, DECISIONS)}
 """Tables that tell of a batch and are no part of the road: never in conservation, never in a release."""
 
 STORED: dict[str, Table] = TABLES | KEPT_APART

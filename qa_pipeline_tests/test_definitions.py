@@ -35,11 +35,13 @@ ASSETS = {
     "exports",
     "llm_calls",
     "canaries",
+    "decisions",
 }
 
 BLOCKING = {
     "llm_calls:schema",
     "canaries:schema",
+    "decisions:schema",
     "canaries:canary_recall",
     "canaries:canary_accepts",
     "documents:schema",

@@ -120,7 +120,7 @@ def test_an_undecided_pair_names_its_first_undecided_claim() -> None:
 CITATION = {"raw": "x.md", "document_id": None, "chunk_id": None, "quote": None}
 
 
-@pytest.mark.parametrize("resolution", ["unknown_document", "unknown_section", "unknown_passage"])
+@pytest.mark.parametrize("resolution", ["unknown_document", "unknown_number", "unknown_passage"])
 @pytest.mark.parametrize("coverage", ["full", "none"])
 def test_a_citation_of_what_does_not_exist_rejects_whatever_is_forgiven(
     resolution: str, coverage: str
@@ -157,7 +157,7 @@ def test_broken_citations_are_counted_in_pairs_and_claims_but_once() -> None:
             claim("two", citation_status="unresolved", citation_reason="fabricated_citation"),
             claim("one", 0, citation_status="unresolved", citation_reason="fabricated_citation"),
             claim("quote", 0, citation_status="quote_not_found"),
-            claim("mark", 0, citation_status="unresolved", citation_reason="unknown_section"),
+            claim("mark", 0, citation_status="unresolved", citation_reason="unknown_number"),
             claim("itself", 0, citation_status="unresolved", citation_reason="self_citation"),
             claim("itself", 1, citation_status="quote_not_found"),
             claim("fine", 0),

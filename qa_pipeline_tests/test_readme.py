@@ -65,7 +65,7 @@ def test_every_command_of_the_readme_is_one(arguments: list[str]) -> None:
     "arguments", [["run"], ["run", "x", "--no-such-option"], ["replies", "prune", "--old"]]
 )
 def test_a_command_that_is_none_would_be_found(arguments: list[str]) -> None:
-    with pytest.raises(Exception, match="Missing|No such option"):
+    with pytest.raises(Exception, match=r"Missing|No such option"):
         parse(typer.main.get_command(app), arguments)
 
 

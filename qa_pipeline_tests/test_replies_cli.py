@@ -107,6 +107,17 @@ def test_forgetting_a_document_takes_its_replies_and_those_of_its_earlier_versio
     assert replies_of(road) == 0
 
 
+def test_forgetting_a_document_names_the_decisions_that_may_repeat_it(road: Road) -> None:
+    replies_of(road)
+    assert "decisions" not in ask(road, "forget", "guide.md").stdout
+    (road.out / "decisions").mkdir()
+    (road.out / "decisions" / "one.jsonl").touch()
+
+    shown = ask(road, "forget", "guide.md")
+
+    assert "People's decisions about one stay in" in shown.stdout
+
+
 def test_a_document_that_is_gone_can_still_be_forgotten(road: Road) -> None:
     (road.corpus / "one" / "guide.md").unlink()
     road.run()

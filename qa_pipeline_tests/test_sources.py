@@ -3,7 +3,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.sources import Sources, heading_slug, mark_references, normalise_path, split_reference
+from qa_pipeline.sources import (
+    Sources,
+    heading_slug,
+    mark_references,
+    marked_numbers,
+    normalise_address,
+    normalise_path,
+    split_reference,
+)
 from qa_pipeline.tables import DOCUMENTS
 from qa_pipeline_tests.verification.rows import chunks, documents
 
@@ -86,7 +94,9 @@ def test_an_anchor_may_be_written_without_accents(sources: Sources, anchor: str)
         ("../../etc/passwd", "unknown_document"),
         ("", "unknown_document"),
         ("#install", "unknown_document"),
-        ("docs/Guide One.md#nowhere", "unknown_section"),
+        ("docs/Guide One.md#nowhere", "section_not_found"),
+        ("https://other.example/readme.md", "unknown_document"),
+        ("https://other.example/a/readme.md", "unknown_document"),
         ("readme.md", "ambiguous"),
         ("a/readme.md", "document"),
         ("a/readme.md:0", "chunk"),
@@ -147,3 +157,54 @@ def test_a_chunk_of_several_sections_is_found_under_each_of_their_headings() -> 
     sources = Sources(frame, merged)
     found = [sources.resolve(f"a.md#{section}").chunk_ids for section in ("b", "c", "a")]
     assert found == [tuple(merged["chunk_id"])] * 3
+
+
+@pytest.mark.parametrize(
+    ("reference", "kind"),
+    [
+        ("https://docs.example/guide.md", "document"),
+        ("http://DOCS.example:80/guide.md/", "document"),
+        ("[source:https://docs.example/guide.md#install]", "section"),
+        ("https://docs.example/guide.md#nowhere", "section_not_found"),
+        ("https://docs.example/r%C3%A5d", "document"),
+        ("guide.md", "document"),
+        ("https://other.example/guide.md", "unknown_document"),
+        ("https://docs.example/v2/guide.md", "unknown_document"),
+        ("https://docs.example/guide.md?version=2", "unknown_document"),
+        ("https://docs.example/shared", "ambiguous"),
+        ("https://[half/guide.md", "unknown_document"),
+    ],
+)
+def test_an_address_names_the_document_that_came_from_it_and_no_other(reference: str, kind: str) -> None:
+    frame = documents({"guide.md": "# Guide\n\n## Install\n\nRun.", "r.md": "R.", "b.md": "B.", "c.md": "C."})
+    at = ["https://docs.example/guide.md", "https://docs.example/råd", *["https://docs.example/shared"] * 2]
+    frame = frame.with_columns(source_uri=pl.Series(at))
+
+    assert Sources(frame, chunks(frame)).resolve(reference).kind == kind
+
+
+def test_a_section_that_is_not_there_stands_for_its_whole_document(sources: Sources) -> None:
+    found = sources.resolve("docs/råd.md#nowhere")
+
+    assert found.resolved
+    assert found.chunk_ids == ("docs/råd.md:0",)
+
+
+@given(st.text(max_size=60))
+def test_normalising_an_address_twice_changes_nothing(text: str) -> None:
+    address = normalise_address(f"https://{text}")
+
+    assert normalise_address(address) == address or "%" in text
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("One [1]. Two [c2].", [1, 2]),
+        ("Both [1, 3] and [2-4] and [^5].", [1, 3, 2, 3, 4, 5]),
+        ("See `argv[1]` and ```x[2]```.", []),
+        ("Not [12345], [a1] or [source:a.md].", []),
+    ],
+)
+def test_numbered_citations_are_read_in_order(text: str, numbers: list[int]) -> None:
+    assert marked_numbers(text) == numbers

@@ -12,14 +12,19 @@ import typer
 from qa_pipeline.exit_codes import errors_as_exit_codes
 
 if TYPE_CHECKING:  # heavy: imported where the command needs them, so that --help answers at once
+    from qa_pipeline.calibration.labelled import LabelledFile
     from qa_pipeline.verification.thresholds.artefact import Figures, Interval, Thresholds
 
 
 def calibrate(
     data: Annotated[
-        list[Path],
-        typer.Option(help="Parquet file of labelled rows, or a folder of them; may be given again."),
-    ],
+        list[Path] | None,
+        typer.Option(help="Parquet file of labelled rows, or a folder of them; repeat it for several."),
+    ] = None,
+    decisions: Annotated[
+        Path | None,
+        typer.Option(help="Output folder of a run whose people's decisions count as labelled rows too."),
+    ] = None,
     target_precision: Annotated[
         float, typer.Option(help="Share of accepted rows that must be right, and of rejected ones.")
     ] = 0.98,
@@ -41,7 +46,8 @@ def calibrate(
     from qa_pipeline.verification.thresholds.reading import thresholds_bytes
 
     with errors_as_exit_codes():
-        thresholds = _calibrated(data, target_precision, confidence, name, licence or [])
+        labelled = _labelled(data or [], decisions)
+        thresholds = _calibrated(labelled, target_precision, confidence, name, licence or [])
         content = thresholds_bytes(thresholds)
         if out is not None:
             write_bytes(out, content)
@@ -51,21 +57,31 @@ def calibrate(
             _show(thresholds, out)
 
 
+def _labelled(data: list[Path], decisions: Path | None) -> "list[LabelledFile]":
+    from qa_pipeline.calibration.decided import decided_rows
+    from qa_pipeline.calibration.labelled import read_labelled
+    from qa_pipeline.errors import InputError
+    from qa_pipeline.layout import Layout
+    from qa_pipeline.verification.combined.labelled import labelled_files
+
+    if not data and decisions is None:
+        raise InputError("name labelled rows with --data, or a folder with people's decisions (--decisions)")
+    files = [read_labelled(path) for path in labelled_files(data)] if data else []
+    return files if decisions is None else [*files, decided_rows(Layout(decisions))]
+
+
 def _calibrated(
-    data: list[Path], target: float, confidence: float, name: str, licences: list[str]
+    files: "list[LabelledFile]", target: float, confidence: float, name: str, licences: list[str]
 ) -> "Thresholds":
     from datetime import UTC, datetime
 
     from qa_pipeline.calibration.bounds import check_levels
     from qa_pipeline.calibration.calibrating import calibrate_files
     from qa_pipeline.calibration.fitting import Levels
-    from qa_pipeline.calibration.labelled import read_labelled
     from qa_pipeline.parts import Parts
     from qa_pipeline.settings.tree import load_settings
-    from qa_pipeline.verification.combined.labelled import labelled_files
 
     check_levels(target, confidence)
-    files = [read_labelled(path) for path in labelled_files(data)]
     settings = load_settings(verification={"thresholds": None, "other_passages": 0})
     return calibrate_files(
         Parts(settings),

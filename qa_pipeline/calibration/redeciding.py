@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from qa_pipeline.curation.decisions import overrule_claims
 from qa_pipeline.curation.ledger import build_verdicts
 from qa_pipeline.grounding import grounded_pairs
 from qa_pipeline.judging.judge import not_judged
@@ -18,7 +19,9 @@ from qa_pipeline.verification.bands import strange_scores
 from qa_pipeline.verification.deciding import BORDERLINE_NO_MODEL, REPLIES, decide_claims
 from qa_pipeline.verification.refusals import decide_refusals
 
-INPUTS = ("pairs", "claims", "claim_verdicts", "refusals", "assessments", "contradictions", "verdicts")
+INPUTS = (
+    "pairs", "claims", "claim_verdicts", "refusals", "assessments", "contradictions", "verdicts", "decisions",
+)  # fmt: skip
 """The tables that deciding anew needs."""
 
 DECISIONS = ("accept", "reject", "unsure")
@@ -70,7 +73,8 @@ def redecide(
         models: whom rows without a stored reply would be put to.
     """
     pairs, claims = frames["pairs"], frames["claims"]
-    decided = decide_claims(claims, pairs, verification, stored_replies(frames["claim_verdicts"]))
+    replies, decisions = stored_replies(frames["claim_verdicts"]), frames["decisions"]
+    decided = overrule_claims(decide_claims(claims, pairs, verification, replies), claims, pairs, decisions)
     refusals = decide_refusals(frames["refusals"], verification)
     grounded = grounded_pairs(pairs, claims, decided, accept_grounding=verification.accept_grounding)
     unjudged = grounded.join(frames["assessments"], on="pair_id", how="anti", maintain_order="left")
@@ -80,6 +84,7 @@ def redecide(
         claim_verdicts=decided,
         refusals=refusals,
         contradictions=frames["contradictions"],
+        decisions=decisions,
         assessments=pl.concat([frames["assessments"], _unassessed(unjudged, models)]),
         verification=verification,
         judging=judging,

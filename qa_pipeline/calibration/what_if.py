@@ -18,7 +18,7 @@ from qa_pipeline.errors import InputError
 from qa_pipeline.layout import Layout
 from qa_pipeline.settings.tree import Settings, load_settings
 from qa_pipeline.storage import read_table
-from qa_pipeline.tables import TABLES, VERDICTS
+from qa_pipeline.tables import STORED, VERDICTS
 
 Changes = dict[str, dict[str, Any]]
 """Values of settings by group and name."""
@@ -56,7 +56,7 @@ def decide_anew(layout: Layout, batches: list[str] | None, changes: Changes) -> 
     named: dict[str, None] = {}
     seconds, claims, pairs = 0.0, 0, 0
     for name in names:
-        frames = {table: read_table(layout.table(table, name), TABLES[table]) for table in INPUTS}
+        frames = {table: read_table(layout.table(table, name), STORED[table]) for table in INPUTS}
         ids = frames["verdicts"]["thresholds_id"].unique().sort().to_list()
         recorded = recorded_deciding(layout, ids[0]) if ids else {}
         if recorded is None:

@@ -13,6 +13,7 @@ import polars as pl
 from qa_pipeline.citation_quality import citation_quality
 from qa_pipeline.columns import UNSUPPORTED
 from qa_pipeline.curation.contradicted import find_one_sided
+from qa_pipeline.curation.decisions import EDITED, PERSON, applied
 from qa_pipeline.curation.duplicates import find_conflicts, find_duplicates
 from qa_pipeline.grounding import SUPPORTED, decided_claims, ground_pairs
 from qa_pipeline.orders import ORDERS_IN_SOURCE
@@ -45,6 +46,7 @@ def build_verdicts(
     assessments: pl.DataFrame,
     refusals: pl.DataFrame,
     contradictions: pl.DataFrame,
+    decisions: pl.DataFrame,
     verification: VerificationSettings,
     judging: JudgingSettings,
 ) -> pl.DataFrame:
@@ -62,6 +64,7 @@ def build_verdicts(
         assessments: the assessments table.
         refusals: pair_id and outcome for the pairs of coverage none.
         contradictions: the contradictions table.
+        decisions: the decisions table.
         verification: whose `accept_grounding` a pair's share of supported claims meets.
         judging: weights, threshold and floors.
 
@@ -69,7 +72,8 @@ def build_verdicts(
         The verdicts table.
     """
     grounds = ground_pairs(pairs, claims, claim_verdicts, accept_grounding=verification.accept_grounding)
-    facts = _gather(pairs, grounds, assessments, refusals).with_columns(_composite(judging))
+    people = applied(decisions, pairs, claims).filter(pl.col("claim_id").is_null())
+    facts = _gather(pairs, grounds, assessments, refusals, people).with_columns(_composite(judging))
     against = find_one_sided(claims, claim_verdicts, contradictions)
     flagged = _flag_one_sided(_apply(_rules(judging), facts), against, verification.one_sided)
     decided = _settle_repeats(flagged)
@@ -83,6 +87,10 @@ def build_verdicts(
         .with_columns(
             pl.col("unsupported_spans").fill_null([]),
             _support_level(),
+            pl.when(pl.col("stage") == PERSON)
+            .then(pl.lit(PERSON))
+            .otherwise(pl.lit("pipeline"))
+            .alias("decided_by"),
             pl.lit(f"{verification.thresholds_id}/{judging.thresholds_id}").alias("thresholds_id"),
         )
         .select(VERDICTS.schema.names())
@@ -90,7 +98,11 @@ def build_verdicts(
 
 
 def _gather(
-    pairs: pl.DataFrame, grounds: pl.DataFrame, assessments: pl.DataFrame, refusals: pl.DataFrame
+    pairs: pl.DataFrame,
+    grounds: pl.DataFrame,
+    assessments: pl.DataFrame,
+    refusals: pl.DataFrame,
+    people: pl.DataFrame,
 ) -> pl.DataFrame:
     """One row for each pair with all that is known of it."""
     assessed = assessments.select(
@@ -101,7 +113,8 @@ def _gather(
         pl.col("detail").alias("judge_detail"),
     )
     return (
-        pairs.select("pair_id", "batch", "question", "answer", "expected_verdict")
+        pairs.select("pair_id", "batch", "question", "answer", "expected_verdict", "origin", "generator")
+        .join(people.select("pair_id", "decision", "said"), on="pair_id", how="left", maintain_order="left")
         .join(grounds, on="pair_id", how="left", maintain_order="left")
         .join(assessed, on="pair_id", how="left", maintain_order="left")
         .join(
@@ -136,6 +149,7 @@ def _composite(judging: JudgingSettings) -> pl.Expr:
 def _rules(judging: JudgingSettings) -> list[Rule]:
     """Every way to a verdict, first match wins; the last one meets whatever is left."""
     return [
+        *_person_rules(),
         *_source_rules(),
         *_refusal_rules(),
         _below("grounding", judging.floor_source),
@@ -159,6 +173,22 @@ _NO_DETAIL = pl.lit(None, dtype=pl.String())
 def _fully_supported() -> pl.Expr:
     """Whether every claim is supported; what is accepted without a judge must be."""
     return pl.col("supported_claims") == pl.col("claims")
+
+
+def _person_rules() -> list[Rule]:
+    """What a person decided comes first; but nothing is accepted that lacks its proof.
+
+    Who edits an answer says that it is a good one. Whether the documents prove it is verified.
+    """
+    decision, said = pl.col("decision"), pl.col("said")
+    proved = pl.col("outcome").is_in(["grounded", "refusal"])
+    edited = (pl.col("origin") == EDITED) & (pl.col("outcome") == "grounded")
+    return [
+        Rule(decision == "rejected", "rejected", PERSON, "person_rejected", said),
+        Rule(decision == EDITED, "rejected", PERSON, "superseded_by_edit", said),
+        Rule((decision == "accepted") & proved, "accepted", PERSON, "person_accepted", said),
+        Rule(edited, "accepted", PERSON, "person_edited", pl.format("by {}", "generator")),
+    ]
 
 
 def _source_rules() -> list[Rule]:
@@ -236,9 +266,15 @@ def _flag_one_sided(decided: pl.DataFrame, against: pl.DataFrame, setting: str) 
     if setting == "ignore":
         return decided
     marked = decided.join(against, on="pair_id", how="left", maintain_order="left")
-    accepted, denied = pl.col("verdict") == "accepted", pl.col("denied_by").is_not_null()
+    accepted = (pl.col("verdict") == "accepted") & ~_by_person()
+    denied = pl.col("denied_by").is_not_null()
     rule = Rule(accepted & denied, "needs_review", "source_verification", "one_sided", pl.col("denied_by"))
     return _apply([rule], marked)
+
+
+def _by_person() -> pl.Expr:
+    """A person has seen it already: nobody is asked about it again."""
+    return pl.col("reason") == "person_accepted"
 
 
 def _settle_repeats(decided: pl.DataFrame) -> pl.DataFrame:
@@ -250,7 +286,8 @@ def _settle_repeats(decided: pl.DataFrame) -> pl.DataFrame:
     marked = decided.join(find_duplicates(candidates), on="pair_id", how="left", maintain_order="left").join(
         find_conflicts(candidates), on="pair_id", how="left", maintain_order="left"
     )
-    repeats, conflicts = pl.col("duplicate_of").is_not_null(), pl.col("answers").is_not_null()
+    repeats = pl.col("duplicate_of").is_not_null()
+    conflicts = pl.col("answers").is_not_null() & ~_by_person()
     said = pl.format("the question has {} different accepted answers", pl.col("answers"))
     return _apply(
         [

@@ -3,8 +3,9 @@
 What belongs here: the row gate (accepted pairs that are no known-answer pairs), the cap for each document,
 distractors, evidence and provenance. What does not: rendering and lengths (`layouts.py`), verdicts, splits.
 
-Messages carry no source marks such as `[source:guide.md]`: no layout shows file names, so a model could
-only learn to make them up. The `answer` column keeps the text as it was judged; the proof is in `evidence`.
+Messages carry no source marks such as `[source:guide.md]`, nor numbers that stand for sources: no layout
+shows file names, so a model could only learn to make them up. The `answer` column keeps the text as it was
+judged; the proof is in `evidence`.
 """
 
 from collections.abc import Sequence
@@ -19,7 +20,7 @@ from qa_pipeline.passages import passages_by_id
 from qa_pipeline.prompting import system_prompt
 from qa_pipeline.records import Passage
 from qa_pipeline.settings.checking import TrainingSettings
-from qa_pipeline.sources import SOURCE_MARK
+from qa_pipeline.sources import NUMBER_MARK, SOURCE_MARK
 from qa_pipeline.tables import TRAINING_EXAMPLES
 
 _MEASURED = ("citation_quality", "citation_precision")
@@ -136,13 +137,19 @@ def _examples(
     )
     distractors = _distractors(chosen, proofs, chunks, settings)
     # "(?i)": the compiled pattern keeps its flag apart from its text
+    numbered = pl.col("citations").list.eval(pl.element().struct.field("number").is_not_null()).list.any()
     marks = rf"(?i)[ \t]*{SOURCE_MARK.pattern}"
     rows = (
         chosen.join(proved, on="pair_id", how="left", maintain_order="left")
         .join(distractors, on="pair_id", how="left", maintain_order="left")
         .with_columns(
             pl.col("evidence_chunk_id", "distractor_ids").fill_null([]),
-            pl.col("answer").str.replace_all(marks, "").str.strip_chars(),
+            pl.when(numbered)
+            .then(pl.col("answer").str.replace_all(rf"[ \t]*{NUMBER_MARK.pattern}", ""))
+            .otherwise("answer")
+            .str.replace_all(marks, "")
+            .str.strip_chars()
+            .alias("answer"),
         )
     )
     return [_example(row, passages, settings) for row in rows.iter_rows(named=True)]

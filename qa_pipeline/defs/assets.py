@@ -21,6 +21,7 @@ from qa_pipeline.defs.checking import (
     claim_verdicts,
     claims,
     contradictions,
+    decisions,
     refusals,
     verdicts,
 )
@@ -125,6 +126,7 @@ def pairs(
     documents: Frame,
     chunks: Frame,
     questions: Frame,
+    decisions: Frame,
 ) -> Iterator[dg.MaterializeResult[Frame]]:
     """Answers drafted from the retrieved passages only, with citations; imported pairs take the same road."""
     batch, notify = context.partition_key, logged(context.log, "answers drafted")
@@ -132,7 +134,8 @@ def pairs(
     yield from unless_pending(
         context,
         lambda: result(
-            "pairs", pipeline.make_pairs(parts, batch, documents, chunks, questions, previous, notify)
+            "pairs",
+            pipeline.make_pairs(parts, batch, documents, chunks, questions, decisions, previous, notify),
         ),
     )
 
@@ -196,7 +199,7 @@ def _check_gates(parts: Parts, batch: str) -> None:
 def exports(
     context: dg.AssetExecutionContext, parts: PartsParam, training_examples: Frame
 ) -> dg.MaterializeResult[Any]:
-    """One JSONL file of chat messages for each layout; the ledger's own files are written with the verdicts."""
+    """One JSONL file of chat messages for each layout; those of the ledger are written with the verdicts."""
     batch = context.partition_key
     files = pipeline.make_chat_exports(training_examples)
     write_exports(parts.layout, batch, files)
@@ -211,6 +214,7 @@ ASSETS = [
     embeddings,
     index,
     questions,
+    decisions,
     pairs,
     claims,
     claim_verdicts,

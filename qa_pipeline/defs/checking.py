@@ -10,6 +10,7 @@ import dagster as dg
 
 from qa_pipeline import checking, pipeline
 from qa_pipeline.batch import write_exports
+from qa_pipeline.defs.corpus import corpus
 from qa_pipeline.defs.deliveries import unless_pending
 from qa_pipeline.defs.metadata import (
     canary_metadata,
@@ -25,6 +26,17 @@ from qa_pipeline.defs.results import ASKS, Frame, result
 from qa_pipeline.publishing.withdrawals import withdraw_outdated
 from qa_pipeline.settings.models import same_model_warning
 from qa_pipeline.tables import DOCUMENTS
+
+
+@dg.asset(
+    partitions_def=document_batches,
+    group_name="generation",
+    kinds={"polars", "parquet"},
+    deps=[corpus],  # made with the batch's first tables, so that nothing waits for it
+)
+def decisions(context: dg.AssetExecutionContext, parts: PartsParam) -> dg.MaterializeResult[Frame]:
+    """What `qa-pipeline decide` recorded: it overrules the verdicts, and edits become pairs."""
+    return result("decisions", pipeline.make_decisions(parts, context.partition_key))
 
 
 @dg.asset(partitions_def=document_batches, group_name="validation", **ASKS)
@@ -46,13 +58,21 @@ def claims(
 
 @dg.asset(partitions_def=document_batches, group_name="validation", **ASKS)
 def claim_verdicts(
-    context: dg.AssetExecutionContext, parts: PartsParam, claims: Frame, pairs: Frame, chunks: Frame
+    context: dg.AssetExecutionContext,
+    parts: PartsParam,
+    claims: Frame,
+    pairs: Frame,
+    chunks: Frame,
+    decisions: Frame,
 ) -> Iterator[dg.MaterializeResult[Frame]]:
     """Source verification: citations, similarity and consistency decide, a model only the rest."""
     notify = logged(context.log, "borderline claims asked")
     yield from unless_pending(
         context,
-        lambda: result("claim_verdicts", checking.make_claim_verdicts(parts, claims, pairs, chunks, notify)),
+        lambda: result(
+            "claim_verdicts",
+            checking.make_claim_verdicts(parts, claims, pairs, chunks, decisions, notify),
+        ),
     )
 
 
@@ -124,10 +144,11 @@ def verdicts(
     refusals: Frame,
     assessments: Frame,
     contradictions: Frame,
+    decisions: Frame,
 ) -> dg.MaterializeResult[Frame]:
     """Accepted, rejected, needs review or failed, with the reason and the thresholds that decided."""
     frame = checking.make_verdicts(
-        parts, pairs, claims, claim_verdicts, refusals, assessments, contradictions
+        parts, pairs, claims, claim_verdicts, refusals, assessments, contradictions, decisions
     )
     batch = context.partition_key
     withdraw_outdated(parts.layout, batch, frame)

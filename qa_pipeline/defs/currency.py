@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import dagster as dg
 import polars as pl
 
+from qa_pipeline.curation.decisions import read_decisions
 from qa_pipeline.defs.corpus import CORPUS
 from qa_pipeline.defs.history import CODE_VERSION, DATA_VERSION, INPUT_VERSION, as_input, latest_tags
 from qa_pipeline.defs.results import LLM_POOL
@@ -18,7 +19,7 @@ from qa_pipeline.errors import TableError, TransientModelError
 from qa_pipeline.layout import Layout
 from qa_pipeline.storage import read_table
 from qa_pipeline.table_schema import Table
-from qa_pipeline.tables import STORED
+from qa_pipeline.tables import DECISIONS, STORED
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,7 @@ def work_left(
     return (
         _outdated(instance, steps, batch, compare_code=compare_code)
         or _lost_file(layout, batch)
+        or _new_decisions(layout, batch)
         or _unanswered(layout, steps, batch)
     )
 
@@ -85,6 +87,17 @@ def _outdated(
 def _lost_file(layout: Layout, batch: str) -> str | None:
     files = [*(layout.table(name, batch) for name in STORED), layout.index(batch)]
     return next((f"{file} is gone" for file in files if not file.is_file()), None)
+
+
+def _new_decisions(layout: Layout, batch: str) -> str | None:
+    """What people decided since; the file is compared itself, for nobody reports it to the instance."""
+    try:
+        known = read_table(layout.table(DECISIONS.name, batch), DECISIONS)
+        recorded = read_decisions(layout.decisions(batch))
+    except TableError as error:
+        return str(error)
+    new = recorded.join(known, on="decision_id", how="anti").height
+    return f"decisions recorded since its last run: {new}" if new else None
 
 
 def _unanswered(layout: Layout, steps: Sequence[Step], batch: str) -> str | None:

@@ -44,6 +44,7 @@ DEPENDS: Mapping[str, Depends] = {
     "index": Depends(("index",)),
     "questions": Depends(("generation", "retrieval", "embedding", "llm"), ("questions",)),
     "pairs": Depends(("generation", "llm", "pairs_file", "documents.masking"), ("answer",)),
+    "decisions": Depends(),
     "claims": Depends(("embedding", "verification", "llm"), ("split",)),
     "claim_verdicts": Depends(("verification", "llm"), ("verify",)),
     "canaries": Depends(("canaries", "embedding", "verification", "llm"), ("verify",)),

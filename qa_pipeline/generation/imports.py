@@ -7,6 +7,7 @@ not: checking that an answer is true. A line that cannot be used is a failed row
 import hashlib
 import io
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,17 @@ from qa_pipeline.generation.pair_lines import Row, read_line, read_values
 from qa_pipeline.prompting import LANGUAGES
 from qa_pipeline.refusal_texts import is_refusal
 from qa_pipeline.settings.generation import PairsFileSettings
-from qa_pipeline.sources import Resolution, Sources, mark_references
+from qa_pipeline.sources import FOUND_BY_SEARCH, Resolution, Sources, mark_references
 from qa_pipeline.tables import PAIRS
 
 RAW_CITATION = pl.Struct(
-    {"raw": pl.String(), "reference": pl.String(), "quote": pl.String(), "passage": pl.String()}
+    {
+        "raw": pl.String(),
+        "reference": pl.String(),
+        "quote": pl.String(),
+        "passage": pl.String(),
+        "number": pl.Int32(),
+    }
 )
 RAW_PAIRS = pl.Schema(
     {
@@ -129,7 +136,7 @@ def import_pairs(
     A pair may cite in its `citations` field and inside its answer; the same reference counts once.
     """
     sources = Sources(documents, chunks)
-    texts = dict(chunks.select("chunk_id", "text").iter_rows())
+    texts = _Texts(documents, chunks)
     languages = dict(documents.select("document_id", "language").iter_rows())
     seen: dict[str, int] = {}
     rows = []
@@ -167,7 +174,7 @@ def _base(line: Row) -> Row:
     }
 
 
-def _pair(line: Row, sources: Sources, texts: dict[str, str], languages: dict[str, str | None]) -> Row:
+def _pair(line: Row, sources: Sources, texts: "_Texts", languages: dict[str, str | None]) -> Row:
     given = line["citations"] or []
     inside = [{"raw": reference, "reference": reference} for reference in mark_references(line["answer"])]
     resolved = [(one, _resolve(one, sources, texts)) for one in _distinct([*given, *inside])]
@@ -175,8 +182,10 @@ def _pair(line: Row, sources: Sources, texts: dict[str, str], languages: dict[st
     owners = [found.document_id for _, found in resolved if found.document_id]
     language = line["language"] or next((languages[i] for i in owners if languages.get(i) in LANGUAGES), "en")
     refused = is_refusal(line["answer"], language or "en")
+    uncited = {"reason": FOUND_BY_SEARCH, "detail": "it cites nothing: evidence is searched for in its batch"}
     return {
         **_base(line),
+        **({} if resolved or refused else uncited),
         "language": language,
         "passage_ids": cited,
         "used_chunk_ids": cited,
@@ -192,20 +201,46 @@ def _distinct(citations: Iterable[Row]) -> list[Row]:
     known: set[tuple[Any, ...]] = set()
     for one in citations:
         reference = (one["reference"] or "").casefold().replace("source:", "").strip("[] ")
-        key = (reference, one.get("quote"), one.get("passage"))
-        bare = (reference, None, None)
+        key = (reference, one.get("quote"), one.get("passage"), one.get("number"))
+        bare = (reference, None, None, None)
         if key not in known and not (key == bare and any(entry[0] == reference for entry in known)):
             kept.append(one)
             known.add(key)
     return kept
 
 
-def _resolve(citation: Row, sources: Sources, texts: dict[str, str]) -> Resolution:
+def _resolve(citation: Row, sources: Sources, texts: "_Texts") -> Resolution:
     if citation["reference"]:
         return sources.resolve(citation["reference"])
     wanted = citation.get("passage") or citation.get("quote")
-    holders = [chunk_id for chunk_id, text in texts.items() if wanted and _folded(wanted) in _folded(text)]
-    return sources.chunk(holders[0]) if holders else Resolution("unknown_document")
+    if wanted is None:
+        return Resolution("unknown_number" if citation.get("number") else "unknown_document")
+    chunk_id, document_id = texts.holder(wanted)
+    if chunk_id is not None:
+        return sources.chunk(chunk_id)
+    return Resolution("unknown_document") if document_id is None else sources.resolve(document_id)
+
+
+class _Texts:
+    """The chunks and documents of a batch, to find which one holds a passage: the first that does."""
+
+    def __init__(self, documents: pl.DataFrame, chunks: pl.DataFrame) -> None:
+        self._documents, self._chunks = documents, chunks
+
+    @cached_property
+    def _folded(self) -> tuple[dict[str, str], dict[str, str]]:
+        parsed = self._documents.filter(pl.col("status") == "parsed")
+        chunks = self._chunks.select("chunk_id", "text").iter_rows()
+        texts = parsed.select("document_id", "text").iter_rows()
+        return {i: _folded(text) for i, text in chunks}, {i: _folded(text) for i, text in texts}
+
+    def holder(self, passage: str) -> tuple[str | None, str | None]:
+        """The chunk, and where no chunk alone holds it the document."""
+        wanted = _folded(passage)
+        chunk_id, document_id = (
+            next((i for i, text in held.items() if wanted in text), None) for held in self._folded
+        )
+        return chunk_id, document_id
 
 
 def _folded(text: str) -> str:
@@ -218,6 +253,7 @@ def _stored(citation: Row, found: Resolution) -> Row:
         "document_id": found.document_id,
         "chunk_id": found.chunk_ids[0] if len(found.chunk_ids) == 1 else None,
         "quote": citation.get("quote"),
+        "number": citation.get("number"),
         "resolution": found.kind,
     }
 

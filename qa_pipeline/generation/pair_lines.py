@@ -5,18 +5,29 @@ What belongs here: the fields, their types, and turning one decoded line into a 
 """
 
 import json
+import re
 import unicodedata
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
 from qa_pipeline.records import Coverage, Language
+from qa_pipeline.sources import NUMBER_MARK, mark_references, marked_numbers
 
 Row = dict[str, Any]
 
 
 def _text(value: object) -> object:
     return unicodedata.normalize("NFC", value).strip() if isinstance(value, str) else value
+
+
+def _listed(value: object) -> object:
+    """Citations written as one text: source marks, numbered marks, or references parted by ; or line ends."""
+    if not isinstance(value, str):
+        return value
+    if not NUMBER_MARK.sub("", value).strip(" ,;."):
+        return NUMBER_MARK.findall(value)
+    return mark_references(value) or [part for part in re.split(r"[;\n]", value) if part.strip()]
 
 
 Text = Annotated[str, BeforeValidator(_text), Field(min_length=1)]
@@ -36,17 +47,30 @@ class CitedSource(_Strict):
     passage: Text | None = None
 
 
+NUMBERED = ("sources", "contexts")
+"""Fields that numbers in an answer may count in."""
+
+
 class PairLine(_Strict):
-    """The fields of a line; further fields are kept as they are."""
+    """The fields of a line; further fields are kept as they are.
+
+    `sources` and `contexts` are what numbers such as [2] count in where `citations` names no source itself;
+    what no number refers to in them is not cited, whatever it is.
+    """
 
     question: Text
     answer: Text
-    citations: list[Text | CitedSource] = []
+    citations: Annotated[list[Text | CitedSource], BeforeValidator(_listed)] = []
+    sources: object = None
+    contexts: object = None
     language: Language | None = None
     coverage: Coverage | None = None
     id: str | int | None = None
     expected_verdict: Text | None = None
     expected_kind: Text | None = None
+
+
+_READ = PairLine.model_fields.keys() - set(NUMBERED)
 
 
 def read_line(line: bytes) -> Row:
@@ -68,6 +92,7 @@ def read_values(value: object) -> Row:
 def _read_fields(given: Row) -> Row:
     try:
         line = PairLine.model_validate(given)
+        citations = _citations(line)
         encodable = "".join(str(part) for part in (line.question, line.answer, line.citations))
         encodable.encode("utf-8")
     except ValidationError as error:
@@ -76,14 +101,14 @@ def _read_fields(given: Row) -> Row:
         return _failed("broken_line", "contains half a character (a lone surrogate)")
     return {
         "status": "drafted",
-        **line.model_dump(exclude={"citations", "id"}),
-        "citations": [_citation(citation) for citation in line.citations],
+        **line.model_dump(exclude={"citations", "sources", "contexts", "id"}),
+        "citations": citations,
     }
 
 
 def _further(value: Row) -> str | None:
-    """The fields that are none of ours, as a JSON object."""
-    further = {str(name): entry for name, entry in value.items() if name not in PairLine.model_fields}
+    """The fields that no column of `pairs` holds, as a JSON object."""
+    further = {str(name): entry for name, entry in value.items() if name not in _READ}
     return _text_of(further) if further else None
 
 
@@ -99,6 +124,45 @@ def _encodable(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def _citations(line: PairLine) -> list[Row]:
+    """What the line cites: the sources it names, and those that its numbers stand for.
+
+    [2] or [c2] is the second entry of `citations`; where that names no source itself, of `sources`, else of
+    `contexts`, whose texts are passages. A number without an entry is a citation that names nothing.
+    """
+    numbered = [one for one in line.citations if isinstance(one, str) and NUMBER_MARK.fullmatch(one)]
+    named = [_citation(one) for one in line.citations if one not in numbered]
+    numbers = dict.fromkeys(
+        number for text in (*map(str, numbered), line.answer) for number in marked_numbers(text)
+    )
+    if not numbers:
+        return named
+    entries = named or _entries(line.sources, passages=False) or _entries(line.contexts, passages=True)
+    found = {n: {**entries[n - 1], "number": n} for n in numbers if 1 <= n <= len(entries)}
+    missing = [
+        {"raw": f"[{n}]", "reference": None, "quote": None, "passage": None, "number": n}
+        for n in numbers
+        if n not in found
+    ]
+    cited = [found.get(place, one) for place, one in enumerate(named, 1)] if named else list(found.values())
+    return [*cited, *missing]
+
+
+_ENTRIES = TypeAdapter(list[Text | CitedSource])
+
+
+def _entries(value: object, *, passages: bool) -> list[Row]:
+    """The entries of a list that numbers count in; none where it is no such list."""
+    given = [value] if passages and isinstance(value, str) else _listed(value)
+    try:
+        found = _ENTRIES.validate_python(given, strict=True)
+    except ValidationError:
+        return []
+    return [
+        _citation(CitedSource(passage=one) if passages and isinstance(one, str) else one) for one in found
+    ]
 
 
 def _citation(citation: str | CitedSource) -> Row:

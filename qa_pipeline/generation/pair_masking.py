@@ -50,10 +50,10 @@ def _leaf(leaf: str, masked: str | None) -> str:
 def _mask_citation(citation: Row, quote: str | None, passage: str | None, reference: MaskReference) -> Row:
     """A citation without a reference was written as its passage or its quote."""
     if citation["reference"] is None:
-        raw = passage or quote or ""
-        return {"raw": raw, "reference": None, "quote": quote, "passage": passage}
+        raw = passage or quote or citation["raw"]
+        return {**citation, "raw": raw, "quote": quote, "passage": passage}
     named = {name: reference(citation[name]) for name in ("raw", "reference")}
-    return {**named, "quote": quote, "passage": passage}
+    return {**citation, **named, "quote": quote, "passage": passage}
 
 
 def _mask_fields(

@@ -202,8 +202,8 @@ class JudgingSettings(Group):
     enabled: bool = Field(True, description="Have a judge, where a model can judge, score verified pairs.")
     accept_unjudged: bool | None = Field(
         None,
-        description="Accept fully supported pairs that no model judged. None accepts them in the embedded profile "
-        "as long as no hosted model is configured, and sends them to review otherwise.",
+        description="Accept fully supported pairs that no model judged. None accepts them in the embedded "
+        "profile as long as no hosted model is configured, and sends them to review otherwise.",
     )
     temperature: float = Field(0.0, ge=0, description="Of the judge.")
     weight_source: float = Field(0.3, ge=0, description="Weight of the share of claims supported.")

@@ -9,7 +9,14 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Any
 
-from qa_pipeline.sources import Resolution, Sources, normalise_path, split_reference
+from qa_pipeline.sources import (
+    NUMBER_MARK,
+    Resolution,
+    Sources,
+    marked_numbers,
+    normalise_path,
+    split_reference,
+)
 from qa_pipeline.verification.quotes import locate_quote
 from qa_pipeline.verification.splitting import Claim
 from qa_pipeline.verification.words import content_stems, recall
@@ -17,11 +24,12 @@ from qa_pipeline.verification.words import content_stems, recall
 REASONS = {
     "unknown_document": "fabricated_citation",
     "unknown_passage": "fabricated_citation",
-    "unknown_section": "unknown_section",
+    "unknown_number": "unknown_number",
     "ambiguous": "ambiguous_citation",
     "no_text": "cited_document_without_text",
     "self": "self_citation",
 }
+SECTION_NOT_FOUND = "section_not_found"
 _PAIR_FILES = frozenset(
     f"{name}{suffix}"
     for name in ("pairs", "answers", "passed", "rejected", "known_answers", "training_examples")
@@ -77,13 +85,15 @@ def cite_claims(
     an unresolved citation without a quote counts against every claim that has no marks of its own.
     """
     found = [_resolution(citation, pair, sources) for citation in pair["citations"]]
+    numbers = [citation["number"] for citation in pair["citations"]]
+    by_number = {number: one for number, one in zip(numbers, found, strict=True) if number is not None}
     shared = [i for one in found for i in one.chunk_ids]
     everything = tuple(dict.fromkeys(i for i in (*shared, *pair["used_chunk_ids"]) if i in texts))
     owners = [_owner(citation["quote"], claims, pair["language"]) for citation in pair["citations"]]
     search = _Search(sources, texts, repair, pair["language"])
     cited = []
     for place, claim in enumerate(claims):
-        own = [_marked(reference, pair, sources) for reference in claim.references]
+        own = [one for mark in claim.references for one in _marked(mark, pair, sources, by_number)]
         ids = tuple(dict.fromkeys(i for one in own for i in one.chunk_ids)) if own else everything
         mine = [
             one
@@ -105,14 +115,19 @@ def _resolution(citation: Mapping[str, Any], pair: Mapping[str, Any], sources: S
         return Resolution("self", citation["document_id"])
     if citation["resolution"] == "chunk" and citation["chunk_id"]:
         return sources.chunk(citation["chunk_id"])
-    if citation["resolution"] in ("section", "document"):
+    if citation["resolution"] in ("section", "section_not_found", "document"):
         again = sources.resolve(citation["raw"] or "")
         return again if again.resolved else sources.resolve(citation["document_id"] or "")
     return Resolution(citation["resolution"], citation["document_id"])
 
 
-def _marked(reference: str, pair: Mapping[str, Any], sources: Sources) -> Resolution:
-    return Resolution("self") if _cites_itself(reference, pair) else sources.resolve(reference)
+def _marked(
+    reference: str, pair: Mapping[str, Any], sources: Sources, by_number: Mapping[int, Resolution]
+) -> list[Resolution]:
+    """What a mark in the answer names; a number that is no citation of the pair names nothing."""
+    if NUMBER_MARK.fullmatch(reference):
+        return [by_number[number] for number in marked_numbers(reference) if number in by_number]
+    return [Resolution("self") if _cites_itself(reference, pair) else sources.resolve(reference)]
 
 
 def _cites_itself(reference: str, pair: Mapping[str, Any]) -> bool:
@@ -179,4 +194,6 @@ def _status(
     if "missing" in kinds:
         return ClaimCitations("quote_not_found", None, ids, checks)
     repaired = kinds & {"edited", "misplaced"}
-    return ClaimCitations("quote_repaired" if repaired else "resolved", None, ids, checks)
+    elsewhere = any(one.kind == SECTION_NOT_FOUND for one in found)
+    reason = SECTION_NOT_FOUND if elsewhere else None
+    return ClaimCitations("quote_repaired" if repaired else "resolved", reason, ids, checks)

@@ -14,7 +14,7 @@ import polars as pl
 from qa_pipeline.orders import blank_orders
 from qa_pipeline.progress import Notify, silent
 from qa_pipeline.settings.checking import VerificationSettings
-from qa_pipeline.sources import Sources
+from qa_pipeline.sources import FOUND_BY_SEARCH, Sources
 from qa_pipeline.tables import CLAIMS
 from qa_pipeline.verification.citations import ClaimCitations, cite_claims
 from qa_pipeline.verification.citing import best_elsewhere, quote_rows
@@ -38,6 +38,7 @@ from qa_pipeline.verification.words import content_stems
 Row = dict[str, Any]
 _GROUP = 1024
 _MOST_CANDIDATE_CHUNKS = 16
+_SEARCHED_CHUNKS = 8
 
 
 def find_claims(
@@ -107,10 +108,11 @@ def _tasks(
     )
     claims = self_contained(claims, pair["question"], pair["language"])
     cited = cite_claims(pair, claims, batch.sources, batch.texts, settings.quote_repair)
-    for position, (claim, citations) in enumerate(zip(claims, cited, strict=True)):
+    for position, (claim, given) in enumerate(zip(claims, cited, strict=True)):
         terms = read(claim.self_contained or claim.text, pair["language"]).terms
         fragment = is_fragment(claim.text, len(set(terms)), settings.fragment_words)
         wanted = (*terms, *content_stems(pair["question"], pair["language"])) if fragment else terms
+        citations = _searched(pair, given, wanted, batch)
         pool = _pool(claim, citations, wanted, fragment, pair["language"], batch, settings)
         others = _others(pair, citations, wanted, batch, settings)
         documents = dict.fromkeys(batch.chunks[i]["document_id"] for i in citations.chunk_ids)
@@ -124,6 +126,17 @@ def _tasks(
             others=others,
             cited_documents=tuple(i for document in documents for i in batch.sources.chunks_of(document)),
         )
+
+
+def _searched(pair: Row, citations: ClaimCitations, wanted: Sequence[str], batch: Batch) -> ClaimCitations:
+    """The passages of the batch that hold most words of a claim, where its pair came without any citation.
+
+    A pair that was drafted here was told to cite, and stays uncited.
+    """
+    if citations.status != "uncited" or pair["citations"] or pair["origin"] == "generated":
+        return citations
+    found = tuple(chunk_id for chunk_id, _ in batch.words.best(wanted, _SEARCHED_CHUNKS))
+    return ClaimCitations(FOUND_BY_SEARCH, None, found)
 
 
 def _pool(

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from qa_pipeline.settings.checking import VerificationSettings
+from qa_pipeline.sources import FOUND_BY_SEARCH
 from qa_pipeline.verification.splitting import TOO_MANY
 
 BORDERLINE = "borderline"
@@ -46,6 +47,8 @@ def _contradicted(column: str, reason: str) -> pl.Expr:
 def local_rules(settings: VerificationSettings) -> list[Rule]:
     """The rules in order, the first that applies deciding."""
     rules: list[Rule] = [*_citation_rules()]
+    unfound = _searched() & (pl.col("evidence_quote").is_null() | _far(settings))
+    rules.append((unfound, outcome("undecided", "similarity", "no_evidence_found", _scores())))
     rules.append((pl.col("evidence_quote").is_null(), outcome("failed", "nothing", "no_evidence_text")))
     near = _near(settings)
     clear = (pl.col("similarity") >= settings.conflict_similarity) | pl.col("verbatim")
@@ -104,6 +107,11 @@ def _near(settings: VerificationSettings) -> pl.Expr:
     needed = pl.when(row).then(settings.conflict_recall_row).otherwise(settings.conflict_recall)
     one = (same >= needed) & (pl.col("evidence_sentences") == 1)
     return short & (one | (same >= settings.conflict_recall_apart) | pl.col("verbatim"))
+
+
+def _searched() -> pl.Expr:
+    """Nothing was cited: what a search by words did not find may stand in the batch in other words."""
+    return pl.col("citation_status") == FOUND_BY_SEARCH
 
 
 def _far(settings: VerificationSettings) -> pl.Expr:

@@ -8,7 +8,7 @@ import polars as pl
 from qa_pipeline.curation.ledger import build_verdicts
 from qa_pipeline.grounding import grounded_pairs
 from qa_pipeline.settings.checking import JudgingSettings, VerificationSettings
-from qa_pipeline.tables import ASSESSMENTS, CLAIMS, CONTRADICTIONS, PAIRS
+from qa_pipeline.tables import ASSESSMENTS, CLAIMS, CONTRADICTIONS, DECISIONS, PAIRS
 from qa_pipeline.verification.deciding import REPLIES, borderline, decide_claims
 from qa_pipeline.verification.refusals import SCORED, decide_refusals
 from qa_pipeline_tests.verification.rows import pair
@@ -75,6 +75,7 @@ def run(
         "refusals": refusals,
         "assessments": assessments,
         "contradictions": CONTRADICTIONS.empty(),
+        "decisions": DECISIONS.empty(),
     }
     verdicts = build_verdicts(**frames, verification=verification, judging=judging)
     return {**frames, "verdicts": verdicts}

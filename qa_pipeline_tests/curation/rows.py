@@ -5,12 +5,14 @@ from typing import Any
 
 import polars as pl
 
+from qa_pipeline.curation.decisions import content_hashes
 from qa_pipeline.tables import (
     ASSESSMENTS,
     CHUNKS,
     CLAIM_VERDICTS,
     CLAIMS,
     CONTRADICTIONS,
+    DECISIONS,
     DOCUMENTS,
     PAIRS,
     QUESTIONS,
@@ -118,6 +120,7 @@ def verdict(pair_id: str, word: str = "accepted", **values: Any) -> Row:
         "pair_id": pair_id,
         "batch": "b",
         "verdict": word,
+        "decided_by": "pipeline",
         "stage": word if word == "accepted" else "quality_assessment",
         "reason": "passed" if word == "accepted" else "low_composite",
         "claims": 1,
@@ -211,6 +214,24 @@ def refusals(*rows: Row) -> pl.DataFrame:
 
 def contradictions(*rows: Row) -> pl.DataFrame:
     return CONTRADICTIONS.frame(list(rows))
+
+
+def decision(pair_id: str, *, pairs: pl.DataFrame, claims: pl.DataFrame, **values: Any) -> Row:
+    """A person accepts a pair as it is."""
+    return {
+        "decision_id": f"decision-{pair_id}",
+        "batch": "b",
+        "sequence": 0,
+        "pair_id": pair_id,
+        "content_sha256": content_hashes(pairs, claims)[pair_id],
+        "decision": "accepted",
+        "who": "anna",
+        **values,
+    }
+
+
+def decisions(*rows: Row) -> pl.DataFrame:
+    return DECISIONS.frame(list(rows))
 
 
 def verdicts(*rows: Row) -> pl.DataFrame:

@@ -1,5 +1,6 @@
 """Every pair gets exactly one verdict, whatever the frames hold, and each road ends where it should."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
@@ -19,6 +20,8 @@ from qa_pipeline_tests.curation.rows import (
     claims,
     contradiction,
     contradictions,
+    decision,
+    decisions,
     pair,
     pairs,
     refusal,
@@ -81,7 +84,7 @@ def tables(draw: st.DrawFn) -> dict[str, pl.DataFrame]:
 
 def settle(frames: dict[str, pl.DataFrame], accept: float = 1.0, **judging: Any) -> pl.DataFrame:
     return build_verdicts(
-        **{"contradictions": contradictions(), **frames},
+        **{"contradictions": contradictions(), "decisions": decisions(), **frames},
         verification=VerificationSettings(accept_grounding=accept),
         judging=JudgingSettings(**judging),
     )
@@ -429,11 +432,17 @@ def test_verdicts_name_the_thresholds_of_both_stages() -> None:
     assert VerificationSettings(accept_grounding=1.0).thresholds_id in usual
 
 
-def sided(*rows: Row, one_sided: str = "needs_review", **judging: Any) -> tuple[str, str]:
+def sided(
+    *rows: Row, one_sided: str = "needs_review", decided: Sequence[Row] = (), **judging: Any
+) -> tuple[str, str]:
     """Verdict and reason of a judged pair whose claims have the given evidence."""
+    frames = {
+        "pairs": pairs(pair("p")),
+        "claims": claims(*(claim("p", n, **row) for n, row in enumerate(rows))),
+    }
     verdicts = build_verdicts(
-        pairs=pairs(pair("p")),
-        claims=claims(*(claim("p", n, **row) for n, row in enumerate(rows))),
+        **frames,
+        decisions=decisions(*(decision("p", **frames, **row) for row in decided)),
         claim_verdicts=claim_verdicts(*(claim_verdict("p", "supported", n) for n, _ in enumerate(rows))),
         assessments=assessments(assessment("p")),
         refusals=refusals(),
@@ -443,6 +452,41 @@ def sided(*rows: Row, one_sided: str = "needs_review", **judging: Any) -> tuple[
     )
     verdict, reason = verdicts.select("verdict", "reason").row(0)
     return verdict, reason
+
+
+def test_what_a_person_accepted_is_not_sent_to_a_person_again() -> None:
+    assert sided(FIRST, decided=[{}]) == ("accepted", "person_accepted")
+
+    frames = {
+        "pairs": pairs(*(pair(one, question="Same?") for one in "ab")),
+        "claims": claims(claim("a"), claim("b")),
+        "claim_verdicts": claim_verdicts(claim_verdict("a", "supported"), claim_verdict("b", "supported")),
+        "assessments": assessments(assessment("a"), assessment("b")),
+        "refusals": refusals(),
+    }
+    accepted = decisions(decision("a", pairs=frames["pairs"], claims=frames["claims"]))
+    found = settle(frames | {"decisions": accepted}).select("pair_id", "verdict", "reason", "decided_by")
+    assert found.rows() == [
+        ("a", "accepted", "person_accepted", "person"),
+        ("b", "needs_review", "conflicting_answers", "pipeline"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("word", "verdict"),
+    [("unsupported", "rejected"), ("undecided", "needs_review"), ("supported", "accepted")],
+)
+def test_an_acceptance_counts_only_where_every_claim_has_its_proof(word: str, verdict: str) -> None:
+    frames = {
+        "pairs": pairs(pair("a")),
+        "claims": claims(claim("a")),
+        "claim_verdicts": claim_verdicts(claim_verdict("a", word)),
+        "assessments": assessments(),
+        "refusals": refusals(),
+    }
+    accepted = decisions(decision("a", pairs=frames["pairs"], claims=frames["claims"]))
+
+    assert settle(frames | {"decisions": accepted})["verdict"].to_list() == [verdict]
 
 
 FIRST, SECOND = {"evidence_document_id": "d"}, {"evidence_document_id": "e"}

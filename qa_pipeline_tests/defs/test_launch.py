@@ -1,5 +1,6 @@
 """Batches from a command line: only those with work left run, and one that fails takes no other down."""
 
+import json
 import os
 import re
 import socket
@@ -12,6 +13,7 @@ import polars as pl
 import pytest
 
 from qa_pipeline.batch import BLOCKED, BatchOutcome
+from qa_pipeline.curation.decisions import content_hashes
 from qa_pipeline.defs.assets import ASSETS, build_assets
 from qa_pipeline.defs.command_line import run_on_instance
 from qa_pipeline.defs.currency import steps_of, work_left
@@ -26,11 +28,14 @@ from qa_pipeline.errors import (
     TransientModelError,
     UnreadableReplyError,
 )
+from qa_pipeline.layout import Layout
 from qa_pipeline.llm.base import LanguageModel, Reply, ReplyT, Request
 from qa_pipeline.llm.cached import CachedModel
 from qa_pipeline.llm.store.front import open_replies
 from qa_pipeline.parts import Parts
 from qa_pipeline.progress import Notify, silent
+from qa_pipeline.review.decision_files import read_decision_file
+from qa_pipeline.review.taking import take_decisions
 from qa_pipeline.settings.models import Reviewer
 from qa_pipeline.storage import table_bytes
 from qa_pipeline.tables import STORED
@@ -286,3 +291,23 @@ def test_without_an_instance_folder_the_command_line_says_what_to_set(
     monkeypatch.setenv("DAGSTER_HOME", "/nowhere/at/all")
     with pytest.raises(SettingsError, match="DAGSTER_HOME"):
         run_on_instance(project.settings, ["b1"], lambda batch, stage: silent)
+
+
+def test_a_decision_is_work_left_and_reaches_the_verdicts_without_a_model(project: Project) -> None:
+    project.launch("b1")
+    asked = len(project.model.asked)
+    pair = project.table("training_examples", "b1").row(0, named=True)
+    content = content_hashes(project.table("pairs", "b1"), project.table("claims", "b1"))
+    file = project.folder / "decisions.jsonl"
+    row = {"pair_id": pair["pair_id"], "content_sha256": content[pair["pair_id"]], "who": "anna"}
+    file.write_text(json.dumps({**row, "decision": "rejected"}))
+    take_decisions(Layout(project.settings.out), read_decision_file(file))
+    assert reason(project, "b1", compare_code=False) == "decisions recorded since its last run: 1"
+
+    assert project.launch("b1")["b1"].outcome == "succeeded"
+
+    verdicts = project.table("verdicts", "b1").filter(pl.col("pair_id") == pair["pair_id"])
+    assert verdicts.select("verdict", "decided_by").rows() == [("rejected", "person")]
+    assert pair["pair_id"] not in project.table("training_examples", "b1")["pair_id"]
+    assert len(project.model.asked) == asked
+    assert project.launch("b1") == {"b1": BatchOutcome("b1", "unchanged")}

@@ -54,6 +54,7 @@ def test_citations_name_the_chunk_and_document_of_the_passage_number() -> None:
             "document_id": "document of a",
             "chunk_id": "a",
             "quote": "a",
+            "number": None,
             "resolution": "chunk",
         }
     ]

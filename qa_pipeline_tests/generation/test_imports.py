@@ -49,6 +49,7 @@ def test_a_pair_becomes_a_row_with_its_citation_resolved() -> None:
             "document_id": "doc-sub/note.md",
             "chunk_id": "sub/note.md:0",
             "quote": None,
+            "number": None,
             "resolution": "document",
         }
     ]
@@ -66,7 +67,9 @@ def test_a_pair_becomes_a_row_with_its_citation_resolved() -> None:
         ({"quote": "Run it."}, "chunk", ["guide.md:1"]),
         ({"passage": "never written"}, "unknown_document", []),
         ("nowhere.md", "unknown_document", []),
-        ("guide.md#nowhere", "unknown_section", []),
+        ("guide.md#nowhere", "section_not_found", ["guide.md:0", "guide.md:1"]),
+        ("https://other.example/guide.md", "unknown_document", []),
+        ({"passage": "All. ## Install Run it."}, "document", ["guide.md:0", "guide.md:1"]),
     ],
 )
 def test_every_way_to_cite_is_read(citation: Any, resolution: str, chunk_ids: list[str]) -> None:
@@ -100,7 +103,6 @@ def test_marks_in_the_answer_are_citations_and_count_once() -> None:
         ({"question": "Why?", "answer": None}, "missing_field"),
         ({"question": "  ", "answer": "So."}, "missing_field"),
         ({"question": 5, "answer": "So."}, "wrong_type"),
-        (GOOD | {"citations": "guide.md"}, "wrong_type"),
         (GOOD | {"citations": [7]}, "wrong_type"),
         (GOOD | {"coverage": "much"}, "wrong_type"),
         (GOOD | {"language": "xx"}, "unsupported_language"),
@@ -221,13 +223,79 @@ def test_the_language_is_given_or_that_of_the_cited_document() -> None:
     assert found["language"].to_list() == ["sv", "de", "en"]
 
 
+@pytest.mark.parametrize(
+    ("text", "references"),
+    [
+        ("guide.md", ["guide.md"]),
+        ("[source:guide.md#install] [source:sub/note.md]", ["guide.md#install", "sub/note.md"]),
+        ("guide.md; sub/note.md\n", ["guide.md", "sub/note.md"]),
+        ("  ", []),
+    ],
+)
+def test_citations_may_be_one_text(text: str, references: list[str]) -> None:
+    found = imported(GOOD | {"citations": text}).row(0, named=True)["citations"]
+
+    assert [one["raw"].strip() for one in found] == references
+    assert {one["resolution"] for one in found} <= {"document", "section"}
+
+
+LISTED = ["guide.md#install", "sub/note.md"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "cited"),
+    [
+        ({"citations": LISTED, "answer": "The pump is loud [2]."}, [(None, "section"), (2, "document")]),
+        ({"citations": LISTED, "answer": "It is loud. [c2] [1]"}, [(1, "section"), (2, "document")]),
+        ({"citations": "[2]", "sources": LISTED}, [(2, "document")]),
+        ({"citations": ["[1, 2]"], "sources": LISTED}, [(1, "section"), (2, "document")]),
+        ({"citations": [], "answer": "Loud [1].", "contexts": ["The pump is loud."]}, [(1, "chunk")]),
+        (
+            {"citations": None, "answer": "Loud [1].", "contexts": [{"document": "guide.md"}]},
+            [(1, "document")],
+        ),
+        (
+            {"citations": LISTED, "answer": "Loud [3]."},
+            [(None, "section"), (None, "document"), (3, "unknown_number")],
+        ),
+        ({"citations": [], "answer": "Loud [1]."}, [(1, "unknown_number")]),
+        ({"citations": [], "answer": "Loud [1].", "sources": {"odd": 5}}, [(1, "unknown_number")]),
+        ({"citations": ["a.md"], "contexts": 7, "sources": "nowhere.md"}, [(None, "unknown_document")]),
+    ],
+)
+def test_numbers_stand_for_entries_of_the_lists_of_their_row(
+    fields: dict[str, Any], cited: list[tuple[int | None, str]]
+) -> None:
+    found = imported(GOOD | fields).row(0, named=True)
+
+    assert found["status"] == "drafted"
+    assert [(one["number"], one["resolution"]) for one in found["citations"]] == cited
+
+
+def test_a_pair_without_citations_says_that_evidence_is_searched_for() -> None:
+    found = imported(GOOD | {"citations": []}, GOOD)
+
+    assert found.select("status", "reason").rows() == [("drafted", "found_by_search"), ("drafted", None)]
+    assert found["citations"][0].to_list() == []
+
+
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
     max_leaves=6,
 )
 fields = st.sampled_from(
-    ["question", "answer", "citations", "language", "coverage", "id", "expected_verdict"]
+    [
+        "question",
+        "answer",
+        "citations",
+        "sources",
+        "contexts",
+        "language",
+        "coverage",
+        "id",
+        "expected_verdict",
+    ]
 )
 
 
@@ -240,7 +308,7 @@ def test_whatever_stands_in_the_lines_each_is_one_row(values: list[Any]) -> None
         content.decode("utf-8")
     except UnicodeDecodeError:
         return
-    expected = sum(1 for line in content.split(b"\n") if line.strip())
+    expected = sum(1 for line in content.removeprefix(b"\xef\xbb\xbf").split(b"\n") if line.strip())
 
     found = import_pairs(parse_pairs(content, "pairs.jsonl"), DOCUMENTS, CHUNKS, "b")
 

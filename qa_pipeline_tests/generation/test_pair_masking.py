@@ -34,6 +34,7 @@ def test_references_are_masked_as_paths_in_the_field_and_inside_the_answer() -> 
         "reference": "mail/removed.md",
         "quote": None,
         "passage": None,
+        "number": None,
     }
 
 

@@ -79,6 +79,7 @@ def citation(raw: str, **fields: Any) -> dict[str, Any]:
         "document_id": None,
         "chunk_id": None,
         "quote": None,
+        "number": None,
         "resolution": "document",
         **fields,
     }

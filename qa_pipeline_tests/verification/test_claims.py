@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from qa_pipeline.grounding import fabricated_citations
 from qa_pipeline.settings.checking import VerificationSettings
 from qa_pipeline.verification.claims import find_claims
 from qa_pipeline.verification.deciding import decide_claims
@@ -154,9 +155,14 @@ def test_a_table_row_lends_nothing_to_its_neighbour() -> None:
         (citation("no.md", resolution="unknown_document"), "unresolved", "fabricated_citation"),
         (citation("passage 9", resolution="unknown_passage"), "unresolved", "fabricated_citation"),
         (
-            citation("a.md#x", document_id="doc-a.md", resolution="unknown_section"),
+            citation("a.md#x", document_id="doc-a.md", resolution="section_not_found"),
+            "resolved",
+            "section_not_found",
+        ),
+        (
+            citation("[7]", number=7, resolution="unknown_number"),
             "unresolved",
-            "unknown_section",
+            "unknown_number",
         ),
         (citation("a", resolution="ambiguous"), "unresolved", "ambiguous_citation"),
         (citation("a.md", document_id="doc-a.md", quote="never said this at all"), "quote_not_found", None),
@@ -178,10 +184,48 @@ def test_the_state_of_the_citation_is_the_claims(
     assert found.select("citation_status", "citation_reason").row(0) == (status, reason)
 
 
-def test_without_any_citation_a_claim_is_uncited_and_has_no_evidence() -> None:
-    found = claims_of({"a.md": SENTENCES[0]}, pair("The heat pump weighs 80 kg.", cites=[]))
+def test_a_claim_drafted_without_any_citation_is_uncited_and_has_no_evidence() -> None:
+    row = pair("The heat pump weighs 80 kg.", cites=[], origin="generated")
+
+    found = claims_of({"a.md": SENTENCES[0]}, row)
 
     assert found.select("citation_status", "evidence_quote", "similarity").row(0) == ("uncited", None, None)
+
+
+@pytest.mark.parametrize(
+    ("answer", "status", "verdict", "reason"),
+    [
+        (SENTENCES[0], "found_by_search", "supported", None),
+        ("The heat pump weighs 90 kg.", "found_by_search", "contradicted", "number_mismatch"),
+        ("Bears hibernate every winter.", "found_by_search", "undecided", "no_evidence_found"),
+    ],
+)
+def test_an_imported_pair_without_citations_is_held_against_what_the_batch_holds(
+    answer: str, status: str, verdict: str, reason: str | None
+) -> None:
+    texts = {"a.md": SENTENCES[0], "b.md": SENTENCES[3], "c.md": SENTENCES[1]}
+    rows = pairs(pair(answer, cites=[]))
+    frame = documents(texts)
+    found = find_claims(rows, frame, chunks(frame), HashEmbedder(), SETTINGS)
+
+    assert found["citation_status"].to_list() == [status]
+    decided = decide_claims(found, rows, SETTINGS)
+    assert decided.select("verdict", "reason").rows() == [(verdict, reason)]
+    assert fabricated_citations(rows, found).height == 0
+
+
+def test_a_claim_rests_on_the_source_whose_number_stands_behind_it() -> None:
+    texts = {"a.md": SENTENCES[0], "b.md": SENTENCES[3]}
+    cites = [
+        citation("a.md", document_id="doc-a.md", number=1),
+        citation("b.md", document_id="doc-b.md", number=2),
+    ]
+
+    found = claims_of(texts, pair(f"{SENTENCES[0][:-1]} [1]. {SENTENCES[3][:-1]} [c2].", cites=cites))
+
+    assert found["evidence_document_id"].to_list() == ["doc-a.md", "doc-b.md"]
+    assert found["text"].to_list() == [SENTENCES[0], SENTENCES[3]]
+    assert found["candidate_chunk_ids"].to_list() == [["a.md:0"], ["b.md:0"]]
 
 
 def test_a_quote_of_another_chunk_of_the_document_is_repaired() -> None:

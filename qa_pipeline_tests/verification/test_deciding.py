@@ -70,8 +70,8 @@ def decided(*rows: dict[str, Any], settings: VerificationSettings = SETTINGS) ->
             ("unsupported", "citation", "fabricated_citation"),
         ),
         (
-            {"citation_status": "unresolved", "citation_reason": "unknown_section", "verbatim": True},
-            ("unsupported", "citation", "unknown_section"),
+            {"citation_status": "unresolved", "citation_reason": "unknown_number", "verbatim": True},
+            ("unsupported", "citation", "unknown_number"),
         ),
         (
             {"citation_status": "unresolved", "citation_reason": "ambiguous_citation"},

@@ -19,7 +19,7 @@ def test_marks_are_citations_of_their_sentence_and_no_text() -> None:
     first, second = split_claims("It is red [source:a.md#x]. It is old. [source:b.md] [2]", "en")
 
     assert (first.text, first.references) == ("It is red.", ("a.md#x",))
-    assert (second.text, second.references) == ("It is old.", ("b.md",))
+    assert (second.text, second.references) == ("It is old.", ("b.md", "[2]"))
 
 
 def test_a_mark_in_front_belongs_to_the_sentence_before() -> None:

@@ -1,0 +1,160 @@
+"""People's decisions about pairs and claims: which of them stand, and what they change.
+
+What belongs here: the content a decision was made about, whether it is still the content of now, and the
+verdicts that follow. What does not: reading the files people hand in (`qa_pipeline.review`), and where the
+recorded decisions lie (`layout.py`).
+
+Decisions are only ever added. The last one recorded about a pair or claim stands, while the pair's question,
+answer and evidence are those it was made about; a new text (`edited`) becomes a pair of its own, which is
+verified like any other.
+"""
+
+import fcntl
+import hashlib
+import io
+import json
+import os
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from qa_pipeline.errors import StorageError, TableError
+from qa_pipeline.storage import write_bytes
+from qa_pipeline.tables import CLAIM_VERDICTS, DECISIONS
+
+Row = dict[str, Any]
+
+PERSON = "person"
+EDITED = "edited"
+WORDS = ("accepted", "rejected", EDITED)
+APPLIED, STALE, REPLACED = "applied", "stale", "replaced"
+STATES = (APPLIED, STALE, REPLACED)
+
+
+def read_decisions(path: Path) -> pl.DataFrame:
+    """The decisions recorded for a batch, in the order in which they were; none without a file.
+
+    Raises:
+        TableError: the file is damaged. It holds people's work, so nothing goes on as if it were empty.
+    """
+    try:
+        content = path.read_bytes()
+        rows = pl.read_ndjson(io.BytesIO(content), schema=DECISIONS.schema) if content else DECISIONS.empty()
+        return DECISIONS.conform(rows)
+    except FileNotFoundError:
+        return DECISIONS.empty()
+    except (OSError, pl.exceptions.PolarsError, TableError) as error:
+        raise TableError(f"{path} cannot be read: {error}; mend it or restore it from a backup") from error
+
+
+def add_decisions(path: Path, rows: list[Row]) -> None:
+    """Record further decisions; `rows` lack only their sequence number.
+
+    Raises:
+        TableError: the recorded ones are damaged.
+        StorageError: they cannot be written; the recorded ones are untouched.
+    """
+    with _alone(path.parent):
+        recorded = read_decisions(path)
+        numbered = [{**row, "sequence": recorded.height + place} for place, row in enumerate(rows)]
+        write_bytes(path, pl.concat([recorded, DECISIONS.frame(numbered)]).write_ndjson().encode())
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Let one process at a time record decisions."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError as error:
+        raise StorageError(f"cannot write to {folder}: {error.strerror or error}") from error
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def content_hashes(pairs: pl.DataFrame, claims: pl.DataFrame) -> dict[str, str]:
+    """A hash of what a person reads of each pair: question, answer and the quotes of its evidence."""
+    quotes: dict[str, set[str]] = defaultdict(set)
+    for pair_id, *found in claims.select("pair_id", "evidence_quote", "second_evidence_quote").iter_rows():
+        quotes[pair_id].update(quote for quote in found if quote)
+    return {
+        pair_id: hashlib.sha256(json.dumps([question, answer, sorted(quotes[pair_id])]).encode()).hexdigest()
+        for pair_id, question, answer in pairs.select("pair_id", "question", "answer").iter_rows()
+    }
+
+
+def decision_states(decisions: pl.DataFrame, pairs: pl.DataFrame, claims: pl.DataFrame) -> pl.DataFrame:
+    """The decisions with their state.
+
+    Returns:
+        The decisions table and `state`: replaced where a later decision was recorded about the same pair or
+        claim; stale where the pair is gone or its content is another now; else applied. An edit stays
+        applied while its pair is there, since the new text is verified against the documents of now.
+    """
+    about = pairs.join(decisions, on="pair_id", how="semi")
+    held = claims.join(about, on="pair_id", how="semi")
+    content, claim_ids = content_hashes(about, held), {None, *held["claim_id"]}
+    last = {(row["pair_id"], row["claim_id"]): row["sequence"] for row in decisions.iter_rows(named=True)}
+
+    def state(row: Row) -> str:
+        if last[row["pair_id"], row["claim_id"]] != row["sequence"]:
+            return REPLACED
+        there = row["pair_id"] in content and row["claim_id"] in claim_ids
+        same = row["decision"] == EDITED or content.get(row["pair_id"]) == row["content_sha256"]
+        return APPLIED if there and same else STALE
+
+    states = [state(row) for row in decisions.iter_rows(named=True)]
+    return decisions.with_columns(pl.Series("state", states, pl.String()))
+
+
+def applied(decisions: pl.DataFrame, pairs: pl.DataFrame, claims: pl.DataFrame) -> pl.DataFrame:
+    """The decisions that stand, with `said`, who made them and why."""
+    standing = decision_states(decisions, pairs, claims).filter(pl.col("state") == APPLIED).drop("state")
+    why = pl.format(": {}", "why").fill_null("")
+    return standing.with_columns(pl.concat_str(pl.lit("by "), "who", why).alias("said"))
+
+
+def overrule_claims(
+    claim_verdicts: pl.DataFrame, claims: pl.DataFrame, pairs: pl.DataFrame, decisions: pl.DataFrame
+) -> pl.DataFrame:
+    """Put what people decided in place of what was decided of claims.
+
+    An accepted pair has every claim supported; a rejected one keeps its claims as they are, since it may be
+    rejected for something else. A claim without evidence is never supported.
+    """
+    standing = applied(decisions, pairs, claims).filter(
+        pl.col("claim_id").is_not_null() | (pl.col("decision") == "accepted")
+    )
+    proved = claims.filter(pl.col("evidence_quote").is_not_null()).select("claim_id", "pair_id")
+    of_claims = standing.filter(pl.col("claim_id").is_not_null()).join(
+        claims.select("claim_id"), on="claim_id", how="semi"
+    )
+    of_pairs = standing.filter(pl.col("claim_id").is_null()).drop("claim_id").join(proved, on="pair_id")
+    said = (
+        pl.concat([of_claims, of_pairs.select(of_claims.columns)])
+        .filter((pl.col("decision") == "rejected") | pl.col("claim_id").is_in(proved["claim_id"].to_list()))
+        .sort("sequence")
+        .unique("claim_id", keep="last", maintain_order=True)
+        .select("claim_id", "decision", "said")
+    )
+    accepted = pl.col("decision") == "accepted"
+    decided = pl.col("decision").is_not_null()
+    new: dict[str, pl.Expr] = {
+        "verdict": pl.when(accepted).then(pl.lit("supported")).otherwise(pl.lit("unsupported")),
+        "decided_by": pl.lit(PERSON),
+        "reason": pl.when(~accepted).then(pl.lit("person_rejected")),
+        "detail": pl.col("said"),
+    }
+    joined = claim_verdicts.join(said, on="claim_id", how="left", maintain_order="left")
+    return CLAIM_VERDICTS.conform(
+        joined.with_columns(
+            pl.when(decided).then(value).otherwise(name).alias(name) for name, value in new.items()
+        ).drop("decision", "said")
+    )

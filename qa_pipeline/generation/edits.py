@@ -1,0 +1,81 @@
+"""Texts that people wrote in place of answers: each becomes a pair of its own.
+
+What belongs here: from recorded decisions to lines as a pairs file has them, and from those to rows of the
+pairs table. What does not: recording decisions and what becomes of the old pair (`qa_pipeline.curation`).
+"""
+
+import hashlib
+from typing import Any
+
+import polars as pl
+
+from qa_pipeline.generation.imports import RAW_PAIRS, import_pairs
+from qa_pipeline.sources import RESOLVED, marked_numbers
+
+Row = dict[str, Any]
+
+
+def with_edited_pairs(
+    pairs: pl.DataFrame,
+    decisions: pl.DataFrame,
+    documents: pl.DataFrame,
+    chunks: pl.DataFrame,
+    batch: str,
+) -> pl.DataFrame:
+    """Add to `pairs` those that people's edits make of them, and that edits make of these in turn.
+
+    Args:
+        pairs: generated and imported pairs.
+        decisions: the decisions table; of several about a pair the last stands.
+        documents: the batch's documents.
+        chunks: the batch's chunks.
+        batch: its name.
+
+    Returns:
+        The pairs table; added rows have the origin edited. A new text rests on what the old one cites, as far
+        as that exists, and on its own marks.
+    """
+    last = decisions.filter(pl.col("claim_id").is_null()).unique("pair_id", keep="last", maintain_order=True)
+    edits = {row["pair_id"]: row for row in last.iter_rows(named=True) if row["decision"] == "edited"}
+    found = [pairs]
+    while edits and pairs.height:
+        old = pl.col("pair_id").is_in(list(edits))
+        rows = pairs.filter(old).to_dicts()
+        lines = [_line(row, edits.pop(row["pair_id"])) for row in rows]
+        new = import_pairs(pl.DataFrame(lines, schema=RAW_PAIRS), documents, chunks, batch)
+        pairs = new.with_columns(
+            pl.Series("pair_id", [_edited_id(*ids) for ids in zip(rows, lines, strict=True)], pl.String()),
+            pl.Series("question_type", [row["question_type"] for row in rows], pl.String()),
+            pl.lit("edited").alias("origin"),
+            *(pairs.filter(old)[name] for name in pairs.columns if name.startswith("source_")),
+        )
+        found.append(pairs)
+    return pl.concat(found)
+
+
+def _edited_id(pair: Row, line: Row) -> str:
+    return hashlib.sha256(f"edited\x1f{pair['pair_id']}\x1f{line['answer']}".encode()).hexdigest()[:32]
+
+
+def _line(pair: Row, edit: Row) -> Row:
+    cited = [one for one in pair["citations"] if one["resolution"] in RESOLVED]
+    citations = [
+        {"raw": one["raw"], "reference": _reference(one), "number": one["number"]} for one in cited
+    ] or [{"raw": chunk_id, "reference": chunk_id} for chunk_id in pair["used_chunk_ids"]]
+    missing = set(marked_numbers(edit["answer"])) - {one["number"] for one in cited}
+    return {
+        "file": f"person:{edit['who']}",
+        "line": edit["sequence"],
+        "sha256": edit["decision_id"],
+        "question": pair["question"],
+        "answer": edit["answer"],
+        "language": pair["language"],
+        "citations": [*citations, *({"raw": f"[{n}]", "number": n} for n in sorted(missing))],
+        "status": "drafted",
+    }
+
+
+def _reference(citation: Row) -> str:
+    """What was cited, by a name that resolves to it again."""
+    name = citation["raw"] if citation["resolution"] == "section" else citation["document_id"]
+    return str(citation["chunk_id"] or name)

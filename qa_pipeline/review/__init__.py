@@ -1,0 +1,1 @@
+"""What people decide about pairs: handing them the undecided ones, and taking their decisions."""

@@ -1,0 +1,401 @@
+"""People's decisions from the template to the verdicts of the next run."""
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from qa_pipeline.cli import BAD_INPUT, FAILED, OK
+from qa_pipeline_tests.road import Ran, Road, invoke, walk
+
+GUIDE = """# Guide
+
+## Filling
+
+To drain the boiler, open the lower valve and wait 10 minutes.
+
+## Safety
+
+The safety valve opens at 3 bar. Do not use softened water.
+"""
+VERBATIM = "The safety valve opens at 3 bar."
+WRONG = "The safety valve opens at 5 bar."
+LOOSE = "Opening the lower valve for 10 minutes drains everything."
+Row = dict[str, Any]
+
+
+def line(answer: str, question: str = "What happens?", cites: str = "guide.md", **more: Any) -> Row:
+    return {"question": question, "answer": answer, "citations": [cites], **more}
+
+
+PAIRS = [
+    line(VERBATIM, "When does it open?"),
+    line(WRONG, "At which pressure?"),
+    line(LOOSE, "How is it drained?"),
+    line("Wait 10 minutes.", "How long?", "nowhere.md"),
+    line("", "Empty?"),
+    line(VERBATIM, "Known?", expected_verdict="accepted"),
+]
+
+
+@pytest.fixture
+def road(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Road:
+    made = walk(tmp_path, monkeypatch)
+    made.write({"b/guide.md": GUIDE, "b/pairs.jsonl": jsonl(PAIRS)})
+    assert run(made).code == OK
+    return made
+
+
+def run(road: Road) -> Ran:
+    return road.run("--provider", "none")
+
+
+def jsonl(rows: list[Row]) -> str:
+    return "".join(f"{json.dumps(row)}\n" for row in rows)
+
+
+def verdicts(road: Road) -> dict[str, tuple[str, str, str]]:
+    """Verdict, reason and decider by the answer."""
+    pairs = road.table("pairs", "b").select("pair_id", "answer")
+    joined = (
+        road.table("verdicts", "b").join(pairs, on="pair_id").filter(pl.col("expected_verdict").is_null())
+    )
+    return {
+        answer: tuple(rest)
+        for answer, *rest in joined.select("answer", "verdict", "reason", "decided_by").iter_rows()
+    }
+
+
+def rows_of(road: Road) -> dict[str, Row]:
+    """For each question what a decision needs."""
+    from qa_pipeline.curation.decisions import content_hashes
+
+    pairs, claims = road.table("pairs", "b"), road.table("claims", "b")
+    content = content_hashes(pairs, claims)
+    return {
+        row["question"]: {"pair_id": row["pair_id"], "content_sha256": content[row["pair_id"]], "who": "anna"}
+        for row in pairs.iter_rows(named=True)
+    }
+
+
+def decide(road: Road, *rows: Row, name: str = "decisions.jsonl") -> Ran:
+    file = road.out.parent / name
+    file.write_text(jsonl(list(rows)))
+    return invoke("decide", file, "--out", road.out)
+
+
+def test_a_person_overrules_the_verdict_and_equal_files_change_nothing_more(road: Road) -> None:
+    found = rows_of(road)
+    assert verdicts(road)[WRONG] == ("rejected", "number_mismatch", "pipeline")
+    rows = [
+        found["At which pressure?"] | {"decision": "accepted", "why": "new norm"},
+        found["When does it open?"] | {"decision": "rejected"},
+    ]
+
+    ran = decide(road, *rows)
+
+    assert (ran.code, ran.stderr) == (OK, "")
+    assert "2 recorded, 0 refused" in ran.stdout
+    assert run(road).code == OK
+    assert verdicts(road)[WRONG] == ("accepted", "person_accepted", "person")
+    assert verdicts(road)[VERBATIM] == ("rejected", "person_rejected", "person")
+    details = road.table("verdicts", "b")["detail"].to_list()
+    assert "by anna: new norm" in details
+    examples = road.table("training_examples", "b")
+    assert examples["answer"].to_list() == [WRONG]
+    assert examples["evidence"][0][0]["quote"] == VERBATIM
+    assert "2 applied" in invoke("status", "--out", road.out).stdout
+    before = road.contents()
+    ran = decide(road, *rows)
+    assert (ran.code, "0 recorded, 0 refused, 2 recorded before" in ran.stdout) == (OK, True)
+    run(road)
+    assert road.contents() == before
+
+
+def test_decisions_survive_deleted_tables_and_turn_stale_with_the_evidence(road: Road) -> None:
+    import shutil
+
+    decide(road, rows_of(road)["At which pressure?"] | {"decision": "accepted"})
+    shutil.rmtree(road.out / "tables")
+    run(road)
+    assert verdicts(road)[WRONG][1] == "person_accepted"
+
+    road.write({"b/guide.md": GUIDE.replace("3 bar", "4 bar")})
+    run(road)
+
+    assert verdicts(road)[WRONG] == ("rejected", "number_mismatch", "pipeline")
+    assert "Decisions of people: 1 stale" in invoke("status", "--out", road.out).stdout
+    road.write({"b/guide.md": GUIDE})
+    run(road)
+    assert verdicts(road)[WRONG][1] == "person_accepted"
+
+
+def test_an_edited_answer_becomes_a_pair_that_is_verified(road: Road) -> None:
+    found = rows_of(road)
+    right, wrong = "Open the lower valve and wait 10 minutes.", "The safety valve opens at 7 bar."
+
+    ran = decide(
+        road,
+        found["How long?"] | {"decision": "edited", "edited_answer": f"{right} [source:guide.md]"},
+        found["At which pressure?"] | {"decision": "edited", "edited_answer": wrong},
+    )
+
+    assert ran.code == OK, ran.stderr
+    run(road)
+    now = verdicts(road)
+    assert now[f"{right} [source:guide.md]"] == ("accepted", "person_edited", "person")
+    assert now["Wait 10 minutes."] == ("rejected", "superseded_by_edit", "person")
+    assert now[WRONG] == ("rejected", "superseded_by_edit", "person")
+    assert now[wrong][0] in ("rejected", "needs_review")
+    edited = road.table("pairs", "b").filter(pl.col("origin") == "edited")
+    assert edited["generator"].to_list() == ["person:anna"] * 2
+    assert set(edited["question"]) == {"How long?", "At which pressure?"}
+    # an edit may be edited again
+    last = "Do not use softened water."
+    again = rows_of_answer(road, wrong) | {"decision": "edited", "edited_answer": last}
+    assert decide(road, again).code == OK
+    run(road)
+    assert verdicts(road)[last][0] == "accepted"
+    assert verdicts(road)[wrong][1] == "superseded_by_edit"
+
+
+def rows_of_answer(road: Road, answer: str) -> Row:
+    from qa_pipeline.curation.decisions import content_hashes
+
+    pairs = road.table("pairs", "b").filter(pl.col("answer") == answer)
+    content = content_hashes(pairs, road.table("claims", "b"))
+    pair_id = pairs["pair_id"][0]
+    return {"pair_id": pair_id, "content_sha256": content[pair_id], "who": "anna"}
+
+
+def test_a_decision_about_one_claim_decides_that_claim(road: Road) -> None:
+    found = rows_of(road)["At which pressure?"]
+    claims = road.table("claims", "b").filter(pl.col("pair_id") == found["pair_id"])
+    row = {**found, "claim_id": claims["claim_id"][0], "decision": "accepted", "why": "checked"}
+
+    assert decide(road, row).code == OK
+    run(road)
+
+    decided = road.table("claim_verdicts", "b").filter(pl.col("pair_id") == found["pair_id"])
+    assert decided.select("verdict", "decided_by", "detail").rows() == [
+        ("supported", "person", "by anna: checked")
+    ]
+    assert verdicts(road)[WRONG] == ("accepted", "unjudged", "pipeline")
+
+
+def test_lines_that_cannot_be_taken_are_named_and_the_others_go_in(road: Road) -> None:
+    found = rows_of(road)
+    good = found["When does it open?"] | {"decision": "rejected"}
+    pressure, drained = found["At which pressure?"], found["How is it drained?"]
+    rows = [
+        good,
+        {**good, "pair_id": "f" * 32},
+        {**good, "pair_id": None, "claim_id": "nobody"},
+        {**good, "pair_id": None},
+        {**good, "content_sha256": "0" * 64},
+        {**good, "decision": "maybe"},
+        {**good, "who": " "},
+        {**good, "content_sha256": "short"},
+        good,
+        pressure | {"decision": "accepted"},
+        pressure | {"decision": "rejected"},
+        drained | {"decision": "edited"},
+        drained | {"decision": "edited", "edited_answer": LOOSE},
+        found["How long?"] | {"decision": "accepted"},
+        found["Known?"] | {"decision": "rejected"},
+        drained | {"decision": ""},
+        drained | {"decision": "accepted", "decided_at": "yesterday"},
+    ]
+
+    ran = decide(road, *rows)
+
+    assert ran.code == FAILED
+    assert "1 recorded, 15 refused, 1 without a decision" in ran.stdout
+    told = dict(one.split(": ", 1) for one in ran.stderr.splitlines())
+    expected = {
+        2: "no pair has the id",
+        3: "no claim has the id",
+        4: "neither a pair_id nor a claim_id",
+        5: "have changed since",
+        6: "must be accepted, rejected or edited",
+        7: "who decided",
+        8: "content_sha256 of 64",
+        9: "repeats line 1",
+        10: "line 11 decides",
+        11: "line 10 decides",
+        12: "the edited answer is missing",
+        13: "is the answer as it is",
+        14: "no evidence in the documents",
+        15: "known-answer pair",
+        17: "no date and time",
+    }
+    for number, text in expected.items():
+        assert text in told[f"decisions.jsonl line {number}"], number
+    assert len(told) == len(expected)
+
+
+def test_of_two_files_the_later_decision_stands_and_an_older_one_is_refused(road: Road) -> None:
+    row = rows_of(road)["At which pressure?"]
+    first = row | {"decision": "accepted", "decided_at": "2026-03-01T10:00:00+01:00"}
+    second = row | {"decision": "rejected", "decided_at": "2026-03-02T10:00:00"}
+    assert decide(road, first).code == OK
+    assert decide(road, second).code == OK
+
+    ran = decide(road, first)
+
+    assert ran.code == FAILED
+    assert "made before the decision that stands (rejected by 'anna')" in ran.stderr
+    run(road)
+    assert verdicts(road)[WRONG][1] == "person_rejected"
+    assert "1 applied, 1 replaced" in invoke("status", "--out", road.out).stdout
+    recorded = (road.out / "decisions" / "b.jsonl").read_text().splitlines()
+    assert [json.loads(one)["sequence"] for one in recorded] == [0, 1]
+
+
+def test_the_template_holds_the_undecided_pairs_and_comes_back_from_a_spreadsheet(
+    road: Road, tmp_path: Path
+) -> None:
+    road.write(
+        {"b/pairs.jsonl": jsonl([*PAIRS, line("=1+1; the lower valve drains it.", '=HYPERLINK("x")')])}
+    )
+    run(road)
+    template = tmp_path / "review.csv"
+    made = invoke("decide", "--template", template, "--out", road.out)
+    assert made.code == OK, made.stderr
+    waiting = [answer for answer, (word, *_) in verdicts(road).items() if word == "needs_review"]
+    assert LOOSE in waiting
+
+    text = template.read_text(encoding="utf-8-sig")
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert len(rows) == len(waiting)
+    assert not [cell for row in rows for cell in row.values() if cell.startswith(("=", "+", "-", "@"))]
+    assert invoke("decide", "--template", template, "--out", road.out).code == BAD_INPUT
+    again = invoke("decide", template, "--out", road.out)
+    assert f"0 recorded, 0 refused, {len(rows)} without a decision" in again.stdout
+
+    for row in rows:
+        row |= {"decision": " Accepted ", "who": "Åsa", "why": "läst"}
+    buffer = io.StringIO(newline="")
+    writer = csv.DictWriter(buffer, list(rows[0]), delimiter=";")
+    writer.writeheader()
+    writer.writerows(rows)
+    template.write_bytes(b"\xef\xbb\xbf" + buffer.getvalue().encode())
+    ran = invoke("decide", template, "--out", road.out)
+    assert (ran.code, ran.stderr) == (OK, "")
+    run(road)
+    assert verdicts(road)[LOOSE] == ("accepted", "person_accepted", "person")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        (
+            "a.csv",
+            "pair_id;content_sha256;decision;who\nx;y;rejected;Åsa\n".encode("cp1252"),
+            "not UTF-8 (line 2)",
+        ),
+        ("a.csv", "pair_id,decision\n".encode("utf-16"), "not UTF-8"),
+        ("a.csv", b"pair_id,decision,who\n", "no column content_sha256"),
+        ("a.csv", b"", "no column content_sha256, decision, who"),
+        ("a.xlsx", b"PK", "come as .csv or .jsonl"),
+        ("missing.csv", None, "cannot be read"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_named(
+    tmp_path: Path, name: str, content: bytes | None, message: str
+) -> None:
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+
+    ran = invoke("decide", tmp_path / name, "--out", tmp_path)
+
+    assert ran.code == BAD_INPUT
+    assert message in ran.stderr
+
+
+def test_broken_json_lines_are_named_by_their_number(road: Road) -> None:
+    file = road.out.parent / "odd.jsonl"
+    good = json.dumps(rows_of(road)["When does it open?"] | {"decision": "rejected"})
+    half = json.dumps(rows_of(road)["At which pressure?"] | {"decision": "rejected"}).replace(
+        "anna", "\\ud800"
+    )
+    file.write_text(f"[1]\n\n{{broken\n{good}\n{half}\n")
+
+    ran = invoke("decide", file, "--out", road.out)
+
+    assert ran.code == FAILED
+    assert [one.split(":")[0] for one in ran.stderr.splitlines()] == [
+        f"odd.jsonl line {n}" for n in (1, 3, 5)
+    ]
+    assert "1 recorded" in ran.stdout
+
+
+def test_damaged_decisions_stop_the_run_and_are_not_overwritten(road: Road) -> None:
+    assert decide(road, rows_of(road)["When does it open?"] | {"decision": "rejected"}).code == OK
+    file = road.out / "decisions" / "b.jsonl"
+    file.write_bytes(file.read_bytes()[:-40])
+
+    ran = run(road)
+
+    assert ran.code == FAILED
+    assert "restore it from a backup" in ran.stdout
+    assert decide(road, rows_of(road)["At which pressure?"] | {"decision": "rejected"}).code == BAD_INPUT
+
+
+def test_ten_thousand_decisions_are_taken_at_once(road: Road) -> None:
+    many = [line(f"The safety valve opens at {n} bar.", f"Question {n}?") for n in range(10, 10_010)]
+    road.write({"b/pairs.jsonl": jsonl(many)})
+    assert run(road).code == OK
+
+    ran = decide(road, *(row | {"decision": "rejected"} for row in rows_of(road).values()))
+
+    assert "10000 recorded, 0 refused" in ran.stdout
+    assert run(road).code == OK
+    assert road.table("verdicts", "b")["reason"].unique().to_list() == ["person_rejected"]
+
+
+def test_decisions_calibrate_as_labelled_rows(road: Road) -> None:
+    from qa_pipeline.calibration.decided import decided_rows
+    from qa_pipeline.layout import Layout
+
+    found = rows_of(road)
+    claim = road.table("claims", "b").filter(pl.col("pair_id") == found["How is it drained?"]["pair_id"])
+    decide(
+        road,
+        found["At which pressure?"] | {"decision": "rejected"},
+        found["When does it open?"] | {"decision": "accepted"},
+        found["How is it drained?"] | {"claim_id": claim["claim_id"][0], "decision": "rejected"},
+        found["How is it drained?"] | {"decision": "rejected", "why": "Quality: says nothing new"},
+    )
+    run(road)
+
+    items = decided_rows(Layout(road.out)).items
+
+    assert dict(items.select("answer", "label").iter_rows()) == {WRONG: 0, VERBATIM: 1, LOOSE: 0}
+    assert all("3 bar" in context[0] for context in items.filter(pl.col("answer") != LOOSE)["context"])
+    ran = invoke("calibrate", "--decisions", road.out)
+    assert ran.code in (OK, BAD_INPUT)
+    assert "decisions: 3 rows" in ran.stderr
+
+
+def test_what_is_masked_in_documents_is_masked_in_edited_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    road = walk(tmp_path, monkeypatch, [("DOCUMENTS__MASKING__ACTION", "drop")])
+    road.write({"b/guide.md": GUIDE, "b/pairs.jsonl": jsonl(PAIRS)})
+    assert run(road).code == OK
+    row = rows_of(road)["How is it drained?"] | {
+        "decision": "edited",
+        "edited_answer": "Ask kim@example.org.",
+    }
+    assert decide(road, row).code == OK
+
+    run(road)
+
+    assert "Ask [removed]." in road.table("pairs", "b")["answer"].to_list()
+    tables = b"".join(file.read_bytes() for file in (road.out / "exports").rglob("*.jsonl"))
+    assert b"kim@example.org" not in tables
