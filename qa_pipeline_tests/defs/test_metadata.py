@@ -4,8 +4,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from qa_pipeline.defs.metadata import CELL_LENGTH, cell, frame_metadata, markdown_table, table_schema
+from qa_pipeline.defs.metadata import (
+    CELL_LENGTH,
+    cell,
+    frame_metadata,
+    markdown_table,
+    summary_metadata,
+    table_schema,
+)
 from qa_pipeline.tables import STORED, VERDICTS
+from qa_pipeline_tests.curation.rows import verdict, verdicts
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -80,3 +88,13 @@ def test_every_column_is_described_and_an_empty_table_can_be_shown(table: object
     assert [column.name for column in schema.columns] == list(known.schema)
     assert all(column.description for column in schema.columns)
     assert frame_metadata(known.empty(), known)["dagster/partition_row_count"] == 0
+
+
+def test_rates_and_averages_are_named_by_what_they_are_of() -> None:
+    told = summary_metadata(verdicts(verdict("p", composite=0.8), verdict("q", "needs_review")))
+    assert told == {
+        "pass rate": 1.0,
+        "pass rate of all": 0.5,
+        "average score": 0.8,
+        "average score of all": 0.4,
+    }
