@@ -16,6 +16,7 @@ from qa_pipeline.defs.metadata import (
 )
 from qa_pipeline.table_schema import Table
 from qa_pipeline.tables import STORED, VERDICTS
+from qa_pipeline_tests.curation.rows import verdict, verdicts
 from qa_pipeline_tests.defs.project import Project
 
 HOSTILE = [
@@ -126,3 +127,13 @@ def test_the_ledger_is_previewed_as_question_answer_verdict_and_quote(project: P
 def test_fractions_are_rounded() -> None:
     assert cell(0.123456789) == "`0.123`"
     assert cell(1 / 3, 20) == "`0.333`"
+
+
+def test_rates_and_averages_are_named_by_what_they_are_of() -> None:
+    told = summary_metadata(verdicts(verdict("p", composite=0.8), verdict("q", "needs_review")))
+    assert told == {
+        "pass rate": 1.0,
+        "pass rate of all": 0.5,
+        "average score": 0.8,
+        "average score of all": 0.4,
+    }
