@@ -107,11 +107,15 @@ def _rows(passage: Reading) -> tuple[Row, ...]:
 
 
 def _other_row(claim: Reading, question: Reading, row: Row, siblings: Sequence[Row]) -> Findings:
-    """The claim names the key of another row, of several rows alike, or of none."""
+    """The claim names the key of another row, of several rows alike, or of none.
+
+    A key-value line that says "Description" is quoted by its value alone, so there another key counts only
+    where this one is named in part.
+    """
     said = frozenset((*claim.terms, *question.terms))
     mine = row.key & said
     whole = bool(row.key) and mine == row.key
-    for other in siblings:
+    for other in siblings if row.named or mine else ():
         theirs = other.key & said
         if other.key and theirs == other.key and (theirs > mine or (theirs == mine and not whole)):
             return _of_other_row(claim, row, other)

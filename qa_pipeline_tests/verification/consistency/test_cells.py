@@ -111,3 +111,9 @@ def test_a_claim_that_names_no_row_proves_nothing_where_there_are_several() -> N
 def test_a_line_that_is_no_row_has_no_cells() -> None:
     assert row_cells("The fuse is 16 A.", "en") is None
     assert found("The fuse is 16 A.", "The fuse is 16 A.") == Findings()
+
+
+def test_a_described_value_may_hold_the_word_of_another_key() -> None:
+    lines = "Description: Sets the default state\n\nDefault: On"
+
+    assert found("Sets the default state.", "Description: Sets the default state", around=lines) == Findings()
