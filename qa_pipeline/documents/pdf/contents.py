@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Any
 
 from qa_pipeline.documents.omissions import Omissions
 from qa_pipeline.documents.pdf.edges import counted
@@ -108,8 +109,9 @@ def _kind(run: Sequence[_Entry], pages: int, going_on: str) -> str:
     return ""
 
 
-def _rising(values: Sequence[int] | Sequence[str]) -> bool:
-    steps = [one <= other for one, other in pairwise(values)]
+def _rising(values: Sequence[Any]) -> bool:
+    """Whether values, all numbers or all letters, hardly ever fall."""
+    steps = [bool(one <= other) for one, other in pairwise(values)]
     return sum(steps) >= _IN_ORDER * len(steps)
 
 
