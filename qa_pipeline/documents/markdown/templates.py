@@ -32,7 +32,7 @@ _TAG = re.compile(
     |\{{%[-+~]?\s*(?:raw|verbatim)\s*[-+~]?%\}}(?P<raw>.{{0,5000}}?)\{{%[-+~]?\s*end(?:raw|verbatim)\s*[-+~]?%\}}
     |\{{%[-+~]?\s*(?P<tag>[a-zA-Z_][^{{}}]{{0,{_LONGEST}}}?)[-+~]?%\}}
     |\{{\{{[<%]\s*(?P<short>/?[a-zA-Z_][^{{}}]{{0,{_LONGEST}}}?)[>%]\}}\}}
-    |(?<![\w\\{{}}])\{{\{{[-~]?(?P<value>\ [^{{}}\n]{{1,{_LONGEST}}}|\w+(?:[.|][^{{}}\n]{{1,{_LONGEST}}}))\}}\}}(?!\}})
+    |(?<![\w\\{{}}])\{{\{{[-~]?(?=\ |\w{{1,99}}[.|])[^{{}}\n]{{2,{_LONGEST}}}\}}\}}(?!\}})
     """,
     re.VERBOSE | re.DOTALL,
 )
@@ -60,6 +60,7 @@ class _Lines:
         self.fence: str | None = None
         self.comment: re.Pattern[str] | None = None
         self.prose: list[str] = []
+        self.held: list[str] = []
         self.in_list = False
         self.in_code = False
 
@@ -78,6 +79,9 @@ class _Lines:
             else:
                 self._outside(line)
             before = line
+        if self.held:
+            self.prose[-1] += self.held[0] + self.held[1]
+            self.prose += self.held[2:]
         yield from self._take_prose()
 
     def _is_code(self, line: str, before: str) -> bool:
@@ -99,16 +103,18 @@ class _Lines:
             if found["open"]:
                 self.prose.append(line[: found.start()])
                 self.comment = _CLOSE[found["open"][:2]]
-                self.left.add("template_comment", found["open"])
+                self.held = [found["open"]]
                 self._in_comment(line[found.end() :])
                 return
         self.prose.append(line)
 
     def _in_comment(self, line: str) -> None:
+        """A line is held back until the comment ends; what never ends is no comment."""
         ends = self.comment.search(line) if self.comment else None
-        self.left.add("template_comment", line[: ends.end()] if ends else line, pieces=0)
+        self.held.append(line[: ends.end()] if ends else line)
         if ends:
-            self.comment = None
+            self.left.add("template_comment", "".join(self.held))
+            self.comment, self.held = None, []
             self._outside(line[ends.end() :])
 
     def _take_prose(self) -> Iterator[str]:

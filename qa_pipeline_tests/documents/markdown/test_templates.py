@@ -28,7 +28,7 @@ def read(text: str) -> ParsedFile:
         ("The {{product.name | upcase}} pump", "The pump"),
         ("One {% comment %}two{% endcomment %} three", "One three"),
         ("One\n\n{%- comment -%}\ntwo\n\n```\ncode\n```\n{%- endcomment -%}\n\nthree", "One\n\nthree"),
-        ("One {# two\nthree #} four", "One\nfour"),
+        ("One {# two\nthree #} four", "One four"),
         ("One {{/* two */}} three", "One three"),
         ("Write {% raw %}{{ name }}{% endraw %} there", "Write {{ name }} there"),
         ("Text {%- include 'x.md' -%} more", "Text more"),
@@ -36,17 +36,13 @@ def read(text: str) -> ParsedFile:
         ("```\n{% comment %}\n{{ x.y }}\n```", "```\n{% comment %}\n{{ x.y }}\n```"),
         ("Text\n\n    {% if x %}\n\nMore {% if y %}", "Text\n\n```\n{% if x %}\n```\n\nMore"),
         ("- one\n\n    two {% if x %}", "- one\n\ntwo"),
-        ("# Title {#id}\n\nA set {{1, 2}, {3}} and $\\frac{{a}}{{b}}$", None),
+        ("# Title {#id}\n\nA set {{1, 2}, {3}}", "# Title\n\nA set {{1, 2}, {3}}"),
         ("50 {% off", "50 {% off"),
+        ("One {# two\n\nthree", "One {# two\n\nthree"),
     ],
 )
-def test_template_tags_go_and_the_words_of_links_and_blocks_stay(written: str, text: str | None) -> None:
-    found = assemble(read(written).blocks).text
-    assert (
-        "\n".join(" ".join(line.split()) for line in found.split("\n")) == text
-        if text
-        else "{{1, 2}" in found
-    )
+def test_template_tags_go_and_the_words_of_links_and_blocks_stay(written: str, text: str) -> None:
+    assert assemble(read(written).blocks).text == text
 
 
 def test_tags_comments_and_includes_are_counted() -> None:
@@ -64,7 +60,8 @@ def test_tags_comments_and_includes_are_counted() -> None:
     st.lists(
         st.sampled_from(
             ["{%", "%}", "{{", "}}", "{#", "#}", "{{<", ">}}", " comment ", " endcomment ", "raw", "endraw",
-             " AB ", "\n", "`", "```\n", "    ", "- ", "page \"CD\"", "/*", "*/", "{::comment}", "{:/comment}"]
+             " AB ", "\n", "`", "```\n", "    ", "- ", "page \"CD\"",
+             "/*", "*/", "{::comment}", "{:/comment}"]
         ),
         max_size=30,
     ).map("".join)
