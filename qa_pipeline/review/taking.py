@@ -80,8 +80,8 @@ def _by_batch(layout: Layout, file: ReadFile, problems: list[Problem]) -> dict[s
         if None not in named and path.stem not in named:
             continue
         pairs = read_table(path, PAIRS)["pair_id"].to_list()
-        for pair_id in wanted_pairs.intersection(pairs):
-            places[pair_id].append(path.stem)
+        for known in wanted_pairs.intersection(pairs):
+            places[known].append(path.stem)
         claims = layout.table(CLAIMS.name, path.stem)
         if wanted_claims and claims.is_file():
             found = read_table(claims, CLAIMS).select("claim_id", "pair_id").iter_rows()
