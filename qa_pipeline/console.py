@@ -216,7 +216,7 @@ def show_verdicts(layout: Layout, batch: str) -> None:
         first.struct.field("start"), first.struct.field("end") - first.struct.field("start")
     )
     rows = (
-        pairs.with_row_index("pair", offset=1)
+        pairs.with_columns(pair=pl.coalesce("source_id", pl.col("source_line").cast(pl.String)))
         .join(verdicts, on="pair_id", how="left", maintain_order="left", suffix="_of_verdict")
         .sort(pl.col("verdict") == "accepted", maintain_order=True)
         .select("pair", "verdict", pl.col("reason_of_verdict").alias("reason"), "question", unsupported=span)
@@ -227,7 +227,7 @@ def show_verdicts(layout: Layout, batch: str) -> None:
     title = f"Pairs, the first {shown.height} of {rows.height}" if shown.height < rows.height else "Pairs"
     show_table(title, shown.columns, _cells(shown))
     print_line(
-        f"All of them: {layout.export('passed', batch)} and {layout.export('rejected', batch)}; "
+        f"All of them: {batch}.jsonl in passed, rejected, needs_review and failed of {layout.out / 'exports'}; "
         f"table {layout.table(VERDICTS.name, batch)}"
     )
 

@@ -19,6 +19,7 @@ import polars as pl
 import yaml
 
 from qa_pipeline.columns import EVIDENCE, LAYOUTS, MESSAGE_COLUMNS, MESSAGES
+from qa_pipeline.curation.decisions import content_hashes
 from qa_pipeline.curation.proofs import evidence_lists, find_proofs
 from qa_pipeline.tables import ASSESSMENTS, CLAIM_VERDICTS, CLAIMS, DOCUMENTS, PAIRS, VERDICTS
 
@@ -62,18 +63,23 @@ def ledger_rows(
     similarity = claims.group_by("pair_id").agg(pl.col("similarity").max())
     judged = assessments.select("pair_id", "reasoning", "judge")
     words = pairs.select("pair_id", *_WORDS, *_SOURCES, *_INPUT).with_row_index("place")
+    content = pl.DataFrame(
+        list(content_hashes(pairs, claims).items()),
+        schema={"pair_id": pl.String, "content_sha256": pl.String},
+        orient="row",
+    )
     scores = [name for name in verdicts.columns if name not in (*_DECISION, "unsupported_spans")]
     rows = verdicts.join(words, on="pair_id", how="left", maintain_order="left").sort(
         "place", nulls_last=True, maintain_order=True
     )
-    for more in (proofs, similarity, judged, _spans(rows)):
+    for more in (proofs, similarity, judged, content, _spans(rows)):
         rows = rows.join(more, on="pair_id", how="left", maintain_order="left", suffix="_with_text")
     spans = pl.col("unsupported_spans_with_text").fill_null(pl.lit([], _SPANS))
     return rows.with_columns(
         pl.col("evidence").fill_null(pl.lit([], pl.List(EVIDENCE))), spans.alias("unsupported_spans")
     ).select(
         *_DECISION, *_WORDS, "evidence", "similarity", *scores, "reasoning", "judge", "unsupported_spans",
-        *_SOURCES, *_INPUT,
+        *_SOURCES, *_INPUT, "content_sha256",
     )  # fmt: skip
 
 
