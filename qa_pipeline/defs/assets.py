@@ -197,7 +197,7 @@ def _check_gates(parts: Parts, batch: str) -> None:
 def exports(
     context: dg.AssetExecutionContext, parts: PartsParam, training_examples: Frame
 ) -> dg.MaterializeResult[Any]:
-    """Chat messages as JSONL files, one a layout; the ledger's own files are written with the verdicts."""
+    """One JSONL file of chat messages for each layout; the ledger's own files are written with the verdicts."""
     batch = context.partition_key
     files = pipeline.make_chat_exports(training_examples)
     write_exports(parts.layout, batch, files)
