@@ -36,6 +36,8 @@ def words(line: str) -> list[str]:
 
 
 COMMANDS = [words(line)[1:] for line in LINES if line.startswith("qa-pipeline ")]
+MENTIONED = [words(line)[1:] for line in INLINE if line.startswith("qa-pipeline ")]
+NAMED = [one if len(one) > 1 else [*one, "--help"] for one in MENTIONED]
 TARGETS = [words(line)[1] for line in (*LINES, *INLINE) if line.startswith("make ")]
 
 
@@ -49,11 +51,7 @@ def parse(command: Any, arguments: list[str]) -> None:
         parse(below, rest)
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [*COMMANDS, *(words(line)[1:] for line in INLINE if line.startswith("qa-pipeline "))],
-    ids=" ".join,
-)
+@pytest.mark.parametrize("arguments", [*COMMANDS, *NAMED], ids=" ".join)
 def test_every_command_of_the_readme_is_one(arguments: list[str]) -> None:
     if "--help" in arguments or "--version" in arguments:
         assert invoke(*arguments).code == OK
