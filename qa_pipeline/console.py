@@ -227,7 +227,7 @@ def show_verdicts(layout: Layout, batch: str) -> None:
     title = f"Pairs, the first {shown.height} of {rows.height}" if shown.height < rows.height else "Pairs"
     show_table(title, shown.columns, _cells(shown))
     print_line(
-        f"All of them: {batch}.jsonl in passed, rejected, needs_review and failed of {layout.out / 'exports'}; "
+        f"All of them: {batch}.jsonl in passed, rejected, needs_review and failed below exports; "
         f"table {layout.table(VERDICTS.name, batch)}"
     )
 

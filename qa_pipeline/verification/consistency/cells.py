@@ -230,7 +230,7 @@ def _without_extras(claim: Reading, row: Row, said: Sequence[_Mention], wanted: 
     """The mentions without whole values of unnamed columns that stand not between a name and its value."""
     kept = []
     for place, one in enumerate(said):
-        beside = said[max(0, place - 1) : place] + said[place + 1 : place + 2]
+        beside = [*said[max(0, place - 1) : place], *said[place + 1 : place + 2]]
         parted = any(it.names for it in beside) and any(not it.names and it.cells & wanted for it in beside)
         alone = not any(not it.names and it.cells & wanted for it in said)
         if one.names or one.cells & wanted or alone or parted or not _whole(claim, row, one):
