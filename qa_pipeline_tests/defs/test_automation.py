@@ -6,6 +6,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
+from qa_pipeline.batch import BatchOutcome
 from qa_pipeline.defs.automation import REPORTS_A_TICK
 from qa_pipeline.defs.partitions import PARTITIONS_NAME
 from qa_pipeline_tests.defs.project import GUIDE, Project, instance_at
@@ -152,7 +153,7 @@ def test_making_a_table_again_with_equal_content_requests_nothing(automation: Au
 
 def test_a_batch_run_from_the_command_line_is_not_requested_again(automation: Automation) -> None:
     automation.project.write("b7")
-    assert automation.project.launch("b7")["b7"].outcome == "succeeded"
+    assert automation.project.launch("b7") == {"b7": BatchOutcome("b7", "succeeded")}
     assert automation.rests()
 
 
