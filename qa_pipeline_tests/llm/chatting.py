@@ -17,7 +17,7 @@ KEY = {"OPENAI_API_KEY": LOOPBACK_KEY}
 
 
 def provider_for(
-    server: ChatServer, *, environ: Mapping[str, str] = KEY, timeout: float = 20, **changes: Any
+    server: ChatServer, *, environ: Mapping[str, str] = KEY, timeout: float = 600, **changes: Any
 ) -> OpenAIProvider:
     """The real provider, pointed at the server."""
     settings = ModelSettings(provider="openai", base_url=server.url, **({"model": "m"} | changes))

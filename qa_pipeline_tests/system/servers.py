@@ -29,7 +29,7 @@ BACKFILL = """query($id: String!) {
   partitionBackfillOrError(backfillId: $id) { ... on PartitionBackfill { status } } }"""
 RUNS = "{ runsOrError { ... on Runs { results { runId status tags { key value } } } } }"
 STALE = """query($batch: String!) { assetNodes { assetKey { path }
-  staleStatus(partition: $batch) staleCauses(partition: $batch) { category reason dependency { path } } } }"""
+  staleStatus(partition: $batch) staleCauses(partition: $batch) { key { path } partitionKey reason } } }"""
 START = """mutation($sensor: SensorSelector!) { startSensor(sensorSelector: $sensor) {
   __typename ... on Error { message } } }"""
 REPOSITORIES = "{ repositoriesOrError { ... on RepositoryConnection { nodes { name location { name } } } } }"
@@ -119,11 +119,12 @@ class Servers:
             found.setdefault(tags["dagster/partition"], []).append(run["status"])
         return found
 
-    def stale(self, batch: str) -> dict[str, list[tuple[str, str]]]:
-        """The assets that the UI shows as stale for a batch: reason and dependency of each cause."""
+    def stale(self, batch: str) -> dict[str, list[tuple[str, str, str]]]:
+        """The assets that the UI shows as stale for a batch, each with what changed: asset, batch, how."""
         return {
             node["assetKey"]["path"][-1]: [
-                (cause["reason"], cause["dependency"]["path"][-1]) for cause in node["staleCauses"]
+                (cause["key"]["path"][-1], cause["partitionKey"], cause["reason"])
+                for cause in node["staleCauses"]
             ]
             for node in self.ask(STALE, batch=batch)["assetNodes"]
             if node["staleStatus"] == "STALE"

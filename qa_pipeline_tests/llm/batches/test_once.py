@@ -88,7 +88,7 @@ def start(place: Path | str, server: GeminiServer, moment: str, work: str = "ask
 
 
 def finish(started: "subprocess.Popen[str]") -> tuple[int, str]:
-    told, _ = started.communicate("go\n", timeout=60)
+    told, _ = started.communicate("go\n")
     return started.returncode, told
 
 
@@ -138,7 +138,7 @@ def test_two_processes_that_ask_the_same_at_once_submit_it_once(new_place: NewPl
             assert twin.stdin is not None
             twin.stdin.write("go\n")
             twin.stdin.flush()
-        assert [twin.communicate(timeout=60)[0] for twin in twins] == ["6\n", "6\n"]
+        assert [twin.communicate()[0] for twin in twins] == ["6\n", "6\n"]
         collectors = [start(desk.place, server, "never", "collect") for _ in range(2)]
         for collector in collectors:
             assert finish(collector)[0] == 0

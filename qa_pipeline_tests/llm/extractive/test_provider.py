@@ -126,7 +126,7 @@ def test_a_request_without_passages_asks_nothing() -> None:
     assert questions().questions == []
 
 
-@pytest.mark.timeout(20)
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize(
     "text",
     [

@@ -58,7 +58,7 @@ def with_chat(
     """What `use` makes of a client of chat completions."""
 
     async def run() -> Any:
-        async with AsyncOpenAI(api_key=key, base_url=server.url, max_retries=0, timeout=20) as client:
+        async with AsyncOpenAI(api_key=key, base_url=server.url, max_retries=0, timeout=600) as client:
             return await use(client)
 
     return asyncio.run(run())
@@ -83,7 +83,7 @@ def _used(server: GeminiServer, use: Callable[[Client], Awaitable[Any]], **accou
         ):  # one that the client makes itself warns, and warnings are errors
             options = HttpOptions(
                 base_url=server.url,
-                timeout=20_000,
+                timeout=600_000,
                 retry_options=HttpRetryOptions(attempts=1),
                 aiohttp_client=session,
             )

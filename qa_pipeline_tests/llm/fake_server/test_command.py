@@ -35,7 +35,7 @@ def test_it_tells_where_it_is_serves_counts_and_ends_at_a_signal(tmp_path: Path,
         with urlopen(f"{told['url']}/asked") as response:
             asked = json.load(response)
         process.send_signal(number)
-        _, complaints = process.communicate(timeout=20)
+        _, complaints = process.communicate()
     assert (process.returncode, complaints) == (0, "")
     assert (stats["asked"], stats["granted"], stats["repeats"]) == (2, 2, 1)
     assert [one["body"] for one in asked] == [json.loads(body)] * 2
@@ -53,7 +53,7 @@ def test_it_ends_at_a_signal_while_somebody_waits_for_a_reply() -> None:
             while not in_flight(told["url"]):
                 pass
             process.terminate()
-            process.communicate(timeout=60)
+            process.communicate()
     assert process.returncode == 0
 
 

@@ -178,7 +178,7 @@ def test_however_two_fronts_interleave_each_request_is_paid_once(
 
 def test_two_processes_that_ask_the_same_pay_once(place: Path | str) -> None:
     processes = [start(ASKER, place, 300) for _ in range(2)]
-    told = [process.communicate(timeout=60)[0].split() for process in processes]
+    told = [process.communicate()[0].split() for process in processes]
     assert [int(answered) for _, answered in told] == [300, 300]
     assert sum(int(asked) for asked, _ in told) == 300
 
@@ -298,7 +298,7 @@ def test_what_was_put_is_stored_when_the_process_ends_without_closing(tmp_path: 
 
 def test_a_forked_process_is_told_to_open_its_own(tmp_path: Path) -> None:
     with start(FORKER, tmp_path / "replies.sqlite") as process:
-        told, _ = process.communicate(timeout=60)
+        told, _ = process.communicate()
         assert "a forked process has no thread of its parent" in told
         assert told.endswith("parent None\n")
 
