@@ -6,6 +6,7 @@ pattern is tried by the methods the package uses it with; one that is passed on 
 
 import ast
 import dataclasses
+import functools
 import importlib
 import pkgutil
 import re
@@ -18,6 +19,8 @@ from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any
 
+import pytest
+
 import qa_pipeline
 
 # The parser of the standard library tells what a pattern's own characters are.
@@ -28,6 +31,8 @@ SECONDS = 2.0
 """Of processor time, on a line of 50,000 characters; a linear pattern takes a hundredth of it."""
 SUSPECT = 0.002
 """On 2,000 characters; where a pattern takes longer, the slowest lines are tried at their full length."""
+SHARES = 12
+"""Tests the patterns are shared out to, so that none takes long on a busy machine."""
 METHODS = {
     "match": "match",
     "search": "search",
@@ -90,6 +95,7 @@ def inside(value: Any, field: str = "", depth: int = 0) -> Iterator[tuple[re.Pat
         yield from inside(part, fields[place] if fields else field, depth + 1)
 
 
+@functools.cache
 def patterns() -> dict[tuple[str, int], tuple[str, set[str]]]:
     """Every text pattern by its source and flags: a place where it stands, and the methods used."""
     methods: dict[tuple[str, int], set[str]] = defaultdict(set)
@@ -242,10 +248,12 @@ def slow_on(pattern: re.Pattern[str], method: str) -> str | None:
     return None
 
 
-def test_no_pattern_of_the_package_takes_long_on_a_hostile_line() -> None:
+@pytest.mark.parametrize("share", range(SHARES))
+def test_no_pattern_of_the_package_takes_long_on_a_hostile_line(share: int) -> None:
+    found = sorted(patterns().items(), key=lambda entry: entry[1][0])
     slow = [
         f"{place} by {method} on {line}"
-        for (source, flags), (place, methods) in sorted(patterns().items(), key=lambda entry: entry[1][0])
+        for (source, flags), (place, methods) in found[share::SHARES]
         for method in sorted(methods)
         if (line := slow_on(re.compile(source, flags), method)) is not None
     ]
