@@ -160,7 +160,7 @@ def show_report(found: Report, layout: Layout, *, told: Collection[str] = ()) ->
         _show(console, title, SCORE_COLUMNS, _cells(found.batches.select(SCORE_COLUMNS)))
     _show_not_judged(console, found.batches)
     if found.left_out.height:
-        title = "What files hold and their texts do not"
+        title = "Left out of the texts, by kind"
         _show(console, title, found.left_out.columns, _cells(found.left_out))
     if found.masked.height:
         _show(console, "Personal data found", found.masked.columns, _cells(found.masked))

@@ -13,7 +13,7 @@ MASKED_COUNTS = pl.Schema({"kind": pl.String(), "documents": pl.Int64(), "items"
 
 
 def left_out_counts(documents: pl.DataFrame) -> pl.DataFrame:
-    """What files hold and their texts do not, by kind, most characters first.
+    """What the texts leave out of the files, by kind, most characters first.
 
     Returns:
         what, documents, pieces and characters.

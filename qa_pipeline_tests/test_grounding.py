@@ -113,7 +113,7 @@ def test_an_undecided_pair_names_its_first_undecided_claim() -> None:
     )
     assert frame.select("outcome", "reason").rows() == [
         ("undecided", "ambiguous_citation"),
-        ("undecided", "borderline_no_model"),
+        ("undecided", "undecided_without_model"),
     ]
 
 

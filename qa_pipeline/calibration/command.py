@@ -32,7 +32,7 @@ def calibrate(
     out: Annotated[Path | None, typer.Option(help="File of thresholds to write; none only prints.")] = None,
     name: Annotated[str, typer.Option(help="Name of the artefact, in every verdict it decides.")] = "own",
     licence: Annotated[
-        list[str] | None, typer.Option(help="Licence of a set, as SET=TEXT; may be given again.")
+        list[str] | None, typer.Option(help="Licence of a set, as SET=TEXT; repeatable.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the artefact instead of tables.")] = False,
 ) -> None:

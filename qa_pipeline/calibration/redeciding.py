@@ -16,7 +16,7 @@ from qa_pipeline.judging.judge import not_judged
 from qa_pipeline.settings.checking import JudgingSettings, VerificationSettings
 from qa_pipeline.tables import ASSESSMENTS
 from qa_pipeline.verification.bands import strange_scores
-from qa_pipeline.verification.deciding import BORDERLINE_NO_MODEL, REPLIES, decide_claims
+from qa_pipeline.verification.deciding import UNDECIDED_WITHOUT_MODEL, REPLIES, decide_claims
 from qa_pipeline.verification.refusals import decide_refusals
 
 INPUTS = (
@@ -121,7 +121,7 @@ def stored_replies(claim_verdicts: pl.DataFrame) -> pl.DataFrame:
 
 def _newly_open(decided: pl.DataFrame, stored: pl.DataFrame) -> pl.DataFrame:
     """Claims that no reply decides and that were no such before."""
-    unasked = pl.col("reason") == BORDERLINE_NO_MODEL
+    unasked = pl.col("reason") == UNDECIDED_WITHOUT_MODEL
     return decided.filter(unasked).join(
         stored.filter(unasked), on="claim_id", how="anti", maintain_order="left"
     )

@@ -63,7 +63,7 @@ def _pair_scores(
     """pair_id and score of the pairs that reach the step of a side."""
     verdicts = decide_claims(claims, None, settings, thresholds=thresholds)
     passed_on = borderline(claims, verdicts).select("pair_id", score=side.score.fill_nan(None))
-    settled = pl.col("decided_by") != "nothing"
+    settled = pl.col("decided_by") != "no_step"
     against = verdicts.filter(
         (settled & (pl.col("verdict") != "supported")) | (pl.col("verdict") == "failed")
     )

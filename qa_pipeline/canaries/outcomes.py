@@ -43,7 +43,7 @@ def canary_rows(
     thresholds = claim_verdicts["thresholds_id"].first() if claim_verdicts.height else ""
     filled = joined.with_columns(
         pl.col("verdict").fill_null("no_claims"),
-        pl.col("decided_by").fill_null("nothing"),
+        pl.col("decided_by").fill_null("no_step"),
         pl.col("thresholds_id").fill_null(pl.lit(thresholds)),
     )
     return CANARIES.conform(filled.select(CANARIES.schema.names()))

@@ -194,7 +194,7 @@ def _notes(llm: LLMSettings, rules: _Rules) -> tuple[str, ...]:
     expected, counted = rules.expected, rules.counted
     if not rules.models:
         return (f"llm.provider is {llm.provider}: no hosted model is asked.",)
-    basis = "estimated from their text, leaning upwards"
+    basis = "estimated from their text, on the high side"
     if counted is not None:
         basis = "counted by the provider on a sample of each batch"
     elif expected.prompt_factor:

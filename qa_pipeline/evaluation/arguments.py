@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from qa_pipeline.settings.tree import Settings
 
 Data = Annotated[
-    list[Path], typer.Option(help="File or folder of labelled items, .parquet or .jsonl; may be given again.")
+    list[Path], typer.Option(help="File or folder of labelled items, .parquet or .jsonl; repeatable.")
 ]
 Out = Annotated[Path, typer.Option(help="Folder whose caches of vectors and replies are used.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of tables.")]

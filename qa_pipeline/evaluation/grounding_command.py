@@ -45,13 +45,13 @@ def grounding(
         list[str] | None,
         typer.Option(
             help="similarity, consistency, combined, entailment, spans, cascade, or llm, which asks a model "
-            "about every claim; may be given again. Without: all but llm."
+            "about every claim; repeatable. Without: all but llm."
         ),
     ] = None,
     by: Annotated[By, typer.Option(help="What parts the items into sets.")] = By.dataset,
     limit: Limit = None,
     without: Annotated[
-        list[str] | None, typer.Option(help="Set to leave out of the mean; may be given again.")
+        list[str] | None, typer.Option(help="Set to leave out of the mean; repeatable.")
     ] = None,
     target: Annotated[
         float, typer.Option(min=0.5, max=1.0, help="Precision at which coverage is told.")

@@ -195,7 +195,7 @@ def _decide(rows: list[Row], *, round_trip: bool) -> list[Row]:
             continue
         text = " ".join(row["question"].casefold().split())
         if round_trip and row["target_chunk_ids"][0] not in row["passage_ids"]:
-            row.update(status="dropped", reason="own_chunk_not_retrieved")
+            row.update(status="dropped", reason="round_trip_failed")
         elif text in seen:
             row.update(status="dropped", reason="repeated_question")
         else:

@@ -22,7 +22,7 @@ from qa_pipeline.verification.rules import (
 )
 from qa_pipeline.verification.thresholds.artefact import Thresholds
 
-BORDERLINE_NO_MODEL = "borderline_no_model"
+UNDECIDED_WITHOUT_MODEL = "undecided_without_model"
 
 REPLIES = pl.Schema(
     {
@@ -91,7 +91,7 @@ def decide_claims(
     if replies is None:
         decided = decided.with_columns(
             reason=pl.when(pl.col("reason") == BORDERLINE)
-            .then(pl.lit(BORDERLINE_NO_MODEL))
+            .then(pl.lit(UNDECIDED_WITHOUT_MODEL))
             .otherwise(pl.col("reason")),
             prompt_hash=pl.lit(None, pl.String()),
             model=pl.lit(None, pl.String()),
@@ -106,7 +106,7 @@ def decide_claims(
 def borderline(claims: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
     """Claims the local steps left to a model, in stored order."""
     open_ids = verdicts.filter(
-        pl.col("verdict") == "undecided", pl.col("reason").is_in([BORDERLINE, BORDERLINE_NO_MODEL])
+        pl.col("verdict") == "undecided", pl.col("reason").is_in([BORDERLINE, UNDECIDED_WITHOUT_MODEL])
     )
     return claims.join(open_ids.select("claim_id"), on="claim_id", how="semi", maintain_order="left")
 
@@ -141,7 +141,7 @@ def _with_replies(
         (pl.col("decision") == "unsure", outcome(unsure, "llm", "llm_unsure", detail)),
         (pl.col("said_reason").is_not_null(), outcome("failed", "llm", pl.col("said_reason"), detail)),
     ]
-    unasked = outcome("undecided", "nothing", BORDERLINE_NO_MODEL, pl.col("detail"))
+    unasked = outcome("undecided", "no_step", UNDECIDED_WITHOUT_MODEL, pl.col("detail"))
     merged = joined.with_columns(first_of(rules, unasked).alias("merged"))
     said_of_it = {
         "model": pl.col("model"),

@@ -191,9 +191,9 @@ def _fragment_doubts(task: Task, evidence: Candidate, settings: VerificationSett
     if not task.fragment or evidence.is_row or same_words(task.claim.text, evidence.text, language):
         return []
     question, held = read(task.pair["question"], language), read(evidence.text, language)
-    doubts = ["so few words may stand there by chance"] if len(set(task.reading.terms)) <= _FEW else []
+    doubts = ["too few words to rule out a chance match"] if len(set(task.reading.terms)) <= _FEW else []
     if (recall(held.terms, (*question.terms, *task.reading.terms)) or 0.0) < settings.fragment_coverage:
-        doubts.append("the evidence says more than question and answer")
+        doubts.append("the evidence contains more than question and answer")
     asked, said, written = (any(t.negative for t in one.words) for one in (question, task.reading, held))
     return doubts + (["question and evidence differ in a negation"] if asked != written and not said else [])
 

@@ -49,7 +49,7 @@ def local_rules(settings: VerificationSettings) -> list[Rule]:
     rules: list[Rule] = [*_citation_rules()]
     unfound = _searched() & (pl.col("evidence_quote").is_null() | _far(settings))
     rules.append((unfound, outcome("undecided", "similarity", "no_evidence_found", _scores())))
-    rules.append((pl.col("evidence_quote").is_null(), outcome("failed", "nothing", "no_evidence_text")))
+    rules.append((pl.col("evidence_quote").is_null(), outcome("failed", "no_step", "no_evidence_text")))
     near = _near(settings)
     clear = (pl.col("similarity") >= settings.conflict_similarity) | pl.col("verbatim")
     rules += [(_wrong_citation(settings), outcome("unsupported", "similarity", "wrong_citation", _other()))]
@@ -77,7 +77,7 @@ def _citation_rules() -> list[Rule]:
     status, reason = pl.col("citation_status"), pl.col("citation_reason")
     unresolved = status == "unresolved"
     return [
-        (pl.col("split_reason") == TOO_MANY, outcome("failed", "nothing", TOO_MANY)),
+        (pl.col("split_reason") == TOO_MANY, outcome("failed", "no_step", TOO_MANY)),
         (
             unresolved & (reason == "cited_document_without_text"),
             outcome("failed", "citation", "cited_document_without_text"),
@@ -195,7 +195,7 @@ def similarity_rules(settings: VerificationSettings) -> list[Rule]:
     missing = pl.col("chunk_similarity").is_null()
     return [
         *_citation_rules(),
-        (missing, outcome("failed", "nothing", "no_evidence_text")),
+        (missing, outcome("failed", "no_step", "no_evidence_text")),
         (mean >= settings.similarity_pass, outcome("supported", "similarity_only", None, words)),
         (mean < settings.similarity_fail, outcome("unsupported", "similarity_only", "dissimilar", words)),
     ]
@@ -204,7 +204,7 @@ def similarity_rules(settings: VerificationSettings) -> list[Rule]:
 def open_outcome(settings: VerificationSettings) -> pl.Expr:
     """What becomes of a claim that no rule decides: it is passed on to a model."""
     words = _pair_mean()[1] if settings.policy == "similarity_only" else _doubts()
-    return outcome("undecided", "nothing", BORDERLINE, words)
+    return outcome("undecided", "no_step", BORDERLINE, words)
 
 
 def _pair_mean() -> tuple[pl.Expr, pl.Expr]:

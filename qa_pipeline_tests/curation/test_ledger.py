@@ -214,7 +214,7 @@ def test_without_any_weight_there_is_no_score_to_set() -> None:
         (["supported", "failed"], ("failed", "source_verification", "failed")),
         (["supported", "unsupported"], ("rejected", "source_verification", "unsupported")),
         (["unsupported", "contradicted"], ("rejected", "source_verification", "contradicted")),
-        (["supported", "undecided"], ("needs_review", "source_verification", "borderline_no_model")),
+        (["supported", "undecided"], ("needs_review", "source_verification", "undecided_without_model")),
         (["supported"], ("failed", "quality_assessment", "no_assessment")),
     ],
 )

@@ -59,7 +59,7 @@ def test_a_question_that_does_not_retrieve_its_own_chunk_is_dropped_with_a_reaso
         chunks("a", "b"), ScriptedModel(ask_about_text), retrieve=lambda q, _: [[("b", 1.0)]] * len(q)
     )
     assert questions["status"].to_list() == ["dropped", "kept"]
-    assert questions["reason"].to_list() == ["own_chunk_not_retrieved", None]
+    assert questions["reason"].to_list() == ["round_trip_failed", None]
 
 
 def test_the_round_trip_can_be_switched_off() -> None:

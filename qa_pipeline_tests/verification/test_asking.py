@@ -93,7 +93,7 @@ def test_a_rejected_key_stops_the_run() -> None:
 def test_without_a_model_the_claim_stays_undecided() -> None:
     _, verdicts = verify(None, BORDERLINE)
 
-    assert verdicts.select("verdict", "reason").row(0) == ("undecided", "borderline_no_model")
+    assert verdicts.select("verdict", "reason").row(0) == ("undecided", "undecided_without_model")
 
 
 def test_an_order_inside_the_answer_stays_inside_its_fence() -> None:

@@ -14,7 +14,7 @@ from qa_pipeline_tests.verification.rows import chunks, citation, documents, pai
 
 SETTINGS = VerificationSettings()
 GOOD = "The safety valve opens at 3 bar."
-OPEN = ("undecided", "nothing", "borderline_no_model")
+OPEN = ("undecided", "no_step", "undecided_without_model")
 UNITS = ("a", "A", "字", "a_", "a.", "-a", "A-", "1", "1.", "a'", "( ", "\u0301", "`")
 Outcome = tuple[str, str, str | None]
 
@@ -111,7 +111,7 @@ def test_signs_that_nobody_sees_or_that_turn_the_reading_order_accept_nothing_by
 def test_of_10000_items_so_many_are_looked_at_and_the_rest_fails_by_its_reason() -> None:
     found = outcomes("\n".join(f"- item {n} weighs {n} kg" for n in range(10_000)))
     assert len(found) == SETTINGS.most_claims + 1
-    assert found[-1] == ("failed", "nothing", "too_many_claims")
+    assert found[-1] == ("failed", "no_step", "too_many_claims")
     assert all(reason != "too_many_claims" for _, _, reason in found[:-1])
 
 

@@ -18,7 +18,7 @@ FITTED = thresholds(
     combined={"accept": 0.9, "reject": 0.1}, entailment={"accept": 0.9, "reject": 0.1, "contradict": 0.8}
 )
 DENIED = ("contradicted", "entailment", "entailment_contradiction")
-OPEN = ("undecided", "nothing", "borderline_no_model")
+OPEN = ("undecided", "no_step", "undecided_without_model")
 
 
 def scored(place: int = 0, **fields: Any) -> dict[str, Any]:
@@ -148,7 +148,7 @@ def test_what_the_rules_before_decide_no_fitted_step_changes(drawn: list[dict[st
     without = decide_claims(claims, None, SETTINGS, thresholds=thresholds())
     fitted = decide_claims(claims, None, SETTINGS, thresholds=FITTED)
 
-    settled = without["decided_by"] != "nothing"
+    settled = without["decided_by"] != "no_step"
     assert without.drop("thresholds_id").filter(settled).equals(fitted.drop("thresholds_id").filter(settled))
 
 

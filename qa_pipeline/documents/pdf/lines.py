@@ -66,7 +66,7 @@ class ReadLines:
     """The lines of a page in the order the file writes them, and the text that stands off the paper."""
 
     lines: list[Line] = field(default_factory=list)
-    off_paper: list[str] = field(default_factory=list)
+    outside_page: list[str] = field(default_factory=list)
 
 
 def read_lines(glyphs: Glyphs, number: int) -> ReadLines:
@@ -85,7 +85,7 @@ def read_lines(glyphs: Glyphs, number: int) -> ReadLines:
             parts = (line,)
         for part in parts:
             if not (-1 < part.left < width and -1 < part.bottom < height):
-                read.off_paper.append(printed(part))
+                read.outside_page.append(printed(part))
             elif last is not None and _same_line(last, part):
                 lines[-1] = last = _joined(last, part)
             else:
@@ -181,7 +181,7 @@ def _seen(glyphs: Glyphs, line: Line, end: int, width: float, read: ReadLines) -
     beyond = next((place for place in places if glyphs.box(place)[0] >= width), None)
     if beyond is None:
         return (line,)
-    read.off_paper.append(printed(line._replace(text=glyphs.text[beyond : line.end])))
+    read.outside_page.append(printed(line._replace(text=glyphs.text[beyond : line.end])))
     part = _measure(glyphs, line.start, beyond, line.page)
     return (part,) if part is not None else ()
 

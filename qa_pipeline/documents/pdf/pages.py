@@ -49,8 +49,8 @@ def read_page(page: "PdfPage", number: int, settings: DocumentSettings, left_out
         drawing = drawing.turned(glyphs.turn, sheet(page))
         lines = without_line_numbers(glyphs, read.lines, left_out)
         lines = looked_at_closely(glyphs, lines, _regions(drawing))
-    for text in read.off_paper:
-        left_out.add("off_paper", text)
+    for text in read.outside_page:
+        left_out.add("outside_page", text)
     if glyphs.unreadable:
         left_out.add("unreadable_character", "?" * glyphs.unreadable, glyphs.unreadable)
     content = PageContent(number, glyphs.paper.top, lines, drawing, read_fields(page, left_out))

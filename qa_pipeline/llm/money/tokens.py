@@ -33,7 +33,7 @@ _LONG_WORD = 8
 
 
 def estimate_tokens(text: str, language: str = "en") -> int:
-    """Estimate the tokens of a text, leaning upwards.
+    """Estimate the tokens of a text, on the high side.
 
     Args:
         text: any text.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # heavy: imported where the command needs them, so that --hel
 def fit_combined(
     data: Annotated[
         list[Path],
-        typer.Option(help="Parquet file of labelled items, or a folder of them; may be given again."),
+        typer.Option(help="Parquet file of labelled items, or a folder of them; repeatable."),
     ],
     out: Annotated[Path, typer.Option(help="The file of coefficients to write.")],
     name: Annotated[str, typer.Option(help="Name of the model, stored beside each score.")] = "combined",

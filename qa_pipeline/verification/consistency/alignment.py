@@ -230,7 +230,7 @@ def _negations(changes: Sequence[_Change], language: str) -> Findings:
     if not balance or other:
         return Findings()
     side = "without" if balance > 0 else "with"
-    return Findings((f"a negation: the evidence says it {side}",))
+    return Findings((f"a negation: the evidence states it {side} one",))
 
 
 _LIGHT = words("longer längre mehr any do does did to")

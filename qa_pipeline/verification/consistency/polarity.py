@@ -41,11 +41,11 @@ def _negations(claim: Reading, evidence: Reading) -> Findings:
     """
     added, dropped = _unmatched(claim, evidence), _unmatched(evidence, claim)
     sure = [[one for one in side if one[1]] for side in (added, dropped)]
-    unsure = [f"{word} on one side only" for word, _ in (*added, *dropped)][:1]
+    unsure = [f'only one of claim and evidence has "{word}"' for word, _ in (*added, *dropped)][:1]
     if sure[0] and sure[1]:
         return Findings((f"{sure[0][0][0]} and {sure[1][0][0]} stand with different words",))
-    conflicts = [f"{word}: the evidence says it without" for word, _ in sure[0][:1]]
-    conflicts += [f"the evidence says it with {word}" for word, _ in sure[1][:1]]
+    conflicts = [f'the claim has "{word}", the evidence states it without' for word, _ in sure[0][:1]]
+    conflicts += [f'the evidence has "{word}", the claim leaves it out' for word, _ in sure[1][:1]]
     unsure = unsure or _uneven(claim, evidence)
     return Findings(tuple(conflicts), () if conflicts else tuple(unsure))
 

@@ -27,7 +27,7 @@ def bound_findings(
             continue
         exact = not is_approximate(claim_text, number, language)
         if exact and all(is_approximate(text, other, language) for other in held):
-            open_points.append(f"{number.text}: the evidence says it is about that")
+            open_points.append(f"{number.text}: the evidence gives it as approximate")
         mine = bound_of(claim_text, number, language)
         theirs = {bound_of(text, other, language) for other in held}
         if mine in theirs:
@@ -102,8 +102,8 @@ def quantifier_findings(claim: Sequence[Token], evidence: Sequence[Token], langu
     open_points += _added(mine, theirs, known.exclusive)
     said, held = _line(claim), _line(evidence)
     left_out = [one for one in known.conditions if f" {one} " in held and f" {one} " not in said]
-    open_points += [f"the evidence says {one}" for one in left_out[:1]]
-    open_points += [f"the evidence says {word}" for word in sorted((theirs & known.partial) - mine)[:1]]
+    open_points += [f'the evidence has "{one}", the claim does not' for one in left_out[:1]]
+    open_points += [f'the evidence has "{word}", the claim does not' for word in sorted((theirs & known.partial) - mine)[:1]]
     if claim and {t.folded for t in claim[:1]} & known.polarity_answers:
         open_points.append("a yes or no can only be read with its question")
     return Findings(tuple(conflicts), tuple(open_points))
