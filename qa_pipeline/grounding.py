@@ -166,7 +166,10 @@ def _count_claims(decided: pl.DataFrame) -> pl.DataFrame:
         *((pl.col("verdict") == one).sum().alias(f"{one}_claims") for one in _WORST_FIRST),
         pl.coalesce("reason", "verdict").filter(worst).first().alias("worst_reason"),
         pl.coalesce("detail", "text").filter(worst).first().alias("worst_detail"),
-        pl.coalesce("reason", pl.lit("undecided_without_model")).filter(still_open).first().alias("open_reason"),
+        pl.coalesce("reason", pl.lit("undecided_without_model"))
+        .filter(still_open)
+        .first()
+        .alias("open_reason"),
         pl.coalesce("detail", "text").filter(still_open).first().alias("open_detail"),
     )
 

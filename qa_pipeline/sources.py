@@ -78,7 +78,7 @@ def marked_numbers(text: str) -> list[int]:
 
 def _numbers(mark: str) -> Iterator[int]:
     last: int | None = None
-    for sign, digits in re.findall(r"([–-]?)\s*[cC]?(\d{1,3})", mark):
+    for sign, digits in re.findall(r"([–-]?)\s{0,9}[cC]?(\d{1,3})", mark):
         number = int(digits)
         yield from range(last + 1, number) if sign and last is not None else ()
         yield number

@@ -64,8 +64,9 @@ class Road:
         return dict(self.table(name, batch).select(by, "reason").iter_rows())
 
     def contents(self, *batches: str) -> dict[str, str]:
-        """Hashes of all files of the given batches, or of every batch, the caches aside."""
-        files = [path for path in self.out.rglob("*") if path.is_file() and "cache" not in path.parts]
+        """Hashes of all files of the given batches, or of every batch; caches and addresses aside."""
+        aside = {"cache", "origins"}
+        files = [path for path in self.out.rglob("*") if path.is_file() and not aside & {*path.parts}]
         return {
             str(path.relative_to(self.out)): hashlib.sha256(path.read_bytes()).hexdigest()
             for path in files

@@ -40,6 +40,7 @@ PREVIEWED: Mapping[str, tuple[str, ...]] = {
     "training_examples": ("question", "answer", "quote"),
     "canaries": ("claim", "expected", "verdict", "source"),
     "llm_calls": ("role", "outcome", "replied_model", "seconds", "cost"),
+    "decisions": ("decision", "who", "why", "answer"),
 }
 """What a person wants to see of a table; few enough columns that none is cut off at the right."""
 
@@ -58,6 +59,7 @@ COUNTED_COLUMNS: Mapping[str, tuple[str, ...]] = {
     "training_examples": ("coverage", "question_type", "language"),
     "canaries": ("verdict", "kind", "family", "decided_by"),
     "llm_calls": ("role", "outcome", "repair", "replied_model"),
+    "decisions": ("decision",),
 }
 """Columns of codes whose values are worth counting: the first as numbers, which get plotted."""
 

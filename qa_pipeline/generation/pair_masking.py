@@ -21,7 +21,7 @@ MaskReference = Callable[[str], str]
 
 _TEXTS = ("question", "answer", "expected_kind", "expected_verdict", "detail", "id")
 _QUOTES = ("quote", "passage")
-_LEAF = re.compile(r'"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*')
+_LEAF = re.compile(r'"(?:[^"\\]|\\.?)*+(?:"|\Z)|-?\d[\d.eE+-]*')
 """Texts and numbers of a JSON object, the names of its fields included: a number may be a telephone's."""
 
 

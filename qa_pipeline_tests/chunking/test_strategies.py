@@ -169,7 +169,7 @@ def test_the_bound_holds_for_tokenizers_whose_words_are_not_read_alone(
     ids=["sentences", "words", "letters", "marks", "lead_ins", "no_blanks", "rows", "fences"],
 )
 def test_hostile_text_is_cut_in_linear_time(hostile: str, strategy: str) -> None:
-    begun = time.perf_counter()
+    begun = time.process_time()
     block = Block("code" if "\n" in hostile else "paragraph", hostile)
     chunk(documents([block]), ChunkingSettings.model_validate({"strategy": strategy, "overlap_tokens": 40}))
-    assert time.perf_counter() - begun < 20
+    assert time.process_time() - begun < 20

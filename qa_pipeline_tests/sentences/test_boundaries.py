@@ -232,6 +232,6 @@ def test_an_unclosed_fence_swallows_nothing() -> None:
     ids=range(16),
 )
 def test_hostile_text_is_read_in_linear_time(hostile: str) -> None:
-    begun = time.perf_counter()
+    begun = time.process_time()
     split_sentences(hostile, "de")
-    assert time.perf_counter() - begun < 15
+    assert time.process_time() - begun < 15

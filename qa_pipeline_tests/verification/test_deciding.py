@@ -90,7 +90,10 @@ def decided(*rows: dict[str, Any], settings: VerificationSettings = SETTINGS) ->
         ({"name_conflicts": ["Lund"]}, ("contradicted", "consistency", "name_mismatch")),
         ({"polarity_conflicts": ["not"]}, ("contradicted", "consistency", "negation_mismatch")),
         ({"quantifier_conflicts": ["all"]}, ("contradicted", "consistency", "quantifier_mismatch")),
-        ({"number_conflicts": ["5"], "context_recall": 0.2}, ("undecided", "no_step", "undecided_without_model")),
+        (
+            {"number_conflicts": ["5"], "context_recall": 0.2},
+            ("undecided", "no_step", "undecided_without_model"),
+        ),
         (
             {"number_conflicts": ["5"], "evidence_sentences": 2, "context_recall": 0.8},
             ("undecided", "no_step", "undecided_without_model"),

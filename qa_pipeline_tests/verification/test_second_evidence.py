@@ -29,7 +29,13 @@ def found_in(texts: dict[str, str], answer: str) -> tuple[pl.DataFrame, ...]:
 
 
 def accepted(rows: pl.DataFrame) -> pl.DataFrame:
-    verdict = {"pair_id": "pair-0", "batch": "b", "verdict": "accepted", "stage": "accepted"}
+    verdict = {
+        "pair_id": "pair-0",
+        "batch": "b",
+        "verdict": "accepted",
+        "stage": "accepted",
+        "decided_by": "pipeline",
+    }
     more = {"claims": 1, "supported_claims": 1, "thresholds_id": "t", "unsupported_spans": []}
     return VERDICTS.frame([{**verdict, **more, "reason": "passed"}])
 

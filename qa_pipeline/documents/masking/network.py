@@ -31,8 +31,8 @@ _PORT = re.compile(r":\d{2,5}|/\d")
 _OUTLINE = re.compile(r"[1-9]\d?(?:\.(?:[1-9]|[1-5]\d)){3}")
 _REFERRED = re.compile(r"\b(?:see|siehe|se) $", re.IGNORECASE)
 _INSIDE_TEXT = re.compile(r"(?:1[1-9]|2\d)(?:\.(?:[1-9]|[12]\d)){3}")
-_TITLE = re.compile(r"[.:)]? +[^\W\d_]|[.:)]?$")
-_TITLE_AFTER_TEN = re.compile(r"[.:)] +[^\W\d_]| +[A-ZÅÄÖÜ]")
+_TITLE = re.compile(r"[.:)]? {1,40}[^\W\d_]|[.:)]?$")
+_TITLE_AFTER_TEN = re.compile(r"[.:)] {1,40}[^\W\d_]| {1,40}[A-ZÅÄÖÜ]")
 """Private networks begin with 10 as well, and lists of machines have their names behind their addresses."""
 _IPV6 = re.compile(
     r"(?<![\w:.])\[?((?:[0-9A-Fa-f]{1,4}:|:){2,8}(?:[0-9A-Fa-f]{1,4}|:)?(?:\d{1,3}(?:\.\d{1,3}){3})?)"

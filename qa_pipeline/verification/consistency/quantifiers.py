@@ -103,7 +103,10 @@ def quantifier_findings(claim: Sequence[Token], evidence: Sequence[Token], langu
     said, held = _line(claim), _line(evidence)
     left_out = [one for one in known.conditions if f" {one} " in held and f" {one} " not in said]
     open_points += [f'the evidence has "{one}", the claim does not' for one in left_out[:1]]
-    open_points += [f'the evidence has "{word}", the claim does not' for word in sorted((theirs & known.partial) - mine)[:1]]
+    open_points += [
+        f'the evidence has "{word}", the claim does not'
+        for word in sorted((theirs & known.partial) - mine)[:1]
+    ]
     if claim and {t.folded for t in claim[:1]} & known.polarity_answers:
         open_points.append("a yes or no can only be read with its question")
     return Findings(tuple(conflicts), tuple(open_points))

@@ -214,9 +214,9 @@ def test_any_text_gives_verbatim_candidates_and_no_error(text: str, heading: str
     "word", ["Um ", "zu ", "der ", "a, ", "Wenn ", "am 1. Mai 2020 ", "X", "(", "<", "A-"]
 )
 def test_long_hostile_sentences_cost_little(word: str) -> None:
-    begun = time.perf_counter()
+    begun = time.process_time()
     find(passage("Wert " + word * 20_000 + ".\n\n" + ("Wert " + word * 60)[:400] + ".", "Glossar"))
-    assert time.perf_counter() - begun < 5
+    assert time.process_time() - begun < 5
 
 
 def test_every_rule_has_a_name_of_its_own() -> None:

@@ -273,9 +273,9 @@ def test_any_text_gives_verbatim_candidates_and_no_error(text: str, title: str, 
     "word", ["Den ", "som ", "av ", "a, ", "inom två veckor ", "om det är ", "A", "(", "1 § "]
 )
 def test_long_hostile_sentences_cost_little(word: str) -> None:
-    begun = time.perf_counter()
+    begun = time.process_time()
     find(passage("Fråga " + word * 20_000 + ".\n\n" + ("Fråga " + word * 60)[:400] + ".", LAW))
-    assert time.perf_counter() - begun < 5
+    assert time.process_time() - begun < 5
 
 
 def test_every_rule_has_a_name_of_its_own() -> None:
