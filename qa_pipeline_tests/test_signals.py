@@ -34,8 +34,8 @@ how = sys.argv[1]
 class Waiting(HashEmbedder):
     def encode(self, texts):
         while how != "at once":
-            print("ready", file=sys.stderr, flush=True)
-            try:
+            try:  # the signal may come before the line is written whole
+                print("ready", file=sys.stderr, flush=True)
                 threading.Event().wait()
             except BaseException:
                 if how == "politely":

@@ -16,7 +16,7 @@ from qa_pipeline.judging.judge import not_judged
 from qa_pipeline.settings.checking import JudgingSettings, VerificationSettings
 from qa_pipeline.tables import ASSESSMENTS
 from qa_pipeline.verification.bands import strange_scores
-from qa_pipeline.verification.deciding import UNDECIDED_WITHOUT_MODEL, REPLIES, decide_claims
+from qa_pipeline.verification.deciding import REPLIES, UNDECIDED_WITHOUT_MODEL, decide_claims
 from qa_pipeline.verification.refusals import decide_refusals
 
 INPUTS = (

@@ -24,8 +24,10 @@ from qa_pipeline.canaries.gates import (
     canary_drift_gate,
     canary_recall_gate,
 )
+from qa_pipeline.defs.io_managers import ParquetTables
 from qa_pipeline.defs.parameters import PartsParam, Tables
 from qa_pipeline.defs.partitions import document_batches
+from qa_pipeline.parts import Parts
 from qa_pipeline.publishing.withdrawals import note_gate
 from qa_pipeline.settings.checking import QualitySettings
 from qa_pipeline.settings.tree import Settings
@@ -177,72 +179,69 @@ def _canaries(limits: QualitySettings) -> list[GateAt]:
 def _check(at: GateAt) -> dg.AssetChecksDefinition:
     """A check over a gate."""
 
-    def body(
-        context: dg.AssetCheckExecutionContext, tables: Tables, parts: PartsParam
-    ) -> dg.AssetCheckResult:
-        batch = context.partition_key
-        gate = at.gate(**{name: tables.read(STORED[name], batch) for name in at.reads})
-        if at.blocking:
-            note_gate(parts.layout, batch, gate.name, None if gate.passed else gate.detail)
-        return _told(gate)
+    def gate_of(_: Parts, tables: ParquetTables, batch: str) -> quality.Gate:
+        return at.gate(**{name: tables.read(STORED[name], batch) for name in at.reads})
 
-    return _asset_check(body, at.asset, at.name, at.description, blocking=at.blocking)
+    return _asset_check(gate_of, at.asset, at.name, at.description, blocking=at.blocking)
 
 
 def _pass_rate_check(limits: QualitySettings) -> dg.AssetChecksDefinition:
     """The share of accepted pairs, of a small batch together with earlier ones."""
 
-    def body(
-        context: dg.AssetCheckExecutionContext, tables: Tables, parts: PartsParam
-    ) -> dg.AssetCheckResult:
-        batch = context.partition_key
+    def gate_of(parts: Parts, tables: ParquetTables, batch: str) -> quality.Gate:
         earlier = earlier_pairs(parts.layout, batch)
-        return _told(
-            quality.pass_rate_gate(verdicts=tables.read(VERDICTS, batch), settings=limits, earlier=earlier)
-        )
+        return quality.pass_rate_gate(verdicts=tables.read(VERDICTS, batch), settings=limits, earlier=earlier)
 
     what = "Accepted among all pairs: the lower bound of its 95 % Wilson interval; small batches are pooled."
-    return _asset_check(body, "verdicts", "pass_rate", what, blocking=True)
+    return _asset_check(gate_of, "verdicts", "pass_rate", what, blocking=True)
 
 
 def _yield_check(limits: QualitySettings) -> dg.AssetChecksDefinition:
     """Accepted pairs for each chunk against other batches."""
 
-    def body(
-        context: dg.AssetCheckExecutionContext, tables: Tables, parts: PartsParam
-    ) -> dg.AssetCheckResult:
-        batch = context.partition_key
-        gate = quality.yield_gate(
+    def gate_of(parts: Parts, tables: ParquetTables, batch: str) -> quality.Gate:
+        return quality.yield_gate(
             verdicts=tables.read(VERDICTS, batch),
             chunks=tables.read(CHUNKS, batch),
             earlier_yields=earlier_yields(parts.layout, batch),
             settings=limits,
         )
-        return _told(gate)
 
-    what = "Accepted pairs for each chunk, held against other batches."
-    return _asset_check(body, "verdicts", "yield", what, blocking=False)
+    what = "Accepted pairs for each chunk, compared with other batches."
+    return _asset_check(gate_of, "verdicts", "yield", what, blocking=False)
 
 
 def _drift_check(limits: QualitySettings) -> dg.AssetChecksDefinition:
     """The recall of canaries against other batches."""
 
+    def gate_of(parts: Parts, tables: ParquetTables, batch: str) -> quality.Gate:
+        earlier = earlier_canaries(parts.layout, batch)
+        return canary_drift_gate(canaries=tables.read(CANARIES, batch), earlier=earlier, settings=limits)
+
+    what = "Share of swapped canaries that are rejected, compared with other batches."
+    return _asset_check(gate_of, "canaries", "canary_drift", what, blocking=False)
+
+
+def _asset_check(
+    gate_of: Callable[[Parts, ParquetTables, str], quality.Gate],
+    asset: str,
+    name: str,
+    description: str,
+    *,
+    blocking: bool,
+) -> dg.AssetChecksDefinition:
+    """A check over what `gate_of` says of a batch; one that blocks also withdraws the batch."""
+
     def body(
         context: dg.AssetCheckExecutionContext, tables: Tables, parts: PartsParam
     ) -> dg.AssetCheckResult:
         batch = context.partition_key
-        earlier = earlier_canaries(parts.layout, batch)
-        return _told(
-            canary_drift_gate(canaries=tables.read(CANARIES, batch), earlier=earlier, settings=limits)
-        )
+        gate = gate_of(parts, tables, batch)
+        if blocking:
+            failing = gate.blocking and not gate.passed
+            note_gate(parts.layout, batch, gate.name, gate.detail if failing else None)
+        return _told(gate)
 
-    what = "Share of swapped canaries that are rejected, held against other batches."
-    return _asset_check(body, "canaries", "canary_drift", what, blocking=False)
-
-
-def _asset_check(
-    body: Callable[..., dg.AssetCheckResult], asset: str, name: str, description: str, *, blocking: bool
-) -> dg.AssetChecksDefinition:
     with warnings.catch_warnings():
         # Partitioned checks are in preview, which is why the requirements pin dagster to its minor version.
         warnings.simplefilter("ignore", dg.PreviewWarning)

@@ -10,7 +10,7 @@ A changed batch is reported in two events, because Dagster 1.13 reads each in an
 what a run was made from comes from materializations, the staleness that the UI shows from observations.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import chain
 
 import dagster as dg
@@ -22,7 +22,7 @@ from qa_pipeline.documents.sources.corpora import batch_fingerprint, open_corpus
 from qa_pipeline.documents.sources.places import Corpus
 from qa_pipeline.errors import CorpusError
 from qa_pipeline.parts import Parts
-from qa_pipeline.publishing.withdrawals import withdraw_missing
+from qa_pipeline.publishing.withdrawals import withdraw_missing, withdrawn_batches
 from qa_pipeline.settings.tree import Settings
 
 CORPUS = dg.AssetKey("corpus")
@@ -80,9 +80,13 @@ def report_batches(instance: dg.DagsterInstance, place: Corpus, batches: Iterabl
 
 
 def changed_contents(
-    instance: dg.DagsterInstance, place: Corpus, batches: Iterable[str]
+    instance: dg.DagsterInstance, place: Corpus, batches: Iterable[str], returned: Collection[str] = ()
 ) -> tuple[dict[str, list[CorpusEvent]], dict[str, str]]:
-    """Events for each batch whose content is not the one reported last, and why others cannot be read."""
+    """Events for each batch whose content is not the one reported last, and why others cannot be read.
+
+    A batch that has `returned` to the corpus is reported even if its content is the one reported last: its
+    tables were moved aside while it was gone.
+    """
     changed: dict[str, list[CorpusEvent]] = {}
     unread: dict[str, str] = {}
     for batch in batches:
@@ -91,7 +95,7 @@ def changed_contents(
         except CorpusError as error:
             unread[batch] = str(error)
             continue
-        if fingerprint != latest_tags(instance, CORPUS, batch).get(DATA_VERSION):
+        if batch in returned or fingerprint != latest_tags(instance, CORPUS, batch).get(DATA_VERSION):
             changed[batch] = list(_events(batch, fingerprint, place.address(batch)))
     return changed, unread
 
@@ -116,16 +120,18 @@ def corpus_sensor(context: dg.SensorEvaluationContext, parts: dg.ResourceParam[P
     except CorpusError as error:
         return dg.SkipReason(str(error))
     withdraw_missing(parts.layout, parts.settings.corpus, {*found.names, *found.refused})
+    gone = {name for name, stone in withdrawn_batches(parts.layout).items() if stone.reason == "batch_gone"}
     before = Looks.model_validate_json(context.cursor or "{}")
     now = {name: look and look[:LOOK_LENGTH] for name, look in place.looks(found.names).items()}
     settled = [name for name in found.names if now[name] and now[name] == before.seen.get(name)]
     to_read = [name for name in settled if now[name] != before.read.get(name)][:BATCHES_A_TICK]
-    changed, unread = changed_contents(context.instance, place, to_read)
+    changed, unread = changed_contents(context.instance, place, to_read, gone)
     reasons = [*found.refused.values(), *unread.values()]
     for reason in reasons:
         context.log.warning(reason)
     read = {name: now[name] for name in to_read if name not in unread}
-    after = Looks(seen=now, read=before.read | read)
+    kept = {name: look for name, look in before.read.items() if name in now}  # one that returns is read anew
+    after = Looks(seen=now, read=kept | read)
     new = sorted(set(found.names) - set(context.instance.get_dynamic_partitions(PARTITIONS_NAME)))
     return dg.SensorResult(
         dynamic_partitions_requests=[document_batches.build_add_request(new)] if new else [],

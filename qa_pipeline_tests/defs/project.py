@@ -143,6 +143,8 @@ class Project:
 
     def contents(self) -> dict[str, str]:
         files = [
-            file for file in self.settings.out.rglob("*") if file.is_file() and "cache" not in file.parts
+            file
+            for file in self.settings.out.rglob("*")
+            if file.is_file() and not {"cache", "origins"} & {*file.parts}
         ]
         return {str(file): hashlib.sha256(file.read_bytes()).hexdigest() for file in files}

@@ -81,7 +81,7 @@ def made(result: dg.ExecuteInProcessResult) -> set[str]:
 def test_an_asset_whose_replies_are_awaited_yields_nothing_and_the_run_succeeds(batched: Batched) -> None:
     result = batched.build("b1")
     assert result.success
-    assert made(result) == {"documents", "chunks", "embeddings", "index", "contradictions"}
+    assert made(result) == {"documents", "chunks", "embeddings", "index", "contradictions", "decisions"}
     skipped = {event.step_key for event in result.all_events if event.event_type_value == "STEP_SKIPPED"}
     assert {"pairs", "claims", "training_examples", "questions_schema", "verdicts_pass_rate"} <= skipped
     run = batched.instance.get_run_by_id(result.run_id)

@@ -12,6 +12,7 @@ from qa_pipeline.defs.currency import steps_of
 from qa_pipeline.defs.jobs import work_tonight
 from qa_pipeline.publishing.withdrawals import withdrawn_batches
 from qa_pipeline_tests.defs.project import GUIDE, Project
+from qa_pipeline_tests.defs.test_corpus import Ticker
 from qa_pipeline_tests.publishing.rows import published
 
 
@@ -85,6 +86,22 @@ def test_a_batch_that_is_gone_is_withdrawn_and_publishes_again_when_it_is_back(
     assert project.launch("b1")["b1"].outcome == "succeeded"
     assert set(published(project.parts.layout)) == {"b1", "b2"}
     assert (reasons(project), tonight(project), len(project.model.asked)) == ({}, {}, asked)
+
+
+def test_the_sensor_reports_a_batch_that_is_back_with_the_content_it_had(
+    project: Project, tmp_path: Path
+) -> None:
+    project.launch("b1")
+    ticks = Ticker(Path(project.settings.corpus))
+    ticks.instance, ticks.parts = project.instance, project.parts
+    assert [ticks.reported() for _ in range(3)] == [[], [], []]
+    folder = Path(project.settings.corpus) / "b1"
+    shutil.move(folder, tmp_path / "aside")
+    project.write("b2")
+    ticks.tick()
+    shutil.move(tmp_path / "aside", folder)
+    found = [name for _ in range(4) for name in ticks.reported() if name == "b1"]
+    assert found == ["b1"]
 
 
 def test_a_corpus_that_cannot_be_reached_withdraws_nothing(project: Project, tmp_path: Path) -> None:

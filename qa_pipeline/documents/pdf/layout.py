@@ -241,10 +241,12 @@ def _blocks(groups: Iterable[Group], spelling: Spelling, left_out: Omissions) ->
             level = depths.of(group) if group.kind == "list_item" else group.level
             for number, (page, text) in enumerate(texts_by_page(group.lines, spelling)):
                 marker = ITEM.match(text) if group.kind == "list_item" and not number else None
-                if marker:
-                    left_out.add("list_marker", marker.group())
+                sign = marker.group().strip() if marker else ""
+                if len(sign) == 1:  # a bullet; numbers and letters stay in the text
+                    left_out.add("list_marker", sign)
                 rest = text[marker.end() :] if marker else text
-                yield Block(group.kind, rest, level, page, continues=number > 0)
+                own = sign if len(sign) > 1 else None
+                yield Block(group.kind, rest, level, page, continues=number > 0, marker=own)
 
 
 def _page_after_page(blocks: list[Block]) -> list[Block]:

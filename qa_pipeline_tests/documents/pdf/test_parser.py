@@ -61,14 +61,17 @@ def test_names_in_large_type_between_title_and_first_heading_are_no_heading() ->
     assert kinds["Summary"] == "heading"
 
 
-def test_bullets_become_list_items_and_keep_their_wrapped_lines() -> None:
+def test_numbered_lines_become_list_items_that_keep_their_numbers_and_wrapped_lines() -> None:
     document = new_pdf()
     document.add_page()
     document.multi_cell(0, 6, PROSE, new_x="LMARGIN", new_y="NEXT")
     for item in ("1. First of all, count the members.", "2. " + PROSE):
         document.multi_cell(0, 6, item, new_x="LMARGIN", new_y="NEXT")
-    items = [text for kind, text in outline(parse(bytes(document.output()))) if kind == "list_item"]
-    assert items == ["First of all, count the members.", PROSE.strip()]
+    items = [block for block in parse(bytes(document.output())).blocks if block.kind == "list_item"]
+    assert [(one.marker, one.text) for one in items] == [
+        ("1.", "First of all, count the members."),
+        ("2.", PROSE.strip()),
+    ]
 
 
 def test_text_in_a_typewriter_font_is_code_with_its_indentation() -> None:
