@@ -54,7 +54,8 @@ def within_time(seconds: float) -> Iterator[None]:
 def ending_on_close(pipe: int) -> Iterator[None]:
     """While entered, end this process when the other end of a pipe closes, as when its owner is killed.
 
-    The system sends SIGIO when anything happens on the pipe, and nothing else does while a file is parsed.
+    The system sends SIGIO when anything happens on the pipe, so nothing may ever be written to it. A pipe of
+    requests would not do: the signal of a write can come after what was written has been read.
     A thread that watches would not be heard while a library in C holds the interpreter.
     """
     flags = fcntl.fcntl(pipe, fcntl.F_GETFL)

@@ -55,9 +55,23 @@ class WorkerProcess:
             OSError: the system has no room for another process, or no file handles are left.
         """
         pipe = subprocess.PIPE
-        self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
-            command, stdin=pipe, stdout=pipe, stderr=pipe, env=bare(environ), bufsize=0, process_group=0
-        )
+        watched, self._owned = os.pipe()  # nothing is ever written; it closes when this process ends
+        try:
+            self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
+                [*command, str(watched)],
+                stdin=pipe,
+                stdout=pipe,
+                stderr=pipe,
+                env=bare(environ),
+                bufsize=0,
+                process_group=0,
+                pass_fds=(watched,),
+            )
+        except OSError:
+            os.close(self._owned)
+            raise
+        finally:
+            os.close(watched)
         # not before: what this process takes at the fork is what the worker is counted for, see `end`
         self._inherited = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         assert self._process.stdin and self._process.stdout and self._process.stderr  # noqa: PT018, S101
@@ -154,6 +168,7 @@ class WorkerProcess:
         self._note_messages()
         for pipe in self._pipes:
             pipe.close()
+        os.close(self._owned)
         # what its parent took when it was started is counted as its own, see getrusage(2) on fork and exec
         peak = used.ru_maxrss * _UNIT if used.ru_maxrss > self._inherited else 0
         grown = max(peak, self._peak_seen) - self._peak_when_ready

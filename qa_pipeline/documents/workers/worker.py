@@ -4,7 +4,8 @@ What belongs here: what this process may take and do, and turning whatever a par
 does not: the parent's side (`pool`) and parsing itself (`parsing`).
 
 It reads requests from its standard input and writes replies to its standard output, as `messages` frames
-them; both are moved away before a library could write there. It ends with its parent, whatever it is doing.
+them; both are moved away before a library could write there. Its argument is the number of a pipe to which
+the parent writes nothing: when that closes it ends, whatever it is doing.
 """
 
 import json
@@ -47,7 +48,7 @@ def main() -> None:
     rights, memory = Rights(), MemoryLimit()
     line.say("ready")
     for message in line.requests():
-        with ending_on_close(line.incoming):
+        with ending_on_close(int(sys.argv[1])):
             reply, last = _answer(message, rights, memory)
         line.send(reply)
         if last:

@@ -1,9 +1,12 @@
+import fcntl
 import json
 import os
 import signal
 import subprocess
+import termios
 from collections.abc import Iterator
-from typing import Any
+from pathlib import Path
+from typing import IO, Any
 
 import pytest
 
@@ -16,10 +19,26 @@ Worker = subprocess.Popen[bytes]
 
 
 @pytest.fixture
-def worker(request: pytest.FixtureRequest) -> Iterator[Worker]:
+def owned() -> Iterator[tuple[IO[bytes], IO[bytes]]]:
+    """The pipe whose closing ends a worker: its end, and its owner's."""
+    watched, own = os.pipe()
+    with open(watched, "rb") as reading, open(own, "wb") as writing:  # noqa: PTH123 - numbers, no paths
+        yield reading, writing
+
+
+@pytest.fixture
+def worker(request: pytest.FixtureRequest, owned: tuple[IO[bytes], IO[bytes]]) -> Iterator[Worker]:
     """A worker as it is, spoken to over its pipes; given a parameter, one with the hostile format."""
     module = (hostile_worker.__name__,) if hasattr(request, "param") else COMMAND[-1:]
-    started = subprocess.Popen([*COMMAND[:-1], *module], stdin=-1, stdout=-1, stderr=-1, env=bare(os.environ))
+    started = subprocess.Popen(
+        [*COMMAND[:-1], *module, str(owned[0].fileno())],
+        stdin=-1,
+        stdout=-1,
+        stderr=-1,
+        env=bare(os.environ),
+        pass_fds=(owned[0].fileno(),),
+    )
+    owned[0].close()
     with started:
         assert heard(started) == {"says": "ready"}
         yield started
@@ -61,6 +80,18 @@ def test_it_answers_file_after_file(worker: Worker) -> None:
     assert heard(worker)["reason"] == "empty_file"
 
 
+@pytest.mark.parametrize("worker", ["hostile"], indirect=True)
+def test_a_request_that_comes_while_a_file_is_parsed_ends_nothing(worker: Worker, tmp_path: Path) -> None:
+    assert worker.stdin is not None
+    ask(worker, f"wait_for {tmp_path / 'go'}".encode(), "hostile")
+    unread = bytearray(b"....")
+    while any(unread):
+        fcntl.ioctl(worker.stdin, termios.FIONREAD, unread)
+    ask(worker, b"say b", "hostile")
+    (tmp_path / "go").touch()
+    assert [heard(worker)["says"] for _ in range(2)] == ["parsed", "parsed"]
+
+
 def test_it_ends_in_peace_when_its_parent_closes_the_pipe(worker: Worker) -> None:
     assert worker.stdin is not None
     worker.stdin.close()
@@ -88,12 +119,13 @@ def test_a_format_nobody_knows_is_an_error_of_that_file_only(worker: Worker) -> 
 
 
 @pytest.mark.parametrize("worker", ["hostile"], indirect=True)
-def test_it_ends_itself_when_its_parent_goes_while_it_parses(worker: Worker) -> None:
-    assert worker.stdin is not None
+def test_it_ends_itself_when_its_parent_goes_while_it_parses(
+    worker: Worker, owned: tuple[IO[bytes], IO[bytes]]
+) -> None:
     ask(worker, b"sleep 0.1", name="hostile")
     assert heard(worker)["says"] == "parsed"
     ask(worker, b"hang_in_c", name="hostile")
     with pytest.raises(subprocess.TimeoutExpired):
         worker.wait(0.5)
-    worker.stdin.close()
+    owned[1].close()
     assert worker.wait(10) == -signal.SIGIO
