@@ -138,12 +138,12 @@ def test_a_registered_batch_is_not_requested_before_its_content_is_reported(auto
 
 def test_a_batch_is_requested_only_once_it_is_registered(automation: Automation) -> None:
     project = automation.project
-    project.write("b6")
-    project.report("b6")
-    project.instance.delete_dynamic_partition(PARTITIONS_NAME, "b6")
+    project.write("b7")
+    project.report("b7")
+    project.instance.delete_dynamic_partition(PARTITIONS_NAME, "b7")
     assert automation.tick() == []
-    project.instance.add_dynamic_partitions(PARTITIONS_NAME, ["b6"])
-    assert automation.tick() == ["b6"]
+    project.instance.add_dynamic_partitions(PARTITIONS_NAME, ["b7"])
+    assert automation.tick() == ["b7"]
 
 
 def test_making_a_table_again_with_equal_content_requests_nothing(automation: Automation) -> None:
@@ -152,8 +152,8 @@ def test_making_a_table_again_with_equal_content_requests_nothing(automation: Au
 
 
 def test_a_batch_run_from_the_command_line_is_not_requested_again(automation: Automation) -> None:
-    automation.project.write("b7")
-    assert automation.project.launch("b7") == {"b7": BatchOutcome("b7", "succeeded")}
+    automation.project.write("b6")
+    assert automation.project.launch("b6") == {"b6": BatchOutcome("b6", "succeeded")}
     assert automation.rests()
 
 
