@@ -7,7 +7,7 @@ import dagster as dg
 import fsspec
 import pytest
 
-from qa_pipeline.defs.corpus import CORPUS, corpus_of, corpus_sensor, report_batches
+from qa_pipeline.defs.corpus import BATCHES_A_TICK, CORPUS, corpus_of, corpus_sensor, report_batches
 from qa_pipeline.defs.history import DATA_VERSION, latest_tags
 from qa_pipeline.defs.partitions import PARTITIONS_NAME
 from qa_pipeline.documents.sources.corpora import batch_fingerprint, open_folder
@@ -81,6 +81,24 @@ def test_new_folders_are_registered_at_once_and_reported_when_they_stand_still(c
         open_folder(corpus / "b1")
     )
     assert ticker.reported() == []
+
+
+@pytest.mark.parametrize("changed", [0, 1, 2, 500])
+def test_every_changed_batch_is_reported_once_however_many_there_are(tmp_path: Path, changed: int) -> None:
+    corpus = tmp_path / "corpus"
+    names = {f"b{number:03}" for number in range(max(changed, 1))}
+    for name in names:
+        write(corpus / name / "a.txt", f"Text of {name}.")
+    ticker = Ticker(corpus)
+    ticker.instance.add_dynamic_partitions(PARTITIONS_NAME, sorted(names))
+    ticks = -(-len(names) // BATCHES_A_TICK) + 1
+    first = [name for _ in range(ticks) for name in ticker.reported()]
+    assert (sorted(first), ticker.reported()) == (sorted(names), [])
+    due = sorted(names)[:changed]
+    for name in due:
+        write(corpus / name / "a.txt", f"Another text of {name}.")
+    again = [name for _ in range(ticks) for name in ticker.reported()]
+    assert (sorted(again), ticker.reported()) == (due, [])
 
 
 def test_only_the_batch_that_changed_is_reported_again(corpus: Path) -> None:

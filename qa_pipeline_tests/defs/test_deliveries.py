@@ -6,14 +6,17 @@ from typing import Any
 
 import dagster as dg
 import pytest
+import sqlalchemy as sa
 
 from qa_pipeline.batch import run_batches
 from qa_pipeline.defs.assets import build_assets
 from qa_pipeline.defs.currency import steps_of
 from qa_pipeline.defs.deliveries import JOB_TAG, PENDING_TAG
 from qa_pipeline.defs.jobs import work_tonight
+from qa_pipeline.defs.partitions import PARTITIONS_NAME
 from qa_pipeline.llm.fake_server.plan import ServerPlan
 from qa_pipeline.llm.fake_server.server import LOOPBACK_KEY, GeminiServer
+from qa_pipeline.llm.store_schema import PROVIDER_JOBS
 from qa_pipeline.parts import Parts
 from qa_pipeline_tests.defs.project import Project, instance_at
 from qa_pipeline_tests.defs.test_automation import Automation
@@ -76,6 +79,25 @@ def batched(tmp_path: Path, server: GeminiServer, monkeypatch: pytest.MonkeyPatc
 def made(result: dg.ExecuteInProcessResult) -> set[str]:
     events = result.get_asset_materialization_events()
     return {event.asset_key.to_user_string() for event in events if event.asset_key is not None}
+
+
+@pytest.mark.parametrize("due", [0, 1, 2, 500])
+def test_one_tick_asks_for_one_run_of_each_batch_whose_replies_have_come(batched: Batched, due: int) -> None:
+    names = [f"d{number:03}" for number in range(due)]
+    batched.instance.add_dynamic_partitions(PARTITIONS_NAME, names)
+    ended = {"asked_model": "m", "role": "answer", "run": "r", "state": "collected", "requests": 1}
+    rows = [
+        {**ended, "job_key": f"job-{name}", "batch": name, "created_at": 1.0, "ended_at": 2.0}
+        for name in names
+    ]
+    book = batched.parts.models.jobs
+    if rows:
+        book.database.transact(lambda connection: connection.execute(sa.insert(PROVIDER_JOBS), rows))
+    asked = batched.look()
+    assert sorted(str(one.partition_key) for one in asked) == names
+    keys = {one.run_key for one in asked}
+    assert len(keys) == due
+    assert {one.run_key for one in batched.look()} == keys  # which Dagster starts once
 
 
 def test_an_asset_whose_replies_are_awaited_yields_nothing_and_the_run_succeeds(batched: Batched) -> None:
