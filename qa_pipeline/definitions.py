@@ -15,6 +15,7 @@ from qa_pipeline.defs.currency import steps_of
 from qa_pipeline.defs.deliveries import provider_jobs_sensor
 from qa_pipeline.defs.io_managers import ParquetTables, Shards
 from qa_pipeline.defs.jobs import build_batch, nightly_schedule
+from qa_pipeline.errors import SettingsError
 from qa_pipeline.parts import Parts
 from qa_pipeline.settings.tree import Settings, load_settings
 
@@ -52,5 +53,14 @@ def build_definitions(settings: Settings, *, parts: Parts | None = None) -> dg.D
 
 @dg.definitions
 def defs() -> dg.Definitions:
-    """What Dagster loads: the environment's settings, read only now."""
-    return build_definitions(load_settings())
+    """What Dagster loads: the environment's settings, read only now.
+
+    Raises:
+        DagsterInvalidDefinitionError: the settings cannot be used. Dagster puts any other error below its own
+            message and trace, where the UI's dialog shows it last.
+    """
+    try:
+        settings = load_settings()
+    except SettingsError as error:
+        raise dg.DagsterInvalidDefinitionError(str(error)) from None
+    return build_definitions(settings)

@@ -167,10 +167,9 @@ def test_loading_imports_nothing_heavy_and_no_key() -> None:
 
 def test_a_wrong_setting_is_one_clear_message(monkeypatch: pytest.MonkeyPatch) -> None:
     from qa_pipeline.definitions import defs
-    from qa_pipeline.errors import SettingsError
 
     monkeypatch.setenv("QA_PIPELINE_LLM__WORKERS", "many")
-    with pytest.raises(SettingsError, match=r"llm\.workers"):
+    with pytest.raises(dg.DagsterInvalidDefinitionError, match=r"llm\.workers"):
         defs()
 
 
