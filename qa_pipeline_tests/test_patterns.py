@@ -271,4 +271,4 @@ def test_the_search_for_patterns_finds_those_in_names_containers_and_functions()
 def test_a_quadratic_pattern_is_told_from_a_linear_one() -> None:
     assert slow_on(re.compile(r"(?:a|x)*b"), "search") is not None
     assert slow_on(re.compile(r"(?:a|x){0,40}b"), "search") is None
-    assert slow_on(re.compile(r"(?<!a)(?:a|x)*b"), "search") is None
+    assert slow_on(re.compile(r"(?<![ax])(?:a|x)*b"), "search") is None
