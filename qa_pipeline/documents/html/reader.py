@@ -21,7 +21,7 @@ _LAYOUT = "table table, table h1, table h2, table h3, table pre, table section, 
 _CODE_BLANKS = re.compile(r"[ \t\r]+")
 _CODE_EDGES = re.compile(r"[ \t]{0,200}\n[ \t]*")
 _NUMBER = re.compile(r"\s*(-?[0-9]{1,9})")
-_UNNUMBERED = re.compile(r"list-style(?:-type)?\s*:[^;]*\b(?:none|disc|circle|square)\b", re.IGNORECASE)
+_UNNUMBERED = re.compile(r"list-style(?:-type)?\s*:[^;]{0,200}\b(?:none|disc|circle|square)\b", re.IGNORECASE)
 _STYLES: dict[str, Style] = {"a": "letters", "i": "roman"}
 
 
