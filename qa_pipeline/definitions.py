@@ -11,12 +11,11 @@ from qa_pipeline.defs.assets import build_assets
 from qa_pipeline.defs.automation import automation_sensor
 from qa_pipeline.defs.checks import build_checks
 from qa_pipeline.defs.corpus import corpus, corpus_sensor
-from qa_pipeline.defs.currency import steps_of
-from qa_pipeline.defs.deliveries import provider_jobs_sensor
 from qa_pipeline.defs.io_managers import ParquetTables, Shards
-from qa_pipeline.defs.jobs import build_batch, nightly_schedule
+from qa_pipeline.defs.schedules import build_batch, nightly_schedule, provider_jobs_sensor
+from qa_pipeline.defs.staleness import steps_of
 from qa_pipeline.errors import SettingsError
-from qa_pipeline.parts import Parts
+from qa_pipeline.resources import Parts
 from qa_pipeline.settings.tree import Settings, load_settings
 
 

@@ -25,7 +25,7 @@ document that cannot be parsed or a pair that fails verification; those are rows
             └── OversizedRequestError  the request is longer than the model reads
 """
 
-from qa_pipeline.calls import CallRecord, Usage
+from qa_pipeline.records import CallRecord, Usage
 
 
 class QAPipelineError(Exception):

@@ -1,254 +1,290 @@
-"""The stages as one sees them from outside: which parts and tables each one gets.
+"""Batches from files to training examples in this process, without Dagster.
 
-What belongs here: one function a stage, a few lines long, in the order of the road. What does not: what a
-stage does, the stages that check (`checking.py`), driving a batch (`batch.py` without Dagster,
-`qa_pipeline.defs` with it; both call these), or where files lie (`layout.py`).
+What belongs here: the order of the stages, keeping each table when it is whole, and what became of a
+batch. What does not: what a stage gets (`pipeline.py`) and does, schedules and retries (`qa_pipeline.defs`).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
 import polars as pl
 
-from qa_pipeline.chunking.chunks import chunk_documents
-from qa_pipeline.columns import LAYOUTS
-from qa_pipeline.curation.decisions import read_decisions
-from qa_pipeline.curation.exports import chat_rows, json_lines, ledger_files, ledger_rows
-from qa_pipeline.curation.training import build_training_examples
-from qa_pipeline.documents.failure import DocumentFailure
-from qa_pipeline.documents.files import PAIRS_FILES, FoundFile, read_bytes
-from qa_pipeline.documents.language import LanguageShare, chunk_languages
-from qa_pipeline.documents.masking.choice import description_and_masking
-from qa_pipeline.documents.masking.pairs import reference_mask, texts_mask
-from qa_pipeline.documents.reading import read_documents
-from qa_pipeline.documents.sources.corpora import open_corpus
-from qa_pipeline.documents.sources.places import BatchFiles
-from qa_pipeline.embedding.embeddings import embed_chunks
-from qa_pipeline.errors import PairsFileError
-from qa_pipeline.generation.answers import draft_answers
-from qa_pipeline.generation.edits import with_edited_pairs
-from qa_pipeline.generation.imports import import_pairs, parse_pairs, read_pairs
-from qa_pipeline.generation.pair_masking import mask_pairs
-from qa_pipeline.generation.questions import write_questions
-from qa_pipeline.index.shard import Shard, build_index
-from qa_pipeline.parts import Parts
-from qa_pipeline.progress import Notify, silent
-from qa_pipeline.repeats import mark_repeats
-from qa_pipeline.retrieval import Retriever
-from qa_pipeline.settings.documents import MaskingSettings
-from qa_pipeline.settings.generation import PairsFileSettings
-from qa_pipeline.spending import calls_frame
-from qa_pipeline.tables import DECISIONS, PAIRS, QUESTIONS
+from qa_pipeline import stages
+from qa_pipeline.curation.exports import exports_card
+from qa_pipeline.curation.withdrawals import end_withdrawal, note_origin, withdraw_failed, withdraw_outdated
+from qa_pipeline.errors import (
+    CorpusError,
+    PermanentModelError,
+    QAPipelineError,
+    RepliesPendingError,
+    TableError,
+)
+from qa_pipeline.quality.canaries import swap_counts
+from qa_pipeline.quality.gate import Gate
+from qa_pipeline.quality.gates import batch_gates, batch_yield, pair_counts
+from qa_pipeline.records import Notify, silent
+from qa_pipeline.resources import Parts, collect_replies
+from qa_pipeline.retrieval.shard_file import write_shard
+from qa_pipeline.storage import Layout, read_earlier, read_table, write_bytes, write_table
+from qa_pipeline.table_schema import Table
+from qa_pipeline.tables import CANARIES, CHUNKS, DOCUMENTS, LLM_CALLS, PAIRS, QUESTIONS, STORED, VERDICTS
 
-LEDGER_INPUTS = ("pairs", "verdicts", "claims", "claim_verdicts", "assessments", "documents")
+Watch = Callable[[str, str], Notify]
+"""Called with (batch, stage) when a stage starts; what it returns hears how far the stage is."""
+
+TRAINING_INPUTS = ("pairs", "verdicts", "claims", "claim_verdicts", "assessments", "chunks", "documents")
+VERDICT_INPUTS = (
+    "pairs",
+    "claims",
+    "claim_verdicts",
+    "refusals",
+    "assessments",
+    "contradictions",
+    "decisions",
+)
+
+BLOCKED = "a blocking gate failed; the batch has no training examples until it passes"
+
+LOOK_BACK = 20
+"""Earlier batches whose figures a batch is compared with: enough for a mean, however large the corpus is."""
+
+Frames = dict[str, pl.DataFrame]
 
 
-def batch_files(parts: Parts, batch: str) -> BatchFiles:
-    """The files of a batch, wherever the corpus lies.
+@dataclass(frozen=True, slots=True)
+class BatchOutcome:
+    """What became of a batch.
+
+    Args:
+        batch: its name.
+        outcome: succeeded; failed; unchanged since its last run and not run again; or pending, because
+            replies are awaited from batch jobs, and to be run again when they have come.
+        error: what stopped the batch, or what it waits for.
+        failed_gates: told in words, warnings among them.
+    """
+
+    batch: str
+    outcome: Literal["succeeded", "failed", "unchanged", "pending"]
+    error: str | None = None
+    failed_gates: tuple[str, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        """Whether the batch's tables are complete and behind passed gates."""
+        return self.outcome in ("succeeded", "unchanged")
+
+
+def unwatched(batch: str, stage: str) -> Notify:
+    """Tell nobody."""
+    return silent
+
+
+def run_batches(parts: Parts, batches: Sequence[str], watch: Watch = unwatched) -> list[BatchOutcome]:
+    """Run batches one after the other; one that fails takes no other down.
+
+    Replies that have come in batch jobs meanwhile are stored first.
 
     Raises:
-        CorpusError: there is no such batch.
+        PermanentModelError: the model can answer no further request; what was answered is stored.
     """
-    return open_corpus(parts.settings.corpus, parts.settings.documents).batch(batch)
+    collect_replies(parts)
+    return [_run_alone(parts, batch, watch) for batch in batches]
 
 
-def make_documents(
-    parts: Parts, batch: str, previous: pl.DataFrame | None, notify: Notify = silent
-) -> pl.DataFrame:
-    """Read the files of a batch; those of unchanged bytes are taken over from the previous table."""
-    files = batch_files(parts, batch)
-    return read_documents(batch, files, parts.settings.documents, parts.parse, previous, notify)
-
-
-def make_chunks(parts: Parts, documents: pl.DataFrame) -> pl.DataFrame:
-    """Cut the parsed documents, and mark what says again what others say."""
-    settings = parts.settings.chunking
-    encode = parts.embedder.encode if settings.strategy == "semantic" else None
-    chunks = chunk_documents(documents, parts.counter, settings, encode=encode, languages=_chunk_languages)
-    return mark_repeats(chunks, documents, settings.repeated_in_documents)
-
-
-def _chunk_languages(texts: Sequence[str], document: Mapping[str, Any]) -> list[str]:
-    shares = [LanguageShare(**share) for share in document["languages"]]
-    return chunk_languages(texts, shares) if shares else [document["language"]] * len(texts)
-
-
-def make_embeddings(parts: Parts, chunks: pl.DataFrame, notify: Notify = silent) -> pl.DataFrame:
-    """Embed the chunks; only texts never embedded before reach the model."""
-    return embed_chunks(chunks, parts.embedder, parts.vectors, notify)
-
-
-def make_index(parts: Parts, embeddings: pl.DataFrame) -> Shard:
-    """Gather the vectors of the batch into its shard."""
-    return build_index(embeddings, parts.settings.index)
-
-
-def make_questions(
-    parts: Parts,
-    batch: str,
-    chunks: pl.DataFrame,
-    shard: Shard,
-    previous: pl.DataFrame | None,
-    notify: Notify = silent,
-) -> pl.DataFrame:
-    """Ask the chunks for questions; without a generator there are none."""
-    if parts.generator is None:
-        return QUESTIONS.empty()
-    retriever = Retriever(chunks, shard, parts.embedder, parts.settings.retrieval)
-    return write_questions(
-        chunks,
-        parts.generator,
-        retriever.retrieve_scored,
-        parts.settings.generation,
-        parts.settings.llm,
-        batch=batch,
-        previous=previous,
-        notify=notify,
-    )
-
-
-def make_pairs(
-    parts: Parts,
-    batch: str,
-    documents: pl.DataFrame,
-    chunks: pl.DataFrame,
-    questions: pl.DataFrame,
-    decisions: pl.DataFrame,
-    previous: pl.DataFrame | None,
-    notify: Notify = silent,
-) -> pl.DataFrame:
-    """Draft an answer to each kept question; add the pairs beside the documents and those people edited."""
-    beside = read_pairs_beside(batch_files(parts, batch), parts.settings.pairs_file)
-    imported = _imported(parts, beside, batch, documents, chunks)
-    if parts.generator is None:
-        return with_edited_pairs(imported, decisions, documents, chunks, batch)
-    drafted = draft_answers(
-        questions,
-        chunks,
-        parts.generator,
-        parts.settings.generation,
-        parts.settings.llm,
-        previous=previous,
-        notify=notify,
-    )
-    return with_edited_pairs(pl.concat([drafted, imported]), decisions, documents, chunks, batch)
-
-
-def import_file(
-    parts: Parts,
-    file: Path,
-    batch: str,
-    documents: pl.DataFrame,
-    chunks: pl.DataFrame,
-    decisions: pl.DataFrame,
-) -> pl.DataFrame:
-    """Read one local file of existing pairs, and add those that people edited."""
-    imported = _imported(parts, [read_pairs(file, parts.settings.pairs_file)], batch, documents, chunks)
-    return with_edited_pairs(imported, decisions, documents, chunks, batch)
-
-
-def read_pairs_beside(files: BatchFiles, limits: PairsFileSettings) -> list[pl.DataFrame]:
-    """Read the files of existing pairs beside the documents of a batch.
+def validate_pairs(parts: Parts, batch: str, pairs_file: Path, watch: Watch = unwatched) -> BatchOutcome:
+    """Verify and judge the pairs of a file against a folder of documents; nothing is generated.
 
     Raises:
-        PairsFileError: one cannot be read; like a document, it is not followed out of the batch.
+        PermanentModelError: the model can answer no further request.
+        PairsFileError: the file as a whole cannot be read.
+        CorpusError: the folder cannot be used.
     """
-    found = [file for name in PAIRS_FILES if (file := files.find(name)) is not None]
-    return [parse_pairs(_content(file, limits), file.path, limits) for file in found]
-
-
-def _content(file: FoundFile, limits: PairsFileSettings) -> bytes:
+    collect_replies(parts)
     try:
-        return read_bytes(file, limits.max_bytes, "pairs_file.max_bytes")
-    except DocumentFailure as failure:
-        if failure.reason == "outside_corpus":
-            told = f"{file.path} is a link out of the batch folder; put the file itself there"
-        else:
-            told = f"{file.path} cannot be read: {failure.detail}"
-        raise PairsFileError(told) from failure
+        return run_batch(parts, batch, watch, pairs_file=pairs_file)
+    except RepliesPendingError as error:
+        return BatchOutcome(batch, "pending", error=str(error))
 
 
-def _imported(
-    parts: Parts,
-    read: Sequence[pl.DataFrame],
-    batch: str,
-    documents: pl.DataFrame,
-    chunks: pl.DataFrame,
-) -> pl.DataFrame:
-    """Resolve what pairs cite; a pair that two files hold is two rows.
+def _run_alone(parts: Parts, batch: str, watch: Watch) -> BatchOutcome:
+    try:
+        return run_batch(parts, batch, watch)
+    except PermanentModelError:
+        raise
+    except RepliesPendingError as error:
+        return BatchOutcome(batch, "pending", error=str(error))
+    except QAPipelineError as error:
+        return BatchOutcome(batch, "failed", error=str(error))
 
-    They are masked like the batch's documents: their quotes must still be found there.
+
+def run_batch(
+    parts: Parts, batch: str, watch: Watch = unwatched, *, pairs_file: Path | None = None
+) -> BatchOutcome:
+    """Run one batch from its files to its training examples, keeping each table as soon as it is whole.
+
+    With `pairs_file` its pairs take the place of generated ones and of those beside the documents. A batch
+    whose blocking gates fail has no training examples, and what was published of it before is moved aside.
+
+    Raises:
+        RepliesPendingError: replies are awaited; the tables of the stages before stand.
+        QAPipelineError: the batch cannot be run; the tables of the stages before stand.
     """
-    if not read:
-        return PAIRS.empty()
-    return import_pairs(_masked(parts, batch, pl.concat(read)), documents, chunks, batch)
+    try:
+        return _run(parts, batch, watch, pairs_file)
+    finally:  # a batch that failed has cost something too
+        _keep(parts.layout, batch, LLM_CALLS.name, stages.make_llm_calls(parts, batch))
 
 
-def _masked(parts: Parts, batch: str, raw: pl.DataFrame) -> pl.DataFrame:
-    masking = _masking(parts, batch)
-    return mask_pairs(raw, texts_mask(masking), reference_mask(masking)) if masking else raw
-
-
-def _masking(parts: Parts, batch: str) -> MaskingSettings | None:
-    """How texts of the batch are masked; None where they stay as they are."""
-    _, masking = description_and_masking(batch, batch_files(parts, batch), parts.settings.documents.masking)
-    return masking if masking.action in ("mask", "drop") else None
-
-
-def make_decisions(parts: Parts, batch: str) -> pl.DataFrame:
-    """What people decided about the batch, the texts they wrote masked like its documents."""
-    decisions = read_decisions(parts.layout.decisions(batch))
-    masking = _masking(parts, batch) if decisions.height else None
-    if masking is None:
-        return decisions
-    mask = texts_mask(masking)
-    rows = decisions.to_dicts()
-    for row in rows:
-        written = [name for name in ("answer", "why") if row[name]]
-        row.update(zip(written, mask([row[name] for name in written]), strict=True))
-    return DECISIONS.frame(rows)
-
-
-def make_llm_calls(parts: Parts, batch: str) -> pl.DataFrame:
-    """What the calls for a batch took, those of earlier runs included."""
-    return calls_frame(parts.calls(batch), keep_prompts=parts.settings.llm.store.keep_prompts)
-
-
-def make_training_examples(
-    parts: Parts,
-    pairs: pl.DataFrame,
-    verdicts: pl.DataFrame,
-    claims: pl.DataFrame,
-    claim_verdicts: pl.DataFrame,
-    assessments: pl.DataFrame,
-    chunks: pl.DataFrame,
-    documents: pl.DataFrame,
-) -> pl.DataFrame:
-    """Turn accepted pairs into training examples; the rows are gated there, whatever comes in."""
-    return build_training_examples(
-        pairs=pairs,
-        verdicts=verdicts,
-        claims=claims,
-        claim_verdicts=claim_verdicts,
-        assessments=assessments,
-        chunks=chunks,
-        documents=documents,
-        counter=parts.counter,
-        settings=parts.settings.training,
+def _run(parts: Parts, batch: str, watch: Watch, pairs_file: Path | None) -> BatchOutcome:
+    frames = _read_and_embed(parts, batch, watch)
+    note_origin(parts.layout, batch, None if pairs_file else parts.settings.corpus)
+    if pairs_file is None:
+        _generate(parts, batch, frames, watch)
+    else:
+        _import(parts, batch, frames, pairs_file)
+    _verify(parts, batch, frames, watch)
+    frames["training_examples"] = stages.make_training_examples(parts, *_of(frames, TRAINING_INPUTS))
+    gates = batch_gates(
+        frames,
+        parts.settings.quality,
+        earlier_yields=earlier_yields(parts.layout, batch),
+        earlier_canaries=earlier_canaries(parts.layout, batch),
+        earlier_pairs=earlier_pairs(parts.layout, batch),
     )
+    told = tuple(_told(gate) for gate in gates if not gate.passed)
+    blocking = {gate.name: gate.detail for gate in gates if gate.blocking and not gate.passed}
+    if blocking:
+        withdraw_failed(parts.layout, batch, blocking)
+        return BatchOutcome(batch, "failed", BLOCKED, told)
+    _keep(parts.layout, batch, "training_examples", frames["training_examples"])
+    write_exports(parts.layout, batch, stages.make_chat_exports(frames["training_examples"]))
+    end_withdrawal(parts.layout, batch)
+    return BatchOutcome(batch, "succeeded", failed_gates=told)
 
 
-def make_ledger_exports(frames: Mapping[str, pl.DataFrame]) -> dict[str, bytes]:
-    """The JSONL files of a batch's ledger by name, whether or not its gates pass."""
-    rows = ledger_rows(**{name: frames[name] for name in LEDGER_INPUTS})
-    return _as_lines(ledger_files(rows))
+def _read_and_embed(parts: Parts, batch: str, watch: Watch) -> Frames:
+    notify = watch(batch, "documents")
+    documents = stages.make_documents(parts, batch, _earlier(parts.layout, batch, DOCUMENTS), notify)
+    _keep(parts.layout, batch, "documents", documents)
+    parts.note_documents(documents)
+    watch(batch, "chunks")
+    chunks = _keep(parts.layout, batch, "chunks", stages.make_chunks(parts, documents))
+    embeddings = stages.make_embeddings(parts, chunks, watch(batch, "embeddings"))
+    _keep(parts.layout, batch, "embeddings", embeddings)
+    decisions = _keep(parts.layout, batch, "decisions", stages.make_decisions(parts, batch))
+    return {"documents": documents, "chunks": chunks, "embeddings": embeddings, "decisions": decisions}
 
 
-def make_chat_exports(training_examples: pl.DataFrame) -> dict[str, bytes]:
-    """The JSONL files of a batch's chat messages by name, one for each layout."""
-    return _as_lines({f"chat_{layout}": chat_rows(training_examples, layout) for layout in LAYOUTS})
+def _generate(parts: Parts, batch: str, frames: Frames, watch: Watch) -> None:
+    layout, documents, chunks = parts.layout, frames["documents"], frames["chunks"]
+    shard = stages.make_index(parts, frames["embeddings"])
+    write_shard(layout.index(batch), shard)
+    notify = watch(batch, "questions")
+    earlier = _earlier(layout, batch, QUESTIONS)
+    questions = stages.make_questions(parts, batch, chunks, shard, earlier, notify)
+    frames["questions"] = _keep(layout, batch, "questions", questions)
+    notify = watch(batch, "pairs")
+    earlier = _earlier(layout, batch, PAIRS)
+    pairs = stages.make_pairs(
+        parts, batch, documents, chunks, questions, frames["decisions"], earlier, notify
+    )
+    frames["pairs"] = _keep(layout, batch, "pairs", pairs)
 
 
-def _as_lines(rows: Mapping[str, pl.DataFrame]) -> dict[str, bytes]:
-    return {name: b"".join(json_lines(frame)) for name, frame in rows.items()}
+def _import(parts: Parts, batch: str, frames: Frames, file: Path) -> None:
+    frames["questions"] = _keep(parts.layout, batch, "questions", QUESTIONS.empty())
+    pairs = stages.import_file(parts, file, batch, frames["documents"], frames["chunks"], frames["decisions"])
+    frames["pairs"] = _keep(parts.layout, batch, "pairs", pairs)
+
+
+def _verify(parts: Parts, batch: str, frames: Frames, watch: Watch) -> None:
+    layout, pairs, chunks = parts.layout, frames["pairs"], frames["chunks"]
+    notify = watch(batch, "claims")
+    claims = stages.make_claims(parts, pairs, frames["documents"], chunks, frames["embeddings"], notify)
+    frames["claims"] = _keep(layout, batch, "claims", claims)
+    refusals = stages.make_refusals(parts, pairs, chunks, frames["embeddings"])
+    frames["refusals"] = _keep(layout, batch, "refusals", refusals)
+    watch(batch, "contradictions")
+    against = stages.make_contradictions(parts, frames["documents"], chunks, frames["embeddings"])
+    frames["contradictions"] = _keep(layout, batch, "contradictions", against.table)
+    notify = watch(batch, "claim_verdicts")
+    decided = stages.make_claim_verdicts(parts, claims, pairs, chunks, frames["decisions"], notify)
+    frames["claim_verdicts"] = _keep(layout, batch, "claim_verdicts", decided)
+    notify = watch(batch, "canaries")
+    seeded = stages.make_canaries(parts, batch, frames["documents"], chunks, frames["embeddings"], notify)
+    frames["canaries"] = _keep(layout, batch, "canaries", seeded)
+    notify = watch(batch, "assessments")
+    assessed = stages.make_assessments(parts, pairs, claims, decided, chunks, notify)
+    frames["assessments"] = _keep(layout, batch, "assessments", assessed)
+    frames["verdicts"] = stages.make_verdicts(parts, *_of(frames, VERDICT_INPUTS))
+    withdraw_outdated(layout, batch, frames["verdicts"])
+    _keep(layout, batch, "verdicts", frames["verdicts"])
+    write_exports(layout, batch, stages.make_ledger_exports(frames))
+
+
+def earlier_yields(layout: Layout, batch: str) -> list[float]:
+    """Accepted pairs for each chunk of the `LOOK_BACK` nearest batches before this one by name.
+
+    A batch whose tables cannot be read counts for nothing here: it fails in its own run and in `status`,
+    and must not take this one down.
+    """
+    before = [path.stem for path in layout.tables(VERDICTS.name) if path.stem < batch]
+    yields = [_yield_of(layout, other) for other in before[-LOOK_BACK:]]
+    return [value for value in yields if value is not None]
+
+
+def _yield_of(layout: Layout, batch: str) -> float | None:
+    try:
+        verdicts = read_table(layout.table(VERDICTS.name, batch), VERDICTS)
+        return batch_yield(verdicts, read_table(layout.table(CHUNKS.name, batch), CHUNKS))
+    except (TableError, CorpusError):  # the latter: a foreign file whose name is no batch
+        return None
+
+
+def earlier_canaries(layout: Layout, batch: str) -> list[tuple[int, int]]:
+    """Rejected and all swapped canaries of the `LOOK_BACK` nearest batches before this one by name."""
+    return [swap_counts(found) for found in _tables_before(layout, batch, CANARIES)]
+
+
+def earlier_pairs(layout: Layout, batch: str) -> list[tuple[int, int]]:
+    """Accepted and all pairs of the `LOOK_BACK` nearest batches before this one by name."""
+    return [pair_counts(found) for found in _tables_before(layout, batch, VERDICTS)]
+
+
+def _tables_before(layout: Layout, batch: str, table: Table) -> Iterator[pl.DataFrame]:
+    before = [path.stem for path in layout.tables(table.name) if path.stem < batch]
+    for other in before[-LOOK_BACK:]:
+        try:
+            found = read_earlier(layout.table(table.name, other), table)
+        except (TableError, CorpusError):  # as in `_yield_of`
+            continue
+        if found is not None:
+            yield found
+
+
+def write_exports(layout: Layout, batch: str, files: Mapping[str, bytes]) -> None:
+    """Put JSONL files in place, and beside their folders the card that says the types of their fields."""
+    for name, content in files.items():
+        write_bytes(layout.export(name, batch), content)
+    card = exports_card()
+    if not (layout.exports_card.is_file() and layout.exports_card.read_bytes() == card):
+        write_bytes(layout.exports_card, card)
+
+
+def _of(frames: Mapping[str, pl.DataFrame], names: Sequence[str]) -> list[pl.DataFrame]:
+    return [frames[name] for name in names]
+
+
+def _keep(layout: Layout, batch: str, name: str, frame: pl.DataFrame) -> pl.DataFrame:
+    write_table(layout.table(name, batch), frame, STORED[name])
+    return frame
+
+
+def _earlier(layout: Layout, batch: str, table: Table) -> pl.DataFrame | None:
+    return read_earlier(layout.table(table.name, batch), table)
+
+
+def _told(gate: Gate) -> str:
+    return f"{'' if gate.blocking else 'warning: '}{gate.name}: {gate.detail}"

@@ -4,9 +4,11 @@ What belongs here: frozen records and the reply models a language model must fil
 stored tables (`tables.py`) and anything that computes more than its own validation.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
+import polars as pl
 from pydantic import BaseModel, ConfigDict, Field
 
 Language = Literal["en", "sv", "de"]
@@ -154,3 +156,86 @@ class PairwiseReply(ReplyModel):
 
     reasoning: str = Field(description="Short reasons for the choice.")
     preferred: Literal["first", "second", "tie"] = Field(description="Which answer serves the task better?")
+
+
+Role = Literal["questions", "answer", "split", "verify", "judge"]
+Repair = Literal["none", "stripped", "mended", "reasked", "recovered"]
+"""How a reply became readable: as it came; text around its JSON cut off; its JSON mended; by asking once more
+with the error shown; from plain text that held no JSON."""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one call as the provider reports them; None where it does not.
+
+    `input_tokens` counts `cached_tokens` too, which the provider read from its own cache, and
+    `output_tokens` counts `thought_tokens`.
+    """
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cached_tokens: int | None = None
+    thought_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CallRecord:
+    """One call that a provider answered, or may have answered, and what it took.
+
+    Args:
+        call_id: the run and a number, so that no two calls share one.
+        run: the run that asked.
+        batch: the batch it was asked for.
+        role: questions, answer, split, verify or judge.
+        asked_model: name of the model that was asked.
+        replied_model: the model that says it replied; None if none did.
+        request_key: `Request.key` of the request, also of a call that asks it once more.
+        started_at: Unix seconds.
+        seconds: from the first try to the last byte, waits included.
+        tries: how often it was sent.
+        outcome: `replied`, or the reason code of what went wrong.
+        repair: how the reply became readable.
+        usage: tokens.
+        cost: in `currency`; None where model or tokens are unknown.
+        currency: of the price table; None without a price.
+        prompt: what was asked, only where the settings want it kept.
+    """
+
+    call_id: str
+    run: str
+    batch: str
+    role: Role
+    asked_model: str
+    replied_model: str | None
+    request_key: str
+    started_at: float
+    seconds: float
+    tries: int
+    outcome: str
+    repair: Repair = "none"
+    usage: Usage = field(default_factory=Usage)
+    cost: float | None = None
+    currency: str | None = None
+    prompt: str | None = None
+
+
+Notify = Callable[[int, int], None]
+"""Called with (done, total) as work proceeds."""
+
+
+def silent(done: int, total: int) -> None:
+    """Ignore progress."""
+
+
+def passages_by_id(chunks: pl.DataFrame) -> dict[str, Passage]:
+    """Every chunk as a passage, by chunk id."""
+    columns = ["chunk_id", "title", "section_path", "text", "language", "document_id"]
+    return {
+        chunk_id: Passage(chunk_id, title, tuple(section_path), text, language, document_id)
+        for chunk_id, title, section_path, text, language, document_id in chunks.select(columns).iter_rows()
+    }
+
+
+def index_text(section_path: Sequence[str], text: str) -> str:
+    """What is embedded, indexed and counted of a chunk: its headings tell what its text is about."""
+    return f"{' > '.join(section_path)}\n{text}" if section_path else text

@@ -4,41 +4,331 @@ What belongs here: the single source for Parquet files, the Dagster UI and the d
 holding a frame to it (`table_schema.py`), and computing a column.
 """
 
+from typing import Any
+
 import polars as pl
 
-from qa_pipeline.checking_tables import ASSESSMENTS as ASSESSMENTS
-from qa_pipeline.checking_tables import CANARIES as CANARIES
-from qa_pipeline.checking_tables import CLAIM_VERDICTS as CLAIM_VERDICTS
-from qa_pipeline.checking_tables import CLAIMS as CLAIMS
-from qa_pipeline.checking_tables import CONTRADICTIONS as CONTRADICTIONS
-from qa_pipeline.checking_tables import DECISIONS as DECISIONS
-from qa_pipeline.checking_tables import REFUSALS as REFUSALS
-from qa_pipeline.checking_tables import VERDICTS as VERDICTS
-from qa_pipeline.columns import (
-    BATCH,
-    CITATION,
-    DECLARED,
-    DETAIL,
-    EVIDENCE,
-    F64,
-    I32,
-    I64,
-    LANGUAGE_SHARE,
-    LAYOUTS,
-    LEFT_OUT,
-    MASKED,
-    MESSAGE_COLUMNS,
-    MESSAGES,
-    PAGE,
-    PAIR_ID,
-    PROVENANCE,
-    REASON,
-    SECTION,
-    STRINGS,
-    S,
+from qa_pipeline.table_schema import Column, Table
+
+STRINGS = pl.List(pl.String())
+SPAN = {"start": pl.Int64(), "end": pl.Int64()}
+SECTION = pl.Struct({"heading_path": STRINGS, "level": pl.Int32(), **SPAN})
+PAGE = pl.Struct({"number": pl.Int32(), **SPAN})
+LEFT_OUT = pl.Struct({"what": pl.String(), "pieces": pl.Int32(), "characters": pl.Int64()})
+MASKED = pl.Struct({"kind": pl.String(), "count": pl.Int32()})
+LANGUAGE_SHARE = pl.Struct({"language": pl.String(), "share": pl.Float64()})
+DECLARED = pl.Struct(
+    {"title": pl.String(), "language": pl.String(), "source_uri": pl.String(), "licence": pl.String()}
 )
-from qa_pipeline.columns import column as _c
-from qa_pipeline.table_schema import Table
+CITATION = pl.Struct(
+    {
+        "raw": pl.String(),
+        "document_id": pl.String(),
+        "chunk_id": pl.String(),
+        "quote": pl.String(),
+        "number": pl.Int32(),
+        "resolution": pl.String(),
+    }
+)
+QUOTE = pl.Struct(
+    {
+        "given": pl.String(),
+        "found": pl.String(),
+        "document_id": pl.String(),
+        "chunk_id": pl.String(),
+        **SPAN,
+        "kind": pl.String(),
+    }
+)
+FLAGGED = pl.Struct({**SPAN, "score": pl.Float64()})
+UNSUPPORTED = pl.Struct({**SPAN, "reason": pl.String()})
+MESSAGES = pl.List(pl.Struct({"role": pl.String(), "content": pl.String()}))
+LAYOUTS = ("closed_book", "with_context", "with_distractors")
+MESSAGE_COLUMNS = {
+    "closed_book": "messages",
+    "with_context": "messages_with_context",
+    "with_distractors": "messages_with_distractors",
+}
+"""Column of each layout. Trainers such as TRL read `messages`, so that it must never be null."""
+EVIDENCE = pl.Struct(
+    {
+        "claim": pl.String(),
+        "document_id": pl.String(),
+        "chunk_id": pl.String(),
+        "path": pl.String(),
+        "content_sha256": pl.String(),
+        **SPAN,
+        "page": pl.Int32(),
+        "quote": pl.String(),
+    }
+)
+PROVENANCE = pl.Struct(
+    {
+        "origin": pl.String(),
+        "generator": pl.String(),
+        "prompt_hash": pl.String(),
+        "judge": pl.String(),
+        "thresholds_id": pl.String(),
+        "citation_quality": pl.Float64(),
+        "citation_precision": pl.Float64(),
+        "source_uris": STRINGS,
+        "licences": STRINGS,
+    }
+)
+
+
+def column(name: str, dtype: Any, description: str, *, nullable: bool = False) -> Column:
+    """A column; `dtype` is a type or an instance of one."""
+    return Column(name, dtype() if isinstance(dtype, type) else dtype, description, nullable)
+
+
+S, I32, I64, F64, B = pl.String(), pl.Int32(), pl.Int64(), pl.Float64(), pl.Boolean()
+BATCH = column("batch", S, "Name of the document batch, also the Dagster partition key.")
+REASON = column("reason", S, "Reason code; null when there is nothing to explain.", nullable=True)
+DETAIL = column("detail", S, "What happened in words, for people.", nullable=True)
+PAIR_ID = column("pair_id", S, "Content hash of question, answer and sources.")
+
+
+def _side(side: str) -> tuple[Column, ...]:
+    """Where one of two sentences stands."""
+    return (
+        column(f"{side}_document_id", S, f"Document of the {side} sentence."),
+        column(f"{side}_content_sha256", S, "Hash of that document's bytes."),
+        column(f"{side}_chunk_id", S, "Chunk it stands in."),
+        column(f"{side}_start", I64, "Its first character in the document's text."),
+        column(f"{side}_end", I64, "One past its last character."),
+        column(f"{side}_quote", S, "The sentence, verbatim."),
+    )
+
+
+# One column a line reads best.
+# fmt: off
+CLAIMS = Table(
+    "claims",
+    "One row per claim of an answer, with its best evidence and every local score.",
+    ("claim_id",),
+    (
+        column("claim_id", S, "Hash of pair, span, text and self_contained."),
+        PAIR_ID,
+        BATCH,
+        column("position", I32, "Place in the answer, from 0."),
+        column("text", S, "The claim."),
+        column("self_contained", S, "The claim as it is understood alone: what is embedded, compared and shown to models; null where text does.", nullable=True),
+        column("split_by", S, "Who cut the answer into this claim: rules or model.", nullable=True),
+        column("split_reason", S, "Why the rules had to: a reply that failed, or what was wrong with it; or too_many_claims; else null.", nullable=True),
+        column("start", I64, "First character in the answer."),
+        column("end", I64, "One past the last character in the answer."),
+        column("citation_status", S, "resolved, quote_repaired, unresolved, quote_not_found, found_by_search (an imported pair that cites nothing: the passages were searched for) or uncited."),
+        column("evidence_document_id", S, "Document of the evidence.", nullable=True),
+        column("evidence_content_sha256", S, "Hash of that document's bytes.", nullable=True),
+        column("evidence_chunk_id", S, "Chunk of the evidence.", nullable=True),
+        column("evidence_start", I64, "First character of the evidence in the document's text.", nullable=True),
+        column("evidence_end", I64, "One past its last character.", nullable=True),
+        column("evidence_page", I32, "Page it starts on.", nullable=True),
+        column("evidence_quote", S, "The evidence, verbatim.", nullable=True),
+        column("verbatim", B, "The claim stands word for word in the evidence (case, spacing, punctuation aside)."),
+        column("similarity", F64, "Best cosine of the claim to a sentence, window or chunk of its cited passages.", nullable=True),
+        column("chunk_similarity", F64, "Best cosine of the claim to a chunk of the cited documents.", nullable=True),
+        column("other_similarity", F64, "Best cosine to a passage that is not cited: of the pair, or of the batch by shared words.", nullable=True),
+        column("token_recall", F64, "Share of the claim's content words found in the evidence and its headings.", nullable=True),
+        column("number_conflicts", STRINGS, "Numbers or units of the claim that the evidence does not hold."),
+        column("name_conflicts", STRINGS, "Names of the claim that the evidence does not hold."),
+        column("polarity_conflicts", STRINGS, "Negations and opposites that differ."),
+        column("date_conflicts", STRINGS, "Dates of the claim that the evidence does not hold.", nullable=True),
+        column("quantifier_conflicts", STRINGS, "Quantifiers, bounds or obligations that differ.", nullable=True),
+        column("cell_conflicts", STRINGS, "Values of a table that belong to another row or column than the claim's.", nullable=True),
+        column("open_points", STRINGS, "What the local checks can neither confirm nor refute.", nullable=True),
+        column("fragment", B, "Whether it only states something together with its question.", nullable=True),
+        column("citation_reason", S, "Why the citation is unresolved, or section_not_found where the whole document counts instead; else null.", nullable=True),
+        column("other_recall", F64, "Best token_recall in the passage behind other_similarity.", nullable=True),
+        column("other_chunk_id", S, "The passage with that recall: the pair's own before others of the batch, where it does not cite them.", nullable=True),
+        column("quotes", pl.List(QUOTE), "Quotes cited for the claim: as given, as found in the document's text, and how they agree: exact, spelling, ellipsis, edited (repaired), misplaced (in another passage than the one named) or missing.", nullable=True),
+        column("question_recall", F64, "Share of the question's content words found in the evidence and its headings.", nullable=True),
+        column("context_recall", F64, "The same share without the claim's numbers, dates and names.", nullable=True),
+        column("pair_recall", F64, "token_recall of evidence and second evidence together; null without the latter.", nullable=True),
+        column("second_evidence_document_id", S, "Document of a piece of another cited passage, where the evidence alone holds too little.", nullable=True),
+        column("second_evidence_content_sha256", S, "Hash of that document's bytes.", nullable=True),
+        column("second_evidence_chunk_id", S, "Chunk of the second evidence.", nullable=True),
+        column("second_evidence_start", I64, "First character of it in the document's text.", nullable=True),
+        column("second_evidence_end", I64, "One past its last character.", nullable=True),
+        column("second_evidence_page", I32, "Page it starts on.", nullable=True),
+        column("second_evidence_quote", S, "The second evidence, verbatim.", nullable=True),
+        column("evidence_row", B, "Whether the evidence is a table row or key-value line.", nullable=True),
+        column("evidence_sentences", I32, "Sentences the evidence consists of.", nullable=True),
+        column("order_agreement", F64, "Share of the claim's content words that the evidence has in the same order.", nullable=True),
+        column("cited_recall", F64, "Share of the claim's content words found anywhere in its cited passages.", nullable=True),
+        column("combined", F64, "Probability that the claim is supported, by the small model over the scores above.", nullable=True),
+        column("combined_model", S, "Name and version of that model; null where none fits the embedding model.", nullable=True),
+        column("entailment", F64, "Probability that the cited passages entail the claim, the best of windows and pairs of passages.", nullable=True),
+        column("contradiction", F64, "Probability that a cited passage contradicts it, the largest over windows.", nullable=True),
+        column("neutral", F64, "Probability of neither, in the window of the best entailment.", nullable=True),
+        column("entailment_chunk_ids", STRINGS, "Chunks of the window or pair of the best entailment.", nullable=True),
+        column("entailment_model", S, "Cross-encoder and revision; null without one.", nullable=True),
+        column("entailment_reason", S, "Why entailment is unknown although there is a model: empty_claim, claim_too_long, no_passage or model_nan.", nullable=True),
+        column("candidate_chunk_ids", STRINGS, "Cited chunks that a model would read for the claim: its evidence, then by shared words.", nullable=True),
+        column("flagged_spans", pl.List(FLAGGED), "Spans of the answer within the claim that a span detector finds unsupported, with their largest probability.", nullable=True),
+        column("span_support", F64, "1 less the largest probability of a word of the claim to be unsupported, by that detector.", nullable=True),
+        column("span_model", S, "Span detector and revision; null without one.", nullable=True),
+        column("span_reason", S, "Why span_support is unknown although there is a detector.", nullable=True),
+    ),
+)
+
+CLAIM_VERDICTS = Table(
+    "claim_verdicts",
+    "One row per claim, decided.",
+    ("claim_id",),
+    (
+        column("claim_id", S, "The claim."),
+        PAIR_ID,
+        BATCH,
+        column("verdict", S, "supported, contradicted, unsupported, undecided or failed."),
+        column("decided_by", S, "citation, similarity, consistency, verbatim, combined, entailment, similarity_only, llm, person, or no_step where none decided."),
+        REASON,
+        DETAIL,
+        column("prompt_hash", S, "Hash of the verify prompt, where a model was asked.", nullable=True),
+        column("model", S, "Model asked, if one was.", nullable=True),
+        column("llm_decision", S, "What it said: accept, reject, unsure, or the reason code of a reply that failed.", nullable=True),
+        column("thresholds_id", S, "The thresholds that decided."),
+    ),
+)
+
+REFUSALS = Table(
+    "refusals",
+    "One row per pair that refuses to answer, with what speaks for and against the refusal.",
+    ("pair_id",),
+    (
+        PAIR_ID,
+        BATCH,
+        column("best_chunk_id", S, "The chunk that comes closest to answering the question.", nullable=True),
+        column("similarity", F64, "Best cosine of the question to the batch's chunks.", nullable=True),
+        column("token_recall", F64, "Share of the question's content words, weighted by rarity, in the best chunk.", nullable=True),
+        column("best_sentence", S, "The sentence of a likely chunk that holds most of them.", nullable=True),
+        column("sentence_recall", F64, "Their share in that sentence.", nullable=True),
+        column("sentence_similarity", F64, "Best cosine of the question to a sentence of the likely chunks.", nullable=True),
+        column("question_words", I32, "Content words of the question.", nullable=True),
+        column("chunks_searched", I32, "Chunks of the batch.", nullable=True),
+        column("sentences_looked_at", I32, "Sentences of the likely chunks.", nullable=True),
+        column("outcome", S, "correct_refusal, refused_answerable or unproved_refusal."),
+        column("thresholds_id", S, "The thresholds that decided."),
+    ),
+)
+
+CONTRADICTIONS = Table(
+    "contradictions",
+    "One row per pair of sentences of different documents that contradict each other.",
+    ("contradiction_id",),
+    (
+        column("contradiction_id", S, "Hash of both places and texts."),
+        BATCH,
+        column("kind", S, "What differs: number, date, name, negation or quantifier."),
+        column("detail", S, "The difference in words, for people."),
+        column("similarity", F64, "Cosine of the two sentences."),
+        *(column for side in ("first", "second") for column in _side(side)),
+    ),
+)
+
+ASSESSMENTS = Table(
+    "assessments",
+    "One row per pair that passed source verification.",
+    ("pair_id",),
+    (
+        PAIR_ID,
+        BATCH,
+        column("status", S, "judged, not_judged (no judge configured) or failed."),
+        REASON,
+        DETAIL,
+        column("relevance", F64, "Does the answer address the question, 0 to 1.", nullable=True),
+        column("correctness", F64, "Is it right according to the passages, 0 to 1.", nullable=True),
+        column("completeness", F64, "Does it cover what is asked, 0 to 1.", nullable=True),
+        column("reasoning", S, "The judge's reasons.", nullable=True),
+        column("judge", S, "Model that judged.", nullable=True),
+        column("prompt_hash", S, "Hash of the judge prompt.", nullable=True),
+    ),
+)
+
+VERDICTS = Table(
+    "verdicts",
+    "One row per pair ever generated, imported or edited: the ledger.",
+    ("pair_id",),
+    (
+        PAIR_ID,
+        BATCH,
+        column("verdict", S, "accepted, rejected, needs_review or failed."),
+        column("stage", S, "Stage reached: pairs, source_verification, refusal, quality_assessment, deduplication, person or accepted."),
+        column("decided_by", S, "person where a decision of a person set the verdict, else pipeline."),
+        column("reason", S, "Reason code of the verdict; accepted rows have one too."),
+        DETAIL,
+        column("claims", I32, "Number of claims."),
+        column("supported_claims", I32, "Number of claims supported."),
+        column("grounding", F64, "Share of claims supported; null without claims.", nullable=True),
+        column("grounding_low", F64, "Lower Wilson bound (95 %) of grounding.", nullable=True),
+        column("grounding_high", F64, "Upper Wilson bound (95 %) of grounding.", nullable=True),
+        column("support_level", S, "well_supported, partial or weak; null without claims.", nullable=True),
+        column("unsupported_spans", pl.List(UNSUPPORTED), "Spans of the answer that are not supported, and why."),
+        column("relevance", F64, "From the judge.", nullable=True),
+        column("correctness", F64, "From the judge.", nullable=True),
+        column("completeness", F64, "From the judge.", nullable=True),
+        column("composite", F64, "Weighted score of grounding and the judge's dimensions.", nullable=True),
+        column("citation_existence", F64, "Share of its citations that name something of the batch; null without citations.", nullable=True),
+        column("citation_accuracy", F64, "Share of its citations that support a claim: evidence of a supported claim stands in what they name, and so does their quote, where they have one; null without citations or claims.", nullable=True),
+        column("citation_quality", F64, "0.4 citation_existence + 0.3 citation_accuracy + 0.3 grounding in bands (above 0.8: 1, above 0.5: 0.7, else 0).", nullable=True),
+        column("citation_precision", F64, "The same share of the different passages or documents cited, each counted once.", nullable=True),
+        column("citation_completeness", F64, "Share of claims supported by what is cited alone; null without claims.", nullable=True),
+        column("source_coverage", F64, "Multi-source coverage: share of the cited documents that support a claim.", nullable=True),
+        column("cited_documents", I32, "Number of documents cited.", nullable=True),
+        column("duplicate_of", S, "The kept pair this one repeats.", nullable=True),
+        column("expected_verdict", S, "Verdict its author knows to be right, for known-answer pairs.", nullable=True),
+        column("thresholds_id", S, "The thresholds that decided."),
+    ),
+)
+
+DECISIONS = Table(
+    "decisions",
+    "One row per decision of a person about a pair or one of its claims; rows are only ever added.",
+    ("decision_id",),
+    (
+        column("decision_id", S, "Hash of the decision, what it is about, and who made it why and when."),
+        BATCH,
+        column("sequence", I32, "Place in the order of recording, from 0; the last about a pair or claim stands."),
+        PAIR_ID,
+        column("claim_id", S, "The claim it is about; null where it is about the pair.", nullable=True),
+        column("content_sha256", S, "Hash of the question, answer and evidence it was made about; stale once they differ."),
+        column("decision", S, "accepted, rejected or edited."),
+        column("answer", S, "The new text of an edited answer.", nullable=True),
+        column("who", S, "Who decided."),
+        column("why", S, "Why.", nullable=True),
+        column("decided_at", S, "When, in UTC, where the person says so.", nullable=True),
+    ),
+)
+
+CANARIES = Table(
+    "canaries",
+    "One row per claim made from the batch's own sentences whose right verdict is known.",
+    ("canary_id",),
+    (
+        column("canary_id", S, "Hash of kind, cited chunk and claim."),
+        BATCH,
+        column("kind", S, "What was done to the sentence, e.g. number, negation, clause_dropped."),
+        column("family", S, "tuning (looked at while rules are made) or held_out (only measured)."),
+        column("mechanism", S, "How it was done."),
+        column("expected", S, "supported (the claim is true) or rejected (it is false)."),
+        column("language", S, "ISO 639-1 code of the sentence."),
+        column("chunk_id", S, "The chunk it cites; another than the sentence's for a wrong passage."),
+        column("source", S, "The sentence it was made from, on one line."),
+        column("claim", S, "What was put before verification."),
+        column("verdict", S, "Worst verdict of its claims: supported, contradicted, unsupported, undecided or failed; no_claims where none was found."),
+        column("decided_by", S, "The step that decided; no_step where none did."),
+        REASON,
+        DETAIL,
+        column("similarity", F64, "Of the claim that decided, as in claims.", nullable=True),
+        column("token_recall", F64, "Likewise.", nullable=True),
+        column("combined", F64, "Likewise.", nullable=True),
+        column("entailment", F64, "Likewise.", nullable=True),
+        column("thresholds_id", S, "The thresholds that decided."),
+    ),
+)
+# fmt: on
+
 
 SCHEMA_VERSION = 4
 
@@ -49,27 +339,27 @@ DOCUMENTS = Table(
     "One row per file found in the batch, parsed or not.",
     ("document_id",),
     (
-        _c("document_id", S, "Hash of the file's bytes; of bytes and path for a second equal file."),
+        column("document_id", S, "Hash of the file's bytes; of bytes and path for a second equal file."),
         BATCH,
-        _c("path", S, "Path inside the batch folder, with forward slashes."),
-        _c("source_uri", S, "Where the document came from, if its batch or front matter says.", nullable=True),
-        _c("licence", S, "Licence of the document, if its batch or front matter says.", nullable=True),
-        _c("content_sha256", S, "SHA-256 of the file's bytes; null if they could not be read.", nullable=True),
-        _c("size", I64, "Bytes of the file."),
-        _c("format", S, "Format parser used; null when there is none for the file.", nullable=True),
-        _c("language", S, "ISO 639-1 code of the main language.", nullable=True),
-        _c("title", S, "Title from the document itself, else from its file name.", nullable=True),
-        _c("text", S, "Canonical text; every offset in every table points into it.", nullable=True),
-        _c("sections", pl.List(SECTION), "Heading path and character span of each section, in order."),
-        _c("pages", pl.List(PAGE), "Number and character span of each page; empty without pages."),
-        _c("languages", pl.List(LANGUAGE_SHARE), "Languages of the text with their share of it, the main one first."),
-        _c("left_out", pl.List(LEFT_OUT), "What the file holds and the text does not, by kind: pieces and non-blank characters."),
-        _c("masked", pl.List(MASKED), "Personal data found in the text and in what the document says of itself, by kind and count."),
-        _c("declared", DECLARED, "What the document says about itself; null where it says nothing.", nullable=True),
-        _c("near_duplicate_of", S, "The document of the batch whose text is nearly the same and that stands for both.", nullable=True),
-        _c("near_duplicate_similarity", F64, "Share of five-word sequences they have in common.", nullable=True),
-        _c("parsed_by", S, "Hash of the code and settings that read the file; a file is read again when it changes.", nullable=True),
-        _c("status", S, "parsed, failed, skipped (no parser for the format) or duplicate."),
+        column("path", S, "Path inside the batch folder, with forward slashes."),
+        column("source_uri", S, "Where the document came from, if its batch or front matter says.", nullable=True),
+        column("licence", S, "Licence of the document, if its batch or front matter says.", nullable=True),
+        column("content_sha256", S, "SHA-256 of the file's bytes; null if they could not be read.", nullable=True),
+        column("size", I64, "Bytes of the file."),
+        column("format", S, "Format parser used; null when there is none for the file.", nullable=True),
+        column("language", S, "ISO 639-1 code of the main language.", nullable=True),
+        column("title", S, "Title from the document itself, else from its file name.", nullable=True),
+        column("text", S, "Canonical text; every offset in every table points into it.", nullable=True),
+        column("sections", pl.List(SECTION), "Heading path and character span of each section, in order."),
+        column("pages", pl.List(PAGE), "Number and character span of each page; empty without pages."),
+        column("languages", pl.List(LANGUAGE_SHARE), "Languages of the text with their share of it, the main one first."),
+        column("left_out", pl.List(LEFT_OUT), "What the file holds and the text does not, by kind: pieces and non-blank characters."),
+        column("masked", pl.List(MASKED), "Personal data found in the text and in what the document says of itself, by kind and count."),
+        column("declared", DECLARED, "What the document says about itself; null where it says nothing.", nullable=True),
+        column("near_duplicate_of", S, "The document of the batch whose text is nearly the same and that stands for both.", nullable=True),
+        column("near_duplicate_similarity", F64, "Share of five-word sequences they have in common.", nullable=True),
+        column("parsed_by", S, "Hash of the code and settings that read the file; a file is read again when it changes.", nullable=True),
+        column("status", S, "parsed, failed, skipped (no parser for the format) or duplicate."),
         REASON,
         DETAIL,
     ),
@@ -80,22 +370,22 @@ CHUNKS = Table(
     "One row per chunk of a parsed document.",
     ("chunk_id",),
     (
-        _c("chunk_id", S, "Hash of section path and text (and a count for repeats): stable when others change."),
+        column("chunk_id", S, "Hash of section path and text (and a count for repeats): stable when others change."),
         BATCH,
-        _c("document_id", S, "The document it is cut from."),
-        _c("position", I32, "Place among the document's chunks, from 0."),
-        _c("char_start", I64, "First character in the document's text."),
-        _c("char_end", I64, "One past the last character."),
-        _c("title", S, "Title of the document."),
-        _c("section_path", STRINGS, "Headings above the chunk, outermost first."),
-        _c("section_start", I64, "First character of the section it is cut from, its context."),
-        _c("section_end", I64, "One past the last character of that section."),
-        _c("page_first", I32, "First page it stands on.", nullable=True),
-        _c("page_last", I32, "Last page it stands on.", nullable=True),
-        _c("tokens", I32, "Tokens of section path and text in the embedding model's tokenizer."),
-        _c("language", S, "ISO 639-1 code of the chunk's own language, the document's where it is too short to tell."),
-        _c("repeats", S, "near_duplicate (its document) or repeated_block (text that other documents hold); else null.", nullable=True),
-        _c("text", S, "Exactly the document's text from char_start to char_end."),
+        column("document_id", S, "The document it is cut from."),
+        column("position", I32, "Place among the document's chunks, from 0."),
+        column("char_start", I64, "First character in the document's text."),
+        column("char_end", I64, "One past the last character."),
+        column("title", S, "Title of the document."),
+        column("section_path", STRINGS, "Headings above the chunk, outermost first."),
+        column("section_start", I64, "First character of the section it is cut from, its context."),
+        column("section_end", I64, "One past the last character of that section."),
+        column("page_first", I32, "First page it stands on.", nullable=True),
+        column("page_last", I32, "Last page it stands on.", nullable=True),
+        column("tokens", I32, "Tokens of section path and text in the embedding model's tokenizer."),
+        column("language", S, "ISO 639-1 code of the chunk's own language, the document's where it is too short to tell."),
+        column("repeats", S, "near_duplicate (its document) or repeated_block (text that other documents hold); else null.", nullable=True),
+        column("text", S, "Exactly the document's text from char_start to char_end."),
     ),
 )
 
@@ -104,13 +394,13 @@ EMBEDDINGS = Table(
     "One row per chunk vector.",
     ("chunk_id",),
     (
-        _c("chunk_id", S, "The chunk embedded."),
+        column("chunk_id", S, "The chunk embedded."),
         BATCH,
-        _c("text_sha256", S, "Hash of the text given to the model; vectors are cached by it."),
-        _c("model", S, "Embedding model."),
-        _c("model_revision", S, "Revision or content hash of its weights."),
-        _c("precision", S, "float32, bfloat16, int8 or int7: the arithmetic the vector was computed in."),
-        _c("vector", pl.List(pl.Float32()), "Unit-length vector."),
+        column("text_sha256", S, "Hash of the text given to the model; vectors are cached by it."),
+        column("model", S, "Embedding model."),
+        column("model_revision", S, "Revision or content hash of its weights."),
+        column("precision", S, "float32, bfloat16, int8 or int7: the arithmetic the vector was computed in."),
+        column("vector", pl.List(pl.Float32()), "Unit-length vector."),
     ),
 )
 
@@ -119,19 +409,19 @@ QUESTIONS = Table(
     "One row per question asked of a chunk, or per chunk that was not asked or whose questions could not be had.",
     ("question_id",),
     (
-        _c("question_id", S, "Hash of target chunk, question, prompt and model."),
+        column("question_id", S, "Hash of target chunk, question, prompt and model."),
         BATCH,
-        _c("question", S, "The question; null when the chunk was not asked or generation failed.", nullable=True),
-        _c("question_type", S, "definition, figure, date, reason, how_to, key_value, table_cell or fact.", nullable=True),
-        _c("target_chunk_ids", STRINGS, "Chunks the question was written for."),
-        _c("passage_ids", STRINGS, "Chunks retrieved for it, best first."),
-        _c("passage_scores", pl.List(F64), "Retrieval score of each of them (reciprocal rank fusion).", nullable=True),
-        _c("language", S, "Language of question and answer."),
-        _c("status", S, "kept, dropped or failed."),
+        column("question", S, "The question; null when the chunk was not asked or generation failed.", nullable=True),
+        column("question_type", S, "definition, figure, date, reason, how_to, key_value, table_cell or fact.", nullable=True),
+        column("target_chunk_ids", STRINGS, "Chunks the question was written for."),
+        column("passage_ids", STRINGS, "Chunks retrieved for it, best first."),
+        column("passage_scores", pl.List(F64), "Retrieval score of each of them (reciprocal rank fusion).", nullable=True),
+        column("language", S, "Language of question and answer."),
+        column("status", S, "kept, dropped or failed."),
         REASON,
         DETAIL,
-        _c("prompt_hash", S, "Hash of the prompt file."),
-        _c("model", S, "Name of the model that wrote it."),
+        column("prompt_hash", S, "Hash of the prompt file."),
+        column("model", S, "Name of the model that wrote it."),
     ),
 )
 
@@ -142,27 +432,27 @@ PAIRS = Table(
     (
         PAIR_ID,
         BATCH,
-        _c("question_id", S, "The generated question; null for imported pairs.", nullable=True),
-        _c("question", S, "The question; null when its line could not be read.", nullable=True),
-        _c("answer", S, "The answer; null when drafting failed.", nullable=True),
-        _c("language", S, "Language of the pair."),
-        _c("question_type", S, "Type of the question; imported for imported pairs."),
-        _c("origin", S, "generated, imported or edited (by a person)."),
-        _c("passage_ids", STRINGS, "Chunks the answer was drafted from, best first."),
-        _c("used_chunk_ids", STRINGS, "Chunks the answer says it used."),
-        _c("citations", pl.List(CITATION), "What the answer cites, and what each citation resolves to."),
-        _c("coverage", S, "full, partial or none; null when drafting failed.", nullable=True),
-        _c("status", S, "drafted or failed."),
+        column("question_id", S, "The generated question; null for imported pairs.", nullable=True),
+        column("question", S, "The question; null when its line could not be read.", nullable=True),
+        column("answer", S, "The answer; null when drafting failed.", nullable=True),
+        column("language", S, "Language of the pair."),
+        column("question_type", S, "Type of the question; imported for imported pairs."),
+        column("origin", S, "generated, imported or edited (by a person)."),
+        column("passage_ids", STRINGS, "Chunks the answer was drafted from, best first."),
+        column("used_chunk_ids", STRINGS, "Chunks the answer says it used."),
+        column("citations", pl.List(CITATION), "What the answer cites, and what each citation resolves to."),
+        column("coverage", S, "full, partial or none; null when drafting failed.", nullable=True),
+        column("status", S, "drafted or failed."),
         REASON,
         DETAIL,
-        _c("generator", S, "Model that drafted the answer, the file it was imported from, or person: and who edited it."),
-        _c("prompt_hash", S, "Hash of the answer prompt; null for imported pairs.", nullable=True),
-        _c("expected_verdict", S, "Verdict its author knows to be right, for known-answer pairs.", nullable=True),
-        _c("expected_kind", S, "What the known-answer pair probes, e.g. swapped_number.", nullable=True),
-        _c("passage_scores", pl.List(F64), "Retrieval score of each passage (reciprocal rank fusion); null for imported pairs.", nullable=True),
-        _c("source_line", I64, "Line, or row from 1, of an imported pair in its file.", nullable=True),
-        _c("source_id", S, "The id an imported pair has in its file.", nullable=True),
-        _c("source_fields", S, "Further fields of an imported pair, as a JSON object.", nullable=True),
+        column("generator", S, "Model that drafted the answer, the file it was imported from, or person: and who edited it."),
+        column("prompt_hash", S, "Hash of the answer prompt; null for imported pairs.", nullable=True),
+        column("expected_verdict", S, "Verdict its author knows to be right, for known-answer pairs.", nullable=True),
+        column("expected_kind", S, "What the known-answer pair probes, e.g. swapped_number.", nullable=True),
+        column("passage_scores", pl.List(F64), "Retrieval score of each passage (reciprocal rank fusion); null for imported pairs.", nullable=True),
+        column("source_line", I64, "Line, or row from 1, of an imported pair in its file.", nullable=True),
+        column("source_id", S, "The id an imported pair has in its file.", nullable=True),
+        column("source_fields", S, "Further fields of an imported pair, as a JSON object.", nullable=True),
     ),
 )
 
@@ -173,19 +463,19 @@ TRAINING_EXAMPLES = Table(
     (
         PAIR_ID,
         BATCH,
-        _c("question", S, "The question."),
-        _c("answer", S, "The answer."),
-        _c("language", S, "Language of the pair."),
-        _c("question_type", S, "Type of the question."),
-        _c("coverage", S, "full, partial or none (a proved refusal)."),
-        _c("messages", MESSAGES, "Chat messages, the question alone (closed_book): what trainers such as TRL read."),
+        column("question", S, "The question."),
+        column("answer", S, "The answer."),
+        column("language", S, "Language of the pair."),
+        column("question_type", S, "Type of the question."),
+        column("coverage", S, "full, partial or none (a proved refusal)."),
+        column("messages", MESSAGES, "Chat messages, the question alone (closed_book): what trainers such as TRL read."),
         *(
-            _c(MESSAGE_COLUMNS[layout], MESSAGES, f"The same in the layout {layout}; null where it cannot be had.", nullable=True)
+            column(MESSAGE_COLUMNS[layout], MESSAGES, f"The same in the layout {layout}; null where it cannot be had.", nullable=True)
             for layout in LAYOUTS[1:]
         ),
-        _c("tokens", pl.Struct(dict.fromkeys(LAYOUTS, pl.Int32())), "Tokens of each layout in the embedding model's tokenizer; null where it cannot be had."),
-        _c("evidence", pl.List(EVIDENCE), "Proof of each claim: document, character span, page, quote."),
-        _c("provenance", PROVENANCE, "Who wrote, judged and decided it, and from which sources."),
+        column("tokens", pl.Struct(dict.fromkeys(LAYOUTS, pl.Int32())), "Tokens of each layout in the embedding model's tokenizer; null where it cannot be had."),
+        column("evidence", pl.List(EVIDENCE), "Proof of each claim: document, character span, page, quote."),
+        column("provenance", PROVENANCE, "Who wrote, judged and decided it, and from which sources."),
     ),
 )
 
@@ -206,25 +496,25 @@ LLM_CALLS = Table(
     "One row per call of a hosted model that was answered or may have been charged; empty without one.",
     ("call_id",),
     (
-        _c("call_id", S, "The call."),
-        _c("run", S, "The run that made it."),
+        column("call_id", S, "The call."),
+        column("run", S, "The run that made it."),
         BATCH,
-        _c("role", S, "questions, answer, split, verify or judge."),
-        _c("asked_model", S, "Model that was asked: provider, name and, where it is not the provider's own, server."),
-        _c("replied_model", S, "Model that says it replied.", nullable=True),
-        _c("request_key", S, "Hash of the request; a request asked once more has a row for each call."),
-        _c("started_at", pl.Datetime("us", "UTC"), "When it was first sent."),
-        _c("seconds", F64, "From then to the last byte, waits included."),
-        _c("tries", I32, "How often it was sent."),
-        _c("outcome", S, "replied, or the reason code of what went wrong."),
-        _c("repair", S, "How the reply became readable: none, stripped, mended, reasked or recovered."),
-        _c("input_tokens", I64, "Tokens of the prompt, cached ones included; null where the provider does not tell.", nullable=True),
-        _c("output_tokens", I64, "Tokens of the reply, thoughts included.", nullable=True),
-        _c("cached_tokens", I64, "Tokens of the prompt that the provider read from its cache.", nullable=True),
-        _c("thought_tokens", I64, "Tokens of thoughts.", nullable=True),
-        _c("cost", F64, "In the currency; null where price or tokens are not known.", nullable=True),
-        _c("currency", S, "Of the price; null without one.", nullable=True),
-        _c("prompt", S, "What was asked; null unless llm.store.keep_prompts.", nullable=True),
+        column("role", S, "questions, answer, split, verify or judge."),
+        column("asked_model", S, "Model that was asked: provider, name and, where it is not the provider's own, server."),
+        column("replied_model", S, "Model that says it replied.", nullable=True),
+        column("request_key", S, "Hash of the request; a request asked once more has a row for each call."),
+        column("started_at", pl.Datetime("us", "UTC"), "When it was first sent."),
+        column("seconds", F64, "From then to the last byte, waits included."),
+        column("tries", I32, "How often it was sent."),
+        column("outcome", S, "replied, or the reason code of what went wrong."),
+        column("repair", S, "How the reply became readable: none, stripped, mended, reasked or recovered."),
+        column("input_tokens", I64, "Tokens of the prompt, cached ones included; null where the provider does not tell.", nullable=True),
+        column("output_tokens", I64, "Tokens of the reply, thoughts included.", nullable=True),
+        column("cached_tokens", I64, "Tokens of the prompt that the provider read from its cache.", nullable=True),
+        column("thought_tokens", I64, "Tokens of thoughts.", nullable=True),
+        column("cost", F64, "In the currency; null where price or tokens are not known.", nullable=True),
+        column("currency", S, "Of the price; null without one.", nullable=True),
+        column("prompt", S, "What was asked; null unless llm.store.keep_prompts.", nullable=True),
     ),
 )
 

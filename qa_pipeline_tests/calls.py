@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from qa_pipeline.calls import CallRecord, Role, Usage
-from qa_pipeline.llm.database import Database
-from qa_pipeline.llm.store_schema import CALLS
+from qa_pipeline.llm.store.database import Database
+from qa_pipeline.llm.store.schema import CALLS
+from qa_pipeline.records import CallRecord, Role, Usage
 
 STARTED = 1_795_348_800.25
 

@@ -9,10 +9,10 @@ from functools import cached_property
 import numpy as np
 from tokenizers import Tokenizer
 
-from qa_pipeline.embedding.embeddings import Vectors
-from qa_pipeline.embedding.files import FileTokenCounter
-from qa_pipeline.embedding.model import load_token_counter
-from qa_pipeline.settings.search import EmbeddingSettings
+from qa_pipeline.models.embedding_files import FileTokenCounter
+from qa_pipeline.models.loading import load_token_counter
+from qa_pipeline.retrieval.embeddings import Vectors
+from qa_pipeline.settings.generation import EmbeddingSettings
 
 
 @dataclass

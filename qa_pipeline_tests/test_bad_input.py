@@ -12,10 +12,11 @@ from urllib.parse import quote
 import polars as pl
 import pytest
 
-from qa_pipeline.cli import BAD_INPUT, FAILED, OK, app
-from qa_pipeline.documents.sources import folders
+from qa_pipeline.cli.app import app
+from qa_pipeline.cli.common import BAD_INPUT, FAILED, OK
+from qa_pipeline.corpus import folders
 from qa_pipeline_tests.documents.builders import pdf_bytes
-from qa_pipeline_tests.road import GUIDE, Files, Road, invoke, walk
+from qa_pipeline_tests.end_to_end import GUIDE, Files, Road, invoke, walk
 
 DRAIN = "To drain the boiler, open the lower valve and wait 10 minutes."
 PAIR = {"question": "How is the boiler drained?", "answer": DRAIN, "citations": ["[source:guide.md#filling]"]}

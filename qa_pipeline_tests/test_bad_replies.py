@@ -8,10 +8,7 @@ from typing import Any
 
 import pytest
 
-from qa_pipeline.cli import BAD_INPUT, FAILED, OK, STOPPED
-from qa_pipeline.llm.fake_server.gemini_plays import blocks_prompt, fails, rejects_key, says, stops
-from qa_pipeline.llm.fake_server.play import Asked, ServerPlay, babbles
-from qa_pipeline.llm.fake_server.server import LOOPBACK_KEY, GeminiServer
+from qa_pipeline.cli.common import BAD_INPUT, FAILED, OK, STOPPED
 from qa_pipeline.records import (
     AnswerReply,
     ClaimReply,
@@ -20,7 +17,10 @@ from qa_pipeline.records import (
     JudgeReply,
     QuestionsReply,
 )
-from qa_pipeline_tests.road import GUIDE, Ran, Road, invoke, walk
+from qa_pipeline.testing.fake_server.gemini import blocks_prompt, fails, rejects_key, says, stops
+from qa_pipeline.testing.fake_server.responses import Asked, ServerPlay, babbles
+from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY, GeminiServer
+from qa_pipeline_tests.end_to_end import GUIDE, Ran, Road, invoke, walk
 
 FACTS = {
     "How is the boiler drained?": ("To drain the boiler, open the lower valve and wait 10 minutes.", None),

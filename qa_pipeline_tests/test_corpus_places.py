@@ -7,9 +7,9 @@ import fsspec
 import polars as pl
 import pytest
 
-from qa_pipeline.cli import BAD_INPUT, FAILED, OK
-from qa_pipeline_tests.documents.sources.archives import zip_bytes
-from qa_pipeline_tests.road import GUIDE, Road, invoke, walk
+from qa_pipeline.cli.common import BAD_INPUT, FAILED, OK
+from qa_pipeline_tests.corpus.archives import zip_bytes
+from qa_pipeline_tests.end_to_end import GUIDE, Road, invoke, walk
 
 LINES = '{"question": "How long?", "answer": "Wait 10 minutes.", "citations": ["guide.md"]}'
 

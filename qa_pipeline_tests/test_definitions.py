@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from qa_pipeline.definitions import build_definitions
-from qa_pipeline.parts import Parts
+from qa_pipeline.resources import Parts
 from qa_pipeline.settings.tree import Settings, load_settings
 from qa_pipeline.tables import STORED
 from qa_pipeline_tests.fakes import HashEmbedder

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from qa_pipeline.cli import BAD_INPUT, FAILED, OK, STOPPED
-from qa_pipeline.llm.fake_server.plan import ServerPlan
-from qa_pipeline.llm.fake_server.play import Asked
-from qa_pipeline.llm.fake_server.server import LOOPBACK_KEY, GeminiServer
-from qa_pipeline_tests.road import GUIDE, Ran, Road, walk
+from qa_pipeline.cli.common import BAD_INPUT, FAILED, OK, STOPPED
+from qa_pipeline.testing.fake_server.plan import ServerPlan
+from qa_pipeline.testing.fake_server.responses import Asked
+from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY, GeminiServer
+from qa_pipeline_tests.end_to_end import GUIDE, Ran, Road, walk
 
 LONG = "# Long\n\n" + "The valve of the boiler is opened by hand. " * 40
 PREFIX = "QA_PIPELINE_"

@@ -9,14 +9,14 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from qa_pipeline.cli import FAILED, OK
-from qa_pipeline_tests.road import GUIDE, Road, walk
+from qa_pipeline.cli.common import FAILED, OK
+from qa_pipeline_tests.end_to_end import GUIDE, Road, walk
 
 PROCESS = """
 import os, resource, signal, sys
 from qa_pipeline import storage
 from qa_pipeline.embedding import model as embedding_model
-from qa_pipeline.cli import app
+from qa_pipeline.cli.app import app
 from qa_pipeline_tests.fakes import HashEmbedder
 
 embedding_model.load_embedder = lambda settings, graphs: HashEmbedder()

@@ -23,8 +23,9 @@ import pytest
 
 import qa_pipeline
 
-# The parser of the standard library tells what a pattern's own characters are.
 from re import _parser as parser  # type: ignore[attr-defined]  # isort: skip
+
+# The parser of the standard library tells what a pattern's own characters are.
 
 LONG, SHORT, SLOWEST = 50_000, 2_000, 2
 SECONDS = 2.0

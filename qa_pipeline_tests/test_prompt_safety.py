@@ -14,29 +14,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline import prompting
 from qa_pipeline.generation.answers import draft_answers
 from qa_pipeline.generation.questions import write_questions
-from qa_pipeline.judging.judge import assess_pairs
-from qa_pipeline.llm.asking import ask_all
+from qa_pipeline.judging import assess_pairs
 from qa_pipeline.llm.base import LanguageModel
-from qa_pipeline.llm.fake_server.play import Asked
-from qa_pipeline.llm.fake_server.server import GeminiServer
-from qa_pipeline.orders import withhold_orders
-from qa_pipeline.passages import passages_by_id
-from qa_pipeline.prompting import LANGUAGES, Prompt, fence, render_passages
-from qa_pipeline.records import Language, Passage
-from qa_pipeline.settings.checking import JudgingSettings, VerificationSettings
+from qa_pipeline.llm.concurrency import ask_all
+from qa_pipeline.prompts import loading
+from qa_pipeline.prompts.loading import LANGUAGES, Prompt, fence, render_passages
+from qa_pipeline.records import Language, Passage, passages_by_id
 from qa_pipeline.settings.generation import GenerationSettings
-from qa_pipeline.settings.models import LLMSettings
+from qa_pipeline.settings.llm import LLMSettings
+from qa_pipeline.settings.verification import JudgingSettings, VerificationSettings
 from qa_pipeline.tables import QUESTIONS
-from qa_pipeline.verification.asking import ask_verifier
-from qa_pipeline.verification.finer.asking import split_request
+from qa_pipeline.testing.fake_server.responses import Asked
+from qa_pipeline.testing.fake_server.server import GeminiServer
+from qa_pipeline.text.injection import withhold_orders
+from qa_pipeline.verification.llm_splitting import split_request
+from qa_pipeline.verification.llm_verifier import ask_verifier
 from qa_pipeline_tests.curation import rows
 from qa_pipeline_tests.injections import INJECTIONS
 from qa_pipeline_tests.llm.serving import model_for
 
-PROMPTS = Path(prompting.__file__).parent / "prompts"
+PROMPTS = Path(loading.__file__).parent
 NONCE = r"(?P<nonce>[0-9a-f]{8})"
 
 

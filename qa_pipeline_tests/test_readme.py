@@ -12,11 +12,12 @@ import pytest
 import typer.main
 from typer.core import TyperGroup
 
-from qa_pipeline.cli import OK, app
-from qa_pipeline.llm.fake_server.server import LOOPBACK_KEY, GeminiServer
-from qa_pipeline.llm.money.price_table import LISTED
+from qa_pipeline.cli.app import app
+from qa_pipeline.cli.common import OK
+from qa_pipeline.llm.budget.prices import LISTED
+from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY, GeminiServer
 from qa_pipeline_tests.documents.builders import pdf_bytes
-from qa_pipeline_tests.road import GUIDE, Files, invoke, walk
+from qa_pipeline_tests.end_to_end import GUIDE, Files, invoke, walk
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")

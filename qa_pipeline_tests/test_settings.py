@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 
 from qa_pipeline.errors import SettingsError
-from qa_pipeline.settings.models import LLMSettings, same_model_warning
-from qa_pipeline.settings.search import SWEDISH_EMBEDDING_MODEL
+from qa_pipeline.settings.generation import SWEDISH_EMBEDDING_MODEL
+from qa_pipeline.settings.llm import LLMSettings, same_model_warning
 from qa_pipeline.settings.tree import load_settings
 
 

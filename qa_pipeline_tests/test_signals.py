@@ -15,9 +15,9 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from qa_pipeline.cli import OK
+from qa_pipeline.cli.common import OK
 from qa_pipeline_tests.defs.project import instance_at
-from qa_pipeline_tests.road import GUIDE, Road, walk
+from qa_pipeline_tests.end_to_end import GUIDE, Road, walk
 
 LIMIT = 120
 ENDS = [(signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGHUP, 129)]
@@ -25,7 +25,7 @@ KEPT = "What was finished is kept; run the same command again to continue from t
 
 PROCESS = """
 import fcntl, sys, termios, threading
-from qa_pipeline.cli import app
+from qa_pipeline.cli.app import app
 from qa_pipeline.embedding import model as embedding_model
 from qa_pipeline_tests.fakes import HashEmbedder
 

@@ -18,10 +18,20 @@ from typing import Any, cast
 import polars as pl
 import yaml
 
-from qa_pipeline.columns import EVIDENCE, LAYOUTS, MESSAGE_COLUMNS, MESSAGES
 from qa_pipeline.curation.decisions import content_hashes
-from qa_pipeline.curation.proofs import evidence_lists, find_proofs
-from qa_pipeline.tables import ASSESSMENTS, CLAIM_VERDICTS, CLAIMS, DOCUMENTS, PAIRS, VERDICTS
+from qa_pipeline.curation.training import evidence_lists, find_proofs
+from qa_pipeline.tables import (
+    ASSESSMENTS,
+    CLAIM_VERDICTS,
+    CLAIMS,
+    DOCUMENTS,
+    EVIDENCE,
+    LAYOUTS,
+    MESSAGE_COLUMNS,
+    MESSAGES,
+    PAIRS,
+    VERDICTS,
+)
 
 LEDGER_FILES = ("passed", "rejected", "needs_review", "failed", "known_answers")
 CHAT_FILES = tuple(f"chat_{layout}" for layout in LAYOUTS)

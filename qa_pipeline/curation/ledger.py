@@ -10,15 +10,13 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from qa_pipeline.citation_quality import citation_quality
-from qa_pipeline.columns import UNSUPPORTED
-from qa_pipeline.curation.contradicted import find_one_sided
+from qa_pipeline.curation.citation_quality import citation_quality
 from qa_pipeline.curation.decisions import EDITED, PERSON, applied
-from qa_pipeline.curation.duplicates import find_conflicts, find_duplicates
-from qa_pipeline.grounding import SUPPORTED, decided_claims, ground_pairs
-from qa_pipeline.orders import ORDERS_IN_SOURCE
-from qa_pipeline.settings.checking import JudgingSettings, VerificationSettings
-from qa_pipeline.tables import VERDICTS
+from qa_pipeline.curation.duplicates import find_conflicts, find_duplicates, find_one_sided
+from qa_pipeline.settings.verification import JudgingSettings, VerificationSettings
+from qa_pipeline.tables import UNSUPPORTED, VERDICTS
+from qa_pipeline.text.injection import ORDERS_IN_SOURCE
+from qa_pipeline.verification.outcomes import SUPPORTED, decided_claims, ground_pairs
 
 WELL_SUPPORTED, PARTIALLY_SUPPORTED = 0.75, 0.40
 DIMENSIONS = ("relevance", "correctness", "completeness")

@@ -8,20 +8,186 @@ shows file names, so a model could only learn to make them up. The `answer` colu
 judged; the proof is in `evidence`.
 """
 
-from collections.abc import Sequence
-from typing import Any
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Protocol
 
 import polars as pl
 
-from qa_pipeline.columns import LAYOUTS, MESSAGE_COLUMNS, MESSAGES, PROVENANCE
-from qa_pipeline.curation.layouts import Example, TokenCounter, lay_out, seeded_hash
-from qa_pipeline.curation.proofs import evidence_lists, find_proofs
-from qa_pipeline.passages import passages_by_id
-from qa_pipeline.prompting import system_prompt
-from qa_pipeline.records import Passage
-from qa_pipeline.settings.checking import TrainingSettings
-from qa_pipeline.sources import NUMBER_MARK, SOURCE_MARK
-from qa_pipeline.tables import TRAINING_EXAMPLES
+from qa_pipeline.prompts.loading import system_prompt
+from qa_pipeline.records import Passage, passages_by_id
+from qa_pipeline.settings.verification import TrainingSettings
+from qa_pipeline.tables import EVIDENCE, LAYOUTS, MESSAGE_COLUMNS, MESSAGES, PROVENANCE, TRAINING_EXAMPLES
+from qa_pipeline.text.references import NUMBER_MARK, SOURCE_MARK
+from qa_pipeline.verification.outcomes import SUPPORTED, decided_claims, evidence_pieces
+
+Messages = list[dict[str, str]]
+
+
+class Fitted(NamedTuple):
+    """Messages that keep to the length, and how long they are."""
+
+    messages: Messages
+    tokens: int
+
+
+class TokenCounter(Protocol):
+    """Counts the tokens of texts."""
+
+    def count(self, texts: Sequence[str]) -> list[int]:
+        """Tokens of each text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """What the layouts of one pair are made of.
+
+    `context` must be shown unless `context_droppable` (the passages of a refusal prove nothing alone).
+    """
+
+    pair_id: str
+    system: str
+    question: str
+    answer: str
+    context: tuple[Passage, ...] = ()
+    distractors: tuple[Passage, ...] = ()
+    context_droppable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """One layout of one pair; `droppable` passages go from the last to the first."""
+
+    example: Example
+    kept: tuple[Passage, ...] = ()
+    droppable: tuple[Passage, ...] = ()
+    fewest: int = 0
+    shuffle_seed: int | None = None
+
+
+def seeded_hash(seed: int, *parts: str) -> int:
+    """A number of 64 bits from a seed and strings: stable across machines and library versions."""
+    text = "\x1f".join([str(seed), *parts])
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
+
+
+def lay_out(
+    examples: Sequence[Example], counter: TokenCounter, *, max_tokens: int, seed: int
+) -> dict[str, list[Fitted | None]]:
+    """Build every layout of every example; None where a layout cannot be had.
+
+    Args:
+        examples: what to lay out.
+        counter: counts tokens.
+        max_tokens: longest example allowed, all messages together.
+        seed: decides the order of passages among distractors.
+    """
+    return {
+        "closed_book": _fit([_closed_book(one) for one in examples], counter, max_tokens),
+        "with_context": _fit([_with_context(one) for one in examples], counter, max_tokens),
+        "with_distractors": _fit([_with_distractors(one, seed) for one in examples], counter, max_tokens),
+    }
+
+
+def _closed_book(example: Example) -> _Draft | None:
+    return _Draft(example) if example.answer else None
+
+
+def _with_context(example: Example) -> _Draft | None:
+    """The proof's passages, all of them; a refusal's passages, at least one."""
+    if not (example.answer and example.context):
+        return None
+    if example.context_droppable:
+        return _Draft(example, droppable=example.context, fewest=1)
+    return _Draft(example, kept=example.context)
+
+
+def _with_distractors(example: Example, seed: int) -> _Draft | None:
+    """The proof's passages among others: without any other it would be a second copy of with_context."""
+    if not (example.answer and example.context and example.distractors):
+        return None
+    return _Draft(example, kept=example.context, droppable=example.distractors, fewest=1, shuffle_seed=seed)
+
+
+def _fit(drafts: Sequence[_Draft | None], counter: TokenCounter, max_tokens: int) -> list[Fitted | None]:
+    """Drop the last droppable passage of what is too long, and count again, until all fit or give up.
+
+    Counting whole examples again is exact for every tokenizer; sums over parts are not.
+    """
+    fitted: list[Fitted | None] = [None] * len(drafts)
+    waiting = [(place, draft) for place, draft in enumerate(drafts) if draft is not None]
+    while waiting:
+        rendered = [_messages(draft) for _, draft in waiting]
+        tokens = counter.count([_whole(messages) for messages in rendered])
+        too_long = []
+        for (place, draft), messages, count in zip(waiting, rendered, tokens, strict=True):
+            if count <= max_tokens:
+                fitted[place] = Fitted(messages, count)
+            elif len(draft.droppable) > draft.fewest:
+                too_long.append((place, replace(draft, droppable=draft.droppable[:-1])))
+        waiting = too_long
+    return fitted
+
+
+def _messages(draft: _Draft) -> Messages:
+    example = draft.example
+    passages = [*draft.kept, *draft.droppable]
+    if draft.shuffle_seed is not None:
+        passages = _shuffled(passages, draft.shuffle_seed, example.pair_id)
+    user = "\n\n".join([*(_marked(n, one) for n, one in enumerate(passages, 1)), example.question])
+    return [
+        {"role": "system", "content": example.system},
+        {"role": "user", "content": user},
+        {"role": "assistant", "content": example.answer},
+    ]
+
+
+def _marked(number: int, passage: Passage) -> str:
+    """A passage as an application shows it: number, title and headings on one line, then its text."""
+    path = passage.section_path
+    head = path if path[:1] == (passage.title,) else (passage.title, *path)
+    return f"[{number}] {' '.join(' › '.join(head).split())}\n{passage.text}"
+
+
+def _shuffled(passages: Iterable[Passage], seed: int, pair_id: str) -> list[Passage]:
+    """An order that depends on each passage alone, so that dropping one moves no other."""
+    return sorted(passages, key=lambda passage: seeded_hash(seed, pair_id, passage.chunk_id))
+
+
+def _whole(messages: Messages) -> str:
+    return "\n".join(message["content"] for message in messages)
+
+
+def find_proofs(claims: pl.DataFrame, claim_verdicts: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
+    """Supported claims in the order of each answer, a row for each piece of evidence they rest on.
+
+    Returns:
+        claim_id, pair_id, text, the evidence columns of the claims table, and path, that of the document.
+    """
+    return (
+        decided_claims(claims, claim_verdicts)
+        .filter(pl.col("verdict") == SUPPORTED)
+        .select("claim_id", "pair_id", "text")
+        .join(evidence_pieces(claims, claim_verdicts), on="claim_id", maintain_order="left_right")
+        .join(
+            documents.select(pl.col("document_id").alias("evidence_document_id"), "path"),
+            on="evidence_document_id",
+            how="left",
+            maintain_order="left",
+        )
+    )
+
+
+def evidence_lists(proofs: pl.DataFrame) -> pl.DataFrame:
+    """One row for each pair that has a proof: pair_id and evidence, a list as training_examples holds it."""
+    source = {"claim": "text", "path": "path"}
+    proof = pl.struct(
+        pl.col(source.get(field.name, f"evidence_{field.name}")).alias(field.name)
+        for field in EVIDENCE.fields
+    )
+    return proofs.group_by("pair_id", maintain_order=True).agg(proof.alias("evidence"))
+
 
 _MEASURED = ("citation_quality", "citation_precision")
 

@@ -13,38 +13,173 @@ from typing import Any
 
 import dagster as dg
 
-from qa_pipeline import pipeline
-from qa_pipeline.batch import write_exports
-from qa_pipeline.defs.checking import (
-    assessments,
-    canaries,
-    claim_verdicts,
-    claims,
-    contradictions,
-    decisions,
-    refusals,
-    verdicts,
+from qa_pipeline import stages
+from qa_pipeline.curation.withdrawals import end_withdrawal, note_origin, tombstone_of, withdraw_outdated
+from qa_pipeline.defs.base import (
+    ASKS,
+    Frame,
+    PartsParam,
+    Tables,
+    content_version,
+    document_batches,
+    logged,
+    result,
 )
 from qa_pipeline.defs.corpus import corpus
-from qa_pipeline.defs.deliveries import unless_pending
 from qa_pipeline.defs.metadata import (
+    canary_metadata,
     content_metadata,
     cost_metadata,
     described,
     export_metadata,
+    summary_metadata,
+    verdict_preview,
     waterfall_metadata,
 )
-from qa_pipeline.defs.parameters import PartsParam, Tables
-from qa_pipeline.defs.partitions import document_batches
-from qa_pipeline.defs.progress import logged
-from qa_pipeline.defs.results import ASKS, Frame, content_version, result
+from qa_pipeline.defs.schedules import unless_pending
 from qa_pipeline.defs.versions import code_version
-from qa_pipeline.index.file import dump_shard
-from qa_pipeline.index.shard import Shard
-from qa_pipeline.parts import Parts
-from qa_pipeline.publishing.withdrawals import end_withdrawal, note_origin, tombstone_of
+from qa_pipeline.pipeline import write_exports
+from qa_pipeline.resources import Parts
+from qa_pipeline.retrieval.shard import Shard
+from qa_pipeline.retrieval.shard_file import dump_shard
+from qa_pipeline.settings.llm import same_model_warning
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.tables import DOCUMENTS, PAIRS, QUESTIONS, STORED
+
+
+@dg.asset(
+    partitions_def=document_batches,
+    group_name="generation",
+    kinds={"polars", "parquet"},
+    deps=[corpus],  # made with the batch's first tables, so that nothing waits for it
+)
+def decisions(context: dg.AssetExecutionContext, parts: PartsParam) -> dg.MaterializeResult[Frame]:
+    """What `qa-pipeline decide` recorded: it overrules the verdicts, and edits become pairs."""
+    return result("decisions", stages.make_decisions(parts, context.partition_key))
+
+
+@dg.asset(partitions_def=document_batches, group_name="validation", **ASKS)
+def claims(
+    context: dg.AssetExecutionContext,
+    parts: PartsParam,
+    pairs: Frame,
+    documents: Frame,
+    chunks: Frame,
+    embeddings: Frame,
+) -> Iterator[dg.MaterializeResult[Frame]]:
+    """Every claim with the span of the source that speaks for it most; no score decides anything yet."""
+    notify = logged(context.log, "answers and claims read")
+    yield from unless_pending(
+        context,
+        lambda: result("claims", stages.make_claims(parts, pairs, documents, chunks, embeddings, notify)),
+    )
+
+
+@dg.asset(partitions_def=document_batches, group_name="validation", **ASKS)
+def claim_verdicts(
+    context: dg.AssetExecutionContext,
+    parts: PartsParam,
+    claims: Frame,
+    pairs: Frame,
+    chunks: Frame,
+    decisions: Frame,
+) -> Iterator[dg.MaterializeResult[Frame]]:
+    """Source verification: citations, similarity and consistency decide, a model only the rest."""
+    notify = logged(context.log, "borderline claims asked")
+    yield from unless_pending(
+        context,
+        lambda: result(
+            "claim_verdicts",
+            stages.make_claim_verdicts(parts, claims, pairs, chunks, decisions, notify),
+        ),
+    )
+
+
+@dg.asset(partitions_def=document_batches, group_name="validation", **ASKS, deps=[claim_verdicts])
+def canaries(
+    context: dg.AssetExecutionContext, parts: PartsParam, documents: Frame, chunks: Frame, embeddings: Frame
+) -> Iterator[dg.MaterializeResult[Frame]]:
+    """A tripwire for a broken or drifting verifier, and no estimate of the errors in a release.
+
+    Sentences of the batch are changed so that the right verdict is known: true ones in other words, false
+    ones by one number, unit, date, name, negation and the like.
+    """
+    batch, notify = context.partition_key, logged(context.log, "borderline canaries asked")
+
+    def seeded() -> dg.MaterializeResult[Frame]:
+        frame = stages.make_canaries(parts, batch, documents, chunks, embeddings, notify)
+        return result("canaries", frame, **canary_metadata(frame))
+
+    yield from unless_pending(context, seeded)
+
+
+@dg.asset(partitions_def=document_batches, group_name="validation", kinds={"pytorch", "parquet"})
+def refusals(
+    parts: PartsParam, pairs: Frame, chunks: Frame, embeddings: Frame
+) -> dg.MaterializeResult[Frame]:
+    """A refusal is right only if nothing in the batch answers the question."""
+    return result("refusals", stages.make_refusals(parts, pairs, chunks, embeddings))
+
+
+@dg.asset(partitions_def=document_batches, group_name="validation", kinds={"faiss", "parquet"})
+def contradictions(
+    parts: PartsParam, documents: Frame, chunks: Frame, embeddings: Frame
+) -> dg.MaterializeResult[Frame]:
+    """What one document says and another denies: an answer that states one side goes to a person."""
+    found = stages.make_contradictions(parts, documents, chunks, embeddings)
+    return result("contradictions", found.table, **found.counts)
+
+
+@dg.asset(partitions_def=document_batches, group_name="validation", **ASKS)
+def assessments(
+    context: dg.AssetExecutionContext,
+    parts: PartsParam,
+    pairs: Frame,
+    claims: Frame,
+    claim_verdicts: Frame,
+    chunks: Frame,
+) -> Iterator[dg.MaterializeResult[Frame]]:
+    """Relevance, correctness and completeness from a judge; without one a row says not judged."""
+    notify = logged(context.log, "pairs judged")
+    warning = same_model_warning(parts.settings.llm) if parts.settings.judging.enabled else None
+    if warning is not None:
+        context.log.warning(warning)
+
+    def judged() -> dg.MaterializeResult[Frame]:
+        frame = stages.make_assessments(parts, pairs, claims, claim_verdicts, chunks, notify)
+        return result("assessments", frame, **({"warning": warning} if warning else {}))
+
+    yield from unless_pending(context, judged)
+
+
+@dg.asset(partitions_def=document_batches, group_name="curation", kinds={"polars", "parquet"})
+def verdicts(
+    context: dg.AssetExecutionContext,
+    parts: PartsParam,
+    tables: Tables,
+    pairs: Frame,
+    claims: Frame,
+    claim_verdicts: Frame,
+    refusals: Frame,
+    assessments: Frame,
+    contradictions: Frame,
+    decisions: Frame,
+) -> dg.MaterializeResult[Frame]:
+    """Accepted, rejected, needs review or failed, with the reason and the thresholds that decided."""
+    frame = stages.make_verdicts(
+        parts, pairs, claims, claim_verdicts, refusals, assessments, contradictions, decisions
+    )
+    batch = context.partition_key
+    withdraw_outdated(parts.layout, batch, frame)
+    frames = {"pairs": pairs, "verdicts": frame, "claims": claims, "claim_verdicts": claim_verdicts}
+    frames |= {"assessments": assessments, "documents": tables.read(DOCUMENTS, batch)}
+    files = stages.make_ledger_exports(frames)
+    write_exports(parts.layout, batch, files)  # here, where no failed check can stop it
+    calls = stages.make_llm_calls(parts, batch)
+    shown = {"preview": verdict_preview(frame, pairs, claims)}
+    metadata = summary_metadata(frame) | export_metadata(parts.layout, batch, files)
+    return result("verdicts", frame, **shown, **metadata, **cost_metadata(calls, frame))
+
 
 OWNERS = ["team:training-data"]
 OWN_GATES = {"training_rows", "training_examples_schema"}
@@ -58,7 +193,7 @@ def documents(
     """Any format becomes canonical text with sections and pages; what cannot be read keeps a row."""
     batch, notify = context.partition_key, logged(context.log, "files")
     previous = tables.previous(DOCUMENTS, batch)
-    frame = pipeline.make_documents(parts, batch, previous, notify)
+    frame = stages.make_documents(parts, batch, previous, notify)
     parts.note_documents(frame)
     note_origin(parts.layout, batch, parts.settings.corpus)
     return result("documents", frame, **content_metadata(frame))
@@ -67,7 +202,7 @@ def documents(
 @dg.asset(partitions_def=document_batches, group_name="ingestion", kinds={"polars", "parquet"})
 def chunks(parts: PartsParam, documents: Frame) -> dg.MaterializeResult[Frame]:
     """Sections are cut apart from each other and bounded in tokens, so an edit moves no other chunk."""
-    return result("chunks", pipeline.make_chunks(parts, documents))
+    return result("chunks", stages.make_chunks(parts, documents))
 
 
 @dg.asset(partitions_def=document_batches, group_name="ingestion", kinds={"pytorch", "parquet"})
@@ -76,7 +211,7 @@ def embeddings(
 ) -> dg.MaterializeResult[Frame]:
     """Vectors are cached by text and model: only new texts are computed."""
     notify = logged(context.log, "texts embedded")
-    return result("embeddings", pipeline.make_embeddings(parts, chunks, notify))
+    return result("embeddings", stages.make_embeddings(parts, chunks, notify))
 
 
 @dg.asset(
@@ -87,7 +222,7 @@ def embeddings(
 )
 def index(parts: PartsParam, embeddings: Frame) -> dg.MaterializeResult[Shard]:
     """One FAISS shard per batch; large ones are searched approximately. No batch changes another's shard."""
-    shard = pipeline.make_index(parts, embeddings)
+    shard = stages.make_index(parts, embeddings)
     metadata: dict[str, Any] = {
         "vectors": len(shard.chunk_ids),
         "dimension": shard.dimension,
@@ -109,7 +244,7 @@ def questions(
     previous = tables.previous(QUESTIONS, batch)
     yield from unless_pending(
         context,
-        lambda: result("questions", pipeline.make_questions(parts, batch, chunks, index, previous, notify)),
+        lambda: result("questions", stages.make_questions(parts, batch, chunks, index, previous, notify)),
     )
 
 
@@ -135,7 +270,7 @@ def pairs(
         context,
         lambda: result(
             "pairs",
-            pipeline.make_pairs(parts, batch, documents, chunks, questions, decisions, previous, notify),
+            stages.make_pairs(parts, batch, documents, chunks, questions, decisions, previous, notify),
         ),
     )
 
@@ -148,7 +283,7 @@ def pairs(
 )
 def llm_calls(context: dg.AssetExecutionContext, parts: PartsParam) -> dg.MaterializeResult[Frame]:
     """Tokens, times, outcome and cost of each call, as the store of replies noted them."""
-    frame = pipeline.make_llm_calls(parts, context.partition_key)
+    frame = stages.make_llm_calls(parts, context.partition_key)
     return result("llm_calls", frame, **cost_metadata(frame))
 
 
@@ -172,7 +307,7 @@ def training_examples(
 ) -> dg.MaterializeResult[Frame]:
     """Chat messages in three layouts, with the proof of each claim and where all of it comes from."""
     _check_gates(parts, context.partition_key)
-    frame = pipeline.make_training_examples(
+    frame = stages.make_training_examples(
         parts, pairs, verdicts, claims, claim_verdicts, assessments, chunks, documents
     )
     counted = {
@@ -201,7 +336,7 @@ def exports(
 ) -> dg.MaterializeResult[Any]:
     """One JSONL file of chat messages for each layout; those of the ledger are written with the verdicts."""
     batch = context.partition_key
-    files = pipeline.make_chat_exports(training_examples)
+    files = stages.make_chat_exports(training_examples)
     write_exports(parts.layout, batch, files)
     end_withdrawal(parts.layout, batch)
     metadata = export_metadata(parts.layout, batch, files)

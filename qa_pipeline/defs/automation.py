@@ -16,14 +16,12 @@ from collections.abc import Sequence
 import dagster as dg
 from pydantic import BaseModel
 
+from qa_pipeline.defs.base import PARTITIONS_NAME, latest_record, running_batches
 from qa_pipeline.defs.corpus import CORPUS
-from qa_pipeline.defs.currency import Step, work_left
-from qa_pipeline.defs.history import latest_record, running_batches
-from qa_pipeline.defs.jobs import REASON_TAG, build_batch
-from qa_pipeline.defs.partitions import PARTITIONS_NAME
-from qa_pipeline.deliveries import waiting_batches
+from qa_pipeline.defs.schedules import REASON_TAG, build_batch
+from qa_pipeline.defs.staleness import Step, work_left
 from qa_pipeline.errors import ReplyStoreError
-from qa_pipeline.parts import Parts
+from qa_pipeline.resources import Parts, waiting_batches
 
 REPORTS_A_TICK = 100
 """Reports looked at in one tick; the first over a large corpus must not run into Dagster's time limit."""

@@ -16,21 +16,22 @@ from typing import Any
 
 import dagster as dg
 
-from qa_pipeline import citation_gates, quality
-from qa_pipeline.batch import earlier_canaries, earlier_pairs, earlier_yields
-from qa_pipeline.canaries.gates import (
+from qa_pipeline.curation.withdrawals import note_gate
+from qa_pipeline.defs.base import PartsParam, Tables, document_batches
+from qa_pipeline.defs.io_managers import ParquetTables
+from qa_pipeline.pipeline import earlier_canaries, earlier_pairs, earlier_yields
+from qa_pipeline.quality import gates as citation_gates
+from qa_pipeline.quality import gates as quality
+from qa_pipeline.quality.canaries import (
     canary_accepts_gate,
     canary_alarms_gate,
     canary_drift_gate,
     canary_recall_gate,
 )
-from qa_pipeline.defs.io_managers import ParquetTables
-from qa_pipeline.defs.parameters import PartsParam, Tables
-from qa_pipeline.defs.partitions import document_batches
-from qa_pipeline.parts import Parts
-from qa_pipeline.publishing.withdrawals import note_gate
-from qa_pipeline.settings.checking import QualitySettings
+from qa_pipeline.quality.gate import Gate
+from qa_pipeline.resources import Parts
 from qa_pipeline.settings.tree import Settings
+from qa_pipeline.settings.verification import QualitySettings
 from qa_pipeline.table_schema import Table
 from qa_pipeline.tables import CANARIES, CHUNKS, STORED, TABLES, VERDICTS
 
@@ -42,7 +43,7 @@ class GateAt:
     asset: str
     name: str
     description: str
-    gate: Callable[..., quality.Gate]
+    gate: Callable[..., Gate]
     reads: tuple[str, ...]
     blocking: bool = True
 
@@ -179,7 +180,7 @@ def _canaries(limits: QualitySettings) -> list[GateAt]:
 def _check(at: GateAt) -> dg.AssetChecksDefinition:
     """A check over a gate."""
 
-    def gate_of(_: Parts, tables: ParquetTables, batch: str) -> quality.Gate:
+    def gate_of(_: Parts, tables: ParquetTables, batch: str) -> Gate:
         return at.gate(**{name: tables.read(STORED[name], batch) for name in at.reads})
 
     return _asset_check(gate_of, at.asset, at.name, at.description, blocking=at.blocking)
@@ -188,7 +189,7 @@ def _check(at: GateAt) -> dg.AssetChecksDefinition:
 def _pass_rate_check(limits: QualitySettings) -> dg.AssetChecksDefinition:
     """The share of accepted pairs, of a small batch together with earlier ones."""
 
-    def gate_of(parts: Parts, tables: ParquetTables, batch: str) -> quality.Gate:
+    def gate_of(parts: Parts, tables: ParquetTables, batch: str) -> Gate:
         earlier = earlier_pairs(parts.layout, batch)
         return quality.pass_rate_gate(verdicts=tables.read(VERDICTS, batch), settings=limits, earlier=earlier)
 
@@ -199,7 +200,7 @@ def _pass_rate_check(limits: QualitySettings) -> dg.AssetChecksDefinition:
 def _yield_check(limits: QualitySettings) -> dg.AssetChecksDefinition:
     """Accepted pairs for each chunk against other batches."""
 
-    def gate_of(parts: Parts, tables: ParquetTables, batch: str) -> quality.Gate:
+    def gate_of(parts: Parts, tables: ParquetTables, batch: str) -> Gate:
         return quality.yield_gate(
             verdicts=tables.read(VERDICTS, batch),
             chunks=tables.read(CHUNKS, batch),
@@ -214,7 +215,7 @@ def _yield_check(limits: QualitySettings) -> dg.AssetChecksDefinition:
 def _drift_check(limits: QualitySettings) -> dg.AssetChecksDefinition:
     """The recall of canaries against other batches."""
 
-    def gate_of(parts: Parts, tables: ParquetTables, batch: str) -> quality.Gate:
+    def gate_of(parts: Parts, tables: ParquetTables, batch: str) -> Gate:
         earlier = earlier_canaries(parts.layout, batch)
         return canary_drift_gate(canaries=tables.read(CANARIES, batch), earlier=earlier, settings=limits)
 
@@ -223,7 +224,7 @@ def _drift_check(limits: QualitySettings) -> dg.AssetChecksDefinition:
 
 
 def _asset_check(
-    gate_of: Callable[[Parts, ParquetTables, str], quality.Gate],
+    gate_of: Callable[[Parts, ParquetTables, str], Gate],
     asset: str,
     name: str,
     description: str,
@@ -254,7 +255,7 @@ def _asset_check(
         )(body)
 
 
-def _told(gate: quality.Gate) -> dg.AssetCheckResult:
+def _told(gate: Gate) -> dg.AssetCheckResult:
     """A gate as the UI shows it."""
     # Text for what stays the same or belongs together: every number would get a plot of its own.
     shown: dict[str, Any] = {

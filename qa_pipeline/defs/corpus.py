@@ -16,13 +16,12 @@ from itertools import chain
 import dagster as dg
 from pydantic import BaseModel
 
-from qa_pipeline.defs.history import DATA_VERSION, latest_tags
-from qa_pipeline.defs.partitions import PARTITIONS_NAME, document_batches
-from qa_pipeline.documents.sources.corpora import batch_fingerprint, open_corpus
-from qa_pipeline.documents.sources.places import Corpus
+from qa_pipeline.corpus.corpora import batch_fingerprint, open_corpus
+from qa_pipeline.corpus.places import Corpus
+from qa_pipeline.curation.withdrawals import withdraw_missing, withdrawn_batches
+from qa_pipeline.defs.base import DATA_VERSION, PARTITIONS_NAME, document_batches, latest_tags
 from qa_pipeline.errors import CorpusError
-from qa_pipeline.parts import Parts
-from qa_pipeline.publishing.withdrawals import withdraw_missing, withdrawn_batches
+from qa_pipeline.resources import Parts
 from qa_pipeline.settings.tree import Settings
 
 CORPUS = dg.AssetKey("corpus")

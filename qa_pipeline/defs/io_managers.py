@@ -17,9 +17,9 @@ import polars as pl
 from upath import UPath
 
 from qa_pipeline.errors import TableVersionError
-from qa_pipeline.index.file import dump_shard, load_shard
-from qa_pipeline.index.shard import Shard
-from qa_pipeline.parts import Parts
+from qa_pipeline.resources import Parts
+from qa_pipeline.retrieval.shard import Shard
+from qa_pipeline.retrieval.shard_file import dump_shard, load_shard
 from qa_pipeline.storage import read_table, table_bytes, write_bytes
 from qa_pipeline.table_schema import Table
 from qa_pipeline.tables import STORED

@@ -8,21 +8,19 @@ what became of them. What does not: which instance (`command_line.py`), queues a
 import os
 import socket
 from collections.abc import Sequence
+from pathlib import Path
 
 import dagster as dg
 
-from qa_pipeline.batch import BLOCKED, BatchOutcome, Watch, unwatched
 from qa_pipeline.definitions import build_definitions
 from qa_pipeline.defs.assets import build_assets
+from qa_pipeline.defs.base import HOST_TAG, LOGGER, PROCESS_TAG, bury_dead_runs, progress_logger
 from qa_pipeline.defs.corpus import corpus_of, report_batches
-from qa_pipeline.defs.currency import steps_of, work_left
-from qa_pipeline.defs.deliveries import AWAITED
-from qa_pipeline.defs.history import HOST_TAG, PROCESS_TAG, bury_dead_runs
-from qa_pipeline.defs.jobs import build_batch
-from qa_pipeline.defs.progress import LOGGER, progress_logger
-from qa_pipeline.deliveries import collect_replies
-from qa_pipeline.errors import PermanentModelError
-from qa_pipeline.parts import Parts
+from qa_pipeline.defs.schedules import AWAITED, build_batch
+from qa_pipeline.defs.staleness import steps_of, work_left
+from qa_pipeline.errors import PermanentModelError, SettingsError
+from qa_pipeline.pipeline import BLOCKED, BatchOutcome, Watch, unwatched
+from qa_pipeline.resources import Parts, collect_replies
 from qa_pipeline.settings.tree import Settings
 
 _ERRORS: list[type[PermanentModelError]] = [PermanentModelError, *PermanentModelError.__subclasses__()]
@@ -126,3 +124,19 @@ def _what_stopped(result: dg.ExecuteInProcessResult) -> str:
     if raised.cls_name in _STOPPING:
         raise _STOPPING[raised.cls_name](message)
     return f"{failure.step_key}: {message}"
+
+
+def run_on_instance(settings: Settings, batches: Sequence[str], watch: Watch) -> list[BatchOutcome]:
+    """Bring batches up to date as partitions of the instance at DAGSTER_HOME.
+
+    Raises:
+        SettingsError: DAGSTER_HOME does not name a folder.
+        PermanentModelError: the model can answer no further request; what was answered is stored.
+    """
+    home = os.environ.get("DAGSTER_HOME")
+    if not home or not Path(home).is_dir():
+        raise SettingsError(
+            "DAGSTER_HOME must name the folder of a Dagster instance; make demo and make ui use data/dagster"
+        )
+    with dg.DagsterInstance.get() as instance:
+        return materialize_batches(settings, batches, instance, watch)

@@ -12,12 +12,17 @@ from typing import Any, cast
 import dagster as dg
 import polars as pl
 
-from qa_pipeline.canaries.outcomes import canary_rates
-from qa_pipeline.document_counts import left_out_counts, masked_counts, text_figures
-from qa_pipeline.layout import Layout
-from qa_pipeline.spending import cost_summary
+from qa_pipeline.reporting.costs import cost_summary
+from qa_pipeline.reporting.funnel import (
+    left_out_counts,
+    masked_counts,
+    summarise,
+    text_figures,
+    yield_waterfall,
+)
+from qa_pipeline.storage import Layout
 from qa_pipeline.table_schema import Table
-from qa_pipeline.waterfall import summarise, yield_waterfall
+from qa_pipeline.verification.canaries.outcomes import canary_rates
 
 PREVIEW_ROWS = 5
 CELL_LENGTH = 80

@@ -16,7 +16,7 @@ from operator import attrgetter
 from typing import cast
 
 from qa_pipeline.documents.parsing import ONLY_SPEED
-from qa_pipeline.prompting import LANGUAGES, PromptName, load_prompt, system_prompt
+from qa_pipeline.prompts.loading import LANGUAGES, PromptName, load_prompt, system_prompt
 from qa_pipeline.settings.tree import Settings
 
 SYSTEM_PROMPT = "system_training"

@@ -16,15 +16,15 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from qa_pipeline.corpus.files import DocumentFailure
 from qa_pipeline.documents.assembly import Assembled, assemble
-from qa_pipeline.documents.characters import clean, lay_out
-from qa_pipeline.documents.failure import DocumentFailure
-from qa_pipeline.documents.formats import PARSERS
-from qa_pipeline.documents.language import languages_of
+from qa_pipeline.documents.formats.registry import PARSERS
+from qa_pipeline.documents.masking.masking import bare_mask, text_mask
 from qa_pipeline.documents.masking.names import names_version
-from qa_pipeline.documents.masking.replacing import bare_mask, text_mask
 from qa_pipeline.records import ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings, MaskingSettings
+from qa_pipeline.text.characters import clean, lay_out
+from qa_pipeline.text.language import languages_of
 
 Row = dict[str, Any]
 
@@ -161,6 +161,7 @@ def parser_version(settings: DocumentSettings) -> str:
 
 @cache
 def _code() -> str:
-    sources = sorted(Path(__file__).parent.rglob("*.py"))
+    package = Path(__file__).parents[1]
+    sources = [file for folder in ("documents", "text") for file in sorted((package / folder).rglob("*.py"))]
     hashes = [hashlib.sha256(source.read_bytes()).hexdigest() for source in sources]
     return "\n".join([*hashes, *(f"{name} {metadata.version(name)}" for name in _LIBRARIES)])

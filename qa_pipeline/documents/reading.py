@@ -11,15 +11,15 @@ from pathlib import Path, PurePosixPath
 
 import polars as pl
 
+from qa_pipeline.corpus.corpora import open_folder
+from qa_pipeline.corpus.description import BatchDescription
+from qa_pipeline.corpus.files import DocumentFailure, FoundFile, documents_among, read_bytes
+from qa_pipeline.corpus.origins import Origins, find_origins
+from qa_pipeline.corpus.places import BatchFiles
 from qa_pipeline.documents.assembly import Mask
-from qa_pipeline.documents.compressed import UNPACKERS
-from qa_pipeline.documents.description import BatchDescription
-from qa_pipeline.documents.failure import DocumentFailure
-from qa_pipeline.documents.files import FoundFile, documents_among, read_bytes
-from qa_pipeline.documents.formats import ROWS, SUFFIXES, format_of
-from qa_pipeline.documents.masking.choice import description_and_masking
-from qa_pipeline.documents.masking.paths import mask_path
-from qa_pipeline.documents.masking.replacing import bare_mask, text_mask
+from qa_pipeline.documents.decoding import UNPACKERS
+from qa_pipeline.documents.formats.registry import ROWS, SUFFIXES, format_of
+from qa_pipeline.documents.masking.masking import bare_mask, description_and_masking, mask_path, text_mask
 from qa_pipeline.documents.near_duplicates import mark_near_duplicates
 from qa_pipeline.documents.parsing import (
     CONTENT_COLUMNS,
@@ -30,11 +30,7 @@ from qa_pipeline.documents.parsing import (
     parse_here,
     parser_version,
 )
-from qa_pipeline.documents.sources.corpora import open_folder
-from qa_pipeline.documents.sources.origins import Origins, find_origins
-from qa_pipeline.documents.sources.places import BatchFiles
-from qa_pipeline.progress import Notify, silent
-from qa_pipeline.records import SourceFile
+from qa_pipeline.records import Notify, SourceFile, silent
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.tables import DOCUMENTS
 

@@ -7,19 +7,73 @@ single figure (`metrics.py`), intervals (`resampling.py`), scores (`scoring.py`)
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation import baselines
-from qa_pipeline.evaluation.grounding_results import Difference, Grounding, ScorerFigures, SetFigures
-from qa_pipeline.evaluation.metrics import METRICS, Floats, Task, measure
-from qa_pipeline.evaluation.resampling import Resamples, estimate
-from qa_pipeline.evaluation.scores import HALF, ScoreColumn
-from qa_pipeline.evaluation.span_overlap import overlaps, span_f1
-from qa_pipeline.progress import Notify, silent
-from qa_pipeline.settings.checking import VerificationSettings
+from qa_pipeline.evaluation import scorers as baselines
+from qa_pipeline.evaluation.metrics import METRICS, Floats, Task, measure, overlaps, span_f1
+from qa_pipeline.evaluation.scorers import HALF, ScoreColumn
+from qa_pipeline.evaluation.statistics import Estimate, Resamples, estimate
+from qa_pipeline.records import Notify, silent
+from qa_pipeline.settings.verification import VerificationSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """How far a scorer is ahead of a baseline on the same resamples of the items both know."""
+
+    figure: str
+    baseline: str
+    best: bool
+    ahead: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class ScorerFigures:
+    """One scorer or baseline over one set, or over the mean of sets.
+
+    `unknown` counts items without a score; `sets` tells for each figure over how many sets the mean goes.
+    """
+
+    name: str
+    baseline: bool
+    threshold: float | None
+    unknown: int
+    figures: dict[str, Estimate]
+    differences: tuple[Difference, ...] = ()
+    sets: dict[str, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SetFigures:
+    """All scorers over one set of items."""
+
+    key: str
+    items: int
+    groups: int
+    supported: int
+    claims: int
+    without_claims: int
+    seconds: float
+    scorers: tuple[ScorerFigures, ...]
+
+    @property
+    def claims_per_second(self) -> float | None:
+        """Claims scored a second by stage 1; None where nothing was."""
+        return self.claims / self.seconds if self.seconds else None
+
+
+@dataclass(frozen=True, slots=True)
+class Grounding:
+    """Figures of all sets, and their mean: each set counts alike, however large."""
+
+    sets: tuple[SetFigures, ...]
+    mean: tuple[ScorerFigures, ...]
+    mean_over: tuple[str, ...]
+
 
 FIGURES = (*METRICS, "span_f1")
 COMPARED = {"auroc": "auroc", "balanced_accuracy": "balanced_accuracy_best"}
@@ -249,3 +303,55 @@ def _unknown(name: str, sets: Sequence[_Set]) -> int:
 
 def _counted(name: str, sets: Sequence[_Set]) -> dict[str, int]:
     return {figure: sum(not np.isnan(of.measured[name][figure][0]) for of in sets) for figure in FIGURES}
+
+
+_PLACES = 4
+
+
+def grounding_document(found: Grounding) -> dict[str, Any]:
+    """Sets, and the mean over those it goes over."""
+    return {
+        "sets": [_set(one) for one in found.sets],
+        "mean": {"over": list(found.mean_over), "scorers": [_scorer(one) for one in found.mean]},
+    }
+
+
+def _set(one: SetFigures) -> dict[str, Any]:
+    return {
+        "key": one.key,
+        "items": one.items,
+        "groups": one.groups,
+        "base_rate": _rounded(one.supported / one.items),
+        "claims": one.claims,
+        "items_without_claims": one.without_claims,
+        "claims_per_second": _rounded(one.claims_per_second),
+        "scorers": [_scorer(of) for of in one.scorers],
+    }
+
+
+def _scorer(one: ScorerFigures) -> dict[str, Any]:
+    return {
+        "name": one.name,
+        "baseline": one.baseline,
+        "threshold": one.threshold,
+        "unknown": one.unknown,
+        **{figure: _estimate(value) for figure, value in one.figures.items()},
+        "ahead_of_baselines": [_difference(of) for of in one.differences],
+        **({"sets": one.sets} if one.sets is not None else {}),
+    }
+
+
+def _difference(one: Difference) -> dict[str, Any]:
+    return {"figure": one.figure, "baseline": one.baseline, "best": one.best, **_interval(one.ahead)}
+
+
+def _estimate(one: Estimate) -> dict[str, Any] | None:
+    return None if one.value is None else _interval(one)
+
+
+def _interval(one: Estimate) -> dict[str, Any]:
+    return {"value": _rounded(one.value), "low": _rounded(one.low), "high": _rounded(one.high)}
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, _PLACES)

@@ -5,16 +5,17 @@ not: asking (`judging_runs.py`), rank correlations (`rank_agreement.py`) and pri
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from qa_pipeline.evaluation.judged_rows import RATINGS
-from qa_pipeline.evaluation.judging_runs import SCORES
-from qa_pipeline.evaluation.rank_agreement import Floats, kendall, partial, spearman
-from qa_pipeline.evaluation.resampling import Estimate, Resamples, estimate
+from qa_pipeline.evaluation.judge import SCORES
+from qa_pipeline.evaluation.judged_datasets import RATINGS
+from qa_pipeline.evaluation.metrics import Floats, kendall, partial, spearman
+from qa_pipeline.evaluation.statistics import Estimate, Resamples, estimate
 
 Flags = npt.NDArray[np.bool_]
 ALL_SCORES = (*SCORES, "overall")
@@ -280,3 +281,22 @@ def _share(cases: Sequence[tuple[Flags, Flags]], weights: Floats) -> Floats:
     blank = np.full(len(weights), np.nan)
     shares: Floats = np.divide(held, counted, out=blank, where=counted > 0)
     return shares
+
+
+_PLACES = 4
+
+
+def judge_document(rated: list[RatedFigures], paired: list[PairedFigures]) -> dict[str, Any]:
+    """Figures of both kinds of sets."""
+    return {
+        "rated": [_rounded(asdict(one)) for one in rated],
+        "paired": [_rounded(asdict(one)) for one in paired],
+    }
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _rounded(inner) for name, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_rounded(inner) for inner in value]
+    return round(value, _PLACES) if isinstance(value, float) else value

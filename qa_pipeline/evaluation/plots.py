@@ -17,7 +17,7 @@ from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.metrics import reliability_bins
 from qa_pipeline.storage import write_bytes
 
-if TYPE_CHECKING:  # heavy, and an extra
+if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 

@@ -10,18 +10,15 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from qa_pipeline.checking import score_claims
 from qa_pipeline.errors import SettingsError
-from qa_pipeline.evaluation.baselines import baselines
-from qa_pipeline.evaluation.scores import ScoreColumn, claim_scores, pair_scores
-from qa_pipeline.parts import Parts
-from qa_pipeline.pipeline import make_embeddings
-from qa_pipeline.progress import Notify, silent
+from qa_pipeline.evaluation.scorers import ScoreColumn, baselines, claim_scores, pair_scores
+from qa_pipeline.evaluation.statements import Statement, StatementTables, statement_tables
+from qa_pipeline.records import Notify, silent
+from qa_pipeline.resources import Parts
 from qa_pipeline.settings.tree import Settings
-from qa_pipeline.verification.asking import ask_verifier
+from qa_pipeline.stages import make_embeddings, score_claims
 from qa_pipeline.verification.deciding import decide_claims
-from qa_pipeline.verification.scorers.base import Statement
-from qa_pipeline.verification.scorers.statements import StatementTables, statement_tables
+from qa_pipeline.verification.llm_verifier import ask_verifier
 
 BLOCK = 256
 """Items scored together, which bounds memory; equal texts are embedded once in any case."""

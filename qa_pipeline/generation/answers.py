@@ -10,14 +10,12 @@ from typing import Any
 import polars as pl
 
 from qa_pipeline.errors import ModelError
-from qa_pipeline.llm.asking import ask_all
 from qa_pipeline.llm.base import LanguageModel, Reply, Request
-from qa_pipeline.passages import passages_by_id
-from qa_pipeline.progress import Notify, silent
-from qa_pipeline.prompting import fence, load_prompt, render_passages
-from qa_pipeline.records import AnswerReply, DraftCitation, Passage
+from qa_pipeline.llm.concurrency import ask_all
+from qa_pipeline.prompts.loading import fence, load_prompt, render_passages
+from qa_pipeline.records import AnswerReply, DraftCitation, Notify, Passage, passages_by_id, silent
 from qa_pipeline.settings.generation import GenerationSettings
-from qa_pipeline.settings.models import LLMSettings
+from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.tables import PAIRS
 
 TAKEN_OVER = (

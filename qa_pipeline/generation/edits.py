@@ -9,8 +9,8 @@ from typing import Any
 
 import polars as pl
 
-from qa_pipeline.generation.imports import RAW_PAIRS, import_pairs
-from qa_pipeline.sources import RESOLVED, marked_numbers
+from qa_pipeline.generation.pairs_file import RAW_PAIRS, import_pairs
+from qa_pipeline.text.references import RESOLVED, marked_numbers
 
 Row = dict[str, Any]
 

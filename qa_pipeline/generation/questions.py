@@ -10,16 +10,14 @@ from typing import Any
 
 import polars as pl
 
+from qa_pipeline.chunking.repeats import NEAR_DUPLICATE, REPEATED_BLOCK
 from qa_pipeline.errors import ModelError
-from qa_pipeline.llm.asking import ask_all
 from qa_pipeline.llm.base import LanguageModel, Reply, Request
-from qa_pipeline.passages import passages_by_id
-from qa_pipeline.progress import Notify, silent
-from qa_pipeline.prompting import load_prompt, render_passages
-from qa_pipeline.records import Passage, QuestionsReply
-from qa_pipeline.repeats import NEAR_DUPLICATE, REPEATED_BLOCK
+from qa_pipeline.llm.concurrency import ask_all
+from qa_pipeline.prompts.loading import load_prompt, render_passages
+from qa_pipeline.records import Notify, Passage, QuestionsReply, passages_by_id, silent
 from qa_pipeline.settings.generation import GenerationSettings
-from qa_pipeline.settings.models import LLMSettings
+from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.tables import QUESTIONS
 
 Retrieve = Callable[[Sequence[str], Sequence[str]], list[list[tuple[str, float]]]]

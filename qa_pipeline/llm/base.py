@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
-from qa_pipeline.calls import CallRecord, Repair, Role, Usage
-from qa_pipeline.records import Passage, ReplyModel
+from qa_pipeline.records import CallRecord, Passage, Repair, ReplyModel, Role, Usage
 
 ReplyT = TypeVar("ReplyT", bound=ReplyModel)
 ReplyT_co = TypeVar("ReplyT_co", bound=ReplyModel, covariant=True)

@@ -17,16 +17,9 @@ from qa_pipeline.errors import (
     ReplyStoreError,
     UnreadableReplyError,
 )
-from qa_pipeline.llm.base import (
-    LanguageModel,
-    Reply,
-    ReplyT,
-    Request,
-    close_connections,
-    submit_deferred,
-)
-from qa_pipeline.llm.store.front import ReplyFront
-from qa_pipeline.llm.store.records import REPLIED, Outcome
+from qa_pipeline.llm.base import LanguageModel, Reply, ReplyT, Request, close_connections, submit_deferred
+from qa_pipeline.llm.store.store import REPLIED, Outcome
+from qa_pipeline.llm.store.writer import ReplyFront
 from qa_pipeline.records import ReplyModel
 
 

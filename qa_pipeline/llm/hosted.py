@@ -7,14 +7,13 @@ request is sent and paid for (`sending.py`), how text is read (`replies.py`, `re
 from dataclasses import replace
 from typing import Any, Protocol
 
-from qa_pipeline.calls import CallRecord
 from qa_pipeline.errors import ModelError, UnreadableReplyError
 from qa_pipeline.llm.base import Reply, ReplyT, Request
 from qa_pipeline.llm.provider import RawReply
-from qa_pipeline.llm.recovery import recover
-from qa_pipeline.llm.replies import read_reply
+from qa_pipeline.llm.replies import read_reply, recover
 from qa_pipeline.llm.sending import REPLIED
-from qa_pipeline.prompting import ask_again
+from qa_pipeline.prompts.loading import ask_again
+from qa_pipeline.records import CallRecord
 
 REASKED = frozenset({"not_json", "schema_breach", "empty"})
 """Reason codes of replies worth asking for once more; one that was cut or blocked would be so again."""

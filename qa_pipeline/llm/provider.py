@@ -5,12 +5,16 @@ What does not: trying again, limits of rate, budgets, reading JSON (`sending.py`
 every provider alike).
 """
 
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
-from qa_pipeline.calls import Usage
 from qa_pipeline.llm.base import Request
+from qa_pipeline.records import Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,3 +62,47 @@ def place_of(base_url: str | None) -> str:
     parts = urlsplit(base_url)  # a URL may hold a password; host and path tell servers apart
     port = f":{parts.port}" if parts.port else ""
     return f"@{parts.hostname}{port}{parts.path.rstrip('/')}"
+
+
+class Room(Protocol):
+    """Room set aside for one call; one of the two is called."""
+
+    def settle(self, usage: Usage) -> None:
+        """The call was charged, or may have been; all of the room counts where its tokens are unknown."""
+        ...
+
+    def cancel(self) -> None:
+        """The call was not charged."""
+        ...
+
+
+class Spending(Protocol):
+    """Keeps what is spent within its caps."""
+
+    @property
+    def currency(self) -> str:
+        """Of all costs."""
+        ...
+
+    async def reserve(
+        self, request: Request[Any], asked_model: str, tokens_in: int, most_tokens_out: int
+    ) -> Room:
+        """Set room aside for a call at its worst, waiting for calls in flight that may free some.
+
+        Raises:
+            BudgetExhaustedError: no room is left, and none will be.
+        """
+        ...
+
+    def cost(self, asked_model: str, usage: Usage) -> Decimal | None:
+        """What a call costs; None where its price or its tokens are unknown."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """Wall clock in Unix seconds, a steady one that never jumps, and waiting."""
+
+    now: Callable[[], float] = time.time
+    steady: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep

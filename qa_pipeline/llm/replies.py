@@ -10,14 +10,16 @@ was cut off is not mended at all, since closing it would make half an answer loo
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Any, cast
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from qa_pipeline.calls import Repair
 from qa_pipeline.errors import UnreadableReplyError
-from qa_pipeline.llm.base import ReplyT
+from qa_pipeline.llm.base import ReplyT, Request, json_schema
+from qa_pipeline.records import AnswerReply, DraftCitation, Repair, ReplyModel
+from qa_pipeline.text.refusals import is_refusal
 
 LONGEST_MENDED = 200_000
 """Characters; a longer reply is not mended, since the time it takes grows with the damage."""
@@ -134,3 +136,99 @@ def _describe(breaches: Sequence[ErrorDetails]) -> str:
 
 def _place(breach: ErrorDetails) -> str:
     return ".".join(str(part) for part in breach["loc"]) or "reply"
+
+
+LONGEST = 20_000
+"""Characters of a reply that is read as plain text."""
+_MARK = re.compile(
+    r"""[\[(<] \s{0,9} (?:passages?|source|källa|avsnitt|quelle|abschnitt)? [\s-]{0,9}
+        (\d{1,3} (?:\s{0,9},\s{0,9}\d{1,3}){0,99}) (?:-[0-9a-f]{8})? \s{0,9} [\])>]""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_QUOTED_MARK = re.compile(
+    rf"""["“„”»«] ([^"“„”»«\n]{{3,}}) ["“”»«] \s* [,;:–-]? \s* {_MARK.pattern}""", re.IGNORECASE | re.VERBOSE
+)
+_SOURCES = re.compile(
+    r"""\n[^\S\n]{0,99} (?:\#{1,6}\s{0,9})? (?:\*\*)? (?:citations?|sources?|källor|quellen|belege)
+        (?:\*\*)? \s{0,9}:.*\Z""",
+    re.IGNORECASE | re.DOTALL | re.VERBOSE,
+)
+_JSON_LIKE = re.compile(r"[{}]|\"\s*:")
+
+
+def recover(text: str, request: Request[ReplyT]) -> ReplyT | None:
+    """Return the answer a text holds; None if it is no answer or the request asks for something else."""
+    if request.reply_model is not AnswerReply or len(text) > LONGEST or _JSON_LIKE.search(text):
+        return None
+    answer = _words_of(text)
+    if is_refusal(answer, request.language):
+        refused = AnswerReply(coverage="none", answer=answer, used_chunks=[], citations=[])
+        return cast("ReplyT", refused)
+    used = list(dict.fromkeys(number for mark in _MARK.finditer(text) for number in _numbers(mark[1])))
+    if not answer or not used:
+        return None
+    recovered = AnswerReply(coverage="partial", answer=answer, used_chunks=used, citations=_citations(text))
+    return cast("ReplyT", recovered)
+
+
+def _citations(text: str) -> list[DraftCitation]:
+    """Quotes that stand right before the number of their passage."""
+    return [
+        DraftCitation(passage=number, quote=quoted[1].strip())
+        for quoted in _QUOTED_MARK.finditer(text)
+        for number in _numbers(quoted[2])
+    ]
+
+
+def _numbers(listed: str) -> list[int]:
+    return [int(number) for number in listed.split(",") if int(number) > 0]
+
+
+def _words_of(text: str) -> str:
+    """The answer without the marks of its sources and without a list of them at its end."""
+    without = _MARK.sub("", _SOURCES.sub("", text))
+    return re.sub(r"\s([.,;:!?])", r"\1", " ".join(without.split())).strip()
+
+
+Node = dict[str, Any]
+
+
+def inlined_schema(
+    reply_model: type[ReplyModel],
+    left_out: Collection[str],
+    finish: Callable[[Node], Node] = lambda node: node,
+) -> Node:
+    """Return the schema of a reply model with its references put in place.
+
+    Fields keep the model's order, so that reasoning is written before what it leads to.
+
+    Args:
+        reply_model: the model.
+        left_out: keywords that the provider does not read; the reply is checked against the whole model in
+            any case.
+        finish: what is done to every object of the schema in the end.
+    """
+    definitions = json_schema(reply_model).get("$defs", {})
+
+    def simplify(node: Any) -> Any:
+        if isinstance(node, list):
+            return [simplify(item) for item in node]
+        if not isinstance(node, dict):
+            return node
+        if "$ref" in node:
+            beside = {name: value for name, value in node.items() if name != "$ref"}
+            return simplify(definitions[node["$ref"].rpartition("/")[2]] | beside)
+        return finish({name: simplify(value) for name, value in node.items() if name not in left_out})
+
+    simplified: Node = simplify(json_schema(reply_model))
+    return simplified
+
+
+MOST_LETTERS = 300
+
+
+def one_line(message: str, key: str) -> str:
+    """One printable line of the server's message, in which an echoed key is blotted out."""
+    blotted = message.replace(key, "[key]") if key else message
+    line = " ".join("".join(c if c.isprintable() else " " for c in blotted).split())
+    return line if len(line) <= MOST_LETTERS else f"{line[:MOST_LETTERS]}…"

@@ -9,7 +9,6 @@ import random
 from dataclasses import dataclass
 from typing import Any
 
-from qa_pipeline.calls import CallRecord, Usage
 from qa_pipeline.errors import (
     ModelError,
     OversizedRequestError,
@@ -17,13 +16,12 @@ from qa_pipeline.errors import (
     TransientModelError,
     UnreadableReplyError,
 )
-from qa_pipeline.llm.accounts import Room, Spending
 from qa_pipeline.llm.base import Request
-from qa_pipeline.llm.clock import Clock
-from qa_pipeline.llm.limits.throttle import Throttle, Turn
-from qa_pipeline.llm.money.tokens import most_request_tokens
-from qa_pipeline.llm.provider import Provider, RawReply
-from qa_pipeline.settings.models import LLMSettings
+from qa_pipeline.llm.budget.tokens import most_request_tokens
+from qa_pipeline.llm.provider import Clock, Provider, RawReply, Room, Spending
+from qa_pipeline.llm.throttle import Throttle, Turn
+from qa_pipeline.records import CallRecord, Usage
+from qa_pipeline.settings.llm import LLMSettings
 
 REPLIED = "replied"
 _NUMBERS = itertools.count(1)

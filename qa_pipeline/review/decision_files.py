@@ -1,23 +1,30 @@
-"""Files of people's decisions: CSV or JSONL, as spreadsheets and scripts write them, and their template.
+"""Taking people's decisions: each line is held against the tables it is about, and recorded if it fits.
 
-What belongs here: formats, fields, and what is wrong with a line. What does not: whether a decision fits the
-tables (`taking.py`). A file is hostile text: cells that a spreadsheet would compute are written as text.
+What belongs here: which decisions can be taken, and the rows of the template. What does not: reading files
+(`decision_files.py`), recording, and what decisions change (`curation/decisions.py`).
 """
 
 import csv
+import hashlib
 import io
 import json
 import re
 import unicodedata
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import polars as pl
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+from qa_pipeline.curation.decisions import EDITED, add_decisions, content_hashes, read_decisions
 from qa_pipeline.errors import InputError
+from qa_pipeline.storage import Layout, read_table
+from qa_pipeline.tables import CLAIMS, PAIRS, VERDICTS
+from qa_pipeline.verification.outcomes import fabricated_citations
 
 MAX_BYTES = 200_000_000
 MAX_TEXT = 100_000
@@ -226,3 +233,256 @@ def _safe(value: object) -> str:
 def _as_written(cell: str) -> str:
     """Undo `_safe`: someone who copies an answer to edit it copies the sign in front of it too."""
     return cell[1:] if cell[:1] == "'" and cell[1:2] in (*_COMPUTED, "'") and len(cell) > 1 else cell
+
+
+Row = dict[str, Any]
+_SHOWN_ID = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What became of a file: decisions recorded by batch, those recorded before, and the lines refused."""
+
+    recorded: Counter[str]
+    known: int
+    problems: list[Problem]
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """What decisions about a batch are held against."""
+
+    name: str
+    pairs: dict[str, Row]
+    owners: dict[str, str]
+    content: dict[str, str]
+    unproved: set[str]
+    """Pairs and claims that have, or are, a claim without evidence."""
+    fabricated: set[str]
+    standing: dict[tuple[str, str | None], Row]
+    ids: set[str] = field(default_factory=set)
+    """Decisions recorded before."""
+
+
+def take_decisions(layout: Layout, file: ReadFile) -> Taken:
+    """Record the decisions of a file that fit the tables of now; the other lines are named.
+
+    Raises:
+        TableError: recorded decisions or tables cannot be read.
+        StorageError: a decision cannot be recorded.
+    """
+    problems = list(file.problems)
+    known = 0
+    recorded: Counter[str] = Counter()
+    for name, lines in _by_batch(layout, file, problems).items():
+        batch = _read(layout, name, {line.pair_id for line in lines.values()}, lines)
+        rows, repeated = _fitting(lines, batch, problems)
+        known += repeated
+        if rows:
+            add_decisions(layout.decisions(name), rows)
+            recorded[name] += len(rows)
+    return Taken(recorded, known, sorted(problems, key=lambda problem: problem.line))
+
+
+def _by_batch(layout: Layout, file: ReadFile, problems: list[Problem]) -> dict[str, dict[int, DecisionLine]]:
+    """Lines by the batch that holds their pair or claim, the pair's id filled in."""
+    wanted_pairs = {line.pair_id for line in file.lines.values() if line.pair_id}
+    wanted_claims = {line.claim_id for line in file.lines.values()} - {None}
+    places: dict[str, list[str]] = defaultdict(list)
+    owners: dict[str, str] = {}
+    named = {line.batch for line in file.lines.values()}
+    for path in layout.tables(PAIRS.name):
+        if None not in named and path.stem not in named:
+            continue
+        pairs = read_table(path, PAIRS)["pair_id"].to_list()
+        for known in wanted_pairs.intersection(pairs):
+            places[known].append(path.stem)
+        claims = layout.table(CLAIMS.name, path.stem)
+        if wanted_claims and claims.is_file():
+            found = read_table(claims, CLAIMS).select("claim_id", "pair_id").iter_rows()
+            for claim_id, pair_id in found:
+                if claim_id in wanted_claims:
+                    owners[claim_id] = pair_id
+                    places[claim_id].append(path.stem)
+    batches: dict[str, dict[int, DecisionLine]] = defaultdict(dict)
+    for number, line in file.lines.items():
+        pair_id = line.pair_id or owners.get(line.claim_id or "")
+        found_in = [
+            name
+            for name in dict.fromkeys(places.get(line.claim_id or line.pair_id or "", []))
+            if line.batch in (None, name)
+        ]
+        problem = _misplaced(line, pair_id, owners, found_in)
+        if problem:
+            problems.append(Problem(number, problem))
+        else:
+            batches[found_in[0]][number] = line.model_copy(update={"pair_id": pair_id})
+    return batches
+
+
+def _misplaced(
+    line: DecisionLine, pair_id: str | None, owners: Mapping[str, str], found_in: Sequence[str]
+) -> str | None:
+    asked = line.claim_id or line.pair_id
+    if asked is None:
+        return "it names neither a pair_id nor a claim_id"
+    kind = "claim" if line.claim_id else "pair"
+    if not found_in:
+        where = f" in batch {line.batch[:_SHOWN_ID]!r}" if line.batch else ""
+        return f"no {kind} has the id {asked[:_SHOWN_ID]!r}{where}"
+    if line.claim_id and owners[line.claim_id] != pair_id:
+        return f"the claim {asked[:_SHOWN_ID]!r} is not one of the pair {str(pair_id)[:_SHOWN_ID]!r}"
+    if len(found_in) > 1:
+        return f"{kind} {asked!r} is in the batches {', '.join(found_in)}; say which in column batch"
+    return None
+
+
+def _read(layout: Layout, name: str, pair_ids: set[str | None], lines: Mapping[int, DecisionLine]) -> _Batch:
+    wanted = pl.col("pair_id").is_in([one for one in pair_ids if one])
+    pairs = read_table(layout.table(PAIRS.name, name), PAIRS).filter(wanted)
+    claims = read_table(layout.table(CLAIMS.name, name), CLAIMS).filter(wanted)
+    bare = claims.filter(pl.col("evidence_quote").is_null())
+    recorded = read_decisions(layout.decisions(name))
+    return _Batch(
+        name=name,
+        pairs={row["pair_id"]: row for row in pairs.iter_rows(named=True)},
+        owners=dict(claims.select("claim_id", "pair_id").iter_rows()),
+        content=content_hashes(pairs, claims),
+        unproved={*bare["pair_id"], *bare["claim_id"]},
+        fabricated=set(fabricated_citations(pairs, claims)["pair_id"]),
+        standing={(row["pair_id"], row["claim_id"]): row for row in recorded.iter_rows(named=True)},
+        ids=set(recorded["decision_id"]),
+    )
+
+
+def _fitting(
+    lines: Mapping[int, DecisionLine], batch: _Batch, problems: list[Problem]
+) -> tuple[list[Row], int]:
+    """Rows to record, and how many were recorded before."""
+    fitting: dict[int, Row] = {}
+    about: dict[tuple[str, str | None], list[int]] = defaultdict(list)
+    for number, line in lines.items():
+        row = _row(line, batch.name)
+        if problem := _unfit(row, batch):
+            problems.append(Problem(number, problem))
+        else:
+            fitting[number] = row
+            about[row["pair_id"], row["claim_id"]].append(number)
+    rows, known = [], 0
+    for number, row in fitting.items():
+        target = (row["pair_id"], row["claim_id"])
+        before = batch.standing.get(target)
+        if problem := _repeated(number, fitting, about[target]):
+            problems.append(Problem(number, problem))
+        elif before is not None and before["decision_id"] == row["decision_id"]:
+            known += 1
+        elif problem := _outdated(row, before, batch):
+            problems.append(Problem(number, problem))
+        else:
+            rows.append(row)
+    return rows, known
+
+
+def _row(line: DecisionLine, batch: str) -> Row:
+    row = line.model_dump(exclude={"edited_answer"}) | {"batch": batch, "answer": line.edited_answer}
+    content = "\x1f".join(f"{name}={row[name]}" for name in sorted(row) if row[name] is not None)
+    return row | {"decision_id": hashlib.sha256(content.encode()).hexdigest()[:32]}
+
+
+def _repeated(number: int, rows: Mapping[int, Row], same: Sequence[int]) -> str | None:
+    """What is wrong with a line whose pair or claim other lines decide too."""
+    said = {(rows[one]["decision"], rows[one]["answer"]) for one in same}
+    if len(said) > 1:
+        others = ", ".join(str(one) for one in same if one != number)
+        return f"line {others} decides the same pair or claim otherwise; none of them is taken"
+    return f"it repeats line {same[0]}" if number != same[0] else None
+
+
+def _unfit(row: Row, batch: _Batch) -> str | None:
+    """Why the decision does not fit the pair of now."""
+    pair = batch.pairs[row["pair_id"]]
+    if pair["expected_verdict"] is not None:
+        return "it is a known-answer pair, whose verdict is only compared"
+    if batch.content[row["pair_id"]] != row["content_sha256"]:
+        return "question, answer or evidence have changed since; decide on the pair as it is now"
+    checks = {"accepted": _cannot_accept, EDITED: _cannot_edit}
+    if row["decision"] != EDITED and row["answer"] is not None:
+        return f"it has an edited answer and the decision {row['decision']}; an edit has the decision edited"
+    return checks[row["decision"]](row, pair, batch) if row["decision"] in checks else None
+
+
+def _cannot_accept(row: Row, pair: Row, batch: _Batch) -> str | None:
+    if pair["status"] != "drafted":
+        return f"the pair failed ({pair['reason']}): there is no answer to accept"
+    if (row["claim_id"] or row["pair_id"]) in batch.unproved:
+        return "a claim of it has no evidence in the documents; only what can be proved is accepted"
+    if row["claim_id"] is None and row["pair_id"] in batch.fabricated:
+        return "it cites what does not exist; edit the answer, which drops that citation"
+    if row["claim_id"] is None and pair["coverage"] != "none" and not _has_claims(row, batch):
+        return "the answer makes no claim that can be proved"
+    return None
+
+
+def _has_claims(row: Row, batch: _Batch) -> bool:
+    return row["pair_id"] in batch.owners.values()
+
+
+def _cannot_edit(row: Row, pair: Row, batch: _Batch) -> str | None:
+    if row["claim_id"] is not None:
+        return "only the answer of a pair can be edited; leave claim_id empty"
+    if row["answer"] is None:
+        return "the edited answer is missing (column edited_answer)"
+    if pair["question"] is None:
+        return "the pair has no question"
+    return "the edited answer is the answer as it is" if row["answer"] == pair["answer"] else None
+
+
+def _outdated(row: Row, before: Row | None, batch: _Batch) -> str | None:
+    """Why a decision does not come after the one that stands."""
+    if before is None:
+        return None
+    standing = f"the decision that stands ({before['decision']} by {before['who'][:_SHOWN_ID]!r})"
+    if row["decided_at"] and before["decided_at"] and row["decided_at"] < before["decided_at"]:
+        return f"it was made before {standing}"
+    if row["decision_id"] in batch.ids:
+        return f"it was recorded before {standing}; to decide so again give another decided_at or why"
+    return None
+
+
+def undecided(layout: Layout, batches: Sequence[str]) -> Iterator[Row]:
+    """Rows of the template: the pairs of the batches that wait for a person.
+
+    Raises:
+        InputError: a batch has no verdicts.
+        TableError: tables cannot be read.
+    """
+    for name in batches:
+        if not layout.table(VERDICTS.name, name).is_file():
+            raise InputError(f"batch {name!r} has no verdicts in {layout.out}")
+        verdicts = read_table(layout.table(VERDICTS.name, name), VERDICTS)
+        waiting = verdicts.filter(pl.col("verdict") == "needs_review", pl.col("expected_verdict").is_null())
+        pairs = read_table(layout.table(PAIRS.name, name), PAIRS).join(waiting, on="pair_id", how="semi")
+        claims = read_table(layout.table(CLAIMS.name, name), CLAIMS).join(waiting, on="pair_id", how="semi")
+        content, found = content_hashes(pairs, claims), _claims_by_pair(claims)
+        why = {row["pair_id"]: row for row in waiting.iter_rows(named=True)}
+        for pair in pairs.iter_rows(named=True):
+            pair_id = pair["pair_id"]
+            said, quotes = found.get(pair_id, ([], []))
+            yield {
+                **{column: pair[column] for column in ("batch", "pair_id", "question", "answer")},
+                **{column: why[pair_id][column] for column in ("reason", "detail")},
+                "content_sha256": content[pair_id],
+                "claims": "\n".join(said),
+                "evidence": "\n".join(quotes),
+            }
+
+
+def _claims_by_pair(claims: pl.DataFrame) -> dict[str, tuple[list[str], list[str]]]:
+    """Claims and their quotes, numbered alike."""
+    found: dict[str, tuple[list[str], list[str]]] = defaultdict(lambda: ([], []))
+    for row in claims.sort("pair_id", "position").iter_rows(named=True):
+        said, quotes = found[row["pair_id"]]
+        said.append(f"{len(said) + 1}. {row['self_contained'] or row['text']}")
+        pieces = [row["evidence_quote"], row["second_evidence_quote"]]
+        quotes.append(f"{len(said)}. {' […] '.join(filter(None, pieces)) or 'none'}")
+    return found

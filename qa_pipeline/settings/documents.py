@@ -4,15 +4,9 @@ import hashlib
 import hmac
 from typing import Annotated, Literal, get_args
 
-from pydantic import (
-    Field,
-    SecretStr,
-    field_serializer,
-    field_validator,
-    model_validator,
-)
+from pydantic import Field, SecretStr, field_serializer, field_validator, model_validator
 
-from qa_pipeline.settings.group import PREFIX, Group
+from qa_pipeline.settings.base import PREFIX, Group
 
 MaskingAction = Literal["off", "flag", "mask", "drop"]
 MaskedKind = Literal[

@@ -10,42 +10,32 @@ import os
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import (
-    BeforeValidator,
-    Field,
-    ValidationError,
-    model_validator,
-)
-from pydantic_settings import (
-    BaseSettings,
-    InitSettingsSource,
-    PydanticBaseSettingsSource,
-    SettingsConfigDict,
-)
+from pydantic import BeforeValidator, Field, ValidationError, model_validator
+from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 from pydantic_settings import SettingsError as UnreadableSourceError
 
 from qa_pipeline.errors import SettingsError
-from qa_pipeline.locations import location_of
-from qa_pipeline.settings.checking import (
+from qa_pipeline.settings.base import FILE_NAME, PREFIX, Group, check_environment, explain, read_settings_file
+from qa_pipeline.settings.documents import ChunkingSettings, DocumentSettings
+from qa_pipeline.settings.generation import (
+    SWEDISH_EMBEDDING_MODEL,
+    SWEDISH_EMBEDDING_REVISION,
+    EmbeddingSettings,
+    GenerationSettings,
+    IndexSettings,
+    PairsFileSettings,
+    RetrievalSettings,
+)
+from qa_pipeline.settings.llm import HOSTED, LLMSettings, same_model_warning
+from qa_pipeline.settings.location import location_of
+from qa_pipeline.settings.thresholds import check_models
+from qa_pipeline.settings.verification import (
     CanarySettings,
     JudgingSettings,
     QualitySettings,
     TrainingSettings,
     VerificationSettings,
 )
-from qa_pipeline.settings.documents import ChunkingSettings, DocumentSettings
-from qa_pipeline.settings.generation import GenerationSettings, PairsFileSettings
-from qa_pipeline.settings.group import FILE_NAME, PREFIX, Group
-from qa_pipeline.settings.models import HOSTED, LLMSettings
-from qa_pipeline.settings.search import (
-    SWEDISH_EMBEDDING_MODEL,
-    SWEDISH_EMBEDDING_REVISION,
-    EmbeddingSettings,
-    IndexSettings,
-    RetrievalSettings,
-)
-from qa_pipeline.settings.sources import check_environment, explain, read_settings_file
-from qa_pipeline.verification.thresholds.reading import check_models
 
 Profile = Literal["embedded", "hosted"]
 PROFILES: dict[Profile, dict[str, dict[str, Any]]] = {
@@ -185,3 +175,31 @@ def load_settings(**overrides: Any) -> Settings:
         raise SettingsError(explain(error, Settings)) from None
     except UnreadableSourceError as error:
         raise SettingsError(f"{error}; name one setting, such as {PREFIX}LLM__WORKERS=20") from None
+
+
+def check_model(settings: Settings, model: str | None) -> None:
+    """Refuse a model named on the command line that no provider would be asked for.
+
+    Raises:
+        SettingsError: the provider is none that is asked over the network.
+    """
+    if model is not None and all(one.provider not in HOSTED for one in settings.llm.models):
+        raise SettingsError(
+            f"--model {model} would not be asked: the provider is {settings.llm.provider}; "
+            f"add --provider {' or --provider '.join(HOSTED)}"
+        )
+
+
+def notes(settings: Settings) -> list[str]:
+    """One sentence for each thing worth knowing.
+
+    Raises:
+        SettingsError: the thresholds cannot be used.
+    """
+    judged = same_model_warning(settings.llm) if settings.judging.enabled else None
+    fitted = check_models(
+        settings.verification.thresholds,
+        embedding=settings.embedding.model,
+        entailment=settings.verification.entailment.model,
+    )
+    return [note for note in (judged, fitted) if note is not None]

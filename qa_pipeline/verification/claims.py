@@ -11,31 +11,76 @@ from typing import Any
 
 import polars as pl
 
-from qa_pipeline.orders import blank_orders
-from qa_pipeline.progress import Notify, silent
-from qa_pipeline.settings.checking import VerificationSettings
-from qa_pipeline.sources import FOUND_BY_SEARCH, Sources
+from qa_pipeline.records import Notify, silent
+from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.tables import CLAIMS
-from qa_pipeline.verification.citations import ClaimCitations, cite_claims
-from qa_pipeline.verification.citing import best_elsewhere, quote_rows
-from qa_pipeline.verification.combined.model import load_model
-from qa_pipeline.verification.combined.scoring import with_combined
+from qa_pipeline.text.injection import blank_orders
+from qa_pipeline.text.references import FOUND_BY_SEARCH, Sources
+from qa_pipeline.text.words import content_stems, recall
+from qa_pipeline.verification.citations import ClaimCitations, QuoteCheck, cite_claims
+from qa_pipeline.verification.combined import load_model, with_combined
 from qa_pipeline.verification.consistency.reading import read
 from qa_pipeline.verification.evidence import (
     Candidate,
+    ChunkVectors,
     ChunkWords,
+    Encoder,
+    TextVectors,
     best_by_words,
     candidates,
     verbatim_place,
     whole_sentences,
 )
+from qa_pipeline.verification.evidence_choice import Batch, Task, prove
 from qa_pipeline.verification.pronouns import self_contained
-from qa_pipeline.verification.proving import Batch, Task, prove
-from qa_pipeline.verification.similarity import ChunkVectors, Encoder, TextVectors
 from qa_pipeline.verification.splitting import Claim, is_fragment, split_claims
-from qa_pipeline.verification.words import content_stems
 
 Row = dict[str, Any]
+
+
+def best_elsewhere(
+    terms: Sequence[str], others: Sequence[Candidate], cosines: Sequence[float], language: str
+) -> Row:
+    """The columns other_similarity, other_recall and other_chunk_id.
+
+    The passage is the one that holds most of the claim's terms, the first of equals: the pair's own passages
+    stand before those of the batch.
+
+    Args:
+        terms: the claim's.
+        others: pieces of passages that are not cited.
+        cosines: of the claim to each of them.
+        language: the pair's.
+    """
+    shares = [recall(terms, read(one.text, language).terms) or 0.0 for one in others]
+    best = max(range(len(others)), key=lambda place: (shares[place], -place), default=None)
+    return {
+        "other_similarity": max(cosines, default=None),
+        "other_recall": None if best is None else shares[best],
+        "other_chunk_id": None if best is None else others[best].chunk_id,
+    }
+
+
+def quote_rows(citations: ClaimCitations, chunks: Mapping[str, Row]) -> list[Row]:
+    """The column quotes: offsets point into the document's text."""
+    return [_quote_row(check, chunks) for check in citations.checks]
+
+
+def _quote_row(check: QuoteCheck, chunks: Mapping[str, Row]) -> Row:
+    row: Row = {"given": check.given, "kind": check.kind}
+    if check.chunk_id is None or check.start is None or check.end is None:
+        return row
+    chunk = chunks[check.chunk_id]
+    return {
+        **row,
+        "found": chunk["text"][check.start : check.end],
+        "document_id": chunk["document_id"],
+        "chunk_id": check.chunk_id,
+        "start": chunk["char_start"] + check.start,
+        "end": chunk["char_start"] + check.end,
+    }
+
+
 _GROUP = 1024
 _MOST_CANDIDATE_CHUNKS = 16
 _SEARCHED_CHUNKS = 8

@@ -9,18 +9,18 @@ import polars as pl
 import polars.selectors as cs
 
 from qa_pipeline.errors import TableError
-from qa_pipeline.settings.checking import VerificationSettings
+from qa_pipeline.settings.thresholds import Thresholds
+from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.tables import CLAIM_VERDICTS, CLAIMS
-from qa_pipeline.verification.bands import fitted_rules
 from qa_pipeline.verification.rules import (
     BORDERLINE,
     first_of,
+    fitted_rules,
     local_rules,
     open_outcome,
     outcome,
     similarity_rules,
 )
-from qa_pipeline.verification.thresholds.artefact import Thresholds
 
 UNDECIDED_WITHOUT_MODEL = "undecided_without_model"
 
@@ -54,7 +54,7 @@ def decide_claims(
     word or nearly so in one sentence; `combined`; `entailment`. What none decides is passed on to a model.
 
     >>> import polars as pl
-    >>> from qa_pipeline.settings.checking import VerificationSettings
+    >>> from qa_pipeline.settings.verification import VerificationSettings
     >>> from qa_pipeline.tables import CLAIMS
     >>> from qa_pipeline.verification.deciding import decide_claims
     >>> scores = {"citation_status": "resolved", "evidence_quote": "It opens at 9.", "verbatim": False}

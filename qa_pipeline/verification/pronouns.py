@@ -9,11 +9,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from qa_pipeline.text.lexicon.base import lexicon
+from qa_pipeline.text.lexicon.shared import PRONOUNS, Pronouns
+from qa_pipeline.text.words import Token, content_stems, tokenize
 from qa_pipeline.verification.consistency.reading import read
-from qa_pipeline.verification.lexicon.language import lexicon
-from qa_pipeline.verification.lexicon.pronouns import PRONOUNS, Pronouns
 from qa_pipeline.verification.splitting import Claim
-from qa_pipeline.verification.words import Token, content_stems, tokenize
 
 _LONGEST_SUBJECT = 6
 _IMPERSONAL_WITHIN = 7

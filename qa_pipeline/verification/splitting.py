@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from qa_pipeline.sentences.boundaries import split_sentences
-from qa_pipeline.sources import NUMBER_MARK, SOURCE_MARK, mark_references
-from qa_pipeline.verification.lexicon.courtesies import COURTESIES
-from qa_pipeline.verification.lexicon.language import lexicon
-from qa_pipeline.verification.words import Token, tokenize
+from qa_pipeline.text.lexicon.base import lexicon
+from qa_pipeline.text.lexicon.shared import COURTESIES
+from qa_pipeline.text.references import NUMBER_MARK, SOURCE_MARK, mark_references
+from qa_pipeline.text.sentences import split_sentences
+from qa_pipeline.text.words import Token, tokenize
 
 _BULLET = re.compile(r"\s*(?:[-*+•]\s+(?:\[[ xX]\]\s+)?|\d{1,3}[.)]\s+|>\s*)+")
 _TABLE_RULE = re.compile(r"\s*+\|?\s*+:?-{2,}+:?\s*+(?:\|\s*+:?-{2,}+:?\s*+)*+\|?\s*+")

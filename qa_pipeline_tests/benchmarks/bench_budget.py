@@ -12,14 +12,14 @@ import tempfile
 import time
 from pathlib import Path
 
-from qa_pipeline.calls import Usage
-from qa_pipeline.llm.database import Database
-from qa_pipeline.llm.money.amounts import Caps
-from qa_pipeline.llm.money.budget import Budget
-from qa_pipeline.llm.money.days import DayLedger
-from qa_pipeline.llm.money.price_table import load_prices
-from qa_pipeline.llm.money.tokens import most_request_tokens
-from qa_pipeline.settings.models import BudgetSettings
+from qa_pipeline.llm.budget.amounts import Caps
+from qa_pipeline.llm.budget.budget import Budget
+from qa_pipeline.llm.budget.daily import DayLedger
+from qa_pipeline.llm.budget.prices import load_prices
+from qa_pipeline.llm.budget.tokens import most_request_tokens
+from qa_pipeline.llm.store.database import Database
+from qa_pipeline.records import Usage
+from qa_pipeline.settings.llm import BudgetSettings
 from qa_pipeline_tests.llm.asking import claim
 
 MODEL = "gemini/gemini-3-flash-preview"

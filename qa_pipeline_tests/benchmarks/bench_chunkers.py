@@ -25,13 +25,13 @@ import numpy as np
 import numpy.typing as npt
 
 from qa_pipeline.chunking.chunks import chunk_documents
-from qa_pipeline.embedding.embeddings import CachedEmbedder, embed_chunks
-from qa_pipeline.embedding.model import load_embedder
-from qa_pipeline.embedding.vector_cache import MemoryVectorCache
-from qa_pipeline.index.shard import build_index
-from qa_pipeline.retrieval import Retriever
+from qa_pipeline.models.loading import load_embedder
+from qa_pipeline.models.vector_cache import MemoryVectorCache
+from qa_pipeline.retrieval.embeddings import CachedEmbedder, embed_chunks
+from qa_pipeline.retrieval.search import Retriever
+from qa_pipeline.retrieval.shard import build_index
 from qa_pipeline.settings.documents import ChunkingSettings
-from qa_pipeline.settings.search import EmbeddingSettings, RetrievalSettings
+from qa_pipeline.settings.generation import EmbeddingSettings, RetrievalSettings
 from qa_pipeline_tests.benchmarks.asked_documents import Asked, AskedDocuments, read_sets
 
 Shares = npt.NDArray[np.float64]

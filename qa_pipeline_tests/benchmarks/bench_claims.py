@@ -25,20 +25,20 @@ from typing import Any
 
 import polars as pl
 
-from qa_pipeline.embedding.embeddings import CachedEmbedder, Vectors, text_hash
-from qa_pipeline.embedding.encoder import SentenceEncoder
-from qa_pipeline.embedding.model import load_embedder
-from qa_pipeline.embedding.onnx import OnnxEncoder
-from qa_pipeline.embedding.vector_cache import MemoryVectorCache, VectorSpace
+from qa_pipeline.evaluation.calibration.rows import read_items
+from qa_pipeline.evaluation.statements import Statement, StatementTables, statement_tables
+from qa_pipeline.models.encoder import SentenceEncoder
+from qa_pipeline.models.loading import load_embedder
+from qa_pipeline.models.onnx_encoder import OnnxEncoder
+from qa_pipeline.models.vector_cache import MemoryVectorCache, VectorSpace
+from qa_pipeline.retrieval.embeddings import CachedEmbedder, Vectors, text_hash
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.tables import CLAIMS
-from qa_pipeline.verification import evidence, words
+from qa_pipeline.text import words
+from qa_pipeline.verification import evidence
 from qa_pipeline.verification.claims import find_claims
-from qa_pipeline.verification.combined.labelled import read_items
 from qa_pipeline.verification.consistency import names, reading
-from qa_pipeline.verification.scorers.base import Statement
-from qa_pipeline.verification.scorers.statements import StatementTables, statement_tables
-from qa_pipeline.verification.similarity import Encoder
+from qa_pipeline.verification.evidence import Encoder
 
 _WARM_UP = ("A sentence to load the weights with.", "Another one, a little longer than the first was.")
 

@@ -22,11 +22,10 @@ from typing import Any, get_args
 
 import numpy as np
 
-from qa_pipeline.embedding.encoder import SentenceEncoder
-from qa_pipeline.embedding.local import Vectors
-from qa_pipeline.embedding.model import load_embedder
-from qa_pipeline.embedding.onnx import OnnxEncoder
-from qa_pipeline.settings.search import EmbeddingSettings
+from qa_pipeline.models.encoder import SentenceEncoder, Vectors
+from qa_pipeline.models.loading import load_embedder
+from qa_pipeline.models.onnx_encoder import OnnxEncoder
+from qa_pipeline.settings.generation import EmbeddingSettings
 
 WORDS_PER_TEXT = (6, 10, 14, 18, 22, 28, 36, 60, 90, 120, 150, 180)
 """Half sentences, half chunks: what a run embeds."""
@@ -37,8 +36,8 @@ START = """
 import sys, time
 start = time.perf_counter()
 from pathlib import Path
-from qa_pipeline.embedding.model import load_embedder
-from qa_pipeline.settings.search import EmbeddingSettings
+from qa_pipeline.models.loading import load_embedder
+from qa_pipeline.settings.generation import EmbeddingSettings
 settings = EmbeddingSettings(backend=sys.argv[1], model=sys.argv[2])
 load_embedder(settings, Path(sys.argv[3])).encode(["How many workers start?"])
 status = Path("/proc/self/status").read_text()

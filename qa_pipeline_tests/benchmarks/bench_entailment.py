@@ -24,15 +24,13 @@ from typing import Any
 
 import numpy as np
 
-from qa_pipeline.embedding.files import find_model
-from qa_pipeline.embedding.vector_cache import SqliteVectorCache
-from qa_pipeline.settings.entailment import EntailmentSettings
-from qa_pipeline.settings.search import EmbeddingSettings
-from qa_pipeline.verification.entailment.cross_encoder import CrossEncoder
-from qa_pipeline.verification.entailment.model import load_cross_encoder
+from qa_pipeline.models.embedding_files import find_model
+from qa_pipeline.models.vector_cache import SqliteVectorCache
+from qa_pipeline.settings.generation import EmbeddingSettings
+from qa_pipeline.settings.verification import EntailmentSettings
+from qa_pipeline.verification.entailment.claims import Asked, search
+from qa_pipeline.verification.entailment.models import CrossEncoder, RememberedNetwork, load_cross_encoder
 from qa_pipeline.verification.entailment.network import TorchNetwork, takes_types
-from qa_pipeline.verification.entailment.remembered import RememberedNetwork
-from qa_pipeline.verification.entailment.searching import Asked, search
 from qa_pipeline.verification.entailment.tokens import Input
 
 CLAIM_WORDS = (6, 10, 14, 18, 24)
@@ -89,7 +87,7 @@ def write_cross_encoder(folder: Path) -> None:
 
 def questions(claims: int, passages: int) -> list[Asked]:
     """Claims with passages, the same in every run."""
-    from qa_pipeline.embedding.model import load_token_counter
+    from qa_pipeline.models.loading import load_token_counter
 
     vocabulary = load_token_counter(EmbeddingSettings()).tokenizer.get_vocab()
     words = sorted(word for word in vocabulary if word.isalpha() and len(word) > 2)

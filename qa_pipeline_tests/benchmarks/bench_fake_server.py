@@ -12,8 +12,8 @@ from pathlib import Path
 
 from aiohttp import ClientSession, TCPConnector
 
-from qa_pipeline.llm.gemini.requests import response_schema
-from qa_pipeline.prompting import fence, load_prompt, render_passages
+from qa_pipeline.llm.gemini.wire import response_schema
+from qa_pipeline.prompts.loading import fence, load_prompt, render_passages
 from qa_pipeline.records import ClaimReply, Passage
 from qa_pipeline_tests.benchmarks.served import serving
 

@@ -25,12 +25,11 @@ from typing import Any, get_args
 import numpy as np
 import polars as pl
 
-from qa_pipeline.embedding.model import load_embedder
-from qa_pipeline.index.choice import SAME_COSINE
-from qa_pipeline.index.file import dump_shard, load_shard
-from qa_pipeline.index.kinds import Vectors
-from qa_pipeline.index.shard import Shard, build_index
-from qa_pipeline.settings.search import EmbeddingSettings, IndexSettings
+from qa_pipeline.models.loading import load_embedder
+from qa_pipeline.retrieval.ann import SAME_COSINE, Vectors
+from qa_pipeline.retrieval.shard import Shard, build_index
+from qa_pipeline.retrieval.shard_file import dump_shard, load_shard
+from qa_pipeline.settings.generation import EmbeddingSettings, IndexSettings
 from qa_pipeline.tables import EMBEDDINGS
 from qa_pipeline_tests.benchmarks.measured_run import load_now
 

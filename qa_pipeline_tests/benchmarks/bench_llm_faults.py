@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from qa_pipeline.errors import ModelError, UnreadableReplyError
-from qa_pipeline.llm.asking import ask_all
-from qa_pipeline.llm.providers import Models
+from qa_pipeline.llm.concurrency import ask_all
+from qa_pipeline.llm.factory import Models
 from qa_pipeline_tests.benchmarks.bench_llm_speed import settings_for, verifications
 from qa_pipeline_tests.benchmarks.served import Served, serving
 

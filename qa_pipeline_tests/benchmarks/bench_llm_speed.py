@@ -15,13 +15,13 @@ from pathlib import Path
 from statistics import median
 
 from qa_pipeline.errors import ModelError
-from qa_pipeline.llm.asking import ask_all
 from qa_pipeline.llm.base import Request
-from qa_pipeline.llm.gemini.requests import typed_config
-from qa_pipeline.llm.providers import Models
-from qa_pipeline.prompting import fence, load_prompt, render_passages
+from qa_pipeline.llm.concurrency import ask_all
+from qa_pipeline.llm.factory import Models
+from qa_pipeline.llm.gemini.wire import typed_config
+from qa_pipeline.prompts.loading import fence, load_prompt, render_passages
 from qa_pipeline.records import ClaimReply, Passage
-from qa_pipeline.settings.models import LLMSettings, ModelSettings
+from qa_pipeline.settings.llm import LLMSettings, ModelSettings
 from qa_pipeline_tests.benchmarks.served import Served, serving
 
 _TEXT = "To drain the boiler, open the lower valve and wait 10 minutes. Then close it again by hand. " * 8

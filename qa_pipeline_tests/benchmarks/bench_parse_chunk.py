@@ -28,14 +28,14 @@ from pathlib import Path
 from time import perf_counter, process_time
 
 from qa_pipeline.chunking.chunks import chunk_documents
-from qa_pipeline.documents.files import documents_among, read_bytes
-from qa_pipeline.documents.formats import format_of
-from qa_pipeline.documents.language import READ_OF_A_STRETCH, languages_of, stretches
+from qa_pipeline.corpus.corpora import open_folder
+from qa_pipeline.corpus.files import documents_among, read_bytes
+from qa_pipeline.documents.formats.registry import format_of
 from qa_pipeline.documents.near_duplicates import shingles
 from qa_pipeline.documents.reading import read_documents
-from qa_pipeline.documents.sources.corpora import open_folder
-from qa_pipeline.passages import index_text
+from qa_pipeline.records import index_text
 from qa_pipeline.settings.documents import ChunkingSettings, DocumentSettings
+from qa_pipeline.text.language import READ_OF_A_STRETCH, languages_of, stretches
 from qa_pipeline_tests.benchmarks.libraries_alone import parse_alone, sketch_alone, split_alone, tell_alone
 from qa_pipeline_tests.chunking.documents import Counter
 

@@ -21,11 +21,11 @@ from pathlib import Path
 from threading import Event, Thread
 from time import perf_counter
 
-from qa_pipeline.documents.files import documents_among, read_bytes
-from qa_pipeline.documents.formats import format_of
+from qa_pipeline.corpus.corpora import open_folder
+from qa_pipeline.corpus.files import documents_among, read_bytes
+from qa_pipeline.documents.formats.registry import format_of
 from qa_pipeline.documents.parsing import ParseFiles, ParseRequest, parse_here
-from qa_pipeline.documents.sources.corpora import open_folder
-from qa_pipeline.documents.workers.pool import ParsingPool
+from qa_pipeline.documents.sandbox.pool import ParsingPool
 from qa_pipeline.records import SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline_tests.benchmarks.measured_run import load_now

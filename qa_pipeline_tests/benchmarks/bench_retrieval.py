@@ -20,12 +20,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from qa_pipeline.embedding.embeddings import CachedEmbedder, Embedder, embed_chunks
-from qa_pipeline.embedding.model import load_embedder
-from qa_pipeline.embedding.vector_cache import MemoryVectorCache
-from qa_pipeline.index.shard import build_index
-from qa_pipeline.retrieval import Retriever
-from qa_pipeline.settings.search import EmbeddingSettings, RetrievalSettings
+from qa_pipeline.models.loading import load_embedder
+from qa_pipeline.models.vector_cache import MemoryVectorCache
+from qa_pipeline.retrieval.embeddings import CachedEmbedder, Embedder, embed_chunks
+from qa_pipeline.retrieval.search import Retriever
+from qa_pipeline.retrieval.shard import build_index
+from qa_pipeline.settings.generation import EmbeddingSettings, RetrievalSettings
 from qa_pipeline_tests.benchmarks.bench_embedding import BACKENDS
 
 LANGUAGES = {"swefaq_dev": "sv"}

@@ -23,10 +23,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from qa_pipeline.llm.asking import ask_all
 from qa_pipeline.llm.base import LanguageModel, Reply, ReplyT, Request
 from qa_pipeline.llm.cached import CachedModel
-from qa_pipeline.llm.store.front import open_replies
+from qa_pipeline.llm.concurrency import ask_all
+from qa_pipeline.llm.store.writer import open_replies
 from qa_pipeline.records import ClaimReply, Passage
 from qa_pipeline_tests.llm.asking import ACCEPT, claim
 from qa_pipeline_tests.llm.postgres_server import running_server

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from qa_pipeline.calibration.redeciding import Models, redecide
-from qa_pipeline.settings.checking import JudgingSettings, VerificationSettings
+from qa_pipeline.evaluation.calibration.what_if import Models, redecide
+from qa_pipeline.settings.verification import JudgingSettings, VerificationSettings
 from qa_pipeline.verification.deciding import decide_claims
-from qa_pipeline_tests.calibration.stored import Frames, run, tables
+from qa_pipeline_tests.evaluation.calibration.stored import Frames, run, tables
 
 OTHER = VerificationSettings(recall_accept=0.8, combined_accept=0.9, combined_reject=0.1)
 OF_A_PAIR = 3

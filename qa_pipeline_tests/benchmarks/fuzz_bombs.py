@@ -7,7 +7,7 @@ What belongs here: which there are for the formats that can be read. What does n
 from collections.abc import Iterator, Mapping
 from functools import partial
 
-from qa_pipeline.documents.formats import format_of
+from qa_pipeline.documents.formats.registry import format_of
 from qa_pipeline_tests.benchmarks.fuzz_container_bombs import compressed, containers, parquets, word
 from qa_pipeline_tests.benchmarks.fuzz_pdf_bombs import pdfs
 from qa_pipeline_tests.benchmarks.fuzz_text_bombs import (

@@ -26,17 +26,16 @@ from time import monotonic
 import polars as pl
 
 from qa_pipeline.chunking.chunks import chunk_documents
-from qa_pipeline.documents.characters import clean
-from qa_pipeline.documents.compressed import UNPACKERS
-from qa_pipeline.documents.failure import DocumentFailure
-from qa_pipeline.documents.formats import PARSERS, format_of
+from qa_pipeline.corpus.files import DocumentFailure
+from qa_pipeline.documents.decoding import UNPACKERS
+from qa_pipeline.documents.formats.registry import PARSERS, format_of
 from qa_pipeline.documents.parsing import ParseOutcome, ParseRequest
 from qa_pipeline.documents.reading import read_documents
-from qa_pipeline.documents.workers.contained_run import ContainedRun
-from qa_pipeline.documents.workers.pool import ParsingPool
-from qa_pipeline.documents.workers.process import WorkerProcess
+from qa_pipeline.documents.sandbox.pool import ContainedRun, ParsingPool
+from qa_pipeline.documents.sandbox.process import WorkerProcess
 from qa_pipeline.errors import QAPipelineError
 from qa_pipeline.settings.documents import ChunkingSettings, DocumentSettings
+from qa_pipeline.text.characters import clean
 from qa_pipeline_tests.benchmarks.fuzz_bombs import bombs
 from qa_pipeline_tests.benchmarks.fuzz_container_bombs import PACKERS
 from qa_pipeline_tests.benchmarks.fuzz_mutations import mutate

@@ -1,4 +1,3 @@
-# ruff: noqa: E501 - what is written into a file reads best on one line
 """Damage done to files at random, the same for the same seed.
 
 What belongs here: mutations of bytes, also behind the compression of a zip member or a PDF stream. What does
@@ -13,6 +12,9 @@ from collections.abc import Callable, Sequence
 from random import Random
 
 from qa_pipeline_tests.benchmarks.fuzz_seeds import zipped
+
+# ruff: noqa: E501 - what is written into a file reads best on one line
+
 
 LONGEST = 3_000_000
 _STREAM = re.compile(rb"stream\r?\n(.*?)\r?\nendstream", re.DOTALL)

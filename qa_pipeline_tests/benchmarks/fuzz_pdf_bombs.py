@@ -1,4 +1,3 @@
-# ruff: noqa: E501 - what is written into a file reads best on one line
 """Bombs written as PDF.
 
 What belongs here: what each holds, by name. What does not: which of them are used (`fuzz_bombs`).
@@ -8,6 +7,8 @@ import io
 import zlib
 
 from qa_pipeline_tests.benchmarks.fuzz_text_bombs import Build
+
+# ruff: noqa: E501 - what is written into a file reads best on one line
 
 
 def pdf_file(objects: list[bytes]) -> bytes:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
-from qa_pipeline.documents.language import HANDLED
+from qa_pipeline.text.language import HANDLED
 
 _PERMUTATIONS = 128
 

@@ -19,19 +19,17 @@ from tempfile import TemporaryDirectory
 import polars as pl
 from sklearn.metrics import roc_auc_score, roc_curve
 
-from qa_pipeline import checking, pipeline
-from qa_pipeline.canaries.generators import GENERATORS
-from qa_pipeline.canaries.kinds import KINDS, TRUE_KINDS
-from qa_pipeline.canaries.material import LANGUAGES, Material, gather
-from qa_pipeline.canaries.outcomes import canary_rates, canary_rows
-from qa_pipeline.canaries.seeding import Canary, canary_pairs, draw_canaries
-from qa_pipeline.documents.sources.corpora import list_batches
-from qa_pipeline.evaluation.scores import HALF
-from qa_pipeline.parts import Parts
+from qa_pipeline import stages
+from qa_pipeline.corpus.corpora import list_batches
+from qa_pipeline.evaluation.scorers import HALF
+from qa_pipeline.resources import Parts
 from qa_pipeline.settings.tree import load_settings
 from qa_pipeline.storage import read_table, write_table
 from qa_pipeline.tables import STORED
-from qa_pipeline.verification.asking import verify_claims
+from qa_pipeline.verification.canaries.material import KINDS, LANGUAGES, TRUE_KINDS, Material, gather
+from qa_pipeline.verification.canaries.outcomes import canary_rates, canary_rows
+from qa_pipeline.verification.canaries.seeding import GENERATORS, Canary, canary_pairs, draw_canaries
+from qa_pipeline.verification.llm_verifier import verify_claims
 
 SWAPS = ("number", "unit", "date", "name", "negation")
 _READ = ("documents", "chunks", "embeddings")
@@ -84,9 +82,9 @@ def _of_batch(parts: Parts, batch: str) -> list[pl.DataFrame]:
     paths = [parts.layout.table(name, batch) for name in _READ]
     if all(path.exists() for path in paths):
         return [read_table(path, STORED[name]) for name, path in zip(_READ, paths, strict=True)]
-    documents = pipeline.make_documents(parts, batch, None)
-    chunks = pipeline.make_chunks(parts, documents)
-    made = [documents, chunks, pipeline.make_embeddings(parts, chunks)]
+    documents = stages.make_documents(parts, batch, None)
+    chunks = stages.make_chunks(parts, documents)
+    made = [documents, chunks, stages.make_embeddings(parts, chunks)]
     for name, path, frame in zip(_READ, paths, made, strict=True):
         write_table(path, frame, STORED[name])
     return made
@@ -101,7 +99,7 @@ def _measured(
     drawn = _drawn(material, asked)
     pairs = canary_pairs(drawn, material, language)
     begun = time.perf_counter()
-    claims = checking.score_claims(parts, pairs, frames["documents"], chunks, frames["embeddings"])
+    claims = stages.score_claims(parts, pairs, frames["documents"], chunks, frames["embeddings"])
     verdicts = verify_claims(claims, pairs, chunks, parts.settings.verification)
     took = time.perf_counter() - begun
     print(f"{language}: {len(drawn)} canaries in {took:.0f} s", file=sys.stderr)

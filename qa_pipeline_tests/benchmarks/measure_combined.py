@@ -30,10 +30,10 @@ import numpy.typing as npt
 import polars as pl
 from sklearn.metrics import roc_auc_score, roc_curve
 
-from qa_pipeline.embedding.model import load_embedder
+from qa_pipeline.evaluation.calibration.combined import FitOptions, calibrate, fit_curves, item_minimum
+from qa_pipeline.evaluation.calibration.rows import LabelledSet, labelled_set, read_items
+from qa_pipeline.models.loading import load_embedder
 from qa_pipeline.settings.tree import Settings
-from qa_pipeline.verification.combined.fitting import FitOptions, calibrate, fit_curves, item_minimum
-from qa_pipeline.verification.combined.labelled import LabelledSet, labelled_set, read_items
 
 LEFT_OUT = ("halueval", "swequad_mc")
 SHIPPABLE = ("expertqa", "factcheck_gpt_stance", "fever_symmetric", "summedits")

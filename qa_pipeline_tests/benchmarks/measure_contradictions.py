@@ -22,16 +22,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from qa_pipeline.embedding.model import load_embedder
-from qa_pipeline.index.shard import Shard
-from qa_pipeline.layout import Layout
-from qa_pipeline.neighbours import neighbour_chunks
+from qa_pipeline.models.loading import load_embedder
+from qa_pipeline.retrieval.shard import Shard, neighbour_chunks
 from qa_pipeline.settings.tree import Settings
-from qa_pipeline.storage import read_table
+from qa_pipeline.storage import Layout, read_table
 from qa_pipeline.tables import CHUNKS, DOCUMENTS, EMBEDDINGS
-from qa_pipeline.verification.contradictions.finding import Found, find_contradictions
-from qa_pipeline.verification.contradictions.sentences import Sentence, find_sentences
-from qa_pipeline.verification.similarity import Encoder
+from qa_pipeline.verification.contradictions import Found, Sentence, find_contradictions, find_sentences
+from qa_pipeline.verification.evidence import Encoder
 
 Row = dict[str, Any]
 _NUMBER = re.compile(r"(?<![\w.,-])([2-9]|[1-9]\d{1,2})(?![\w.,%-])")

@@ -30,10 +30,10 @@ from typing import Any
 import polars as pl
 
 from qa_pipeline.chunking.chunks import chunk_documents
-from qa_pipeline.documents.files import documents_among, read_bytes
+from qa_pipeline.corpus.corpora import open_folder
+from qa_pipeline.corpus.files import documents_among, read_bytes
 from qa_pipeline.documents.reading import read_documents
-from qa_pipeline.documents.sources.corpora import open_folder
-from qa_pipeline.documents.workers.pool import ParsingPool
+from qa_pipeline.documents.sandbox.pool import ParsingPool
 from qa_pipeline.settings.documents import ChunkingSettings, DocumentSettings, MaskingSettings
 from qa_pipeline_tests.benchmarks.accounted_text import Account, account
 from qa_pipeline_tests.benchmarks.measured_run import load_now

@@ -22,15 +22,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from qa_pipeline.batch import run_batches
-from qa_pipeline.calls import CallRecord, Usage
-from qa_pipeline.embedding.embeddings import Embedder
-from qa_pipeline.estimating.estimate import Estimate, estimate_run
 from qa_pipeline.llm.base import Reply, ReplyT, Request
-from qa_pipeline.llm.money.tokens import request_tokens
-from qa_pipeline.parts import Parts
+from qa_pipeline.llm.budget.tokens import request_tokens
+from qa_pipeline.pipeline import run_batches
+from qa_pipeline.records import CallRecord, Usage
+from qa_pipeline.reporting.costs import calls_frame
+from qa_pipeline.reporting.estimate import Estimate, estimate_run
+from qa_pipeline.resources import Parts
+from qa_pipeline.retrieval.embeddings import Embedder
 from qa_pipeline.settings.tree import Settings, load_settings
-from qa_pipeline.spending import calls_frame
 from qa_pipeline.storage import write_table
 from qa_pipeline.tables import LLM_CALLS
 from qa_pipeline_tests.fakes import HashEmbedder

@@ -23,7 +23,7 @@ from typing import Any
 
 from qa_pipeline_tests.benchmarks.served import Served, serving
 
-_COMMAND = (sys.executable, "-c", "from qa_pipeline.cli import app; app()", "run")
+_COMMAND = (sys.executable, "-c", "from qa_pipeline.cli.app import app; app()", "run")
 _ACCOUNT = "llm_calls"
 _APART = 40
 """Calls between two moments at least: no run dies before it has asked anything."""

@@ -18,13 +18,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from qa_pipeline.corpus.corpora import open_folder
+from qa_pipeline.corpus.files import DocumentFailure, FoundFile, documents_among, read_bytes
 from qa_pipeline.documents.assembly import assemble
-from qa_pipeline.documents.failure import DocumentFailure
-from qa_pipeline.documents.files import FoundFile, documents_among, read_bytes
-from qa_pipeline.documents.formats import PARSERS, format_of
-from qa_pipeline.documents.masking.finding import families_of, find_items
-from qa_pipeline.documents.masking.replacing import text_mask
-from qa_pipeline.documents.sources.corpora import open_folder
+from qa_pipeline.documents.formats.registry import PARSERS, format_of
+from qa_pipeline.documents.masking.masking import families_of, find_items, text_mask
 from qa_pipeline.records import SourceFile
 from qa_pipeline.settings.documents import DocumentSettings, MaskingSettings
 from qa_pipeline_tests.documents.masking.planted import KINDS, plant

@@ -23,14 +23,14 @@ import polars as pl
 
 from qa_pipeline.documents.parsing import ParseRequest, parse_file
 from qa_pipeline.llm.base import Request
-from qa_pipeline.llm.scripted import ScriptedModel
-from qa_pipeline.orders import find_orders, is_order
 from qa_pipeline.records import ClaimReply, SourceFile
-from qa_pipeline.sentences.boundaries import split_sentences
-from qa_pipeline.settings.checking import VerificationSettings
 from qa_pipeline.settings.tree import Settings
-from qa_pipeline.verification.asking import verify_claims
+from qa_pipeline.settings.verification import VerificationSettings
+from qa_pipeline.testing.scripted import ScriptedModel
+from qa_pipeline.text.injection import find_orders, is_order
+from qa_pipeline.text.sentences import split_sentences
 from qa_pipeline.verification.claims import find_claims
+from qa_pipeline.verification.llm_verifier import verify_claims
 from qa_pipeline_tests.fakes import HashEmbedder
 from qa_pipeline_tests.verification.rows import chunks, documents, pair, pairs
 

@@ -32,13 +32,13 @@ from unittest.mock import patch
 import pypdfium2
 from pdfminer.high_level import extract_text
 
-from qa_pipeline.documents.characters import clean
-from qa_pipeline.documents.failure import DocumentFailure
-from qa_pipeline.documents.omissions import Omissions
-from qa_pipeline.documents.pdf import parser as pdf
-from qa_pipeline.documents.pdf.glyphs import Glyphs
+from qa_pipeline.corpus.files import DocumentFailure
+from qa_pipeline.documents.assembly import Omissions
+from qa_pipeline.documents.formats.pdf import parser as pdf
+from qa_pipeline.documents.formats.pdf.glyphs import Glyphs
 from qa_pipeline.records import ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
+from qa_pipeline.text.characters import clean
 
 _WORD = re.compile(r"[^\W_]+")
 _BROKEN = re.compile(r"([^\W\d_]+)[-\u00ad\u2010]\s*\n\s*([^\W\d_]+)")
@@ -121,7 +121,7 @@ def headings(content: bytes) -> tuple[int, int, int]:
     document = pypdfium2.PdfDocument(content)
     named = Counter(title(entry.get_title()) for entry in document.get_toc())
     document.close()
-    with patch("qa_pipeline.documents.pdf.parser.outline_of", lambda _: []):
+    with patch("qa_pipeline.documents.formats.pdf.parser.outline_of", lambda _: []):
         blocks = pdf.parse(SourceFile("file.pdf", content), _SETTINGS).blocks
     # level 1 is the title, which outlines do not name
     texts = (block.text for block in blocks if block.kind == "heading" and block.level > 1)
@@ -133,7 +133,7 @@ def measure(path: Path) -> Counter[str]:
     """Counts of one document; all figures are shares of them."""
     content = path.read_bytes()
     left_out = Kept()
-    with patch("qa_pipeline.documents.pdf.parser.Omissions", lambda: left_out):
+    with patch("qa_pipeline.documents.formats.pdf.parser.Omissions", lambda: left_out):
         parsed = pdf.parse(SourceFile(path.name, content), _SETTINGS)
     text = "\n".join(block.text for block in parsed.blocks)
     aside = "\n".join(left_out.texts)

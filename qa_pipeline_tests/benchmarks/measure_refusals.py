@@ -18,12 +18,11 @@ from typing import Any
 
 import polars as pl
 
-from qa_pipeline.embedding.model import load_embedder
+from qa_pipeline.evaluation.statements import Statement, statement_tables
+from qa_pipeline.models.loading import load_embedder
 from qa_pipeline.settings.tree import Settings
+from qa_pipeline.verification.evidence import Encoder
 from qa_pipeline.verification.refusals import judge_refusals
-from qa_pipeline.verification.scorers.base import Statement
-from qa_pipeline.verification.scorers.statements import statement_tables
-from qa_pipeline.verification.similarity import Encoder
 
 _LEAST = 20
 

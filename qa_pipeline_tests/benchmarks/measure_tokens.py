@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from qa_pipeline.llm.money.tokens import estimate_tokens
+from qa_pipeline.llm.budget.tokens import estimate_tokens
 
 PIECE = 3000
 

@@ -22,7 +22,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from qa_pipeline.batch import BatchOutcome
+    from qa_pipeline.pipeline import BatchOutcome
     from qa_pipeline.settings.tree import Settings
 
 Way = Literal["plain", "dagster"]
@@ -56,7 +56,7 @@ def main() -> None:
 def _measure(way: Way, corpus: Path, out: Path, batches: list[str]) -> dict[str, Any]:
     start = perf_counter()
     run = _run_plain() if way == "plain" else _run_dagster()
-    from qa_pipeline.documents.sources.corpora import list_batches
+    from qa_pipeline.corpus.corpora import list_batches
     from qa_pipeline.settings.tree import load_settings
 
     import_seconds = perf_counter() - start
@@ -84,8 +84,8 @@ Run = Callable[["Settings", Sequence[str]], "list[BatchOutcome]"]
 
 
 def _run_plain() -> Run:
-    from qa_pipeline.batch import run_batches
-    from qa_pipeline.parts import Parts
+    from qa_pipeline.pipeline import run_batches
+    from qa_pipeline.resources import Parts
 
     built: list[Parts] = []
 
@@ -100,7 +100,7 @@ def _run_dagster() -> Run:
     import dagster as dg
 
     from qa_pipeline.defs.launch import materialize_batches
-    from qa_pipeline.parts import Parts
+    from qa_pipeline.resources import Parts
 
     built: list[Parts] = []
 
@@ -137,7 +137,8 @@ class Meter:
     @contextmanager
     def watching_stages(self) -> Iterator[None]:
         """Measure each call of a stage while entered."""
-        from qa_pipeline import checking, pipeline
+        from qa_pipeline import stages as checking
+        from qa_pipeline import stages as pipeline
 
         originals = [
             (module, name, value)

@@ -16,7 +16,7 @@ from typing import Any
 
 import yaml
 
-_COMMAND = (sys.executable, "-c", "from qa_pipeline.cli import app; app()", "serve-fake")
+_COMMAND = (sys.executable, "-c", "from qa_pipeline.cli.app import app; app()", "serve-fake")
 
 
 @dataclass(frozen=True)

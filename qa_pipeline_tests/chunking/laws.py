@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from qa_pipeline.embedding.embeddings import TokenCounter
-from qa_pipeline.passages import index_text
-from qa_pipeline.sentences.boundaries import split_sentences
-from qa_pipeline.sentences.units import blocks, line_spans
+from qa_pipeline.records import index_text
+from qa_pipeline.retrieval.embeddings import TokenCounter
+from qa_pipeline.text.blocks import blocks, line_spans
+from qa_pipeline.text.sentences import split_sentences
 
 Row = Mapping[str, Any]
 Span = tuple[int, int]

@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from qa_pipeline_tests.road import GUIDE, walk
+from qa_pipeline_tests.end_to_end import GUIDE, walk
 
 LONG = (
     GUIDE

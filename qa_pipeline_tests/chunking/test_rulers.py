@@ -2,8 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.chunking.rulers import measure
-from qa_pipeline.word_counts import WordCounts
+from qa_pipeline.chunking.token_counts import WordCounts, measure
 from qa_pipeline_tests.chunking.documents import Counter
 
 WORDS = st.sampled_from(

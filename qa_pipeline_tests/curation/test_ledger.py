@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qa_pipeline.curation.ledger import build_verdicts
-from qa_pipeline.settings.checking import JudgingSettings, VerificationSettings
+from qa_pipeline.settings.verification import JudgingSettings, VerificationSettings
 from qa_pipeline_tests.curation.rows import (
     Row,
     assessment,

@@ -12,10 +12,9 @@ from datasets.utils.logging import disable_progress_bar
 
 from qa_pipeline.curation.exports import LEDGER_FILES, exports_card, json_lines, ledger_files, ledger_rows
 from qa_pipeline.curation.training import build_training_examples
-from qa_pipeline.layout import Layout
-from qa_pipeline.pipeline import make_chat_exports
-from qa_pipeline.settings.checking import TrainingSettings
-from qa_pipeline.storage import write_bytes, write_table
+from qa_pipeline.settings.verification import TrainingSettings
+from qa_pipeline.stages import make_chat_exports
+from qa_pipeline.storage import Layout, write_bytes, write_table
 from qa_pipeline.tables import TRAINING_EXAMPLES
 from qa_pipeline_tests.curation.rows import (
     assessment,

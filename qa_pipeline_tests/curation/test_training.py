@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qa_pipeline.columns import MESSAGE_COLUMNS
 from qa_pipeline.curation.training import build_training_examples
-from qa_pipeline.prompting import system_prompt
-from qa_pipeline.settings.checking import TrainingSettings
+from qa_pipeline.prompts.loading import system_prompt
+from qa_pipeline.settings.verification import TrainingSettings
+from qa_pipeline.tables import MESSAGE_COLUMNS
 from qa_pipeline_tests.curation.rows import (
     TEXT,
     Row,

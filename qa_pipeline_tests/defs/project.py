@@ -10,17 +10,17 @@ from typing import Any
 import dagster as dg
 import polars as pl
 
-from qa_pipeline.batch import BatchOutcome
-from qa_pipeline.calls import Role
 from qa_pipeline.definitions import build_definitions
 from qa_pipeline.defs.corpus import corpus_of, report_batches
 from qa_pipeline.defs.launch import materialize_batches
 from qa_pipeline.llm.base import Reply, ReplyT, Request
 from qa_pipeline.llm.cached import CachedModel
 from qa_pipeline.llm.extractive.provider import ExtractiveModel
-from qa_pipeline.llm.store.front import open_replies
-from qa_pipeline.parts import Parts
-from qa_pipeline.settings.models import Reviewer
+from qa_pipeline.llm.store.writer import open_replies
+from qa_pipeline.pipeline import BatchOutcome
+from qa_pipeline.records import Role
+from qa_pipeline.resources import Parts
+from qa_pipeline.settings.llm import Reviewer
 from qa_pipeline.settings.tree import load_settings
 from qa_pipeline.storage import read_table
 from qa_pipeline.tables import STORED

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from qa_pipeline.defs.assets import ASSETS
-from qa_pipeline.llm.database import Database
+from qa_pipeline.llm.store.database import Database
 from qa_pipeline.tables import STORED
 from qa_pipeline_tests.calls import call, note
 from qa_pipeline_tests.defs.project import Project

@@ -6,9 +6,9 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from qa_pipeline.batch import BatchOutcome
 from qa_pipeline.defs.automation import REPORTS_A_TICK
-from qa_pipeline.defs.partitions import PARTITIONS_NAME
+from qa_pipeline.defs.base import PARTITIONS_NAME
+from qa_pipeline.pipeline import BatchOutcome
 from qa_pipeline_tests.defs.project import GUIDE, Project, instance_at
 
 EDITED = GUIDE.replace("10 minutes", "20 minutes")

@@ -7,15 +7,14 @@ import dagster as dg
 import fsspec
 import pytest
 
+from qa_pipeline.corpus.corpora import batch_fingerprint, open_folder
+from qa_pipeline.corpus.folders import FolderBatch
+from qa_pipeline.defs.base import DATA_VERSION, PARTITIONS_NAME, latest_tags
 from qa_pipeline.defs.corpus import BATCHES_A_TICK, CORPUS, corpus_of, corpus_sensor, report_batches
-from qa_pipeline.defs.history import DATA_VERSION, latest_tags
-from qa_pipeline.defs.partitions import PARTITIONS_NAME
-from qa_pipeline.documents.sources.corpora import batch_fingerprint, open_folder
-from qa_pipeline.documents.sources.folders import FolderBatch
 from qa_pipeline.errors import CorpusError
-from qa_pipeline.parts import Parts
+from qa_pipeline.resources import Parts
 from qa_pipeline.settings.tree import Settings
-from qa_pipeline_tests.documents.sources.archives import zip_bytes
+from qa_pipeline_tests.corpus.archives import zip_bytes
 
 
 class Ticker:

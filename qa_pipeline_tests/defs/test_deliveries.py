@@ -8,16 +8,15 @@ import dagster as dg
 import pytest
 import sqlalchemy as sa
 
-from qa_pipeline.batch import run_batches
 from qa_pipeline.defs.assets import build_assets
-from qa_pipeline.defs.currency import steps_of
-from qa_pipeline.defs.deliveries import JOB_TAG, PENDING_TAG
-from qa_pipeline.defs.jobs import work_tonight
-from qa_pipeline.defs.partitions import PARTITIONS_NAME
-from qa_pipeline.llm.fake_server.plan import ServerPlan
-from qa_pipeline.llm.fake_server.server import LOOPBACK_KEY, GeminiServer
-from qa_pipeline.llm.store_schema import PROVIDER_JOBS
-from qa_pipeline.parts import Parts
+from qa_pipeline.defs.base import PARTITIONS_NAME
+from qa_pipeline.defs.schedules import JOB_TAG, PENDING_TAG, work_tonight
+from qa_pipeline.defs.staleness import steps_of
+from qa_pipeline.llm.store.schema import PROVIDER_JOBS
+from qa_pipeline.pipeline import run_batches
+from qa_pipeline.resources import Parts
+from qa_pipeline.testing.fake_server.plan import ServerPlan
+from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY, GeminiServer
 from qa_pipeline_tests.defs.project import Project, instance_at
 from qa_pipeline_tests.defs.test_automation import Automation
 from qa_pipeline_tests.fakes import HashEmbedder

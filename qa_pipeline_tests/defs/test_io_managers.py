@@ -8,13 +8,13 @@ import polars as pl
 import pytest
 from upath import UPath
 
+from qa_pipeline.defs.base import PARTITIONS_NAME, document_batches
 from qa_pipeline.defs.io_managers import ParquetTables, Shards, store
-from qa_pipeline.defs.partitions import PARTITIONS_NAME, document_batches
 from qa_pipeline.errors import IndexMismatchError, TableError
-from qa_pipeline.index.shard import Shard
-from qa_pipeline.layout import Layout
-from qa_pipeline.parts import Parts
+from qa_pipeline.resources import Parts
+from qa_pipeline.retrieval.shard import Shard
 from qa_pipeline.settings.tree import Settings
+from qa_pipeline.storage import Layout
 from qa_pipeline.tables import REFUSALS
 from qa_pipeline_tests.fakes import HashEmbedder
 

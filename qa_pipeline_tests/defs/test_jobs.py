@@ -8,8 +8,8 @@ import dagster as dg
 import pytest
 
 from qa_pipeline.defs.assets import build_assets
-from qa_pipeline.defs.currency import steps_of
-from qa_pipeline.defs.jobs import work_tonight
+from qa_pipeline.defs.schedules import work_tonight
+from qa_pipeline.defs.staleness import steps_of
 from qa_pipeline_tests.defs.project import GUIDE, Project, instance_at
 
 

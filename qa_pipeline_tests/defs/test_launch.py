@@ -12,13 +12,11 @@ import dagster as dg
 import polars as pl
 import pytest
 
-from qa_pipeline.batch import BLOCKED, BatchOutcome
 from qa_pipeline.curation.decisions import content_hashes
 from qa_pipeline.defs.assets import ASSETS, build_assets
-from qa_pipeline.defs.command_line import run_on_instance
-from qa_pipeline.defs.currency import steps_of, work_left
-from qa_pipeline.defs.history import HOST_TAG, PROCESS_TAG, bury_dead_runs
-from qa_pipeline.defs.launch import materialize_batches
+from qa_pipeline.defs.base import HOST_TAG, PROCESS_TAG, bury_dead_runs
+from qa_pipeline.defs.launch import materialize_batches, run_on_instance
+from qa_pipeline.defs.staleness import steps_of, work_left
 from qa_pipeline.errors import (
     BudgetExhaustedError,
     KeyRejectedError,
@@ -28,16 +26,15 @@ from qa_pipeline.errors import (
     TransientModelError,
     UnreadableReplyError,
 )
-from qa_pipeline.layout import Layout
 from qa_pipeline.llm.base import LanguageModel, Reply, ReplyT, Request
 from qa_pipeline.llm.cached import CachedModel
-from qa_pipeline.llm.store.front import open_replies
-from qa_pipeline.parts import Parts
-from qa_pipeline.progress import Notify, silent
-from qa_pipeline.review.decision_files import read_decision_file
-from qa_pipeline.review.taking import take_decisions
-from qa_pipeline.settings.models import Reviewer
-from qa_pipeline.storage import table_bytes
+from qa_pipeline.llm.store.writer import open_replies
+from qa_pipeline.pipeline import BLOCKED, BatchOutcome
+from qa_pipeline.records import Notify, silent
+from qa_pipeline.resources import Parts
+from qa_pipeline.review.decision_files import read_decision_file, take_decisions
+from qa_pipeline.settings.llm import Reviewer
+from qa_pipeline.storage import Layout, table_bytes
 from qa_pipeline.tables import STORED
 from qa_pipeline_tests.defs.project import GUIDE, CountingRules, Project, instance_at
 from qa_pipeline_tests.fakes import HashEmbedder

@@ -6,14 +6,14 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
+from qa_pipeline.curation.withdrawals import withdrawn_batches
 from qa_pipeline.defs.assets import build_assets
 from qa_pipeline.defs.corpus import corpus_sensor
-from qa_pipeline.defs.currency import steps_of
-from qa_pipeline.defs.jobs import work_tonight
-from qa_pipeline.publishing.withdrawals import withdrawn_batches
+from qa_pipeline.defs.schedules import work_tonight
+from qa_pipeline.defs.staleness import steps_of
+from qa_pipeline_tests.curation.withdrawal_rows import published
 from qa_pipeline_tests.defs.project import GUIDE, Project
 from qa_pipeline_tests.defs.test_corpus import Ticker
-from qa_pipeline_tests.publishing.rows import published
 
 
 def reasons(project: Project) -> dict[str, str]:

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.documents.compressed import unpack
-from qa_pipeline.documents.failure import DocumentFailure
-from qa_pipeline.documents.formats import format_of
+from qa_pipeline.corpus.files import DocumentFailure
+from qa_pipeline.documents.decoding import unpack
+from qa_pipeline.documents.formats.registry import format_of
 from qa_pipeline.documents.reading import read_documents
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline_tests.documents.builders import refusal, write_files

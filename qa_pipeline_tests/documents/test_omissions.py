@@ -1,4 +1,4 @@
-from qa_pipeline.documents.omissions import Omissions
+from qa_pipeline.documents.assembly import Omissions
 from qa_pipeline.records import LeftOut
 
 

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 from pydantic import ValidationError
 
-from qa_pipeline.documents.formats import SUFFIXES
+from qa_pipeline.documents.formats.registry import SUFFIXES
 from qa_pipeline.documents.parsing import ParseOutcome, ParseRequest, parse_here
 from qa_pipeline.documents.reading import read_documents
 from qa_pipeline.errors import CorpusError

@@ -6,14 +6,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from qa_pipeline.embedding import model as embedding_model
-from qa_pipeline.evaluation.baselines import NAMES
 from qa_pipeline.evaluation.grounding import FIGURES, Options, measure_grounding
-from qa_pipeline.evaluation.scores import SCORERS
-from qa_pipeline.settings.checking import VerificationSettings
+from qa_pipeline.evaluation.scorers import NAMES, SCORERS
+from qa_pipeline.models import loading as embedding_model
+from qa_pipeline.settings.verification import VerificationSettings
+from qa_pipeline_tests.end_to_end import Ran, invoke
 from qa_pipeline_tests.evaluation.labelled_files import item, items, write_lines
 from qa_pipeline_tests.fakes import HashEmbedder
-from qa_pipeline_tests.road import Ran, invoke
 
 SETTINGS = VerificationSettings()
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from qa_pipeline.cli.common import PENDING
 from qa_pipeline.errors import (
     InputError,
     KeyRejectedError,
@@ -12,18 +13,17 @@ from qa_pipeline.errors import (
     RepliesPendingError,
     UnreadableReplyError,
 )
+from qa_pipeline.evaluation.judge import compare_responses, score_answers
 from qa_pipeline.evaluation.judge_figures import PairedFigures, RatedFigures, paired_figures, rated_figures
-from qa_pipeline.evaluation.judged_rows import read_judged
-from qa_pipeline.evaluation.judging_runs import compare_responses, score_answers
-from qa_pipeline.exit_codes import PENDING
+from qa_pipeline.evaluation.judged_datasets import read_judged
 from qa_pipeline.llm.base import Reply, ReplyT, Request
-from qa_pipeline.llm.scripted import Play, ScriptedModel
-from qa_pipeline.parts import Parts
 from qa_pipeline.records import JudgeReply, PairwiseReply
-from qa_pipeline.settings.checking import JudgingSettings
-from qa_pipeline.settings.models import LLMSettings
+from qa_pipeline.resources import Parts
+from qa_pipeline.settings.llm import LLMSettings
+from qa_pipeline.settings.verification import JudgingSettings
+from qa_pipeline.testing.scripted import Play, ScriptedModel
+from qa_pipeline_tests.end_to_end import invoke
 from qa_pipeline_tests.evaluation.labelled_files import Row, write_lines
-from qa_pipeline_tests.road import invoke
 
 LLM = LLMSettings(seed=7)
 

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.evaluation.resampling import Floats, Resamples, estimate
+from qa_pipeline.evaluation.statistics import Floats, Resamples, estimate
 
 GROUPS = st.lists(st.sampled_from("abcde"), min_size=1, max_size=20)
 

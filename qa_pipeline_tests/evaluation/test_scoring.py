@@ -5,14 +5,14 @@ import polars as pl
 import pytest
 
 from qa_pipeline.errors import UnreadableReplyError
-from qa_pipeline.evaluation.labelled_rows import ITEMS
-from qa_pipeline.evaluation.scores import SCORERS
+from qa_pipeline.evaluation.datasets import ITEMS
+from qa_pipeline.evaluation.scorers import SCORERS
 from qa_pipeline.evaluation.scoring import evaluation_settings, score_items, unsupported_spans
 from qa_pipeline.llm.base import Request
-from qa_pipeline.llm.scripted import Play, ScriptedModel
-from qa_pipeline.parts import Parts
 from qa_pipeline.records import ClaimReply
+from qa_pipeline.resources import Parts
 from qa_pipeline.settings.tree import Settings
+from qa_pipeline.testing.scripted import Play, ScriptedModel
 from qa_pipeline_tests.evaluation.labelled_files import Row, item, items
 from qa_pipeline_tests.fakes import HashEmbedder
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from qa_pipeline.evaluation.metrics import annotated, overlaps, span_f1
 from qa_pipeline.evaluation.scoring import SPANS
-from qa_pipeline.evaluation.span_overlap import annotated, overlaps, span_f1
 
 PLACES = st.integers(0, 12).flatmap(lambda start: st.tuples(st.just(start), st.integers(start, 12)))
 MARKS = st.lists(PLACES, max_size=3)

@@ -5,10 +5,10 @@ from hypothesis import strategies as st
 from qa_pipeline.errors import UnreadableReplyError
 from qa_pipeline.generation.answers import draft_answers
 from qa_pipeline.generation.questions import write_questions
-from qa_pipeline.llm.scripted import ScriptedModel
 from qa_pipeline.records import AnswerReply, DraftCitation
 from qa_pipeline.settings.generation import GenerationSettings
-from qa_pipeline.settings.models import LLMSettings
+from qa_pipeline.settings.llm import LLMSettings
+from qa_pipeline.testing.scripted import ScriptedModel
 from qa_pipeline_tests.generation.rows import ask_about_text, chunks, retrieve_named
 
 TEXTS = st.lists(st.text("abcdef", min_size=1, max_size=4), unique=True, max_size=6)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qa_pipeline.errors import PairsFileError
-from qa_pipeline.generation.imports import import_pairs, parse_pairs, read_pairs
+from qa_pipeline.generation.pairs_file import import_pairs, parse_pairs, read_pairs
 from qa_pipeline.settings.generation import PairsFileSettings
 from qa_pipeline.tables import PAIRS
 from qa_pipeline_tests.verification.rows import chunks, documents

@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 
 from qa_pipeline.errors import BudgetExhaustedError, UnreadableReplyError
 from qa_pipeline.generation.questions import write_questions
-from qa_pipeline.llm.scripted import ScriptedModel
 from qa_pipeline.records import DraftQuestion, QuestionsReply
 from qa_pipeline.settings.generation import GenerationSettings
-from qa_pipeline.settings.models import LLMSettings
+from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.tables import QUESTIONS
+from qa_pipeline.testing.scripted import ScriptedModel
 from qa_pipeline_tests.generation.rows import ask_about_text, chunks, retrieve_named
 
 TEXTS = st.lists(st.text("abcdef", min_size=1, max_size=4), unique=True, max_size=6)

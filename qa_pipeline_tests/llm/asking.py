@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from qa_pipeline.calls import CallRecord, Role, Usage
 from qa_pipeline.llm.base import Request
-from qa_pipeline.records import ClaimReply, JudgeReply
+from qa_pipeline.records import CallRecord, ClaimReply, JudgeReply, Role, Usage
 
 ACCEPT = ClaimReply(reasoning="The passage says so.", decision="accept")
 REJECT = ClaimReply(reasoning="The passage says 20.", decision="reject")

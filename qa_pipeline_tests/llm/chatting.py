@@ -6,11 +6,11 @@ from typing import Any
 
 from qa_pipeline.errors import ModelError
 from qa_pipeline.llm.base import Request
-from qa_pipeline.llm.fake_server.play import ServerPlay
-from qa_pipeline.llm.fake_server.server import LOOPBACK_KEY, ChatServer
 from qa_pipeline.llm.openai_compatible.provider import OpenAIProvider
 from qa_pipeline.llm.provider import RawReply
-from qa_pipeline.settings.models import ModelSettings
+from qa_pipeline.settings.llm import ModelSettings
+from qa_pipeline.testing.fake_server.responses import ServerPlay
+from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY, ChatServer
 from qa_pipeline_tests.llm.asking import claim
 
 KEY = {"OPENAI_API_KEY": LOOPBACK_KEY}

@@ -4,22 +4,20 @@ import time
 from typing import Any
 
 from qa_pipeline.errors import ModelError
-from qa_pipeline.llm.asking import ask_all
 from qa_pipeline.llm.base import Reply
-from qa_pipeline.llm.clock import Clock
-from qa_pipeline.llm.fake_server.play import ServerPlay
-from qa_pipeline.llm.fake_server.server import LOOPBACK_KEY, GeminiServer
+from qa_pipeline.llm.budget.budget import Budget
+from qa_pipeline.llm.budget.prices import load_prices
+from qa_pipeline.llm.concurrency import ask_all
 from qa_pipeline.llm.gemini.provider import GeminiProvider
 from qa_pipeline.llm.hosted import HostedModel
-from qa_pipeline.llm.limits.book import LocalBook
-from qa_pipeline.llm.limits.pace import Declared
-from qa_pipeline.llm.limits.throttle import Throttle
-from qa_pipeline.llm.money.budget import Budget
-from qa_pipeline.llm.money.price_table import load_prices
-from qa_pipeline.llm.provider import RawReply
+from qa_pipeline.llm.pace import Declared, LocalBook
+from qa_pipeline.llm.provider import Clock, RawReply
 from qa_pipeline.llm.sending import Sender
+from qa_pipeline.llm.throttle import Throttle
 from qa_pipeline.records import ClaimReply
-from qa_pipeline.settings.models import BudgetSettings, LLMSettings
+from qa_pipeline.settings.llm import BudgetSettings, LLMSettings
+from qa_pipeline.testing.fake_server.responses import ServerPlay
+from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY, GeminiServer
 from qa_pipeline_tests.llm.asking import claim
 
 

@@ -7,16 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.errors import (
-    BudgetExhaustedError,
-    TransientModelError,
-    UnreadableReplyError,
-)
-from qa_pipeline.llm.asking import ask_all
+from qa_pipeline.errors import BudgetExhaustedError, TransientModelError, UnreadableReplyError
 from qa_pipeline.llm.base import Reply, ReplyT, Request
+from qa_pipeline.llm.concurrency import ask_all
 from qa_pipeline.llm.replies import parse_reply
-from qa_pipeline.llm.scripted import ScriptedModel
 from qa_pipeline.records import AnswerReply, ClaimReply, ReplyModel
+from qa_pipeline.testing.scripted import ScriptedModel
 from qa_pipeline_tests.llm.asking import ACCEPT, REJECT, claim, judgement
 
 

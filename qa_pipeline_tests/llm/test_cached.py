@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.calls import Usage
 from qa_pipeline.errors import (
     MissingReplyError,
     ModelError,
@@ -21,20 +20,20 @@ from qa_pipeline.errors import (
     TransientModelError,
     UnreadableReplyError,
 )
-from qa_pipeline.llm.asking import ask_all
 from qa_pipeline.llm.base import LanguageModel, Reply, ReplyT, Request
 from qa_pipeline.llm.cached import CachedModel
-from qa_pipeline.llm.scripted import ScriptedModel
-from qa_pipeline.llm.store.front import open_replies
-from qa_pipeline.records import ClaimReply
+from qa_pipeline.llm.concurrency import ask_all
+from qa_pipeline.llm.store.writer import open_replies
+from qa_pipeline.records import ClaimReply, Usage
+from qa_pipeline.testing.scripted import ScriptedModel
 from qa_pipeline_tests.llm.asking import ACCEPT, REJECT, SCORES, call, claim, judgement
 
 WRITER = """
 import asyncio, sys
 from pathlib import Path
 from qa_pipeline.llm.cached import CachedModel
-from qa_pipeline.llm.scripted import ScriptedModel
-from qa_pipeline.llm.store.front import open_replies
+from qa_pipeline.testing.scripted import ScriptedModel
+from qa_pipeline.llm.store.writer import open_replies
 from qa_pipeline_tests.llm.asking import ACCEPT, claim
 
 async def write() -> None:

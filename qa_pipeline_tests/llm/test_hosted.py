@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from qa_pipeline.calls import Usage
 from qa_pipeline.errors import (
     KeyRejectedError,
     ModelError,
@@ -18,13 +17,12 @@ from qa_pipeline.errors import (
 )
 from qa_pipeline.llm.base import Reply, Request
 from qa_pipeline.llm.hosted import HostedModel
-from qa_pipeline.llm.limits.book import LocalBook
-from qa_pipeline.llm.limits.pace import Declared
-from qa_pipeline.llm.limits.throttle import Throttle
+from qa_pipeline.llm.pace import Declared, LocalBook
 from qa_pipeline.llm.provider import RawReply
 from qa_pipeline.llm.sending import Sender
-from qa_pipeline.records import AnswerReply, Passage
-from qa_pipeline.settings.models import LLMSettings
+from qa_pipeline.llm.throttle import Throttle
+from qa_pipeline.records import AnswerReply, Passage, Usage
+from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline_tests.llm.asking import ACCEPT, claim
 from qa_pipeline_tests.llm.serving import FastClock
 

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.llm.base import Request
-from qa_pipeline.llm.recovery import recover
-from qa_pipeline.prompting import LANGUAGES, refusal
+from qa_pipeline.llm.replies import recover
+from qa_pipeline.prompts.loading import LANGUAGES, refusal
 from qa_pipeline.records import AnswerReply
 from qa_pipeline_tests.llm.asking import claim
 

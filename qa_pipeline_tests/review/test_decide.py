@@ -9,8 +9,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from qa_pipeline.cli import BAD_INPUT, FAILED, OK
-from qa_pipeline_tests.road import Ran, Road, invoke, walk
+from qa_pipeline.cli.common import BAD_INPUT, FAILED, OK
+from qa_pipeline_tests.end_to_end import Ran, Road, invoke, walk
 
 GUIDE = """# Guide
 
@@ -359,8 +359,8 @@ def test_ten_thousand_decisions_are_taken_at_once(road: Road) -> None:
 
 
 def test_decisions_calibrate_as_labelled_rows(road: Road) -> None:
-    from qa_pipeline.calibration.decided import decided_rows
-    from qa_pipeline.layout import Layout
+    from qa_pipeline.evaluation.calibration.rows import decided_rows
+    from qa_pipeline.storage import Layout
 
     found = rows_of(road)
     claim = road.table("claims", "b").filter(pl.col("pair_id") == found["How is it drained?"]["pair_id"])

@@ -5,7 +5,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from qa_pipeline.settings.checking import VerificationSettings
+from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.verification.claims import find_claims
 from qa_pipeline.verification.consistency.reading import Reading
 from qa_pipeline.verification.deciding import decide_claims

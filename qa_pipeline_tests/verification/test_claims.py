@@ -3,10 +3,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qa_pipeline.grounding import fabricated_citations
-from qa_pipeline.settings.checking import VerificationSettings
+from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.verification.claims import find_claims
 from qa_pipeline.verification.deciding import decide_claims
+from qa_pipeline.verification.outcomes import fabricated_citations
 from qa_pipeline_tests.fakes import HashEmbedder
 from qa_pipeline_tests.verification.rows import chunks, citation, documents, pair, pairs
 

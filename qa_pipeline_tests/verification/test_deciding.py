@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.settings.checking import VerificationSettings
+from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.tables import CLAIMS
 from qa_pipeline.verification import deciding
 from qa_pipeline.verification.deciding import REPLIES, borderline, decide_claims

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.settings.checking import VerificationSettings
+from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.verification.claims import find_claims
 from qa_pipeline.verification.pronouns import resolved, self_contained
 from qa_pipeline.verification.splitting import split_claims

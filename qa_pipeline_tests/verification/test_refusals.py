@@ -1,8 +1,8 @@
 import polars as pl
 import pytest
 
-from qa_pipeline.refusal_texts import is_refusal
-from qa_pipeline.settings.checking import VerificationSettings
+from qa_pipeline.settings.verification import VerificationSettings
+from qa_pipeline.text.refusals import is_refusal
 from qa_pipeline.verification.refusals import judge_refusals
 from qa_pipeline_tests.fakes import HashEmbedder
 from qa_pipeline_tests.verification.rows import chunks, documents, pair, pairs

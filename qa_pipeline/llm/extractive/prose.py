@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from qa_pipeline.records import Passage
-from qa_pipeline.sentences.boundaries import split_sentences
-from qa_pipeline.sentences.units import NUMBERED_ITEM
+from qa_pipeline.text.blocks import NUMBERED_ITEM
+from qa_pipeline.text.sentences import split_sentences
 
 LineKind = Literal["heading", "code", "list_item", "table_row", "prose"]
 

@@ -80,7 +80,7 @@ def _answer(request: Request[Any]) -> dict[str, Any]:
                     "used_chunks": [number],
                     "citations": [{"passage": number, "quote": candidate.quote}],
                 }
-    from qa_pipeline.prompting import refusal
+    from qa_pipeline.prompts.loading import refusal
 
     return {"coverage": "none", "answer": refusal(request.language), "used_chunks": [], "citations": []}
 
@@ -88,7 +88,7 @@ def _answer(request: Request[Any]) -> dict[str, Any]:
 @functools.cache
 def _rules_hash() -> str:
     """Hash the source of the rules and of the sentence splitter they rest on."""
-    folders = ("qa_pipeline.llm.extractive", "qa_pipeline.sentences")
+    folders = ("qa_pipeline.llm.extractive", "qa_pipeline.text")
     digest = hashlib.sha256()
     for folder in folders:
         for file in sorted(resources.files(folder).iterdir(), key=lambda entry: entry.name):

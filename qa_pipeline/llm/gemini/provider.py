@@ -16,12 +16,10 @@ from pydantic import SecretStr
 
 from qa_pipeline.errors import KeyRejectedError
 from qa_pipeline.llm.base import Request
-from qa_pipeline.llm.gemini.errors import KEY_ADVICE, VERTEX_ADVICE, translate
-from qa_pipeline.llm.gemini.replies import read_response
-from qa_pipeline.llm.gemini.requests import request_config
+from qa_pipeline.llm.gemini.wire import KEY_ADVICE, VERTEX_ADVICE, read_response, request_config, translate
 from qa_pipeline.llm.provider import RawReply, place_of
-from qa_pipeline.llm.server_messages import one_line
-from qa_pipeline.settings.models import ModelSettings
+from qa_pipeline.llm.replies import one_line
+from qa_pipeline.settings.llm import ModelSettings
 
 if TYPE_CHECKING:
     from aiohttp import ClientSession

@@ -18,11 +18,18 @@ from pydantic import SecretStr
 
 from qa_pipeline.errors import KeyRejectedError, SettingsError
 from qa_pipeline.llm.base import Request
-from qa_pipeline.llm.openai_compatible.errors import KEY_ADVICE, complaint_of, translate
-from qa_pipeline.llm.openai_compatible.replies import read_reply
-from qa_pipeline.llm.openai_compatible.requests import JsonMode, Way, lesser_way, parameters
+from qa_pipeline.llm.openai_compatible.wire import (
+    KEY_ADVICE,
+    JsonMode,
+    Way,
+    complaint_of,
+    lesser_way,
+    parameters,
+    read_reply,
+    translate,
+)
 from qa_pipeline.llm.provider import RawReply, place_of
-from qa_pipeline.settings.models import ModelSettings
+from qa_pipeline.settings.llm import ModelSettings
 
 if TYPE_CHECKING:
     from openai import APIStatusError, AsyncOpenAI

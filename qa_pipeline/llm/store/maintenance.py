@@ -8,7 +8,7 @@ taken from them.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,10 +16,18 @@ from typing import Any
 import sqlalchemy as sa
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.llm.batches.jobs import forget_documents
-from qa_pipeline.llm.database import Database
-from qa_pipeline.llm.store.records import REPLIED
-from qa_pipeline.llm.store_schema import CALLS, METADATA, REPLIES, REPLY_DOCUMENTS, UNKNOWN_DOCUMENT
+from qa_pipeline.llm.batch_jobs.book import forget_documents
+from qa_pipeline.llm.store.database import Database
+from qa_pipeline.llm.store.schema import (
+    CALLS,
+    DOCUMENT_NAMES,
+    METADATA,
+    REPLIES,
+    REPLY_DOCUMENTS,
+    UNKNOWN_DOCUMENT,
+)
+from qa_pipeline.llm.store.store import REPLIED, call_of, insert_missing, storable
+from qa_pipeline.records import CallRecord
 
 _DAY = 86_400.0
 AGES = (("a day", 1), ("a week", 7), ("30 days", 30), ("90 days", 90))
@@ -258,3 +266,57 @@ def _vacuum(database: Database) -> None:
             connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")  # the log holds what was deleted
 
     database.outside_transactions(vacuum)
+
+
+Named = tuple[str, str, str]
+"""Id of a document, its batch, and its path there."""
+
+
+def note_documents(database: Database, named: Iterable[Named]) -> None:
+    """Remember documents by their paths.
+
+    Raises:
+        ReplyStoreError: the store cannot be used.
+    """
+    rows = [
+        {"document_id": document, "batch": storable(batch), "path": storable(path)}
+        for document, batch, path in named
+    ]
+    if rows:
+        database.transact(
+            lambda connection: connection.execute(insert_missing(database, DOCUMENT_NAMES), rows)
+        )
+
+
+def versions_of(database: Database, name: str) -> list[Named]:
+    """The documents that were read under a path, or under batch and path, or whose id is this.
+
+    Raises:
+        ReplyStoreError: the store cannot be used.
+    """
+    columns = DOCUMENT_NAMES.c
+    called = storable(name)
+    chosen = sa.select(columns.document_id, columns.batch, columns.path).where(
+        sa.or_(
+            columns.document_id == called,
+            columns.path == called,
+            columns.batch + "/" + columns.path == called,
+        )
+    )
+    return database.read(
+        lambda connection: sorted((row[0], row[1], row[2]) for row in connection.execute(chosen))
+    )
+
+
+def read_calls(database: Database, batch: str | None = None) -> list[CallRecord]:
+    """The calls of a batch, or of all, in the order of time.
+
+    Raises:
+        ReplyStoreError: the store cannot be used.
+    """
+    chosen = sa.select(CALLS).order_by(CALLS.c.started_at, CALLS.c.call_id)
+    if batch is not None:
+        chosen = chosen.where(CALLS.c.batch == storable(batch))
+    return database.read(
+        lambda connection: [call_of(dict(row)) for row in connection.execute(chosen).mappings()]
+    )

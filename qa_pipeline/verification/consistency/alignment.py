@@ -8,17 +8,19 @@ own (the other checks).
 import difflib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
-from qa_pipeline.verification.consistency.causes import same_clauses
+from qa_pipeline.text.characters import skeleton
+from qa_pipeline.text.lexicon.base import lexicon, words
+from qa_pipeline.text.sentences import split_sentences
+from qa_pipeline.text.words import same_words
 from qa_pipeline.verification.consistency.findings import Findings
-from qa_pipeline.verification.consistency.lookalikes import skeleton
 from qa_pipeline.verification.consistency.names import Name, fold, same_name
 from qa_pipeline.verification.consistency.numbers import Number
-from qa_pipeline.verification.consistency.quantifiers import bound_of, is_approximate
+from qa_pipeline.verification.consistency.polarity import bound_of, is_approximate, same_clauses
 from qa_pipeline.verification.consistency.quantities import equal, rounds_to, within
-from qa_pipeline.verification.consistency.reading import Reading
-from qa_pipeline.verification.lexicon.language import lexicon, words
+from qa_pipeline.verification.consistency.reading import Reading, read
 
 _FEWEST, _SHARE = 4, 0.7
 _LONGEST = 120
@@ -245,3 +247,113 @@ def _only_negates(mine: Sequence[_Unit], theirs: Sequence[_Unit]) -> bool:
 def _denials(units: Sequence[_Unit], language: str) -> int:
     """Negations in so many words; those by meaning are left to the other checks."""
     return sum(unit.negative and unit.text not in lexicon(language).soft_negations for unit in units)
+
+
+_ORDER_LONGEST = 4
+
+
+def exchanged_terms(claim: Reading, evidence: Reading) -> Findings:
+    """The evidence reads like the claim with terms exchanged in pairs: "A replaced B", "B replaced A".
+
+    Only the evidence's terms that the claim has are read. A passive on one side, or equals listed in another
+    order, mean the same; where the object may stand before the verb the words alone cannot tell, so it stays
+    open there.
+    """
+    moved = _exchanged(claim.terms, evidence.terms)
+    known = lexicon(claim.language)
+    mine, theirs = {word.folded for word in claim.words}, {word.folded for word in evidence.words}
+    passive = bool(mine & known.passive_agents) != bool(theirs & known.passive_agents)
+    if not moved or passive or _listed(claim, moved):
+        return Findings()
+    said = (f"{' and '.join(_written(claim, [term]) for term in moved[:2])} have changed places",)
+    return Findings(open_points=said) if known.free_order else Findings(said)
+
+
+def _exchanged(claim: Sequence[str], evidence: Sequence[str]) -> list[str]:
+    """Terms that stand where the evidence has their partner; empty unless all differences are such pairs."""
+    shared = set(claim)
+    held = [term for term in evidence if term in shared]
+    if len(held) != len(claim):
+        return []
+    partner: dict[str, str] = {}
+    for mine, theirs in zip(claim, held, strict=True):
+        if partner.setdefault(mine, theirs) != theirs:
+            return []
+    moved = [mine for mine in dict.fromkeys(claim) if partner[mine] != mine]
+    paired = all(partner.get(partner[mine]) == mine for mine in moved)
+    few = len(moved) == 2 or len(moved) <= len(partner) // 2
+    return moved if paired and few and not _neighbours(claim, moved) else []
+
+
+def _neighbours(claim: Sequence[str], moved: Sequence[str]) -> bool:
+    """Whether the moved terms stand side by side, as two attributes of one noun may in either order."""
+    places = [place for place, term in enumerate(claim) if term in moved]
+    return len(moved) == 2 and all(right - left == 1 for left, right in pairwise(places))
+
+
+def _listed(claim: Reading, moved: Sequence[str]) -> bool:
+    """Whether all content words between the first and the last moved one are moved, joined by "and"."""
+    joiners = lexicon(claim.language).joiners
+    places = [place for place, word in enumerate(claim.words) if word.stem in moved]
+    between = claim.words[min(places, default=0) : max(places, default=0) + 1]
+    rest = [word for word in between if word.stem not in moved]
+    return any(word.folded in joiners for word in rest) and not any(word.content for word in rest)
+
+
+def replaced_terms(claim: Reading, evidence: Reading) -> Findings:
+    """An open point for a word the evidence lacks that stands where the evidence has another.
+
+    A replaced word is how a small falsification reads, and also how a synonym reads; no local check tells
+    them apart.
+    """
+    mine, theirs = claim.terms, evidence.terms
+    matcher = difflib.SequenceMatcher(None, mine, theirs, autojunk=False)
+    for kind, left, right, low, high in matcher.get_opcodes():
+        new = [term for term in mine[left:right] if term not in theirs and not _of_number(term, claim)]
+        if kind == "replace" and new and high - low <= _ORDER_LONGEST:
+            said, held = _written(claim, mine[left:right]), _written(evidence, theirs[low:high])
+            return Findings(open_points=(f"{said}: the evidence says {held}",))
+    return Findings()
+
+
+def _of_number(term: str, claim: Reading) -> bool:
+    """Whether a term is a figure or says "about": what those differ in is told by the checks of numbers."""
+    approximations = lexicon(claim.language).approximations
+    return term.startswith("=") or _written(claim, [term]) in approximations
+
+
+def _written(reading: Reading, terms: Sequence[str]) -> str:
+    """Terms as a reader knows them: whole words for stems, figures without their mark."""
+    words = {word.stem: word.folded for word in reading.words}
+    return " ".join(words.get(term, term.removeprefix("=")) for term in terms)
+
+
+_LIKEWISE = words(
+    """also likewise both same either and all each every neither även också likaså båda samma alla varje
+    samt auch ebenfalls ebenso gleichfalls beide beiden selbe gleiche alle jede jeder"""
+)
+_WORDS_ALIKE = 3
+
+
+def pieced_together(claim: Reading, evidence: Reading) -> Findings:
+    """One sentence says the claim of something else, and what the claim says it of stands in another.
+
+    "A is broken. B is hot." does not say that A is hot. Where a sentence says that it holds likewise
+    ("also", "both"), nothing is found: it may.
+    """
+    spans = split_sentences(evidence.text, evidence.language)
+    if len(spans) < 2 or any(word.folded in _LIKEWISE for word in evidence.words):
+        return Findings()
+    sentences = [read(evidence.text[start:end], evidence.language) for start, end in spans]
+    if any(same_words(claim.text, one.text, claim.language) for one in sentences):
+        return Findings()
+    for place, one in enumerate(sentences):
+        others = {term for other in (*sentences[:place], *sentences[place + 1 :]) for term in other.terms}
+        changed = laid_beside(claim, one)
+        if changed is None or len(changed.replaced) != 1 or changed.equal < _WORDS_ALIKE:
+            continue
+        own, other = changed.replaced[0]
+        borrowed = set(read(own.text, claim.language).terms)
+        if own.content and other.content and borrowed and borrowed <= others and changed.rest == 0:
+            return Findings((f"{own.text}: the evidence says {other.text}",))
+    return Findings()

@@ -7,26 +7,30 @@ what follows from their findings (`deciding.py`).
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from qa_pipeline.verification.consistency.alignment import aligned_findings
-from qa_pipeline.verification.consistency.causes import exchanged_clauses, same_clauses
+from qa_pipeline.text.words import same_words
+from qa_pipeline.verification.consistency.alignment import (
+    aligned_findings,
+    exchanged_terms,
+    pieced_together,
+    replaced_terms,
+)
 from qa_pipeline.verification.consistency.cells import cell_findings
 from qa_pipeline.verification.consistency.dates import Date, date_findings
 from qa_pipeline.verification.consistency.findings import Findings
-from qa_pipeline.verification.consistency.frequencies import frequency_findings
 from qa_pipeline.verification.consistency.names import name_findings
 from qa_pipeline.verification.consistency.numbers import Number
-from qa_pipeline.verification.consistency.order import exchanged_terms, replaced_terms
-from qa_pipeline.verification.consistency.pieced import pieced_together
-from qa_pipeline.verification.consistency.polarity import polarity_findings
-from qa_pipeline.verification.consistency.quantifiers import (
+from qa_pipeline.verification.consistency.polarity import (
     bound_findings,
     bound_of,
+    exchanged_clauses,
+    frequency_findings,
     is_approximate,
+    polarity_findings,
     quantifier_findings,
+    same_clauses,
 )
 from qa_pipeline.verification.consistency.quantities import number_findings, ranges, swapped_numbers
 from qa_pipeline.verification.consistency.reading import Reading, read
-from qa_pipeline.verification.words import same_words
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from qa_pipeline.verification.consistency.findings import Findings
-from qa_pipeline.verification.consistency.spans import Occupied
+from qa_pipeline.text.lexicon.base import lexicon
+from qa_pipeline.text.words import first_runs, written_words
+from qa_pipeline.verification.consistency.findings import Findings, Occupied
 from qa_pipeline.verification.consistency.units import unit_after
-from qa_pipeline.verification.lexicon.language import lexicon
-from qa_pipeline.verification.words import first_runs, written_words
 
 _ISO = re.compile(r"(?<![\w.-])(?P<y>\d{4})[-/](?P<m>\d{1,2})(?:[-/](?P<d>\d{1,2}))?(?![\w-]|[./]\d)")
 _DOTTED = re.compile(r"(?<![\w.])(?P<d>\d{1,2})\.\s?(?P<m>\d{1,2})\.\s?(?P<y>\d{4})(?!\w)")

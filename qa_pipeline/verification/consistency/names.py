@@ -9,11 +9,10 @@ import unicodedata
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
-from qa_pipeline.verification.consistency.findings import Findings
-from qa_pipeline.verification.consistency.lookalikes import skeleton
-from qa_pipeline.verification.consistency.spans import Occupied
-from qa_pipeline.verification.lexicon.language import lexicon
-from qa_pipeline.verification.words import nearest_word, tokenize, word_forms
+from qa_pipeline.text.characters import skeleton
+from qa_pipeline.text.lexicon.base import lexicon
+from qa_pipeline.text.words import nearest_word, tokenize, word_forms
+from qa_pipeline.verification.consistency.findings import Findings, Occupied
 
 _IDENTIFIER = re.compile(
     r"(?<![\w`])(?:[^\W\d_]\w*(?:[./:-]\w+){0,20}\(\)"  # call()

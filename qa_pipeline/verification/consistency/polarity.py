@@ -4,13 +4,16 @@ What belongs here: words that turn a statement into its opposite. What does not:
 obligations (`quantifiers.py`).
 """
 
+import functools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence, Set
 
+from qa_pipeline.text.lexicon.base import lexicon
+from qa_pipeline.text.words import Token, content_stems, recall
 from qa_pipeline.verification.consistency.findings import Findings
+from qa_pipeline.verification.consistency.numbers import Number
+from qa_pipeline.verification.consistency.quantities import equal
 from qa_pipeline.verification.consistency.reading import Reading, bound_words
-from qa_pipeline.verification.lexicon.language import lexicon
-from qa_pipeline.verification.words import Token
 
 _REACH = 3
 _BESIDE = 6
@@ -176,3 +179,238 @@ def _prefixes(claim: Reading, evidence: Reading) -> Findings:
                     conflicts.append(f"{word} against {bare}")
     negated = any(t.negative for t in claim.words) != any(t.negative for t in evidence.words)
     return Findings((), tuple(conflicts)) if negated else Findings(tuple(conflicts))
+
+
+def bound_findings(
+    claim_text: str, claim: Sequence[Number], text: str, evidence: Sequence[Number], language: str
+) -> Findings:
+    """Hold bounds against each other: "at least 5" denies "at most 5", a bound on one side stays open."""
+    conflicts: list[str] = []
+    open_points: list[str] = []
+    for number in claim:
+        held = [other for other in evidence if equal(number, other)]
+        if not held:
+            continue
+        exact = not is_approximate(claim_text, number, language)
+        if exact and all(is_approximate(text, other, language) for other in held):
+            open_points.append(f"{number.text}: the evidence gives it as approximate")
+        mine = bound_of(claim_text, number, language)
+        theirs = {bound_of(text, other, language) for other in held}
+        if mine in theirs:
+            continue
+        other = max(theirs)
+        words = f"{number.text}: {_WORDS[mine]} in the claim, {_WORDS[other]} in the evidence"
+        (conflicts if mine and other else open_points).append(words)
+    return Findings(tuple(conflicts), tuple(open_points))
+
+
+_WORDS = {"": "exact", "lower": "a lower bound", "upper": "an upper bound"}
+
+
+def bound_of(text: str, number: Number, language: str) -> str:
+    """`lower`, `upper` or nothing: what the words directly around a number make of it."""
+    lower, upper, _ = _bound_patterns(language)
+    before, after = text[max(0, number.start - 40) : number.start], text[number.end : number.end + 30]
+    for name, (lead, trail) in (("upper", upper), ("lower", lower)):
+        if lead.search(before) or trail.match(after):
+            return name
+    return ""
+
+
+def is_approximate(text: str, number: Number, language: str) -> bool:
+    """Whether a word such as "about" stands before the number."""
+    _, _, approximate = _bound_patterns(language)
+    return approximate.search(text[max(0, number.start - 25) : number.start]) is not None
+
+
+_TRAILING = ("or", "and", "eller", "och", "oder", "und", "som")
+_ALONE = ("minst", "högst", "maximum", "minimum")
+
+
+@functools.cache
+def _bound_patterns(
+    language: str,
+) -> tuple[tuple[re.Pattern[str], re.Pattern[str]], tuple[re.Pattern[str], re.Pattern[str]], re.Pattern[str]]:
+    known = lexicon(language)
+
+    def lead(phrases: Sequence[str]) -> re.Pattern[str]:
+        names = "|".join(re.escape(phrase) for phrase in sorted(phrases, key=len, reverse=True))
+        return re.compile(
+            rf"(?<!\w)(?:{names})\W{{0,3}}(?:(?:of|a|the|till|på|von|auf|zu)\s)?$", re.IGNORECASE
+        )
+
+    def trail(phrases: Sequence[str]) -> re.Pattern[str]:
+        names = "|".join(
+            re.escape(p) for p in phrases if p.split()[0] in _TRAILING or (" " not in p and p in _ALONE)
+        )
+        return re.compile(rf"\s*(?:\w+\s)?(?:{names})(?!\w)", re.IGNORECASE)
+
+    return (
+        (lead(known.lower_bounds), trail(known.lower_bounds)),
+        (lead(known.upper_bounds), trail(known.upper_bounds)),
+        lead(known.approximations),
+    )
+
+
+def quantifier_findings(claim: Sequence[Token], evidence: Sequence[Token], language: str) -> Findings:
+    """All against some, must against may, an added "only", a condition left out.
+
+    All for some and must for may is a conflict. What is only added or left out stays open, since a
+    paraphrase may carry it in other words.
+    """
+    known = lexicon(language)
+    mine, theirs = {t.folded for t in claim}, {t.folded for t in evidence}
+    conflicts, open_points = [], []
+    for strong, weak in ((known.universal, known.partial), (known.strong, known.weak)):
+        conflicts += _flipped(mine, theirs, strong, weak) or _flipped(mine, theirs, weak, strong)
+        if strong is not known.strong or not (_negated(claim) and _negated(evidence)):
+            open_points += _added(mine, theirs, strong)
+    open_points += _added(mine, theirs, known.exclusive)
+    said, held = _line(claim), _line(evidence)
+    left_out = [one for one in known.conditions if f" {one} " in held and f" {one} " not in said]
+    open_points += [f'the evidence has "{one}", the claim does not' for one in left_out[:1]]
+    open_points += [
+        f'the evidence has "{word}", the claim does not'
+        for word in sorted((theirs & known.partial) - mine)[:1]
+    ]
+    if claim and {t.folded for t in claim[:1]} & known.polarity_answers:
+        open_points.append("a yes or no can only be read with its question")
+    return Findings(tuple(conflicts), tuple(open_points))
+
+
+def _negated(tokens: Sequence[Token]) -> bool:
+    """Must not and do not oblige alike, so an obligation is nothing added beside a negation."""
+    return any(token.negative for token in tokens)
+
+
+def _line(tokens: Sequence[Token]) -> str:
+    return f" {' '.join(token.folded for token in tokens)} "
+
+
+def _flipped(mine: Set[str], theirs: Set[str], ours: Set[str], opposite: Set[str]) -> list[str]:
+    said, denied = mine & ours, theirs & opposite
+    if said and denied and not mine & opposite and not theirs & ours:
+        return [f"{min(said)}: the evidence says {min(denied)}"]
+    return []
+
+
+def _added(mine: Set[str], theirs: Set[str], group: Set[str]) -> list[str]:
+    return [f"{word}: not said in the evidence" for word in sorted(mine & group)[:1] if not theirs & group]
+
+
+_HELD, _FOREIGN = 0.6, 0.4
+_SAME = 0.9
+_FEWEST = 2
+
+
+def exchanged_clauses(claim: Reading, evidence: Reading) -> Findings:
+    """The claim's cause is the evidence's effect and the other way round, by the same connective.
+
+    "B if A" says what "If A, B" says, so the sides are told by the connective and not by the order.
+    """
+    for kind in ("causes", "conditions", "effects"):
+        mine, theirs = _sides(claim, kind), _sides(evidence, kind)
+        if mine and theirs and _crossed(mine, theirs):
+            return Findings((f"{_NAMED[kind]} have changed places",))
+    return Findings()
+
+
+def same_clauses(claim: Reading, evidence: Reading) -> bool:
+    """Both join the same two clauses by the same connective, in whatever order."""
+    for kind in ("causes", "conditions"):
+        mine, theirs = _sides(claim, kind), _sides(evidence, kind)
+        if mine and theirs:
+            return all((recall(own, theirs[side]) or 0.0) >= _SAME for side, own in enumerate(mine))
+    return False
+
+
+_NAMED = {
+    "causes": "cause and effect",
+    "conditions": "condition and consequence",
+    "effects": "cause and effect",
+}
+_Sides = tuple[list[str], list[str]]
+
+
+@functools.cache
+def _connective(language: str, kind: str) -> re.Pattern[str]:
+    known = lexicon(language)
+    words = {
+        "causes": known.cause_connectives,
+        "conditions": known.condition_connectives,
+        "effects": known.effect_verbs,
+    }[kind]
+    names = "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
+    return re.compile(rf"(?<!\w)(?:{names})(?!\w)", re.IGNORECASE)
+
+
+def _sides(reading: Reading, kind: str) -> _Sides | None:
+    """Content words of the clause after the connective, and of the rest; None without exactly one."""
+    found = list(_connective(reading.language, kind).finditer(reading.text))
+    if len(found) != 1:
+        return None
+    text, start, end = reading.text, found[0].start(), found[0].end()
+    comma = text.find(",", end)
+    first = not text[:start].strip("\"'„“”( ")
+    if first and comma < 0:
+        return None
+    stop = comma if first else len(text)
+    inner = content_stems(text[end:stop], reading.language)
+    outer = content_stems(f"{text[:start]} {text[stop:]}", reading.language)
+    return (inner, outer) if min(len(set(inner)), len(set(outer))) >= _FEWEST else None
+
+
+def _crossed(mine: _Sides, theirs: _Sides) -> bool:
+    return all(
+        (recall(own, theirs[1 - side]) or 0.0) >= _HELD and (recall(own, theirs[side]) or 0.0) <= _FOREIGN
+        for side, own in enumerate(mine)
+    )
+
+
+_COUNTING = re.compile(
+    r"(?:bi|semi|tri|half|two|three|halv|två|tre|kvarts|halb|zwei|drei|vier|viertel)"
+    r"-?(?=\w{3,40}$)(\w*(?:ly|annual|lich|lig|ligen|vis|s))",
+    re.IGNORECASE,
+)
+_SKIPPING = {
+    "en": r"every\s(?:other|second|third|fourth|fifth|sixth|two|three|four|five|six|\d{1,4})\s(\w{1,40})",
+    "sv": r"(?:varannan|vartannat|vart?\s(?:andra|annat|tredje|fjärde|femte|sjätte|\d{1,4}:e))\s(\w{1,40})",
+    "de": r"(?:alle\s(?:zwei|drei|vier|fünf|sechs|\d{1,4})|jede[nrsm]?\s(?:zweite|dritte|vierte)[nrsm]?)"
+    r"\s(\w{1,40})",
+}
+_EVERY = {
+    "en": r"(?:every|each|per|an?)\s(\w{1,40})",
+    "sv": r"(?:varje|per|en\sgång\si|en\sgång\sper|i)\s(\w{1,40})",
+    "de": r"(?:jede[nrsm]?|pro|je)\s(\w{1,40})",
+}
+
+
+def frequency_findings(claim: Reading, evidence: Reading) -> Findings:
+    """A word that stands with a counting prefix or a skipping word on one side only."""
+    sides = ((claim, evidence), (evidence, claim))
+    found = [words for mine, theirs in sides for words in (*_prefixed(mine, theirs), *_skipped(mine, theirs))]
+    return Findings(tuple(dict.fromkeys(found)))
+
+
+def _prefixed(counted: Reading, other: Reading) -> Iterator[str]:
+    mine, theirs = bound_words(counted.text, counted.language), bound_words(other.text, other.language)
+    for word in sorted(mine - theirs):
+        found = _COUNTING.fullmatch(word)
+        if found and found[1] in theirs and found[1] not in mine:
+            yield f"{word} against {found[1]}"
+
+
+def _skipped(skipping: Reading, other: Reading) -> Iterator[str]:
+    rare, every = _patterns(skipping.language)
+    theirs = {stem for found in rare.finditer(other.text) for stem in content_stems(found[1], other.language)}
+    plain = {stem for found in every.finditer(other.text) for stem in content_stems(found[1], other.language)}
+    for found in rare.finditer(skipping.text):
+        stems = set(content_stems(found[1], skipping.language))
+        if stems & plain and not stems & theirs:
+            yield f"{found[0].casefold()} against every one"
+
+
+@functools.cache
+def _patterns(language: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    rare, every = (forms.get(language, forms["en"]) for forms in (_SKIPPING, _EVERY))
+    return re.compile(rf"\b{rare}", re.IGNORECASE), re.compile(rf"\b{every}", re.IGNORECASE)

@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
+from qa_pipeline.text.words import Token, nearest_word
 from qa_pipeline.verification.consistency.findings import Findings
 from qa_pipeline.verification.consistency.numbers import Number
-from qa_pipeline.verification.words import Token, nearest_word
 
 _SMALL_COUNT = 12
 _HALF_DEGREE = 0.56

@@ -8,12 +8,12 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
-from qa_pipeline.sentences.units import NUMBERED_ITEM
+from qa_pipeline.text.blocks import NUMBERED_ITEM
+from qa_pipeline.text.words import Token, content_places, content_stems, tokenize
 from qa_pipeline.verification.consistency.dates import Date, find_dates
+from qa_pipeline.verification.consistency.findings import Occupied
 from qa_pipeline.verification.consistency.names import Name, find_names
 from qa_pipeline.verification.consistency.numbers import Number, find_numbers
-from qa_pipeline.verification.consistency.spans import Occupied
-from qa_pipeline.verification.words import Token, content_places, content_stems, tokenize
 
 
 @dataclass(frozen=True)

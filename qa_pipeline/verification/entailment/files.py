@@ -4,14 +4,20 @@ What belongs here: finding and checking them, and what they say without the weig
 module never imports torch. What does not: what classes mean (`labels.py`), running the model (`network.py`).
 """
 
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar
+from types import MappingProxyType
+from typing import Any, ClassVar, TypeVar, get_args
 
+import numpy as np
+import numpy.typing as npt
 from tokenizers import Tokenizer
 
 from qa_pipeline.errors import SettingsError
-from qa_pipeline.model_folders import PICKLED_WEIGHTS, ModelFolder, find_folder
+from qa_pipeline.models.files import PICKLED_WEIGHTS, ModelFolder, find_folder
+from qa_pipeline.settings.verification import EntailmentSettings, Meaning, SpanSettings
 
 _PAST_PADDING = frozenset({"camembert", "longformer", "roberta", "xlm-roberta", "xlm-roberta-xl", "data2vec"})
 """Architectures that count positions from behind the padding token: they read fewer than they declare."""
@@ -143,3 +149,240 @@ def find_pair_model(model: str, revision: str | None, setting: str) -> PairModel
             "correct the setting or restore the files"
         )
     return files
+
+
+_ANY = TypeVar("_ANY", EntailmentSettings, SpanSettings)
+_SECOND_SUPPORTS: Mapping[str, Meaning] = {"0": "not_entailment", "1": "entailment"}
+_FACTCG = (
+    "{passage}\n\nChoose your answer: based on the paragraph above can we conclude that "
+    '"{claim}"?\n\nOPTIONS:\n- Yes\n- No\nI think the answer is '
+)
+_RAGTRUTH = (
+    "Briefly answer the following question:\n{question}\nBear in mind that your response should be strictly "
+    "based on the following {count} passages:\n{numbered}\nIn case the passages do not contain the necessary "
+    'information to answer the question, please reply with: "Unable to answer based on given passages."\n'
+    "output:"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """A public model.
+
+    Args:
+        languages: it was trained on.
+        licence: of the weights, as its card states it.
+        note: what else decides whether to take it.
+        revision: a commit whose files were seen to be safetensors and a fast tokenizer.
+        settings: what it needs to be given texts the way it was trained.
+    """
+
+    languages: tuple[str, ...]
+    licence: str
+    note: str
+    revision: str | None = None
+    settings: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}))
+
+
+_EN = ("en",)
+_LANGUAGES = "ar bn de en es fa fr he hi id it ja ko mr nl pl ps pt ru sv sw ta tr uk ur vi zh"
+
+CROSS_ENCODERS: Mapping[str, Preset] = {
+    "MoritzLaurer/mDeBERTa-v3-base-xnli-multilingual-nli-2mil7": Preset(
+        tuple(_LANGUAGES.split()), "MIT", "Three classes; the choice for Swedish and German. 280M parameters."
+    ),
+    "MoritzLaurer/multilingual-MiniLMv2-L6-mnli-xnli": Preset(
+        ("ar", "bg", "de", "el", "en", "es", "fr", "hi", "ru", "sw", "th", "tr", "ur", "vi", "zh"),
+        "MIT",
+        "Three classes; small and fast, less exact.",
+    ),
+    "MoritzLaurer/DeBERTa-v3-base-mnli-fever-anli": Preset(_EN, "MIT", "Three classes. 184M parameters."),
+    "MoritzLaurer/DeBERTa-v3-large-mnli-fever-anli-ling-wanli": Preset(
+        _EN, "MIT", "Three classes. 435M parameters."
+    ),
+    "MoritzLaurer/DeBERTa-v3-xsmall-mnli-fever-anli-ling-binary": Preset(
+        _EN, "MIT", "Two classes: tells nothing of contradiction. 71M parameters."
+    ),
+    "cross-encoder/nli-deberta-v3-base": Preset(_EN, "Apache-2.0", "Three classes, contradiction first."),
+    "cross-encoder/nli-MiniLM2-L6-H768": Preset(
+        _EN, "Apache-2.0", "Three classes, contradiction first; the fastest of them."
+    ),
+    "lytang/MiniCheck-RoBERTa-Large": Preset(
+        _EN,
+        "MIT",
+        "Two classes; trained to check sentences of LLM answers. 355M parameters.",
+        settings={"labels": _SECOND_SUPPORTS, "template": "{passage}{sep}{claim}", "input_tokens": 512},
+    ),
+    "lytang/MiniCheck-DeBERTa-v3-Large": Preset(
+        _EN,
+        "MIT",
+        "Two classes; like the former, and reads 2,048 tokens.",
+        settings={"labels": _SECOND_SUPPORTS, "template": "{passage}{sep}{claim}", "input_tokens": 2048},
+    ),
+    "yaxili96/FactCG-DeBERTa-v3-Large": Preset(
+        _EN,
+        "MIT",
+        "Two classes; trained on claims that need several sentences. Reads 2,048 tokens.",
+        revision="7582b255f0b45a1be2db6fff5076d0e8ea7aa072",
+        settings={"labels": _SECOND_SUPPORTS, "template": _FACTCG, "input_tokens": 2048},
+    ),
+    "vectara/hallucination_evaluation_model": Preset(
+        _EN,
+        "Apache-2.0",
+        "One logit. Only the commits of HHEM-1.0-Open: version 2.1 wants to run code of its own and is "
+        "refused.",
+    ),
+}
+"""Cross-encoders by their name on the hub."""
+
+SPAN_DETECTORS: Mapping[str, Preset] = {
+    name: Preset(
+        _EN,
+        "MIT",
+        "ModernBERT, trained on RAGTruth; reads 4,096 tokens.",
+        settings={
+            "labels": {"0": "supported", "1": "unsupported"},
+            "template": _RAGTRUTH,
+            "input_tokens": 4096,
+        },
+    )
+    for name in (
+        "KRLabsOrg/lettucedect-base-modernbert-en-v1",
+        "KRLabsOrg/lettucedect-large-modernbert-en-v1",
+    )
+}
+"""Span detectors by their name on the hub."""
+
+
+def with_preset(settings: _ANY, presets: Mapping[str, Preset]) -> _ANY:
+    """The settings, with what the preset of their model knows where they say nothing."""
+    preset = presets.get(settings.model or "")
+    if preset is None:
+        return settings
+    known = {"revision": preset.revision, **preset.settings}
+    missing = {name: value for name, value in known.items() if getattr(settings, name) is None}
+    return settings.model_copy(update=missing)
+
+
+Scores = npt.NDArray[np.float64]
+
+_MEANINGS: tuple[Meaning, ...] = get_args(Meaning)
+_NAMES: dict[Meaning, frozenset[str]] = {
+    "entailment": frozenset(
+        {
+            *("entailment", "entail", "entails", "entailed", "implied", "implies", "implication"),
+            *("supported", "supports", "support", "fully supported", "consistent", "factual"),
+            *("factually consistent", "faithful", "grounded", "attributable", "yes", "true"),
+        }
+    ),
+    "neutral": frozenset(
+        {"neutral", "nei", "not enough info", "not enough information", "unknown", "unrelated", "maybe"}
+    ),
+    "contradiction": frozenset(
+        {"contradiction", "contradict", "contradicts", "contradicted", "contradictory", "refutes", "refuted"}
+    ),
+    "not_entailment": frozenset(
+        {
+            *("not entailment", "not entailed", "no entailment", "non entailment", "notentailment"),
+            *("unsupported", "not supported", "inconsistent", "not factual", "non factual", "unfaithful"),
+            *("ungrounded", "not grounded", "not attributable", "hallucinated", "hallucination"),
+            *("factually inconsistent", "no", "false"),
+        }
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """Places of the classes of each meaning among a model's logits.
+
+    One class is the logit of entailment itself; its counterpart has no place.
+    """
+
+    count: int
+    entailment: tuple[int, ...]
+    neutral: tuple[int, ...] = ()
+    contradiction: tuple[int, ...] = ()
+
+    def probabilities(self, logits: npt.NDArray[np.float32]) -> Scores:
+        """Entailment, neutral and contradiction of each row.
+
+        Args:
+            logits: rows x classes.
+
+        Returns:
+            rows x 3; NaN where the model does not tell, and in every column of a row that is not finite.
+        """
+        values = logits.astype(np.float64)
+        finite = np.isfinite(values).all(axis=1, keepdims=True)
+        values = np.where(finite, values, 0.0)
+        shares = _sigmoid(values) if self.count == 1 else _softmax(values)
+        columns = [
+            shares[:, list(places)].sum(axis=1) if places else np.full(len(values), np.nan)
+            for places in (self.entailment, self.neutral, self.contradiction)
+        ]
+        return np.where(finite, np.stack(columns, axis=1).clip(max=1.0), np.nan)
+
+
+def read_labels(
+    names: Sequence[str], wanted: Mapping[str, Meaning] | None, *, model: str, setting: str
+) -> Labels:
+    """Find out what a model's classes mean.
+
+    Args:
+        names: the model's label names in order.
+        wanted: the meaning of each label by name or number, where somebody says it; None reads the names.
+        model: name of the model, for messages.
+        setting: the setting that holds `wanted`, for messages.
+
+    Raises:
+        SettingsError: a name says nothing, `wanted` does not fit, or no class stands for entailment.
+    """
+    if len(names) == 1 and wanted is None:
+        return Labels(1, (0,))
+    meanings = [_read(name) for name in names] if wanted is None else _given(names, wanted, model, setting)
+    if None in meanings or "entailment" not in meanings:
+        raise SettingsError(
+            f"{model} has the labels {_listed(names)}, which do not say what they mean; set {setting}, such "
+            f"as {{{', '.join(_example(names))}}} (meanings: {', '.join(_MEANINGS)})"
+        )
+    places = {
+        meaning: tuple(place for place, found in enumerate(meanings) if found == meaning)
+        for meaning in _MEANINGS
+    }
+    return Labels(len(names), places["entailment"], places["neutral"], places["contradiction"])
+
+
+def _read(name: str) -> Meaning | None:
+    plain = " ".join(re.findall(r"[a-z]+", name.casefold()))
+    return next((meaning for meaning in _MEANINGS if plain in _NAMES[meaning]), None)
+
+
+def _given(
+    names: Sequence[str], wanted: Mapping[str, Meaning], model: str, setting: str
+) -> list[Meaning | None]:
+    known = {name for place, label in enumerate(names) for name in (label, str(place))}
+    unknown = [name for name in wanted if name not in known]
+    if unknown:
+        raise SettingsError(
+            f"{setting} speaks of {', '.join(unknown)}, but the labels of {model} are {_listed(names)}"
+        )
+    return [wanted.get(label, wanted.get(str(place))) for place, label in enumerate(names)]
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(f"{place}: {name}" for place, name in enumerate(names))
+
+
+def _example(names: Sequence[str]) -> list[str]:
+    usual: Sequence[Meaning] = ("not_entailment", "entailment") if len(names) == 2 else _MEANINGS[:3]
+    return [f"{name}: {meaning}" for name, meaning in zip(names, usual, strict=False)]
+
+
+def _sigmoid(values: Scores) -> Scores:
+    return np.asarray(0.5 * (1.0 + np.tanh(0.5 * values)), dtype=np.float64)
+
+
+def _softmax(values: Scores) -> Scores:
+    powers = np.exp(values - values.max(axis=1, keepdims=True))
+    return np.asarray(powers / powers.sum(axis=1, keepdims=True), dtype=np.float64)

@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from qa_pipeline.errors import SettingsError
-from qa_pipeline.progress import Notify, silent
-from qa_pipeline.settings.entailment import SpanSettings
-from qa_pipeline.sources import NUMBER_MARK, SOURCE_MARK
+from qa_pipeline.records import Notify, silent
+from qa_pipeline.settings.verification import SpanSettings
+from qa_pipeline.text.references import NUMBER_MARK, SOURCE_MARK
 from qa_pipeline.verification.entailment.network import Network
 from qa_pipeline.verification.entailment.tokens import PairReader
 

@@ -3,8 +3,8 @@ from typing import Any
 
 import pytest
 
-from qa_pipeline.documents.masking.choice import description_and_masking, masking_of
-from qa_pipeline.documents.sources.corpora import open_folder
+from qa_pipeline.corpus.corpora import open_folder
+from qa_pipeline.documents.masking.masking import description_and_masking, masking_of
 from qa_pipeline.errors import CorpusError
 from qa_pipeline.settings.documents import MaskingAction, MaskingSettings
 from qa_pipeline_tests.documents.builders import write_files

@@ -2,7 +2,7 @@ import random
 
 import pytest
 
-from qa_pipeline.documents.masking.finding import families_of, find_items
+from qa_pipeline.documents.masking.masking import families_of, find_items
 from qa_pipeline.settings.documents import MASKED_KINDS, MaskingSettings
 from qa_pipeline_tests.documents.masking.planted import KINDS, plant
 

@@ -9,15 +9,15 @@ from typing import Any
 import polars as pl
 import pytest
 
-from qa_pipeline.batch import run_batches
 from qa_pipeline.documents.parsing import parse_here
 from qa_pipeline.documents.reading import read_documents
 from qa_pipeline.errors import CorpusError
 from qa_pipeline.llm.base import Reply, ReplyT, Request
 from qa_pipeline.llm.cached import CachedModel
 from qa_pipeline.llm.extractive.provider import ExtractiveModel
-from qa_pipeline.llm.store.front import open_replies
-from qa_pipeline.parts import Parts
+from qa_pipeline.llm.store.writer import open_replies
+from qa_pipeline.pipeline import run_batches
+from qa_pipeline.resources import Parts
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.settings.tree import load_settings
 from qa_pipeline.storage import read_table

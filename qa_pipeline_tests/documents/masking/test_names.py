@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
+from qa_pipeline.documents.masking.masking import text_mask
 from qa_pipeline.documents.masking.names import names_version
-from qa_pipeline.documents.masking.replacing import text_mask
 from qa_pipeline.documents.parsing import parser_version
 from qa_pipeline.errors import SettingsError
 from qa_pipeline.settings.documents import DocumentSettings, MaskingSettings

@@ -1,10 +1,8 @@
 import pytest
 
-from qa_pipeline.documents.masking.pairs import reference_mask
-from qa_pipeline.documents.masking.paths import mask_path
-from qa_pipeline.documents.masking.replacing import bare_mask
+from qa_pipeline.documents.masking.masking import bare_mask, mask_path, reference_mask
 from qa_pipeline.settings.documents import MaskingSettings
-from qa_pipeline.sources import normalise_path, split_reference
+from qa_pipeline.text.references import normalise_path, split_reference
 
 DROP = MaskingSettings(action="drop")
 MASK = MaskingSettings.model_validate({"action": "mask", "key": "a key that is long enough"})

@@ -6,12 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qa_pipeline.calls import Role
 from qa_pipeline.errors import PermanentModelError
 from qa_pipeline.llm.base import Request
 from qa_pipeline.llm.extractive.provider import ExtractiveModel, find_candidates
-from qa_pipeline.prompting import refusal
-from qa_pipeline.records import AnswerReply, ClaimReply, Language, Passage, QuestionsReply
+from qa_pipeline.prompts.loading import refusal
+from qa_pipeline.records import AnswerReply, ClaimReply, Language, Passage, QuestionsReply, Role
 
 GUIDE = """## Timeout Directive
 

@@ -8,23 +8,18 @@ from google.auth.exceptions import DefaultCredentialsError
 from google.genai.types import GenerateContentResponse
 from google.oauth2.credentials import Credentials
 
-from qa_pipeline.calls import Usage
-from qa_pipeline.errors import (
-    KeyRejectedError,
-    UnreadableReplyError,
-)
-from qa_pipeline.llm.asking import ask_all
+from qa_pipeline.errors import KeyRejectedError, UnreadableReplyError
 from qa_pipeline.llm.base import Reply
-from qa_pipeline.llm.fake_server.gemini_plays import blocks_prompt, no_candidates, says, stops
-from qa_pipeline.llm.fake_server.play import Asked, ServerPlay
-from qa_pipeline.llm.fake_server.server import LOOPBACK_KEY, GeminiServer
+from qa_pipeline.llm.budget.prices import load_prices
+from qa_pipeline.llm.concurrency import ask_all
 from qa_pipeline.llm.gemini.provider import GeminiProvider, gemini_name
-from qa_pipeline.llm.gemini.replies import read_usage
-from qa_pipeline.llm.gemini.requests import response_schema
-from qa_pipeline.llm.money.price_table import load_prices
+from qa_pipeline.llm.gemini.wire import read_usage, response_schema
 from qa_pipeline.llm.sending import Sender
-from qa_pipeline.records import AnswerReply, ClaimReply, JudgeReply, QuestionsReply, ReplyModel
-from qa_pipeline.settings.models import ModelSettings
+from qa_pipeline.records import AnswerReply, ClaimReply, JudgeReply, QuestionsReply, ReplyModel, Usage
+from qa_pipeline.settings.llm import ModelSettings
+from qa_pipeline.testing.fake_server.gemini import blocks_prompt, no_candidates, says, stops
+from qa_pipeline.testing.fake_server.responses import Asked, ServerPlay
+from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY, GeminiServer
 from qa_pipeline_tests.llm.asking import ACCEPT, REJECT, claim
 from qa_pipeline_tests.llm.serving import model_for, outcome_of, provider_for, send_and_close
 

@@ -14,17 +14,11 @@ from qa_pipeline.errors import (
     PermanentModelError,
     TransientModelError,
 )
-from qa_pipeline.llm.fake_server.chat_plays import (
-    fails,
-    lacks_credit,
-    limits_rate,
-    rejects_key,
-    says,
-)
-from qa_pipeline.llm.fake_server.plan import ServerPlan
-from qa_pipeline.llm.fake_server.play import ServerPlay, babbles, resets
-from qa_pipeline.llm.fake_server.server import ChatServer
-from qa_pipeline.llm.openai_compatible.errors import asked_wait
+from qa_pipeline.llm.openai_compatible.wire import asked_wait
+from qa_pipeline.testing.fake_server.chat import fails, lacks_credit, limits_rate, rejects_key, says
+from qa_pipeline.testing.fake_server.plan import ServerPlan
+from qa_pipeline.testing.fake_server.responses import ServerPlay, babbles, resets
+from qa_pipeline.testing.fake_server.server import ChatServer
 from qa_pipeline_tests.llm.asking import ACCEPT
 from qa_pipeline_tests.llm.chatting import error_of, provider_for, reply_to, send
 

@@ -7,19 +7,17 @@ from typing import Any
 
 import pytest
 
-from qa_pipeline.calls import Usage
 from qa_pipeline.errors import KeyRejectedError, SettingsError, UnreadableReplyError
-from qa_pipeline.llm.fake_server.chat_plays import no_choices, refuses, says
-from qa_pipeline.llm.fake_server.chat_requests import ChatAbilities
-from qa_pipeline.llm.fake_server.plan import ServerPlan
-from qa_pipeline.llm.fake_server.play import ServerPlay
-from qa_pipeline.llm.fake_server.server import LOOPBACK_KEY, ChatServer
 from qa_pipeline.llm.openai_compatible.provider import OpenAIProvider
-from qa_pipeline.llm.openai_compatible.requests import strict_schema
+from qa_pipeline.llm.openai_compatible.wire import strict_schema
 from qa_pipeline.llm.provider import Provider, RawReply
 from qa_pipeline.llm.replies import parse_reply
-from qa_pipeline.records import ClaimReply
-from qa_pipeline.settings.models import ModelSettings
+from qa_pipeline.records import ClaimReply, Usage
+from qa_pipeline.settings.llm import ModelSettings
+from qa_pipeline.testing.fake_server.chat import ChatAbilities, no_choices, refuses, says
+from qa_pipeline.testing.fake_server.plan import ServerPlan
+from qa_pipeline.testing.fake_server.responses import ServerPlay
+from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY, ChatServer
 from qa_pipeline_tests.llm.asking import ACCEPT, claim
 from qa_pipeline_tests.llm.chatting import KEY, error_of, provider_for, reply_to, send
 

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.llm.fake_server.schemas import strict_complaint
-from qa_pipeline.llm.openai_compatible.requests import Complaint, JsonMode, Way, lesser_way, strict_schema
+from qa_pipeline.llm.openai_compatible.wire import Complaint, JsonMode, Way, lesser_way, strict_schema
 from qa_pipeline.records import AnswerReply, ClaimReply, JudgeReply, QuestionsReply, ReplyModel
+from qa_pipeline.testing.fake_server.replies import strict_complaint
 
 MODES: list[JsonMode] = ["schema", "object", "text"]
 WAYS = st.builds(

@@ -4,8 +4,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from qa_pipeline.calls import Usage
-from qa_pipeline.llm.store.records import Outcome, Paid, RequestId
+from qa_pipeline.llm.store.store import Outcome, Paid, RequestId
+from qa_pipeline.records import Usage
 
 HOSTILE = st.text(st.characters(codec=None, categories=None), max_size=30) | st.sampled_from(
     ["\0", "\ud800", "\ue000json:1", "'; DROP TABLE replies; --"]

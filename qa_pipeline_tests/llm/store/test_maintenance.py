@@ -6,21 +6,21 @@ import pytest
 import sqlalchemy as sa
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.llm.database import Database
-from qa_pipeline.llm.store.document_names import note_documents, versions_of
-from qa_pipeline.llm.store.journal import read_calls
+from qa_pipeline.llm.store.database import Database
 from qa_pipeline.llm.store.maintenance import (
     Choice,
     Forgotten,
     forget,
     known_documents,
+    note_documents,
     prunable,
     prune,
+    read_calls,
     size,
+    versions_of,
 )
-from qa_pipeline.llm.store.records import Outcome, RequestId, Round
-from qa_pipeline.llm.store.sql import SqlReplyStore
-from qa_pipeline.llm.store_schema import PROVIDER_ITEMS, REPLIES, REPLY_DOCUMENTS
+from qa_pipeline.llm.store.schema import PROVIDER_ITEMS, REPLIES, REPLY_DOCUMENTS
+from qa_pipeline.llm.store.store import Outcome, RequestId, Round, SqlReplyStore
 from qa_pipeline_tests.llm.asking import call
 from qa_pipeline_tests.llm.store.asking import paid
 

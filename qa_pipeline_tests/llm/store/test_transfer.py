@@ -11,12 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qa_pipeline.errors import InputError, StorageError
-from qa_pipeline.llm.database import Database
-from qa_pipeline.llm.store import packed_files
-from qa_pipeline.llm.store.lines import HEADER
-from qa_pipeline.llm.store.records import Outcome, Round
-from qa_pipeline.llm.store.sql import SqlReplyStore
-from qa_pipeline.llm.store.transfer import Imported, export_replies, import_replies
+from qa_pipeline.llm.store import transfer
+from qa_pipeline.llm.store.database import Database
+from qa_pipeline.llm.store.store import Outcome, Round, SqlReplyStore
+from qa_pipeline.llm.store.transfer import HEADER, Imported, export_replies, import_replies
 from qa_pipeline_tests.llm.postgres_server import NewPlace
 from qa_pipeline_tests.llm.store.asking import OUTCOMES, paid
 
@@ -200,12 +198,12 @@ def test_a_cut_file_is_told_and_nothing_of_it_is_taken(tmp_path: Path, name: str
 
 
 def test_a_file_that_unpacks_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(packed_files, "LONGEST_LINE", 10_000)
+    monkeypatch.setattr(transfer, "LONGEST_LINE", 10_000)
     bomb = tmp_path / "bomb.jsonl.gz"
     bomb.write_bytes(gzip.compress(json.dumps(HEADER).encode() + b"\n" + b" " * 50_000_000))
     with pytest.raises(InputError, match="line 2 is longer than 10,000 bytes"):
         import_replies(Database(tmp_path / "a.sqlite"), str(bomb))
-    monkeypatch.setattr(packed_files, "MOST_BYTES", 1_000)
+    monkeypatch.setattr(transfer, "MOST_BYTES", 1_000)
     with pytest.raises(InputError, match=r"it holds more than 1,000 bytes at line \d"):
         import_replies(Database(tmp_path / "a.sqlite"), write(tmp_path, *[LINE] * 10))
 

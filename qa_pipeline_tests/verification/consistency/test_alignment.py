@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.verification.consistency.alignment import Aligned, aligned_findings
-from qa_pipeline.verification.consistency.causes import exchanged_clauses, same_clauses
-from qa_pipeline.verification.consistency.pieced import pieced_together
+from qa_pipeline.verification.consistency.alignment import Aligned, aligned_findings, pieced_together
+from qa_pipeline.verification.consistency.polarity import exchanged_clauses, same_clauses
 from qa_pipeline.verification.consistency.reading import read
 
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from qa_pipeline.text.characters import skeleton
 from qa_pipeline.verification.consistency.comparing import Comparison, compare
-from qa_pipeline.verification.consistency.lookalikes import skeleton
 from qa_pipeline.verification.consistency.numbers import find_numbers
 from qa_pipeline.verification.consistency.reading import read
 

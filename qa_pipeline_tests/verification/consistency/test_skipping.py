@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from qa_pipeline.text.lexicon.base import lexicon
 from qa_pipeline.verification.consistency import dates, numbers
-from qa_pipeline.verification.lexicon.language import lexicon
 
 LANGUAGES = ["en", "sv", "de"]
 

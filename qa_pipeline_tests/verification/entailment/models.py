@@ -10,16 +10,14 @@ from typing import Any
 import numpy as np
 from tokenizers import Tokenizer
 
-from qa_pipeline.embedding.files import find_model
-from qa_pipeline.embedding.vector_cache import MemoryVectorCache
-from qa_pipeline.progress import Notify, silent
-from qa_pipeline.settings.entailment import EntailmentSettings
-from qa_pipeline.settings.search import EmbeddingSettings
-from qa_pipeline.verification.entailment.cross_encoder import CrossEncoder
-from qa_pipeline.verification.entailment.files import PairModelFiles
-from qa_pipeline.verification.entailment.labels import Labels
+from qa_pipeline.models.embedding_files import find_model
+from qa_pipeline.models.vector_cache import MemoryVectorCache
+from qa_pipeline.records import Notify, silent
+from qa_pipeline.settings.generation import EmbeddingSettings
+from qa_pipeline.settings.verification import EntailmentSettings
+from qa_pipeline.verification.entailment.files import Labels, PairModelFiles
+from qa_pipeline.verification.entailment.models import CrossEncoder, RememberedNetwork
 from qa_pipeline.verification.entailment.network import Kind, Logits
-from qa_pipeline.verification.entailment.remembered import RememberedNetwork
 from qa_pipeline.verification.entailment.tokens import Input, PairReader
 
 THREE = ("entailment", "neutral", "contradiction")
@@ -41,11 +39,7 @@ def write_classifier(
     With `bias` its head ignores what it reads: these are its logits for every input.
     """
     import torch
-    from transformers import (
-        AutoConfig,
-        AutoModelForSequenceClassification,
-        AutoModelForTokenClassification,
-    )
+    from transformers import AutoConfig, AutoModelForSequenceClassification, AutoModelForTokenClassification
 
     folder.mkdir(parents=True, exist_ok=True)
     write_tokenizer(folder)

@@ -3,7 +3,7 @@ from pathlib import Path
 import polars as pl
 from polars.testing import assert_frame_equal
 
-from qa_pipeline.settings.checking import VerificationSettings
+from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.tables import CLAIMS
 from qa_pipeline.verification.claims import find_claims
 from qa_pipeline.verification.entailment.claims import fill_entailment

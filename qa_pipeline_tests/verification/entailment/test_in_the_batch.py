@@ -4,8 +4,8 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from qa_pipeline import checking
-from qa_pipeline.parts import Parts
+from qa_pipeline import stages
+from qa_pipeline.resources import Parts
 from qa_pipeline.settings.tree import load_settings
 from qa_pipeline.tables import EMBEDDINGS
 from qa_pipeline.verification.entailment.network import TorchNetwork
@@ -32,7 +32,7 @@ def claims_of(out: Path, verification: dict[str, dict[str, str]]) -> pl.DataFram
     chunks = rows.chunks(documents)
     pairs = rows.pairs(rows.pair("The pump runs at forty bar. The valve is open.", cites="a.md"))
     parts = Parts(load_settings(out=out, verification=verification), embedder=HashEmbedder())
-    return checking.make_claims(parts, pairs, documents, chunks, EMBEDDINGS.empty())
+    return stages.make_claims(parts, pairs, documents, chunks, EMBEDDINGS.empty())
 
 
 def test_an_unchanged_batch_runs_no_model(

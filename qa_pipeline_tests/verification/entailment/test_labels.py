@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from qa_pipeline.errors import SettingsError
-from qa_pipeline.settings.entailment import Meaning
-from qa_pipeline.verification.entailment.labels import Labels, read_labels
+from qa_pipeline.settings.verification import Meaning
+from qa_pipeline.verification.entailment.files import Labels, read_labels
 
 any_number = st.floats(width=32, allow_nan=True, allow_infinity=True)
 

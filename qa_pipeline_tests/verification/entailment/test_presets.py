@@ -1,10 +1,10 @@
 import pytest
 
-from qa_pipeline.embedding.vector_cache import MemoryVectorCache
 from qa_pipeline.errors import SettingsError
-from qa_pipeline.settings.entailment import EntailmentSettings, SpanSettings
-from qa_pipeline.verification.entailment.model import load_cross_encoder
-from qa_pipeline.verification.entailment.presets import CROSS_ENCODERS, SPAN_DETECTORS, with_preset
+from qa_pipeline.models.vector_cache import MemoryVectorCache
+from qa_pipeline.settings.verification import EntailmentSettings, SpanSettings
+from qa_pipeline.verification.entailment.files import CROSS_ENCODERS, SPAN_DETECTORS, with_preset
+from qa_pipeline.verification.entailment.models import load_cross_encoder
 from qa_pipeline.verification.entailment.tokens import PairReader
 from qa_pipeline_tests.verification.entailment.models import SETTING, tokenizer
 

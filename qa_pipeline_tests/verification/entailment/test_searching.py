@@ -1,7 +1,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qa_pipeline.verification.entailment.searching import Asked, search
+from qa_pipeline.verification.entailment.claims import Asked, search
 from qa_pipeline_tests.verification.entailment.models import WordNetwork, small_windows, word_encoder
 
 VOCABULARY = ["pump", "valve", "runs", "no", "bar", "warm", "cold", "tank"]

@@ -1,8 +1,8 @@
 import pytest
 
 from qa_pipeline.errors import SettingsError
-from qa_pipeline.settings.checking import VerificationSettings
 from qa_pipeline.settings.tree import load_settings
+from qa_pipeline.settings.verification import VerificationSettings
 
 
 @pytest.mark.parametrize(

@@ -6,17 +6,17 @@ import numpy as np
 import polars as pl
 import pytest
 
-from qa_pipeline.embedding.vector_cache import MemoryVectorCache
 from qa_pipeline.errors import SettingsError
-from qa_pipeline.progress import Notify, silent
-from qa_pipeline.settings.checking import VerificationSettings
-from qa_pipeline.settings.entailment import SpanSettings
+from qa_pipeline.evaluation.spans_unused import SpanScorer
+from qa_pipeline.evaluation.statements import Statement
+from qa_pipeline.models.vector_cache import MemoryVectorCache
+from qa_pipeline.records import Notify, silent
+from qa_pipeline.settings.verification import SpanSettings, VerificationSettings
 from qa_pipeline.verification.claims import find_claims
+from qa_pipeline.verification.entailment.claims import fill_spans
 from qa_pipeline.verification.entailment.files import PairModelFiles
-from qa_pipeline.verification.entailment.model import load_span_detector
+from qa_pipeline.verification.entailment.models import RememberedNetwork, load_span_detector
 from qa_pipeline.verification.entailment.network import Logits
-from qa_pipeline.verification.entailment.remembered import RememberedNetwork
-from qa_pipeline.verification.entailment.span_claims import fill_spans
 from qa_pipeline.verification.entailment.spans import (
     Answer,
     SpanDetector,
@@ -25,8 +25,6 @@ from qa_pipeline.verification.entailment.spans import (
     unsupported_classes,
 )
 from qa_pipeline.verification.entailment.tokens import Input, PairReader
-from qa_pipeline.verification.scorers.base import Statement
-from qa_pipeline.verification.scorers.spans import SpanScorer
 from qa_pipeline_tests.fakes import HashEmbedder
 from qa_pipeline_tests.verification import rows
 from qa_pipeline_tests.verification.entailment.models import tokenizer, write_classifier

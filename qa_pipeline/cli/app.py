@@ -1,0 +1,344 @@
+"""The command line: arguments in, settings and calls out, a summary on the screen.
+
+What belongs here: commands, their help, exit codes, and which error gets which code. What does not: what
+a run does (`batch.py`), how tables are counted (`report.py`) or printed (`console.py`).
+"""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from qa_pipeline.cli.batch_jobs import jobs
+from qa_pipeline.cli.calibrate import calibrate, fit_combined, what_if
+from qa_pipeline.cli.common import FAILED, OK, PENDING, errors_as_exit_codes
+from qa_pipeline.cli.decide import decide
+from qa_pipeline.cli.estimate import estimate
+from qa_pipeline.cli.evaluate import evaluation
+from qa_pipeline.cli.refusals import refusals
+from qa_pipeline.cli.replies import replies
+from qa_pipeline.cli.serve_fake import serve_fake
+from qa_pipeline.cli.show import show
+
+if TYPE_CHECKING:
+    from qa_pipeline.corpus.places import FoundBatches
+    from qa_pipeline.pipeline import BatchOutcome, Watch
+    from qa_pipeline.settings.tree import Settings
+
+NAMED_FILES = 5
+
+app = typer.Typer(
+    name="qa-pipeline",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help=(
+        "Turn folders of documents into question-answer training data in which every sentence is proved "
+        "from its source.\n\n"
+        "Start with: qa-pipeline run FOLDER. Each sub-folder is a batch. It works offline by rules; "
+        "--provider gemini --max-cost N asks Gemini; estimate FOLDER says what that would cost.\n\n"
+        "Exit codes: 0 all is well; 1 a batch failed or did not pass its gates; 2 the arguments, settings or "
+        "input cannot be used; 3 the model provider stopped the run (key, budget): run it again to resume; "
+        "4 replies are awaited from batch jobs (llm.delivery=batch): run it again when they have come."
+    ),
+)
+
+app.add_typer(replies)
+app.add_typer(evaluation)
+
+Out = Annotated[Path, typer.Option(help="Folder for tables, indexes, exports and caches.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of tables.")]
+OnlyBatch = Annotated[list[str] | None, typer.Option(help="Only this batch; repeat for several.")]
+Provider = Annotated[
+    str | None,
+    typer.Option(
+        help="extractive (offline rules), gemini, openai (any server that speaks chat completions), or none "
+        "(only verify existing pairs)."
+    ),
+]
+Model = Annotated[
+    str | None, typer.Option(help="Model of the provider, for every role that names none of its own.")
+]
+Change = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="PATH=VALUE", help="Change a setting, such as llm.workers=20; repeatable."),
+]
+MaxCalls = Annotated[int | None, typer.Option(help="Cap on model calls; a paid provider needs some cap.")]
+MaxCost = Annotated[float | None, typer.Option(help="Cap on what calls cost, in the currency of the prices.")]
+Unjudged = Annotated[
+    bool | None,
+    typer.Option(
+        "--accept-unjudged/--require-judge",
+        help="Whether verified pairs that no model judged are accepted.",
+        show_default="accepted offline, sent to review where a hosted model is configured",
+    ),
+]
+
+
+def _print_version(*, wanted: bool) -> None:
+    if wanted:
+        from importlib import metadata
+
+        sys.stdout.write(f"qa-pipeline {metadata.version('qa-pipeline')}\n")
+        raise typer.Exit(OK)
+
+
+@app.callback()
+def main(
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=lambda wanted: _print_version(wanted=wanted))
+    ] = False,
+) -> None:
+    """Options that stand before a command."""
+
+
+@app.command()
+def run(
+    corpus: Annotated[
+        str,
+        typer.Argument(
+            help="Folder whose sub-folders and .zip files are batches of documents, or an address of such a "
+            "place, such as s3://bucket/folder. A folder of documents without sub-folders is one batch."
+        ),
+    ],
+    out: Out = Path("data"),
+    batch: OnlyBatch = None,
+    provider: Provider = None,
+    model: Model = None,
+    max_calls: MaxCalls = None,
+    max_cost: MaxCost = None,
+    accept_unjudged: Unjudged = None,
+    change: Change = None,
+    dagster: Annotated[
+        bool, typer.Option("--dagster", help="Run as partitions of the Dagster instance at DAGSTER_HOME.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Run batches of documents from files to training examples.
+
+    What an earlier run stored is used again: an unchanged batch asks no model and changes no byte, and a
+    run that was stopped goes on where it was.
+    """
+    from qa_pipeline.cli.console import show_outcomes, watching
+    from qa_pipeline.curation.withdrawals import withdraw_missing
+    from qa_pipeline.settings.tree import load_settings
+    from qa_pipeline.storage import Layout, prepare_folder
+
+    with errors_as_exit_codes(resumable=True):
+        location, single = located(corpus)
+        named = named_settings(provider, model, max_calls, max_cost, accept_unjudged)
+        settings = load_settings(**overrides(location, out, change, named))
+        _check_models(settings, model)
+        found = batches_at(settings, single)
+        batches = chosen_batches(batch, found, settings.corpus)
+        prepare_folder(settings.out)
+        if not batch and single is None:
+            withdraw_missing(Layout(settings.out), settings.corpus, {*found.names, *found.refused})
+        _tell_loose_files(found, settings.corpus)
+        with watching(quiet=as_json) as watch:
+            outcomes = _run_dagster(settings, batches, watch) if dagster else _run(settings, batches, watch)
+        outcomes += [] if batch else _refused(found)
+        steps = _next_steps(settings, dagster=dagster)
+        show_outcomes(Layout(settings.out), outcomes, as_json=as_json, next_steps=steps)
+        raise typer.Exit(_code(outcomes))
+
+
+@app.command()
+def validate(
+    pairs: Annotated[Path, typer.Argument(help="JSONL or Parquet: question, answer, citations.")],
+    corpus: Annotated[
+        str, typer.Option(help="Folder, .zip file or address with the documents that the pairs cite.")
+    ],
+    out: Out = Path("data/validation"),
+    provider: Provider = None,
+    model: Model = None,
+    max_calls: MaxCalls = None,
+    max_cost: MaxCost = None,
+    accept_unjudged: Unjudged = None,
+    change: Change = None,
+    as_json: Json = False,
+) -> None:
+    """Check existing pairs against their documents: source verification and judging, no generation."""
+    from qa_pipeline.cli.console import show_outcomes, show_verdicts, watching
+    from qa_pipeline.corpus.corpora import split_batch
+    from qa_pipeline.corpus.places import check_batch_name
+    from qa_pipeline.pipeline import validate_pairs
+    from qa_pipeline.resources import Parts
+    from qa_pipeline.settings.tree import load_settings
+    from qa_pipeline.storage import Layout, prepare_folder
+
+    with errors_as_exit_codes(resumable=True):
+        location, name = split_batch(corpus)
+        named = named_settings(provider, model, max_calls, max_cost, accept_unjudged)
+        settings = load_settings(**overrides(location, out, change, named))
+        _check_models(settings, model)
+        check_batch_name(name)
+        prepare_folder(settings.out)
+        with watching(quiet=as_json) as watch:
+            outcome = validate_pairs(Parts(settings), name, pairs, watch)
+        if not as_json:
+            show_verdicts(Layout(settings.out), name)
+        show_outcomes(Layout(settings.out), [outcome], as_json=as_json)
+        raise typer.Exit(_code([outcome]))
+
+
+@app.command()
+def status(out: Out = Path("data"), as_json: Json = False) -> None:
+    """Show what the output folder contains: rows, yield, known answers, verdicts by batch."""
+    from qa_pipeline.cli.console import print_document, report_document, show_report
+    from qa_pipeline.errors import InputError
+    from qa_pipeline.reporting.report import finished_batches, report
+    from qa_pipeline.storage import Layout
+
+    with errors_as_exit_codes():
+        layout = Layout(out)
+        found = report(layout, finished_batches(layout))
+        if not (found.batches.height or found.incomplete or found.withdrawn):
+            raise InputError(f"{out} holds no tables; run qa-pipeline run CORPUS --out {out} first")
+        if as_json:
+            print_document(report_document(found, layout))
+        else:
+            show_report(found, layout)
+
+
+def _code(outcomes: "Sequence[BatchOutcome]") -> int:
+    """While anything is awaited the run is not over; what has failed is told again by the last one."""
+    if any(outcome.outcome == "pending" for outcome in outcomes):
+        return PENDING
+    return OK if all(outcome.passed for outcome in outcomes) else FAILED
+
+
+def _run(settings: "Settings", batches: Sequence[str], watch: "Watch") -> "list[BatchOutcome]":
+    from qa_pipeline.pipeline import run_batches
+    from qa_pipeline.resources import Parts
+
+    return run_batches(Parts(settings), batches, watch)
+
+
+def _run_dagster(settings: "Settings", batches: Sequence[str], watch: "Watch") -> "list[BatchOutcome]":
+    from qa_pipeline.defs.launch import run_on_instance  # noqa: TID251 - the one way to Dagster
+
+    return run_on_instance(settings, batches, watch)
+
+
+def _next_steps(settings: "Settings", *, dagster: bool) -> list[str]:
+    if dagster:
+        return ["make ui, then open http://127.0.0.1:3000"]
+    return [f"qa-pipeline status --out {settings.out}"]
+
+
+def chosen_batches(asked: list[str] | None, found: "FoundBatches", corpus: str) -> list[str]:
+    """The batches asked for, or all there are.
+
+    Raises:
+        CorpusError: there is no such batch.
+    """
+    from qa_pipeline.errors import CorpusError
+
+    for name in asked or []:
+        if name in found.refused:
+            raise CorpusError(found.refused[name])
+        if name not in found.names:
+            raise CorpusError(f"{corpus} has no batch {name!r}; it has {', '.join(found.names)}")
+    return list(dict.fromkeys(asked or found.names))
+
+
+def _refused(found: "FoundBatches") -> "list[BatchOutcome]":
+    """Folders that can be no batch fail by themselves; the others have run."""
+    from qa_pipeline.pipeline import BatchOutcome
+
+    return [BatchOutcome(name, "failed", error=problem) for name, problem in found.refused.items()]
+
+
+def _tell_loose_files(found: "FoundBatches", corpus: str) -> None:
+    if found.loose:
+        named = ", ".join(found.loose[:NAMED_FILES])
+        more = f" and {len(found.loose) - NAMED_FILES} more" if len(found.loose) > NAMED_FILES else ""
+        sys.stderr.write(
+            f"Not read: {named}{more} in {corpus}. {corpus} has sub-folders, so each of them is a batch, and "
+            "files beside them belong to none. Move these files into a sub-folder to have them read.\n"
+        )
+
+
+def located(corpus: str) -> tuple[str, str | None]:
+    """The location of the corpus; and its only batch, where a batch was given in place of a corpus."""
+    from qa_pipeline.corpus.corpora import single_batch
+
+    found = single_batch(corpus)
+    return (corpus, None) if found is None else found
+
+
+def batches_at(settings: "Settings", single: str | None) -> "FoundBatches":
+    """The batches of the corpus, or the only one that was asked for.
+
+    Raises:
+        CorpusError: the corpus cannot be used, or the batch has a name that cannot be one.
+    """
+    from qa_pipeline.corpus.corpora import open_corpus
+    from qa_pipeline.corpus.places import FoundBatches, check_batch_name
+
+    if single is None:
+        return open_corpus(settings.corpus, settings.documents).find_batches()
+    check_batch_name(single)
+    return FoundBatches((single,), {}, ())
+
+
+def named_settings(
+    provider: str | None,
+    model: str | None,
+    max_calls: int | None = None,
+    max_cost: float | None = None,
+    accept_unjudged: bool | None = None,
+) -> dict[str, Any]:
+    """The settings that have options of their own, by path."""
+    values = {
+        "llm.provider": provider,
+        "llm.model": model,
+        "llm.budget.max_calls": max_calls,
+        "llm.budget.max_cost": max_cost,
+        "judging.accept_unjudged": accept_unjudged,
+    }
+    return {path: value for path, value in values.items() if value is not None}
+
+
+def overrides(corpus: str, out: Path, changes: list[str] | None, named: dict[str, Any]) -> dict[str, Any]:
+    """What the arguments say of settings: corpus and output folder, `--set`, and before it the options.
+
+    Raises:
+        SettingsError: a `--set` cannot be read, or stands for an argument.
+    """
+    from qa_pipeline.errors import SettingsError
+    from qa_pipeline.settings.base import read_assignments
+
+    tree = read_assignments(changes or [], named)
+    for name in ("corpus", "out"):
+        if name in tree:
+            raise SettingsError(f"--set {name}: give it as an argument of the command instead")
+    return {**tree, "corpus": corpus, "out": out}
+
+
+def _check_models(settings: "Settings", asked: str | None) -> None:
+    """Say what is wrong with the choice of models now, and not after hours of parsing."""
+    from qa_pipeline.resources import Parts
+    from qa_pipeline.settings.llm import HOSTED
+    from qa_pipeline.settings.tree import check_model, notes
+
+    check_model(settings, asked)
+    if any(model.provider in HOSTED for model in settings.llm.models):
+        Parts(settings).check_models()
+    for note in notes(settings):
+        sys.stderr.write(f"Note: {note}\n")
+
+
+app.command()(estimate)
+app.command()(show)
+app.command()(fit_combined)
+app.command()(calibrate)
+app.command()(what_if)
+app.command()(refusals)
+app.command()(decide)
+app.command("jobs")(errors_as_exit_codes()(jobs))
+app.command("serve-fake")(errors_as_exit_codes()(serve_fake))

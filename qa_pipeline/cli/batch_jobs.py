@@ -1,0 +1,76 @@
+"""The command that lists batch jobs.
+
+What belongs here: arguments, and the list on the screen or as JSON. What does not: jobs themselves
+(`llm.batches`).
+"""
+
+import sys
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from qa_pipeline.llm.batch_jobs.book import ProviderJob
+
+COLUMNS = ("job", "batch", "role", "requests", "state", "age", "detail")
+_MINUTE, _HOUR, _DAY = 60, 3600, 86_400
+
+
+def jobs(
+    out: Annotated[Path, typer.Option(help="Folder for tables, indexes, exports and caches.")] = Path("data"),
+    collect: Annotated[
+        bool, typer.Option("--collect", help="First store the replies of the jobs that have ended.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON document instead of a table.")
+    ] = False,
+) -> None:
+    """List the batch jobs at the provider (llm.delivery=batch): state, age, requests."""
+    from qa_pipeline.cli.console import print_document
+    from qa_pipeline.resources import Parts, collect_replies
+    from qa_pipeline.settings.tree import load_settings
+
+    parts = Parts(load_settings(out=out))
+    if collect:
+        for problem in collect_replies(parts).problems:
+            sys.stderr.write(f"{problem}\n")
+    rows = [_row(job, time.time()) for job in parts.models.jobs.jobs()]
+    if as_json:
+        print_document({"jobs": rows})
+    else:
+        _show(rows)
+
+
+def _row(job: "ProviderJob", now: float) -> dict[str, Any]:
+    return {
+        "job": job.job_key,
+        "at_provider": job.provider_name,
+        "model": job.asked_model,
+        "batch": job.batch,
+        "role": job.role,
+        "requests": job.requests,
+        "state": job.state,
+        "created_at": datetime.fromtimestamp(job.created_at, UTC).isoformat(timespec="seconds"),
+        "age": _age((job.ended_at or now) - job.created_at),
+        "detail": job.detail,
+    }
+
+
+def _age(seconds: float) -> str:
+    """How long a job has been, or was, on its way."""
+    if seconds < _HOUR:
+        return f"{seconds / _MINUTE:.0f} min"
+    return f"{seconds / _HOUR:.1f} h" if seconds < 2 * _DAY else f"{seconds / _DAY:.1f} d"
+
+
+def _show(rows: list[dict[str, Any]]) -> None:
+    from qa_pipeline.cli.console import print_line, show_table
+
+    if rows:
+        told = [["–" if row[name] is None else str(row[name]) for name in COLUMNS] for row in rows]
+        show_table("Batch jobs", COLUMNS, told)
+    else:
+        print_line("No batch job was submitted from this store.")

@@ -1,0 +1,330 @@
+"""`qa-pipeline calibrate`: thresholds from labelled rows, with what they guarantee and what they cost.
+
+What belongs here: arguments and what is printed. What does not: fitting (`calibrating.py`).
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from qa_pipeline.cli.common import errors_as_exit_codes
+
+if TYPE_CHECKING:
+    from qa_pipeline.evaluation.calibration.rows import LabelledFile
+    from qa_pipeline.evaluation.calibration.what_if import Comparison, WhatIf
+    from qa_pipeline.settings.thresholds import Figures, Interval, Thresholds
+    from qa_pipeline.verification.combined import CombinedModel
+
+
+def calibrate(
+    data: Annotated[
+        list[Path] | None,
+        typer.Option(help="Parquet file of labelled rows, or a folder of them; repeat it for several."),
+    ] = None,
+    decisions: Annotated[
+        Path | None,
+        typer.Option(help="Output folder of a run whose people's decisions count as labelled rows too."),
+    ] = None,
+    target_precision: Annotated[
+        float, typer.Option(help="Share of accepted rows that must be right, and of rejected ones.")
+    ] = 0.98,
+    confidence: Annotated[float, typer.Option(help="Confidence with which they are.")] = 0.95,
+    out: Annotated[Path | None, typer.Option(help="File of thresholds to write; none only prints.")] = None,
+    name: Annotated[str, typer.Option(help="Name of the artefact, in every verdict it decides.")] = "own",
+    licence: Annotated[
+        list[str] | None, typer.Option(help="Licence of a set, as SET=TEXT; repeatable.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the artefact instead of tables.")] = False,
+) -> None:
+    """Fit the thresholds that accept and reject claims, so that accepted rows meet a target precision.
+
+    Rows have id, language, question, context (list of passages), answer, label (1 is supported) and group_id
+    (rows of one source); or premise, hypothesis, label and language. The models are those of the settings.
+    A threshold that cannot be shown to meet the target stays empty: the step then decides nothing.
+    """
+    from qa_pipeline.settings.thresholds import thresholds_bytes
+    from qa_pipeline.storage import write_bytes
+
+    with errors_as_exit_codes():
+        labelled = _labelled(data or [], decisions)
+        thresholds = _calibrated(labelled, target_precision, confidence, name, licence or [])
+        content = thresholds_bytes(thresholds)
+        if out is not None:
+            write_bytes(out, content)
+        if as_json:
+            sys.stdout.write(content.decode())
+        else:
+            _show(thresholds, out)
+
+
+def _labelled(data: list[Path], decisions: Path | None) -> "list[LabelledFile]":
+    from qa_pipeline.errors import InputError
+    from qa_pipeline.evaluation.calibration.rows import decided_rows, labelled_files, read_labelled
+    from qa_pipeline.storage import Layout
+
+    if not data and decisions is None:
+        raise InputError("name labelled rows with --data, or a folder with people's decisions (--decisions)")
+    files = [read_labelled(path) for path in labelled_files(data)] if data else []
+    return files if decisions is None else [*files, decided_rows(Layout(decisions))]
+
+
+def _calibrated(
+    files: "list[LabelledFile]", target: float, confidence: float, name: str, licences: list[str]
+) -> "Thresholds":
+    from datetime import UTC, datetime
+
+    from qa_pipeline.evaluation.calibration.calibrating import calibrate_files
+    from qa_pipeline.evaluation.calibration.fitting import Levels
+    from qa_pipeline.evaluation.statistics import check_levels
+    from qa_pipeline.resources import Parts
+    from qa_pipeline.settings.tree import load_settings
+
+    check_levels(target, confidence)
+    settings = load_settings(verification={"thresholds": None, "other_passages": 0})
+    return calibrate_files(
+        Parts(settings),
+        files,
+        Levels(target, confidence),
+        name=_checked_name(name),
+        created=datetime.now(tz=UTC).date(),
+        licences=dict(_named(text) for text in licences),
+        watch=lambda told: _tell(f"scoring {told}"),
+    )
+
+
+def _tell(text: str) -> None:
+    sys.stderr.write(f"{text}\n")
+
+
+def _checked_name(name: str) -> str:
+    from qa_pipeline.errors import InputError
+
+    if not name or len(name) > 40 or not set(name) <= set("abcdefghijklmnopqrstuvwxyz0123456789_-"):
+        raise InputError(f"--name {name!r} must be made of up to 40 small letters, digits, - and _")
+    return name
+
+
+def _named(text: str) -> tuple[str, str]:
+    from qa_pipeline.errors import InputError
+
+    name, equals, value = text.partition("=")
+    if not (name and equals and value):
+        raise InputError(f"--licence {text!r} must be SET=TEXT, such as expertqa=MIT")
+    return name, value
+
+
+def _show(thresholds: "Thresholds", out: Path | None) -> None:
+    from qa_pipeline.cli.console import print_line, show_table
+
+    measured = thresholds.measured
+    fits = [
+        [
+            fit.step,
+            fit.side,
+            "nothing" if fit.threshold is None else f"{fit.threshold:g}",
+            f"{fit.right} of {fit.n}",
+            f"{fit.precision_low:.3f}" if fit.precision_low is not None else "–",
+            f"{fit.confidence:.3g}",
+            fit.why or "",
+        ]
+        for fit in measured.fits
+    ]
+    show_table("Thresholds", ["step", "side", "threshold", "right", "at_least", "with", "reason"], fits)
+    sets = dict(measured.sets) | ({"all": measured.overall} if measured.overall else {})
+    columns = ["set", "rows", "precision", "coverage", "recall", "rejected", "reject_precision", "passed_on"]
+    show_table("One row of each source", columns, [_row(name, one) for name, one in sets.items()])
+    steps = [[step, str(one.n), _share(one)] for step, one in measured.accepted_by.items()]
+    show_table("Accepted by", ["step", "rows", "precision"], steps)
+    for line in _told(thresholds):
+        print_line(line)
+    print_line(f"Written: {out}" if out else "Nothing written; name a file with --out")
+
+
+def _row(name: str, figures: "Figures") -> list[str]:
+    shown = (
+        figures.coverage,
+        figures.recall,
+        figures.rejected,
+        figures.reject_precision,
+        figures.passed_on,
+    )
+    return [name, str(figures.coverage.n), _share(figures.precision), *map(_plain, shown)]
+
+
+def _share(one: "Interval") -> str:
+    return "–" if one.value is None else f"{one.value:.3f} [{one.low:.2f} {one.high:.2f}]"
+
+
+def _plain(one: "Interval") -> str:
+    return "–" if one.value is None else f"{one.value:.3f}"
+
+
+def _told(thresholds: "Thresholds") -> list[str]:
+    measured, target = thresholds.measured, thresholds.target_precision
+    told = [
+        f"{measured.claims_passed_on} of {measured.claims} claims are passed on, to a language model if any"
+    ]
+    if measured.macro_precision is not None:
+        told.append(f"mean precision of the sets that have accepted rows: {measured.macro_precision:.3f}")
+    found = {step: one for step, one in measured.accepted_by.items() if one.value is not None}
+    if below := [step for step, one in found.items() if one.high < target]:
+        told.append(
+            f"below the target on these rows: {', '.join(below)}; the steps before `combined` are not fitted"
+        )
+    if reused := [file.name for file in thresholds.data if file.fitted_combined]:
+        told.append(
+            "the model of `combined` was fitted on these files too, so its scores look better here than on "
+            f"new rows: {', '.join(reused)}"
+        )
+    return told
+
+
+def fit_combined(
+    data: Annotated[
+        list[Path],
+        typer.Option(help="Parquet file of labelled items, or a folder of them; repeatable."),
+    ],
+    out: Annotated[Path, typer.Option(help="The file of coefficients to write.")],
+    name: Annotated[str, typer.Option(help="Name of the model, stored beside each score.")] = "combined",
+    licence_note: Annotated[str, typer.Option(help="What the data's licences allow, kept in the file.")] = "",
+) -> None:
+    """Fit the combined score on labelled statements, for the embedding model of the settings.
+
+    Each item needs id, language, question, context (a list of passages), answer, label (1 is supported) and
+    group_id. Name the file written in the setting verification.combined_model to use it.
+    """
+    from qa_pipeline.storage import write_bytes
+
+    with errors_as_exit_codes():
+        model = _fitted(data, name, licence_note)
+        write_bytes(out, as_file(model))
+        summary = {"out": str(out), "version": model.version, "terms": len(model.terms)}
+        typer.echo(json.dumps({**summary, "sets": {one.file: one.items for one in model.data}}))
+
+
+def as_file(model: "CombinedModel") -> bytes:
+    """The model as a file that people can read."""
+    return (json.dumps(model.model_dump(mode="json"), indent=1, ensure_ascii=False) + "\n").encode()
+
+
+def _fitted(data: list[Path], name: str, licence_note: str) -> "CombinedModel":
+    from datetime import UTC, datetime
+
+    from qa_pipeline.evaluation.calibration.combined import fit_model
+    from qa_pipeline.evaluation.calibration.rows import labelled_files, labelled_set, read_items
+    from qa_pipeline.resources import Parts
+    from qa_pipeline.settings.tree import load_settings
+
+    files = [(path, read_items(path)) for path in labelled_files(data)]
+    settings = load_settings()
+    embedder = Parts(settings).embedder
+    sets = [labelled_set(path, items, embedder, settings.verification) for path, items in files]
+    today = datetime.now(tz=UTC).date()
+    return fit_model(
+        sets, embedder.model, embedder.revision, name=name, fitted_on=today, licence_note=licence_note
+    )
+
+
+SHOWN = 10
+
+
+def what_if(
+    out: Annotated[Path, typer.Option(help="Folder for tables, indexes, exports and caches.")] = Path("data"),
+    batch: Annotated[list[str] | None, typer.Option(help="Only this batch; repeat for several.")] = None,
+    change: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            help="A setting that decides, such as verification.recall_accept=0.85; repeatable.",
+        ),
+    ] = None,
+    thresholds: Annotated[Path | None, typer.Option(help="A file of qa-pipeline calibrate.")] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON document instead of tables.")
+    ] = False,
+) -> None:
+    """Decide stored batches anew by other thresholds and weights, without asking a model or writing a file.
+
+    Each batch starts from the settings of its own run; --set and --thresholds change them.
+
+    Shows the yield as it is stored beside the yield as it would be, which rows would move, and how many could
+    not be decided without a model: claims newly open that no reply exists for, pairs never judged.
+    """
+    from qa_pipeline.cli.console import print_document
+    from qa_pipeline.evaluation.calibration.what_if import decide_anew, read_changes, what_if_document
+    from qa_pipeline.storage import Layout
+
+    with errors_as_exit_codes():
+        changes = read_changes(change or [])
+        if thresholds is not None:
+            changes.setdefault("verification", {})["thresholds"] = thresholds
+        found = decide_anew(Layout(out), batch, changes)
+        if as_json:
+            print_document(what_if_document(found, changes))
+        else:
+            _what_if_command_show(found)
+
+
+def _what_if_command_show(found: "WhatIf") -> None:
+    from qa_pipeline.cli.console import print_line, show_table
+
+    comparison = found.comparison
+    show_table("Yield", ["stage", "what", "reason", "old", "new", "difference"], _step_rows(comparison))
+    for title, moved in (("Claims that move", comparison.claims), ("Pairs that move", comparison.pairs)):
+        if moved.height:
+            show_table(
+                title,
+                ["what", "to", "reason", "count"],
+                [[c or "–" for c in map(_text, row)] for row in moved.rows()],
+            )
+    if comparison.moved.height:
+        rows = [list(map(_text, row)) for row in comparison.moved.head(SHOWN).rows()]
+        show_table(f"The first {len(rows)} of them", ["batch", "pair", "what", "to", "reason"], rows)
+    known = comparison.known
+    if known["pairs"][0]:
+        told = [[name.replace("_", " "), str(old), str(new)] for name, (old, new) in known.items()]
+        show_table("Known-answer pairs", ["what", "old", "new"], told)
+    for line in _what_if_command_told(found):
+        print_line(line)
+
+
+def _text(value: object) -> str:
+    return "" if value is None else str(value)
+
+
+def _step_rows(comparison: "Comparison") -> list[list[str]]:
+    rows, earlier = [], None
+    for stage, what, reason, old, new in comparison.steps.iter_rows():
+        difference = f"{new - old:+}" if new != old else ""
+        rows.append(
+            [stage if stage != earlier else "", what or "", reason or "", str(old), str(new), difference]
+        )
+        earlier = stage
+    return rows
+
+
+def _what_if_command_told(found: "WhatIf") -> list[str]:
+    stored, new = found.thresholds
+    took = f"decided anew in {found.seconds * 1000:.0f} ms; nothing was written and no model was asked"
+    told = [f"{found.claims} claims of {found.pairs} pairs {took}"]
+    if stored != new:
+        told.append(f"stored verdicts are by thresholds {', '.join(stored)}; these are {', '.join(new)}")
+    if found.unrecorded:
+        told.append(
+            f"{', '.join(found.unrecorded)}: the settings of their runs are not recorded, so those of now "
+            "were taken; run the batches again to record them"
+        )
+    if found.open_pairs or found.open_claims or found.unjudged_pairs:
+        told.append(
+            f"{found.open_pairs} pairs take a model: {found.open_claims} claims are newly open without a "
+            f"stored reply, {found.unjudged_pairs} pairs were never judged"
+        )
+    for step, count in found.strange.items():
+        if count:
+            told.append(
+                f"{count} scores of {step} are of another model than the thresholds, and decide nothing"
+            )
+    return told

@@ -1,0 +1,184 @@
+"""Which error or signal ends a command with which code.
+
+What belongs here: the codes, messages on standard error, and ending at a signal. What does not: commands
+(`cli.py`).
+"""
+
+import io
+import os
+import select
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from qa_pipeline.errors import PermanentModelError, QAPipelineError, RepliesPendingError
+
+if TYPE_CHECKING:
+    from qa_pipeline.settings.tree import Settings
+
+OK, FAILED, BAD_INPUT, STOPPED, PENDING = 0, 1, 2, 3, 4
+SIGNALLED = 128
+"""Added to the number of a signal, as shells do: 129 SIGHUP, 130 SIGINT (Ctrl-C), 143 SIGTERM."""
+
+GRACE_SECONDS = 5.0
+"""How long a command may take to end after a signal; then the process ends whatever it is doing."""
+_SIGNALS = {
+    signal.SIGHUP: "because its terminal was closed (SIGHUP)",
+    signal.SIGINT: "by Ctrl-C (SIGINT)",
+    signal.SIGTERM: "by SIGTERM",
+}
+_RESUMABLE = " What was finished is kept; run the same command again to continue from there."
+_SHOW_CURSOR = b"\x1b[?25h"
+
+
+@contextmanager
+def errors_as_exit_codes(*, resumable: bool = False) -> Iterator[None]:
+    """Turn the errors raised on purpose, and signals, into a message and a code; anything else is a fault.
+
+    Args:
+        resumable: whether the command, run again, continues where a signal stopped it.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a letter the terminal lacks must not end a run
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        with _ending_at_signals(_RESUMABLE if resumable else ""):
+            yield
+    except PermanentModelError as error:
+        sys.stderr.write(f"Stopped: {error}\n")
+        raise typer.Exit(STOPPED) from error
+    except RepliesPendingError as error:
+        sys.stderr.write(f"Awaited: {error}\n")
+        raise typer.Exit(PENDING) from error
+    except QAPipelineError as error:
+        sys.stderr.write(f"Error: {error}\n")
+        raise typer.Exit(BAD_INPUT) from error
+
+
+@contextmanager
+def _ending_at_signals(advice: str) -> Iterator[None]:
+    """Raise KeyboardInterrupt at a signal, and end the process if that does not end the command soon.
+
+    The interrupt cannot reach code of C libraries, waits for calls in flight, and other handlers (Dagster
+    sets its own while a run lasts) may lose it. A thread therefore reads the signals as well, and ends the
+    process after `GRACE_SECONDS` or at the second signal. That loses nothing: whatever is stored is stored
+    whole, as it is for a process that is killed.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    ending = _Ending(advice)
+    earlier = {number: signal.getsignal(number) for number in _SIGNALS}
+    for number in ending.heeded:
+        signal.signal(number, ending.interrupt)
+    earlier_wakeup = signal.set_wakeup_fd(ending.written, warn_on_full_buffer=False)
+    threading.Thread(target=ending.watch, name="signals", daemon=True).start()
+    try:
+        yield
+    except BaseException as error:
+        if not (ending.came or isinstance(error, KeyboardInterrupt)):
+            raise
+        raise typer.Exit(ending.end()) from error
+    finally:
+        signal.set_wakeup_fd(earlier_wakeup)
+        for number, handler in earlier.items():
+            signal.signal(number, handler)
+        ending.close()
+
+
+class _Ending:
+    """The signals that came, as handlers and a thread see them."""
+
+    def __init__(self, advice: str) -> None:
+        self.heeded = [number for number in _SIGNALS if signal.getsignal(number) != signal.SIG_IGN]  # nohup
+        self._advice = advice
+        self._number: int | None = None
+        self._lock = threading.Lock()
+        self._said = False
+        self._read, self.written = os.pipe()
+        for end in (self._read, self.written):
+            os.set_blocking(end, False)
+
+    def interrupt(self, number: int, _: FrameType | None) -> None:
+        """Raise the interrupt where the main thread is."""
+        if number in self.heeded:  # Dagster gives SIGTERM the handler of SIGINT when a run is over
+            self._number = self._number or number
+            raise KeyboardInterrupt
+
+    def watch(self) -> None:
+        """Wait for signals; end the process at the second one, or when the first had its time."""
+        while True:
+            waits = None if self._number is None else GRACE_SECONDS
+            ready, _, _ = select.select([self._read], [], [], waits)
+            number = os.read(self._read, 1)[0] if ready else None
+            if number == 0:
+                os.close(self._read)
+                os.close(self.written)
+                return
+            if number is None or (number in self.heeded and self._number is not None and waits is not None):
+                os._exit(self.say())
+            if number in self.heeded:
+                self._number = number
+
+    def say(self) -> int:
+        """Say once what happened; the exit code."""
+        number = self._number or signal.SIGINT
+        with self._lock:
+            told, self._said = self._said, True
+        if not told:
+            words = f"Stopped {_SIGNALS[signal.Signals(number)]}.{self._advice}\n".encode()
+            with suppress(OSError):  # the terminal may be gone
+                os.write(2, (_SHOW_CURSOR if os.isatty(2) else b"") + words)
+        return SIGNALLED + number
+
+    @property
+    def came(self) -> bool:
+        """Whether there was a signal; what a command raises after one came of it."""
+        return self._number is not None
+
+    def end(self) -> int:
+        """Say what happened; the exit code. Without a terminal the process ends here: output would fail."""
+        code = self.say()
+        if self._number == signal.SIGHUP:
+            os._exit(code)
+        return code
+
+    def close(self) -> None:
+        """Let the thread end, unless a signal came: then it sees to it that the process ends."""
+        if self._number is None:
+            os.write(self.written, b"\0")
+
+
+Data = Annotated[
+    list[Path], typer.Option(help="File or folder of labelled items, .parquet or .jsonl; repeatable.")
+]
+Out = Annotated[Path, typer.Option(help="Folder whose caches of vectors and replies are used.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of tables.")]
+Limit = Annotated[
+    int | None, typer.Option(min=1, help="Items of each data set, drawn by group; the same ones each time.")
+]
+Resampled = Annotated[int, typer.Option(min=0, max=100_000, help="Resamples of the 95 % intervals.")]
+Seed = Annotated[int, typer.Option(min=0, help="Of the resamples.")]
+MaxCalls = Annotated[int | None, typer.Option(help="Cap on model calls; a paid provider needs some cap.")]
+MaxCost = Annotated[float | None, typer.Option(help="Cap on what calls cost, in the currency of the prices.")]
+
+
+def settings_of(out: Path, max_calls: int | None, max_cost: float | None) -> "Settings":
+    """The settings of all sources, with the output folder and caps of the command line.
+
+    Raises:
+        SettingsError: they cannot be used.
+    """
+    from qa_pipeline.settings.tree import load_settings
+
+    caps = {"max_calls": max_calls, "max_cost": max_cost}
+    budget = {name: cap for name, cap in caps.items() if cap is not None}
+    llm: dict[str, Any] = {"budget": budget} if budget else {}
+    return load_settings(out=out, llm=llm)

@@ -1,0 +1,394 @@
+"""What a person or a program sees of a run: progress bars, tables, one JSON document.
+
+What belongs here: printing. What does not: counting (`report.py`) and deciding exit codes (`cli.py`).
+"""
+
+import json
+import sys
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Literal
+
+import polars as pl
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+)
+from rich.table import Table
+from rich.text import Text
+
+from qa_pipeline.errors import TableError
+from qa_pipeline.pipeline import BatchOutcome, Watch, unwatched
+from qa_pipeline.records import Notify, silent
+from qa_pipeline.reporting.costs import CostSummary
+from qa_pipeline.reporting.report import Report, report
+from qa_pipeline.review.document_view import Piece, Row, Shown, facts, in_context, pieces
+from qa_pipeline.storage import Layout, read_table
+from qa_pipeline.tables import PAIRS, VERDICTS
+
+NARROWEST = 120
+"""Columns below which tables would lose words; a pipe or a log has no width of its own."""
+
+TEXT_COLUMNS = {
+    "table", "stage", "what", "reason", "batch", "expected_verdict", "expected_kind", "path", "detail",
+    "kind", "model", "role", "expected", "age", "state", "job", "file", "set", "scorer",
+    "step", "side", "to", "verdict", "question", "unsupported",
+}  # fmt: skip
+LONGEST_UNBROKEN = 30
+"""Characters up to which a text stays on one line; names of batches and files may be of any length."""
+MOST_UNREAD = 20
+"""Files that could not be read and are listed on the screen."""
+MOST_VERDICTS = 20
+"""Pairs whose verdict is listed on the screen."""
+LONGEST_CELL = 60
+COLOURS = {"succeeded": "green", "unchanged": "green", "pending": "yellow", "failed": "red"}
+BATCH_COLUMNS = (
+    "batch", "documents", "parsed", "chunks", "pairs", "accepted", "rejected", "needs_review", "failed",
+    "examples",
+)  # fmt: skip
+SCORE_COLUMNS = (
+    "batch", "pass_rate", "pass_rate_of_all", "average_score", "average_score_of_all", "citation_accuracy",
+)  # fmt: skip
+
+CANARY_COLUMNS = (
+    "expected", "kind", "canaries", "rejected", "accepted", "rejected_share", "rejected_low", "rejected_high",
+)  # fmt: skip
+
+
+@contextmanager
+def watching(*, quiet: bool) -> Iterator[Watch]:
+    """Show the stage at work on standard error: a bar on a terminal, a line for each stage elsewhere."""
+    console = Console(stderr=True)
+    if quiet or not console.is_terminal:
+        yield unwatched if quiet else _print_stages()
+        return
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.fields[batch]}  {task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=console, transient=True) as progress:
+        yield watch_bars(progress)
+
+
+def _print_stages() -> Watch:
+    """Print a line for each stage of each batch, once."""
+    printed: set[tuple[str, str]] = set()
+
+    def watch(batch: str, stage: str) -> Notify:
+        if (batch, stage) not in printed:
+            printed.add((batch, stage))
+            sys.stderr.write(f"{batch}: {stage.replace('_', ' ')}\n")
+            sys.stderr.flush()
+        return silent
+
+    return watch
+
+
+def watch_bars(progress: Progress) -> Watch:
+    """Show one bar, for the stage at work; batches run one after the other."""
+    shown: dict[str, TaskID] = {}
+
+    def watch(batch: str, stage: str) -> Notify:
+        for other in [name for name in shown if name != batch]:
+            progress.remove_task(shown.pop(other))
+        if batch not in shown:
+            shown[batch] = progress.add_task(stage, total=None, batch=escape(batch))
+        task = shown[batch]
+        progress.reset(task, total=None, description=stage.replace("_", " "))
+
+        def notify(done: int, total: int) -> None:
+            progress.update(task, completed=done, total=total)
+
+        return notify
+
+    return watch
+
+
+def show_outcomes(
+    layout: Layout, outcomes: Sequence[BatchOutcome], *, as_json: bool, next_steps: Sequence[str] = ()
+) -> None:
+    """Print what became of the batches and what lies in their tables."""
+    found = report(layout, [outcome.batch for outcome in outcomes])
+    if as_json:
+        _print_json(found, layout, outcomes)
+        return
+    told = {outcome.batch for outcome in outcomes if outcome.error}
+    show_report(found, layout, told=told)
+    console = _console()
+    for outcome in outcomes:
+        _show_outcome(console, outcome)
+    for step in next_steps:
+        console.print(f"[bold]Next:[/bold] {escape(step)}", soft_wrap=True)
+
+
+def _show_outcome(console: Console, outcome: BatchOutcome) -> None:
+    colour = COLOURS[outcome.outcome]
+    error = f": {escape(outcome.error)}" if outcome.error else ""
+    console.print(f"[{colour}]{escape(outcome.batch)} {outcome.outcome}[/{colour}]{error}", soft_wrap=True)
+    for gate in outcome.failed_gates:
+        console.print(f"  {escape(gate)}", soft_wrap=True)
+
+
+def show_report(found: Report, layout: Layout, *, told: Collection[str] = ()) -> None:
+    """Print what the tables hold, batch by batch and over all, and where they lie.
+
+    Args:
+        found: the counts.
+        layout: the output folder.
+        told: batches of which is said elsewhere what is wrong with them.
+    """
+    console = _console()
+    _show(console, "Rows", ["table", "rows"], [[name, str(n)] for name, n in found.tables.items()])
+    if found.steps.height:
+        _show(console, "Yield", ["stage", "what", "reason", "count"], _waterfall_rows(found.steps))
+    if found.known.height:
+        _show(console, "Known-answer pairs", found.known.columns, _cells(_with_total(found.known)))
+    _show_canaries(console, found.canaries)
+    if found.batches.height:
+        _show(console, "Batches", BATCH_COLUMNS, _cells(found.batches.select(BATCH_COLUMNS)))
+        title = "Pass rates and scores: of accepted and rejected pairs, and of all pairs"
+        _show(console, title, SCORE_COLUMNS, _cells(found.batches.select(SCORE_COLUMNS)))
+    _show_not_judged(console, found.batches)
+    if found.left_out.height:
+        title = "Left out of the texts, by kind"
+        _show(console, title, found.left_out.columns, _cells(found.left_out))
+    if found.masked.height:
+        _show(console, "Personal data found", found.masked.columns, _cells(found.masked))
+    _show_decisions(console, found.decisions)
+    _show_cost(console, found.cost)
+    _show_unread(console, found.unread)
+    _show_skipped(console, found.steps)
+    for batch, problem in _problems(found, told):
+        console.print(f"[yellow]{escape(batch)}: {escape(problem)}[/yellow]", soft_wrap=True)
+    for row in found.batches.iter_rows(named=True):
+        if not row["documents"]:
+            advice = "its folder holds no files; put documents there"
+            console.print(f"[yellow]{escape(row['batch'])}: {advice}[/yellow]", soft_wrap=True)
+    console.print(f"Tables, indexes, exports: {escape(str(layout.out.resolve()))}", soft_wrap=True)
+
+
+def _show_not_judged(console: Console, batches: pl.DataFrame) -> None:
+    count = batches["accepted_not_judged"].sum() if batches.height else 0
+    if count:
+        many = "1 pair is" if count == 1 else f"{count} pairs are"
+        console.print(
+            f"[yellow]{many} accepted, not judged: no model judged relevance, correctness and "
+            "completeness. Every sentence is verified against its source. To have pairs judged, name a "
+            "model: --provider gemini --max-cost N, or llm.judge.provider.[/yellow]\n",
+            soft_wrap=True,
+        )
+
+
+def _problems(found: Report, told: Collection[str]) -> list[tuple[str, str]]:
+    """Batches without training examples, or without tables that can be counted, and why."""
+    withdrawn = [
+        (batch, f"withdrawn since {stone.since}, no training examples: {stone.told()}")
+        for batch, stone in found.withdrawn.items()
+    ]
+    return withdrawn + [(batch, why) for batch, why in found.incomplete.items() if batch not in told]
+
+
+def show_verdicts(layout: Layout, batch: str) -> None:
+    """Print the verdict of each pair, those that were not accepted first, and how many have which reason."""
+    try:
+        pairs = read_table(layout.table(PAIRS.name, batch), PAIRS)
+        verdicts = read_table(layout.table(VERDICTS.name, batch), VERDICTS)
+    except TableError:  # the run ended before them, and says why
+        return
+    counts = (
+        verdicts.group_by("verdict", "reason")
+        .len("pairs")
+        .sort("pairs", "verdict", "reason", descending=True)
+    )
+    show_table("Verdicts", counts.columns, _cells(counts))
+    first = pl.col("unsupported_spans").list.first()
+    span = pl.col("answer").str.slice(
+        first.struct.field("start"), first.struct.field("end") - first.struct.field("start")
+    )
+    rows = (
+        pairs.with_columns(pair=pl.coalesce("source_id", pl.col("source_line").cast(pl.String)))
+        .join(verdicts, on="pair_id", how="left", maintain_order="left", suffix="_of_verdict")
+        .sort(pl.col("verdict") == "accepted", maintain_order=True)
+        .select("pair", "verdict", pl.col("reason_of_verdict").alias("reason"), "question", unsupported=span)
+    )
+    shown = rows.head(MOST_VERDICTS).with_columns(
+        pl.col("question", "unsupported").str.replace_all(r"\s+", " ").str.head(LONGEST_CELL)
+    )
+    title = f"Pairs, the first {shown.height} of {rows.height}" if shown.height < rows.height else "Pairs"
+    show_table(title, shown.columns, _cells(shown))
+    print_line(
+        f"All of them: {batch}.jsonl in passed, rejected, needs_review and failed below exports; "
+        f"table {layout.table(VERDICTS.name, batch)}"
+    )
+
+
+def _show_canaries(console: Console, canaries: pl.DataFrame) -> None:
+    if canaries.height:
+        title = (
+            "Canaries: claims made from the documents, of known verdict (no estimate of a release's errors)"
+        )
+        _show(console, title, CANARY_COLUMNS, _cells(canaries.select(CANARY_COLUMNS)))
+
+
+def _show_decisions(console: Console, decisions: Mapping[str, int]) -> None:
+    if decisions:
+        states = ", ".join(f"{count} {state}" for state, count in sorted(decisions.items()))
+        console.print(f"Decisions of people: {states}\n", soft_wrap=True)
+
+
+def _show_cost(console: Console, cost: CostSummary) -> None:
+    if not cost.calls:
+        return
+    _show(console, "Model calls", cost.stages.columns, _cells(cost.stages))
+    for line in cost.told():
+        console.print(line, soft_wrap=True)
+
+
+def _show_unread(console: Console, unread: pl.DataFrame) -> None:
+    if unread.height:
+        _show(console, "Files that could not be read", unread.columns, unread.head(MOST_UNREAD).rows())
+    if unread.height > MOST_UNREAD:
+        rest = unread.height - MOST_UNREAD
+        console.print(f"and {rest} more: see table documents, status failed\n", soft_wrap=True)
+
+
+def _show_skipped(console: Console, steps: pl.DataFrame) -> None:
+    skipped = steps.filter(pl.col("what") == "skipped")["count"].sum() if steps.height else 0
+    if skipped:
+        many = "1 file" if skipped == 1 else f"{skipped} files"
+        told = "of no known format, or a linked folder: see table documents, status skipped"
+        console.print(f"{many} skipped, {told}\n", soft_wrap=True)
+
+
+def show_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print one table."""
+    _show(_console(), title, columns, rows)
+
+
+def print_line(text: str) -> None:
+    """Print one line as it stands, however long."""
+    _console().print(escape(text), soft_wrap=True)
+
+
+def _console() -> Console:
+    console = Console()
+    return console if console.width >= NARROWEST else Console(width=NARROWEST)
+
+
+def _with_total(known: pl.DataFrame) -> pl.DataFrame:
+    """Expected verdicts and kinds in order, and a line that adds them up."""
+    counts = known.select(pl.exclude("expected_verdict", "expected_kind").sum())
+    total = counts.with_columns(expected_verdict=pl.lit("all"), expected_kind=pl.lit(""))
+    return pl.concat([known.sort("expected_verdict", "expected_kind"), total.select(known.columns)])
+
+
+def _show(console: Console, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    table = Table(title=title, title_justify="left", title_style="bold cyan", box=SIMPLE_HEAD)
+    for place, column in enumerate(columns):
+        words = column in TEXT_COLUMNS
+        short = all(len(row[place]) <= LONGEST_UNBROKEN for row in rows)
+        justify: Literal["left", "right"] = "left" if words else "right"
+        table.add_column(column.replace("_", " "), justify=justify, no_wrap=words and short, overflow="fold")
+    for row in rows:
+        table.add_row(*(escape(cell) for cell in row))
+    console.print(table)
+
+
+def _waterfall_rows(steps: pl.DataFrame) -> list[list[str]]:
+    """Name each stage once, its parts below it."""
+    rows = []
+    earlier = None
+    for stage, what, reason, count in steps.select("stage", "what", "reason", "count").iter_rows():
+        rows.append([stage if stage != earlier else "", what or "", reason or "", str(count)])
+        earlier = stage
+    return rows
+
+
+def _cells(frame: pl.DataFrame) -> list[list[str]]:
+    return [[_cell(value) for value in row] for row in frame.iter_rows()]
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.3f}" if isinstance(value, float) else str(value)
+
+
+def _print_json(found: Report, layout: Layout, outcomes: Sequence[BatchOutcome]) -> None:
+    document = {
+        **report_document(found, layout),
+        "outcomes": [
+            {
+                "batch": outcome.batch,
+                "outcome": outcome.outcome,
+                "error": outcome.error,
+                "failed_gates": list(outcome.failed_gates),
+            }
+            for outcome in outcomes
+        ],
+    }
+    print_document(document)
+
+
+def report_document(found: Report, layout: Layout) -> dict[str, Any]:
+    """The report as JSON values."""
+    return {
+        "out": str(layout.out),
+        "tables": found.tables,
+        "yield": found.steps.to_dicts(),
+        "known_answers": found.known.to_dicts(),
+        "canaries": found.canaries.to_dicts(),
+        "batches": found.batches.to_dicts(),
+        "left_out": found.left_out.to_dicts(),
+        "masked": found.masked.to_dicts(),
+        "unread": found.unread.to_dicts(),
+        "incomplete": found.incomplete,
+        "withdrawn": {batch: stone.model_dump() for batch, stone in found.withdrawn.items()},
+        "cost": found.cost.document(),
+        "decisions": found.decisions,
+    }
+
+
+def print_document(document: dict[str, Any]) -> None:
+    """Print one JSON document to standard output."""
+    sys.stdout.write(json.dumps(document, indent=2) + "\n")
+
+
+STYLES = {"page": "bold magenta", "section": "bold cyan", "chunk": "bold green", "chunk_end": "green"}
+MARKS = {"page": "═══", "section": "───", "chunk": "▼", "chunk_end": "▲"}
+
+
+def show_document(shown: Shown, chunk: Row | None = None) -> None:
+    """Print a document, or one chunk of it within its section."""
+    console = Console(highlight=False, soft_wrap=True)
+    for name, value in facts(shown):
+        console.print(Text(f"{name:<18}", style="bold").append(value, style="default"))
+    console.print()
+    if shown.document["text"] is not None:
+        _print(console, pieces(shown) if chunk is None else in_context(shown, chunk))
+
+
+def _print(console: Console, found: Iterable[Piece]) -> None:
+    """Borders on lines of their own; text as it is, its blank lines at borders aside."""
+    for piece in found:
+        if piece.kind == "text":
+            if piece.text.strip():
+                console.print(Text(piece.text.strip("\n")))
+        else:
+            console.print(Text(f"{MARKS[piece.kind]} {piece.text}", style=STYLES[piece.kind]))
+
+
+def document_json(shown: Shown, chunk: Row | None = None) -> dict[str, object]:
+    """The document and its chunks as JSON values."""
+    return {"document": shown.document, "chunks": shown.chunks if chunk is None else [chunk]}

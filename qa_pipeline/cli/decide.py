@@ -1,0 +1,82 @@
+"""`qa-pipeline decide`: people's decisions in, and the file to write them in.
+
+What belongs here: arguments and what is printed. What does not: which decisions can be taken (`taking.py`).
+"""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from qa_pipeline.cli.common import FAILED, OK, errors_as_exit_codes
+from qa_pipeline.errors import InputError
+
+if TYPE_CHECKING:
+    from qa_pipeline.storage import Layout
+
+
+def decide(
+    file: Annotated[
+        Path | None, typer.Argument(help="CSV or JSONL with a decision a line, as --template makes one.")
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Output folder of the run.")] = Path("data"),
+    template: Annotated[
+        Path | None, typer.Option(help="Write the undecided pairs to this new .csv or .jsonl file instead.")
+    ] = None,
+    batch: Annotated[
+        list[str] | None, typer.Option(help="With --template: only this batch; repeat it for several.")
+    ] = None,
+) -> None:
+    """Record what people decided about pairs: accepted, rejected, or edited with a new answer.
+
+    Start with --template: it writes a row for each pair that waits for a person, with its claims and their
+    evidence. Fill in decision and who (and edited_answer, why, decided_at), and give the file back. The next
+    run takes the decisions into its verdicts. They stand while question, answer and evidence of the pair stay
+    as they were; `qa-pipeline status` counts those that do not.
+    """
+    from qa_pipeline.storage import Layout
+
+    with errors_as_exit_codes():
+        if (file is None) == (template is None):
+            raise InputError("name either a FILE of decisions, or --template FILE to make one")
+        if template is not None:
+            _write_template(Layout(out), template, batch)
+            return
+        if batch:
+            raise InputError("--batch goes with --template; decisions name their pairs")
+        if file is not None:
+            raise typer.Exit(_take(Layout(out), file))
+
+
+def _write_template(layout: "Layout", path: Path, batches: list[str] | None) -> None:
+    from qa_pipeline.review.decision_files import template_csv, template_jsonl, undecided
+    from qa_pipeline.storage import write_bytes
+    from qa_pipeline.tables import VERDICTS
+
+    writers = {".csv": template_csv, ".jsonl": template_jsonl}
+    if path.suffix.lower() not in writers:
+        raise InputError(f"{path.name}: a template is a .csv or .jsonl file")
+    if path.exists():
+        raise InputError(f"{path} exists and may hold decisions; choose another name")
+    rows = list(undecided(layout, batches or [one.stem for one in layout.tables(VERDICTS.name)]))
+    write_bytes(path, writers[path.suffix.lower()](rows))
+    sys.stdout.write(f"Undecided pairs in {path}: {len(rows)}\n")
+
+
+def _take(layout: "Layout", path: Path) -> int:
+    from qa_pipeline.review.decision_files import read_decision_file, take_decisions
+
+    read = read_decision_file(path)
+    taken = take_decisions(layout, read)
+    for problem in taken.problems:
+        sys.stderr.write(f"{path.name} line {problem.line}: {problem.text}\n")
+    for name, count in taken.recorded.items():
+        sys.stdout.write(f"{name}: {count} recorded in {layout.decisions(name)}\n")
+    told = [f"{taken.recorded.total()} recorded", f"{len(taken.problems)} refused"]
+    told += [f"{taken.known} recorded before"] if taken.known else []
+    told += [f"{read.blank} without a decision"] if read.blank else []
+    sys.stdout.write(", ".join(told) + "\n")
+    if taken.recorded:
+        sys.stdout.write("Run the batches again to apply them\n")
+    return FAILED if taken.problems else OK

@@ -1,0 +1,203 @@
+"""`qa-pipeline eval`: how far verification and the judge can be trusted, on data that people labelled.
+
+What belongs here: gathering the commands. What does not: what they do (`grounding_command.py`,
+`judge_command.py`).
+"""
+
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from qa_pipeline.cli.common import (
+    Data,
+    Json,
+    Limit,
+    MaxCalls,
+    MaxCost,
+    Out,
+    Resampled,
+    Seed,
+    errors_as_exit_codes,
+    settings_of,
+)
+
+if TYPE_CHECKING:
+    from qa_pipeline.evaluation.datasets import Labelled
+    from qa_pipeline.evaluation.grounding import Options
+    from qa_pipeline.evaluation.scorers import ScoreColumn
+    from qa_pipeline.evaluation.scoring import Scored
+    from qa_pipeline.llm.base import LanguageModel
+    from qa_pipeline.resources import Parts
+    from qa_pipeline.settings.tree import Settings
+
+
+class By(StrEnum):
+    """What parts labelled items into sets."""
+
+    dataset = "dataset"
+    task = "task"
+    language = "language"
+
+
+def grounding(
+    data: Data,
+    scorer: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="similarity, consistency, combined, entailment, spans, cascade, or llm, which asks a model "
+            "about every claim; repeatable. Without: all but llm."
+        ),
+    ] = None,
+    by: Annotated[By, typer.Option(help="What parts the items into sets.")] = By.dataset,
+    limit: Limit = None,
+    without: Annotated[
+        list[str] | None, typer.Option(help="Set to leave out of the mean; repeatable.")
+    ] = None,
+    target: Annotated[
+        float, typer.Option(min=0.5, max=1.0, help="Precision at which coverage is told.")
+    ] = 0.98,
+    resamples: Resampled = 1000,
+    seed: Seed = 0,
+    max_calls: MaxCalls = None,
+    max_cost: MaxCost = None,
+    plots: Annotated[
+        Path | None, typer.Option(help="Folder for pictures of risk, coverage and reliability.")
+    ] = None,
+    out: Out = Path("data"),
+    as_json: Json = False,
+) -> None:
+    """Measure how well each scorer tells supported answers from unsupported ones.
+
+    Items have the columns id, dataset, language, context (list of passages), answer, label (1 = supported)
+    and group_id; task, question and spans where known. Three trivial baselines stand beside the scorers:
+    length, word overlap and cosine. Intervals are of 95 %, resampled by group.
+    """
+    from qa_pipeline.cli.console import print_document, print_line, watching
+    from qa_pipeline.cli.evaluation_tables import show_grounding
+    from qa_pipeline.evaluation.datasets import draw, read_labelled
+    from qa_pipeline.evaluation.grounding import Options, grounding_document, measure_grounding
+    from qa_pipeline.evaluation.plots import check_plots
+    from qa_pipeline.evaluation.scorers import chosen_scorers
+    from qa_pipeline.evaluation.scoring import evaluation_settings, score_items
+    from qa_pipeline.resources import Parts
+
+    with errors_as_exit_codes():
+        scorers = chosen_scorers(scorer)
+        settings = evaluation_settings(settings_of(out, max_calls, max_cost))
+        labelled = read_labelled(data, settings.pairs_file)
+        items = draw(labelled.items, limit)
+        options = Options(by.value, target, resamples, seed, tuple(without or ()))
+        if plots is not None:
+            check_plots()
+        with watching(quiet=False) as watch:
+            scored = score_items(items, Parts(settings), scorers, watch("evaluation", "claims"))
+            found = measure_grounding(
+                scored.items, scorers, settings.verification, options, watch("evaluation", "figures")
+            )
+        pictures = [] if plots is None else _pictures(scored, scorers, options, plots)
+        if as_json:
+            about = _about(labelled, scored, settings, options)
+            print_document({**about, **grounding_document(found), "plots": pictures})
+        else:
+            show_grounding(found, labelled.left_out)
+            for name in pictures:
+                print_line(name)
+
+
+def _pictures(
+    scored: "Scored", scorers: "Sequence[ScoreColumn]", options: "Options", folder: Path
+) -> list[str]:
+    from qa_pipeline.evaluation.plots import draw_plots
+    from qa_pipeline.evaluation.scorers import NAMES
+
+    names = [*(one.name for one in scorers), *NAMES]
+    probabilities = [one.name for one in scorers if one.probability]
+    drawn = draw_plots(scored.items, options.by, names, probabilities, folder, options.target)
+    return [str(path) for path in drawn]
+
+
+def _about(
+    labelled: "Labelled", scored: "Scored", settings: "Settings", options: "Options"
+) -> dict[str, Any]:
+    return {
+        "items": scored.items.height,
+        "left_out": labelled.left_out.to_dicts(),
+        "by": options.by,
+        "target_precision": options.target,
+        "resamples": options.resamples,
+        "seed": options.seed,
+        "thresholds_id": settings.verification.thresholds_id,
+        "embedding": settings.embedding.model,
+        "models": scored.models,
+    }
+
+
+def judge(
+    data: Data,
+    repeats: Annotated[
+        int, typer.Option(min=1, max=100, help="How often each request is put, each time with another seed.")
+    ] = 1,
+    limit: Limit = None,
+    resamples: Resampled = 1000,
+    seed: Seed = 0,
+    max_calls: MaxCalls = None,
+    max_cost: MaxCost = None,
+    out: Out = Path("data"),
+    as_json: Json = False,
+) -> None:
+    """Measure the judge that llm.judge names against what people say.
+
+    Files of ratings have the columns id, dataset, language, passage, question, answer, group_id and ratings
+    such as relevance or answer_consistency. Files of choices have prompt, response_a, response_b and
+    preferred (a, b or tie); each pair is put in both orders. A request is never paid for twice.
+    """
+    from qa_pipeline.cli.console import print_document, watching
+    from qa_pipeline.cli.evaluation_tables import show_judge
+    from qa_pipeline.evaluation.datasets import draw
+    from qa_pipeline.evaluation.judge import compare_responses, score_answers
+    from qa_pipeline.evaluation.judge_figures import judge_document, paired_figures, rated_figures
+    from qa_pipeline.evaluation.judged_datasets import read_judged
+    from qa_pipeline.resources import Parts
+
+    with errors_as_exit_codes():
+        parts = Parts(settings_of(out, max_calls, max_cost))
+        settings = parts.settings
+        model = _model(parts)
+        rated, paired, left_out = read_judged(data, settings.pairs_file)
+        answers, responses = draw(rated, limit), draw(paired, limit)
+        how = (model, settings.judging, settings.llm, repeats)
+        with watching(quiet=False) as watch:
+            scored = score_answers(answers, *how, watch("judge", "answers"))
+            chosen = compare_responses(responses, *how, watch("judge", "pairs"))
+        of_rated = rated_figures(answers, scored, resamples=resamples, seed=seed)
+        of_paired = paired_figures(responses, chosen, resamples=resamples, seed=seed)
+        if as_json:
+            about = {"judge": model.name, "left_out": left_out.to_dicts(), "repeats": repeats}
+            drawn = {"resamples": resamples, "seed": seed}
+            print_document({**about, **drawn, **judge_document(of_rated, of_paired)})
+        else:
+            show_judge(of_rated, of_paired, left_out)
+
+
+def _model(parts: "Parts") -> "LanguageModel":
+    from qa_pipeline.errors import SettingsError
+
+    model = parts.reviewer("judge")
+    if model is None:
+        raise SettingsError(
+            "no model judges under these settings; set llm.judge.provider "
+            "(QA_PIPELINE_LLM__JUDGE__PROVIDER) to gemini or openai, and its model and key"
+        )
+    return model
+
+
+evaluation = typer.Typer(
+    name="eval",
+    no_args_is_help=True,
+    help="Measure source verification (grounding) and the judge on data that people labelled.",
+)
+evaluation.command()(grounding)
+evaluation.command()(judge)

@@ -1,0 +1,75 @@
+"""The command that weighs refusals against the whole corpus.
+
+What belongs here: its arguments and what it prints. What does not: the look-up (`corpus_refusals.py`).
+"""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from qa_pipeline.cli.common import errors_as_exit_codes
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def refusals(
+    out: Annotated[Path, typer.Option(help="Folder for tables, indexes, exports and caches.")] = Path("data"),
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")] = False,
+) -> None:
+    """Ask for each refusal whether any batch of the corpus holds an answer; nothing is changed.
+
+    A run judges a refusal by its own batch only, so that no batch changes another's verdicts.
+    """
+    from qa_pipeline.cli.console import print_document
+    from qa_pipeline.errors import InputError
+    from qa_pipeline.evaluation.corpus_refusals import (
+        index_snapshot,
+        judge_over_corpus,
+        stored_batches,
+        stored_refusals,
+    )
+    from qa_pipeline.resources import Parts
+    from qa_pipeline.settings.tree import load_settings
+    from qa_pipeline.storage import Layout
+
+    with errors_as_exit_codes():
+        layout = Layout(out)
+        if not layout.tables("pairs"):
+            raise InputError(f"{out} holds no pairs; run qa-pipeline run CORPUS --out {out} first")
+        parts = Parts(load_settings(out=out))
+        judged, shards = judge_over_corpus(
+            stored_refusals(layout),
+            stored_batches(layout),
+            parts.embedder,
+            parts.settings.verification,
+            model=parts.embedder.model,
+        )
+        document = _document(judged, shards, index_snapshot(shards))
+        if as_json:
+            print_document(document)
+        else:
+            _show(document)
+
+
+def _document(judged: "pl.DataFrame", shards: dict[str, str], snapshot: str) -> dict[str, Any]:
+    counts = judged.group_by("outcome").len().sort("outcome")
+    return {
+        "index_snapshot": snapshot,
+        "shards": shards,
+        "outcomes": dict(counts.iter_rows()),
+        "refusals": judged.to_dicts(),
+    }
+
+
+def _show(document: dict[str, Any]) -> None:
+    """A line for each refusal, those that some batch can answer with where."""
+    lines = [f"{len(document['shards'])} batches searched, index snapshot {document['index_snapshot'][:12]}"]
+    for row in document["refusals"]:
+        where = ""
+        if row["outcome"] != "correct_refusal" and row["found_path"]:
+            where = f"; nearest in {row['found_batch']}/{row['found_path']}: {row['found_sentence']!r}"
+        lines.append(f"{row['outcome']} {row['pair_id'][:12]} {row['question']!r}{where}")
+    sys.stdout.write("\n".join(lines) + "\n")

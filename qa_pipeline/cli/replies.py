@@ -1,0 +1,232 @@
+"""`qa-pipeline replies`: looking after the store of model replies.
+
+What belongs here: its commands, and what they print. What does not: counting, deleting and moving replies
+(`llm/store/`), finding documents (`forgetting.py`).
+"""
+
+import json
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from qa_pipeline.cli.common import errors_as_exit_codes
+from qa_pipeline.errors import InputError
+from qa_pipeline.llm.store.database import Database
+from qa_pipeline.llm.store.maintenance import known_documents, versions_of
+from qa_pipeline.review.document_view import find_document
+from qa_pipeline.storage import Layout
+
+if TYPE_CHECKING:
+    from qa_pipeline.llm.store.maintenance import Share
+
+replies = typer.Typer(
+    name="replies",
+    no_args_is_help=True,
+    help="Look after the stored model replies: size, pruning, forgetting, export and import.",
+)
+
+Out = Annotated[Path, typer.Option(help="Folder of the run; a store at llm.store.url goes before it.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Do it; without, only say what would go.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+_SECONDS = {"h": 3_600.0, "d": 86_400.0, "w": 604_800.0}
+
+
+@replies.command()
+def size(out: Out = Path("data"), as_json: Json = False) -> None:
+    """Count stored replies and their bytes, by model, role and age; failures apart."""
+    from qa_pipeline.llm.store.maintenance import size as measured
+
+    with _opened(out) as database:
+        found = measured(database)
+        if as_json:
+            shares = [{name: getattr(share, name) for name in share.__slots__} for share in found.shares]
+            _say(json.dumps({"replies": shares, "calls": found.calls, "disk_bytes": found.disk_bytes}))
+            return
+        _show(found.shares, ages=True)
+        total = sum(share.rows for share in found.shares)
+        taken = _bytes(found.disk_bytes)
+        _say(f"{total:,} replies and {found.calls:,} calls in {database.place}: {taken} on disk")
+
+
+@replies.command()
+def prune(
+    out: Out = Path("data"),
+    older_than: Annotated[str | None, typer.Option(help="Stored longer ago, as 90d, 12h or 4w.")] = None,
+    model: Annotated[str | None, typer.Option(help="Asked of this model, named as `size` shows it.")] = None,
+    failures: Annotated[
+        bool, typer.Option("--failures", help="Only replies that could not be used: they are asked again.")
+    ] = False,
+    yes: Yes = False,
+) -> None:
+    """Delete stored replies; a run that needs one of them asks and pays again. The journal of calls stays."""
+    from qa_pipeline.llm.store.maintenance import Choice, prunable
+    from qa_pipeline.llm.store.maintenance import prune as delete
+
+    with _opened(out) as database:
+        choice = Choice(None if older_than is None else _seconds(older_than), model, failures)
+        found = prunable(database, choice)
+        _show(found, ages=False)
+        if yes:
+            _say(f"{delete(database, choice):,} replies are deleted")
+        else:
+            _say(f"{sum(share.rows for share in found):,} replies would be deleted; add --yes to do it")
+
+
+@replies.command()
+def retry_failures(out: Out = Path("data"), yes: Yes = False) -> None:
+    """Have the requests asked again whose replies could not be used: prune --failures."""
+    prune(out, None, None, failures=True, yes=yes)
+
+
+@replies.command()
+def forget(
+    document: Annotated[
+        str, typer.Argument(help="Its id, the beginning of it, or its path; BATCH/PATH if need be.")
+    ],
+    out: Out = Path("data"),
+    unknown: Annotated[
+        bool, typer.Option("--unknown", help="Also the replies of which nobody knows what they saw.")
+    ] = False,
+) -> None:
+    """Delete every reply that saw a document or an earlier version of it, and the prompts that show it."""
+    from qa_pipeline.llm.store.maintenance import forget as delete
+    from qa_pipeline.storage import Layout
+
+    with _opened(out) as database:
+        versions = find_versions(Layout(out), database, document)
+        gone = delete(database, sorted(versions), unknown=unknown)
+        _say(
+            f"{document} (known versions: {len(versions)}): {gone.replies:,} replies and {gone.prompts:,} "
+            "prompts are deleted. Tables of runs hold its text until its batch is run without it"
+        )
+        if kept := [path.stem for path in sorted((out / "decisions").glob("*.jsonl"))]:
+            _say(
+                f"People's decisions about {', '.join(kept)} stay in {out / 'decisions'}: "
+                "answers edited there may repeat its text"
+            )
+        if gone.unknown:
+            _say(
+                f"{gone.unknown:,} replies of an earlier release do not tell what they saw: run their "
+                "batches once, which notes it, and forget again; or delete them all with --unknown"
+            )
+
+
+@replies.command(name="export")
+def export_file(
+    file: Annotated[str, typer.Argument(help="FILE.jsonl.gz or .jsonl.zst, or s3://bucket/FILE.jsonl.gz.")],
+    out: Out = Path("data"),
+) -> None:
+    """Write all stored replies to one file, here or at an address."""
+    from qa_pipeline.llm.store.transfer import export_replies
+
+    with _opened(out) as database:
+        _say(f"{export_replies(database, file):,} replies are in {file}")
+
+
+@replies.command(name="import")
+def import_file(
+    file: Annotated[str, typer.Argument(help="A file of `export`, here or at an address.")],
+    out: Out = Path("data"),
+) -> None:
+    """Add the replies of a file; what is stored stays as it is. A store that is not there yet is made."""
+    from qa_pipeline.llm.store.transfer import import_replies
+
+    with _opened(out, made=True) as database:
+        imported = import_replies(database, file)
+        _say(f"{imported.new:,} replies are new; {imported.known:,} were stored before and stay as they were")
+
+
+@contextmanager
+def _opened(out: Path, *, made: bool = False) -> "Iterator[Database]":
+    from qa_pipeline.llm.store.database import Database
+    from qa_pipeline.settings.tree import load_settings
+    from qa_pipeline.storage import Layout
+
+    with errors_as_exit_codes():
+        place = load_settings(out=out).llm.store.url or Layout(out).replies
+        if isinstance(place, Path) and not made and not place.is_file():
+            raise InputError(
+                f"{place} is not there; name the folder of a run with --out, or set llm.store.url"
+            )
+        database = Database(place)
+        try:
+            yield database
+        finally:
+            database.close()
+
+
+def _seconds(age: str) -> float:
+    told = re.fullmatch(r"(\d{1,6})([hdw])", age.strip())
+    if told is None:
+        raise InputError(f"--older-than {age!r} is no age: write hours, days or weeks as 12h, 90d or 4w")
+    return int(told[1]) * _SECONDS[told[2]]
+
+
+def _show(shares: "Iterable[Share]", *, ages: bool) -> None:
+    from qa_pipeline.cli.console import show_table
+
+    rows = []
+    for share in shares:
+        what = "failures" if share.failed else "replies"
+        told = (share.asked_model, share.role, *((share.age,) if ages else ()), what)
+        rows.append([*told, f"{share.rows:,}", _bytes(share.text_bytes)])
+    if rows:
+        show_table(
+            "Replies", ("model", "role", *(("age",) if ages else ()), "what", "replies", "bytes"), rows
+        )
+
+
+def _bytes(number: int) -> str:
+    amount, units = float(number), iter(("bytes", "KiB", "MiB", "GiB"))
+    unit = next(units)
+    while amount >= 1024 and (larger := next(units, None)):
+        amount, unit = amount / 1024, larger
+    return f"{amount:,.0f} {unit}" if unit == "bytes" else f"{amount:,.1f} {unit}"
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+
+
+_SHORTEST_ID = 6
+
+
+def find_versions(layout: Layout, database: Database, name: str) -> set[str]:
+    """Ids of the document and of the earlier versions that were read under its path.
+
+    Args:
+        layout: the output folder, whose tables hold what was read last.
+        database: the store, which knows what was read before.
+        name: an id, the beginning of one, a path, or batch and path.
+
+    Raises:
+        InputError: no document is called so, or several are.
+        ReplyStoreError: the store cannot be used.
+    """
+    try:
+        row = find_document(layout, name, [path.stem for path in layout.tables("documents")]).document
+    except InputError as error:
+        gone = _gone(database, name)
+        if not gone:
+            raise InputError(f"{error}; no stored reply saw one of that name either") from error
+        return gone
+    earlier = versions_of(database, f"{row['batch']}/{row['path']}")
+    return {row["document_id"], *(document for document, _, _ in earlier)}
+
+
+def _gone(database: Database, name: str) -> set[str]:
+    """Documents that no table has any more: by their path then, or by the beginning of an id."""
+    found = versions_of(database, name)
+    places = {(batch, path) for _, batch, path in found}
+    if len(places) > 1:
+        told = ", ".join(sorted(f"{batch}/{path}" for batch, path in places)[:5])
+        raise InputError(f"{len(places)} documents were called {name!r}: {told}; give batch and path")
+    by_id = known_documents(database, name) if len(name) >= _SHORTEST_ID else []
+    if len(by_id) > 1:
+        raise InputError(f"{len(by_id)} documents have an id that begins with {name!r}; give more of it")
+    return {document for document, _, _ in found} | set(by_id)

@@ -1,0 +1,85 @@
+"""The command that shows a document as it was read.
+
+What belongs here: its arguments, and which way it is shown. What does not: finding it (`showing.py`),
+printing (`document_console.py`), pictures of pages (`page_view.py`).
+"""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from qa_pipeline.cli.common import errors_as_exit_codes
+
+if TYPE_CHECKING:
+    from qa_pipeline.review.document_view import Row, Shown
+
+
+def show(
+    document: Annotated[
+        str, typer.Argument(help="Its id, the beginning of it, or its path; BATCH/PATH if need be.")
+    ],
+    out: Annotated[Path, typer.Option(help="Folder for tables, indexes, exports and caches.")] = Path("data"),
+    chunk: Annotated[
+        str | None, typer.Option(help="Only this chunk, in its section: an id or its beginning.")
+    ] = None,
+    picture: Annotated[
+        Path | None, typer.Option(help="Write a PNG of a PDF page here, chunks outlined.")
+    ] = None,
+    page: Annotated[
+        int | None,
+        typer.Option(min=1, help="With --picture: the page. Default: that of the span or chunk, or 1."),
+    ] = None,
+    span: Annotated[
+        str | None, typer.Option(help="With --picture: the span of the text to highlight, START:END.")
+    ] = None,
+    corpus: Annotated[
+        str | None, typer.Option(help="With --picture: the corpus the document was read from.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")] = False,
+) -> None:
+    """Show a document as it was read: facts, text, and the borders of sections, pages and chunks."""
+    from qa_pipeline.cli.console import document_json, print_document, show_document
+    from qa_pipeline.review.document_view import find_chunk, find_document
+    from qa_pipeline.storage import Layout
+
+    with errors_as_exit_codes():
+        _check_picture_options(picture, {"--page": page, "--span": span, "--corpus": corpus})
+        layout = Layout(out)
+        shown = find_document(layout, document, [path.stem for path in layout.tables("documents")])
+        chosen = find_chunk(shown, chunk) if chunk else None
+        if picture is not None:
+            _draw(shown, chosen, picture, page, span, corpus)
+        elif as_json:
+            print_document(document_json(shown, chosen))
+        else:
+            show_document(shown, chosen)
+
+
+def _check_picture_options(picture: Path | None, options: dict[str, object]) -> None:
+    """Refuse options that would do nothing."""
+    from qa_pipeline.errors import InputError
+
+    given = [name for name, value in options.items() if value is not None]
+    if picture is None and given:
+        raise InputError(f"{given[0]} takes a picture of a page: add --picture FILE.png")
+
+
+def _draw(
+    shown: "Shown", chunk: "Row | None", picture: Path, page: int | None, span: str | None, corpus: str | None
+) -> None:
+    """Write the picture of a page; without a span the chosen chunk is highlighted."""
+    from qa_pipeline.corpus.corpora import open_corpus
+    from qa_pipeline.review.document_view import page_of, page_picture, span_of
+    from qa_pipeline.settings.tree import load_settings
+    from qa_pipeline.storage import write_bytes
+
+    settings = load_settings(**({"corpus": corpus} if corpus else {}))
+    evidence = span_of(span) if span else (chunk["char_start"], chunk["char_end"]) if chunk else None
+    number = page_of(shown, evidence, page)
+    files = open_corpus(settings.corpus, settings.documents).batch(shown.document["batch"])
+    drawn = page_picture(shown, files, number, evidence, settings.documents.max_bytes)
+    write_bytes(picture, drawn.png)
+    found = f"; {drawn.evidence} of {drawn.evidence_length} letters highlighted" if evidence else ""
+    sys.stdout.write(f"{picture}: page {number} of {shown.document['path']}{found}\n")

@@ -1,0 +1,116 @@
+"""From the location of a corpus to the place that opens it.
+
+What belongs here: choosing among places, and short ways for callers that want one thing of a corpus. What
+does not: any kind of place (one module each).
+"""
+
+import os
+from hashlib import sha256
+from pathlib import Path, PurePosixPath
+
+from qa_pipeline.corpus.folders import FolderBatch, FolderCorpus
+from qa_pipeline.corpus.origins import read_checkout
+from qa_pipeline.corpus.places import BatchFiles, Corpus, FoundBatches, is_archive
+from qa_pipeline.corpus.remote import RemoteCorpus
+from qa_pipeline.errors import CorpusError
+from qa_pipeline.settings.documents import DocumentSettings
+from qa_pipeline.settings.location import is_remote, location_of
+
+_LIMITS = DocumentSettings()
+
+
+def open_corpus(location: str | Path, limits: DocumentSettings = _LIMITS) -> Corpus:
+    """The corpus at a location.
+
+    Args:
+        location: a local folder, or an address that fsspec can open.
+        limits: what archives may hold.
+
+    Raises:
+        CorpusError: the location is none that can be used.
+    """
+    try:
+        known = location_of(location)
+    except ValueError as error:
+        raise CorpusError(f"the corpus cannot be opened: {error}") from error
+    return RemoteCorpus(known, limits) if is_remote(known) else FolderCorpus(Path(known), limits)
+
+
+def open_folder(folder: Path) -> BatchFiles:
+    """The files of a local folder that is a batch, whatever stands beside it."""
+    return FolderBatch(folder)
+
+
+def find_batches(location: str | Path) -> FoundBatches:
+    """The batches of a corpus, and what can be none.
+
+    Raises:
+        CorpusError: it is missing, cannot be read or holds no batch.
+    """
+    return open_corpus(location).find_batches()
+
+
+def list_batches(location: str | Path) -> list[str]:
+    """Names of the batches of a corpus, sorted.
+
+    Raises:
+        CorpusError: it is missing or holds no batch, or a batch has a name that cannot be used.
+    """
+    found = find_batches(location)
+    for problem in found.refused.values():
+        raise CorpusError(problem)
+    return list(found.names)
+
+
+def split_batch(location: str | Path) -> tuple[str, str]:
+    """The corpus that holds a batch, and the batch's name in it, from the location of the batch.
+
+    Raises:
+        CorpusError: the location is none that can be used.
+    """
+    try:
+        known = location_of(location)
+    except ValueError as error:
+        raise CorpusError(f"the documents cannot be opened: {error}") from error
+    if not is_remote(known):
+        path = Path(known).resolve()
+        is_file = path.is_file() and is_archive(path.name)
+        return str(path.parent), path.stem if is_file else path.name
+    corpus, _, name = known.rpartition("/")
+    if corpus.endswith("/"):
+        raise CorpusError(f"{known} is no folder of documents; name one below it")
+    return corpus, PurePosixPath(name).stem if is_archive(name) else name
+
+
+def single_batch(location: str | Path) -> tuple[str, str] | None:
+    """The corpus and the name of a batch that is given in place of a corpus; None for any other location.
+
+    That is an archive, or a folder with files that holds neither folders nor archives.
+
+    Raises:
+        CorpusError: the location is none that can be used.
+    """
+    path = Path(location)
+    try:
+        if path.is_file():
+            return split_batch(location) if is_archive(path.name) else None
+        with os.scandir(path) as entries:
+            shown = [entry for entry in entries if not entry.name.startswith(".")]
+    except (OSError, ValueError):  # an address, or what opening it as a corpus says more of
+        return None
+    flat = bool(shown) and not any(entry.is_dir() or is_archive(entry.name) for entry in shown)
+    return split_batch(location) if flat else None
+
+
+def batch_fingerprint(files: BatchFiles) -> str:
+    """Hash of all that the documents and pairs of a batch depend on: equal when nothing was changed.
+
+    Raises:
+        CorpusError: there is no such batch, or it cannot be read as a whole.
+    """
+    content = files.fingerprint()
+    try:
+        checkout = read_checkout(files)
+    except CorpusError:  # a damaged archive: the run of its batch says so
+        checkout = None
+    return content if checkout is None else sha256(f"{content}\n{checkout.identity}".encode()).hexdigest()

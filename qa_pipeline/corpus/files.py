@@ -1,0 +1,138 @@
+"""A file of a batch as it was found, wherever the batch lies.
+
+What belongs here: the record of a found file, names as they are stored, and reading its bytes under a limit.
+What does not: finding files (`sources`, one module a kind of place), and what the bytes mean (`reading`).
+"""
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Protocol
+
+
+class DocumentFailure(Exception):  # noqa: N818 - it ends as a row, not as an error of the run
+    """A file cannot be read or parsed; caught in `reading`, never leaves the package.
+
+    Args:
+        reason: snake_case code stored in the row.
+        detail: what happened, in words, without text of the document.
+    """
+
+    def __init__(self, reason: str, detail: str) -> None:
+        super().__init__(f"{reason}: {detail}")
+        self.reason = reason
+        self.detail = detail
+
+
+PAIRS_FILES = ("pairs.jsonl", "pairs.parquet")
+DESCRIPTION_FILE = "batch.yaml"
+_NOT_DOCUMENTS = frozenset({*PAIRS_FILES, DESCRIPTION_FILE})
+_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
+_PIECE = 1 << 20
+
+
+class Stream(Protocol):
+    """Bytes that are read piece by piece."""
+
+    def read(self, size: int, /) -> bytes:
+        """At most `size` bytes; none at the end."""
+        ...
+
+
+Opener = Callable[[], AbstractContextManager[Stream]]
+"""Opens a file for reading; what goes wrong then or while reading is a `DocumentFailure`."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundFile:
+    """One entry of a batch.
+
+    `path` is its name as stored: relative, forward slashes, NFC, odd characters escaped. `raw` is the name
+    where it lies; no two entries of a batch have the same. `failure` says why the entry cannot be read as a
+    file at all. `stamp` is what its place says of the content without reading it: equal only while that is
+    the same. None where nothing is said.
+    """
+
+    path: str
+    raw: bytes
+    size: int
+    open: Opener
+    failure: DocumentFailure | None = None
+    stamp: str | None = None
+
+
+def documents_among(found: Iterable[FoundFile]) -> list[FoundFile]:
+    """All but the pairs files and the batch description."""
+    return [file for file in found if file.path not in _NOT_DOCUMENTS]
+
+
+def in_order(found: Iterable[FoundFile]) -> list[FoundFile]:
+    """The order in which files are listed everywhere."""
+    return sorted(found, key=lambda file: (file.path, file.raw))
+
+
+def read_bytes(found: FoundFile, limit: int, setting: str = "documents.max_bytes") -> bytes:
+    """The content of a file of at most `limit` bytes.
+
+    Args:
+        found: the file.
+        limit: most bytes it may hold.
+        setting: where the limit is set, for the message.
+
+    Raises:
+        DocumentFailure: `too_large`, `unreadable`, or what was wrong with the entry.
+    """
+    if found.failure is not None:
+        raise found.failure
+    if found.size > limit:
+        raise _too_large(limit, setting)
+    pieces: list[bytes] = []
+    left = limit + 1  # the size may have changed since it was listed
+    with found.open() as file:
+        while left > 0 and (piece := file.read(left)):
+            pieces.append(piece)
+            left -= len(piece)
+    if left <= 0:
+        raise _too_large(limit, setting)
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+
+def _too_large(limit: int, setting: str) -> DocumentFailure:
+    return DocumentFailure("too_large", f"the file is larger than {setting} = {limit}")
+
+
+def hash_files(found: Iterable[FoundFile]) -> str:
+    """Hash of the names and contents of files: equal when nothing was changed.
+
+    A file whose place vouches for its content is not read.
+    """
+    total = hashlib.sha256()
+    for file in found:
+        name = file.path.encode()
+        total.update(len(name).to_bytes(8, "big") + name + _content_hash(file))
+    return total.hexdigest()
+
+
+def _content_hash(found: FoundFile) -> bytes:
+    """Hash of a file's bytes, of the stamp that stands for them, or of why they cannot be had."""
+    if found.failure is not None:
+        return hashlib.sha256(found.failure.reason.encode()).digest()
+    if found.stamp is not None:
+        return hashlib.sha256(f"{found.stamp}:{found.size}".encode()).digest()
+    content = hashlib.sha256()
+    try:
+        with found.open() as file:
+            while piece := file.read(_PIECE):
+                content.update(piece)
+    except DocumentFailure as failure:
+        return hashlib.sha256(failure.reason.encode()).digest()
+    return content.digest()
+
+
+def stored_path(raw: bytes) -> str:
+    """A path where it lies as it is stored and shown: valid UTF-8, NFC, nothing invisible."""
+    text = unicodedata.normalize("NFC", raw.decode("utf-8", "backslashreplace"))
+    return _UNSAFE.sub(lambda match: f"\\u{ord(match.group()):04x}", text)

@@ -1,0 +1,168 @@
+"""How good the citations of a pair are: whether they exist, support what they are cited for, and suffice.
+
+What belongs here: the measures of one pair, from its citations and its decided claims. What does not: what
+follows from them (`quality.py`), and deciding a claim (verification). Pure: other verdicts of the claims give
+other measures without a model.
+
+Accuracy is the specification's: of three citations of which two support a claim, 0.67. Precision and
+completeness follow the citation precision and recall of Gao et al., "Enabling large language models to
+generate text with citations" (EMNLP 2023), with decided claims in place of an entailment model.
+"""
+
+import polars as pl
+
+from qa_pipeline.text.references import RESOLVED
+from qa_pipeline.verification.outcomes import SUPPORTED, decided_claims, evidence_pieces
+
+MEASURES = (
+    "citation_existence",
+    "citation_accuracy",
+    "citation_quality",
+    "citation_precision",
+    "citation_completeness",
+    "source_coverage",
+    "cited_documents",
+)
+WEIGHT_EXISTENCE, WEIGHT_ACCURACY, WEIGHT_GROUNDING = 0.4, 0.3, 0.3
+HIGH, MIDDLE = 0.8, 0.5
+
+_DIGITS = 9
+_FOUND = ("exact", "spelling", "ellipsis", "edited")
+_BY_CHUNK, _BY_DOCUMENT = ["pair_id", "chunk_id"], ["pair_id", "document_id"]
+
+
+def citation_quality(pairs: pl.DataFrame, claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl.DataFrame:
+    """Measure the citations of every pair, in the order of `pairs`.
+
+    A measure is null where there is nothing to divide by: without citations, or without claims. What a
+    citation names (a passage, or a document where no passage is named) supports a claim when the claim is
+    supported and its evidence stands there. Of two passages that state the same, only the one that
+    verification chose as evidence counts.
+
+    Args:
+        pairs: the pairs table.
+        claims: the claims table.
+        claim_verdicts: the claim_verdicts table.
+
+    Returns:
+        pair_id and `MEASURES`, all shares from 0 to 1 but for the number of cited_documents.
+        citation_existence: of the citations, those that name something of the batch.
+        citation_accuracy: of the citations, those that support a claim, and whose quote, where they have
+        one, stands in what they name, unchanged or repaired.
+        citation_quality: 0.4 of existence, 0.3 of accuracy and 0.3 of the share of claims supported, the
+        last in bands: above 0.8 it counts 1, above 0.5 it counts 0.7, else 0.
+        citation_precision: of the different passages and documents cited, those that support a claim.
+        citation_completeness: of the claims, those supported by cited passages or documents alone.
+        source_coverage: of the cited documents, those that support a claim.
+    """
+    proofs = _proofs(claims, claim_verdicts)
+    cited = _citations(pairs, claims, proofs.filter("supported"))
+    return (
+        pairs.select("pair_id")
+        .join(_of_citations(cited), on="pair_id", how="left", maintain_order="left")
+        .join(_of_claims(cited, proofs), on="pair_id", how="left", maintain_order="left")
+        .with_columns(
+            pl.when(pl.col("share").is_not_null()).then("citation_accuracy").alias("citation_accuracy")
+        )
+        .with_columns(_quality())
+        .select("pair_id", *MEASURES)
+    )
+
+
+def _proofs(claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl.DataFrame:
+    """Whether each claim is supported, with chunk and document of its evidence: a row for each piece."""
+    pieces = evidence_pieces(claims, claim_verdicts)
+    return (
+        decided_claims(claims, claim_verdicts)
+        .select("pair_id", "claim_id", (pl.col("verdict") == SUPPORTED).alias("supported"))
+        .join(
+            pieces.select("claim_id", chunk_id="evidence_chunk_id", document_id="evidence_document_id"),
+            on="claim_id",
+            maintain_order="left",
+        )
+    )
+
+
+def _citations(pairs: pl.DataFrame, claims: pl.DataFrame, proofs: pl.DataFrame) -> pl.DataFrame:
+    """One row for each citation: its fields, and whether it is resolved, its quote found, and it proves."""
+    by_chunk = proofs.select(_BY_CHUNK).unique().with_columns(chunk_proves=True)
+    by_document = proofs.select(_BY_DOCUMENT).unique().with_columns(document_proves=True)
+    proves = pl.when(pl.col("chunk_id").is_null()).then("document_proves").otherwise("chunk_proves")
+    return (
+        pairs.select("pair_id", pl.col("citations").alias("citation"))
+        .explode("citation", empty_as_null=True)
+        .drop_nulls("citation")
+        .unnest("citation")
+        .join(_quotes(claims), on=["pair_id", "quote"], how="left")
+        .join(by_chunk, on=_BY_CHUNK, how="left")
+        .join(by_document, on=_BY_DOCUMENT, how="left")
+        .with_columns(
+            pl.col("resolution").is_in(RESOLVED).alias("resolved"),
+            (pl.col("quote").is_null() | pl.col("quote_found").fill_null(value=False)).alias("quote_found"),
+            pl.col("document_proves").fill_null(value=False),
+            proves.fill_null(value=False).alias("proves"),
+        )
+    )
+
+
+def _quotes(claims: pl.DataFrame) -> pl.DataFrame:
+    """pair_id, quote, and whether it was found where it is said to stand."""
+    found = pl.col("quotes").struct.field("kind").is_in(_FOUND)
+    return (
+        claims.select("pair_id", "quotes")
+        .explode("quotes", empty_as_null=True)
+        .drop_nulls("quotes")
+        .group_by("pair_id", pl.col("quotes").struct.field("given").alias("quote"))
+        .agg(found.all().alias("quote_found"))
+    )
+
+
+def _of_citations(cited: pl.DataFrame) -> pl.DataFrame:
+    """What is known of each pair that cites anything."""
+    resolved, proves = pl.col("resolved"), pl.col("proves")
+    thing, document = pl.struct("document_id", "chunk_id"), pl.col("document_id")
+    return cited.group_by("pair_id").agg(
+        (resolved | (pl.col("resolution") == "no_text")).mean().alias("citation_existence"),
+        (resolved & proves & pl.col("quote_found")).mean().alias("citation_accuracy"),
+        _share(thing, resolved & proves, resolved).alias("citation_precision"),
+        _share(document, resolved & pl.col("document_proves"), resolved).alias("source_coverage"),
+        document.filter(resolved).n_unique().cast(pl.Int32).alias("cited_documents"),
+    )
+
+
+def _share(things: pl.Expr, part: pl.Expr, whole: pl.Expr) -> pl.Expr:
+    """Of the different things of the whole, those of the part; null where there are none."""
+    held = things.filter(whole).n_unique()
+    return pl.when(held > 0).then(things.filter(part).n_unique() / held)
+
+
+def _of_claims(cited: pl.DataFrame, proofs: pl.DataFrame) -> pl.DataFrame:
+    """Completeness and the share of claims supported of each pair that has claims."""
+    resolved = cited.filter("resolved")
+    chunks = resolved.filter(pl.col("chunk_id").is_not_null()).select(_BY_CHUNK).unique()
+    documents = resolved.filter(pl.col("chunk_id").is_null()).select(_BY_DOCUMENT).unique()
+    held = pl.col("in_chunk").fill_null(value=False) | pl.col("in_document").fill_null(value=False)
+    return (
+        proofs.join(chunks.with_columns(in_chunk=True), on=_BY_CHUNK, how="left")
+        .join(documents.with_columns(in_document=True), on=_BY_DOCUMENT, how="left")
+        .group_by("pair_id", "claim_id")
+        .agg(pl.col("supported").first(), held.all().alias("held"))
+        .group_by("pair_id")
+        .agg(
+            (pl.col("supported") & pl.col("held")).mean().alias("citation_completeness"),
+            pl.col("supported").mean().alias("share"),
+        )
+    )
+
+
+def _quality() -> pl.Expr:
+    share = pl.col("share").round(_DIGITS)
+    banded = (
+        pl.when(share > HIGH).then(1.0).when(share > MIDDLE).then(0.7).when(share.is_not_null()).then(0.0)
+    )
+    weighted = (
+        WEIGHT_EXISTENCE * pl.col("citation_existence")
+        + WEIGHT_ACCURACY * pl.col("citation_accuracy")
+        + WEIGHT_GROUNDING * banded
+    )
+    return weighted.round(_DIGITS).alias("citation_quality")

@@ -1,0 +1,168 @@
+"""Training data that is no longer backed by its batch is moved aside, with a tombstone that says why.
+
+What belongs here: moving what was published of a batch, its tombstone, and finding batches that are gone.
+What does not: gates (`quality.py`), and when a batch is built (`batch.py`, `qa_pipeline.defs`).
+
+Published are the table training_examples and the chat exports. They exist only while they were built from
+the present verdicts of a batch whose blocking gates pass: they are moved aside before other verdicts are
+written, and when a gate fails. Of a batch that is gone from its corpus every table, index and export is
+moved. The next run that passes publishes again, and then deletes what was moved aside. Decisions of people
+are never moved.
+"""
+
+import shutil
+from collections.abc import Collection, Iterable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+import polars as pl
+from pydantic import BaseModel, ValidationError
+
+from qa_pipeline.curation.exports import CHAT_FILES, LEDGER_FILES
+from qa_pipeline.settings.location import is_remote, location_of
+from qa_pipeline.storage import Layout, move_file, table_bytes, write_bytes
+from qa_pipeline.tables import STORED, TRAINING_EXAMPLES, VERDICTS
+
+Reason = Literal["gate_failed", "batch_gone", "being_rebuilt", "unreadable_tombstone"]
+
+TOLD: Mapping[Reason, str] = {
+    "gate_failed": "a blocking gate failed",
+    "batch_gone": "the corpus no longer holds this batch",
+    "being_rebuilt": "its training examples have not been built yet from its present verdicts",
+    "unreadable_tombstone": "the tombstone cannot be read; run the batch again",
+}
+
+
+class Tombstone(BaseModel):
+    """Why a batch is not published, and since when (UTC, ISO 8601); `details` by name of gate."""
+
+    reason: Reason
+    details: dict[str, str] = {}
+    since: str = ""
+
+    def told(self) -> str:
+        """The reason in words."""
+        return "; ".join([TOLD[self.reason], *(f"{name}: {detail}" for name, detail in self.details.items())])
+
+
+def withdrawn_batches(layout: Layout) -> dict[str, Tombstone]:
+    """Tombstones of the batches that are withdrawn now, by name of batch."""
+    return {path.parent.name: _read(path) for path in sorted(layout.withdrawals.glob("*/tombstone.json"))}
+
+
+def tombstone_of(layout: Layout, batch: str) -> Tombstone | None:
+    """The tombstone of a batch; None while it is not withdrawn."""
+    path = layout.tombstone(batch)
+    return _read(path) if path.is_file() else None
+
+
+def withdraw_failed(layout: Layout, batch: str, gates: Mapping[str, str]) -> None:
+    """Move aside what was published of a batch whose blocking gates fail.
+
+    Args:
+        layout: the output folder.
+        batch: its name.
+        gates: what each failing gate says, by name.
+    """
+    _withdraw(layout, batch, "gate_failed", gates, _published(layout, batch))
+
+
+def note_gate(layout: Layout, batch: str, gate: str, problem: str | None) -> None:
+    """Take note of one blocking gate where gates are checked one at a time; None says that it passes."""
+    before = tombstone_of(layout, batch)
+    failing = dict(before.details) if before and before.reason == "gate_failed" else {}
+    if problem is not None:
+        withdraw_failed(layout, batch, failing | {gate: problem})
+    elif failing.pop(gate, None) is not None:
+        _withdraw(layout, batch, "gate_failed" if failing else "being_rebuilt", failing, ())
+
+
+def withdraw_outdated(layout: Layout, batch: str, verdicts: pl.DataFrame) -> None:
+    """Move aside what was published of a batch if the verdicts about to be written are other ones."""
+    path = layout.table(VERDICTS.name, batch)
+    published = [file for file in _published(layout, batch) if file.is_file()]
+    if published and not (path.is_file() and path.read_bytes() == table_bytes(verdicts, VERDICTS)):
+        before = tombstone_of(layout, batch)
+        kept = before if before and before.reason == "gate_failed" else Tombstone(reason="being_rebuilt")
+        _withdraw(layout, batch, kept.reason, kept.details, published)
+
+
+def withdraw_missing(layout: Layout, corpus: str | Path, present: Collection[str]) -> list[str]:
+    """Move aside all that was made of batches that were read from this corpus and are no longer in it.
+
+    A batch read from another corpus is left alone, and so is one whose pairs were only validated.
+
+    Args:
+        layout: the output folder.
+        corpus: location of the corpus, which could be listed.
+        present: every batch the corpus holds, those included whose names cannot be used.
+
+    Returns:
+        The batches withdrawn by this call.
+    """
+    gone = []
+    for origin in sorted(layout.origins.glob("*.txt")):
+        batch = origin.stem
+        if batch in present or origin.read_text(encoding="utf-8") != _address(corpus):
+            continue
+        left = [file for file in (*_published(layout, batch), *_derived(layout, batch)) if file.is_file()]
+        before = tombstone_of(layout, batch)
+        if left or (before and before.reason != "batch_gone"):
+            _withdraw(layout, batch, "batch_gone", {"corpus": _address(corpus)}, left)
+            gone.append(batch)
+    return gone
+
+
+def note_origin(layout: Layout, batch: str, corpus: str | Path | None) -> None:
+    """Remember the corpus a batch is read from; None for one whose pairs are only validated."""
+    path = layout.origin(batch)
+    if corpus is None:
+        path.unlink(missing_ok=True)
+    elif not path.is_file() or path.read_text(encoding="utf-8") != _address(corpus):
+        write_bytes(path, _address(corpus).encode())
+
+
+def end_withdrawal(layout: Layout, batch: str) -> None:
+    """Delete the tombstone of a batch that has just been published, and what was moved aside."""
+    layout.tombstone(batch).unlink(missing_ok=True)
+    folder = layout.tombstone(batch).parent
+    if folder.is_dir():
+        shutil.rmtree(folder)
+
+
+def _withdraw(
+    layout: Layout, batch: str, reason: Reason, details: Mapping[str, str], files: Iterable[Path]
+) -> None:
+    """The tombstone comes first: a kill in between leaves files that are still backed, or none."""
+    before = tombstone_of(layout, batch)
+    since = (before.since if before else "") or datetime.now(UTC).isoformat(timespec="seconds")
+    stone = Tombstone(reason=reason, details=dict(details), since=since)
+    if stone != before:
+        write_bytes(layout.tombstone(batch), stone.model_dump_json(indent=2).encode() + b"\n")
+    for file in files:
+        move_file(file, layout.tombstone(batch).parent / file.relative_to(layout.out))
+
+
+def _published(layout: Layout, batch: str) -> list[Path]:
+    """What consumers train on; the table first."""
+    chats = [layout.export(name, batch) for name in CHAT_FILES]
+    return [layout.table(TRAINING_EXAMPLES.name, batch), *chats]
+
+
+def _derived(layout: Layout, batch: str) -> list[Path]:
+    """Everything else that a run of the batch makes."""
+    tables = [layout.table(name, batch) for name in STORED if name != TRAINING_EXAMPLES.name]
+    return [*(layout.export(name, batch) for name in LEDGER_FILES), *tables, layout.index(batch)]
+
+
+def _address(corpus: str | Path) -> str:
+    location = location_of(corpus)
+    return location if is_remote(location) else str(Path(location).resolve())
+
+
+def _read(path: Path) -> Tombstone:
+    try:
+        return Tombstone.model_validate_json(path.read_bytes())
+    except (OSError, ValidationError):
+        return Tombstone(reason="unreadable_tombstone")

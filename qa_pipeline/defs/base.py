@@ -1,0 +1,172 @@
+"""What assets yield, and what those have in common that ask a model.
+
+What belongs here: a table with its content hash and what the UI shows of it. What does not: any asset.
+"""
+
+import hashlib
+import logging
+import os
+import socket
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import Any, TypedDict
+
+import dagster as dg
+import polars as pl
+
+from qa_pipeline.defs.io_managers import ParquetTables
+from qa_pipeline.defs.metadata import frame_metadata
+from qa_pipeline.pipeline import Watch
+from qa_pipeline.records import Notify
+from qa_pipeline.resources import Parts
+from qa_pipeline.storage import frame_hash
+from qa_pipeline.tables import STORED
+
+Frame = pl.DataFrame
+
+LLM_POOL = "llm"
+
+
+class _Asks(TypedDict):
+    """What assets that ask a model have in common; they yield nothing while replies are awaited."""
+
+    kinds: set[str]
+    pool: str
+    output_required: bool
+
+
+ASKS: _Asks = {"kinds": {"ai", "parquet"}, "pool": LLM_POOL, "output_required": False}
+
+
+def result(name: str, frame: Frame, **more: Any) -> dg.MaterializeResult[Frame]:
+    """A table with its content hash and what the UI shows of it."""
+    metadata = frame_metadata(frame, STORED[name]) | more
+    return dg.MaterializeResult(
+        value=frame, data_version=dg.DataVersion(frame_hash(frame)), metadata=metadata
+    )
+
+
+def content_version(*files: bytes) -> dg.DataVersion:
+    """The data version of an output that is no table."""
+    return dg.DataVersion(sha256(b"".join(sha256(file).digest() for file in files)).hexdigest())
+
+
+Tables = dg.ResourceParam[ParquetTables]
+PartsParam = dg.ResourceParam[Parts]
+
+
+PARTITIONS_NAME = "document_batches"
+
+document_batches = dg.DynamicPartitionsDefinition(name=PARTITIONS_NAME)
+
+
+LOGGER = "progress"
+
+
+class _Forward(logging.Handler):
+    """Tells a `Watch` which step has started; checks are steps too."""
+
+    def __init__(self, batch: str, watch: Watch) -> None:
+        super().__init__()
+        self._batch = batch
+        self._watch = watch
+
+    def emit(self, record: logging.LogRecord) -> None:
+        event = getattr(record, "dagster_meta", {}).get("dagster_event")
+        if event is not None and event.event_type_value == "STEP_START":
+            self._watch(self._batch, event.step_key)
+
+
+def progress_logger(batch: str, watch: Watch) -> dg.LoggerDefinition:
+    """A Dagster logger that prints nothing and tells `watch` of every step that starts."""
+
+    def forward(context: dg.InitLoggerContext) -> logging.Logger:
+        logger = logging.Logger(LOGGER, logging.DEBUG)
+        logger.addHandler(_Forward(batch, watch))
+        return logger
+
+    return dg.LoggerDefinition(forward, description="Tells the command line which step has started.")
+
+
+def logged(log: dg.DagsterLogManager, what: str) -> Notify:
+    """A progress callback that writes about ten lines into the run's log, however long the work is."""
+    tenths = 0
+
+    def notify(done: int, total: int) -> None:
+        nonlocal tenths
+        reached = done * 10 // max(total, 1)
+        if reached > tenths:
+            tenths = reached
+            log.info(f"{what}: {done} of {total}")
+
+    return notify
+
+
+# Dagster's own tag names; it documents them and exports no constants for them.
+DATA_VERSION = "dagster/data_version"
+CODE_VERSION = "dagster/code_version"
+INPUT_VERSION = "dagster/input_data_version/"
+PARTITION = "dagster/partition"
+
+HOST_TAG, PROCESS_TAG = "qa_pipeline/host", "qa_pipeline/process"
+"""On a run of the command line: where it runs."""
+
+
+def latest_tags(instance: dg.DagsterInstance, key: dg.AssetKey, batch: str) -> Mapping[str, str]:
+    """Tags of the latest materialization of a batch; empty when there is none."""
+    record = latest_record(instance, key, batch)
+    event = record.asset_materialization if record else None
+    return (event.tags or {}) if event else {}
+
+
+def latest_record(instance: dg.DagsterInstance, key: dg.AssetKey, batch: str) -> dg.EventLogRecord | None:
+    """The latest materialization of a batch."""
+    wanted = dg.AssetRecordsFilter(asset_key=key, asset_partitions=[batch])
+    return next(iter(instance.fetch_materializations(wanted, limit=1).records), None)
+
+
+def as_input(version: str | None) -> str | None:
+    """A data version as Dagster records it with the step made from it.
+
+    For partitioned inputs it records a hash of the versions of all partitions read; here that is always one.
+    """
+    return None if version is None else hashlib.sha256(version.encode()).hexdigest()
+
+
+def running_batches(instance: dg.DagsterInstance) -> set[str]:
+    """Batches with a run that is queued, starting or in progress."""
+    unended = dg.RunsFilter(
+        statuses=[
+            dg.DagsterRunStatus.QUEUED,
+            dg.DagsterRunStatus.NOT_STARTED,
+            dg.DagsterRunStatus.STARTING,
+            dg.DagsterRunStatus.STARTED,
+            dg.DagsterRunStatus.CANCELING,
+        ]
+    )
+    return {run.tags[PARTITION] for run in instance.get_runs(unended) if PARTITION in run.tags}
+
+
+def bury_dead_runs(instance: dg.DagsterInstance) -> None:
+    """Mark runs as failed that a process on this machine began and did not live to end.
+
+    Nothing else would: Dagster watches only runs it launched itself, and a run that seems in progress keeps
+    the automation from ever requesting its batch again.
+    """
+    going = dg.RunsFilter(
+        statuses=[dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED],
+        tags={HOST_TAG: socket.gethostname()},
+    )
+    for run in instance.get_runs(going):
+        if not _alive(int(run.tags[PROCESS_TAG])):
+            instance.report_run_failed(run, "The process that ran it is gone.")
+
+
+def _alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

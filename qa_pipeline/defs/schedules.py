@@ -1,0 +1,169 @@
+"""The job that builds one batch, and the schedule that runs it at night where there is work.
+
+What belongs here: the job and the schedule. What does not: reacting to changes by day (`automation.py`).
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import dagster as dg
+import polars as pl
+
+from qa_pipeline.curation.withdrawals import withdraw_missing
+from qa_pipeline.defs.base import PARTITIONS_NAME, bury_dead_runs, running_batches
+from qa_pipeline.defs.corpus import corpus_of, report_batches
+from qa_pipeline.defs.staleness import Step, work_left
+from qa_pipeline.errors import CorpusError, PermanentModelError, RepliesPendingError, ReplyStoreError
+from qa_pipeline.llm.batch_jobs.collecting import Collected
+from qa_pipeline.resources import Parts, collect_replies, waiting_batches
+from qa_pipeline.settings.tree import Settings
+
+REASON_TAG = "qa_pipeline/reason"
+
+build_batch = dg.define_asset_job(
+    "build_batch",
+    selection=dg.AssetSelection.all(),
+    description="Builds everything of one batch, from its files to its training examples.",
+)
+
+
+def nightly_schedule(steps: Sequence[Step]) -> dg.ScheduleDefinition:
+    """A schedule that runs the batches with work left and no others."""
+
+    @dg.schedule(
+        job=build_batch,
+        name="nightly",
+        cron_schedule="0 2 * * *",
+        default_status=dg.DefaultScheduleStatus.STOPPED,
+        description="One run for each batch that is new, changed, or was left unfinished. None otherwise.",
+    )
+    def nightly(
+        context: dg.ScheduleEvaluationContext, parts: dg.ResourceParam[Parts]
+    ) -> list[dg.RunRequest] | dg.SkipReason:
+        try:
+            collect_replies(parts)
+            bury_dead_runs(context.instance)
+            work = work_tonight(context.instance, parts, steps)
+        except (CorpusError, PermanentModelError, ReplyStoreError) as error:
+            return dg.SkipReason(str(error))
+        # Dagster asks for a key a run, and never starts a key twice: with the night in it, a tick that is
+        # evaluated again requests nothing twice, and a batch that failed is requested the next night.
+        night = context.scheduled_execution_time.isoformat()
+        requests = [
+            dg.RunRequest(run_key=f"{batch} {night}", partition_key=batch, tags={REASON_TAG: reason})
+            for batch, reason in work.items()
+        ]
+        return requests or dg.SkipReason("all batches are up to date, running or awaiting replies")
+
+    return nightly
+
+
+def work_tonight(instance: dg.DagsterInstance, parts: Parts, steps: Sequence[Step]) -> dict[str, str]:
+    """The batches with work left, each with the reason.
+
+    Batches are registered and reported first, so that the schedule needs no sensor beside it. Other code or
+    settings are no reason: over a whole corpus that is a decision, taken by hand. A batch that waits for
+    replies of batch jobs is left to wait: a run would come no further. So is one whose run has not ended.
+
+    Raises:
+        CorpusError: the corpus cannot be read.
+        ReplyStoreError: it cannot be told which batches wait.
+    """
+    place = corpus_of(parts.settings)
+    found = place.find_batches()
+    withdraw_missing(parts.layout, parts.settings.corpus, {*found.names, *found.refused})
+    batches = found.names
+    unread = report_batches(instance, place, batches)  # the sensor says why
+    busy = waiting_batches(parts) | running_batches(instance)
+    reasons = {
+        batch: work_left(instance, parts.layout, steps, batch, compare_code=False)
+        for batch in batches
+        if batch not in unread and batch not in busy
+    }
+    return {batch: reason for batch, reason in reasons.items() if reason}
+
+
+PENDING_TAG = "qa_pipeline/pending"
+"""On a run: the asset whose replies are awaited."""
+AWAITED = "what is awaited"
+JOB_TAG = "qa_pipeline/provider_job"
+LOOK_BACK = 3600.0
+"""Seconds before the last look that are looked at again, since clocks of machines differ; a run that was
+asked for is not asked for twice."""
+
+Result = dg.MaterializeResult[pl.DataFrame]
+
+
+def unless_pending(context: dg.AssetExecutionContext, make: Callable[[], Result]) -> Iterator[Result]:
+    """The result; none while its replies are awaited, which the run's log, tags and the asset's page tell."""
+    try:
+        made = make()
+    except RepliesPendingError as pending:
+        _tell(context, pending)
+        return
+    yield made
+
+
+def _tell(context: dg.AssetExecutionContext, pending: RepliesPendingError) -> None:
+    context.log.warning(str(pending))
+    metadata: dict[str, Any] = {
+        "awaited replies": pending.requests,
+        "awaited jobs": ", ".join(pending.jobs),
+        AWAITED: str(pending),
+    }
+    asset = context.asset_key
+    observed = dg.AssetObservation(asset, partition=context.partition_key, metadata=metadata)
+    context.log_event(observed)
+    context.instance.add_run_tags(context.run.run_id, {PENDING_TAG: asset.to_user_string()})
+
+
+def provider_jobs_sensor(settings: Settings) -> dg.SensorDefinition:
+    """The sensor that fetches replies and asks for one run of each batch that can go on.
+
+    It runs from the start where replies come in batch jobs: nothing else would fetch them, and a provider
+    keeps them for some days only. The runs it asks for are those of a batch that somebody has started.
+    """
+    batched = settings.llm.delivery == "batch"
+
+    @dg.sensor(
+        job=build_batch,
+        name="provider_jobs",
+        minimum_interval_seconds=60,
+        default_status=dg.DefaultSensorStatus.RUNNING if batched else dg.DefaultSensorStatus.STOPPED,
+        description="Fetches the replies of batch jobs that have ended (llm.delivery=batch), and asks for a "
+        "run of each batch that waited for them.",
+    )
+    def provider_jobs(
+        context: dg.SensorEvaluationContext, parts: dg.ResourceParam[Parts]
+    ) -> dg.SensorResult | dg.SkipReason:
+        if not batched:
+            return dg.SkipReason("replies are asked for at once (llm.delivery)")
+        try:
+            collected = collect_replies(parts)
+            ended = parts.models.jobs.ended_since(float(context.cursor or 0.0) - LOOK_BACK)
+        except (PermanentModelError, ReplyStoreError) as error:
+            return dg.SkipReason(str(error))
+        for problem in collected.problems:
+            context.log.warning(problem)
+        newest = max([float(context.cursor or 0.0), *(job.ended_at or 0.0 for job in collected.jobs)])
+        # batches of runs without Dagster may be none of its partitions
+        known = set(context.instance.get_dynamic_partitions(PARTITIONS_NAME))
+        requests = [_request(batch, job) for batch, job in ended.items() if batch in known]
+        return dg.SensorResult(
+            run_requests=requests,
+            cursor=repr(newest),
+            skip_reason=None if requests else _told(collected),
+        )
+
+    return provider_jobs
+
+
+def _request(batch: str, job: str) -> dg.RunRequest:
+    # named after the job that ended last, so that it is one run however often one looks
+    return dg.RunRequest(run_key=f"{batch} {job}", partition_key=batch, tags={JOB_TAG: job})
+
+
+def _told(collected: Collected) -> str:
+    if not collected.awaited:
+        return "no batch job is awaited"
+    return f"{collected.awaited} batch jobs have not ended"

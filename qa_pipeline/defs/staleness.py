@@ -1,0 +1,119 @@
+"""Is a batch up to date? Asked before a run is started at night or from the command line.
+
+What belongs here: comparing what each step was last made from with what its inputs are now. What does not:
+starting runs. The facts are those Dagster records with every materialization, so there is no second book
+that could disagree with the UI, plus the tables themselves, which somebody may have deleted.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import dagster as dg
+import polars as pl
+
+from qa_pipeline.curation.decisions import read_decisions
+from qa_pipeline.defs.base import CODE_VERSION, DATA_VERSION, INPUT_VERSION, LLM_POOL, as_input, latest_tags
+from qa_pipeline.defs.corpus import CORPUS
+from qa_pipeline.errors import TableError, TransientModelError
+from qa_pipeline.storage import Layout, read_table
+from qa_pipeline.table_schema import Table
+from qa_pipeline.tables import DECISIONS, STORED
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One asset: what it is made from, the version of its code and settings, and whether it asks a model."""
+
+    key: dg.AssetKey
+    inputs: tuple[dg.AssetKey, ...]
+    code_version: str | None
+    asks: bool
+
+
+def steps_of(assets: Sequence[dg.AssetsDefinition]) -> tuple[Step, ...]:
+    """The steps of the pipeline, each after its inputs when the assets come in that order."""
+    return tuple(
+        Step(
+            spec.key,
+            tuple(dep.asset_key for dep in spec.deps),
+            spec.code_version,
+            asks=asset.op.pool == LLM_POOL,
+        )
+        for asset in assets
+        for spec in asset.specs
+    )
+
+
+def work_left(
+    instance: dg.DagsterInstance, layout: Layout, steps: Sequence[Step], batch: str, *, compare_code: bool
+) -> str | None:
+    """Say why a batch needs a run; None when a run would change nothing.
+
+    Args:
+        instance: where runs are recorded; the batch's present content must be reported to it.
+        layout: where the tables lie.
+        steps: all steps, each after its inputs.
+        batch: the partition.
+        compare_code: whether other code, prompts or settings count too.
+    """
+    return (
+        _outdated(instance, steps, batch, compare_code=compare_code)
+        or _lost_file(layout, batch)
+        or _new_decisions(layout, batch)
+        or _unanswered(layout, steps, batch)
+    )
+
+
+def _outdated(
+    instance: dg.DagsterInstance, steps: Sequence[Step], batch: str, *, compare_code: bool
+) -> str | None:
+    versions = {CORPUS: latest_tags(instance, CORPUS, batch).get(DATA_VERSION)}
+    for step in steps:
+        name = step.key.to_user_string()
+        tags = latest_tags(instance, step.key, batch)
+        versions[step.key] = tags.get(DATA_VERSION)
+        if versions[step.key] is None:
+            return f"{name} is missing"
+        for made_from in step.inputs:
+            if tags.get(INPUT_VERSION + made_from.to_user_string()) != as_input(versions[made_from]):
+                return f"{made_from.to_user_string()} changed since {name} was made"
+        if compare_code and tags.get(CODE_VERSION) != step.code_version:
+            return f"{name} was made with other settings, prompts or code"
+    return None
+
+
+def _lost_file(layout: Layout, batch: str) -> str | None:
+    files = [*(layout.table(name, batch) for name in STORED), layout.index(batch)]
+    return next((f"{file} is gone" for file in files if not file.is_file()), None)
+
+
+def _new_decisions(layout: Layout, batch: str) -> str | None:
+    """What people decided since; the file is compared itself, for nobody reports it to the instance."""
+    try:
+        known = read_table(layout.table(DECISIONS.name, batch), DECISIONS)
+        recorded = read_decisions(layout.decisions(batch))
+    except TableError as error:
+        return str(error)
+    new = recorded.join(known, on="decision_id", how="anti").height
+    return f"decisions recorded since its last run: {new}" if new else None
+
+
+def _unanswered(layout: Layout, steps: Sequence[Step], batch: str) -> str | None:
+    """Rows that failed because the model could not be reached are worth another run, other failures not.
+
+    Every step that asks a model counts, whichever column of its table tells the reason.
+    """
+    for table in (STORED[step.key.to_user_string()] for step in steps if step.asks):
+        try:
+            rows = read_table(layout.table(table.name, batch), table)
+        except TableError as error:
+            return str(error)
+        unreached = [pl.col(name) == TransientModelError.reason for name in _reason_columns(table)]
+        count = rows.filter(pl.any_horizontal(unreached)).height
+        if count:
+            return f"{count} rows of {table.name} wait for a model that could not be reached"
+    return None
+
+
+def _reason_columns(table: Table) -> list[str]:
+    return [name for name in table.schema if name == "reason" or name.endswith("_reason")]

@@ -1,0 +1,244 @@
+"""HTML files: the main content of a page as blocks.
+
+What belongs here: the entry point, what a page says about itself, and which part of it is content. What
+does not: what is never content (`furniture`), walking the rest (`blocks`) and telling content from
+navigation inside it (`navigation`).
+
+Every text node of a page ends in the blocks, or is counted as left out.
+"""
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from qa_pipeline.corpus.files import DocumentFailure
+from qa_pipeline.documents.assembly import Omissions, visible
+from qa_pipeline.documents.decoding import decode
+from qa_pipeline.documents.formats.html.boilerplate import count_comments, navigation, remove_furniture
+from qa_pipeline.documents.formats.html.reader import ASIDES, BOXES, Reader, role
+from qa_pipeline.records import Block, ParsedFile, SourceFile
+from qa_pipeline.settings.documents import DocumentSettings
+from qa_pipeline.text.language import declared_language
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborNode
+
+    _Open = tuple[LexborNode, str, bool]
+    """An open element, its name, and whether it means something for the text."""
+    from selectolax.lexbor import LexborHTMLParser
+
+
+def read_blocks(root: "LexborNode", dropped: frozenset[int], left: Omissions) -> list[Block]:
+    """Blocks below `root`, leaving out the elements whose `mem_id` is in `dropped` and counting them.
+
+    The walk keeps its own stack, so the depth of a page is no limit. Each look at a node goes through the
+    parser's library, so what is known of an open element stays on the stack.
+    """
+    reader = Reader(left)
+    open_elements: list[_Open] = [(root, "", False)]
+    node = root.first_child
+    while node is not None:
+        tag = node.tag or ""
+        part = role(tag)
+        if part == "text":
+            reader.text(node.text_content or "")
+        elif dropped and node.mem_id in dropped:
+            left.add("navigation", node.text())
+        elif part != "unseen":
+            matters = part != "passive"
+            if matters:
+                reader.open(tag, node)
+                if tag in BOXES and _is_aside(node):
+                    reader.open_box(node.mem_id)
+            inner = node.first_child
+            if inner is not None:
+                open_elements.append((node, tag, matters))
+                node = inner
+                continue
+            if matters:
+                _leave(reader, tag, node)
+        following = node.next
+        node = _after_closing(reader, open_elements) if following is None else following
+    return reader.finish()
+
+
+def _after_closing(reader: Reader, open_elements: "list[_Open]") -> "LexborNode | None":
+    """Close elements up to one that another node follows, and return that node; None at the end."""
+    while True:
+        node, tag, matters = open_elements.pop()
+        if not open_elements:
+            return None
+        if matters:
+            _leave(reader, tag, node)
+        following = node.next
+        if following is not None:
+            return following
+
+
+def _leave(reader: Reader, tag: str, node: "LexborNode") -> None:
+    reader.close(tag)
+    if tag in BOXES and reader.boxes:
+        reader.close_box(node.mem_id)
+
+
+def _is_aside(node: "LexborNode") -> bool:
+    classes = node.attributes.get("class")
+    return classes is not None and not ASIDES.isdisjoint(classes.lower().split())
+
+
+_MAIN = (
+    "main",
+    "[role=main]",
+    "#page-content",
+    "#main-content",
+    "#mw-content-text",
+    "#bodyContent",
+    "#content",
+    "#main",
+    ".markdown-body",
+    ".main-content",
+    "article",
+)
+"""Where generators of pages put the content, most telling first."""
+
+_LEAST_SHARE = 0.25
+_DEEPEST = 5_000
+_TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9-]*)")
+_NO_END_TAG = frozenset(
+    {
+        "area",
+        "base",
+        "body",
+        "br",
+        "col",
+        "colgroup",
+        "dd",
+        "dt",
+        "embed",
+        "head",
+        "hr",
+        "html",
+        "img",
+        "input",
+        "li",
+        "link",
+        "meta",
+        "option",
+        "p",
+        "param",
+        "source",
+        "tbody",
+        "td",
+        "tfoot",
+        "th",
+        "thead",
+        "tr",
+        "track",
+        "wbr",
+    }
+)
+
+
+def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
+    """Parse one HTML file.
+
+    Raises:
+        DocumentFailure: the bytes cannot be decoded, or elements are nested deeper than any page needs.
+    """
+    markup = decode(source.content, declared=True)
+    tree = _tree(markup)
+    declared = _about(tree)
+    left = Omissions()
+    count_comments(tree, markup, left)
+    blocks = _content(tree, left)
+    return ParsedFile(blocks=tuple(blocks), left_out=left.record(), notes=left.notes(), **declared)
+
+
+def read_fragment(markup: str, left: Omissions | None = None) -> list[Block]:
+    """Blocks of a piece of HTML inside another format; all of it counts as content.
+
+    Args:
+        markup: the piece.
+        left: counts what has no place in the text.
+    """
+    left = Omissions() if left is None else left
+    tree = _tree(markup)
+    count_comments(tree, markup, left)
+    if tree.body is None:
+        return []
+    remove_furniture(tree, left)
+    return read_blocks(tree.body, frozenset(), left)
+
+
+def _tree(markup: str) -> "LexborHTMLParser":
+    """Parse markup; the time to parse open elements grows with their square, so their number is bounded."""
+    from selectolax.lexbor import LexborHTMLParser
+
+    if markup.count("<") > _DEEPEST and _depth(markup) > _DEEPEST:
+        raise DocumentFailure("nested_too_deep", f"elements are nested more than {_DEEPEST} levels deep")
+    return LexborHTMLParser(markup)
+
+
+def _depth(markup: str) -> int:
+    """Most elements open at once, by counting tags that need an end tag; never too low for such tags."""
+    depth = deepest = 0
+    for closing, name in _TAG.findall(markup):
+        if name.lower() not in _NO_END_TAG:
+            depth = max(depth - 1, 0) if closing else depth + 1
+            deepest = max(deepest, depth)
+    return deepest
+
+
+def _about(tree: "LexborHTMLParser") -> dict[str, Any]:
+    """Title, language, source and licence as the head states them."""
+    root = tree.root
+    language = root.attributes.get("lang") or root.attributes.get("xml:lang") if root else None
+    heading = tree.css_first("h1")
+    title = None if heading is not None and heading.text(strip=True) else _text(tree, "title")
+    return {
+        "title": title,
+        "language": declared_language(language),
+        "source_uri": _attribute(tree, "link[rel=canonical]", "href"),
+        "licence": _attribute(tree, "meta[name=license], meta[name=licence]", "content")
+        or _attribute(tree, "link[rel=license]", "href"),
+    }
+
+
+def _text(tree: "LexborHTMLParser", selector: str) -> str | None:
+    node = tree.css_first(selector)
+    return re.sub(r"\s+", " ", node.text()).strip() or None if node is not None else None
+
+
+def _attribute(tree: "LexborHTMLParser", selector: str, name: str) -> str | None:
+    node = tree.css_first(selector)
+    return node.attributes.get(name) if node is not None else None
+
+
+def _content(tree: "LexborHTMLParser", left: Omissions) -> list[Block]:
+    body = tree.body
+    if body is None:
+        return []
+    remove_furniture(tree, left)
+    if tree.head is not None and (title := tree.head.text()).strip():
+        left.add("metadata", title)
+    main = _main(body)
+    if main is not body:
+        around = visible(body.text()) - visible(main.text())
+        left.count("outside_main", 1 if around else 0, around)
+    inside = Omissions()
+    blocks = read_blocks(main, navigation(main), inside)
+    if not blocks:
+        # A page that is nothing but links is read as a list of links rather than as nothing.
+        inside = Omissions()
+        blocks = read_blocks(main, frozenset(), inside)
+    left.update(inside.record())
+    return blocks
+
+
+def _main(body: "LexborNode") -> "LexborNode":
+    """The element that holds the content: a well-known one with a fair share of the text, else all."""
+    least = _LEAST_SHARE * len(body.text())
+    for selector in _MAIN:
+        found = body.css(selector)
+        if len(found) == 1 and len(found[0].text()) >= least:
+            return found[0]
+    return body

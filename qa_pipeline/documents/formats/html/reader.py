@@ -1,0 +1,428 @@
+"""Text of HTML elements to blocks, element by element.
+
+What belongs here: what is open while a page is read, and the kind of block a piece of text becomes. What
+does not: the walk over the tree (`blocks`), and how a table row is worded (`rows`).
+"""
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING, Literal
+
+from qa_pipeline.documents.assembly import Omissions
+from qa_pipeline.documents.formats.list_numbers import OrderedList, Style
+from qa_pipeline.documents.formats.rows import Cell, counted_lines
+from qa_pipeline.records import Block, BlockKind
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborNode
+
+TABLE_PARTS = frozenset({"thead", "tbody", "tfoot", "colgroup", "col", "tr", "td", "th"})
+
+
+class Grid:
+    """A data table being read."""
+
+    def __init__(self, outer: "Grid | None") -> None:
+        self.outer = outer
+        self.rows: list[list[Cell]] = []
+        self.cell: list[str] | None = None
+        self.shape = (False, 1, 1)
+        self.in_head = False
+
+    def open(self, tag: str, node: "LexborNode") -> None:
+        """Begin a row or cell."""
+        if tag == "thead":
+            self.in_head = True
+        elif tag == "tr":
+            self.rows.append([])
+        elif tag in ("td", "th"):
+            header = tag == "th" or self.in_head
+            attributes = node.attributes  # built anew each time it is asked for
+            self.cell = []
+            self.shape = (header, _number(attributes.get("colspan")), _number(attributes.get("rowspan")))
+
+    def close(self, tag: str) -> None:
+        """End the head or a cell."""
+        if tag == "thead":
+            self.in_head = False
+        elif tag in ("td", "th") and self.cell is not None:
+            if not self.rows:
+                self.rows.append([])
+            self.rows[-1].append(Cell(" ".join("".join(self.cell).split()), *self.shape))
+            self.cell = None
+
+    def separate(self, number: str | None) -> None:
+        """Set the next list item of a cell off from the one before, with its number in an ordered list."""
+        so_far = "".join(self.cell or ()).rstrip()
+        self.cell = [so_far, ", "] if so_far else []
+        self.cell += [number, " "] if number else []
+
+    def lines(self, left: Omissions) -> list[str]:
+        """The rows read so far, one line each; names of empty columns are counted as left out."""
+        return counted_lines(self.rows, left)
+
+
+def _number(written: str | None) -> int:
+    value = written.strip() if written else ""
+    return int(value) if value.isdecimal() and value.isascii() and len(value) <= 4 else 1
+
+
+Role = Literal["text", "block", "inline", "passive", "unseen"]
+"""`block` ends the text before it, `inline` changes the text around it, `passive` does neither."""
+
+HEADINGS = {f"h{level}": level for level in range(1, 7)}
+LISTS = frozenset({"ul", "ol", "dl", "menu", "dir"})
+CODE = frozenset({"code", "tt", "samp", "kbd"})
+BREAKING = frozenset(
+    {
+        "address",
+        "article",
+        "blockquote",
+        "body",
+        "caption",
+        "center",
+        "dd",
+        "details",
+        "div",
+        "dl",
+        "dt",
+        "fieldset",
+        "figcaption",
+        "figure",
+        "footer",
+        "form",
+        "header",
+        "hr",
+        "legend",
+        "li",
+        "main",
+        "ol",
+        "p",
+        "pre",
+        "section",
+        "summary",
+        "table",
+        "ul",
+    }
+)
+BOXES = frozenset({"div", "section", "blockquote"})
+ASIDES = frozenset(
+    {
+        "admonition",
+        "alert",
+        "callout",
+        "caution",
+        "danger",
+        "example",
+        "hint",
+        "important",
+        "info",
+        "note",
+        "notice",
+        "tip",
+        "warning",
+    }
+)
+"""Classes of boxes whose heading labels the box and opens no section of the page."""
+_INLINE = CODE | {"br", "sup", "q"}
+
+
+@lru_cache(maxsize=1024)
+def role(tag: str) -> Role:
+    """What an element is for the text; elements of a page's own making have a hyphen and are blocks."""
+    if tag == "-text":
+        return "text"
+    if tag.startswith(("-", "_", "!")):  # comments and the like
+        return "unseen"
+    if tag in BREAKING or tag in HEADINGS or tag in TABLE_PARTS or "-" in tag:
+        return "block"
+    return "inline" if tag in _INLINE else "passive"
+
+
+_LAYOUT = "table table, table h1, table h2, table h3, table pre, table section, table article"
+# Inside <code> without <pre> only non-breaking spaces indent; line ends and spaces are the markup's own.
+_CODE_BLANKS = re.compile(r"[ \t\r]+")
+_CODE_EDGES = re.compile(r"[ \t]{0,200}\n[ \t]*")
+_NUMBER = re.compile(r"\s*(-?[0-9]{1,9})")
+_UNNUMBERED = re.compile(r"list-style(?:-type)?\s*:[^;]{0,200}\b(?:none|disc|circle|square)\b", re.IGNORECASE)
+_STYLES: dict[str, Style] = {"a": "letters", "i": "roman"}
+
+
+class Reader:
+    """Collects text between the edges of block elements and decides what kind of block it was."""
+
+    def __init__(self, left: Omissions) -> None:
+        self.left = left
+        self.blocks: list[Block] = []
+        self.parts: list[str] = []
+        self.containers: list[str] = []
+        self.grid: Grid | None = None
+        self.level = 0
+        self.lists: list[OrderedList | None] = []
+        self.quotes = 0
+        self.code = 0
+        self.verbatim = 0
+        self.only_code = True
+        self.fresh_item = False
+        self.marker: str | None = None
+        self.terms: list[str] = []
+        self.raised: int | None = None
+        self.boxes: list[int] = []
+        self.label: str | None = None
+
+    def text(self, text: str) -> None:
+        """Take in a piece of text."""
+        if self.grid is not None:
+            if self.grid.cell is not None:
+                self.grid.cell.append(text)
+            return
+        if not self.verbatim:
+            if self.only_code and not self.code and text.strip():
+                self.only_code = False
+            text = text.replace("\n", " ")  # a line end in the markup is no line end of the text
+        self.parts.append(text)
+
+    def open(self, tag: str, node: "LexborNode") -> None:
+        """Begin an element that means something for the text."""
+        if tag == "table" and node.css_first(_LAYOUT) is None:
+            self.flush()
+            self._write_marker()
+            self.grid = Grid(self.grid)
+        elif self.grid is not None:
+            self._open_in_grid(tag, node)
+        elif role(tag) == "block":
+            self.flush(tag)
+            self._enter(tag, node)
+        else:
+            self._open_inline(tag)
+
+    def close(self, tag: str) -> None:
+        """End an element that was opened."""
+        if self.grid is not None:
+            self._close_in_grid(tag)
+        elif role(tag) == "block":
+            self.flush(tag)
+            self._leave(tag)
+        else:
+            self._close_inline(tag)
+
+    def open_box(self, element: int) -> None:
+        """Note that the element just opened is a box beside the text, whose heading only labels it."""
+        self.boxes.append(element)
+
+    def close_box(self, element: int) -> None:
+        """End the innermost box if it is this element."""
+        if self.boxes[-1] == element:
+            self.boxes.pop()
+            self._write_label()
+
+    def finish(self) -> list[Block]:
+        """End the last block, and return all."""
+        self.flush()
+        self._write_term()
+        self._write_label()
+        return self.blocks
+
+    def flush(self, tag: str = "") -> None:
+        """End the block in progress."""
+        if not self.parts:
+            self.only_code = True
+            return
+        text = "".join(self.parts)
+        self.parts.clear()
+        only_code, self.only_code = self.only_code, True
+        if not text.strip():
+            return
+        if self.level:
+            self._write_heading(text)
+        elif self.verbatim:
+            self._write_label()
+            self._write_marker()
+            self.blocks.append(Block("code", text))
+        elif self.containers and self.containers[-1] == "dt":
+            self.terms.append(text.strip())
+        else:
+            kind, written = self._kind(text, only_code and tag in ("p", "div"))
+            if kind == "list_item":
+                self._write_item(written)
+            else:
+                self.blocks.append(Block(kind, written))
+
+    def _write_heading(self, text: str) -> None:
+        """A heading, which keeps the number of the item that begins with it; in a box it is a label."""
+        if self.marker:
+            text, self.marker = f"{self.marker} {text.lstrip()}", None
+        if self.boxes:
+            self._write_label()
+            self.label = " ".join(text.split())
+        else:
+            self.blocks.append(Block("heading", text, self.level))
+
+    def _write_item(self, text: str) -> None:
+        """An item of the innermost list, with its number if it has one."""
+        marker, self.marker = self.marker, None
+        self.blocks.append(Block("list_item", text, max(len(self.lists) - 1, 0), marker=marker))
+
+    def _write_marker(self) -> None:
+        """The number of an item that begins with a list, a table or code stands alone."""
+        if self.marker:
+            self.fresh_item = False
+            self._write_item("")
+
+    def _kind(self, text: str, only_code: bool) -> tuple[BlockKind, str]:
+        """What a piece of flowing text is, from the elements around it."""
+        if self.fresh_item:
+            self.fresh_item = False
+            if self.terms:
+                term = self._take_terms().rstrip(" :")
+                return "list_item", f"{term}: {text.strip()}"
+            return "list_item", text
+        if only_code:
+            self._write_label()
+            return "code", _CODE_EDGES.sub("\n", _CODE_BLANKS.sub(" ", text))
+        if self.label:
+            label, self.label = self.label, None
+            text = f"{label.rstrip()} {text}" if label.endswith((".", ":", "!", "?")) else f"{label}: {text}"
+        return ("quote" if self.quotes else "paragraph"), text
+
+    def _write_label(self) -> None:
+        """The heading of a box that holds no prose stands as a paragraph of its own."""
+        if self.label:
+            self.blocks.append(Block("paragraph", self.label))
+            self.label = None
+
+    def _enter(self, tag: str, node: "LexborNode") -> None:
+        if tag in HEADINGS:
+            self.level = HEADINGS[tag]
+        elif tag in LISTS:
+            self._write_term()
+            self._write_marker()
+            self.lists.append(_ordered_list(tag, node))
+            self.fresh_item = False
+        elif tag in ("li", "dd"):
+            self.fresh_item = True
+            self.marker = None if self.verbatim else self._number(tag, node)
+        elif tag == "dt":
+            # Terms that follow one another share their description; one without any stands alone.
+            self.fresh_item = False
+        elif tag == "blockquote":
+            self.quotes += 1
+        elif tag == "pre":
+            self._write_term()
+            self.verbatim += 1
+        if tag in ("li", "dd", "dt"):
+            self.containers.append(tag)
+
+    def _leave(self, tag: str) -> None:
+        if tag in HEADINGS:
+            self.level = 0
+        elif tag in LISTS:
+            self._write_term()
+            del self.lists[-1:]
+            self.fresh_item = False
+        elif tag == "blockquote":
+            self.quotes = max(self.quotes - 1, 0)
+        elif tag == "pre":
+            self.verbatim = max(self.verbatim - 1, 0)
+        elif tag == "dd":
+            self._write_term()
+        if tag in ("li", "dd", "dt") and self.containers:
+            self.containers.pop()
+            self.fresh_item = False
+            self.marker = None
+
+    def _write_term(self) -> None:
+        """A term whose description begins with a list, code or nothing is an item of its own."""
+        if self.terms:
+            self.blocks.append(Block("list_item", self._take_terms(), max(len(self.lists) - 1, 0)))
+            self.fresh_item = False
+
+    def _take_terms(self) -> str:
+        """Terms that share a description."""
+        terms, self.terms = self.terms, []
+        return ", ".join(terms)
+
+    def _open_inline(self, tag: str) -> None:
+        if tag == "br":
+            self.parts.append("\n")
+        elif tag in CODE:
+            self.code += 1
+        elif tag == "sup":
+            self.raised = len(self.parts)
+        elif tag == "q":
+            self.parts.append("“")
+
+    def _close_inline(self, tag: str) -> None:
+        if tag in CODE:
+            self.code = max(self.code - 1, 0)
+        elif tag == "sup" and self.raised is not None:
+            self._lower(self.raised)
+            self.raised = None
+        elif tag == "q":
+            self.parts.append("”")
+
+    def _lower(self, start: int) -> None:
+        """Write a power with a caret, lest 10<sup>6</sup> become 106; drop a footnote mark."""
+        raised = "".join(self.parts[start:]).strip()
+        before = "".join(self.parts[max(start - 2, 0) : start])[-1:]
+        if raised.startswith("["):
+            self.left.add("footnote_mark", raised)
+            del self.parts[start:]
+        elif before.isalnum() and raised.lstrip("+-−").isdigit():
+            self.parts[start:] = [f"^{raised}"]
+
+    def _number(self, tag: str, node: "LexborNode") -> str | None:
+        """The number of an item that was just opened."""
+        inner = self.lists[-1] if self.lists and tag == "li" else None
+        return inner.number(_whole(node.attributes.get("value"))) if inner else None
+
+    def _open_in_grid(self, tag: str, node: "LexborNode") -> None:
+        if self.grid is None:
+            return
+        if tag in TABLE_PARTS:
+            self.grid.open(tag, node)
+        elif tag == "caption":
+            self.grid.cell = []
+        elif tag in LISTS:
+            self.lists.append(_ordered_list(tag, node))
+        elif self.grid.cell is not None and tag == "li":
+            self.grid.separate(self._number(tag, node))
+        elif self.grid.cell is not None and (tag in BREAKING or tag in HEADINGS or tag == "br"):
+            self.grid.cell.append(" ")
+
+    def _close_in_grid(self, tag: str) -> None:
+        grid = self.grid
+        if grid is None:
+            return
+        if tag == "table":
+            self.blocks += [Block("table_row", line) for line in grid.lines(self.left)]
+            self.grid = grid.outer
+        elif tag == "caption":
+            self.blocks.append(Block("paragraph", "".join(grid.cell or [])))
+            grid.cell = None
+        elif tag in TABLE_PARTS:
+            grid.close(tag)
+        elif tag in LISTS:
+            del self.lists[-1:]
+        elif grid.cell is not None and tag in BREAKING:
+            grid.cell.append(" ")
+
+
+def _ordered_list(tag: str, node: "LexborNode") -> OrderedList | None:
+    """How the items of a list are numbered; None for a list without numbers."""
+    if tag != "ol":
+        return None
+    attributes = node.attributes
+    kind = attributes.get("type") or "1"
+    if _UNNUMBERED.search(attributes.get("style") or "") or kind in ("none", "disc", "circle", "square"):
+        return None
+    start, down = _whole(attributes.get("start")), "reversed" in attributes
+    if start is None:
+        start = sum(child.tag == "li" for child in node.iter()) if down else 1
+    return OrderedList(start, _STYLES.get(kind.lower(), "digits"), kind.isupper(), -1 if down else 1)
+
+
+def _whole(written: str | None) -> int | None:
+    """The number an attribute holds, if it holds one."""
+    number = _NUMBER.match(written or "")
+    return int(number[1]) if number else None

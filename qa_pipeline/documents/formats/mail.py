@@ -1,0 +1,304 @@
+"""E-mail files: who wrote to whom about what, and the text of the message.
+
+What belongs here: the parts of a message and which of them are its text. What does not: the layout of a plain
+text body (`bodies`), and HTML (`html`).
+
+The parser's older policy is used on purpose: it hands out headers as they stand, while the newer one parses
+each on access and raises on malformed ones. Attachments are counted and never opened.
+"""
+
+import email
+import email.header
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from email.errors import HeaderParseError
+from email.message import Message
+from itertools import groupby
+from operator import itemgetter
+
+from qa_pipeline.corpus.files import DocumentFailure
+from qa_pipeline.documents.assembly import Omissions
+from qa_pipeline.documents.decoding import decode
+from qa_pipeline.documents.formats.embedded import lower_headings, read_inner
+from qa_pipeline.records import Block, ParsedFile, SourceFile
+from qa_pipeline.settings.documents import DocumentSettings
+from qa_pipeline.text.language import declared_language
+
+_QUOTED = re.compile(r"^(?:> ?)+")
+_SIGNATURES = ("-- ", "--")
+
+
+def read_body(
+    text: str, left: Omissions, path: str, settings: DocumentSettings, *, flowed: bool = False
+) -> tuple[Block, ...]:
+    """Blocks of a plain text body.
+
+    Args:
+        text: the body.
+        left: counts marks that go: of quotes, of the signature, of lists.
+        path: the file, for messages.
+        settings: limits of the reader of plain text.
+        flowed: whether lines that end in a space go on with the next (RFC 3676).
+    """
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    blocks: list[Block] = []
+    told = _told_apart(_joined(lines, left) if flowed else lines, left)
+    for kind, part in groupby(told, key=itemgetter(0)):
+        run = [line for _, line in part]
+        if kind == "quote":
+            blocks += _quotes(run)
+        elif kind == "signature":
+            blocks += [Block("paragraph", "\n".join(run))]
+        else:
+            parsed = read_inner("\n".join(run), "text", path, settings)
+            left.update(parsed.left_out)
+            blocks += parsed.blocks
+    return tuple(blocks)
+
+
+def _told_apart(lines: list[str], left: Omissions) -> Iterator[tuple[str, str]]:
+    """Each line with what it is; a signature goes on to the end or to a quote below it."""
+    kind = "text"
+    for line in lines:
+        mark = _QUOTED.match(line)
+        if mark:
+            kind = "text"
+            left.add("quote_mark", mark[0])
+            yield "quote", line[mark.end() :]
+        elif line in _SIGNATURES:
+            kind = "signature"
+            left.add("signature_mark", line)
+        elif kind == "text" or line.strip():
+            yield kind, line
+
+
+def _quotes(lines: list[str]) -> Iterator[Block]:
+    """One block a paragraph of the quoted text, its lines as they stand."""
+    for blank, part in groupby(lines, key=lambda line: not line.strip()):
+        if not blank:
+            yield Block("quote", "\n".join(part))
+
+
+def _joined(lines: list[str], left: Omissions) -> list[str]:
+    """Lines that were broken to fit a width, put together again within their depth of quoting."""
+    whole: list[str] = []
+    open_depth = None
+    for line in lines:
+        mark = _QUOTED.match(line)
+        depth = mark[0].count(">") if mark else 0
+        content = line[mark.end() :] if mark else line.removeprefix(" ")
+        if open_depth == depth and whole:
+            left.count("quote_mark", min(depth, 1), depth)
+            whole[-1] += content
+        else:
+            whole.append(f"{'>' * depth} {content}" if depth else content)
+        open_depth = depth if content.endswith(" ") and content not in _SIGNATURES else None
+    return whole
+
+
+_SHOWN = ("From", "To", "Cc", "Date")
+_OF_A_MAIL = frozenset(
+    {"from", "to", "subject", "date", "received", "message-id", "mime-version", "return-path", "delivered-to"}
+)
+_DEEPEST = 20
+_MOST_PARTS = 1000
+_MOST_HEADER_LINES, _MOST_BOUNDARIES = 10_000, 100_000
+"""The library takes seconds for as many, and all of them before it tells how many there are."""
+_STUB = 0.2
+"""A plain part with less than this share of the HTML part's text only says that there is an HTML part."""
+_SUPERSETS = {"iso-8859-1": "cp1252", "us-ascii": "utf-8", "ascii": "utf-8", "latin-1": "cp1252"}
+_LONGEST_ENCODED = 20_000
+"""Looking for encoded words in a header takes the square of its length."""
+_FOLD = re.compile(r"[^\S\r\n]{0,200}[\r\n]\s*")
+
+
+def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
+    """Parse one message.
+
+    Raises:
+        DocumentFailure: it is no e-mail, or parts are nested deeper than any mail program does.
+    """
+    _check_size(source.content)
+    try:
+        message = email.message_from_bytes(source.content)
+    except RecursionError as error:
+        raise DocumentFailure("nested_too_deep", "the parts of the message are nested too deep") from error
+    if _OF_A_MAIL.isdisjoint(name.lower() for name in message.keys()):  # noqa: SIM118 - no mapping
+        raise DocumentFailure("damaged", "the file has none of the headers of an e-mail")
+    reader = _Reader(source.path, settings)
+    blocks = tuple(reader.message(message, level=1, depth=0))
+    return ParsedFile(
+        blocks=blocks,
+        title=_header(message, "subject"),
+        language=declared_language(_header(message, "content-language")),
+        left_out=reader.left.record(),
+        notes=reader.notes(),
+    )
+
+
+def _check_size(content: bytes) -> None:
+    head = re.match(rb"(?:[^\r\n]+\r?\n)*", content)
+    if head and head[0].count(b"\n") > _MOST_HEADER_LINES:
+        raise DocumentFailure("damaged", "the message has more headers than any mail")
+    if content.count(b"\n--") > _MOST_BOUNDARIES:
+        raise DocumentFailure("damaged", "the message has more parts than any mail")
+
+
+@dataclass(slots=True)
+class _Reader:
+    """One pass over a message, with what it leaves out."""
+
+    path: str
+    settings: DocumentSettings
+    parts: int = 0
+    left: Omissions = field(default_factory=Omissions)
+
+    def message(self, message: Message, level: int, depth: int) -> Iterator[Block]:
+        """The blocks of a message; one that is forwarded inside another has its heading below the other's."""
+        subject = _header(message, "subject")
+        if subject:
+            yield Block("heading", subject, min(level, 6))
+        lines = [f"{name}: {said}" for name in _SHOWN if (said := _header(message, name.lower()))]
+        if lines:
+            yield Block("paragraph", "\n".join(lines))
+        for name, value in message.raw_items():
+            if name.title() not in (*_SHOWN, "Subject"):
+                self.left.add("header", f"{name}{value}")
+        yield from self._part(message, level, depth)
+
+    def notes(self) -> tuple[str, ...]:
+        told = {
+            "attachment": "attachments were not opened",
+            "undecodable_part": "parts are in no known encoding and were left out",
+            "deep_message": "parts are nested too deep and were left out",
+        }
+        pieces = self.left.pieces
+        return tuple(f"{pieces[what]} {text}" for what, text in told.items() if pieces[what])
+
+    def _part(self, part: Message, level: int, depth: int) -> Iterator[Block]:
+        self.parts += 1
+        kind, inner = part.get_content_type(), _inner_parts(part)
+        if depth > _DEEPEST or self.parts > _MOST_PARTS:
+            self.left.add("deep_message", _text_within(part))
+        elif kind == "message/rfc822" and inner:
+            yield from self.message(inner[0], level + 1, depth + 1)
+        elif part.is_multipart() and kind == "multipart/alternative":
+            self._beside_parts(part)
+            yield from self._best_of(inner, level, depth)
+        elif part.is_multipart():
+            self._beside_parts(part)
+            for one in inner:
+                yield from self._part(one, level, depth + 1)
+        elif _is_text(part):
+            yield from self._text(part, level)
+        elif _payload(part).strip():
+            self.left.add("attachment")
+
+    def _beside_parts(self, part: Message) -> None:
+        """What stands before the first part and behind the last, which mail programs do not show."""
+        for text in (part.preamble, part.epilogue):
+            if text and text.strip():
+                self.left.add("beside_parts", text)
+
+    def _best_of(self, parts: list[Message], level: int, depth: int) -> Iterator[Block]:
+        """Of versions of the same text the plain one, unless it is a stub; then the richest."""
+        versions = [list(self._part(part, level, depth + 1)) for part in parts]
+        lengths = [sum(len(block.text) for block in blocks) for blocks in versions]
+        good = [place for place, length in enumerate(lengths) if length and length >= _STUB * max(lengths)]
+        plain = [place for place in good if parts[place].get_content_type() == "text/plain"]
+        chosen = next(iter(plain or good[-1:]), None)
+        for place, blocks in enumerate(versions):
+            if place == chosen:
+                yield from blocks
+            elif blocks:
+                self.left.add("alternative", "".join(block.text for block in blocks))
+
+    def _text(self, part: Message, level: int) -> list[Block]:
+        try:
+            text = _decoded(part)
+        except DocumentFailure:
+            self.left.add("undecodable_part")
+            return []
+        if part.get_content_type() != "text/html":
+            flowed = str(part.get_param("format", "")).lower() == "flowed"
+            body = read_body(text, self.left, self.path, self.settings, flowed=flowed)
+            return lower_headings(body, by=level)
+        parsed = read_inner(text, "html", self.path, self.settings)
+        self.left.update(parsed.left_out)
+        return lower_headings(parsed.blocks, by=level)
+
+
+def _inner_parts(part: Message) -> list[Message]:
+    payload = part.get_payload() if part.is_multipart() else []
+    return [one for one in payload if isinstance(one, Message)]
+
+
+def _text_within(part: Message) -> str:
+    """What all parts inside a part hold, as it stands in the file."""
+    texts: list[str] = []
+    pending = [part]
+    while pending:
+        one = pending.pop()
+        pending += _inner_parts(one)
+        texts += [] if one.is_multipart() else [str(one.get_payload())]
+    return "".join(texts)
+
+
+def _is_text(part: Message) -> bool:
+    """Text meant to be read: no attached file, and no calendar entry or other data that programs read.
+
+    A part that mail programs show inline is text of the message, whether or not it has a file name.
+    """
+    if part.get_content_disposition() == "attachment":
+        return False
+    kind = part.get_content_type()  # a multipart that names no boundary of its parts is text as it stands
+    return kind in ("text/plain", "text/html", "text/markdown") or kind.startswith("multipart/")
+
+
+def _payload(part: Message) -> bytes:
+    payload = part.get_payload(decode=True)
+    return payload if isinstance(payload, bytes) else b""
+
+
+def _decoded(part: Message) -> str:
+    """The text of a part in the encoding it declares, else in the one it looks like."""
+    content = _payload(part)
+    named = part.get_content_charset()
+    try:
+        return content.decode(_SUPERSETS.get(named, named) if named else "utf-8")
+    except (LookupError, UnicodeError, ValueError):
+        return decode(content, declared=part.get_content_type() == "text/html")
+
+
+def _header(message: Message, name: str) -> str | None:
+    """A header as a reader sees it: encoded words decoded, folded lines joined, repeats in one line."""
+    raw = ", ".join(str(value) for key, value in message.raw_items() if key.lower() == name)
+    text = _FOLD.sub(" ", _as_utf8(raw))
+    if len(text) > _LONGEST_ENCODED:
+        return text.strip()
+    try:
+        parts = email.header.decode_header(text)
+    except HeaderParseError:  # broken Base64: better as it stands than not at all
+        return text.strip() or None
+    return "".join(_decoded_word(word, charset) for word, charset in parts).strip() or None
+
+
+def _as_utf8(raw: str) -> str:
+    """Header bytes beyond ASCII, which the parser hands out as lone surrogates."""
+    content = raw.encode("utf-8", "surrogateescape")
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        return content.decode("cp1252", "replace")
+
+
+def _decoded_word(word: bytes | str, charset: str | None) -> str:
+    if isinstance(word, str):
+        return word
+    if charset is None:
+        return word.decode("raw-unicode-escape")  # as `decode_header` made it of what was no encoded word
+    try:
+        return word.decode(_SUPERSETS.get(charset.lower(), charset), "replace")
+    except LookupError:
+        return word.decode("utf-8", "replace")

@@ -1,0 +1,225 @@
+"""Elements of an OpenDocument text as HTML.
+
+What belongs here: what each element and style becomes, and how lists are numbered (OpenDocument 1.3, part 3).
+What does not: the parts of a file (`parser`). Text of the file is escaped; no attribute is passed on.
+"""
+
+from html import escape
+from typing import TYPE_CHECKING
+
+from qa_pipeline.corpus.archives import ZIP_START, open_archive
+from qa_pipeline.corpus.files import DocumentFailure
+from qa_pipeline.documents.assembly import Omissions
+from qa_pipeline.documents.formats.html.parser import read_fragment
+from qa_pipeline.documents.formats.ooxml.package import parse_xml
+from qa_pipeline.records import ParsedFile, SourceFile
+from qa_pipeline.settings.documents import DocumentSettings
+from qa_pipeline.text.language import declared_language
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
+_TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
+_TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
+_STYLE = "{urn:oasis:names:tc:opendocument:xmlns:style:1.0}"
+_DRAW = "{urn:oasis:names:tc:opendocument:xmlns:drawing:1.0}"
+_LEFT_OUT = {
+    f"{OFFICE}annotation": "comment",
+    f"{OFFICE}forms": "form",
+    f"{_TEXT}tracked-changes": "deleted_text",
+    f"{_TEXT}table-of-content": "navigation",
+    f"{_TEXT}alphabetical-index": "navigation",
+    f"{_TEXT}illustration-index": "navigation",
+    f"{_TEXT}table-index": "navigation",
+    f"{_TEXT}note-citation": "footnote_mark",
+    f"{_TEXT}ruby-text": "ruby",
+    f"{_DRAW}image": "image",
+    f"{_DRAW}object": "embedded_object",
+    f"{_DRAW}object-ole": "embedded_object",
+}
+_NAMES = {
+    f"{_TABLE}table": "table",
+    f"{_TABLE}table-header-rows": "thead",
+    f"{_TABLE}table-row": "tr",
+    f"{_TEXT}list-item": "li",
+    f"{_TEXT}list-header": "div",
+    f"{_DRAW}text-box": "div",
+}
+_STYLES = {
+    "Title": "h1",
+    "Preformatted_20_Text": "pre",
+    "Quotations": "blockquote",
+}
+_FORMATS = frozenset({"1", "a", "A", "i", "I"})
+_MOST_REPEATED = 100
+
+
+class Markup:
+    """One pass over a text; notes stand at the end of the section that refers to them."""
+
+    def __init__(self, trees: "list[_Element]", left: Omissions) -> None:
+        self.left = left
+        self.parents: dict[str, str] = {}
+        self.formats: dict[tuple[str, int], tuple[str, int]] = {}
+        self.lists: list[str] = []
+        self.counts: dict[str, int] = {}
+        self.notes: list[str] = []
+        for tree in trees:
+            for style in tree.iter(f"{_STYLE}style"):
+                self.parents[style.get(f"{_STYLE}name", "")] = style.get(f"{_STYLE}parent-style-name", "")
+            for listed in tree.iter(f"{_TEXT}list-style"):
+                self._learn_list(listed)
+
+    def of(self, element: "_Element") -> str:
+        """The content of an element, with the notes that still wait."""
+        return self._inside(element) + self._take_notes()
+
+    def _learn_list(self, listed: "_Element") -> None:
+        for level in listed.iterchildren(f"{_TEXT}list-level-style-number"):
+            key = listed.get(f"{_STYLE}name", ""), _whole(level.get(f"{_TEXT}level"), 1)
+            form = level.get(f"{_STYLE}num-format", "")
+            self.formats[key] = (form, _whole(level.get(f"{_TEXT}start-value"), 1))
+
+    def _inside(self, element: "_Element") -> str:
+        parts = [escape(element.text or "")]
+        for child in element:
+            if isinstance(child.tag, str):
+                parts.append(self._element(child))
+            parts.append(escape(child.tail or ""))
+        return "".join(parts)
+
+    def _element(self, element: "_Element") -> str:
+        tag = element.tag
+        if (what := _LEFT_OUT.get(tag)) or element.get(f"{_TEXT}display") == "none":
+            self.left.add(what or "hidden_text", "".join(map(str, element.itertext())))
+            return ""
+        if tag == f"{_TEXT}h":
+            level = min(max(_whole(element.get(f"{_TEXT}outline-level"), 1), 1), 6)
+            return f"{self._take_notes()}<h{level}>{self._inside(element)}</h{level}>"
+        if tag == f"{_TEXT}p":
+            name = self._name_of_paragraph(element)
+            return f"<{name}>{self._inside(element)}</{name}>"
+        if tag == f"{_TEXT}list":
+            return self._list(element)
+        if tag == f"{_TEXT}note":
+            return self._note(element)
+        if tag.startswith(_TABLE):
+            return self._part_of_table(element)
+        return self._spaced(element)
+
+    def _spaced(self, element: "_Element") -> str:
+        """Blanks and line ends are elements; all others are read for what they hold."""
+        if element.tag == f"{_TEXT}s":
+            return " " * min(_whole(element.get(f"{_TEXT}c"), 1), _MOST_REPEATED)
+        if element.tag == f"{_TEXT}tab":
+            return "\t"
+        if element.tag == f"{_TEXT}line-break":
+            return "<br>"
+        name = _NAMES.get(element.tag)
+        inside = self._inside(element)
+        if name == "li" and (own := element.get(f"{_TEXT}start-value")):
+            return f'<li value="{_whole(own, 1)}">{inside}</li>'
+        return f"<{name}>{inside}</{name}>" if name else inside
+
+    def _name_of_paragraph(self, element: "_Element") -> str:
+        style = element.get(f"{_TEXT}style-name", "")
+        for _ in range(_MOST_REPEATED):
+            if style in _STYLES or not style:
+                break
+            style = self.parents.get(style, "")
+        return _STYLES.get(style, "p")
+
+    def _list(self, element: "_Element") -> str:
+        """A list; one that goes on counting starts with the number after that of the list before it."""
+        self.lists.append(element.get(f"{_TEXT}style-name") or (self.lists[-1] if self.lists else ""))
+        style, level = self.lists[-1], len(self.lists)
+        form, start = self.formats.get((style, level), ("", 1))
+        goes_on = element.get(f"{_TEXT}continue-numbering") == "true" or element.get(f"{_TEXT}continue-list")
+        if goes_on and level == 1:
+            start = self.counts.get(style, start)
+        inside = self._inside(element)
+        self.lists.pop()
+        if form not in _FORMATS:
+            return f"<ul>{inside}</ul>"
+        if level == 1:
+            self.counts[style] = start + sum(1 for _ in element.iterchildren(f"{_TEXT}list-item"))
+        return f'<ol type="{form}" start="{start}">{inside}</ol>'
+
+    def _note(self, element: "_Element") -> str:
+        for child in element:
+            if child.tag == f"{_TEXT}note-body":
+                self.notes.append(self._inside(child))
+            elif child.tag in _LEFT_OUT:
+                self._element(child)
+        return ""
+
+    def _take_notes(self) -> str:
+        notes, self.notes = self.notes, []
+        return "".join(notes)
+
+    def _part_of_table(self, element: "_Element") -> str:
+        if element.tag == f"{_TABLE}table-cell":
+            reach = "".join(
+                f' {name}="{_whole(element.get(f"{_TABLE}number-{long}-spanned"), 1)}"'
+                for name, long in (("colspan", "columns"), ("rowspan", "rows"))
+            )
+            repeats = min(_whole(element.get(f"{_TABLE}number-columns-repeated"), 1), _MOST_REPEATED)
+            return f"<td{reach}>{self._inside(element)}</td>" * repeats
+        if element.tag == f"{_TABLE}covered-table-cell":
+            return ""
+        return self._spaced(element)
+
+
+def _whole(written: str | None, otherwise: int) -> int:
+    """A small number as attributes hold it, or another where it is none."""
+    fits = written is not None and written.isascii() and written.isdecimal() and len(written) <= 9
+    return int(written) if written is not None and fits else otherwise
+
+
+_DC = "{http://purl.org/dc/elements/1.1/}"
+_PARTS = ("content.xml", "styles.xml", "meta.xml")
+_PARSER_TEXT = f"{OFFICE}body/{OFFICE}text"
+
+
+def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
+    """Parse one OpenDocument text.
+
+    Raises:
+        DocumentFailure: `damaged`, `encrypted`, `archive_bomb`, `nested_too_deep`, `unsupported_format` or
+            `too_long`.
+    """
+    trees = _trees(source.content, settings)
+    body = trees[0].find(_PARSER_TEXT)
+    if body is None:
+        raise DocumentFailure("unsupported_format", "the file holds no OpenDocument text")
+    left = Omissions()
+    markup = Markup(trees, left).of(body)
+    if len(markup) > settings.max_characters * 4:
+        limit = settings.max_characters
+        raise DocumentFailure("too_long", f"the text is longer than documents.max_characters = {limit}")
+    blocks = read_fragment(markup, left)
+    titled = any(block.kind == "heading" and block.level == 1 for block in blocks[:1])
+    return ParsedFile(
+        blocks=tuple(blocks),
+        title=None if titled else _said(trees, "title"),
+        language=declared_language(_said(trees, "language")),
+        left_out=left.record(),
+    )
+
+
+def _trees(content: bytes, settings: DocumentSettings) -> "list[_Element]":
+    """The parts of a container, or the one flat file that is all of them."""
+    if not content.startswith(ZIP_START):
+        return [parse_xml(content)]
+    archive = open_archive(content, settings)
+    manifest = archive.find("META-INF/manifest.xml")
+    if manifest is not None and b"encryption-data" in archive.read(manifest.name):
+        raise DocumentFailure("encrypted", "the content opens only with a password")
+    return [parse_xml(archive.read(name)) for name in _PARTS if name == _PARTS[0] or archive.find(name)]
+
+
+def _said(trees: "list[_Element]", name: str) -> str | None:
+    """The first value of a kind in the metadata."""
+    found = (element.text for tree in trees for element in tree.iter(f"{_DC}{name}"))
+    return next((text.strip() for text in found if text and text.strip()), None)

@@ -1,0 +1,244 @@
+"""Text of drawings in Office files: paragraphs of shapes, tables, charts and diagrams.
+
+What belongs here: what stands in a paragraph of DrawingML (ISO 29500-1, 21.1). What does not: which shapes
+are read and in which order (`pptx/shapes`).
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from datetime import date, timedelta
+from typing import TYPE_CHECKING, Literal
+
+from qa_pipeline.documents.assembly import Omissions
+from qa_pipeline.documents.formats.ooxml.math import equation_text
+from qa_pipeline.documents.formats.ooxml.package import (
+    ALTERNATIVES,
+    CHART,
+    DIAGRAM,
+    DRAWING,
+    MATH,
+    WORD,
+    Package,
+)
+from qa_pipeline.documents.formats.rows import Cell, render_table
+from qa_pipeline.records import Block
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+TEXT = f"{DRAWING}t"
+PARAGRAPH = f"{DRAWING}p"
+_RUN, _FIELD, _BREAK = f"{DRAWING}r", f"{DRAWING}fld", f"{DRAWING}br"
+
+
+def paragraph_text(paragraph: "_Element") -> str:
+    """The text of a paragraph, its line breaks kept."""
+    parts: list[str] = []
+    _collect(paragraph, parts)
+    return "".join(parts)
+
+
+def all_text(element: "_Element") -> str:
+    """Text of all paragraphs below an element, on one line."""
+    return " ".join(filter(None, (" ".join(paragraph_text(one).split()) for one in element.iter(PARAGRAPH))))
+
+
+def mark_power(parts: list[str], start: int) -> None:
+    """Write raised digits after a letter or digit with a caret, lest 10 to the 6th become 106."""
+    raised = "".join(parts[start:]).strip()
+    before = "".join(parts[max(start - 3, 0) : start])[-1:]
+    if before.isalnum() and raised.lstrip("+-−").isdigit():
+        parts[start:] = [f"^{raised}"]
+
+
+def _collect(element: "_Element", parts: list[str]) -> None:
+    for child in element:
+        if child.tag in (_RUN, _FIELD):
+            _collect_run(child, parts)
+        elif child.tag == _BREAK:
+            parts.append("\n")
+        elif child.tag == TEXT:
+            parts.append(child.text or "")
+        elif child.tag == f"{MATH}oMath":
+            parts.append(equation_text(child))
+        elif child.tag == f"{ALTERNATIVES}AlternateContent":
+            _collect(chosen_branch(child), parts)
+        else:
+            _collect(child, parts)
+
+
+def _collect_run(run: "_Element", parts: list[str]) -> None:
+    start = len(parts)
+    parts += [(text.text or "").replace("\v", "\n") for text in run.iterchildren(TEXT)]
+    properties = run.find(f"{DRAWING}rPr")
+    baseline = "" if properties is None else properties.get("baseline", "")
+    if baseline not in ("", "0") and not baseline.startswith("-"):
+        mark_power(parts, start)
+
+
+def chosen_branch(alternatives: "_Element") -> "_Element":
+    """Of content given in several forms the first that holds text or an equation, else the first."""
+    for branch in alternatives:
+        if next(branch.iter(TEXT, f"{WORD}t", f"{MATH}t"), None) is not None:
+            return branch
+    return alternatives[0] if len(alternatives) else alternatives
+
+
+_MOST_POINTS = 5_000
+_MOST_SERIES = 200
+_PERCENT = re.compile(r"0(?:\.(?P<decimals>0+))?%")
+_DAY_ZERO = date(1899, 12, 30)
+_LAST_DAY = 2_958_465
+"""Number of the last day that sheets can name, in the year 9999."""
+
+
+def read_chart(root: "_Element") -> list[Block]:
+    """Title and axes of a chart as a paragraph, its values as table rows; nothing of one too large.
+
+    The name of a series without values, which no row repeats, stands in the paragraph.
+    """
+    titles = [all_text(title) for title in root.iter(f"{CHART}title")]
+    series = list(root.iter(f"{CHART}ser"))
+    points = sum(1 for _ in root.iter(f"{CHART}pt"))
+    if len(series) > _MOST_SERIES or points > _MOST_POINTS * (len(series) + 1):
+        return []
+    rows, unused = render_table(_grid(series))
+    text = ", ".join(filter(None, [*titles, *unused]))
+    return [Block("paragraph", text)] * bool(text) + [Block("table_row", row) for row in rows]
+
+
+def _grid(series: "Sequence[_Element]") -> list[list[Cell]]:
+    names = [_series_name(one) for one in series]
+    columns = [_points(one, "val") or _points(one, "yVal") for one in series]
+    categories: dict[int, str] = {}
+    for one in series:
+        categories = {**(_points(one, "cat") or _points(one, "xVal")), **categories}
+    places = sorted(set(categories).union(*columns))
+    head = [Cell("", header=True), *(Cell(name, header=True) for name in names)]
+    return [
+        head,
+        *(
+            [Cell(categories.get(place, "")), *(Cell(column.get(place, "")) for column in columns)]
+            for place in places
+        ),
+    ]
+
+
+def _series_name(series: "_Element") -> str:
+    named = series.find(f"{CHART}tx")
+    if named is None:
+        return ""
+    values = [value.text or "" for value in named.iter(f"{CHART}v")]
+    return " ".join(" ".join(values).split()) or all_text(named)
+
+
+def _points(series: "_Element", name: str) -> dict[int, str]:
+    """Values of a series by their places; where categories have levels, the outer ones are put in front."""
+    holder = series.find(f"{CHART}{name}")
+    if holder is None:
+        return {}
+    levels = [dict(_level(level)) for level in holder.iter(f"{CHART}lvl")]
+    if not levels:
+        return dict(_level(holder))
+    inner, *outer = levels
+    for level in outer:
+        starts = sorted(level)
+        for place in inner:
+            before = bisect_right(starts, place)
+            inner[place] = " ".join([*(level[start] for start in starts[before - 1 : before]), inner[place]])
+    return inner
+
+
+def _level(holder: "_Element") -> Iterator[tuple[int, str]]:
+    form = next((element.text or "" for element in holder.iter(f"{CHART}formatCode")), "")
+    for point in holder.iter(f"{CHART}pt"):
+        place = point.get("idx", "")
+        value = point.findtext(f"{CHART}v")
+        if value is not None and place.isascii() and place.isdecimal():
+            yield int(place[:9]), _shown(value.strip(), point.get("formatCode", form))
+
+
+def _shown(value: str, form: str) -> str:
+    """A value as the chart shows it, as far as days and shares are concerned."""
+    try:
+        number = float(value)
+    except ValueError:
+        return value
+    percent = _PERCENT.fullmatch(form)
+    if percent:
+        return f"{number * 100:.{len(percent['decimals'] or '')}f} %"
+    if re.search("[yY]", re.sub(r'"[^"]*"|\[[^\][]*\]', "", form)) and 0 < number <= _LAST_DAY:
+        return (_DAY_ZERO + timedelta(days=int(number))).isoformat()
+    return f"{number:.15g}"
+
+
+_SHOWN = frozenset({"node", "asst"})
+
+
+def read_diagram(root: "_Element") -> list[Block]:
+    """The texts of a diagram as list items; one that hangs on no other comes last."""
+    points = {point.get("modelId", ""): point for point in root.iter(f"{DIAGRAM}pt")}
+    below = _children(root)
+    top = [key for key, point in points.items() if point.get("type") == "doc"]
+    order: dict[str, int] = {}
+    pending = [(key, 0) for key in reversed(top)]
+    while pending:
+        key, depth = pending.pop()
+        if key in points and key not in order:
+            order[key] = depth
+            pending += [(child, depth + 1) for child in reversed(below.get(key, []))]
+    order |= {key: 1 for key in points if key not in order}
+    return [
+        Block("list_item", text, max(depth - 1, 0))
+        for key, depth in order.items()
+        if points[key].get("type", "node") in _SHOWN and (text := all_text(points[key]))
+    ]
+
+
+def _children(root: "_Element") -> dict[str, list[str]]:
+    """The points that hang on each point, in their order."""
+    ordered: list[tuple[int, str, str]] = []
+    for link in root.iter(f"{DIAGRAM}cxn"):
+        if link.get("type", "parOf") == "parOf":
+            place = link.get("srcOrd", "0")
+            number = int(place[:9]) if place.isascii() and place.isdecimal() else 0
+            ordered.append((number, link.get("srcId", ""), link.get("destId", "")))
+    children: dict[str, list[str]] = {}
+    for _, source, target in sorted(ordered):
+        children.setdefault(source, []).append(target)
+    return children
+
+
+DrawnKind = Literal["chart", "diagram"]
+
+_READERS: "dict[DrawnKind, tuple[str, Callable[[_Element], list[Block]]]]" = {
+    "chart": ("chart", read_chart),
+    "diagram": ("diagramData", read_diagram),
+}
+"""For what a link to such a part is, and what reads it."""
+
+
+class DrawnParts:
+    """Reads charts and diagrams; one that is not there, or gives no text, is counted as left out."""
+
+    def __init__(self, package: Package, omissions: Omissions) -> None:
+        self._package = package
+        self._omissions = omissions
+        self._known: dict[tuple[str, str], list[Block]] = {}
+
+    def read(self, kind: DrawnKind, part: str, link: str) -> list[Block]:
+        """Blocks of a drawing, by the part that shows it and the id of its link."""
+        key = part, link
+        if key not in self._known:
+            self._known[key] = self._look_up(kind, part, link)
+        if not self._known[key]:
+            self._omissions.add(kind)
+        return self._known[key]
+
+    def _look_up(self, kind: DrawnKind, part: str, link: str) -> list[Block]:
+        purpose, read = _READERS[kind]
+        named = self._package.links(part).get(link)
+        if named is None or named.target is None or named.purpose != purpose:
+            return []
+        return read(self._package.tree(named.target)) if self._package.archive.find(named.target) else []

@@ -1,0 +1,307 @@
+"""The order in which the lines of a PDF page are read.
+
+What belongs here: columns, what stands across them, and lines that the file does not hold in their order on
+paper. What does not: notes beside the text and below it (`layout`), and tables, which have columns too
+(`tables`, `alignment`).
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from qa_pipeline.documents.assembly import Omissions
+from qa_pipeline.documents.formats.pdf.lines import Line, part_of, printed
+from qa_pipeline.documents.formats.pdf.tables import pieces_of
+
+_LEAST_SHARE = 0.2
+_MOST_ACROSS = 0.45
+_LEAST_LINES = 4
+_MIDDLE = (0.25, 0.75)
+_STEP = 4.0
+_GUTTER = 0.8
+_DEEPEST = 2
+_BESIDE = 0.5
+_MOST_TURNS = 0.2
+_PROSE_LENGTH = 25
+
+
+def in_columns(lines: Sequence[Line], depth: int = 0) -> list[list[Line]]:
+    """Lines of a page as stretches to be read one after another, each a column or part of one.
+
+    What stands across two columns parts what is above it from what is below: above it the left column is
+    read before the right one, and so below it.
+
+    Args:
+        lines: the lines, the loose ones with their words.
+        depth: how often the page was parted into columns already.
+    """
+    gutter = _gutter(lines) if depth < _DEEPEST else None
+    if gutter is None:
+        return [in_order(lines)]
+    stretches: list[list[Line]] = []
+    for left, right, across in _bands(_cut(lines, gutter), gutter):
+        for part in (left, right):
+            if part:
+                stretches += in_columns(part, depth + 1)
+        if across:
+            stretches.append(across)
+    return stretches
+
+
+def in_order(lines: Sequence[Line]) -> list[Line]:
+    """Lines from top to bottom, in the order of the file where that is plainly no other."""
+    lowest: Line | None = None
+    for line in lines:
+        if lowest is None or line.top < lowest.top:
+            lowest = line
+        elif line.bottom > lowest.top or (_middle(line) > lowest.top and _overlap(line, lowest)):
+            return _sorted(lines)
+    return list(lines)
+
+
+def _middle(line: Line) -> float:
+    return (line.bottom + line.top) / 2
+
+
+def _overlap(one: Line, other: Line) -> bool:
+    return one.left < other.right and other.left < one.right
+
+
+def _sorted(lines: Sequence[Line]) -> list[Line]:
+    """Lines by height; those that stand side by side keep their order in the file, unless it is reversed."""
+    ordered: list[Line] = []
+    row: list[Line] = []
+    for line in sorted(lines, key=lambda line: -(line.bottom + line.top)):
+        if row and (line.bottom + line.top) / 2 < row[0].bottom:
+            ordered += sorted(row, key=lambda part: part.left)
+            row = []
+        row.append(line)
+    return ordered + sorted(row, key=lambda part: part.left)
+
+
+def _gutter(lines: Sequence[Line]) -> float | None:
+    """Where white runs down between two columns of text, if they are columns."""
+    if len(lines) < 2 * _LEAST_LINES:
+        return None
+    lefts = sorted([line.left for line in lines])
+    left, right = lefts[0], max(line.right for line in lines)
+    starts_aside = lefts[-_LEAST_LINES] > left + _MIDDLE[0] * (right - left)
+    if not starts_aside and not any(line.words for line in lines):
+        return None
+    total = sum(len(line.text) for line in lines)
+    best, least = None, _MOST_ACROSS * total
+    for place in _places(lines, left, right):
+        across = sum(len(line.text) for line in lines if _crosses(line, place))
+        if across < least or (across == least and best is None):
+            best, least = place, across
+    if best is None:
+        return None
+    parts = [line for line in _cut(lines, best) if not _crosses(line, best)]
+    left_side = [line for line in parts if line.right <= best + 1]
+    right_side = [line for line in parts if line.right > best + 1]
+    return best if _are_columns(left_side, right_side, total) else None
+
+
+def _places(lines: Sequence[Line], left: float, right: float) -> list[float]:
+    """Places where a column may begin: where several lines do, away from the edges of the text."""
+    width = right - left
+    counts: dict[float, int] = {}
+    for line in lines:
+        starts = [line.left]
+        if line.words:
+            starts += [
+                after.left
+                for before, after in pairwise(line.words)
+                if after.left - before.right > _GUTTER * line.size
+            ]
+        for start in starts:
+            if left + _MIDDLE[0] * width < start < left + _MIDDLE[1] * width:
+                place = round(start / _STEP) * _STEP
+                counts[place] = counts.get(place, 0) + 1
+    common = sorted(counts, key=lambda place: (-counts[place], place))[: _DEEPEST + 2]
+    return [place - _STEP for place in common if counts[place] >= _LEAST_LINES]
+
+
+def _crosses(line: Line, place: float) -> bool:
+    return line.left < place - 1 and line.right > place + 1 and not _splits(line, place)
+
+
+def _splits(line: Line, place: float) -> bool:
+    """Whether a line that PDFium read as one has a gap at a place, wide enough to part two columns."""
+    return any(
+        before.right <= place + 1
+        and after.left >= place - 1
+        and after.left - before.right > _GUTTER * line.size
+        for before, after in pairwise(line.words)
+    )
+
+
+def _are_columns(left: Sequence[Line], right: Sequence[Line], total: int) -> bool:
+    """Both sides hold much of the text, side by side, and are columns of text rather than of a table.
+
+    The file holds columns one after the other and the cells of a table row by row; where it holds all row
+    by row, both sides must be running text.
+    """
+    sides = (left, right)
+    if any(len(side) < _LEAST_LINES or _length(side) < _LEAST_SHARE * total for side in sides):
+        return False
+    low = max(min(line.bottom for line in side) for side in sides)
+    high = min(max(line.top for line in side) for side in sides)
+    if high - low < _BESIDE * min(_height(side) for side in sides):
+        return False
+    order = sorted([(line.start, 0) for line in left] + [(line.start, 1) for line in right])
+    turns = sum(before[1] != after[1] for before, after in pairwise(order))
+    return turns <= _MOST_TURNS * len(order) or all(map(_is_prose, sides))
+
+
+def _length(lines: Sequence[Line]) -> int:
+    return sum(len(line.text) for line in lines)
+
+
+def _height(lines: Sequence[Line]) -> float:
+    return max(line.top for line in lines) - min(line.bottom for line in lines)
+
+
+def _is_prose(lines: Sequence[Line]) -> bool:
+    """Whether most lines fill the column, once what belongs to the other column is cut off."""
+    lengths = sorted(len(line.text) for line in lines)
+    return lengths[len(lengths) // 3] >= _PROSE_LENGTH
+
+
+def _cut(lines: Sequence[Line], gutter: float) -> Iterator[Line]:
+    for line in lines:
+        if line.left < gutter < line.right and _splits(line, gutter):
+            yield part_of(line, [word for word in line.words if word.right <= gutter + 1])
+            yield part_of(line, [word for word in line.words if word.right > gutter + 1])
+        else:
+            yield line
+
+
+def _bands(lines: Iterator[Line], gutter: float) -> Iterator[tuple[list[Line], list[Line], list[Line]]]:
+    """What is read in turn: lines left of the gutter, lines right of it, then what stands across below."""
+    left: list[Line] = []
+    right: list[Line] = []
+    across: list[Line] = []
+    for line in sorted(lines, key=lambda line: -line.top):
+        crossing = _crosses(line, gutter)
+        if across and not crossing:
+            yield left, right, across
+            left, right, across = [], [], []
+        (across if crossing else left if line.right <= gutter + 1 else right).append(line)
+    yield left, right, across
+
+
+_EDGE = 0.12
+_REPEATED_ON = 0.4
+_SAME_PLACE_ON = 3
+_WIDE_GAP = 1.2
+_APART = 0.8
+_MOST_HEADS = 20
+_SHORTEST_PART = 8
+_NUMBER = re.compile(r"[0-9]{1,4}|[ivxlc]{1,8}", re.ASCII | re.IGNORECASE)
+_ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
+_DIGITS = re.compile(r"\d+")
+_PAGE_NUMBER = re.compile(
+    r"^\W*(?:(?:page|seite|sida|sidan|s\.|p\.)\s*)?(?:\d{1,4}|[ivxlc]{1,7})"
+    r"(?:\s*(?:of|von|av|/|\()\s*\d{1,4})?\W*$",
+    re.IGNORECASE,
+)
+
+Height = float
+_Key = tuple[str, int]
+
+
+def without_running_lines(
+    pages: Sequence[Sequence[Line]], heights: Sequence[Height], size: float, left_out: Omissions
+) -> list[list[Line]]:
+    """Leave out heads and feet: lines near an edge whose text, numbers aside, returns on many pages.
+
+    A line that returns at the same height on a few pages only, as the name of a chapter does, is one too,
+    as a whole or in part, unless it is larger than the text, as the titles of slides are. So is one beside a
+    number that counts the pages, whatever it says.
+
+    Args:
+        pages: lines of each page.
+        heights: how high each page is.
+        size: type size of the text.
+        left_out: counts what does not reach the text.
+    """
+    edges = [_near_edge(lines, height) for lines, height in zip(pages, heights, strict=True)]
+    on_pages: dict[str, int] = defaultdict(int)
+    at_height: dict[_Key, int] = defaultdict(int)
+    for found in edges:
+        for key in {keys[0][0] for keys in found.values()}:
+            on_pages[key] += 1
+        for place in {key for keys in found.values() for key in keys}:
+            at_height[place] += 1
+    least = max(2, _REPEATED_ON * sum(map(bool, pages)))
+    kept: list[list[Line]] = []
+    for lines, height, found in zip(pages, heights, edges, strict=True):
+        running = {
+            index
+            for index, keys in found.items()
+            if on_pages[keys[0][0]] >= least
+            or (any(at_height[key] >= _SAME_PLACE_ON for key in keys) and lines[index].size <= size)
+            or _is_own_number(lines[index])
+        }
+        for index in running:
+            left_out.add(_name(lines[index], height), printed(lines[index]))
+        kept.append([line for index, line in enumerate(lines) if index not in running])
+    return kept
+
+
+def _near_edge(lines: Sequence[Line], height: Height) -> dict[int, list[_Key]]:
+    """Lines near the upper or lower edge by their place in the page: what they say, and how high.
+
+    A head may say two things, of which one changes more often: what its parts say follows then.
+    """
+    low, high = _EDGE * height, (1 - _EDGE) * height
+    found: dict[int, list[_Key]] = {}
+    for index, line in enumerate(lines):
+        if line.bottom < low or line.top > high:
+            at = round(line.bottom / 2)
+            found[index] = [(_said(text, line.page), at) for text in (line.text, *_parts(line, lines))]
+    return found
+
+
+def _parts(line: Line, lines: Sequence[Line]) -> list[str]:
+    """What stands left and right in a line that is set apart from all others, as few rows of tables are."""
+    parts = pieces_of(line, _WIDE_GAP * line.size)
+    room = _APART * line.size
+    if len(parts) < 2 or any(
+        other.bottom < line.top + room and line.bottom - room < other.top
+        for other in lines
+        if other is not line
+    ):
+        return []
+    return [part.text for part in parts if len(part.text) >= _SHORTEST_PART or _NUMBER.fullmatch(part.text)]
+
+
+def _said(text: str, page: int) -> str:
+    """What a line says, numbers aside; of a bare number, how far it is from the number of its page.
+
+    A number that does not count the pages belongs to the text, such as the end of an address.
+    """
+    if _NUMBER.fullmatch(text):
+        return f"page {counted(text.lower()) - page:+}"
+    return text if text.isdecimal() else _DIGITS.sub("#", text.lower())
+
+
+def counted(number: str) -> int:
+    """The value of a number in decimal or Roman digits; of these a smaller before a larger is taken off."""
+    if number.isdecimal():
+        return int(number)
+    values = [_ROMAN[digit] for digit in number]
+    return sum(-one if one < after else one for one, after in zip(values, [*values[1:], 0], strict=True))
+
+
+def _is_own_number(line: Line) -> bool:
+    """Whether a line says nothing but the number its page has in the file."""
+    return line.text.strip(" -–—") == str(line.page)
+
+
+def _name(line: Line, height: Height) -> str:
+    if _PAGE_NUMBER.match(line.text):
+        return "page_number"
+    return "running_head" if line.bottom > height / 2 else "running_foot"

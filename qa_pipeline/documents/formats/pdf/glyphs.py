@@ -1,0 +1,272 @@
+"""Characters of a PDF page as PDFium knows them: their text, their place and their type.
+
+What belongs here: asking PDFium about single characters, and turning what it answers so that text stands
+upright. What does not: lines (`lines`), and what is drawn beside text (`drawing`).
+"""
+
+import ctypes
+import math
+import re
+from collections.abc import Callable, Sequence
+from functools import cache, lru_cache
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from qa_pipeline.documents.formats.pdf.accents import with_accents
+from qa_pipeline.documents.formats.pdf.hyphens import BROKEN_WORD
+
+if TYPE_CHECKING:
+    from pypdfium2 import PdfPage, PdfTextPage
+
+_Address = int
+
+
+class Calls(NamedTuple):
+    """Functions of PDFium by address; a handle is an address, and so is memory to write to."""
+
+    char_box: Callable[[_Address, int, _Address], int]
+    char_angle: Callable[[_Address, int], float]
+    font_size: Callable[[_Address, int], float]
+    font_info: Callable[[_Address, int, _Address, int, _Address], int]
+    page_object: Callable[[_Address, int], _Address]
+    form_object: Callable[[_Address, int], _Address]
+    object_type: Callable[[_Address], int]
+
+
+@cache
+def calls() -> Calls:
+    """The functions, looked up once."""
+    from pypdfium2 import raw
+
+    address, number, long = ctypes.c_void_p, ctypes.c_int, ctypes.c_ulong
+    return Calls(
+        _plain(raw.FPDFText_GetLooseCharBox, number, address, number, address),
+        _plain(raw.FPDFText_GetCharAngle, ctypes.c_float, address, number),
+        _plain(raw.FPDFText_GetFontSize, ctypes.c_double, address, number),
+        _plain(raw.FPDFText_GetFontInfo, long, address, number, address, long, address),
+        _plain(raw.FPDFPage_GetObject, address, address, number),
+        _plain(raw.FPDFFormObj_GetObject, address, address, long),
+        _plain(raw.FPDFPageObj_GetType, number, address),
+    )
+
+
+def address_of(handle: Any) -> int:
+    """The address a handle of pypdfium2 stands for."""
+    return ctypes.cast(handle, ctypes.c_void_p).value or 0
+
+
+def _plain(function: Any, *types: Any) -> Any:
+    return ctypes.CFUNCTYPE(*types)(address_of(function))
+
+
+UNREADABLE = "\ufffd"
+"""Stands for a letter that the file gives no Unicode value for."""
+_HYPHEN_CODE = "\x02"
+"""The same mark, where characters are read one by one."""
+_CODES = r"\x00-\x08\x0b\x0c\x0e-\x1b\x7f-\x84\x86-\x9f"
+_NO_CHARACTER = re.compile(f"[{_CODES}{UNREADABLE}]")
+_IN_WORD = re.compile(rf"(?<=[^\W\d_])[{_CODES}\x1c-\x1f]|(?<= )[{_CODES}\x1c-\x1f](?=[a-z])")
+"""Codes of fonts that do not say what they show: ligatures, most of them; some are blanks between words."""
+_FIXED_PITCH = 1
+_FIXED_NAMES = re.compile(
+    r"mono|nimbusmon|courier|consol|hack|typewriter|(?:cm|ec|sf|sl|x)tt|inconsolata|code", re.IGNORECASE
+)
+_BOLD_NAMES = re.compile(
+    r"bold|black|heavy|semib|demi|(?:cm|ec|sf)\w{0,3}bx|\bcmb\d|-medi(?:ital)?$|^\w*(?:libertine|biolinum)tb",
+    re.IGNORECASE,
+)
+"""Names of fonts say more than their flags; those of TeX say it in their own way, as CMBX10 does."""
+_NAME_LENGTH = 128
+_BEYOND = "\U00010000"
+_QUARTER = math.pi / 2
+_UPRIGHT = 0.05
+_TALL = 2.2
+
+
+class Box(NamedTuple):
+    """A rectangle on a page; distances in points from its lower left corner."""
+
+    left: float
+    bottom: float
+    right: float
+    top: float
+
+
+Measures = tuple[float, float, float, float, float, bool, bool, bool]
+"""Left, bottom, right, top and type size of a run of characters; whether it is bold, whether it is of letters
+of one width, and whether it is odd: it may not stand upright, since it runs up or down, or backwards."""
+
+
+class Glyphs:
+    """The characters of one page.
+
+    PDFium writes its answers into memory of the caller, which is set aside once a page: three characters
+    of every line are asked for.
+
+    Attributes:
+        text: all characters in the order of the file; lines end in CR LF or in `BROKEN_WORD`.
+        unreadable: how many characters the file gives no Unicode value for; those in words are `UNREADABLE`.
+        paper: the visible part of the page, its lower left corner in the origin.
+        turn: quarter turns, clockwise, that the page was given.
+    """
+
+    def __init__(self, page: "PdfPage", textpage: "PdfTextPage", turn: int = 0) -> None:
+        """Read the characters.
+
+        Args:
+            page: the page they stand on.
+            textpage: PDFium's text of it.
+            turn: quarter turns, clockwise, that set the text upright.
+        """
+        known = calls()
+        self._char_box, self._char_angle = known.char_box, known.char_angle
+        self._font_size, self._font_info = known.font_size, known.font_info
+        self._textpage = textpage  # an address alone would not keep PDFium's memory alive
+        self._page = address_of(textpage.raw)
+        self._name = ctypes.create_string_buffer(_NAME_LENGTH)
+        self._name_at = ctypes.addressof(self._name)
+        self._flags = ctypes.c_int()
+        self._flags_at = ctypes.addressof(self._flags)
+        self._sides = (ctypes.c_float * 4)()
+        self._sides_at = ctypes.addressof(self._sides)
+        self.turn = turn
+        self._sheet = sheet(page)
+        self.paper = turned(self._sheet, turn, self._sheet)
+        self._moved = turn != 0 or self._sheet.left != 0 or self._sheet.bottom != 0
+        self.text, self._places, missing = _characters(textpage)
+        self.text, self._places = with_accents(self.text, self._places, self.box)
+        self.text = _IN_WORD.sub(UNREADABLE, self.text)
+        self.unreadable = missing + len(_NO_CHARACTER.findall(self.text))
+
+    def box(self, place: int) -> tuple[float, float, float, float]:
+        """Left, bottom, right and top of a character as tall as its font."""
+        if not self._char_box(self._page, self._places[place], self._sides_at):
+            from pypdfium2 import PdfiumError
+
+            raise PdfiumError(f"character {place} has no place")
+        left, top, right, bottom = self._sides
+        if self._moved:
+            return turned(Box(left, bottom, right, top), self.turn, self._sheet)
+        return left, bottom, right, top
+
+    def left(self, place: int) -> float:
+        """Where a character begins."""
+        if self._moved:
+            return self.box(place)[0]
+        self._char_box(self._page, self._places[place], self._sides_at)
+        return self._sides[0]
+
+    def right(self, place: int) -> float:
+        """Where a character ends."""
+        if self._moved:
+            return self.box(place)[2]
+        self._char_box(self._page, self._places[place], self._sides_at)
+        return self._sides[2]
+
+    def size(self, place: int) -> float:
+        """The type size of a character."""
+        return self._font_size(self._page, self._places[place])
+
+    def measure(self, first: int, middle: int, last: int) -> Measures:
+        """Place and type of a run of characters, taken from three of them.
+
+        The size is in half points; fonts scaled by a matrix state a size of 1, and their box tells more.
+        """
+        font_size, page, places = self._font_size, self._page, self._places
+        one, other = self.box(first), self.box(last)
+        size = font_size(page, places[first])
+        level = one[1] == other[1] and one[3] == other[3]  # boxes of one height are of one size
+        if not level and size != font_size(page, places[last]):  # raised marks are small
+            samples = (first, (first + middle) // 2, middle, (middle + last) // 2, last)
+            size = sorted(font_size(page, places[place]) for place in samples)[2]
+        if size <= 2:
+            size = one[3] - one[1]
+        bold, fixed = self._font(first)
+        if bold or fixed:
+            for place in (middle, last):
+                one_bold, one_fixed = self._font(place)
+                bold, fixed = bold and one_bold, fixed and one_fixed
+        size = round(size * 2) / 2
+        if level and one[0] <= other[0]:
+            return one[0], one[1], other[2], one[3], size, bold, fixed, False
+        bottom, top = min(one[1], other[1]), max(one[3], other[3])
+        odd = other[0] < one[0] or top - bottom > _TALL * size
+        left, right = min(one[0], other[0]), max(one[2], other[2])
+        return left, bottom, right, top, size, bold, fixed, odd
+
+    def turns(self, place: int) -> float:
+        """Quarter turns, clockwise, that would set a character upright: from 0 to below 4."""
+        turns = -self._char_angle(self._page, self._places[place]) / _QUARTER - self.turn
+        return 0.0 if abs(turns - round(turns / 4) * 4) < _UPRIGHT else turns % 4
+
+    def _font(self, place: int) -> tuple[bool, bool]:
+        index = self._places[place]
+        length = self._font_info(self._page, index, self._name_at, _NAME_LENGTH, self._flags_at)
+        # Nothing is written of an unknown font, and no name that is longer than there is room for.
+        name = self._name.value if 0 < length <= _NAME_LENGTH else b""
+        return _kind_of_font(name, self._flags.value if length else 0)
+
+
+def sheet(page: "PdfPage") -> Box:
+    """The visible part of a page in the coordinates of its content."""
+    from pypdfium2 import PdfiumError, raw
+
+    box = raw.FS_RECTF()
+    if not raw.FPDF_GetPageBoundingBox(page.raw, box):
+        raise PdfiumError("the page has no size")
+    return Box(box.left, box.bottom, box.right, box.top)
+
+
+def turned(box: Box, turn: int, page: Box) -> Box:
+    """A box as it lies once the page was turned clockwise and its lower left corner moved to the origin."""
+    left, bottom = box.left - page.left, box.bottom - page.bottom
+    right, top = box.right - page.left, box.top - page.bottom
+    width, height = page.right - page.left, page.top - page.bottom
+    if turn == 1:
+        return Box(bottom, width - right, top, width - left)
+    if turn == 2:
+        return Box(width - right, height - top, width - left, height - bottom)
+    if turn == 3:
+        return Box(height - top, left, height - bottom, right)
+    return Box(left, bottom, right, top)
+
+
+def _characters(textpage: "PdfTextPage") -> tuple[str, Sequence[int], int]:
+    """Text of a page, the index PDFium knows each character by, and how many have no Unicode value."""
+    count = textpage.count_chars()
+    text = textpage.get_text_range(errors="surrogatepass") if count else ""
+    if len(text) == count:
+        return text, range(count), 0
+    # A character beyond 16 bits has two indexes, one without a Unicode value has an index and no text.
+    steps = [1 if character < _BEYOND else 2 for character in text]
+    if sum(steps) == count:
+        return text, list(accumulate(steps, initial=0))[:-1], 0
+    return _one_by_one(textpage, count)
+
+
+def _one_by_one(textpage: "PdfTextPage", count: int) -> tuple[str, Sequence[int], int]:
+    from pypdfium2 import raw
+
+    characters: list[str] = []
+    places: list[int] = []
+    high = missing = 0
+    for index in range(count):
+        code = raw.FPDFText_GetUnicode(textpage.raw, index)
+        if high and 0xDC00 <= code < 0xE000:
+            characters[-1] = chr(0x10000 + ((high - 0xD800) << 10) + (code - 0xDC00))
+            high = 0
+        elif 0 < code < 0x110000:
+            high = code if 0xD800 <= code < 0xDC00 else 0
+            characters.append(chr(code))
+            places.append(index)
+        else:
+            high = 0
+            missing += 1
+    return "".join(characters).replace(_HYPHEN_CODE, BROKEN_WORD), places, missing
+
+
+@lru_cache(maxsize=4096)
+def _kind_of_font(name: bytes, flags: int) -> tuple[bool, bool]:
+    named = name.decode("utf-8", "replace")
+    fixed = bool(flags & _FIXED_PITCH) or _FIXED_NAMES.search(named) is not None
+    return _BOLD_NAMES.search(named) is not None, fixed

@@ -1,0 +1,429 @@
+"""Tables whose cells are drawn as boxes.
+
+What belongs here: ruled lines that cross to a grid, sides of it that are not drawn, cells that reach over
+several of its fields, and which text stands in which. What does not: tables with lines across alone, or with
+none (`tables`).
+"""
+
+import math
+from bisect import bisect
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from qa_pipeline.documents.formats.pdf.drawing import Drawing
+from qa_pipeline.documents.formats.pdf.glyphs import Box
+from qa_pipeline.documents.formats.pdf.lines import Line, Word, part_of, words_of
+
+_NEAR = 3.0
+_NARROWEST = 12.0
+_COVERED = 0.6
+_MOST_RULES = 400
+_MOST_FIELDS = 4_000
+
+Places = list[float]
+
+
+@dataclass(slots=True)
+class GridCell:
+    """A cell of a grid: its place, how far it reaches, and the parts of lines in it."""
+
+    row: int
+    column: int
+    rows: int = 1
+    columns: int = 1
+    lines: list[Line] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Grid:
+    """A drawn table: its lines from the top and from the left, and its cells row by row.
+
+    One that is `open` has a side that is not drawn.
+    """
+
+    heights: Places
+    places: Places
+    cells: list[GridCell]
+    open: bool = False
+
+    @property
+    def box(self) -> Box:
+        """What the outermost lines enclose."""
+        return Box(self.places[0], self.heights[-1], self.places[-1], self.heights[0])
+
+
+def find_grids(drawing: Drawing) -> list[Grid]:
+    """Grids of at least two columns among the ruled lines of a page, from the top."""
+    across, upright = joined(drawing.across, along=0), joined(drawing.upright, along=1)
+    if not (2 <= len(across) <= _MOST_RULES and 1 <= len(upright) <= _MOST_RULES):
+        return []
+    grids = (_grid(rows, columns) for rows, columns in _crossing(across, upright))
+    return sorted((grid for grid in grids if grid), key=lambda grid: (-grid.heights[0], grid.places[0]))
+
+
+def joined(rules: Iterable[Box], along: int) -> list[Box]:
+    """Lines that continue one another as one; `along` is 0 for lines across and 1 for upright ones."""
+    other = 1 - along
+    done: list[Box] = []
+    for rule in sorted(rules, key=lambda rule: (round(rule[other] / _NEAR), rule[along])):
+        last = done[-1] if done else None
+        if last and abs(last[other] - rule[other]) <= _NEAR and rule[along] <= last[along + 2] + _NEAR:
+            done[-1] = Box(
+                min(last.left, rule.left), min(last.bottom, rule.bottom),
+                max(last.right, rule.right), max(last.top, rule.top),
+            )  # fmt: skip
+        else:
+            done.append(rule)
+    return done
+
+
+def _crossing(across: Sequence[Box], upright: Sequence[Box]) -> Iterator[tuple[list[Box], list[Box]]]:
+    """Lines that hang together, directly or through others."""
+    group_of = list(range(len(across) + len(upright)))
+
+    def root(number: int) -> int:
+        while group_of[number] != number:
+            group_of[number] = number = group_of[group_of[number]]
+        return number
+
+    for number, row in enumerate(across):
+        for place, column in enumerate(upright, len(across)):
+            if _cross(row, column):
+                group_of[root(place)] = root(number)
+    groups: dict[int, tuple[list[Box], list[Box]]] = {}
+    for number in range(len(group_of)):
+        rows, columns = groups.setdefault(root(number), ([], []))
+        if number < len(across):
+            rows.append(across[number])
+        else:
+            columns.append(upright[number - len(across)])
+    yield from groups.values()
+
+
+def _cross(across: Box, upright: Box) -> bool:
+    return (
+        across.left - _NEAR <= upright.left
+        and upright.right <= across.right + _NEAR
+        and upright.bottom - _NEAR <= across.bottom
+        and across.top <= upright.top + _NEAR
+    )
+
+
+def _grid(across: Sequence[Box], upright: Sequence[Box]) -> Grid | None:
+    """Cells between the lines; a line that is missing between two fields makes them one cell."""
+    if len(across) < 2 or not upright:
+        return None
+    rules, sides = _closed(across, upright)
+    heights, lying = _at_places(rules, along=1)
+    places, standing = _at_places(sides, along=0)
+    heights, lying = heights[::-1], lying[::-1]
+    rows, columns = len(heights) - 1, len(places) - 1
+    if rows < 1 or columns < 2 or rows * columns > _MOST_FIELDS:
+        return None
+    below = [[_drawn(at, 0, *side) for side in pairwise(places)] for at in lying[1:]]
+    aside = [[_drawn(at, 1, low, high) for at in standing[1:]] for high, low in pairwise(heights)]
+    taken: set[tuple[int, int]] = set()
+    cells = []
+    for row in range(rows):
+        for column in range(columns):
+            if (row, column) not in taken:
+                cell = _cell(row, column, aside, below)
+                taken.update(_fields(cell))
+                cells.append(cell)
+    is_open = len(rules) + len(sides) > len(across) + len(upright)
+    return Grid(heights, places, cells, is_open) if len(cells) > 1 else None
+
+
+def _closed(across: Sequence[Box], upright: Sequence[Box]) -> tuple[list[Box], list[Box]]:
+    """Lines of a grid with its open sides closed where the lines that cross them end."""
+    left, right = min(rule.left for rule in across), max(rule.right for rule in across)
+    bottom, top = min(rule.bottom for rule in upright), max(rule.top for rule in upright)
+    sides = [Box(left, bottom, left, top), Box(right, bottom, right, top)]
+    ends = [Box(left, top, right, top), Box(left, bottom, right, bottom)]
+    ends = [end for end in ends if all(abs(end.top - rule.top) > _NARROWEST / 2 for rule in across)]
+    sides = [side for side in sides if all(abs(side.left - rule.left) > _NARROWEST for rule in upright)]
+    return [*across, *ends], [*upright, *sides]
+
+
+def _fields(cell: GridCell) -> Iterator[tuple[int, int]]:
+    for row in range(cell.row, cell.row + cell.rows):
+        for column in range(cell.column, cell.column + cell.columns):
+            yield row, column
+
+
+def _cell(row: int, column: int, aside: list[list[bool]], below: list[list[bool]]) -> GridCell:
+    """The cell that begins at a field, as far as no line ends it."""
+    cell = GridCell(row, column)
+    while column + cell.columns < len(aside[row]) and not aside[row][column + cell.columns - 1]:
+        cell.columns += 1
+    wide = range(column, column + cell.columns)
+    while row + cell.rows < len(below) and not any(below[row + cell.rows - 1][place] for place in wide):
+        cell.rows += 1
+    return cell
+
+
+def _at_places(rules: Sequence[Box], along: int) -> tuple[Places, list[list[Box]]]:
+    """Distinct places of lines, those near each other as one, and the lines at each."""
+    places: Places = []
+    at: list[list[Box]] = []
+    for rule in sorted(rules, key=lambda rule: rule[along] + rule[along + 2]):
+        place = (rule[along] + rule[along + 2]) / 2
+        if places and place - places[-1] <= _NEAR:
+            at[-1].append(rule)
+        else:
+            places.append(place)
+            at.append([rule])
+    return places, at
+
+
+def _drawn(rules: Sequence[Box], along: int, low: float, high: float) -> bool:
+    """Whether the lines at a place cover the stretch between two others."""
+    covered = sum(max(min(rule[along + 2], high) - max(rule[along], low), 0.0) for rule in rules)
+    return covered >= _COVERED * (high - low)
+
+
+def fill(grid: Grid, lines: Sequence[Line]) -> list[Line]:
+    """Put the words of lines into the cells they stand in; returns what stands outside."""
+    cells = {place: cell for cell in grid.cells for place in _fields(cell)}
+    depths = [-height for height in grid.heights]
+    outside: list[Line] = []
+    for line in lines:
+        row = bisect(depths, -(line.bottom + line.top) / 2) - 1
+        if line.turned or not 0 <= row < len(depths) - 1:
+            outside.append(line)
+            continue
+        for column, words in _by_field(words_of(line), grid.places):
+            part = part_of(line, words) if line.words else line
+            cell = cells.get((row, column))
+            (cell.lines if cell else outside).append(part)
+    return outside
+
+
+def _by_field(words: Sequence[Word], places: Places) -> list[tuple[int, list[Word]]]:
+    parts: list[tuple[int, list[Word]]] = []
+    for word in words:
+        column = bisect(places, (word.left + word.right) / 2) - 1
+        if parts and parts[-1][0] == column:
+            parts[-1][1].append(word)
+        else:
+            parts.append((column, [word]))
+    return parts
+
+
+Gap = tuple[float, float]
+"""Where the white between two columns begins and ends."""
+Strip = list[list[Line]]
+"""What stands side by side at one height of a table: for each column the parts of lines in it."""
+
+_SPACE = 0.28
+"""Width of a blank, in parts of the type size."""
+_CROSSING = 0.1
+_ROW_STEP = 1.3
+_FEW = 3
+_NAMES_APART = 0.8
+_CELLS_NARROWEST = 0.15
+_WIDE = 0.5
+_PROSE_LENGTH = 30
+_PROSE_LINES = 4
+_FULL = 0.8
+
+
+def gaps_between(
+    rows: Sequence[Sequence[Line]], size: float, least: float | None = None, *, margins: bool = False
+) -> list[Gap]:
+    """White gaps that run through the rows from top to bottom, from left to right.
+
+    The more rows agree, the narrower a gap may be: blanks of a text seldom stand above one another.
+
+    Args:
+        rows: lines that stand side by side, row by row.
+        size: type size of the table.
+        least: how wide a gap must be, where the number of rows shall not decide.
+        margins: whether white that only few lines reach into, left or right of all others, is a gap too.
+    """
+    if least is None:
+        least = size * (1.0 if len(rows) == 1 else 0.8 if len(rows) <= _FEW else 0.5)
+    edges = []
+    for row in rows:
+        for word in _merged(row):
+            edges += [(word.left, 1), (word.right, -1)]
+    edges.sort()
+    gaps = _white(edges, int(_CROSSING * len(rows)))
+    outer = [gap for gap in gaps if gap[0] == edges[0][0] or gap[1] == edges[-1][0]]
+    if outer and not margins:  # a few lines reach into the margin, or a column has text in few rows
+        gaps = [gap for gap in gaps if gap not in outer] + [
+            gap for gap in _white(edges, 0) if any(one[0] <= gap[0] and gap[1] <= one[1] for one in outer)
+        ]
+    return sorted(gap for gap in gaps if _width(gap) >= least)
+
+
+def _white(edges: Sequence[tuple[float, int]], allowed: int) -> list[Gap]:
+    """Stretches between the edges of words in which no more than the allowed number of words stand."""
+    gaps: list[Gap] = []
+    covered = 0
+    for (place, change), (following, _) in pairwise(edges):
+        covered += change
+        if covered > allowed or following <= place:
+            continue
+        if gaps and gaps[-1][1] == place:
+            gaps[-1] = (gaps[-1][0], following)
+        else:
+            gaps.append((place, following))
+    return gaps
+
+
+def gaps_below(header: Sequence[Sequence[Line]], body: Sequence[Sequence[Line]], size: float) -> list[Gap]:
+    """White gaps between the columns of a table whose header is known.
+
+    Where names of columns stand far apart, a narrow gap below them parts the columns as well; and where they
+    do not, a wide one does.
+    """
+    if len(body) < _FEW or not header:
+        return gaps_between([*header, *body], size)
+    found = gaps_between(body, size, _CELLS_NARROWEST * size)
+    kept = {gap for gap in found if _width(gap) >= _WIDE * size}
+    for above in gaps_between(header, size, _NAMES_APART * size):
+        under = [gap for gap in found if gap[0] < above[1] and gap[1] > above[0]]
+        kept.update(sorted(under, key=_width)[-1:])
+    return sorted(kept)
+
+
+def _width(gap: Gap) -> float:
+    return gap[1] - gap[0]
+
+
+def _merged(row: Sequence[Line]) -> list[Word]:
+    """Words of a row from left to right, those that overlap as one."""
+    found: list[Word] = []
+    for word in sorted((word for line in row for word in words_of(line)), key=lambda word: word.left):
+        if found and word.left <= found[-1].right:
+            found[-1] = found[-1]._replace(right=max(found[-1].right, word.right))
+        else:
+            found.append(word)
+    return found
+
+
+def strips_of(rows: Sequence[Sequence[Line]], gaps: Sequence[Gap]) -> list[Strip]:
+    """Cut the lines of each row where the gaps between columns are."""
+    middles = [(gap[0] + gap[1]) / 2 for gap in gaps]
+    strips: list[Strip] = []
+    for row in rows:
+        strip: Strip = [[] for _ in range(len(gaps) + 1)]
+        for line in row:
+            for column, words in _by_column(words_of(line), middles):
+                strip[column].append(part_of(line, words) if line.words else line)
+        strips.append(strip)
+    return strips
+
+
+def _by_column(words: Sequence[Word], middles: Sequence[float]) -> list[tuple[int, list[Word]]]:
+    parts: list[tuple[int, list[Word]]] = []
+    for word in words:
+        column = bisect(middles, (word.left + word.right) / 2)
+        if parts and parts[-1][0] == column:
+            parts[-1][1].append(word)
+        else:
+            parts.append((column, [word]))
+    return parts
+
+
+def rows_of_cells(strips: Sequence[Strip]) -> list[list[Strip]]:
+    """Put strips that belong to one row of cells together.
+
+    A new row begins where the lines stand farther apart; where a column has text again after none; or where
+    the text of the line above had room for the next word and was not broken for want of it.
+
+    Args:
+        strips: the table from top to bottom, without its header.
+    """
+    if len({tuple(map(bool, strip)) for strip in strips}) == 1:
+        return [[strip] for strip in strips]  # cells of more than one line seldom are all equally long
+    step = _usual_step(strips)
+    limits = [_limit([line for strip in strips for line in strip[place]]) for place in range(len(strips[0]))]
+    filled = [2 * sum(bool(strip[place]) for strip in strips) >= len(strips) for place in range(len(limits))]
+    key = filled.index(True) if any(filled) else 0
+    rows: list[list[Strip]] = []
+    for place, strip in enumerate(strips):
+        apart = place and _base(strips[place - 1]) - _base(strip) > _ROW_STEP * step
+        if rows and not apart and not _begins_row(rows[-1], strip, limits, key):
+            rows[-1].append(strip)
+        else:
+            rows.append([strip])
+    return rows
+
+
+def _limit(column: Sequence[Line]) -> float:
+    """Where lines of a column end at the latest; nowhere in a column of single words, which wraps none."""
+    one_word = all(" " not in line.text for line in column)
+    return math.inf if one_word else max(line.right for line in column)
+
+
+def _base(strip: Strip) -> float:
+    return min(line.bottom for column in strip for line in column)
+
+
+def _usual_step(strips: Sequence[Strip]) -> float:
+    """Distance of lines within a cell: the smallest that is not odd."""
+    steps = sorted(_base(above) - _base(below) for above, below in pairwise(strips))
+    return steps[len(steps) // 5] if steps else 0.0
+
+
+def _begins_row(row: Sequence[Strip], strip: Strip, limits: Sequence[float], key: int) -> bool:
+    """Whether a strip begins a row; `key` is the column that has text in each row."""
+    first, above = row[0], row[-1]
+    filled = [column for column, lines in enumerate(strip) if lines]
+    began = {column for part in row for column, lines in enumerate(part) if lines}
+    if any(column in began and not above[column] for column in filled):
+        return True
+    if len(filled) == len(strip) > 2 and all(first):
+        return True
+    went_on = [
+        bool(above[column]) and had_no_room(above[column], strip[column], limits[column]) for column in filled
+    ]
+    return bool(strip[key]) and not all(went_on)
+
+
+def had_no_room(above: Sequence[Line], below: Sequence[Line], limit: float) -> bool:
+    """Whether the first word of a line would not have fitted on the line above it."""
+    last, following = above[-1], below[0]
+    if last.broken:
+        return True
+    word = following.words[0] if following.words else None
+    width = word.right - word.left if word else _width_of_first_word(following)
+    return last.right + _SPACE * last.size + width > limit
+
+
+def _width_of_first_word(line: Line) -> float:
+    first = line.text.split(maxsplit=1)[0]
+    return (line.right - line.left) * len(first) / len(line.text)
+
+
+def lines_of_column(row: Sequence[Strip], column: int) -> list[Line]:
+    """The parts of lines that make up one cell."""
+    return [line for strip in row for line in strip[column]]
+
+
+def narrowed(gaps: Sequence[Gap], row: Sequence[Line], least: float) -> list[Gap]:
+    """What is left of the white gaps beside the words of one more row, where it is at least so wide."""
+    left: list[Gap] = []
+    for gap in gaps:
+        low, high = gap
+        for line in row:
+            for word in words_of(line):
+                if word.right <= low or word.left >= high:
+                    continue
+                low, high = (word.right, high) if word.left - low < high - word.right else (low, word.left)
+        if high - low >= least:
+            left.append((low, high))
+    return left
+
+
+def is_prose(column: Sequence[Line]) -> bool:
+    """Whether a column is running text: long lines, most of them as wide as the column."""
+    if len(column) < _PROSE_LINES:
+        return False
+    width = max(line.right for line in column) - min(line.left for line in column)
+    full = sum(line.right - line.left >= _FULL * width for line in column)
+    long = sum(len(line.text) for line in column) >= _PROSE_LENGTH * len(column)
+    return long and 2 * full >= len(column)

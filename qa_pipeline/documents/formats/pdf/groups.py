@@ -1,0 +1,360 @@
+"""Lines of a PDF in reading order to paragraphs, list items and code.
+
+What belongs here: which lines belong together, and paragraphs that a figure, a table or a page break tears
+apart. What does not: the order of the lines (`columns`), and which groups head others (`headings`).
+"""
+
+import math
+import re
+from bisect import bisect
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+
+from qa_pipeline.documents.formats.pdf.lines import Line
+from qa_pipeline.documents.formats.pdf.tables import Table
+from qa_pipeline.records import BlockKind
+
+ITEM = re.compile(r"^\s*(?:[•‣▪●○◦∙–*-]|\(?\d{1,2}[.)]|\(?[a-z]\))\s+(?=\S)")
+_BULLET = re.compile(r"^[•‣▪●○◦∙–*-]$")
+_MARKS = frozenset("•‣▪●○◦∙–*-(0123456789")
+_ON_ONE_PAGE = frozenset({"heading", "code"})
+_LARGER = 1.1
+_COLUMN = 0.15
+_USUAL_END = 0.9
+_WORD_SPACE = 0.6
+_WIDER = 1.3
+_LEVEL = 2.0
+_LABEL = re.compile(r"^[^\W\d_][\w.\- ]{0,30}:\s")
+_LEAST_TEXT = 0.2
+_NEARLY = 3
+_LEAST_INSET = 6
+_INSET = 40
+_PARAGRAPH_GAP = 1.3
+_LABELLED = re.compile(r"^[^\W\d_]+:\s")
+FOOTNOTE = re.compile(r"^(\d{1,3}|[*∗†‡§¶]{1,3})\s?[^\W\d]")
+_CAPTION = re.compile(
+    r"^(?:figure|fig\.|table|listing|abbildung|abb\.|tabelle|figur|tabell|bild)\s*\d", re.IGNORECASE
+)
+_LABEL_GAP = 0.4
+_LABELS_BESIDE = 30
+_SENTENCE_END = (".", "!", "?", ":", "”", '"', ")")
+
+
+@dataclass(slots=True)
+class Shape:
+    """What is usual in the document; `columns` are where many of its lines begin, `ends` where such end."""
+
+    size: float
+    left: float
+    right: float
+    step: float
+    columns: tuple[float, ...] = ()
+    ends: tuple[float, ...] = ()
+
+    def end_of(self, left: float) -> float:
+        """Where lines of the column end that a line beginning at `left` stands in."""
+        place = bisect(self.columns, left + 1)
+        return self.ends[place - 1] if place else self.right
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """Text that stands in a drawing."""
+
+    lines: tuple[Line, ...]
+
+
+Item = Line | Table | Figure
+
+
+@dataclass(slots=True)
+class Group:
+    """Lines, or a table, that make up one block; `plain` ones are never headings.
+
+    A group that floats was put where the page had room for it, whatever it tears apart.
+    """
+
+    kind: BlockKind
+    lines: list[Line] = field(default_factory=list)
+    level: int = 0
+    plain: bool = False
+    floats: bool = False
+    table: Table | None = None
+    inner_left: float = math.inf
+
+    @property
+    def page(self) -> int:
+        """The page on which the group begins."""
+        return self.table.page if self.table else self.lines[0].page
+
+    @property
+    def last_page(self) -> int:
+        """The page on which the group ends."""
+        return self.table.page if self.table else self.lines[-1].page
+
+    def add(self, line: Line) -> None:
+        """Append a line, keeping `inner_left`, the leftmost place of all lines but the first."""
+        self.lines.append(line)
+        self.inner_left = min(self.inner_left, line.left)
+
+
+def shape_of(lines: Sequence[Line], size: float) -> Shape:
+    """Column edges and line distance of the text that is set in the usual size."""
+    body = [line for line in lines if line.size == size]
+    lefts = _weighed((round(line.left), len(line.text)) for line in body)
+    left = _heaviest(lefts)
+    columns = tuple(sorted(place for place in lefts if lefts[place] >= _COLUMN * sum(lefts.values())))
+    right = max((line.right for line in body if abs(line.left - left) < 1), default=0.0)
+    ends = [sorted(line.right for line in body if abs(line.left - column) < 1) for column in columns]
+    steps = (
+        (round(above.bottom - below.bottom, 1), 1)
+        for above, below in pairwise(body)
+        if above.page == below.page and 0 < above.bottom - below.bottom < 3 * size
+    )
+    usual = tuple(rights[int(_USUAL_END * len(rights))] for rights in ends)
+    return Shape(size, left, right, _heaviest(_weighed(steps)) or 1.2 * size, columns, usual)
+
+
+def usual_size(lines: Iterable[Line]) -> float:
+    """The type size that most characters of the text are in, listings aside if there is other text."""
+    sizes = [(line.size, len(line.text), line.fixed) for line in lines]
+    text = [(size, length) for size, length, fixed in sizes if not fixed]
+    total = sum(length for _, length, _ in sizes)
+    enough = sum(length for _, length in text) >= _LEAST_TEXT * total
+    return _heaviest(_weighed(text if enough else [(size, length) for size, length, _ in sizes]))
+
+
+def _weighed(values: Iterable[tuple[float, int]]) -> dict[float, int]:
+    counts: dict[float, int] = {}
+    for value, weight in values:
+        counts[value] = counts.get(value, 0) + weight
+    return counts
+
+
+def _heaviest(counts: Mapping[float, int]) -> float:
+    return min(counts, key=lambda value: (-counts[value], value)) if counts else 0.0
+
+
+def group_lines(items: Iterable[Item], shape: Shape, *, plain: bool = False) -> list[Group]:
+    """Put lines that belong together into groups.
+
+    Args:
+        items: lines, tables and figures in reading order.
+        shape: what is usual in the document.
+        plain: no group is a heading.
+    """
+    groups: list[Group] = []
+    group: Group | None = None
+    for item in items:
+        if isinstance(item, Line):
+            kind = _kind(item, shape, plain)
+            if group is not None and _goes_on(group, item, kind, shape):
+                group.add(item)
+            else:
+                group = Group(kind, [item], plain=plain, floats=_CAPTION.match(item.text) is not None)
+                groups.append(group)
+            continue
+        group = None
+        if isinstance(item, Table):
+            groups.append(Group("table_row", table=item, floats=True))
+        else:
+            labels = _labels(item.lines)
+            groups += (Group("paragraph", label, plain=True, floats=True) for label in labels)
+    return [part for group in groups for part in _single_lines(group, shape)]
+
+
+def _single_lines(group: Group, shape: Shape) -> list[Group]:
+    """A paragraph parted where a line was ended on purpose, as in minutes, lists of names and of terms.
+
+    The next word had room on such a line. Lines beside a figure all leave room, but where they end there is
+    none; so the line must end a sentence, or stand before a label, or be shorter than others of its group.
+    """
+    if group.kind != "paragraph" or group.plain or len(group.lines) < 2:
+        return [group]
+    if group.inner_left > group.lines[0].left + _LEAST_INSET:
+        return [group]  # an entry of a list of works, whose first line stands out
+    ends = {page: max(line.right for line in group.lines if line.page == page) for page in _pages(group)}
+    uneven = any(_has_room(last, line, ends[last.page]) for last, line in pairwise(group.lines))
+    parts = [replace(group, lines=[group.lines[0]], inner_left=math.inf)]
+    for last, line in pairwise(group.lines):
+        if _is_ended(last, line, shape, uneven=uneven):
+            parts.append(Group(group.kind, [line]))
+        else:
+            parts[-1].add(line)
+    return parts
+
+
+def _pages(group: Group) -> set[int]:
+    return {line.page for line in group.lines}
+
+
+def _is_ended(last: Line, line: Line, shape: Shape, *, uneven: bool) -> bool:
+    """Whether the next line begins a paragraph although it stands close below."""
+    if line.page != last.page or line.bottom > last.top or not _has_room(last, line, shape.end_of(last.left)):
+        return False
+    whole = last.text.endswith(_SENTENCE_END) or _LABEL.match(line.text) is not None
+    level = abs(last.right - line.right) <= _LEVEL
+    return whole or (uneven and not level and not line.text[:1].islower())
+
+
+def _has_room(last: Line, line: Line, end: float) -> bool:
+    """Whether the first word of a line had room on the line above it."""
+    first = line.text.split(maxsplit=1)[0]
+    width = (line.right - line.left) * len(first) / len(line.text)
+    return not last.broken and last.right + _WORD_SPACE * last.size + _WIDER * width < end
+
+
+def _labels(lines: Sequence[Line]) -> list[list[Line]]:
+    """Text of a drawing, what stands closely one below the other taken together, from the top."""
+    labels: list[list[Line]] = []
+    for line in sorted(lines, key=lambda line: (-line.top, line.left)):
+        for label in labels[-_LABELS_BESIDE:]:
+            last = label[-1]
+            near = not line.turned and not last.turned and last.bottom - line.top < _LABEL_GAP * line.size
+            if near and line.top <= last.top and min(last.right, line.right) > max(last.left, line.left):
+                label.append(line)
+                break
+        else:
+            labels.append([line])
+    return labels
+
+
+def mended(groups: Sequence[Group]) -> list[Group]:
+    """Join paragraphs that tables, figures and their captions tear apart, and put those before or after."""
+    done: list[Group] = []
+    for group in groups:
+        last = -1 if group.floats else len(done) - 1
+        while last >= 0 and done[last].floats:
+            last -= 1
+        if 0 <= last < len(done) - 1 and _is_torn(done[last], group):
+            between = done[last + 1 :]
+            before = [part for part in between if part.last_page < group.page]
+            whole = done[last]
+            for line in group.lines:
+                whole.add(line)
+            done[last:] = [*before, whole, *(part for part in between if part.last_page >= group.page)]
+        else:
+            done.append(group)
+    return done
+
+
+def _is_torn(upper: Group, lower: Group) -> bool:
+    """Whether a paragraph begins amid the sentence another ends in."""
+    text = upper.kind in ("paragraph", "list_item") and lower.kind == "paragraph"
+    if not text or upper.plain != lower.plain:
+        return False
+    above, below = upper.lines[-1], lower.lines[0]
+    same_type = above.size == below.size and above.bold == below.bold
+    return same_type and (above.broken or (below.text[:1].islower() and _is_unfinished(above, below)))
+
+
+def _kind(line: Line, shape: Shape, plain: bool) -> BlockKind:
+    if line.fixed and not plain:
+        return "code"
+    if not plain and line.size >= _LARGER * shape.size and any(map(str.isalpha, line.text)):
+        return "heading"
+    return "list_item" if _is_item(line.text) else "paragraph"
+
+
+def _is_item(text: str) -> bool:
+    """Whether a line begins with the mark of a list item; most lines are told by their first characters."""
+    if text[:1] not in _MARKS and text[1:2] != ")":
+        return False
+    return ITEM.match(text) is not None or _BULLET.match(text) is not None
+
+
+def _goes_on(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
+    """Whether a line belongs to the group above it."""
+    last = group.lines[-1]
+    turned_over = last.page != line.page
+    if turned_over and group.plain:
+        return False
+    if last.broken:
+        return group.kind != "code" or kind == "code"
+    if _BULLET.match(last.text):
+        return kind in ("paragraph", "list_item") and not turned_over
+    if kind in _ON_ONE_PAGE or group.kind in _ON_ONE_PAGE:
+        near = kind == "code" or (last.size == line.size and last.bottom - line.bottom < 2 * line.size)
+        return group.kind == kind and not turned_over and near
+    if not _is_alike(group, line, kind, shape):
+        return False
+    if turned_over or line.bottom > last.top:
+        return _is_unfinished(last, line) and not _hanging(group, line)
+    usual = shape.step * line.size / shape.size if shape.size else line.size * 1.2
+    if last.bottom - line.bottom > _PARAGRAPH_GAP * max(usual, 0.9 * line.size):
+        return False
+    if group.kind == "list_item":
+        return line.left >= group.lines[0].left - 1
+    return not _indented(group, line) and not _hanging(group, line)
+
+
+def _is_alike(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
+    """Whether a line looks like the text of a group and not like the beginning of another."""
+    last = group.lines[-1]
+    if (kind == "list_item" and not _runs_on(group, line, shape)) or abs(last.size - line.size) > 1:
+        return False
+    if last.bold != line.bold and last.right < shape.right - _NEARLY * line.size:
+        return False
+    return not (group.plain and (_LABELLED.match(line.text) or _is_next_note(group, line)))
+
+
+def _runs_on(group: Group, line: Line, shape: Shape) -> bool:
+    """Whether a dash or number that begins a line stands amid a sentence of the paragraph above."""
+    last = group.lines[-1]
+    full = last.right >= shape.right - _NEARLY * line.size and -2 < line.left - last.left < _INSET
+    return (
+        group.kind == "paragraph"
+        and full
+        and last.text[-1:] not in ".!?:;"
+        and line.text[:1] in "-–0123456789"
+    )
+
+
+def _is_next_note(group: Group, line: Line) -> bool:
+    """Whether a line begins a footnote: one marked with a sign, or with the number that follows."""
+    mark = FOOTNOTE.match(line.text)
+    if not mark:
+        return False
+    first = FOOTNOTE.match(group.lines[0].text)
+    numbers = [found.group(1) for found in (first, mark) if found and found.group(1).isdigit()]
+    return len(numbers) < 2 or int(numbers[1]) == int(numbers[0]) + 1
+
+
+def _is_unfinished(last: Line, line: Line) -> bool:
+    """A paragraph runs over a page or column break when its last sentence has no end."""
+    return not last.text.endswith((".", "!", "?", ":")) and not ITEM.match(line.text)
+
+
+def _indented(group: Group, line: Line) -> bool:
+    """A first line set in, after a line that ends a sentence, begins a paragraph."""
+    last = group.lines[-1]
+    return (
+        _LEAST_INSET < line.left - last.left < _INSET
+        and len(group.lines) > 1
+        and last.text.endswith(_SENTENCE_END)
+    )
+
+
+def _hanging(group: Group, line: Line) -> bool:
+    """A line that stands out to the left after lines set in begins the next entry of a list of works."""
+    first = group.lines[0].left
+    return first + _LEAST_INSET < group.inner_left < math.inf and line.left < first + _LEAST_INSET / 2
+
+
+def with_notes(groups: Sequence[Group], margin: list[Group], feet: list[Group]) -> Iterator[Group]:
+    """Place notes so that every block stays on its page.
+
+    Margin notes stand before the first group that begins on their page, footnotes before the first that
+    leaves it.
+    """
+    margin, feet = margin[::-1], feet[::-1]
+    for group in groups:
+        while feet and feet[-1].page < group.page:
+            yield feet.pop()
+        while margin and margin[-1].page <= group.page:
+            yield margin.pop()
+        while feet and feet[-1].page < group.last_page:
+            yield feet.pop()
+        yield group
+    yield from (*margin[::-1], *feet[::-1])

@@ -1,0 +1,276 @@
+"""Pages of a PDF to headings, paragraphs, list items, code and table rows.
+
+What belongs here: the order of steps from lines to blocks, and what is set apart from the text: margin notes,
+footnotes, turned text. What does not: each of the steps (`edges`, `columns`, `tables`,
+`groups`, `headings`, `joining`).
+"""
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby, pairwise
+
+from qa_pipeline.documents.assembly import Omissions
+from qa_pipeline.documents.formats.pdf.columns import in_columns, in_order, without_running_lines
+from qa_pipeline.documents.formats.pdf.drawing import Drawing
+from qa_pipeline.documents.formats.pdf.failed_pages import FailedPages
+from qa_pipeline.documents.formats.pdf.glyphs import Box
+from qa_pipeline.documents.formats.pdf.groups import (
+    FOOTNOTE,
+    ITEM,
+    Figure,
+    Group,
+    Item,
+    Shape,
+    group_lines,
+    mended,
+    shape_of,
+    usual_size,
+    with_notes,
+)
+from qa_pipeline.documents.formats.pdf.headings import OutlineEntry, give_levels
+from qa_pipeline.documents.formats.pdf.hyphens import Spelling
+from qa_pipeline.documents.formats.pdf.joining import code_text, texts_by_page
+from qa_pipeline.documents.formats.pdf.lines import Line, printed
+from qa_pipeline.documents.formats.pdf.tables import Table, find_aligned, ruled_tables
+from qa_pipeline.records import Block
+
+_MARGIN_SHARE = 0.2
+_FOOTNOTE_SIZE = 0.92
+_MOST_FOOTNOTES = 0.6
+_SET_IN = 6.0
+_APART = 1.6
+_MOST_FIGURES = 100
+_LAST = sys.maxsize
+
+
+@dataclass(slots=True)
+class PageContent:
+    """What was read of one page: its height, its lines in the order of the file, and its drawing.
+
+    `fields` are values filled into a form. A page that was `scanned` is a picture of text.
+    """
+
+    number: int
+    height: float
+    lines: list[Line] = field(default_factory=list)
+    drawing: Drawing = field(default_factory=Drawing)
+    fields: list[str] = field(default_factory=list)
+    scanned: bool = False
+
+
+def lay_out_pages(
+    pages: Sequence[PageContent],
+    outline: Sequence[OutlineEntry],
+    left_out: Omissions,
+    failed: FailedPages,
+) -> list[Block]:
+    """Blocks in reading order; margin notes and footnotes stand where they tear no paragraph apart.
+
+    Args:
+        pages: what was read of each page.
+        outline: the file's own outline; may be empty.
+        left_out: counts what does not reach the text.
+        failed: takes the pages whose layout cannot be told.
+    """
+    spelling = Spelling(line.text for page in pages for line in page.lines)
+    drafts = []
+    for page in pages:
+        with failed.guard(page.number, page.lines):
+            drafts.append(_Draft(page, spelling))
+    size = usual_size(line for draft in drafts for line in draft.lines)
+    heights = [draft.height for draft in drafts]
+    kept = without_running_lines([draft.lines for draft in drafts], heights, size, left_out)
+    upright = [line for lines in kept for line in lines if not line.turned]
+    shape = shape_of(upright, size)
+    margin = _beside_column(upright, shape)
+    aside = {id(line) for line in margin}
+    with_margin = {line.page for line in margin}
+    items: list[Item] = []
+    feet: list[Line] = []
+    for draft, lines in zip(drafts, kept, strict=True):
+        inner = [line for line in lines if id(line) not in aside] if draft.page in with_margin else lines
+        with failed.guard(draft.page, inner):
+            flow = draft.without_turned(inner, shape, left_out)
+            parts = [_without_footnotes(stretch, shape) for stretch in draft.stretches(flow)]
+            feet += [line for _, below in parts for line in below]
+            items += [item for text, _ in parts for item in draft.items(text)]
+    groups = mended(group_lines(items, shape))
+    give_levels(groups, shape, outline)
+    notes = group_lines(_page_by_page(margin), shape, plain=True)
+    placed = with_notes(groups, notes, group_lines(feet, shape, plain=True))
+    blocks = _page_after_page(list(_blocks(placed, spelling, left_out)))
+    if spelling.joined:
+        left_out.add("line_hyphen", "-" * spelling.joined, spelling.joined)
+    return blocks
+
+
+class _Draft:
+    """One page on its way to items in reading order.
+
+    Its tables and figures are found first, since their lines look like columns and like heads of pages; a
+    line without text keeps their place.
+    """
+
+    def __init__(self, page: PageContent, spelling: Spelling) -> None:
+        self.spelling = spelling
+        self.page = page.number
+        self.height = page.height
+        self.lines = page.lines
+        self.apart: dict[int, Table | Figure] = {}
+        self.places: list[Line] = []
+        if len(page.drawing.across) > 1:
+            tables, self.lines = ruled_tables(page.lines, page.drawing, spelling)
+            for table in tables:
+                self._set_apart(table, table.box, table.start)
+        if page.fields:
+            foot = Box(0.0, 0.0, 0.0, 0.0)
+            self._set_apart(Table(tuple(page.fields), page.number, foot, _LAST), foot, _LAST)
+        for box in page.drawing.figures[:_MOST_FIGURES]:
+            inside = [line for line in self.lines if _is_inside(line, box)]
+            if inside:
+                kept = {id(line) for line in inside}
+                self.lines = [line for line in self.lines if id(line) not in kept]
+                self._set_apart(Figure(tuple(in_order(inside))), box, inside[0].start)
+
+    def _set_apart(self, item: Table | Figure, box: Box, start: int) -> Line:
+        place = Line("", self.page, *box, 0.0, False, False, start=start)
+        self.apart[id(place)] = item
+        self.places.append(place)
+        return place
+
+    def without_turned(self, lines: Sequence[Line], shape: Shape, left_out: Omissions) -> list[Line]:
+        """Leave out turned text in the margin, such as a stamp, and set other turned text apart."""
+        if not any(line.turned for line in lines):
+            return list(lines)
+        for line in lines:
+            if line.turned and (line.right <= shape.left or line.left >= shape.right):
+                left_out.add("rotated_text", printed(line))
+            elif line.turned:
+                self._set_apart(
+                    Figure((line,)), Box(line.left, line.bottom, line.right, line.top), line.start
+                )
+        return [line for line in lines if not line.turned]
+
+    def stretches(self, lines: list[Line]) -> list[list[Line]]:
+        """Columns of the page, one after the other, tables without ruled lines set apart."""
+        ordered = lines
+        if self.places:
+            ordered = sorted([*self.places, *lines], key=lambda line: line.start)
+        return [self._without_aligned(stretch) for stretch in in_columns(ordered)]
+
+    def _without_aligned(self, lines: list[Line]) -> list[Line]:
+        place_of: dict[int, Line] = {}
+        for table, parts in find_aligned([line for line in lines if line.text], self.spelling):
+            place_of |= dict.fromkeys(map(id, parts), self._set_apart(table, table.box, table.start))
+        if not place_of:
+            return lines
+        return list({id(kept): kept for kept in (place_of.get(id(line), line) for line in lines)}.values())
+
+    def items(self, lines: Sequence[Line]) -> Iterator[Item]:
+        """Lines with what was set apart back in its place."""
+        if not self.apart:
+            return iter(lines)
+        return (self.apart.get(id(line), line) for line in lines)
+
+
+def _is_inside(line: Line, box: Box) -> bool:
+    across, up = (line.left + line.right) / 2, (line.bottom + line.top) / 2
+    return box.left <= across <= box.right and box.bottom <= up <= box.top
+
+
+def _beside_column(lines: Sequence[Line], shape: Shape) -> list[Line]:
+    """Lines wholly beside the column, where they are few: a margin, not a column of its own."""
+    left, right = shape.left - 1, shape.right + 1
+    beside = [line for line in lines if line.right < left or line.left > right]
+    total = sum(len(line.text) for line in lines)
+    return beside if sum(len(line.text) for line in beside) < _MARGIN_SHARE * total else []
+
+
+def _page_by_page(lines: Sequence[Line]) -> Iterator[Line]:
+    """Notes from top to bottom."""
+    for _, on_page in groupby(lines, key=lambda line: line.page):
+        yield from in_order(list(on_page))
+
+
+def _without_footnotes(lines: Sequence[Line], shape: Shape) -> tuple[Sequence[Line], Sequence[Line]]:
+    """Part small lines that end a column and begin with a mark from the text above them."""
+    above = len(lines)
+    small = _FOOTNOTE_SIZE * shape.size
+    while above and 0 < lines[above - 1].size <= small:
+        above -= 1
+    if 2 * sum(line.fixed for line in lines[above:]) > len(lines) - above:
+        return lines, ()  # a program with numbered lines rather than notes
+    first = next((place for place in range(above, len(lines)) if _begins_notes(lines, place, above)), None)
+    if first is None or len(lines) - first > _MOST_FOOTNOTES * len(lines):
+        return lines, ()
+    return lines[:first], lines[first:]
+
+
+def _begins_notes(lines: Sequence[Line], place: int, above: int) -> bool:
+    """Whether a line has the mark of a footnote and, amid small text, stands apart or begins a sentence.
+
+    Args:
+        lines: the lines of a column.
+        place: which of them.
+        above: where the small lines that end the column begin.
+    """
+    line = lines[place]
+    mark = FOOTNOTE.match(line.text)
+    if mark is None:
+        return False
+    apart = place == above or lines[place - 1].bottom - line.bottom > _APART * line.size
+    return apart or mark[0][-1].isupper()
+
+
+def _blocks(groups: Iterable[Group], spelling: Spelling, left_out: Omissions) -> Iterator[Block]:
+    """Write groups as blocks; a block that runs over a page break comes in one piece a page."""
+    depths = _Depths()
+    for group in groups:
+        if group.kind != "list_item":
+            depths = _Depths()
+        if group.table is not None:
+            for name in group.table.unused:
+                left_out.add("empty_column", name)
+            yield from (Block("table_row", row, page=group.page) for row in group.table.rows)
+        elif group.kind == "code":
+            yield Block("code", code_text(group.lines), page=group.page)
+        else:
+            level = depths.of(group) if group.kind == "list_item" else group.level
+            for number, (page, text) in enumerate(texts_by_page(group.lines, spelling)):
+                marker = ITEM.match(text) if group.kind == "list_item" and not number else None
+                sign = marker.group().strip() if marker else ""
+                if len(sign) == 1:  # a bullet; numbers and letters stay in the text
+                    left_out.add("list_marker", sign)
+                rest = text[marker.end() :] if marker else text
+                own = sign if len(sign) > 1 else None
+                yield Block(group.kind, rest, level, page, continues=number > 0, marker=own)
+
+
+def _page_after_page(blocks: list[Block]) -> list[Block]:
+    """Blocks in the order of their pages, whatever a damaged file says; one torn apart by that is two."""
+    ordered = sorted(blocks, key=lambda block: block.page or 0)
+    before = {id(block): above for above, block in pairwise(blocks)}
+    return [
+        replace(block, continues=False) if block.continues and before[id(block)] is not above else block
+        for above, block in zip([None, *ordered], ordered, strict=False)
+    ]
+
+
+class _Depths:
+    """How deep items of a list are nested, by how far they are set in."""
+
+    def __init__(self) -> None:
+        self.lefts: list[float] = []
+        self.last: Line | None = None
+
+    def of(self, group: Group) -> int:
+        line = group.lines[0]
+        if self.last is None or self.last.page != line.page or line.bottom > self.last.top:
+            self.lefts = []
+        while self.lefts and line.left < self.lefts[-1] - _SET_IN:
+            self.lefts.pop()
+        if not self.lefts or line.left > self.lefts[-1] + _SET_IN:
+            self.lefts.append(line.left)
+        self.last = group.lines[-1]
+        return len(self.lefts) - 1

@@ -1,0 +1,504 @@
+"""Tables of a PDF page between ruled lines, as one line of text a row.
+
+What belongs here: tables with lines across and tables drawn as boxes, and how their cells are named. What
+does not: tables that only their columns show (`alignment`), and how lines of text part into cells
+(`cells`, `grids`).
+"""
+
+import re
+from bisect import bisect
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise, takewhile
+
+from qa_pipeline.documents.formats.pdf.drawing import Drawing
+from qa_pipeline.documents.formats.pdf.glyphs import Box
+from qa_pipeline.documents.formats.pdf.grids import (
+    Gap,
+    Grid,
+    GridCell,
+    Strip,
+    fill,
+    find_grids,
+    gaps_below,
+    gaps_between,
+    had_no_room,
+    is_prose,
+    joined,
+    lines_of_column,
+    narrowed,
+    rows_of_cells,
+    strips_of,
+)
+from qa_pipeline.documents.formats.pdf.hyphens import Spelling
+from qa_pipeline.documents.formats.pdf.joining import joined_text
+from qa_pipeline.documents.formats.pdf.lines import Line, part_of, rows_of, words_of
+from qa_pipeline.documents.formats.rows import Cell, render_table
+
+_HEADER_PIECE = 0.6
+_NUMBER = re.compile(r"^[^\w\s]?\s?\d[\d.,:/\s%+–-]*[^\W\d_]{0,3}[%‰°)]?$")
+
+
+def text_rows(
+    header: Sequence[Sequence[Line]],
+    strips: Sequence[Sequence[Strip]],
+    gaps: Sequence[Gap],
+    spelling: Spelling,
+) -> tuple[list[str], list[str]]:
+    """Rows of cells as text, each with the names of its columns; and the names that no row writes.
+
+    Args:
+        header: printed lines of the header, from the top; empty where the first rows may be one.
+        strips: rows of cells.
+        gaps: the white between the columns.
+        spelling: how the document spells words.
+    """
+    columns = range(len(gaps) + 1)
+    cells = [
+        [Cell(joined_text(lines_of_column(row, column), spelling)) for column in columns] for row in strips
+    ]
+    if header:
+        return render_table([*(_header_row(row, gaps) for row in header), *cells])
+    bold = [all(line.bold for strip in row for column in strip for line in column) for row in strips]
+    return render_table(with_header(cells, bold))
+
+
+def with_header(rows: Sequence[Sequence[Cell]], bold: Sequence[bool]) -> list[list[Cell]]:
+    """The rows of a table with no marked header, those that name its columns marked.
+
+    They are the bold rows at its top, or a row of words above columns of numbers.
+
+    Args:
+        rows: the table.
+        bold: which of them are printed bold.
+    """
+    count = len(list(takewhile(bool, bold)))
+    if not 0 < count < len(rows):
+        count = int(_above_numbers([[cell.text for cell in row] for row in rows]))
+    if count == 1 and len(rows) > 2 and any(cell.columns > 1 for cell in rows[0]):
+        count = 2  # names that stand over several columns have a name for each below them
+    named = [[replace(cell, header=True) for cell in row] for row in rows[:count]]
+    return [*named, *(list(row) for row in rows[count:])]
+
+
+def _above_numbers(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether the first row is all words and stands above a column that is mostly numbers."""
+    names, rest = rows[0], rows[1:]
+    if not all(names[1:]) or any(_NUMBER.match(name) or name.endswith(":") for name in names):
+        return False
+    numbers = (
+        sum(bool(_NUMBER.match(row[place])) for row in rest if place < len(row))
+        for place in range(1, len(names))
+    )
+    return any(2 * count > len(rest) for count in numbers)
+
+
+def _header_row(row: Sequence[Line], gaps: Sequence[Gap]) -> list[Cell]:
+    """One printed line of a header; a word that stands over several columns names them all."""
+    names = [""] * (len(gaps) + 1)
+    for line in row:
+        for piece in pieces_of(line, _HEADER_PIECE * line.size):
+            over = [place for place, gap in enumerate(gaps) if piece.left < gap[0] and piece.right > gap[1]]
+            if over and len(words_of(piece)) <= len(over):
+                for place in range(over[0], over[-1] + 2):
+                    names[place] = f"{names[place]} {piece.text}".strip()
+                continue
+            for place, column in enumerate(strips_of([[piece]], gaps)[0]):
+                for part in column:
+                    names[place] = f"{names[place]} {part.text}".strip()
+    return [Cell(name, header=True) for name in names]
+
+
+def pieces_of(line: Line, gap: float) -> list[Line]:
+    """A line cut wherever its words stand farther apart than `gap`."""
+    if not line.words:
+        return [line]
+    groups = [[line.words[0]]]
+    for word in line.words[1:]:
+        if word.left - groups[-1][-1].right > gap:
+            groups.append([])
+        groups[-1].append(word)
+    return [part_of(line, words) for words in groups]
+
+
+_SAME_SIDE = 4.0
+_DOUBLE_RULE = 4.0
+_MOST_RULES = 400
+_MOST_STACKS = 40
+_MOST_HEADER_ROWS = 5
+_WIDEST_STEP = 2.6
+_LINED_ROWS = 3
+_LARGEST = 1.3
+_PADDING = 3.0
+
+
+Row = list[Line]
+"""Lines that stand side by side, from left to right."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table on a page: its rows as text, its page and place, and where its text begins in the file.
+
+    `unused` are names of columns that no row writes, since the column is empty below them.
+    """
+
+    rows: Sequence[str]
+    page: int
+    box: Box
+    start: int
+    unused: Sequence[str] = ()
+
+
+def ruled_tables(
+    lines: Sequence[Line], drawing: Drawing, spelling: Spelling
+) -> tuple[list[Table], list[Line]]:
+    """Tables that ruled lines show, and the lines of the page that belong to none.
+
+    Args:
+        lines: the lines of one page, those between ruled lines with their words.
+        drawing: what is drawn on it.
+        spelling: how the document spells words.
+    """
+    tables: list[Table] = []
+    left = list(lines)
+    for grid in find_grids(drawing):
+        table, left = _of_grid(grid, left, spelling)
+        tables += table
+    boxes = [table.box for table in tables]
+    across = [rule for rule in drawing.across if not any(_lies_in(rule, box) for box in boxes)]
+    for rules in stacked_rules(across):
+        found, left = _Stack(rules, left).tables(spelling)
+        tables += found
+    return tables, left
+
+
+def stacked_rules(rules: Sequence[Box]) -> list[list[Box]]:
+    """Lines across that begin and end alike, from the top, for each pair of sides with two or more."""
+    across = joined(rules, along=0)
+    if not 2 <= len(across) <= _MOST_RULES:
+        return []
+    groups: list[list[Box]] = []
+    for rule in sorted(across, key=lambda rule: (-rule.top, rule.left)):
+        for group in groups:
+            if abs(group[0].left - rule.left) < _SAME_SIDE and abs(group[0].right - rule.right) < _SAME_SIDE:
+                if group[-1].bottom - rule.top > _DOUBLE_RULE:
+                    group.append(rule)
+                break
+        else:
+            groups.append([rule])
+    return [group for group in groups if len(group) > 1][:_MOST_STACKS]
+
+
+def _lies_in(rule: Box, box: Box) -> bool:
+    return (
+        box.bottom - _DOUBLE_RULE < rule.bottom
+        and rule.top < box.top + _DOUBLE_RULE
+        and box.left - _DOUBLE_RULE < rule.left
+        and rule.right < box.right + _DOUBLE_RULE
+    )
+
+
+def _of_grid(grid: Grid, lines: list[Line], spelling: Spelling) -> tuple[list[Table], list[Line]]:
+    """The table that a grid holds; none where fewer than two columns have text."""
+    outside = fill(grid, lines)
+    filled = [cell for cell in grid.cells if cell.lines]
+    if len({cell.column for cell in filled}) < 2 or (grid.open and _is_page(filled)):
+        return [], lines
+    rows: list[list[GridCell]] = [[] for _ in range(len(grid.heights) - 1)]
+    for cell in grid.cells:
+        rows[cell.row].append(cell)
+    if len(rows) < _LINED_ROWS:
+        rows = [part for row in rows for part in _split(row)]
+    elif any(_is_several(row, grid) for row in rows):
+        rows = [part for row in rows for part in _parted(row, grid)]
+    cells = [
+        [Cell(joined_text(cell.lines, spelling), columns=cell.columns, rows=cell.rows) for cell in row]
+        for row in rows
+    ]
+    bold = [all(line.bold for cell in row for line in cell.lines) for row in rows]
+    text, unused = render_table(with_header(cells, bold))
+    lines = [line for cell in filled for line in cell.lines]
+    table = Table(text, lines[0].page, grid.box, min(line.start for line in lines), unused)
+    return [table], outside
+
+
+def _is_page(cells: Sequence[GridCell]) -> bool:
+    """Whether columns of text stand between lines that part them, rather than cells of a table."""
+    columns: dict[int, list[Line]] = defaultdict(list)
+    for cell in cells:
+        columns[cell.column] += cell.lines
+    beside = sum(count > 1 for count in Counter(cell.row for cell in cells).values())
+    return beside < 2 or all(map(is_prose, columns.values()))
+
+
+def _split(row: Sequence[GridCell]) -> list[list[GridCell]]:
+    """Rows of a table that has upright lines only, which stand in one row of boxes."""
+    strips = _strips(row)
+    return [_merged(row, part) for part in rows_of_cells(strips)] if strips else [list(row)]
+
+
+def _strips(row: Sequence[GridCell]) -> list[Strip]:
+    """The printed lines of a row of boxes; none where a box reaches over several rows."""
+    if any(cell.rows > 1 for cell in row):
+        return []
+    columns = {id(line): place for place, cell in enumerate(row) for line in cell.lines}
+    strips: list[Strip] = []
+    for printed in rows_of([line for cell in row for line in cell.lines]):
+        strips.append([[] for _ in row])
+        for line in printed:
+            strips[-1][columns[id(line)]].append(line)
+    return strips
+
+
+def _merged(row: Sequence[GridCell], strips: Sequence[Strip]) -> list[GridCell]:
+    return [replace(cell, lines=lines_of_column(strips, place)) for place, cell in enumerate(row)]
+
+
+def _is_several(row: Sequence[GridCell], grid: Grid) -> bool:
+    """Whether each printed line of a row of boxes, of which there are a few, is a row of its own."""
+    return len(_parted(row, grid)) == max(len(_strips(row)), _LINED_ROWS)
+
+
+def _parted(row: Sequence[GridCell], grid: Grid) -> list[list[GridCell]]:
+    """Rows that no line parts: none of their cells goes on in the next for want of room."""
+    parts: list[list[Strip]] = []
+    for strip in _strips(row):
+        if parts and not _is_next(parts[-1][-1], strip, row, grid):
+            parts[-1].append(strip)
+        else:
+            parts.append([strip])
+    return [_merged(row, part) for part in parts] or [list(row)]
+
+
+def _is_next(above: Strip, below: Strip, row: Sequence[GridCell], grid: Grid) -> bool:
+    both = [place for place in range(len(row)) if above[place] and below[place]]
+    ends = [grid.places[cell.column + cell.columns] - _PADDING for cell in row]
+    filled = len(both) > 1 and bool(below[0])
+    return filled and not any(had_no_room(above[place], below[place], ends[place]) for place in both)
+
+
+class _Stack:
+    """Lines across that begin and end alike, from the top, and the text between and below them.
+
+    Running text stands between such lines too, above a footnote or between two tables: what has no white
+    gap from top to bottom is no part of a table.
+    """
+
+    def __init__(self, rules: Sequence[Box], lines: Sequence[Line]) -> None:
+        self.left, self.right = rules[0].left, rules[0].right
+        self.lines = lines
+        self.zones: list[list[Row]] = [[] for _ in range(len(rules) + 1)]
+        depths = [-rule.bottom for rule in rules]
+        inside = (line for line in lines if line.left < self.right and line.right > self.left)
+        for row in rows_of([line for line in inside if not line.turned]):
+            self.zones[bisect(depths, -(row[0].bottom + row[0].top) / 2)].append(row)
+
+    def tables(self, spelling: Spelling) -> tuple[list[Table], list[Line]]:
+        """The tables between the lines, and the lines of text that are in none."""
+        tables: list[Table] = []
+        taken: set[int] = set()
+        for first, last in self._tabular():
+            header, bands = self._parts(first, last)
+            if not header and self._is_text(bands):
+                continue
+            tables.append(self._table(header, bands, spelling))
+            taken.update(id(line) for band in (header, *bands) for row in band for line in row)
+        return tables, [line for line in self.lines if id(line) not in taken]
+
+    def _parts(self, first: int, last: int) -> tuple[list[Row], list[list[Row]]]:
+        """Header of a table, and its other rows by the lines they stand between.
+
+        The first and the last row may stand outside, where lines are drawn between rows alone.
+        """
+        bands = self.zones[first:last]
+        rows = [row for band in bands for row in band]
+        above = self._going_on(rows, self.zones[first - 1][::-1], full=True)[::-1]
+        header_alone = len(bands) == 1 and len(rows) <= _MOST_HEADER_ROWS and not above
+        below = self._going_on(rows, self.zones[last], full=not header_alone)
+        if above:
+            return above, [*bands, below] if below else bands
+        if len(bands) > 1 or below:
+            return bands[0], [*bands[1:], below] if below else bands[1:]
+        return [], bands
+
+    def _is_text(self, bands: Sequence[Sequence[Row]]) -> bool:
+        """Whether what stands between two lines is text in columns, a program or a single line."""
+        rows = [row for band in bands for row in band]
+        if len(rows) == 1 or all(line.fixed for row in rows for line in row):
+            return True
+        strips = strips_of(rows, gaps_between(rows, _size(rows)))
+        columns = ([line for strip in strips for line in strip[place]] for place in range(len(strips[0])))
+        return all(is_prose(column) for column in columns if column)
+
+    def _tabular(self) -> list[tuple[int, int]]:
+        """Runs of zones that have their columns in common: the first zone, and the one after the last."""
+        runs: list[tuple[int, int]] = []
+        for place in range(1, len(self.zones) - 1):
+            if not self._gaps(place, place + 1):
+                continue
+            if runs and runs[-1][1] == place and self._gaps(runs[-1][0], place + 1):
+                runs[-1] = (runs[-1][0], place + 1)
+            else:
+                runs.append((place, place + 1))
+        return runs
+
+    def _gaps(self, first: int, last: int) -> list[Gap]:
+        rows = [row for zone in self.zones[first:last] for row in zone]
+        if not rows or any(line.left < self.left - _SAME_SIDE for row in rows for line in row):
+            return []
+        size = _size(rows)
+        if any(line.size > _LARGEST * size for row in rows for line in row):
+            return []  # a heading and the text below it, between the lines at the edges of a page
+        return gaps_between(rows, size)
+
+    def _going_on(self, rows: Sequence[Row], beyond: Sequence[Row], *, full: bool) -> list[Row]:
+        """Rows beyond the first or last line that go on in the columns of a table, nearest first.
+
+        Args:
+            rows: the table so far.
+            beyond: rows above or below it, nearest first.
+            full: the first of them must have text in every column.
+        """
+        size = _size(rows)
+        gaps = gaps_between(rows, size)
+        further: list[Row] = []
+        last = min(rows, key=lambda row: abs(row[0].bottom - beyond[0][0].bottom)) if beyond else []
+        for row in beyond:
+            remaining = narrowed(gaps, row, 0.5 * size)
+            apart = abs(last[0].bottom - row[0].bottom) > _WIDEST_STEP * size
+            if apart or len(remaining) < len(gaps) or row[0].left < self.left - _SAME_SIDE:
+                break
+            if full and not further and not all(strips_of([row], gaps)[0]):
+                break
+            gaps, last = remaining, row
+            further.append(row)
+        return further
+
+    def _table(self, header: Sequence[Row], bands: Sequence[Sequence[Row]], spelling: Spelling) -> Table:
+        body = [row for band in bands for row in band]
+        gaps = gaps_below(header, body, _size(body))
+        if len(bands) >= _LINED_ROWS:
+            cells = [strips_of(band, gaps) for band in bands if band]
+        else:
+            cells = [row for band in bands for row in rows_of_cells(strips_of(band, gaps))]
+        lines = [line for row in (*header, *body) for line in row]
+        box = Box(self.left, min(line.bottom for line in lines), self.right, max(line.top for line in lines))
+        start = min(line.start for line in lines)
+        rows, unused = text_rows(header, cells, gaps, spelling)
+        return Table(rows, lines[0].page, box, start, unused)
+
+
+def _size(rows: Sequence[Row]) -> float:
+    """The type size that most lines of a table are in."""
+    return Counter(line.size for row in rows for line in row).most_common(1)[0][0]
+
+
+_WIDE_GAP = 1.0
+_LEAST_ROWS = 3
+_LEAST_CELLS = 6
+_MARK = re.compile(r"^(?:[•‣▪●○◦∙–*-]|[\[(]?(?:\d{1,3}|[a-z]|[ivx]{1,5})[\]).]*)$")
+_EQUATION_NUMBER = re.compile(r"^\(\d+(?:\.\d+)*[a-z]?\)$")
+_ALIGNED = 1.5
+
+
+def find_aligned(lines: Sequence[Line], spelling: Spelling) -> list[tuple[Table, list[Line]]]:
+    """Tables among the lines of one column of a page, from the top, and the lines that make up each.
+
+    Args:
+        lines: the lines, the loose ones with their words.
+        spelling: how the document spells words.
+    """
+    if not any(line.words for line in lines) and not _stand_beside(lines):
+        return []
+    found = []
+    for run in _runs(list(rows_of([line for line in lines if not line.turned]))):
+        size = Counter(line.size for row in run for line in row).most_common(1)[0][0]
+        gaps = gaps_between(run, size, margins=True)
+        strips = strips_of(run, gaps)
+        filled = [place for place in range(len(gaps) + 1) if any(strip[place] for strip in strips)]
+        if len(filled) <= len(gaps):  # white beside all columns, which a few words reach into
+            gaps = [gaps[place - 1] for place in filled[1:]]
+            strips = strips_of(run, gaps)
+        if gaps and _is_table(strips, gaps):
+            right = max(row[-1].right for row in run)
+            cells = rows_of_cells(strips)
+            parts = [line for row in run for line in row]
+            box = Box(
+                min(line.left for line in parts), min(line.bottom for line in parts),
+                right, max(line.top for line in parts),
+            )  # fmt: skip
+            start = min(line.start for line in parts)
+            rows, unused = text_rows([], cells, gaps, spelling)
+            found.append((Table(rows, parts[0].page, box, start, unused), parts))
+    return found
+
+
+def _stand_beside(lines: Sequence[Line]) -> bool:
+    return any(
+        one.bottom < other.top and other.bottom < one.top
+        for one, other in pairwise(lines)
+        if one.left > other.right or other.left > one.right
+    )
+
+
+def _runs(rows: Sequence[Row]) -> list[list[Row]]:
+    """Rows one below the other that begin and end with one of several pieces."""
+    runs: list[list[Row]] = []
+    run: list[Row] = []
+    for row in rows:
+        near = run and run[-1][0].bottom - row[0].bottom < _WIDEST_STEP * row[0].size
+        if run and not near:
+            runs.append(run)
+            run = []
+        run.append(row)
+    return [part for whole in (*runs, run) for part in _trimmed(whole)]
+
+
+def _trimmed(run: list[Row]) -> list[list[Row]]:
+    """The stretches of a run in which most rows have several pieces."""
+    stretches: list[list[Row]] = []
+    current: list[Row] = []
+    tail: list[Row] = []
+    for row in run:
+        if len([piece for line in row for piece in pieces_of(line, _WIDE_GAP * line.size)]) > 1:
+            current += [*tail, row] if current else [row]
+            tail = []
+        elif current:
+            tail.append(row)
+            if len(tail) > _LEAST_ROWS:
+                stretches.append(current)
+                current, tail = [], []
+    if current:
+        stretches.append(current)
+    return stretches
+
+
+def _is_table(strips: Sequence[Strip], gaps: Sequence[Gap]) -> bool:
+    columns = [[line for strip in strips for line in strip[place]] for place in range(len(gaps) + 1)]
+    several = sum(sum(map(bool, strip)) > 1 for strip in strips)
+    cells = sum(sum(map(bool, strip)) for strip in strips if sum(map(bool, strip)) > 1)
+    if (
+        several < 2
+        or cells < _LEAST_CELLS
+        or (several < _LEAST_ROWS and len(gaps) < 2)
+        or 2 * several < len(strips)
+    ):
+        return False
+    if all(line.fixed for column in columns for line in column):
+        return False
+    if len(gaps) == 1 and all(_MARK.match(line.text) for line in columns[0]):
+        return False
+    if all(_EQUATION_NUMBER.match(line.text) for line in columns[-1]):
+        return False
+    return not any(map(is_prose, columns)) and any(map(_is_aligned, columns))
+
+
+def _is_aligned(column: Sequence[Line]) -> bool:
+    """Whether the cells of a column begin or end above one another."""
+    for edge in ([line.left for line in column], [line.right for line in column]):
+        usual = Counter(map(round, edge)).most_common(1)[0][0]
+        if len(edge) > 1 and sum(abs(place - usual) <= _ALIGNED for place in edge) >= 0.6 * len(edge):
+            return True
+    return False

@@ -1,0 +1,408 @@
+"""Shapes of a slide to blocks.
+
+What belongs here: what a shape is, its paragraphs, and what of it is left out. What does not: the order of
+shapes (`order`), what they take over from a layout (`layouts`), and which slides are read (`parser`).
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from heapq import heapify, heappop, heappush
+from typing import TYPE_CHECKING
+
+from qa_pipeline.documents.assembly import Omissions, visible
+from qa_pipeline.documents.formats.ooxml.drawings import (
+    PARAGRAPH,
+    TEXT,
+    DrawnParts,
+    all_text,
+    chosen_branch,
+    paragraph_text,
+)
+from qa_pipeline.documents.formats.ooxml.package import (
+    ALTERNATIVES,
+    CHART,
+    DIAGRAM,
+    DRAWING,
+    LINK,
+    SLIDES,
+    Package,
+)
+from qa_pipeline.documents.formats.rows import Cell, counted_lines
+from qa_pipeline.records import Block
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+_TRUE = frozenset({"1", "true"})
+
+
+def read_table(table: "_Element", omissions: Omissions) -> list[Block]:
+    """A table as one block a row; what stands in a cell that another covers is not shown, and counted."""
+    properties = table.find(f"{DRAWING}tblPr")
+    rows = list(table.iterchildren(f"{DRAWING}tr"))
+    grid = [_cells(row, omissions) for row in rows]
+    several = len(grid) > 1 and max(map(len, grid)) > 1
+    names = several and properties is not None and properties.get("firstRow") in _TRUE
+    keys = several and properties is not None and properties.get("firstCol") in _TRUE
+    marked = [
+        [
+            Cell(cell.text, _is_header(place, column, row, names=names, keys=keys), cell.columns, cell.rows)
+            for column, cell in enumerate(row)
+        ]
+        for place, row in enumerate(grid)
+    ]
+    return [Block("table_row", line) for line in counted_lines(marked, omissions)]
+
+
+def _cells(row: "_Element", omissions: Omissions) -> list[Cell]:
+    cells = []
+    for cell in row.iterchildren(f"{DRAWING}tc"):
+        text = all_text(cell)
+        if cell.get("hMerge") in _TRUE or cell.get("vMerge") in _TRUE:
+            if text:
+                omissions.add("hidden_text", text)
+        else:
+            cells.append(Cell(text, columns=_reach(cell, "gridSpan"), rows=_reach(cell, "rowSpan")))
+    return cells
+
+
+def _is_header(place: int, column: int, row: list[Cell], *, names: bool, keys: bool) -> bool:
+    """A key alone in its row would name columns instead of a value."""
+    return (names and place == 0) or (keys and column == 0 and any(cell.text for cell in row[1:]))
+
+
+def _reach(cell: "_Element", name: str) -> int:
+    written = cell.get(name, "1")
+    return int(written) if written.isascii() and written.isdecimal() and len(written) <= 4 else 1
+
+
+_MOST = 300
+"""Shapes that are compared one with another; more are read from top to bottom."""
+_SLACK = 0.1
+_SAME_HEIGHT = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """Where a shape lies, in any unit, from the upper left corner."""
+
+    left: int
+    top: int
+    width: int
+    height: int
+
+
+def reading_order(boxes: Sequence[Box | None]) -> list[int]:
+    """Places of the shapes in the order in which they are read; one without a box waits for no other."""
+    if len(boxes) > _MOST:
+        return sorted(range(len(boxes)), key=lambda place: _corner(boxes[place]))
+    later: list[list[int]] = [[] for _ in boxes]
+    waiting = [0] * len(boxes)
+    for place, box in enumerate(boxes):
+        for other, another in enumerate(boxes):
+            if box and another and place != other and (_above(box, another) or _left_of(box, another)):
+                later[place].append(other)
+                waiting[other] += 1
+    return _sorted(boxes, later, waiting)
+
+
+def _sorted(boxes: Sequence[Box | None], later: list[list[int]], waiting: list[int]) -> list[int]:
+    """First of those that wait for no other the first listed; in a ring the uppermost breaks it."""
+    ready = [place for place, count in enumerate(waiting) if not count]
+    heapify(ready)
+    left = set(range(len(boxes)))
+    order = []
+    while left:
+        place = heappop(ready) if ready else min(left, key=lambda one: _corner(boxes[one]))
+        if place in left:
+            left.remove(place)
+            order.append(place)
+            for other in later[place]:
+                waiting[other] -= 1
+                if not waiting[other]:
+                    heappush(ready, other)
+    return order
+
+
+def _corner(box: Box | None) -> tuple[int, int]:
+    return (box.top, box.left) if box else (0, 0)
+
+
+def _above(box: Box, other: Box) -> bool:
+    apart = box.top + box.height <= other.top + _SLACK * min(box.height, other.height)
+    return apart and _overlap(box.left, box.width, other.left, other.width) > 0
+
+
+def _left_of(box: Box, other: Box) -> bool:
+    apart = box.left + box.width <= other.left + _SLACK * min(box.width, other.width)
+    shared = _overlap(box.top, box.height, other.top, other.height)
+    return apart and shared > _SAME_HEIGHT * min(box.height, other.height)
+
+
+def _overlap(start: int, length: int, other: int, other_length: int) -> int:
+    return min(start + length, other + other_length) - max(start, other)
+
+
+_ON_MASTER = {"ctrTitle": "title", "subTitle": "body", "vertTitle": "title"}
+_OF_TEXT = frozenset({"body", "obj", "subTitle", "tbl", "chart", "dgm", "media", "pic", "clipArt"})
+_BULLETS = {"buNone": False, "buChar": True, "buAutoNum": True, "buBlip": True}
+_NO_NUMBER = "0"
+_BY_NAME = {f"{DRAWING}{name}": shown for name, shown in _BULLETS.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Placeholder:
+    """The role of a shape: its type, `obj` where none is said, and its number on the slide."""
+
+    type: str
+    index: str
+
+
+@dataclass(slots=True)
+class Layout:
+    """A layout and the master behind it; empty where a slide has none.
+
+    Placeholders are known by their numbers on the layout, and by their types on either.
+    """
+
+    kind: str = ""
+    by_index: "dict[str, _Element]" = field(default_factory=dict)
+    by_type: "dict[str, _Element]" = field(default_factory=dict)
+    on_master: "dict[str, _Element]" = field(default_factory=dict)
+    text_styles: "_Element | None" = None
+
+    def behind(self, placeholder: Placeholder) -> "list[_Element]":
+        """Shapes that a placeholder takes over from, the nearest first."""
+        numbered = placeholder.index != _NO_NUMBER
+        near = self.by_index.get(placeholder.index) if numbered else self.by_type.get(placeholder.type)
+        far = self.on_master.get(_ON_MASTER.get(placeholder.type, placeholder.type))
+        if far is None and placeholder.type in _OF_TEXT:
+            far = self.on_master.get("body")
+        return [shape for shape in (near, far) if shape is not None]
+
+    def bulleted(self, placeholder: Placeholder | None, shape: "_Element", level: int) -> bool:
+        """Whether paragraphs of a shape have bullets at a level, unless they say so themselves."""
+        holders = [shape, *(self.behind(placeholder) if placeholder else ())]
+        styles = [style for holder in holders for style in holder.iter(f"{DRAWING}lstStyle")]
+        if placeholder and placeholder.type in _OF_TEXT and self.text_styles is not None:
+            styles += self.text_styles.iterchildren(f"{SLIDES}bodyStyle")
+        for style in styles:
+            properties = style.find(f"{DRAWING}lvl{level + 1}pPr")
+            said = None if properties is None else own_bullet(properties)
+            if said is not None:
+                return said
+        return False
+
+
+def read_layout(package: Package, slide: str) -> tuple[Layout, list[str]]:
+    """The layout behind a slide, and the names of the parts it was read from."""
+    layout = next(iter(package.linked(slide, "slideLayout")), None)
+    if layout is None:
+        return Layout(), []
+    root = package.tree(layout)
+    master = next(iter(package.linked(layout, "slideMaster")), None)
+    behind = None if master is None else package.tree(master)
+    shapes = _placeholders(root)
+    return Layout(
+        kind=root.get("type", ""),
+        by_index={role.index: shape for role, shape in shapes},
+        by_type={role.type: shape for role, shape in shapes},
+        on_master={} if behind is None else {role.type: shape for role, shape in _placeholders(behind)},
+        text_styles=None if behind is None else behind.find(f"{SLIDES}txStyles"),
+    ), [layout, *([] if master is None else [master])]
+
+
+def _placeholders(root: "_Element") -> "list[tuple[Placeholder, _Element]]":
+    """The placeholders below an element, the first last, so that of several alike it counts."""
+    shapes = list(root.iter(f"{SLIDES}sp"))
+    return [(role, shape) for shape in reversed(shapes) if (role := placeholder_of(shape)) is not None]
+
+
+def placeholder_of(shape: "_Element") -> Placeholder | None:
+    """The role of a shape, if it is a placeholder."""
+    found = next(shape.iter(f"{SLIDES}ph"), None) if shape.tag != f"{SLIDES}grpSp" else None
+    return None if found is None else Placeholder(found.get("type", "obj"), found.get("idx", _NO_NUMBER))
+
+
+def own_bullet(properties: "_Element") -> bool | None:
+    """Whether properties of a paragraph give it a bullet; None if they do not say."""
+    return next((_BY_NAME[child.tag] for child in properties if child.tag in _BY_NAME), None)
+
+
+def box_of(shape: "_Element") -> Box | None:
+    """Where a shape says that it lies."""
+    frame = next(
+        (
+            found
+            for path in (
+                f"{SLIDES}spPr/{DRAWING}xfrm",
+                f"{SLIDES}xfrm",
+                f"{SLIDES}grpSpPr/{DRAWING}xfrm",
+            )
+            if (found := shape.find(path)) is not None
+        ),
+        None,
+    )
+    if frame is None:
+        return None
+    offset, extent = frame.find(f"{DRAWING}off"), frame.find(f"{DRAWING}ext")
+    if offset is None or extent is None:
+        return None
+    return Box(
+        _number(offset.get("x")),
+        _number(offset.get("y")),
+        _number(extent.get("cx")),
+        _number(extent.get("cy")),
+    )
+
+
+def _number(written: str | None) -> int:
+    try:
+        return int((written or "0")[:12])
+    except ValueError:
+        return 0
+
+
+TREE = f"{SLIDES}cSld/{SLIDES}spTree"
+TITLES = frozenset({"title", "ctrTitle", "vertTitle"})
+FURNITURE = frozenset({"dt", "ftr", "sldNum", "hdr"})
+_SHAPE, _GROUP = f"{SLIDES}sp", f"{SLIDES}grpSp"
+_FRAME, _PICTURE = f"{SLIDES}graphicFrame", f"{SLIDES}pic"
+_SHAPES = frozenset({_SHAPE, _GROUP, _FRAME, _PICTURE, f"{SLIDES}cxnSp"})
+_DEEPEST = 8
+
+
+class SlideReader:
+    """Reads the shapes of one slide; `seen` counts the characters of all shapes that were looked at."""
+
+    def __init__(self, part: str, layout: Layout, drawn: DrawnParts, omissions: Omissions) -> None:
+        self.part = part
+        self.layout = layout
+        self.drawn = drawn
+        self.omissions = omissions
+        self.seen = 0
+
+    def read(self, tree: "_Element", title_level: int) -> list[Block]:
+        """Blocks of a slide, its title first.
+
+        Args:
+            tree: the element that holds the shapes.
+            title_level: level of the heading that the title becomes.
+        """
+        shapes = _listed(tree)
+        title = next((shape for shape in shapes if self._is_title(shape)), None)
+        blocks: list[Block] = []
+        if title is not None:
+            self._see(title)
+            blocks.append(Block("heading", all_text(title), title_level))
+        blocks += self._ordered([shape for shape in shapes if shape is not title])
+        total = sum(visible(text.text or "") for text in tree.iter(TEXT))
+        if total != self.seen:
+            self.omissions.add("unread")
+            self.omissions.characters["unread"] += total - self.seen
+        return blocks
+
+    @staticmethod
+    def _is_title(shape: "_Element") -> bool:
+        placeholder = placeholder_of(shape) if shape.tag == _SHAPE else None
+        return placeholder is not None and placeholder.type in TITLES and bool(all_text(shape))
+
+    def _ordered(self, shapes: "list[_Element]") -> list[Block]:
+        order = reading_order([self._box(shape) for shape in shapes])
+        return [block for place in order for block in self._blocks(shapes[place])]
+
+    def _box(self, shape: "_Element") -> Box | None:
+        own = box_of(shape)
+        placeholder = placeholder_of(shape)
+        if own is not None or placeholder is None:
+            return own
+        return next((box for behind in self.layout.behind(placeholder) if (box := box_of(behind))), None)
+
+    def _blocks(self, shape: "_Element") -> list[Block]:
+        if _is_hidden(shape):
+            self._leave_out("hidden_text", shape)
+            return []
+        if shape.tag == _GROUP:
+            return self._ordered(_listed(shape))
+        if shape.tag == _PICTURE:
+            self._see(shape)
+            self.omissions.add("image", _description(shape))
+            return []
+        if shape.tag == _FRAME:
+            return self._frame(shape)
+        placeholder = placeholder_of(shape)
+        if placeholder is not None and placeholder.type in FURNITURE:
+            self._leave_out("running_foot", shape)
+            return []
+        self._see(shape)
+        return list(self._paragraphs(shape, placeholder))
+
+    def _paragraphs(self, shape: "_Element", placeholder: Placeholder | None) -> Iterable[Block]:
+        bullets: dict[int, bool] = {}
+        for body in shape.iterchildren(f"{SLIDES}txBody"):
+            for paragraph in body.iterchildren(PARAGRAPH):
+                text = paragraph_text(paragraph)
+                if not text.strip():
+                    continue
+                properties = paragraph.find(f"{DRAWING}pPr")
+                level = 0 if properties is None else _level(properties.get("lvl", "0"))
+                said = None if properties is None else own_bullet(properties)
+                if said is None and level not in bullets:
+                    bullets[level] = self.layout.bulleted(placeholder, shape, level)
+                listed = bullets[level] if said is None else said
+                yield Block("list_item", text, level) if listed else Block("paragraph", text)
+
+    def _frame(self, frame: "_Element") -> list[Block]:
+        """A table, chart, diagram or object."""
+        self._see(frame)
+        blocks: list[Block] = []
+        if next(frame.iter(f"{SLIDES}oleObj"), None) is not None:
+            self.omissions.add("embedded_object")
+        for element in frame.iter(f"{DRAWING}tbl", f"{CHART}chart", f"{DIAGRAM}relIds"):
+            if element.tag == f"{DRAWING}tbl":
+                blocks += read_table(element, self.omissions)
+            elif element.tag == f"{CHART}chart":
+                blocks += self.drawn.read("chart", self.part, element.get(f"{LINK}id", ""))
+            else:
+                blocks += self.drawn.read("diagram", self.part, element.get(f"{LINK}dm", ""))
+        return blocks
+
+    def _leave_out(self, what: str, shape: "_Element") -> None:
+        self._see(shape)
+        if text := all_text(shape):
+            self.omissions.add(what, text)
+
+    def _see(self, shape: "_Element") -> None:
+        self.seen += sum(visible(text.text or "") for text in shape.iter(TEXT))
+
+
+def _listed(tree: "_Element") -> "list[_Element]":
+    """The shapes right below an element; of one given in several forms the form with text."""
+    shapes = []
+    for child in tree:
+        if child.tag in _SHAPES:
+            shapes.append(child)
+        elif child.tag == f"{ALTERNATIVES}AlternateContent":
+            shapes += _listed(chosen_branch(child))
+    return shapes
+
+
+def _properties(shape: "_Element") -> "_Element | None":
+    """The element with a shape's name and description, which stands first in the first one of each kind."""
+    return next(iter(shape[0].iterchildren(f"{SLIDES}cNvPr")), None) if len(shape) else None
+
+
+def _is_hidden(shape: "_Element") -> bool:
+    properties = _properties(shape)
+    return properties is not None and properties.get("hidden") in ("1", "true")
+
+
+def _description(shape: "_Element") -> str:
+    properties = _properties(shape)
+    return "" if properties is None else properties.get("descr", "")
+
+
+def _level(written: str) -> int:
+    return (
+        min(int(written), _DEEPEST) if written.isascii() and written.isdecimal() and len(written) < 3 else 0
+    )

@@ -1,0 +1,380 @@
+"""Rows of named values, as data sets hold them: each row a section of the document.
+
+What belongs here: which field is the text, which say something about all rows, and how the others are
+written. What does not: reading rows from a file (`json_lines`, `parquet_files`).
+"""
+
+import codecs
+import io
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from qa_pipeline.corpus.files import DocumentFailure
+from qa_pipeline.documents.assembly import Omissions
+from qa_pipeline.documents.decoding import decode
+from qa_pipeline.documents.formats.embedded import InnerFormat, lower_headings, read_inner
+from qa_pipeline.records import Block, LeftOut, ParsedFile, SourceFile
+from qa_pipeline.settings.documents import DocumentSettings
+from qa_pipeline.text.language import declared_language
+
+if TYPE_CHECKING:
+    from pyarrow.parquet import ParquetFile
+
+_TITLE = ("title", "headline", "heading", "subject", "rubrik", "titel", "überschrift")
+_SOURCE = ("source_uri", "source_url", "url", "uri", "canonical_url", "link", "source")
+_LICENCE = ("licence", "license", "licens", "lizenz")
+_LANGUAGE = ("language", "lang", "språk", "sprache")
+_BODY = (
+    "text", "content", "body", "document", "markdown", "md", "html", "article", "page_content", "passage",
+    "context", "raw_content", "innehåll", "brödtext", "inhalt",
+)  # fmt: skip
+_MARKDOWN = re.compile(r"^(?:#{1,6} \S|```|~~~)", re.MULTILINE)
+_LONG = 300
+_DEEPEST = 40
+_ROW_LEVEL = 2
+
+Fields = Mapping[str, object]
+"""A row by name: strings, numbers, truth values, dates, bytes, None, and lists and mappings of these."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextRow:
+    """One row and its number in the file, from 1; a row that is no mapping has one field without a name."""
+
+    number: int
+    fields: Fields
+
+
+@dataclass(frozen=True, slots=True)
+class _Shared:
+    """What all rows say alike, and the names of the fields that say it: the rows need not repeat them."""
+
+    title: str | None
+    source_uri: str | None
+    licence: str | None
+    language: str | None
+    names: frozenset[str]
+
+
+def read_rows(rows: Sequence[TextRow], path: str, settings: DocumentSettings) -> ParsedFile:
+    """Write each row as a section under its title, or under `Row N`.
+
+    A title, origin, licence or language that all rows share is said of the document, not of each row.
+
+    Raises:
+        DocumentFailure: there are too many rows or characters.
+    """
+    if len(rows) > settings.max_rows:
+        raise too_many_rows(settings)
+    shared = _shared(rows)
+    left = Omissions()
+    blocks: list[Block] = []
+    length = 0
+    for row in rows:
+        section = _section(row, shared, left, path, settings)
+        length += sum(len(block.text) for block in section)
+        if length > settings.max_characters:
+            limit = settings.max_characters
+            raise DocumentFailure("too_long", f"the text is longer than documents.max_characters = {limit}")
+        blocks += section
+    _count(rows, shared.names, left)
+    return ParsedFile(
+        blocks=tuple(blocks),
+        title=shared.title,
+        language=declared_language(shared.language),
+        source_uri=shared.source_uri,
+        licence=shared.licence,
+        left_out=left.record(),
+        notes=left.notes(),
+    )
+
+
+def too_many_rows(settings: DocumentSettings) -> DocumentFailure:
+    """The failure of a file with more rows than allowed."""
+    limit = settings.max_rows
+    return DocumentFailure("too_many_rows", f"the file has more rows than documents.max_rows = {limit}")
+
+
+def too_deep(value: object) -> bool:
+    """Whether mappings and lists are nested deeper than any writer means."""
+    level = [value]
+    for _ in range(_DEEPEST + 1):
+        inner: list[object] = []
+        for one in level:
+            if isinstance(one, Mapping):
+                inner += one.values()
+            elif isinstance(one, list | tuple):
+                inner += one
+        if not inner:
+            return False
+        level = inner
+    return True
+
+
+def _shared(rows: Sequence[TextRow]) -> _Shared:
+    found = [_same(rows, names) for names in (_TITLE, _SOURCE, _LICENCE, _LANGUAGE)]
+    title, source_uri, licence, language = (value for _, value in found)
+    if title and len(rows) == 1:
+        found[0] = (None, title)  # it stands over the only row as well
+    return _Shared(title, source_uri, licence, language, frozenset(name for name, _ in found if name))
+
+
+def _same(rows: Sequence[TextRow], names: tuple[str, ...]) -> tuple[str | None, str | None]:
+    """The first field of `names` that says the same in every row, with what it says."""
+    for name in _spelt(rows[0].fields, names) if rows else ():
+        value = rows[0].fields[name]
+        if _says(value) and all(row.fields.get(name) == value for row in rows):
+            return name, str(value).strip()
+    return None, None
+
+
+def _spelt(fields: Fields, names: tuple[str, ...]) -> list[str]:
+    """Those of `names` that a row has, in the order of `names`, as the row spells them."""
+    spelt = {name.strip().lower(): name for name in fields}
+    return [spelt[name] for name in names if name in spelt]
+
+
+def _says(value: object) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+def _section(
+    row: TextRow, shared: _Shared, left: Omissions, path: str, settings: DocumentSettings
+) -> list[Block]:
+    fields = {name: value for name, value in row.fields.items() if name not in shared.names}
+    title = next((name for name in _spelt(fields, _TITLE) if _says(fields[name])), None)
+    heading = str(fields.pop(title)).strip() if title else f"Row {row.number}"
+    body = next((name for name in _spelt(fields, _BODY) if _says(fields[name])), None)
+    text = _body(body, str(fields.pop(body)), left, path, settings) if body else []
+    if text and text[0].kind == "heading" and text[0].text.strip() == heading:
+        left.add("repeated_heading", heading)
+        text = text[1:]
+    return [Block("heading", heading, _ROW_LEVEL), *_described(fields), *text]
+
+
+def _body(name: str, content: str, left: Omissions, path: str, settings: DocumentSettings) -> list[Block]:
+    """The text of a row in the format its name or its look stands for, plain where its parser refuses it."""
+    kind: InnerFormat = "text"
+    if name.strip().lower() == "html":
+        kind = "html"
+    elif name.strip().lower() in ("markdown", "md") or _MARKDOWN.search(content):
+        kind = "markdown"
+    try:
+        parsed = read_inner(content, kind, path, settings)
+    except DocumentFailure:
+        parsed = read_inner(content, "text", path, settings)
+    left.update(parsed.left_out)
+    return lower_headings(parsed.blocks, by=_ROW_LEVEL)
+
+
+def _described(fields: Fields) -> Iterator[Block]:
+    """The other fields: short ones as lines of one paragraph, long ones as paragraphs."""
+    lines: list[str] = []
+    for name, text in _flat(fields, ""):
+        line = f"{name}: {text}" if name else text
+        if len(text) > _LONG or "\n" in text:
+            yield from (Block("paragraph", "\n".join(part)) for part in (lines,) if part)
+            yield Block("paragraph", line)
+            lines = []
+        else:
+            lines.append(line)
+    if lines:
+        yield Block("paragraph", "\n".join(lines))
+
+
+def _flat(value: object, name: str) -> Iterator[tuple[str, str]]:
+    """Every value with the names above it; lists of plain values on one line, other lists numbered."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _flat(inner, f"{name} {key}".strip())
+    elif isinstance(value, list | tuple) and any(isinstance(one, Mapping | list | tuple) for one in value):
+        for number, inner in enumerate(value, start=1):
+            yield from _flat(inner, f"{name} {number}".strip())
+    elif isinstance(value, list | tuple):
+        if texts := [text for one in value if (text := _plain(one))]:
+            yield name, ", ".join(texts)
+    elif text := _plain(value):
+        yield name, text
+
+
+def _plain(value: object) -> str:
+    """A single value as text; bytes, such as a picture's, have none."""
+    if value is None or isinstance(value, bytes):
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value).strip()
+
+
+def _count(rows: Sequence[TextRow], names: frozenset[str], left: Omissions) -> None:
+    """Count what rows share, which is said of the document, and values that have no text."""
+    for row in rows:
+        for name in names:
+            left.add("metadata", str(row.fields[name]))
+    left.count("binary_value", sum(_bytes_in(value) for row in rows for value in row.fields.values()), 0)
+
+
+def _bytes_in(value: object) -> int:
+    if isinstance(value, Mapping):
+        return sum(map(_bytes_in, value.values()))
+    if isinstance(value, list | tuple):
+        return sum(map(_bytes_in, value))
+    return isinstance(value, bytes)
+
+
+_NO_CHARACTER = re.compile("[\ud800-\udfff]")
+_TOLD = 5
+
+
+class _BrokenLine(ValueError):  # noqa: N818 - it ends as a note of the document
+    """A line that cannot be read; the message says why, without text of the line."""
+
+
+@dataclass(slots=True)
+class _Broken:
+    """The lines that could not be read: how many, how long, and why the first of them."""
+
+    lines: int = 0
+    characters: int = 0
+    told: list[str] = field(default_factory=list)
+
+    def add(self, number: int, line: str, problem: str) -> None:
+        self.lines += 1
+        self.characters += len("".join(line.split()))
+        if len(self.told) < _TOLD:
+            self.told.append(f"line {number} {problem}")
+
+    def note(self) -> str:
+        more = f" and {self.lines - _TOLD} more" if self.lines > _TOLD else ""
+        return f"lines that could not be read were left out: {', '.join(self.told)}{more}"
+
+
+def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
+    """Parse one JSONL file; a broken line costs that line only.
+
+    Raises:
+        DocumentFailure: no line can be read, or there are too many rows or characters.
+    """
+    rows: list[TextRow] = []
+    broken = _Broken()
+    for number, line in enumerate(_lines(source.content), start=1):
+        if not line.strip():
+            continue
+        if len(rows) + broken.lines >= settings.max_rows:
+            raise too_many_rows(settings)
+        try:
+            rows.append(TextRow(number, _fields(_value(line, settings))))
+        except _BrokenLine as problem:
+            broken.add(number, line, str(problem))
+    if not rows:
+        raise DocumentFailure("damaged", f"no line of the file can be read: {', '.join(broken.told)}")
+    parsed = read_rows(rows, source.path, settings)
+    if not broken.lines:
+        return parsed
+    lost = LeftOut("broken_line", broken.lines, broken.characters)
+    return replace(parsed, left_out=(*parsed.left_out, lost), notes=(*parsed.notes, broken.note()))
+
+
+def _lines(content: bytes) -> Iterator[str]:
+    """The lines of the file; where no encoding fits, a byte that is not UTF-8 becomes a lone surrogate."""
+    try:
+        text = decode(content)
+    except DocumentFailure:
+        for line in content.removeprefix(codecs.BOM_UTF8).split(b"\n"):
+            yield line.decode("utf-8", "surrogateescape")
+    else:
+        yield from text.split("\n")
+
+
+def _value(line: str, settings: DocumentSettings) -> object:
+    """The JSON value of a line, its numbers as they are written.
+
+    Raises:
+        _BrokenLine: it is too long, not UTF-8, no JSON, or nested too deep.
+    """
+    if len(line) > settings.max_characters:
+        raise _BrokenLine("is longer than documents.max_characters")
+    if not line.isascii() and _NO_CHARACTER.search(line):
+        raise _BrokenLine("is not UTF-8")
+    try:
+        value: object = json.loads(
+            line, parse_int=str, parse_float=str, parse_constant=str, object_pairs_hook=_named
+        )
+    except RecursionError as error:
+        raise _BrokenLine("is nested too deep") from error
+    except ValueError as error:
+        raise _BrokenLine("is no JSON") from error
+    if too_deep(value):
+        raise _BrokenLine("is nested too deep")
+    return value
+
+
+def _named(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """An object's values by name; a name that comes again is numbered, so that no value is lost."""
+    named = dict(pairs)
+    if len(named) == len(pairs):
+        return named
+    seen: Counter[str] = Counter()
+    numbered: dict[str, object] = {}
+    for name, value in pairs:
+        seen[name] += 1
+        numbered[name if seen[name] == 1 else f"{name} ({seen[name]})"] = value
+    return numbered
+
+
+def _fields(value: object) -> Fields:
+    if isinstance(value, dict):
+        return value
+    return {"text" if isinstance(value, str) else "": value}
+
+
+_ROWS_AT_ONCE = 64
+
+
+def parquet_files_parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
+    """Parse one Parquet file.
+
+    Raises:
+        DocumentFailure: it is damaged, encrypted, or holds too many rows or characters.
+    """
+    import pyarrow
+    from pyarrow.parquet import ParquetFile
+
+    try:
+        file = ParquetFile(io.BytesIO(source.content))
+        _check(file, settings)
+        rows = _rows(file, settings)
+    except (pyarrow.ArrowException, OSError, ValueError, OverflowError, MemoryError) as error:
+        raise DocumentFailure("damaged", "the Parquet file cannot be read") from error
+    if any(too_deep(row.fields) for row in rows[:1]):
+        raise DocumentFailure("nested_too_deep", "the columns are nested deeper than any writer means")
+    return read_rows(rows, source.path, settings)
+
+
+def _check(file: "ParquetFile", settings: DocumentSettings) -> None:
+    about = file.metadata
+    if about.num_rows > settings.max_rows:
+        raise too_many_rows(settings)
+    size = sum(about.row_group(number).total_byte_size for number in range(about.num_row_groups))
+    if size > settings.max_decompressed_bytes:
+        limit = settings.max_decompressed_bytes
+        raise DocumentFailure(
+            "archive_bomb", f"{size} bytes decompressed, documents.max_decompressed_bytes = {limit}"
+        )
+
+
+def _rows(file: "ParquetFile", settings: DocumentSettings) -> list[TextRow]:
+    rows: list[TextRow] = []
+    length = 0
+    for group in file.iter_batches(batch_size=_ROWS_AT_ONCE):
+        for fields in group.to_pylist():
+            length += sum(len(value) for value in fields.values() if isinstance(value, str))
+            rows.append(TextRow(len(rows) + 1, fields))
+        if length > settings.max_characters:
+            limit = settings.max_characters
+            raise DocumentFailure("too_long", f"the text is longer than documents.max_characters = {limit}")
+    return rows

@@ -1,0 +1,144 @@
+"""Spreadsheets (XLSX, XLSM, ODS): each sheet a section, each row a line that can be understood alone.
+
+What belongs here: which sheets are read, the tables on a sheet, and cells as text. What does not: reading the
+file, which python-calamine does, and how a row is worded (`rows`).
+
+Formulas are read as the values last saved with them. Values stand as they are stored: 0.25 where a sheet
+shows 25 %. Links to other files are never followed.
+"""
+
+import io
+import re
+from collections.abc import Iterator, Sequence
+from datetime import date, datetime
+from typing import TYPE_CHECKING
+
+from qa_pipeline.corpus.archives import ZIP_START, open_archive
+from qa_pipeline.corpus.files import DocumentFailure
+from qa_pipeline.documents.assembly import Omissions
+from qa_pipeline.documents.formats.delimited import names_columns
+from qa_pipeline.documents.formats.row_files import too_many_rows
+from qa_pipeline.documents.formats.rows import Cell, counted_lines
+from qa_pipeline.records import Block, ParsedFile, SourceFile
+from qa_pipeline.settings.documents import DocumentSettings
+
+if TYPE_CHECKING:
+    from python_calamine import CalamineSheet, CalamineWorkbook
+
+_Row = list[str]
+_UNNAMED = re.compile(r"(?:Sheet|Tabelle|Blad|Table|Tabell|Kalkylblad) ?1")
+"""What programs call the only sheet of a new file, in English, German and Swedish."""
+_SAMPLE_ROWS = 200
+_PREAMBLE_FROM = 3
+_MOST_CELLS = 20_000_000
+"""Places between the first and last cell of a sheet; the library takes memory for each."""
+
+
+def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
+    """Parse one spreadsheet.
+
+    Raises:
+        DocumentFailure: `damaged`, `encrypted`, `archive_bomb`, `too_many_rows` or `too_long`.
+    """
+    workbook = _open(source.content, settings)
+    from python_calamine import SheetTypeEnum, SheetVisibleEnum
+
+    left = Omissions()
+    blocks: list[Block] = []
+    rows = 0
+    shown = [one for one in workbook.sheets_metadata if one.visible == SheetVisibleEnum.Visible]
+    for place, about in enumerate(workbook.sheets_metadata):
+        if about.typ != SheetTypeEnum.WorkSheet:
+            left.add("chart_sheet", about.name)
+            continue
+        found = _rows_of(workbook, place, settings.max_rows - rows, settings)
+        rows += len(found)
+        if about.visible != SheetVisibleEnum.Visible:
+            left.add("hidden_sheet", "".join("".join(row) for row in found))
+            continue
+        tables = [block for table in _tables(found) for block in _table_blocks(table, left)]
+        if tables and not (len(shown) == 1 and _UNNAMED.fullmatch(about.name)):
+            blocks.append(Block("heading", about.name, 2))
+        blocks += tables
+        if sum(len(block.text) for block in tables) > settings.max_characters:
+            limit = settings.max_characters
+            raise DocumentFailure("too_long", f"the text is longer than documents.max_characters = {limit}")
+    return ParsedFile(blocks=tuple(blocks), left_out=left.record())
+
+
+def _open(content: bytes, settings: DocumentSettings) -> "CalamineWorkbook":
+    from python_calamine import CalamineError, CalamineWorkbook, PasswordError
+
+    if content.startswith(ZIP_START):
+        open_archive(content, settings)  # keeps the limits on members and what they decompress to
+    try:
+        return CalamineWorkbook.from_filelike(io.BytesIO(content))
+    except PasswordError as error:
+        raise DocumentFailure("encrypted", "the content opens only with a password") from error
+    except CalamineError as error:
+        raise DocumentFailure("damaged", "the file cannot be read as a spreadsheet") from error
+
+
+def _rows_of(workbook: "CalamineWorkbook", place: int, most: int, settings: DocumentSettings) -> list[_Row]:
+    """The rows of a sheet as text, blank ones included, with the cells that merged ones cover filled."""
+    from python_calamine import CalamineError
+
+    try:
+        sheet = workbook.get_sheet_by_index(place)
+    except CalamineError as error:
+        raise DocumentFailure("damaged", "a sheet of the file cannot be read") from error
+    if sheet.height > most:
+        raise too_many_rows(settings)
+    if sheet.height * sheet.width > _MOST_CELLS:
+        raise DocumentFailure("too_long", f"a sheet reaches over more than {_MOST_CELLS} cells")
+    rows = [[_text(value) for value in row] for row in sheet.iter_rows()]
+    _fill_merged(sheet, rows)
+    return rows
+
+
+def _fill_merged(sheet: "CalamineSheet", rows: list[_Row]) -> None:
+    """Write the text of a merged cell into the rows it covers below, so that each is understood alone."""
+    top, left = sheet.start or (0, 0)
+    for (first, start), (last, _) in sheet.merged_cell_ranges or ():
+        if first < last and 0 <= first - top < len(rows) and start - left < len(rows[first - top]):
+            for row in rows[first - top + 1 : last - top + 1]:
+                row[start - left] = row[start - left] or rows[first - top][start - left]
+
+
+def _text(value: object) -> str:
+    """A cell as text: whole numbers without a decimal point, days without a time of day."""
+    if isinstance(value, bool):
+        return str(value).upper()
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() and abs(value) < 1e15 else f"{value:.15g}"
+    if isinstance(value, datetime):
+        return value.isoformat(" ", "minutes" if not value.second else "seconds")
+    if isinstance(value, date):
+        return value.isoformat()
+    return " ".join(str(value).split())
+
+
+def _tables(rows: Sequence[_Row]) -> Iterator[list[_Row]]:
+    """Rows that stand together between blank ones, without the columns that are blank in all of them."""
+    table: list[_Row] = []
+    for row in [*rows, []]:
+        if any(row):
+            table.append(row)
+        elif table:
+            used = [place for place in range(len(table[0])) if any(one[place] for one in table)]
+            yield [[one[place] for place in used] for one in table]
+            table = []
+
+
+def _table_blocks(table: list[_Row], left: Omissions) -> Iterator[Block]:
+    """A table as lines; lines of one cell above a table, such as its caption, are paragraphs."""
+    first = 0
+    if len(table[0]) >= _PREAMBLE_FROM:
+        first = next((place for place, row in enumerate(table) if sum(map(bool, row)) > 1), 0)
+    for row in table[:first]:
+        yield Block("paragraph", " ".join(filter(None, row)))
+    rest = table[first:]
+    named = len(rest) > 1 and names_columns(rest[0], rest[1 : _SAMPLE_ROWS + 1])
+    cells = [[Cell(text, header=named and not place) for text in row] for place, row in enumerate(rest)]
+    for line in counted_lines(cells, left):
+        yield Block("table_row", line)

@@ -1,0 +1,100 @@
+"""Plain text files: paragraphs, lists, code and headings told by their layout.
+
+What belongs here: the conventions of plain text. What does not: lines of a PDF page, which have places and
+sizes (`pdf`).
+
+Every character of a file that is not blank ends in the blocks, or is counted as left out: the bullets of list
+items, and the lines that underline headings or part paragraphs.
+"""
+
+import re
+
+from qa_pipeline.documents.assembly import Omissions
+from qa_pipeline.documents.decoding import decode
+from qa_pipeline.records import Block, ParsedFile, SourceFile
+from qa_pipeline.settings.documents import DocumentSettings
+from qa_pipeline.text.characters import clean
+
+_ITEM = re.compile(r"^(?P<indent>\s*)(?:[-*+•‣–]|(?P<number>\(?(?:\d{1,3}|[a-zåäö])[.)]))\s+(?P<text>\S.*)$")
+_UNDERLINE = re.compile(r"^\s*([=\-~^*#])\1{2,}\s*$")
+_NUMBERED = re.compile(r"^(?P<number>\d{1,2}(?:\.\d{1,2}){0,4})\.?\s+[^\W\d_a-zåäöß]")
+_SENTENCE_END = (".", ",", ";", ":", "!", "?")
+_LONGEST_HEADING = 80
+_WRAPPED_AT = 50
+
+
+def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
+    """Parse one plain text file.
+
+    Raises:
+        DocumentFailure: the bytes cannot be decoded.
+    """
+    text = clean(decode(source.content)).expandtabs(4)
+    left = Omissions()
+    blocks: list[Block] = []
+    for group in re.split(r"\n(?:[ \t]*\n)+", text.strip("\n")):
+        blocks += _read_group([line.rstrip() for line in group.split("\n")], left)
+    return ParsedFile(blocks=tuple(blocks), left_out=left.record())
+
+
+def heading_level(line: str) -> int | None:
+    """Level of a line that stands alone and looks like a heading: numbered, or all in capitals."""
+    text = line.strip()
+    if not text or len(text) > _LONGEST_HEADING or text.endswith(_SENTENCE_END):
+        return None
+    numbered = _NUMBERED.match(text)
+    if numbered:
+        return min(2 + numbered["number"].count("."), 6)
+    letters = [character for character in text if character.isalpha()]
+    return 2 if len(letters) > 3 and text == text.upper() and text != text.lower() else None
+
+
+def _read_group(lines: list[str], left: Omissions) -> list[Block]:
+    """Blocks of lines that stand together between blank lines, underlined headings taken off the top."""
+    rest = [line for line in lines if line.strip()]
+    headings: list[Block] = []
+    first = 0
+    while first + 1 < len(rest) and (mark := _UNDERLINE.match(rest[first + 1])):
+        if _UNDERLINE.match(rest[first]):
+            break
+        headings.append(Block("heading", rest[first], 1 if mark.group(1) in "=#*" else 2))
+        left.add("rule", rest[first + 1])
+        first += 2
+    return headings + _read_body(rest[first:], left)
+
+
+def _read_body(lines: list[str], left: Omissions) -> list[Block]:
+    if all(_UNDERLINE.match(line) for line in lines):
+        for line in lines:
+            left.add("rule", line)
+        return []
+    if _ITEM.match(lines[0]) and (len(lines) > 1 or heading_level(lines[0]) is None):
+        return _read_items(lines, left)
+    if len(lines) == 1 and (level := heading_level(lines[0])):
+        return [Block("heading", lines[0], level)]
+    if all(line.startswith("    ") for line in lines):
+        return [Block("code", "\n".join(line[4:] for line in lines))]
+    return [Block("paragraph", _reflow(lines))]
+
+
+def _read_items(lines: list[str], left: Omissions) -> list[Block]:
+    """List items, each with the lines that follow it up to the next."""
+    items: list[tuple[int, str | None, list[str]]] = []
+    for line in lines:
+        item = _ITEM.match(line)
+        if item:
+            items.append((len(item["indent"]), item["number"], [item["text"]]))
+            if item["number"] is None:
+                left.add("list_marker", line[: item.start("text")])
+        else:
+            items[-1][2].append(line.strip())
+    depths = {indent: depth for depth, indent in enumerate(sorted({indent for indent, _, _ in items}))}
+    return [
+        Block("list_item", " ".join(parts), depths[indent], marker=number) for indent, number, parts in items
+    ]
+
+
+def _reflow(lines: list[str]) -> str:
+    """Join lines that were wrapped to a width; keep short lines, as of an address or a verse."""
+    wrapped = all(len(line.strip()) >= _WRAPPED_AT for line in lines[:-1])
+    return (" " if wrapped else "\n").join(line.strip() for line in lines)

@@ -1,0 +1,360 @@
+"""Telephone and fax numbers.
+
+What belongs here: which of the numbers that the library finds valid a reader would take for a telephone
+number. What does not: the numbering plans, which `phonenumbers` keeps.
+
+A number in national form is tried with the plans of `documents.masking.phone_regions`. Its token is made of
+the digits without country and trunk prefix, so that both forms of a number get the same.
+"""
+
+import ipaddress
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice
+
+from phonenumbers import (
+    SUPPORTED_REGIONS,
+    Leniency,
+    PhoneNumberMatch,
+    PhoneNumberMatcher,
+    PhoneNumberType,
+    is_valid_number,
+    length_of_national_destination_code,
+    national_significant_number,
+    number_type,
+)
+
+from qa_pipeline.documents.masking.items import Family, Item, before, digits_of
+from qa_pipeline.errors import SettingsError
+
+_WINDOW = re.compile(
+    r"(?<![^\W_])(?<!\d[.,:])(?:\+ ?|\((?=[0+2-9])\+?)?\d(?:[ ()./\n-]{0,3}\d){6,18}(?![^\W_])(?![.,:]\d)"
+)
+_LABEL = (
+    r"(?:tele(?:fon|phone|fax)?|\btel|phone|fon|mobile?|mobil|cell|fax|handy|call|\bring|rufnummer|durchwahl|"
+    r"hotline|växel|\bsms|whatsapp|kontakt|contact|dial|\bnås|nummer)\w{0,8}"
+)
+_NAMED = re.compile(_LABEL + r"[^\w\n]{0,3}(?:\w{1,6}[^\w\n]{1,3}){0,3}$", re.IGNORECASE)
+_LABELLED = re.compile(
+    r"(?:\btel(?:efon|ephone|efax)?|phone|mobile?|mobil|\bfax|handy|rufnummer|telefonnummer|"
+    r"telephone number|phone number)(?:nr|no|nummer)?(?: (?:is|är|ist|lautet))?[^\w\n+(]{0,3}$",
+    re.IGNORECASE,
+)
+_OTHER_NAMED = re.compile(
+    r"(?:isbn(?:-1[03])?|issn|orcid|rfc|sfs|§)\W{0,3}$|"
+    r"(?:(?:doi|arxiv)\W{0,5}|\b10\.\d{4,9}/)[\w./-]{0,16}$",
+    re.IGNORECASE,
+)
+_OTHER_NUMBER = re.compile(
+    r"(?<![\d.])(?:0|[1-9]\d*)\.\d{5,}(?![\d.])|"  # decimal numbers
+    r"(?<![\d.-])\d{4}\.\d{4,5}(?![\d.-])|"  # articles in an archive
+    r"(?<![\d-])\d{5}-\d{4}(?![\d-])|"  # ZIP codes
+    r"(?<!\d)(?:19|20)\d\d([./-]?)(?:0\d|1[0-2])\1[0-3]\d(?!\d)|"  # dates
+    r"(?<!\d)[0-3]?\d([./-])[0-3]?\d\2(?:19|20)\d\d(?!\d)"
+)
+_AMERICAN = re.compile(r"(?:\+?1[ .-])?(?:\([2-9]\d\d\) ?|[2-9]\d\d[ .-])[2-9]\d\d[.-]\d{4}")
+_BEGINS = re.compile(r"\+|(?<![\d.])0\d|[2-9]\d\d\)? ?[.-]?[2-9]\d\d[.-]\d{4}")
+_TRUNK = re.compile(r"(?<![\d.])\(?(?:\+|0)\d")
+_GROUP_END = re.compile(r"\d\)?(?!\d)")
+_FEWEST_DIGITS, _MOST_DIGITS = 8, 13
+_MOST_GROUPS, _MOST_BEGINNINGS, _MOST_TRIES = 7, 2, 8
+_REMEMBERED = 4096
+_FIRST_GROUP = re.compile(r"\(?(\d+)\)?")
+_TATTERED = re.compile(r"(?:\D\d(?!\d)){3}|^[^(]*\)")
+_LONGEST_NATIONAL = 11
+_MOBILE_CODE = 4
+"""Digits of a mobile code as people part it from the rest, where the plan's own code is longer."""
+
+
+def phone_family(regions: tuple[str, ...]) -> Family:
+    """Telephone numbers, those in national form by the numbering plans of some regions (ISO 3166-1).
+
+    Raises:
+        SettingsError: no plan is known for a region.
+    """
+    for region in regions:
+        if region not in SUPPORTED_REGIONS:
+            raise SettingsError(f"documents.masking.phone_regions names {region}, which is no country's code")
+
+    def find(text: str) -> Iterator[Item]:
+        text = _OTHER_NUMBER.sub(lambda match: "_" * len(match[0]), text)
+        for window in _WINDOW.finditer(text):
+            yield from _in_window(text, window, regions)
+
+    return Family("phone", find, digits=7)
+
+
+def _in_window(text: str, window: re.Match[str], regions: tuple[str, ...]) -> Iterator[Item]:
+    """The numbers in a place where digits stand close together."""
+    start, written = window.start(), window[0].replace("\n", " ")
+    leads = before(text, start)
+    named = _NAMED.search(leads) is not None
+    if not (named or _BEGINS.search(written)) or _OTHER_NAMED.search(before(text, start, 24)):
+        return
+    # a plan may be younger than the library's: where a label leaves no doubt, the length must do
+    sure = written.startswith("+") or _LABELLED.search(leads)
+    reading = _Reading(regions, named, Leniency.POSSIBLE if sure else Leniency.VALID)
+    for first, match in reading.all_numbers(written):
+        value = national_significant_number(match.number)
+        yield Item("phone", start + first, start + first + len(match.raw_string), value)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """How a place is read: by which plans, and whether it was named as a telephone number."""
+
+    regions: tuple[str, ...]
+    named: bool
+    leniency: int
+
+    @lru_cache(maxsize=_REMEMBERED)  # noqa: B019 - there are few readings, and tables say the same again
+    def all_numbers(self, written: str) -> list[tuple[int, PhoneNumberMatch]]:
+        """The numbers in a place, with where they begin."""
+        return self.numbers(written) or self.numbers_among_others(written)
+
+    def numbers(self, written: str, tries: int = _MOST_TRIES) -> list[tuple[int, PhoneNumberMatch]]:
+        """The numbers the library sees, with where they begin; the longest where two plans disagree."""
+        found = [
+            match
+            for region in self.regions
+            for match in PhoneNumberMatcher(written, region, self.leniency, max_tries=tries)
+            if _is_phone(match, region, self.named)
+        ]
+        taken: list[PhoneNumberMatch] = []
+        for match in sorted(found, key=lambda one: (one.start - one.end, not is_valid_number(one.number))):
+            if all(match.end <= other.start or other.end <= match.start for other in taken):
+                taken.append(match)
+        return [(match.start, match) for match in taken]
+
+    def numbers_among_others(self, written: str) -> list[tuple[int, PhoneNumberMatch]]:
+        """The first number in a row of digits that other numbers stand in, as the cells of a line do."""
+        for begin in islice(_TRUNK.finditer(written), _MOST_BEGINNINGS):
+            ends = [begin.start() + end.end() for end in _GROUP_END.finditer(written[begin.start() :])]
+            for end in reversed(ends[:_MOST_GROUPS]):
+                piece = written[begin.start() : end]
+                if not _FEWEST_DIGITS <= len(digits_of(piece)) <= _MOST_DIGITS:
+                    continue
+                for first, match in self.numbers(piece, tries=1):
+                    if first == 0 and len(match.raw_string) == len(piece):
+                        return [(begin.start(), match)]
+        return []
+
+
+def _is_phone(match: PhoneNumberMatch, region: str, named: bool) -> bool:
+    """With its country's code or a word before it it is one; else it must be written as one."""
+    written = match.raw_string
+    if named or written.startswith(("+", "00")):
+        return not written.startswith("+ ") or named
+    if region == "US":
+        return _AMERICAN.fullmatch(written) is not None
+    mobile = number_type(match.number) == PhoneNumberType.MOBILE
+    if digits_of(written) == written:
+        return mobile
+    length = length_of_national_destination_code(match.number)
+    area = "0" + national_significant_number(match.number)[:length]
+    first = _FIRST_GROUP.match(written)
+    codes = (area, area[:_MOBILE_CODE]) if mobile else (area,)
+    return first is not None and first[1] in codes and _is_whole(written)
+
+
+def _is_whole(written: str) -> bool:
+    return len(digits_of(written)) <= _LONGEST_NATIONAL + 1 and not _TATTERED.search(
+        " ".join(written.split())
+    )
+
+
+_LETTER = r"[^\W_]"
+# in a URL it may begin after an encoded character
+_LOCAL = r"(?:(?<=%[0-9a-f]{2})|(?<!\w)(?!(?<=%)[0-9a-f]{2}))(\w[\w.%+~-]{0,63}|\"[^\"\n@]{1,64}\")"
+_MAIL_LABEL = rf"{_LETTER}(?:[\w-]{{0,61}}{_LETTER})?"
+_TOP = r"(?:xn--[a-z0-9-]{2,59}|[^\W\d_]{2,24})(?![^\W_])"
+_DOMAIN = rf"{_MAIL_LABEL}(?:\.{_MAIL_LABEL}){{0,8}}\.{_TOP}"
+_PLAIN = re.compile(
+    # white space may have come in after the sign, and a line may end with the only dot
+    rf"{_LOCAL}(?:@|%40)[ \n]?({_DOMAIN}|{_MAIL_LABEL}\.\n{_TOP}|\[[0-9a-f.:]{{7,45}}\])",
+    re.IGNORECASE,
+)
+_KNOWN_TOPS = "at|be|biz|ch|com|cz|de|dk|edu|es|eu|fi|fr|gov|ie|info|io|it|mil|net|nl|no|org|pl|pt|se|uk|us"
+_BROKEN = re.compile(
+    rf"{_LOCAL}[ \n]?@[ \n]?({_MAIL_LABEL}(?:\n?\.\n?{_MAIL_LABEL}){{0,4}}\n?\.\n?(?:{_KNOWN_TOPS}))(?![\w-])"
+)
+"""An address with blanks or a line end in it, where its ending is a known one: programs write `a @ b.T`."""
+_AT = r"\s{0,2}[(\[{<](?:at|ät|snabel-?a)[)\]}>]\s{0,2}"
+_DOT = r"(?:\s{0,2}[(\[{<](?:dot|punkt|\.)[)\]}>]\s{0,2}|\.|\s(?:dot|punkt)\s)"
+_HIDDEN = re.compile(
+    rf"{_LOCAL}{_AT}({_MAIL_LABEL}(?:{_DOT}{_MAIL_LABEL}){{0,5}}{_DOT}{_TOP})", re.IGNORECASE
+)
+_WORD = r"\w[\w+-]{0,63}"
+_SPOKEN = re.compile(
+    rf"(?<!\w)({_WORD}(?:\sdot\s{_WORD}){{0,3}})\sat\s({_MAIL_LABEL}(?:\sdot\s{_MAIL_LABEL}){{0,4}}\sdot\s{_TOP})|"
+    rf"(?<=<){_LOCAL}\sat\s({_MAIL_LABEL}(?:\.{_MAIL_LABEL}){{0,5}}\.{_TOP})(?=>)",
+    re.IGNORECASE,
+)
+_SIGN = re.compile(r"[(\[{<](?:at|ät|snabel-?a)[)\]}>]", re.IGNORECASE)
+_FILES = {
+    "css", "gif", "html", "jpeg", "jpg", "js", "json", "map", "min", "png", "service", "socket", "svg",
+    "target", "tgz", "timer", "webp", "whl",
+}  # fmt: skip
+_ENDS = re.compile(rf"\.(?:{_KNOWN_TOPS})$")
+"""What stands before a line end is an address already, and the line end the end of a sentence."""
+_DOTS = re.compile(_DOT, re.IGNORECASE)
+
+
+def _find(text: str) -> Iterator[Item]:
+    patterns = [_PLAIN] if "@" in text or "%40" in text else []
+    if "@" in text and ("\n" in text or " @" in text):
+        patterns.append(_BROKEN)
+    if any(bracket in text for bracket in "([{<") and _SIGN.search(text):
+        patterns.append(_HIDDEN)
+    if " at " in text or " AT " in text:
+        patterns.append(_SPOKEN)
+    for pattern in patterns:
+        for match in pattern.finditer(text):
+            local, domain = (group for group in match.groups() if group is not None)
+            before, line_end, _ = domain.partition("\n")
+            whole = pattern is _BROKEN and line_end and _ENDS.search(before)
+            if not whole and _reaches_somebody(text, match, local, domain):
+                address = f"{_DOTS.sub('.', local)}@{_DOTS.sub('.', domain.replace(chr(10), ''))}"
+                yield Item("email", match.start(), match.end(), address.casefold())
+
+
+def _reaches_somebody(text: str, match: re.Match[str], local: str, domain: str) -> bool:
+    """Not the user of a version control server, nor a file such as `logo@2x.png`, nor a decorator in code."""
+    if len(local) == 1 and text[match.start() - 1 : match.start()] == "\\":
+        return False
+    server = local.casefold() in ("git", "hg", "svn") and text[match.end() : match.end() + 1] in (":", "/")
+    return not server and domain.rpartition(".")[2].casefold() not in _FILES
+
+
+FAMILY = Family("email", _find)
+
+
+_LOGIN = re.compile(r"(?<=://)([^\s/?#@\"'<>\[\]|`\\]{1,256}(?:@[^\s/?#@\"'<>\[\]|`\\:]{1,64})?)@(?=[\w\[])")
+_OPTION = re.compile(
+    r"\b(?:curl|https?)\b[^\n]{0,200}?\s(?:-u|--user|-a|--auth)[ =]?[\"']?"
+    r"([^\s:\"'@/]{1,64}:[^\s\"']{3,128})"
+)
+_STANDS_FOR = re.compile(r"[$%]?[{(][^{}()]{1,40}[)}]|\$\w+|\*+|\.\.\.|x{3,}", re.IGNORECASE)
+_ANYBODY = {
+    "user", "username", "usr", "name", "login", "me", "you", "anonymous", "ftp", "git", "hg", "svn", "root",
+    "admin", "postgres", "mysql", "foo", "bar", "password", "passwd", "pass", "pwd", "pw", "secret", "token",
+    "key", "apikey", "benutzer", "benutzername", "kennwort", "passwort", "användare", "användarnamn",
+    "lösenord",
+}  # fmt: skip
+
+
+def _logins_find(text: str) -> Iterator[Item]:
+    for match in _LOGIN.finditer(text) if "@" in text and "://" in text else ():
+        if any(_tells(part) for part in match[1].split(":", 1)):
+            yield Item("url_login", match.start(), match.end(1), match[1])
+    for match in _OPTION.finditer(text) if "-u" in text or "-a" in text else ():
+        if _tells(match[1].partition(":")[2]):
+            yield Item("url_login", *match.span(1), match[1])
+
+
+def _tells(part: str) -> bool:
+    """Whether a part is somebody's, and not the word for what should stand there."""
+    return bool(part) and part.casefold() not in _ANYBODY and not _STANDS_FOR.fullmatch(part)
+
+
+LOGINS_FAMILY = Family("url_login", _logins_find)
+
+
+_QUAD = re.compile(r"\d\.\d{1,3}\.\d{1,3}\.\d")
+_IPV4 = re.compile(
+    r"(?<![^\W_])(?<![\d.]\.)((?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?:25[0-5]|2[0-4]\d|1?\d?\d)){3})"
+    r"(?:/(\d{1,3}(?:\.\d{1,3}){3}|\d{1,2}))?(?![^\W_])(?!\.\d)"
+)
+_VERSION = re.compile(
+    r"(?:\bv|versions?|ver\.?|release|rev(?:ision)?|build|firmware|§|sections?|kapitel|avsnitt|abschnitt|chapter|"
+    r"kap\.?|abschn\.?|ziff(?:er|\.)|punkt|clause|appendix|annex|anhang|bilaga|"
+    r"fig(?:ure|\.)?|table|[a-z]/|identifier\(|==|>=|<=|~=|!=|\^|~|\boid)\s?[:=]?\s?[\"'(]?$",
+    re.IGNORECASE,
+)
+# Most versions and numbers of chapters have such parts, and few addresses.
+_SMALL = re.compile(r"[1-9](?:\.\d\d?){3}")
+_MACHINE = re.compile(
+    r"//|\bip|ip\b|address|adress|host|server|\bdns|ping|ssh|listen|from|gateway|client|klient", re.IGNORECASE
+)
+_PORT = re.compile(r":\d{2,5}|/\d")
+_OUTLINE = re.compile(r"[1-9]\d?(?:\.(?:[1-9]|[1-5]\d)){3}")
+_REFERRED = re.compile(r"\b(?:see|siehe|se) $", re.IGNORECASE)
+_INSIDE_TEXT = re.compile(r"(?:1[1-9]|2\d)(?:\.(?:[1-9]|[12]\d)){3}")
+_TITLE = re.compile(r"[.:)]? {1,40}[^\W\d_]|[.:)]?$")
+_TITLE_AFTER_TEN = re.compile(r"[.:)] {1,40}[^\W\d_]| {1,40}[A-ZÅÄÖÜ]")
+"""Private networks begin with 10 as well, and lists of machines have their names behind their addresses."""
+_IPV6 = re.compile(
+    r"(?<![\w:.])\[?((?:[0-9A-Fa-f]{1,4}:|:){2,8}(?:[0-9A-Fa-f]{1,4}|:)?(?:\d{1,3}(?:\.\d{1,3}){3})?)"
+    r"(?:%\w{1,16})?(?:/(\d{1,3}))?(?![\w:])"
+)
+_MAC = re.compile(
+    r"(?<![\w:-])(?=[0-9A-Fa-f]{2}[:-]|[0-9A-Fa-f]{4}\.)"
+    r"(?:[0-9A-Fa-f]{2}([:-])[0-9A-Fa-f]{2}(?:\1[0-9A-Fa-f]{2}){4}|[0-9A-Fa-f]{4}(?:\.[0-9A-Fa-f]{4}){2})(?![\w:-])"
+)
+_GROUP = re.compile(r"[0-9A-Fa-f]{4}")
+_NOBODYS = tuple(
+    ipaddress.ip_network(network)
+    for network in ("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "2001:db8::/32", "3fff::/20")
+)
+_GIVEN_OUT = tuple(map(ipaddress.IPv6Network, ("2000::/3", "fc00::/7", "fe80::/10")))
+_WIDEST_HOST = {4: 31, 6: 127}
+
+
+def _find_ip(text: str) -> Iterator[Item]:
+    for match in _IPV4.finditer(text) if _QUAD.search(text) else ():
+        if not _is_number_of_something(text, match) and _is_somebodys(match[1], match[2]):
+            yield Item("ip_address", *match.span(1), str(ipaddress.ip_address(match[1])))
+    for match in _IPV6.finditer(text) if text.count(":") > 1 else ():
+        if _GROUP.search(match[1]) and _is_somebodys(match[1], match[2]):
+            yield Item("ip_address", *match.span(1), str(ipaddress.ip_address(match[1])))
+
+
+def _is_number_of_something(text: str, match: re.Match[str]) -> bool:
+    """Whether it is the number of a version, or of a chapter at the beginning of its line."""
+    leads = before(text, match.start(), 24)
+    if _VERSION.search(leads):
+        return True
+    if _MACHINE.search(leads) or _PORT.match(text, match.end(1)):
+        return False
+    if _SMALL.fullmatch(match[1]) or _INSIDE_TEXT.fullmatch(match[1]):
+        return True
+    if not _OUTLINE.fullmatch(match[1]):
+        return False
+    begins_line = match.start() == 0 or text[match.start() - 1] == "\n"
+    title = _TITLE_AFTER_TEN if match[1].startswith("10.") else _TITLE
+    return bool(_REFERRED.search(leads) or (begins_line and title.match(text, match.end())))
+
+
+def _is_somebodys(written: str, network: str | None) -> bool:
+    try:
+        address = ipaddress.ip_address(written)
+        whole = network is not None and _is_network(address, network)
+    except ValueError:
+        return False
+    if address.is_loopback or address.is_unspecified or address.is_multicast or whole:
+        return False
+    if any(address.version == nobodys.version and address in nobodys for nobodys in _NOBODYS):
+        return False
+    if isinstance(address, ipaddress.IPv6Address):
+        return any(address in given for given in _GIVEN_OUT)
+    # 0.0.0.0/8 and what begins with 240 or more is given to nobody; netmasks and broadcasts stand there
+    return 0 < int(address) >> 24 < 240
+
+
+def _is_network(address: ipaddress.IPv4Address | ipaddress.IPv6Address, prefix: str) -> bool:
+    """Whether an address with a prefix stands for many machines: none of the bits after it are set."""
+    network = ipaddress.ip_network(f"{address}/{prefix}", strict=False)
+    return network.network_address == address and network.prefixlen < _WIDEST_HOST[address.version]
+
+
+def _find_mac(text: str) -> Iterator[Item]:
+    for match in _MAC.finditer(text):
+        digits = re.sub(r"[^0-9a-f]", "", match[0].lower())
+        if len(set(digits)) > 2:
+            yield Item("mac_address", match.start(), match.end(), digits)
+
+
+IP = Family("ip_address", _find_ip, digits=2)
+MAC = Family("mac_address", _find_mac, digits=2)

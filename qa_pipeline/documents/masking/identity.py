@@ -1,0 +1,212 @@
+"""Numbers of identity cards, passports and driving licences.
+
+What belongs here: numbers that a word before them makes known, and the machine-readable lines of such
+documents. What does not: such a number alone, which nothing tells from a part number: its check digit is
+right for one in ten of those.
+"""
+
+import re
+from calendar import monthrange
+from collections import Counter
+from collections.abc import Iterator
+
+from qa_pipeline.documents.masking.items import (
+    Family,
+    Item,
+    before,
+    characters_of,
+    checked,
+    digits_of,
+    luhn,
+    machine_readable,
+    mod_11_10,
+    pension_number,
+)
+
+_NAMED = re.compile(
+    r"(?:ausweis(?:es|karte)?|pass(?:es|port)?|id[ -]?kort(?:et)?|identitets?kort(?:et)?|identity card|"
+    r"id[ -](?:card|document)|(?:fü|fue)hrerschein|(?:kö|ko)rkort(?:et)?|driv(?:ing|er'?s) licen[cs]e)s?"
+    r"[ -]?(?:n(?:umme?r|umber|r|o)(?:n|et|s)?|seriennummer|id|#)?\.?"
+    r"(?: is| lautet| är| :|:| =|=| \|)?[ \n\"'(]{0,3}"
+    r"([A-Z]{0,2}[ -]?\d{6,9}|[A-Z0-9]{8,16})(?![^\W_])",
+    re.IGNORECASE,
+)
+_WORDS = ("ausweis", "pass", "kort", "card", "document", "schein", "licen")
+_FEWEST_DIGITS = 4
+_LONGEST = 9
+"""A number may be written with its check digit, which is no part of it."""
+
+_LINE = re.compile(r"(?<![A-Z0-9<])[A-Z0-9<]{30,44}(?![A-Z0-9<])")
+_FORMS = (  # ICAO Doc 9303, parts 4 and 5; each group is followed by its check digit
+    re.compile(r"P[A-Z<][A-Z<]{3}[A-Z]{1,40}<[A-Z<]{0,40}<<"),
+    re.compile(r"([A-Z0-9<]{9})(\d)[A-Z<]{3}(\d{6})(\d)[MFX<](\d{6})(\d)[A-Z0-9<]{16}"),
+    re.compile(r"[ACI][A-Z0-9<][A-Z<]{3}([A-Z0-9<]{9})(\d)[A-Z0-9<]{15}"),
+    re.compile(r"(\d{6})(\d)[MFX<](\d{6})(\d)[A-Z<]{3}[A-Z0-9<]{11}\d"),
+    re.compile(r"[A-Z]{1,40}(?:<[A-Z]{1,40}){0,20}<<[A-Z<]{0,40}<<"),
+)
+
+
+def _find_lines(text: str) -> Iterator[Item]:
+    for match in _LINE.finditer(text) if "<<" in text else ():
+        if any(_has_form(match[0], form) for form in _FORMS):
+            yield Item("id_document", match.start(), match.end(), match[0])
+
+
+def _has_form(line: str, form: re.Pattern[str]) -> bool:
+    found = form.fullmatch(line)
+    return found is not None and all(map(machine_readable, found.groups()[::2], found.groups()[1::2]))
+
+
+def _find_named(text: str) -> Iterator[Item]:
+    folded = text.lower()
+    for match in _NAMED.finditer(text) if any(word in folded for word in _WORDS) else ():
+        value = characters_of(match[1])
+        if sum(one.isdigit() for one in value) >= _FEWEST_DIGITS:
+            yield Item(
+                "id_document", *match.span(1), value if len(value) > _LONGEST + 1 else value[:_LONGEST]
+            )
+
+
+LINES = Family("id_document", _find_lines)
+NAMED = Family("id_document", _find_named, digits=_FEWEST_DIGITS)
+
+
+_MONTH, _DAY = r"(0[1-9]|1[0-2])", r"(0[1-9]|[1-8]\d|9[01])"  # the day of a coordination number is 60 more
+_SIGN = r"(?:[ \n]?[-+][ \n]?|([ \n])|)"
+_NUMBER = re.compile(
+    rf"(?:(?<![^\W_])|(?<=nr))(?<!\d\.)(?:(18|19|20)?(\d\d){_MONTH}{_DAY}|(18|19|20)(\d\d)-{_MONTH}-{_DAY}){_SIGN}"
+    r"\d{4}(?![^\W_])(?!\.\d)"
+)
+_CONTEXT = re.compile(
+    r"person\s?-?n|\bp\.?nr|samordnings|social security|identity n|född|\bborn\b|id-?n", re.IGNORECASE
+)
+_CLOCK = re.compile(
+    r"(?:timestamp|epoch|unix)\W{0,12}\w{0,8}\W{0,3}$|tidsstämpel\W{0,3}$|zeitstempel\W{0,3}$", re.IGNORECASE
+)
+_COORDINATION = 60
+_TIME_OF_DAY = re.compile(r"(?:[01]\d|2[0-3])[0-5]\d$")
+
+
+def _find(text: str) -> Iterator[Item]:
+    for match in checked(_NUMBER, text, _is_personnummer):
+        yield Item("personnummer", match.start(), match.end(), digits_of(match[0])[-10:])
+
+
+def _is_personnummer(match: re.Match[str]) -> bool:
+    century, year = match[1] or match[5], match[2] or match[6]
+    month, day = match[3] or match[7], match[4] or match[8]
+    if not _is_date(century, year, int(month), int(day)) or not luhn(digits_of(match[0])[-10:]):
+        return False
+    leads = before(match.string, match.start())
+    blank_only = match[9] is not None and _TIME_OF_DAY.search(match[0])  # as dates are written with the time
+    return not _CLOCK.search(leads) and not (blank_only and not _CONTEXT.search(leads))
+
+
+def _is_date(century: str | None, year: str, month: int, day: int) -> bool:
+    day -= _COORDINATION if day > _COORDINATION else 0
+    years = [int(part + year) for part in ([century] if century else ["19", "20"])]
+    return 1 <= day <= max(monthrange(one, month)[1] for one in years)
+
+
+FAMILY = Family("personnummer", _find, digits=10)
+
+
+_START, _END = r"(?<![^\W_])(?<!\d\.)", r"(?![^\W_])(?!\.\d)"
+_GAP = r"[ \n./-]"
+_TAX_ID = re.compile(
+    rf"{_START}[1-9](?:\d{{10}}|\d{_GAP}\d{{3}}{_GAP}\d{{3}}{_GAP}\d{{3}}|\d\d{_GAP}\d{{3}}{_GAP}\d{{3}}{_GAP}\d\d|"
+    rf"\d{{4}}{_GAP}\d{{3}}{_GAP}\d{{3}}|\d{{3}}{_GAP}\d{{4}}{_GAP}\d{{3}}){_END}"
+)
+_AMOUNT = re.compile(r"\s?(?:€|\$|EUR\b|Euro\b|kr\b|SEK\b|USD\b|CHF\b|Mio|Mrd|%)|,\d")
+_AMOUNT_BEFORE = re.compile(r"(?:€|\$|EUR|SEK|USD|CHF)\s?$")
+_TAX_NUMBER = re.compile(
+    rf"{_START}(?:\d{{2,3}}[ \n]?/[ \n]?\d{{3}}[ \n]?/[ \n]?\d{{4,5}}|"
+    rf"\d{{2,5}}[ /\n]\d{{3,5}}(?:[ /\n]\d{{3,5}})?|\d{{10,13}}){_END}"
+)
+_TAX_NUMBER_NAMED = re.compile(
+    r"steuer-?\s?(?:n(?:umme)?r\b|no\b)|\bst\.?\s?-?nr|\btax n(?:umber|o\b|r\b)", re.IGNORECASE
+)
+_UNMISTAKABLE = re.compile(r"\d{2,3}/\d{3}/\d{5}")
+_PENSION = re.compile(rf"{_START}\d\d[ \n]?\d{{6}}[ \n]?[A-Za-z][ \n]?\d\d[ \n]?\d(?![^\W_])")
+_LATE_DAYS = 50
+"""Persons who share birthday and first letter get days from 51 on when the serial numbers are spent."""
+
+
+def _find_tax_ids(text: str) -> Iterator[Item]:
+    for match in checked(
+        _TAX_ID, text, lambda match: _is_tax_id(digits_of(match[0])) and not _is_amount(match)
+    ):
+        yield Item("steuer_id", match.start(), match.end(), digits_of(match[0]))
+
+
+def _is_tax_id(digits: str) -> bool:
+    """AO § 139b: of the first ten digits one stands there twice or three times, but not three in a row."""
+    often = [count for count in Counter(digits[:10]).values() if count > 1]
+    in_a_row = any(digits[place] * 3 == digits[place : place + 3] for place in range(8))
+    return often in ([2], [3]) and not in_a_row and mod_11_10(digits)
+
+
+def _is_amount(match: re.Match[str]) -> bool:
+    """Whether it is a sum of money, whose thousands dots part in the same way."""
+    text = match.string
+    written = match[0].count(".") == 3
+    return written and bool(
+        _AMOUNT.match(text, match.end())
+        or _AMOUNT_BEFORE.search(text[max(0, match.start() - 5) : match.start()])
+    )
+
+
+def _find_pension_numbers(text: str) -> Iterator[Item]:
+    for match in checked(_PENSION, text, lambda match: _is_pension_number(characters_of(match[0]))):
+        value = characters_of(match[0])
+        yield Item("sozialversicherungsnummer", match.start(), match.end(), value)
+
+
+def _is_pension_number(value: str) -> bool:
+    """Area, date of birth, first letter of the name at birth, serial number, check digit."""
+    day, month, year = int(value[2:4]), int(value[4:6]), int(value[6:8])
+    day -= _LATE_DAYS if day > _LATE_DAYS else 0
+    if not (1 <= month <= 12 and "02" <= value[:2] <= "89"):
+        return False
+    last = max(monthrange(century + year, month)[1] for century in (1900, 2000))
+    return 1 <= day <= last and pension_number(value)
+
+
+def _find_tax_numbers(text: str) -> Iterator[Item]:
+    """These have no check digit that holds in all states: a word before them must say what they are."""
+    for match in _TAX_NUMBER.finditer(text):
+        named = _TAX_NUMBER_NAMED.search(before(text, match.start()))
+        if named or _UNMISTAKABLE.fullmatch(match[0]):
+            yield Item("steuernummer", match.start(), match.end(), digits_of(match[0]))
+
+
+TAX_IDS = Family("steuer_id", _find_tax_ids, digits=11)
+PENSION_NUMBERS = Family("sozialversicherungsnummer", _find_pension_numbers, digits=11)
+TAX_NUMBERS = Family("steuernummer", _find_tax_numbers, digits=9)
+
+
+# HMRC, NIM39110: letters that are never issued, prefixes that are never issued, suffix A to D.
+_BRITISH = re.compile(
+    r"(?<![^\W_])(?!BG|GB|KN|NK|NT|TN|ZZ)[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z]"
+    r"[ \n-]?\d\d[ \n-]?\d\d[ \n-]?\d\d[ \n-]?[A-D](?![^\W_])"
+)
+# SSA, RM 10201: no area 000, 666 or 900 to 999, no group 00, no serial number 0000.
+_AMERICAN = re.compile(
+    r"(?<![^\W_])(?<!\d[-.])(?!000|666|9)\d{3}([- \n]?)(?!00)\d\d\1(?!0000)\d{4}(?![^\W_])(?![-.]\d)"
+)
+_AMERICAN_NAMED = re.compile(r"\bssn\b|social\s+security", re.IGNORECASE)
+
+
+def _find_british(text: str) -> Iterator[Item]:
+    for match in _BRITISH.finditer(text):
+        yield Item("uk_nino", match.start(), match.end(), characters_of(match[0]))
+
+
+def _find_american(text: str) -> Iterator[Item]:
+    for match in _AMERICAN.finditer(text):
+        if match[1] == "-" or _AMERICAN_NAMED.search(before(text, match.start())):
+            yield Item("us_ssn", match.start(), match.end(), digits_of(match[0]))
+
+
+BRITISH = Family("uk_nino", _find_british, digits=6)
+AMERICAN = Family("us_ssn", _find_american, digits=9)

@@ -1,0 +1,281 @@
+"""From the finds of a text to the text that goes on, in which nobody can read them.
+
+What belongs here: tokens, and replacing without leaving anything that would be found again. What does not:
+finding (`finding`), and paths (`paths`).
+
+A token is the kind and 8 hexadecimal digits of HMAC-SHA256 (RFC 2104) over kind and normal form: equal for
+the same item wherever it stands, and without the key neither to be reversed nor to be confirmed.
+"""
+
+import hashlib
+import hmac
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import get_args
+
+from qa_pipeline.corpus.description import BatchDescription, read_description
+from qa_pipeline.corpus.places import BatchFiles
+from qa_pipeline.documents.assembly import Mask, keep
+from qa_pipeline.documents.decoding import UNPACKERS
+from qa_pipeline.documents.formats.registry import SUFFIXES
+from qa_pipeline.documents.masking import contact, financial, identity, names, secrets
+from qa_pipeline.documents.masking.items import Family, Item
+from qa_pipeline.errors import CorpusError, SettingsError
+from qa_pipeline.settings.documents import MASKED_KINDS, MASKING_KEY_NEEDED, MaskingAction, MaskingSettings
+from qa_pipeline.text.characters import clean, fold
+
+PLACE_HOLDER = "\ufffc"
+"""The character for an object in a text; no family takes it for a part of an item."""
+
+_PATTERNS = (
+    secrets.ISSUED,
+    contact.LOGINS_FAMILY,
+    contact.FAMILY,
+    secrets.NAMED,
+    identity.LINES,
+    financial.ACCOUNTS,
+    financial.CARDS,
+    identity.PENSION_NUMBERS,
+    identity.TAX_IDS,
+    identity.FAMILY,
+    identity.AMERICAN,
+    identity.BRITISH,
+    identity.NAMED,
+    identity.TAX_NUMBERS,
+    contact.MAC,
+    contact.IP,
+)
+_DIGITS = "0123456789"
+
+
+def families_of(settings: MaskingSettings) -> tuple[Family, ...]:
+    """The families that the settings ask for, in the order in which they look."""
+    known = (*_PATTERNS, contact.phone_family(settings.phone_regions))
+    chosen = tuple(family for family in known if family.kind in settings.kinds)
+    return (*chosen, names.names_family(settings.names_models)) if settings.names_models else chosen
+
+
+def find_items(text: str, families: Sequence[Family]) -> list[Item]:
+    """The items of a text in order; none overlaps another."""
+    folded = fold(text)
+    digits = sum(map(folded.count, _DIGITS))
+    items: list[Item] = []
+    for family in families:
+        if family.digits <= digits and (found := [*_apart(family.find(folded), folded)]):
+            items += found
+            folded = _without(folded, found)
+    return sorted(items, key=lambda item: item.start)
+
+
+def _apart(items: Iterable[Item], text: str) -> Iterator[Item]:
+    """Items that hold more than what other families found; of two that overlap the first and longer one."""
+    end = 0
+    for item in sorted(items, key=lambda item: (item.start, -item.end)):
+        if item.start >= end and text[item.start : item.end].strip(PLACE_HOLDER):
+            end = item.end
+            yield item
+
+
+def _without(text: str, items: Iterable[Item]) -> str:
+    """The text with place holders where items stand, of the same length."""
+    parts, place = [], 0
+    for item in items:
+        parts += [text[place : item.start], PLACE_HOLDER * (item.end - item.start)]
+        place = item.end
+    return "".join([*parts, text[place:]])
+
+
+REMOVED = "[removed]"
+_REPLACING_DIGITS = 8
+_NAMES = "|".join(kind.upper() for kind in (*MASKED_KINDS, "name"))
+_BRACKETED = re.compile(rf"\[(?:(?:{_NAMES})-[0-9a-f]{{{_REPLACING_DIGITS}}}|removed)\]|{PLACE_HOLDER}")
+_BARE = re.compile(rf"(?:{_NAMES})-[0-9a-f]{{{_REPLACING_DIGITS}}}|removed|{PLACE_HOLDER}")
+"""Wherever they begin and end: items that stood side by side leave tokens that do."""
+
+Write = Callable[[Item], str]
+
+
+@cache
+def text_mask(settings: MaskingSettings) -> Mask:
+    """What masks a text as the settings say."""
+    return _mask(settings, bare=False)
+
+
+@cache
+def bare_mask(settings: MaskingSettings) -> Mask:
+    """The same for paths and URLs, in which brackets mean something: tokens go without them."""
+    return _mask(settings, bare=True)
+
+
+def _mask(settings: MaskingSettings, *, bare: bool) -> Mask:
+    if settings.action == "off":
+        return keep
+    families, write = families_of(settings), _writer(settings)
+    tokens = _BARE if bare else _BRACKETED
+
+    def mask(text: str) -> tuple[str, Mapping[str, int]]:
+        if not find_items(text, families):
+            return text, {}
+        masked, counts = _replace(text, families, (lambda item: write(item)[1:-1]) if bare else write, tokens)
+        return (text if settings.action == "flag" else masked), counts
+
+    return mask
+
+
+def _writer(settings: MaskingSettings) -> Write:
+    if settings.action != "mask":
+        return lambda item: REMOVED
+    if settings.key is None:
+        raise SettingsError("documents.masking.key is not set; set QA_PIPELINE_DOCUMENTS__MASKING__KEY")
+    key = settings.key.get_secret_value().encode()
+
+    def token(item: Item) -> str:
+        content = f"{item.kind}\0{item.value}".encode("utf-8", "surrogatepass")
+        return (
+            f"[{item.kind.upper()}-{hmac.new(key, content, hashlib.sha256).hexdigest()[:_REPLACING_DIGITS]}]"
+        )
+
+    return token
+
+
+def _replace(
+    text: str, families: Sequence[Family], write: Write, tokens: re.Pattern[str]
+) -> tuple[str, Counter[str]]:
+    """Replace what is found until nothing is found any more.
+
+    Meanwhile one character stands for each item found before, whatever will be written for it: so an action
+    changes nothing about what is found, and what is masked already stays as it is.
+    """
+    counts: Counter[str] = Counter()
+    written = tokens.findall(text)
+    work = tokens.sub(PLACE_HOLDER, text)
+    while items := find_items(work, families):
+        counts.update(item.kind for item in items)
+        work, written = _stand_in(work, written, items, write)
+    pieces = work.split(PLACE_HOLDER)
+    return "".join(piece + one for piece, one in zip(pieces, [*written, ""], strict=True)), counts
+
+
+def _stand_in(work: str, written: list[str], items: Sequence[Item], write: Write) -> tuple[str, list[str]]:
+    """Put a place holder for each item; `written` is what those of the text stand for, in order."""
+    parts, now, place, seen = [], list[str](), 0, 0
+    for item in items:
+        gap = work[place : item.start]
+        parts += [gap, PLACE_HOLDER]
+        passed = seen + gap.count(PLACE_HOLDER)
+        now += [*written[seen:passed], write(item)]
+        seen = passed + work.count(PLACE_HOLDER, item.start, item.end)
+        place = item.end
+    return "".join([*parts, work[place:]]), now + written[seen:]
+
+
+_STRICTER = get_args(MaskingAction)
+"""From the least to the most: a removed item tells neither its kind nor that it stands elsewhere too."""
+
+
+def description_and_masking(
+    batch: str, files: BatchFiles, settings: MaskingSettings
+) -> tuple[BatchDescription, MaskingSettings]:
+    """What is said about a batch, and the masking it gets.
+
+    Raises:
+        CorpusError: the description cannot be used, asks for less than the settings or for tokens that no key
+            is there for, or the batch's own name holds an item: tables and files are named by it.
+    """
+    description = read_description(files, bare_mask(settings))
+    masking = masking_of(settings, description.masking, batch)
+    mask = bare_mask(masking)
+    if masking.action in ("mask", "drop") and (found := mask(batch)[1]):
+        kinds = ", ".join(sorted(found))
+        raise CorpusError(
+            f"the name of batch {mask(batch)[0]} holds personal data ({kinds}); rename the folder"
+        )
+    return description.masked(mask), masking
+
+
+def masking_of(settings: MaskingSettings, wanted: MaskingAction | None, batch: str) -> MaskingSettings:
+    """The settings with the action for one batch.
+
+    Raises:
+        CorpusError: the batch asks for less than the settings, or for tokens that no key is there for.
+    """
+    if wanted is None or wanted == settings.action:
+        return settings
+    if _STRICTER.index(wanted) < _STRICTER.index(settings.action) and not settings.batches_may_loosen:
+        raise CorpusError(
+            f"{batch}/batch.yaml asks for masking: {wanted}, which is less than documents.masking.action = "
+            f"{settings.action}; take the line out, or set documents.masking.batches_may_loosen"
+        )
+    if wanted == "mask" and settings.key is None:
+        raise CorpusError(
+            f"{batch}/batch.yaml asks for masking: mask, but there is no key; {MASKING_KEY_NEEDED}"
+        )
+    return settings.model_copy(update={"action": wanted})
+
+
+_BORDER = re.compile(r"([/\\;|#\[\]])")
+_SUFFIXES = frozenset({*SUFFIXES, *UNPACKERS, ".parquet", ".zip"})
+
+
+@dataclass(frozen=True, slots=True)
+class ShownPath:
+    """A path as it may be stored and told, and how many items of each kind it holds."""
+
+    path: str
+    found: Mapping[str, int]
+
+
+def mask_path(path: str, mask: Mask) -> ShownPath:
+    """A path with forward slashes, or a reference such as `[source:a/b.md#c]`, each name masked by itself.
+
+    Args:
+        path: the path.
+        mask: writes tokens without brackets (`replacing.bare_mask`).
+    """
+    counts: Counter[str] = Counter()
+    names = []
+    for name in _BORDER.split(path):
+        stem, suffixes = _parted(name)
+        masked, found = mask(clean(stem))
+        counts.update(found)
+        names.append(masked + suffixes if found else name)
+    return ShownPath("".join(names), counts)
+
+
+def _parted(name: str) -> tuple[str, str]:
+    """A file name and its suffixes: `a@b.se.md` is not an address in Moldova."""
+    end = len(name)
+    while (dot := name.rfind(".", 0, end)) > 0 and name[dot:end].lower() in _SUFFIXES:
+        end = dot
+    return name[:end], name[end:]
+
+
+_BETWEEN = "\x1e\x1e"
+"""What `clean` takes out of every text; no item goes on behind it."""
+
+
+def texts_mask(settings: MaskingSettings) -> Callable[[Sequence[str]], list[str]]:
+    """Masks texts that belong together; one in which nothing is found stays as it is, to the byte."""
+    mask = text_mask(settings)
+
+    def masked(texts: Sequence[str]) -> list[str]:
+        cleaned = [clean(text) for text in texts]
+        joined, found = mask(_BETWEEN.join(cleaned))
+        if not found:
+            return list(texts)
+        parts = joined.split(_BETWEEN)
+        if len(parts) != len(texts):  # what was found reaches over the end of a text, so each is read alone
+            parts = [mask(text)[0] for text in cleaned]
+        changed = zip(texts, cleaned, parts, strict=True)
+        return [text if part == before else part for text, before, part in changed]
+
+    return masked
+
+
+def reference_mask(settings: MaskingSettings) -> Callable[[str], str]:
+    """Masks what names a document, as its path was masked."""
+    mask = bare_mask(settings)
+    return lambda reference: mask_path(reference, mask).path

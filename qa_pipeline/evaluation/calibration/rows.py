@@ -1,0 +1,294 @@
+"""Labelled rows for calibration: files in, each row with its source, its claims and all their scores out.
+
+What belongs here: reading files, scoring their rows by the very stage that scores batches, and the order in
+which one row of a source is drawn. What does not: fitting.
+"""
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from qa_pipeline import stages
+from qa_pipeline.curation.decisions import EDITED, applied, read_decisions
+from qa_pipeline.errors import InputError
+from qa_pipeline.evaluation.statements import Statement, statement_tables
+from qa_pipeline.records import Notify, silent
+from qa_pipeline.resources import Parts
+from qa_pipeline.settings.verification import VerificationSettings
+from qa_pipeline.storage import Layout, frame_hash, read_table
+from qa_pipeline.tables import CHUNKS, CLAIMS, EMBEDDINGS, PAIRS
+from qa_pipeline.verification.claims import find_claims
+from qa_pipeline.verification.evidence import Encoder
+
+COLUMNS = ("id", "language", "question", "context", "answer", "label", "group_id")
+
+
+@dataclass(frozen=True)
+class LabelledSet:
+    """One file: `items` has label and group_id in order of the file, `claims` points at them by `item`."""
+
+    name: str
+    sha256: str
+    items: pl.DataFrame
+    claims: pl.DataFrame
+
+
+def labelled_files(places: Sequence[Path]) -> list[Path]:
+    """The Parquet files named, and those of the folders named.
+
+    Raises:
+        InputError: a place is not there, or no file is.
+    """
+    for place in places:
+        if not place.exists():
+            raise InputError(
+                f"{place} is not there; name Parquet files of labelled items, or folders of them"
+            )
+    files = [f for place in places for f in (sorted(place.glob("*.parquet")) if place.is_dir() else [place])]
+    if not files:
+        raise InputError(f"{', '.join(map(str, places))}: no .parquet file in it")
+    return list(dict.fromkeys(files))
+
+
+def read_items(path: Path) -> pl.DataFrame:
+    """The items of a file.
+
+    Raises:
+        InputError: it is no Parquet file, or a column is missing or holds something else.
+    """
+    try:
+        items = pl.read_parquet(path)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise InputError(f"{path} cannot be read as Parquet: {error}") from error
+    missing = [name for name in COLUMNS if name not in items.columns]
+    if missing:
+        raise InputError(
+            f"{path} has no column {', '.join(missing)}; labelled items need {', '.join(COLUMNS)}"
+        )
+    for name in ("language", "answer", "group_id"):
+        if items[name].dtype != pl.String() or items[name].null_count():
+            raise InputError(f"{path}: column {name} must be text in every row")
+    context = items["context"]
+    if context.dtype != pl.List(pl.String()) or _has_nulls(context):
+        raise InputError(f"{path}: column context must be a list of passages in every row")
+    if not items["label"].is_in([0, 1]).all() or items["label"].null_count():
+        raise InputError(f"{path}: column label must be 1 (supported) or 0 in every row")
+    return items
+
+
+def _has_nulls(lists: pl.Series) -> bool:
+    inner = lists.list.eval(pl.element().is_null()).list.any()
+    return bool(lists.null_count() or inner.any())
+
+
+def labelled_set(
+    path: Path,
+    items: pl.DataFrame,
+    embedder: Encoder,
+    settings: VerificationSettings,
+    notify: Notify = silent,
+) -> LabelledSet:
+    """The claims of each item with every local score, found by the code that scores batches."""
+    statements = [
+        Statement(row["answer"], tuple(row["context"]), row["language"], row["question"])
+        for row in items.select(COLUMNS).iter_rows(named=True)
+    ]
+    tables = statement_tables(statements)
+    # a batch is only a vessel here, and a model to be replaced need not be one that can be read
+    alone = settings.model_copy(update={"other_passages": 0, "combined_model": None})
+    found = find_claims(tables.pairs, tables.documents, tables.chunks, embedder, alone, notify)
+    numbered = items.select("label", "group_id").with_row_index("item")
+    places = numbered.select("item").with_columns(pair_id=pl.Series(tables.pair_ids, dtype=pl.String()))
+    claims = places.join(found, on="pair_id", how="inner").sort("item", "position")
+    return LabelledSet(path.name, hashlib.sha256(path.read_bytes()).hexdigest(), numbered, claims)
+
+
+NLI_COLUMNS = ("premise", "hypothesis", "label", "language")
+_TEXTS = ("id", "language", "answer", "context", "group_id")
+
+
+@dataclass(frozen=True)
+class LabelledFile:
+    """A file of labelled rows: `items` has id, language, question, context, answer, label and group_id."""
+
+    path: Path
+    sha256: str
+    items: pl.DataFrame
+
+    @property
+    def name(self) -> str:
+        """The set's name: the file's without its ending."""
+        return self.path.stem
+
+
+@dataclass(frozen=True)
+class LabelledRows:
+    """Scored rows of one or more files.
+
+    `rows` has set, group (a number), part (0 or 1, by the group), order, label and pair_id, in the order in
+    which rows are drawn; `claims` is a claims table of the pairs.
+    """
+
+    rows: pl.DataFrame
+    claims: pl.DataFrame
+
+
+def read_labelled(path: Path) -> LabelledFile:
+    """Read a file of grounding rows, or of premises and hypotheses, whose premise is the source.
+
+    Raises:
+        InputError: it cannot be read, lacks a column, or a row lacks a text.
+    """
+    items = _nli_items(path) if _is_nli(path) else read_items(path)
+    for name in _TEXTS:
+        if nulls := items[name].null_count():
+            raise InputError(f"{path}: column {name} is null in {nulls} rows; each row needs it")
+    if not items.height:
+        raise InputError(f"{path} holds no rows")
+    return LabelledFile(path, hashlib.sha256(path.read_bytes()).hexdigest(), items)
+
+
+def _is_nli(path: Path) -> bool:
+    try:
+        return "premise" in pl.read_parquet_schema(path)
+    except (OSError, pl.exceptions.PolarsError):
+        return False  # read_items says what is wrong
+
+
+def _nli_items(path: Path) -> pl.DataFrame:
+    frame = pl.read_parquet(path)
+    if missing := [name for name in NLI_COLUMNS if name not in frame.columns]:
+        raise InputError(f"{path} has no column {', '.join(missing)}; rows of premises need it")
+    if not frame["label"].is_in([0, 1]).all() or frame["label"].null_count():
+        raise InputError(f"{path}: column label must be 1 (entailed) or 0 in every row")
+    return frame.with_row_index("row").select(
+        id=pl.col("row").cast(pl.String()),
+        language="language",
+        question=pl.lit(None, pl.String()),
+        context=pl.concat_list("premise"),
+        answer="hypothesis",
+        label="label",
+        group_id="premise",
+    )
+
+
+def score_rows(parts: Parts, file: LabelledFile) -> LabelledRows:
+    """Give every row its claims with all local scores; rows of equal texts share them.
+
+    A batch is only a vessel here, so passages that a row does not name are not looked at.
+    """
+    statements = [
+        Statement(answer, tuple(context), language, question)
+        for answer, context, language, question in file.items.select(
+            "answer", "context", "language", "question"
+        ).iter_rows()
+    ]
+    tables = statement_tables(statements)
+    claims = stages.score_claims(parts, tables.pairs, tables.documents, tables.chunks, EMBEDDINGS.empty())
+    return LabelledRows(_drawn_order(file, tables.pair_ids), claims)
+
+
+def _drawn_order(file: LabelledFile, pair_ids: Sequence[str]) -> pl.DataFrame:
+    groups = [f"{file.name}\x1f{group}" for group in file.items["group_id"]]
+    rows = zip(groups, file.items["id"], range(file.items.height), strict=True)
+    return pl.DataFrame(
+        {
+            "set": [file.name] * file.items.height,
+            "group": groups,
+            "part": [int(_hash("part", group)[:8], 16) % 2 for group in groups],
+            "order": [_hash("row", group, str(item), str(place)) for group, item, place in rows],
+            "label": file.items["label"] == 1,
+            "pair_id": list(pair_ids),
+        }
+    ).sort("order")
+
+
+def _hash(*parts: str) -> str:
+    return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()
+
+
+def together(scored: Sequence[LabelledRows]) -> LabelledRows:
+    """Rows of several files as one; a statement that two files hold is scored alike and kept once."""
+    rows = pl.concat([one.rows for one in scored])
+    claims = pl.concat([one.claims for one in scored])
+    numbered = rows.with_columns(group=pl.col("group").rank("dense").cast(pl.Int64()))
+    return LabelledRows(numbered.sort("order"), claims.unique("claim_id", maintain_order=True))
+
+
+Row = dict[str, Any]
+QUALITY = "quality"
+"""What the reason of a rejection begins with that says nothing about the sources."""
+ITEMS = pl.Schema(
+    {
+        "id": pl.String(),
+        "language": pl.String(),
+        "question": pl.String(),
+        "context": pl.List(pl.String()),
+        "answer": pl.String(),
+        "label": pl.Int64(),
+        "group_id": pl.String(),
+    }
+)
+
+
+def decided_rows(layout: Layout) -> LabelledFile:
+    """The decisions of an output folder that stand: accepted is supported, rejected is not.
+
+    Left out are edits, refusals, pairs without evidence, and rejections whose reason begins with "quality".
+
+    Raises:
+        InputError: there is none.
+        TableError: tables or decisions cannot be read.
+    """
+    rows = [row for path in layout.tables(PAIRS.name) for row in _rows(layout, path.stem)]
+    if not rows:
+        raise InputError(f"no decision in {layout.out} says whether an answer is supported")
+    items = pl.DataFrame(rows, schema=ITEMS)
+    return LabelledFile(layout.out / "decisions", frame_hash(items), items)
+
+
+def _rows(layout: Layout, batch: str) -> list[Row]:
+    decisions = read_decisions(layout.decisions(batch))
+    if not decisions.height:
+        return []
+    pairs = read_table(layout.table(PAIRS.name, batch), PAIRS)
+    claims = read_table(layout.table(CLAIMS.name, batch), CLAIMS)
+    texts = dict(read_table(layout.table(CHUNKS.name, batch), CHUNKS).select("chunk_id", "text").iter_rows())
+    standing = applied(decisions, pairs, claims).filter(
+        pl.col("decision") != EDITED,
+        ~pl.col("why").str.to_lowercase().str.starts_with(QUALITY).fill_null(value=False)
+        | (pl.col("decision") == "accepted"),
+    )
+    of_pair = {row["pair_id"]: row for row in pairs.iter_rows(named=True)}
+    of_claims: dict[str, list[Row]] = defaultdict(list)
+    for row in claims.join(standing, on="pair_id", how="semi").iter_rows(named=True):
+        of_claims[row["pair_id"]].append(row)
+    found = []
+    for one in standing.iter_rows(named=True):
+        mine = [row for row in of_claims[one["pair_id"]] if one["claim_id"] in (None, row["claim_id"])]
+        found += _row(one, of_pair[one["pair_id"]], mine, texts)
+    return found
+
+
+def _row(decision: Row, pair: Row, claims: list[Row], texts: dict[str, str]) -> list[Row]:
+    pieces = [row[f"{piece}_chunk_id"] for row in claims for piece in ("evidence", "second_evidence")]
+    context = [texts[chunk_id] for chunk_id in dict.fromkeys(pieces) if chunk_id in texts]
+    if not context:
+        return []
+    claim = claims[0] if decision["claim_id"] else None
+    return [
+        {
+            "id": decision["decision_id"],
+            "language": pair["language"],
+            "question": pair["question"],
+            "context": context,
+            "answer": pair["answer"] if claim is None else claim["self_contained"] or claim["text"],
+            "label": int(decision["decision"] == "accepted"),
+            "group_id": claims[0]["evidence_document_id"] or decision["pair_id"],
+        }
+    ]

@@ -1,0 +1,481 @@
+"""Stored batches decided anew: their tables in, what would move out.
+
+What belongs here: reading the tables, timing, adding up over batches. What does not: deciding
+(`redeciding.py`), counting (`comparing.py`), arguments and printing (`what_if_command.py`). Nothing is
+written and no model is asked.
+"""
+
+import difflib
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+from qa_pipeline.curation.decisions import overrule_claims
+from qa_pipeline.curation.ledger import build_verdicts
+from qa_pipeline.errors import InputError
+from qa_pipeline.judging import not_judged
+from qa_pipeline.reporting.funnel import known_answers, stage_counts
+from qa_pipeline.settings.base import read_assignments
+from qa_pipeline.settings.tree import Settings, load_settings
+from qa_pipeline.settings.verification import JudgingSettings, VerificationSettings
+from qa_pipeline.storage import Layout, read_table, write_bytes
+from qa_pipeline.tables import ASSESSMENTS, STORED, VERDICTS
+from qa_pipeline.verification.deciding import REPLIES, UNDECIDED_WITHOUT_MODEL, decide_claims
+from qa_pipeline.verification.outcomes import grounded_pairs
+from qa_pipeline.verification.refusals import decide_refusals
+from qa_pipeline.verification.rules import strange_scores
+
+INPUTS = (
+    "pairs", "claims", "claim_verdicts", "refusals", "assessments", "contradictions", "verdicts", "decisions",
+)  # fmt: skip
+"""The tables that deciding anew needs."""
+
+DECISIONS = ("accept", "reject", "unsure")
+NOT_ASKED = "judge_not_asked"
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """Which models the batch's rows are put to: those of the settings, or those that have replied before."""
+
+    verifier: bool
+    judge: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Redecided:
+    """The tables anew, and what only a model could tell.
+
+    `open_claims` are ids of claims that are borderline now and were not, so that no reply is stored;
+    `unjudged_pairs` those of pairs that pass source verification now and were never judged; `open_pairs`
+    those of all pairs whose verdict may rest on either, those that other claims refute left out. `strange`
+    counts, by step, scores of another model than the thresholds were fitted for: they decide nothing.
+    """
+
+    claim_verdicts: pl.DataFrame
+    refusals: pl.DataFrame
+    verdicts: pl.DataFrame
+    open_claims: pl.Series
+    unjudged_pairs: pl.Series
+    open_pairs: pl.Series
+    strange: dict[str, int]
+
+
+def redecide(
+    frames: Mapping[str, pl.DataFrame],
+    verification: VerificationSettings,
+    judging: JudgingSettings,
+    models: Models,
+) -> Redecided:
+    """Decide the claims, refusals and pairs of a batch anew.
+
+    Stored replies speak for claims that are borderline still or again; a claim that the local steps decide
+    now has none of them. With the settings of the run the tables come out as they are stored.
+
+    Args:
+        frames: the tables of `INPUTS` by name.
+        verification: policy and thresholds.
+        judging: weights and floors.
+        models: whom rows without a stored reply would be put to.
+    """
+    pairs, claims = frames["pairs"], frames["claims"]
+    replies, decisions = stored_replies(frames["claim_verdicts"]), frames["decisions"]
+    decided = overrule_claims(decide_claims(claims, pairs, verification, replies), claims, pairs, decisions)
+    refusals = decide_refusals(frames["refusals"], verification)
+    grounded = grounded_pairs(pairs, claims, decided, accept_grounding=verification.accept_grounding)
+    unjudged = grounded.join(frames["assessments"], on="pair_id", how="anti", maintain_order="left")
+    verdicts = build_verdicts(
+        pairs=pairs,
+        claims=claims,
+        claim_verdicts=decided,
+        refusals=refusals,
+        contradictions=frames["contradictions"],
+        decisions=decisions,
+        assessments=pl.concat([frames["assessments"], _unassessed(unjudged, models)]),
+        verification=verification,
+        judging=judging,
+    )
+    asking = _newly_open(decided, frames["claim_verdicts"]) if models.verifier else decided.clear()
+    unjudged_pairs = unjudged["pair_id"] if models.judge else unjudged["pair_id"].clear()
+    refuted = (pl.col("verdict") == "rejected") & (pl.col("stage") == "source_verification")
+    waiting = verdicts.filter(pl.col("pair_id").is_in(asking["pair_id"].to_list()), ~refuted)
+    return Redecided(
+        claim_verdicts=decided,
+        refusals=refusals,
+        verdicts=verdicts,
+        open_claims=asking["claim_id"],
+        unjudged_pairs=unjudged_pairs,
+        open_pairs=pl.concat([waiting["pair_id"], unjudged_pairs]).unique(maintain_order=True),
+        strange=strange_scores(claims, verification.fitted),
+    )
+
+
+def stored_replies(claim_verdicts: pl.DataFrame) -> pl.DataFrame:
+    """What a verifying model said of claims (`REPLIES`), from the verdicts it left."""
+    said = claim_verdicts.filter(pl.col("llm_decision").is_not_null())
+    known = pl.col("llm_decision").is_in(DECISIONS)
+    distrusted = (pl.col("llm_decision") == "accept") & (pl.col("verdict") != "supported")
+    return said.select(
+        "claim_id",
+        pl.when(known).then("llm_decision").alias("decision"),
+        pl.when(~known).then("llm_decision").when(distrusted).then("reason").alias("reason"),
+        "detail",
+        "model",
+        "prompt_hash",
+    ).match_to_schema(REPLIES)
+
+
+def _newly_open(decided: pl.DataFrame, stored: pl.DataFrame) -> pl.DataFrame:
+    """Claims that no reply decides and that were no such before."""
+    unasked = pl.col("reason") == UNDECIDED_WITHOUT_MODEL
+    return decided.filter(unasked).join(
+        stored.filter(unasked), on="claim_id", how="anti", maintain_order="left"
+    )
+
+
+def _unassessed(pairs: pl.DataFrame, models: Models) -> pl.DataFrame:
+    """Assessments of pairs that were never put to a judge: not judged where there is none, else missing."""
+    detail = "the pair passes source verification by these thresholds, and no judge has seen it"
+    missing = {"status": "failed", "reason": NOT_ASKED, "detail": detail}
+    return ASSESSMENTS.frame(
+        [
+            {**not_judged(pair), **(missing if models.judge else {})}
+            for pair in pairs.select("pair_id", "batch").iter_rows(named=True)
+        ]
+    )
+
+
+NEEDS_MODEL = "needs_a_model"
+"""The verdict of a pair that only a model could decide now."""
+
+_STEP = ["stage", "what", "reason"]
+_KNOWN = ("hits", "sent_to_review", "wrongly_accepted", "wrongly_rejected", "failed")
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Counts over batches.
+
+    `steps` has stage, what, reason, old and new; `claims` and `pairs` the rows of old and new verdict and
+    their count, the unmoved left out; `moved` each pair that moved. `known` holds, of known-answer pairs,
+    old and new counts by what became of them.
+    """
+
+    steps: pl.DataFrame
+    claims: pl.DataFrame
+    pairs: pl.DataFrame
+    moved: pl.DataFrame
+    known: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+
+def compare(frames: Mapping[str, pl.DataFrame], new: Redecided) -> Comparison:
+    """Compare one batch."""
+    told = _with_open_pairs(new)
+    old_steps = _steps(frames["pairs"], frames["claim_verdicts"], frames["refusals"], frames["verdicts"])
+    new_steps = _steps(frames["pairs"], new.claim_verdicts, new.refusals, told)
+    steps = old_steps.rename({"count": "old"}).join(
+        new_steps.rename({"count": "new"}), on=_STEP, how="full", coalesce=True, nulls_equal=True
+    )
+    moved = _moved(frames["verdicts"], told, "pair_id")
+    return Comparison(
+        steps=steps.with_columns(pl.col("old", "new").fill_null(0)),
+        claims=_counted(_moved(frames["claim_verdicts"], new.claim_verdicts, "claim_id")),
+        pairs=_counted(moved),
+        moved=moved,
+        known=_known(frames, told),
+    )
+
+
+def add_up(comparisons: list[Comparison]) -> Comparison:
+    """The counts of several batches as one, stages in the order of the road, the largest first."""
+    steps = pl.concat([one.steps for one in comparisons]).group_by(_STEP, maintain_order=True).sum()
+    stages = pl.Enum(["pairs", "claims", "refusals", "verdicts"])
+    key = ["old", "new", "reason"]
+    return Comparison(
+        steps=steps.sort(
+            pl.col("stage").cast(stages),
+            pl.col("what").is_in(["made", "decided", "weighed"]),
+            pl.max_horizontal("old", "new"),
+            "what",
+            "reason",
+            descending=[False, True, True, False, False],
+            nulls_last=True,
+        ),
+        claims=_summed([one.claims for one in comparisons], key),
+        pairs=_summed([one.pairs for one in comparisons], key),
+        moved=pl.concat([one.moved for one in comparisons]),
+        known={
+            name: (
+                sum(one.known[name][0] for one in comparisons),
+                sum(one.known[name][1] for one in comparisons),
+            )
+            for name in ("pairs", *_KNOWN)
+        },
+    )
+
+
+def _summed(frames: list[pl.DataFrame], key: list[str]) -> pl.DataFrame:
+    added = pl.concat(frames).group_by(key, maintain_order=True).sum()
+    return added.sort("count", *key, descending=[True, False, False, False], nulls_last=True)
+
+
+def _with_open_pairs(new: Redecided) -> pl.DataFrame:
+    """The ledger, in which pairs that take a model have a verdict of their own."""
+    waits = pl.col("pair_id").is_in(new.open_pairs.to_list())
+    return new.verdicts.with_columns(
+        verdict=pl.when(waits).then(pl.lit(NEEDS_MODEL)).otherwise("verdict"),
+    )
+
+
+def _steps(
+    pairs: pl.DataFrame, claim_verdicts: pl.DataFrame, refusals: pl.DataFrame, verdicts: pl.DataFrame
+) -> pl.DataFrame:
+    by = pl.coalesce("reason", "decided_by")
+    return pl.concat(
+        [
+            stage_counts("pairs", "made", pairs, "status"),
+            stage_counts("claims", "decided", claim_verdicts.with_columns(reason=by), "verdict"),
+            stage_counts(
+                "refusals", "weighed", refusals.with_columns(reason=pl.lit(None, pl.String())), "outcome"
+            ),
+            stage_counts("verdicts", "decided", verdicts, "verdict"),
+        ]
+    )
+
+
+def _moved(old: pl.DataFrame, new: pl.DataFrame, key: str) -> pl.DataFrame:
+    """Rows whose verdict is another: key, old, new and the new reason; old is null where none was stored."""
+    joined = new.select(key, "batch", pl.col("verdict").alias("new"), "reason").join(
+        old.select(key, pl.col("verdict").alias("old")), on=key, how="left", maintain_order="left"
+    )
+    moved = joined.filter(pl.col("old").ne_missing(pl.col("new")))
+    return moved.select("batch", key, "old", "new", "reason")
+
+
+def _counted(moved: pl.DataFrame) -> pl.DataFrame:
+    counts = moved.group_by("old", "new", "reason", maintain_order=True).agg(count=pl.len().cast(pl.Int64))
+    return counts.select("old", "new", "reason", "count")
+
+
+def _known(frames: Mapping[str, pl.DataFrame], told: pl.DataFrame) -> dict[str, tuple[int, int]]:
+    words = told.with_columns(verdict=pl.col("verdict").replace({NEEDS_MODEL: "needs_review"}))
+    old, new = (known_answers(frames["pairs"], one) for one in (frames["verdicts"], words))
+    return {name: (int(old[name].sum()), int(new[name].sum())) for name in ("pairs", *_KNOWN)}
+
+
+_VERIFICATION = (
+    "policy", "similarity_reject", "similarity_pass", "similarity_fail", "recall_reject", "recall_accept",
+    "accept_similarity", "accept_order", "accept_question_recall", "accept_question_recall_row",
+    "conflict_similarity", "conflict_recall", "conflict_recall_row", "conflict_characters",
+    "conflict_recall_apart", "wrong_citation_margin", "thresholds", "combined_accept", "combined_reject",
+    "entailment_accept", "entailment_reject", "entailment_contradict", "unsure", "refusal_recall_none",
+    "refusal_recall_low", "refusal_similarity_low", "refusal_recall_high", "refusal_similarity_high",
+    "accept_grounding",
+)  # fmt: skip
+_JUDGING = (
+    "accept_unjudged", "weight_source", "weight_relevance", "weight_correctness", "weight_completeness",
+    "threshold", "floor_source", "floor_relevance", "floor_correctness", "floor_completeness",
+)  # fmt: skip
+DECIDING = (
+    *(f"verification.{name}" for name in _VERIFICATION),
+    *(f"judging.{name}" for name in _JUDGING),
+)
+"""Settings that only decide over stored scores; any other would compute scores or ask a model anew."""
+
+_NEAR = 3
+
+
+def record_deciding(layout: Layout, verification: VerificationSettings, judging: JudgingSettings) -> None:
+    """Keep the settings that decide, so that a what-if starts from them and not from those of another day.
+
+    Raises:
+        StorageError: they cannot be written.
+    """
+    values = {
+        "verification": verification.model_dump(mode="json", include=set(_VERIFICATION)),
+        "judging": judging.model_dump(mode="json", include=set(_JUDGING)),
+    }
+    named = f"{verification.thresholds_id}/{judging.thresholds_id}"
+    write_bytes(layout.deciding(named), json.dumps(values, indent=1, sort_keys=True).encode())
+
+
+def recorded_deciding(layout: Layout, thresholds_id: str) -> dict[str, dict[str, Any]] | None:
+    """The settings that verdicts of this `thresholds_id` were decided by; None where they are not recorded.
+
+    Raises:
+        InputError: the file is damaged.
+    """
+    path = layout.deciding(thresholds_id)
+    if not path.is_file():
+        return None
+    try:
+        values: dict[str, dict[str, Any]] = json.loads(path.read_bytes())
+    except ValueError as error:
+        raise InputError(f"{path} is damaged; delete it and run the batch again") from error
+    return values
+
+
+def read_changes(texts: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Read `GROUP.NAME=VALUE` texts into the groups of settings that they change; `none` takes a value away.
+
+    Raises:
+        InputError: a text is not of that form, or names no setting that only decides.
+    """
+    for text in texts:
+        name, equals, _ = text.partition("=")
+        if not equals:
+            raise InputError(
+                f"--set {text!r} must be GROUP.NAME=VALUE, such as verification.recall_accept=0.85"
+            )
+        if name.strip() not in DECIDING:
+            raise InputError(f"--set {name.strip()}: {_refusal(name.strip())}")
+    return read_assignments(texts)
+
+
+def _refusal(name: str) -> str:
+    known = {
+        **{f"verification.{one}": None for one in VerificationSettings.model_fields},
+        **{f"judging.{one}": None for one in JudgingSettings.model_fields},
+    }
+    if name in known:
+        return (
+            "another value of it takes scores or replies that are not stored; change it in the settings and "
+            "run the batches"
+        )
+    leaves = {one.rpartition(".")[2]: one for one in DECIDING}
+    near = difflib.get_close_matches(name, DECIDING, n=_NEAR)
+    near += [leaves[one] for one in difflib.get_close_matches(name.rpartition(".")[2], leaves, n=_NEAR)]
+    if near:
+        return f"no such setting decides; did you mean {', '.join(dict.fromkeys(near[:_NEAR]))}?"
+    return f"no such setting decides; those that do are {', '.join(DECIDING)}"
+
+
+Changes = dict[str, dict[str, Any]]
+"""Values of settings by group and name."""
+
+
+@dataclass(frozen=True)
+class WhatIf:
+    """What a what-if found; `seconds` is what deciding took, reading and counting aside."""
+
+    batches: list[str]
+    comparison: Comparison
+    claims: int
+    pairs: int
+    open_claims: int
+    open_pairs: int
+    unjudged_pairs: int
+    strange: dict[str, int]
+    seconds: float
+    thresholds: tuple[list[str], list[str]]
+    unrecorded: list[str]
+
+
+def decide_anew(layout: Layout, batches: list[str] | None, changes: Changes) -> WhatIf:
+    """Decide stored batches anew, each by the settings of its run with `changes` made to them.
+
+    Raises:
+        InputError: there is no such batch, or none at all.
+        SettingsError: the changed settings cannot be used.
+        TableError: a table is missing or damaged.
+    """
+    _settings(layout, changes, {})  # what is wrong with the changes is wrong whatever is stored
+    names = _chosen(layout, batches)
+    comparisons, results, unrecorded = [], [], []
+    stored: dict[str, None] = {}
+    named: dict[str, None] = {}
+    seconds, claims, pairs = 0.0, 0, 0
+    for name in names:
+        frames = {table: read_table(layout.table(table, name), STORED[table]) for table in INPUTS}
+        ids = frames["verdicts"]["thresholds_id"].unique().sort().to_list()
+        recorded = recorded_deciding(layout, ids[0]) if ids else {}
+        if recorded is None:
+            unrecorded.append(name)
+        settings = _settings(layout, changes, recorded or {})
+        start = time.perf_counter()
+        new = redecide(frames, settings.verification, settings.judging, _models(frames, settings))
+        seconds += time.perf_counter() - start
+        comparisons.append(compare(frames, new))
+        results.append(new)
+        claims, pairs = claims + frames["claims"].height, pairs + frames["pairs"].height
+        stored |= dict.fromkeys(ids)
+        named[f"{settings.verification.thresholds_id}/{settings.judging.thresholds_id}"] = None
+    return WhatIf(
+        batches=names,
+        comparison=add_up(comparisons),
+        claims=claims,
+        pairs=pairs,
+        open_claims=sum(len(one.open_claims) for one in results),
+        open_pairs=sum(len(one.open_pairs) for one in results),
+        unjudged_pairs=sum(len(one.unjudged_pairs) for one in results),
+        strange=_strange(results),
+        seconds=seconds,
+        thresholds=(list(stored), list(named)),
+        unrecorded=unrecorded,
+    )
+
+
+def _settings(layout: Layout, changes: Changes, recorded: Changes) -> Settings:
+    groups = {name: {**recorded.get(name, {}), **changes.get(name, {})} for name in {*recorded, *changes}}
+    return load_settings(out=layout.out, llm={"budget": {"max_calls": 0}}, **groups)
+
+
+def _chosen(layout: Layout, asked: list[str] | None) -> list[str]:
+    names = [path.stem for path in layout.tables(VERDICTS.name)]
+    if not names:
+        raise InputError(
+            f"{layout.out} holds no verdicts; run qa-pipeline run CORPUS --out {layout.out} first"
+        )
+    for name in asked or []:
+        if name not in names:
+            raise InputError(f"{layout.out} has no batch {name!r}; it has {', '.join(names)}")
+    return list(dict.fromkeys(asked or names))
+
+
+def _models(frames: dict[str, pl.DataFrame], settings: Settings) -> Models:
+    """A model that replied before is there, whatever the settings of this command say."""
+    without = ("extractive", "none")
+    judged = frames["assessments"]["status"] != "not_judged"
+    verifies = settings.llm.reviewer("verifier").provider not in without
+    judges = settings.judging.enabled and settings.llm.reviewer("judge").provider not in without
+    return Models(
+        verifier=verifies or bool(frames["claim_verdicts"]["llm_decision"].is_not_null().any()),
+        judge=judges or bool(judged.any()),
+    )
+
+
+def _strange(results: list[Redecided]) -> dict[str, int]:
+    steps = results[0].strange
+    return {step: sum(one.strange[step] for one in results) for step in steps}
+
+
+def what_if_document(found: WhatIf, changes: Changes) -> dict[str, Any]:
+    """What was found as JSON values."""
+    comparison = found.comparison
+    return {
+        "set": {
+            f"{group}.{name}": value if value is None else str(value)
+            for group, values in changes.items()
+            for name, value in values.items()
+        },
+        "thresholds": {"stored": found.thresholds[0], "new": found.thresholds[1]},
+        "batches": found.batches,
+        "claims": found.claims,
+        "pairs": found.pairs,
+        "deciding_ms": round(found.seconds * 1000, 2),
+        "yield": comparison.steps.to_dicts(),
+        "moved_claims": comparison.claims.to_dicts(),
+        "moved_pairs": comparison.pairs.to_dicts(),
+        "moved": comparison.moved.to_dicts(),
+        "known_answers": {name: {"old": old, "new": new} for name, (old, new) in comparison.known.items()},
+        "needs_a_model": {
+            "claims_without_a_reply": found.open_claims,
+            "pairs_never_judged": found.unjudged_pairs,
+            "pairs": found.open_pairs,
+        },
+        "scores_of_other_models": found.strange,
+    }

@@ -1,0 +1,182 @@
+"""Answers that people judged, put to the configured judge: each again and again, each pair in both orders.
+
+What belongs here: whom to ask what, and the rows replies become. What does not: the requests' wording
+(`qa_pipeline.judging`) and figures (`judge_figures.py`).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from qa_pipeline.errors import ModelError
+from qa_pipeline.judging import judge_request
+from qa_pipeline.llm.base import LanguageModel, Reply, ReplyT, Request
+from qa_pipeline.llm.concurrency import ask_all
+from qa_pipeline.prompts.loading import fence, load_prompt
+from qa_pipeline.records import Notify, PairwiseReply, Passage, silent
+from qa_pipeline.settings.llm import LLMSettings
+from qa_pipeline.settings.verification import JudgingSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A task and two answers to it, in the order a judge reads them."""
+
+    task: str
+    first: str
+    second: str
+    language: str
+
+
+def pairwise_request(
+    compared: Comparison, settings: JudgingSettings, seed: int | None, batch: str
+) -> Request[PairwiseReply]:
+    """What two answers are compared with; the call is noted for `batch`."""
+    prompt = load_prompt(compared.language, "judge_pairwise")
+    return Request(
+        role="judge",
+        system=prompt.system,
+        prompt=prompt.fill(
+            task=fence(compared.task, "task"),
+            first=fence(compared.first, "first"),
+            second=fence(compared.second, "second"),
+        ),
+        reply_model=PairwiseReply,
+        temperature=settings.temperature,
+        seed=seed,
+        language=compared.language,
+        question=compared.task,
+        batch=batch,
+        prompt_hash=prompt.hash,
+    )
+
+
+Row = dict[str, Any]
+BATCH = "evaluation"
+"""Whom the calls are noted for."""
+SCORES = ("relevance", "correctness", "completeness")
+SCORED = pl.Schema(
+    {
+        "id": pl.String(),
+        "repeat": pl.Int64(),
+        **dict.fromkeys(SCORES, pl.Float64()),
+        "overall": pl.Float64(),
+        "reason": pl.String(),
+    }
+)
+"""One row for each answer and repeat; `overall` is the mean by the weights of the composite score. A reply
+that failed has a reason and no scores."""
+CHOSEN = pl.Schema(
+    {
+        "id": pl.String(),
+        "repeat": pl.Int64(),
+        "swapped": pl.Boolean(),
+        "choice": pl.Int64(),
+        "reason": pl.String(),
+    }
+)
+"""One row for each pair, repeat and order; `choice` is 1 for response a, -1 for b, 0 for a tie, whichever
+stood first. A reply that failed has a reason and no choice."""
+
+_FIRST = {"first": 1, "second": -1, "tie": 0}
+
+
+def score_answers(
+    rated: pl.DataFrame,
+    model: LanguageModel,
+    judging: JudgingSettings,
+    llm: LLMSettings,
+    repeats: int,
+    notify: Notify = silent,
+) -> pl.DataFrame:
+    """Have each answer scored `repeats` times, each time with another seed (`SCORED`).
+
+    Raises:
+        PermanentModelError: the judge can answer no further request.
+    """
+    asked = [
+        (row["id"], repeat, _score_request(row, judging, llm.seed + repeat))
+        for repeat in range(repeats)
+        for row in rated.iter_rows(named=True)
+    ]
+    replies = _ask([request for _, _, request in asked], model, llm, notify)
+    rows = [
+        {"id": name, "repeat": repeat, **_scores(reply, judging)}
+        for (name, repeat, _), reply in zip(asked, replies, strict=True)
+    ]
+    return pl.DataFrame(rows, schema=SCORED)
+
+
+def _score_request(row: Row, judging: JudgingSettings, seed: int) -> Request[Any]:
+    shown = Passage(
+        chunk_id=row["id"],
+        title="",
+        section_path=(),
+        text=row["passage"],
+        language=row["language"],
+    )
+    pair = {**row, "evidence_chunk_ids": [row["id"]], "batch": BATCH}
+    return judge_request(pair, {row["id"]: shown}, judging, seed)
+
+
+def _scores(reply: Reply[Any] | ModelError, judging: JudgingSettings) -> Row:
+    if isinstance(reply, ModelError):
+        return {"reason": reply.reason}
+    scores = {name: getattr(reply.value, name) for name in SCORES}
+    weights = {name: getattr(judging, f"weight_{name}") for name in SCORES}
+    total = sum(weights.values())
+    overall = sum(scores[name] * weights[name] for name in SCORES) / total if total else None
+    return {**scores, "overall": overall}
+
+
+def compare_responses(
+    paired: pl.DataFrame,
+    model: LanguageModel,
+    judging: JudgingSettings,
+    llm: LLMSettings,
+    repeats: int,
+    notify: Notify = silent,
+) -> pl.DataFrame:
+    """Have each two responses compared in both orders, `repeats` times with another seed (`CHOSEN`).
+
+    Raises:
+        PermanentModelError: the judge can answer no further request.
+    """
+    asked = [
+        (row["id"], repeat, swapped, _pair_request(row, judging, llm.seed + repeat, swapped=swapped))
+        for repeat in range(repeats)
+        for row in paired.iter_rows(named=True)
+        for swapped in (False, True)
+    ]
+    replies = _ask([request for *_, request in asked], model, llm, notify)
+    rows = [
+        {"id": name, "repeat": repeat, "swapped": swapped, **_choice(reply, swapped=swapped)}
+        for (name, repeat, swapped, _), reply in zip(asked, replies, strict=True)
+    ]
+    return pl.DataFrame(rows, schema=CHOSEN)
+
+
+def _pair_request(row: Row, judging: JudgingSettings, seed: int, *, swapped: bool) -> Request[Any]:
+    first, second = row["response_a"], row["response_b"]
+    if swapped:
+        first, second = second, first
+    return pairwise_request(Comparison(row["prompt"], first, second, row["language"]), judging, seed, BATCH)
+
+
+def _choice(reply: Reply[Any] | ModelError, *, swapped: bool) -> Row:
+    if isinstance(reply, ModelError):
+        return {"reason": reply.reason}
+    place = _FIRST[reply.value.preferred]
+    return {"choice": -place if swapped else place}
+
+
+def _ask(
+    requests: Sequence[Request[ReplyT]], model: LanguageModel, llm: LLMSettings, notify: Notify
+) -> list[Reply[ReplyT] | ModelError]:
+    """Equal requests are asked once."""
+    distinct = {request.key: request for request in requests}
+    asked = ask_all(model, list(distinct.values()), workers=llm.workers, notify=notify)
+    replies = dict(zip(distinct, asked, strict=True))
+    return [replies[request.key] for request in requests]

@@ -1,0 +1,273 @@
+"""The scorers an evaluation can name: where each finds its score, and from which score on it accepts.
+
+What belongs here: the table of scorers, over columns of the claims table with the verdict of each claim
+beside them. What does not: computing scores (`verification`), baselines (`baselines.py`) and figures
+(`metrics.py`).
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from qa_pipeline.errors import InputError
+from qa_pipeline.evaluation.answers_unused import scores_of_answers
+from qa_pipeline.evaluation.statements import Statement, StatementTables, statement_tables
+from qa_pipeline.records import Notify, silent
+from qa_pipeline.settings.verification import VerificationSettings
+from qa_pipeline.verification.claims import find_claims
+from qa_pipeline.verification.combined import DIFFERENCES
+from qa_pipeline.verification.evidence import Encoder, TextVectors
+
+Floats = npt.NDArray[np.float64]
+NAMES = ("length", "overlap", "cosine")
+"""length: shorter is more likely supported. overlap: share of the answer's words that the context has.
+cosine: the best of the whole answer to a passage."""
+
+_WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """Scores of items; NaN where there is no text to compare."""
+
+    name: str
+    scores: Floats
+
+
+def threshold(name: str, settings: VerificationSettings) -> float | None:
+    """From which value on the shipped rule accepts; None where nobody ships one."""
+    return settings.similarity_pass if name == "cosine" else None
+
+
+def baselines(items: pl.DataFrame, encoder: Encoder) -> list[Baseline]:
+    """Every baseline of the items (`ITEMS`), one score for each."""
+    answers: list[str] = items["answer"].to_list()
+    contexts: list[list[str]] = items["context"].to_list()
+    scores = {
+        "length": np.array([-float(len(_words(answer))) for answer in answers]),
+        "overlap": _overlaps(answers, contexts),
+        "cosine": _cosines(answers, contexts, encoder),
+    }
+    return [Baseline(name, scores[name]) for name in NAMES]
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.lower())
+
+
+def _overlaps(answers: Sequence[str], contexts: Sequence[Sequence[str]]) -> Floats:
+    held: dict[tuple[str, ...], frozenset[str]] = {}
+    shares = []
+    for answer, context in zip(answers, contexts, strict=True):
+        key = tuple(context)
+        if key not in held:
+            held[key] = frozenset(word for passage in context for word in _words(passage))
+        wanted = set(_words(answer))
+        shares.append(len(wanted & held[key]) / len(wanted) if wanted and held[key] else np.nan)
+    return np.array(shares)
+
+
+def _cosines(answers: Sequence[str], contexts: Sequence[Sequence[str]], encoder: Encoder) -> Floats:
+    passages = [[one for one in context if one.strip()] for context in contexts]
+    vectors = TextVectors([*answers, *(one for context in passages for one in context)], encoder)
+    best = [
+        max(vectors.cosines(answer, context), default=np.nan)
+        for answer, context in zip(answers, passages, strict=True)
+    ]
+    return np.array(best, dtype=np.float64)
+
+
+Columns = Callable[[VerificationSettings], dict[str, pl.Expr]]
+_DOUBT = 0.9
+_CONFLICT = 0.25
+
+
+@dataclass(frozen=True, eq=False)
+class LocalScorer:
+    """Scores of statements out of the claims that `find_claims` makes of them.
+
+    Args:
+        name: as stored beside its scores.
+        embedder: what claims and evidence are embedded with.
+        settings: sizes of the search.
+        columns: what of a claim's row is its scores.
+    """
+
+    name: str
+    embedder: Encoder
+    settings: VerificationSettings
+    columns: Columns
+
+    def score(self, statements: Sequence[Statement], notify: Notify = silent) -> pl.DataFrame:
+        """Scores (`SCORES`), one row for each statement, in order."""
+        tables = statement_tables(statements)
+        claims = claims_of(tables, self.embedder, self.settings, notify)
+        scored = claims.select(key="pair_id", **_complete(self.columns(self.settings)))
+        return scores_of_answers(scored, tables.pair_ids)
+
+
+def claims_of(
+    tables: StatementTables, embedder: Encoder, settings: VerificationSettings, notify: Notify = silent
+) -> pl.DataFrame:
+    """Claims of statements, with every score that needs no model of its own."""
+    return find_claims(tables.pairs, tables.documents, tables.chunks, embedder, settings, notify)
+
+
+def similarity_scores(_settings: VerificationSettings) -> dict[str, pl.Expr]:
+    """The best cosine to what is cited, negative ones as 0; it tells nothing of contradiction."""
+    return {"supported": pl.col("similarity").clip(0.0, 1.0), "reason": _no_text("similarity")}
+
+
+def consistency_scores(settings: VerificationSettings) -> dict[str, pl.Expr]:
+    """What words, numbers, dates, names and negations say, as one order.
+
+    1 where the claim stands word for word in its evidence; else the share of its content words found there,
+    a little less where a check can neither confirm nor refute a part, a quarter where one found a conflict
+    (round factors, compared with a dozen others by AUROC on public labelled sets). A claim is contradicted
+    (1) by a conflict with evidence that says nearly the same, is not (0) without a conflict, and is unknown
+    where evidence that differs in much else differs there too.
+    """
+    conflict = pl.any_horizontal(_some(column) for column in DIFFERENCES)
+    doubt = pl.when(conflict).then(_CONFLICT).when(_some("open_points")).then(_DOUBT).otherwise(1.0)
+    share = pl.when(pl.col("verbatim")).then(1.0).otherwise(pl.col("token_recall").fill_null(0.0))
+    same = pl.coalesce("context_recall", "token_recall") >= settings.conflict_recall
+    near = same & (pl.col("similarity") >= settings.conflict_similarity)
+    known = pl.col("evidence_quote").is_not_null()
+    return {
+        "supported": pl.when(known).then(share * doubt),
+        "contradicted": pl.when(known & ~conflict).then(0.0).when(known & conflict & near).then(1.0),
+        "reason": _no_text("evidence_quote"),
+    }
+
+
+def combined_scores(_settings: VerificationSettings) -> dict[str, pl.Expr]:
+    """The probability of the small model over all local scores."""
+    reason = (
+        pl.when(pl.col("combined_model").is_null())
+        .then(pl.lit("no_combined_model"))
+        .otherwise(_no_text("combined"))
+    )
+    return {"supported": pl.col("combined"), "reason": pl.when(pl.col("combined").is_null()).then(reason)}
+
+
+def _some(column: str) -> pl.Expr:
+    return pl.col(column).list.len().fill_null(0) > 0
+
+
+def _no_text(column: str) -> pl.Expr:
+    return pl.when(pl.col(column).is_null()).then(pl.lit("no_passage"))
+
+
+def _complete(columns: dict[str, pl.Expr]) -> dict[str, pl.Expr]:
+    unknown = {name: pl.lit(None, pl.Float64()) for name in ("supported", "contradicted", "neutral")}
+    return {**unknown, "reason": pl.lit(None, pl.String()), **columns}
+
+
+SCORED = pl.Schema({"pair_id": pl.String(), "score": pl.Float64()})
+HALF = 0.5
+"""Of a probability: above it the claim is more likely supported than not."""
+
+_REJECTED = ("unsupported", "contradicted")
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreColumn:
+    """How a scorer's score of a claim is read.
+
+    Args:
+        name: of the scorer.
+        columns: what it needs; a table without them has no score of it, and each claim is unknown.
+        expression: the score, 0 to 1 (a cosine may be lower); null is unknown.
+        threshold: from which score on a claim is supported, under the settings.
+        probability: whether the score claims to be a probability, so that its calibration can be asked for.
+        marks: column with the spans it finds unsupported, where it marks less than whole claims.
+        decides: whether it may also leave a claim open: scores are then 1 accepted, 0 rejected, else open.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    expression: Callable[[], pl.Expr]
+    threshold: Callable[[VerificationSettings], float]
+    probability: bool = True
+    marks: str | None = None
+    decides: bool = False
+
+
+def _consistency() -> pl.Expr:
+    return consistency_scores(VerificationSettings())["supported"]
+
+
+def _llm() -> pl.Expr:
+    said = {"accept": 1.0, "unsure": HALF, "reject": 0.0}
+    return pl.col("llm_said").replace_strict(said, default=None, return_dtype=pl.Float64())
+
+
+def _cascade() -> pl.Expr:
+    """A claim that failed has no verdict to speak of."""
+    values = {"supported": 1.0, "undecided": HALF, **dict.fromkeys(_REJECTED, 0.0)}
+    return pl.col("verdict").replace_strict(values, default=None, return_dtype=pl.Float64())
+
+
+SCORERS = {
+    one.name: one
+    for one in (
+        ScoreColumn(
+            "similarity", ("similarity",), lambda: pl.col("similarity"), lambda s: s.similarity_pass,
+            probability=False,
+        ),
+        ScoreColumn(
+            "consistency", ("token_recall", "verbatim", "evidence_quote", *DIFFERENCES), _consistency,
+            lambda s: s.recall_accept, probability=False,
+        ),
+        ScoreColumn("combined", ("combined",), lambda: pl.col("combined"), lambda _: HALF),
+        ScoreColumn("entailment", ("entailment",), lambda: pl.col("entailment"), lambda _: HALF),
+        ScoreColumn("llm", ("llm_said",), _llm, lambda _: 1.0),
+        ScoreColumn(
+            "spans", ("span_support",), lambda: pl.col("span_support"), lambda _: HALF, marks="flagged_spans"
+        ),
+        ScoreColumn("cascade", ("verdict",), _cascade, lambda _: 1.0, probability=False, decides=True),
+    )
+}  # fmt: skip
+"""By name, in the order they are reported."""
+UNASKED = ("llm",)
+"""Scorers that cost money: they run only where they are named."""
+
+
+def chosen_scorers(names: "list[str] | None") -> list[ScoreColumn]:
+    """The scorers named, or all that cost nothing.
+
+    Raises:
+        InputError: there is no such scorer.
+    """
+    unknown = [name for name in names or [] if name not in SCORERS]
+    if unknown:
+        raise InputError(f"--scorer {unknown[0]}: there is no such scorer; there are {', '.join(SCORERS)}")
+    wanted = names or [name for name in SCORERS if name not in UNASKED]
+    return [SCORERS[name] for name in SCORERS if name in wanted]
+
+
+def claim_scores(claims: pl.DataFrame, scorer: ScoreColumn) -> pl.Series:
+    """The score of each claim; null where the table lacks a column the scorer needs."""
+    if any(column not in claims.columns for column in scorer.columns):
+        return pl.Series("score", [None] * claims.height, dtype=pl.Float64())
+    score = scorer.expression().cast(pl.Float64())
+    return claims.select(pl.when(score.is_finite()).then(score).alias("score"))["score"]
+
+
+def pair_scores(claims: pl.DataFrame, scorer: ScoreColumn) -> pl.DataFrame:
+    """The score of each answer (`SCORED`): the smallest of its claims'.
+
+    With a claim unknown the smallest is unknown too, unless another claim has 0, below which there is none.
+    """
+    score = pl.col("score")
+    known = (score.null_count() == 0) | (score.min() <= 0)
+    return (
+        claims.select("pair_id", claim_scores(claims, scorer))
+        .group_by("pair_id", maintain_order=True)
+        .agg(pl.when(known).then(score.min()).alias("score"))
+        .match_to_schema(SCORED)
+    )

@@ -1,0 +1,167 @@
+"""Statements as the tables that verification reads: a document for each set of passages, a chunk for each.
+
+What belongs here: giving texts that come from no batch the shape of one, so that they are scored by the very
+code that scores batches. What does not: scores.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import polars as pl
+
+from qa_pipeline.records import Notify, silent
+from qa_pipeline.tables import CHUNKS, DOCUMENTS, PAIRS
+
+SCORES = pl.Schema(
+    {
+        "supported": pl.Float64(),
+        "contradicted": pl.Float64(),
+        "neutral": pl.Float64(),
+        "reason": pl.String(),
+    }
+)
+"""One row for each statement, in order. Scores are 0 to 1; null is unknown, and `reason` then says why.
+
+A scorer that only tells how well a statement is supported leaves `contradicted` and `neutral` null.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A claim, or an answer of several, and the texts that should prove it.
+
+    `question` is what it answers; a few words say nothing without it.
+    """
+
+    claim: str
+    passages: tuple[str, ...]
+    language: str = "en"
+    question: str | None = None
+
+
+class Scorer(Protocol):
+    """Anything that tells how far passages support a claim."""
+
+    @property
+    def name(self) -> str:
+        """Scorer and, where there is one, model and revision: stored beside its scores."""
+
+    def score(self, statements: Sequence[Statement], notify: Notify = silent) -> pl.DataFrame:
+        """Scores (`SCORES`), one row for each statement, in order; equal statements get equal scores."""
+
+
+BATCH = "statements"
+_BETWEEN = "\n\n"
+
+
+@dataclass(frozen=True, slots=True)
+class StatementTables:
+    """Tables of statements; `pair_ids` has the pair of each statement, equal statements sharing one."""
+
+    documents: pl.DataFrame
+    chunks: pl.DataFrame
+    pairs: pl.DataFrame
+    pair_ids: list[str]
+
+
+def statement_tables(statements: Sequence[Statement]) -> StatementTables:
+    """Each statement becomes an imported pair that cites its passages; equal passages share a document.
+
+    Passages of nothing but white space are left out: a statement without any other cites no text.
+    """
+    documents: dict[str, dict[str, Any]] = {}
+    chunks: dict[str, list[dict[str, Any]]] = {}
+    pairs: dict[str, dict[str, Any]] = {}
+    pair_ids = []
+    for statement in statements:
+        passages = [passage for passage in statement.passages if passage.strip()]
+        document_id = _hash(statement.language, *passages)[:16]
+        if document_id not in documents:
+            documents[document_id] = _document(document_id, passages, statement.language)
+            chunks[document_id] = _chunks(document_id, passages, statement.language)
+        pair_id = _hash(document_id, statement.question or "", statement.claim)[:32]
+        pair_ids.append(pair_id)
+        chunk_ids = [chunk["chunk_id"] for chunk in chunks[document_id]]
+        pairs.setdefault(pair_id, _pair(pair_id, statement, document_id, chunk_ids))
+    return StatementTables(
+        DOCUMENTS.frame(list(documents.values())),
+        CHUNKS.frame([chunk for of_document in chunks.values() for chunk in of_document]),
+        PAIRS.frame(list(pairs.values())),
+        pair_ids,
+    )
+
+
+def _hash(*parts: str) -> str:
+    return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()
+
+
+def _document(document_id: str, passages: Sequence[str], language: str) -> dict[str, Any]:
+    text = _BETWEEN.join(passages)
+    return {
+        "document_id": document_id,
+        "batch": BATCH,
+        "path": f"{document_id}.txt",
+        "content_sha256": _hash(text),
+        "size": len(text.encode()),
+        "language": language,
+        "title": "",
+        "text": text,
+        "sections": [{"heading_path": [], "level": 0, "start": 0, "end": len(text)}],
+        "pages": [],
+        "languages": [],
+        "left_out": [],
+        "masked": [],
+        "status": "parsed",
+    }
+
+
+def _chunks(document_id: str, passages: Sequence[str], language: str) -> list[dict[str, Any]]:
+    rows, start = [], 0
+    length = len(_BETWEEN.join(passages))
+    for position, text in enumerate(passages):
+        rows.append(
+            {
+                "chunk_id": f"{document_id}-{position}",
+                "batch": BATCH,
+                "document_id": document_id,
+                "position": position,
+                "char_start": start,
+                "char_end": start + len(text),
+                "title": "",
+                "section_path": [],
+                "section_start": 0,
+                "section_end": length,
+                "tokens": len(text.split()),
+                "language": language,
+                "text": text,
+            }
+        )
+        start += len(text) + len(_BETWEEN)
+    return rows
+
+
+def _pair(pair_id: str, statement: Statement, document_id: str, chunk_ids: list[str]) -> dict[str, Any]:
+    citation = {
+        "raw": document_id,
+        "document_id": document_id,
+        "chunk_id": None,
+        "quote": None,
+        "resolution": "document",
+    }
+    return {
+        "pair_id": pair_id,
+        "batch": BATCH,
+        "question": statement.question or "",
+        "answer": statement.claim,
+        "language": statement.language,
+        "question_type": "imported",
+        "origin": "imported",
+        "passage_ids": chunk_ids,
+        "used_chunk_ids": chunk_ids,
+        "citations": [citation],
+        "coverage": "full",
+        "status": "drafted",
+        "generator": BATCH,
+    }

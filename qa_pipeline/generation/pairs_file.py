@@ -1,0 +1,529 @@
+"""Existing pairs: a JSONL or Parquet file becomes rows of the pairs table.
+
+What belongs here: reading the file, limits, language, coverage and citations of imported pairs. What does
+not: checking that an answer is true. A line that cannot be used is a failed row; the others go on.
+"""
+
+import hashlib
+import io
+import json
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any
+
+import polars as pl
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
+
+from qa_pipeline.errors import PairsFileError
+from qa_pipeline.prompts.loading import LANGUAGES
+from qa_pipeline.records import Coverage, Language
+from qa_pipeline.settings.generation import PairsFileSettings
+from qa_pipeline.tables import PAIRS
+from qa_pipeline.text.references import (
+    FOUND_BY_SEARCH,
+    NUMBER_MARK,
+    SOURCE_MARK,
+    Resolution,
+    Sources,
+    mark_references,
+    marked_numbers,
+)
+from qa_pipeline.text.refusals import is_refusal
+
+Row = dict[str, Any]
+
+
+def _text(value: object) -> object:
+    return unicodedata.normalize("NFC", value).strip() if isinstance(value, str) else value
+
+
+def _listed(value: object) -> object:
+    """Citations written as one text: source marks, numbered marks, or references parted by ; or line ends."""
+    if not isinstance(value, str):
+        return value
+    if not NUMBER_MARK.sub("", value).strip(" ,;."):
+        return NUMBER_MARK.findall(value)
+    return mark_references(value) or [part for part in re.split(r"[;\n]", value) if part.strip()]
+
+
+Text = Annotated[str, BeforeValidator(_text), Field(min_length=1)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(strict=True, frozen=True, extra="ignore")
+
+
+class CitedSource(_Strict):
+    """A citation written as an object."""
+
+    document: Text | None = None
+    section: Text | None = None
+    chunk_id: Text | None = None
+    quote: Text | None = None
+    passage: Text | None = None
+
+
+NUMBERED = ("sources", "contexts")
+"""Fields that numbers in an answer may count in."""
+
+
+class PairLine(_Strict):
+    """The fields of a line; further fields are kept as they are.
+
+    `sources` and `contexts` are what numbers such as [2] count in where `citations` names no source itself;
+    what no number refers to in them is not cited, whatever it is.
+    """
+
+    question: Text
+    answer: Text
+    citations: Annotated[list[Text | CitedSource], BeforeValidator(_listed)] = []
+    sources: object = None
+    contexts: object = None
+    language: Language | None = None
+    coverage: Coverage | None = None
+    id: str | int | None = None
+    expected_verdict: Text | None = None
+    expected_kind: Text | None = None
+
+
+_READ = PairLine.model_fields.keys() - set(NUMBERED)
+
+
+def read_line(line: bytes) -> Row:
+    """Decode and check one JSON line; a line that cannot be used comes back as a failed row."""
+    try:
+        return read_values(json.loads(line.decode("utf-8")))
+    except (ValueError, RecursionError) as error:
+        return _failed("broken_line", f"not JSON: {error}")
+
+
+def read_values(value: object) -> Row:
+    """Check one decoded line."""
+    if not isinstance(value, dict):
+        return _failed("broken_line", f"expected an object, found {type(value).__name__}")
+    own = {"id": None if value.get("id") is None else _text_of(value["id"]), "fields": _further(value)}
+    return own | _read_fields({name: entry for name, entry in value.items() if entry is not None})
+
+
+def _read_fields(given: Row) -> Row:
+    try:
+        line = PairLine.model_validate(given)
+        citations = _citations(line)
+        encodable = "".join(str(part) for part in (line.question, line.answer, line.citations))
+        encodable.encode("utf-8")
+    except ValidationError as error:
+        return _failed(*_explain(error, given))
+    except UnicodeEncodeError:
+        return _failed("broken_line", "contains half a character (a lone surrogate)")
+    return {
+        "status": "drafted",
+        **line.model_dump(exclude={"citations", "sources", "contexts", "id"}),
+        "citations": citations,
+    }
+
+
+def _further(value: Row) -> str | None:
+    """The fields that no column of `pairs` holds, as a JSON object."""
+    further = {str(name): entry for name, entry in value.items() if name not in _READ}
+    return _text_of(further) if further else None
+
+
+def _text_of(value: object) -> str:
+    """A text as it is, any other value as JSON; escaped where it holds half a character."""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return text if text.isascii() or _encodable(text) else json.dumps(value, default=str)
+
+
+def _encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _citations(line: PairLine) -> list[Row]:
+    """What the line cites: the sources it names, and those that its numbers stand for.
+
+    [2] or [c2] is the second entry of `citations`; where that names no source itself, of `sources`, else of
+    `contexts`, whose texts are passages. A number without an entry is a citation that names nothing.
+    """
+    numbered = [one for one in line.citations if isinstance(one, str) and NUMBER_MARK.fullmatch(one)]
+    named = [_citation(one) for one in line.citations if one not in numbered]
+    numbers = dict.fromkeys(
+        number for text in (*map(str, numbered), line.answer) for number in marked_numbers(text)
+    )
+    if not numbers:
+        return named
+    entries = named or _entries(line.sources, passages=False) or _entries(line.contexts, passages=True)
+    found = {n: {**entries[n - 1], "number": n} for n in numbers if 1 <= n <= len(entries)}
+    missing = [
+        {"raw": f"[{n}]", "reference": None, "quote": None, "passage": None, "number": n}
+        for n in numbers
+        if n not in found
+    ]
+    cited = [found.get(place, one) for place, one in enumerate(named, 1)] if named else list(found.values())
+    return [*cited, *missing]
+
+
+_ENTRIES = TypeAdapter(list[Text | CitedSource])
+
+
+def _entries(value: object, *, passages: bool) -> list[Row]:
+    """The entries of a list that numbers count in; none where it is no such list."""
+    given = [value] if passages and isinstance(value, str) else _listed(value)
+    try:
+        found = _ENTRIES.validate_python(given, strict=True)
+    except ValidationError:
+        return []
+    return [
+        _citation(CitedSource(passage=one) if passages and isinstance(one, str) else one) for one in found
+    ]
+
+
+def _citation(citation: str | CitedSource) -> Row:
+    if isinstance(citation, str):
+        return {"raw": citation, "reference": citation, "quote": None, "passage": None}
+    section = f"#{citation.section}" if citation.section else ""
+    reference = citation.chunk_id or (f"{citation.document}{section}" if citation.document else None)
+    raw = f"source:{reference}" if citation.document and not citation.chunk_id else reference
+    return {
+        "raw": raw or citation.passage or citation.quote or "",
+        "reference": reference,
+        "quote": citation.quote,
+        "passage": citation.passage,
+    }
+
+
+def _failed(reason: str, detail: str) -> Row:
+    return {"status": "failed", "reason": reason, "detail": detail}
+
+
+def _explain(error: ValidationError, given: Row) -> tuple[str, str]:
+    """The first problem as a reason code and a sentence."""
+    problem = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    field = str(problem["loc"][0]) if problem["loc"] else ""
+    if problem["type"] == "missing" or (
+        problem["type"] in ("string_too_short", "too_short") and field in ("question", "answer")
+    ):
+        return "missing_field", f"field {field} is missing or empty"
+    if field == "language":
+        return "unsupported_language", "language must be en, sv or de"
+    return "wrong_type", f"field {field}: {problem['msg']}"
+
+
+RAW_CITATION = pl.Struct(
+    {
+        "raw": pl.String(),
+        "reference": pl.String(),
+        "quote": pl.String(),
+        "passage": pl.String(),
+        "number": pl.Int32(),
+    }
+)
+RAW_PAIRS = pl.Schema(
+    {
+        "file": pl.String(),
+        "line": pl.Int64(),
+        "sha256": pl.String(),
+        "id": pl.String(),
+        "fields": pl.String(),
+        "question": pl.String(),
+        "answer": pl.String(),
+        "citations": pl.List(RAW_CITATION),
+        "language": pl.String(),
+        "coverage": pl.String(),
+        "expected_verdict": pl.String(),
+        "expected_kind": pl.String(),
+        "status": pl.String(),
+        "reason": pl.String(),
+        "detail": pl.String(),
+    }
+)
+LIMITS = PairsFileSettings()
+
+
+def read_pairs(path: Path, limits: PairsFileSettings = LIMITS) -> pl.DataFrame:
+    """Read a pairs file, one row for each line or Parquet row, usable or not.
+
+    Raises:
+        PairsFileError: the file as a whole cannot be read.
+    """
+    try:
+        if path.stat().st_size > limits.max_bytes:
+            raise PairsFileError(
+                f"{path.name}: larger than {limits.max_bytes} bytes; split it, or raise pairs_file.max_bytes"
+            )
+        content = path.read_bytes()
+    except OSError as error:
+        raise PairsFileError(
+            f"{path.name} cannot be read: {error.strerror}; check path and rights"
+        ) from error
+    return parse_pairs(content, path.name, limits)
+
+
+def parse_pairs(content: bytes, name: str, limits: PairsFileSettings = LIMITS) -> pl.DataFrame:
+    """Parse the bytes of a pairs file; `name` tells the format and appears in messages."""
+    suffix = Path(name).suffix.lower()
+    if suffix == ".parquet":
+        rows = _parquet_rows(content, name, limits)
+    elif suffix in (".jsonl", ".ndjson"):
+        rows = _jsonl_rows(content, name, limits)
+    else:
+        raise PairsFileError(f"{name}: unknown format; pairs come as .jsonl or .parquet")
+    return pl.DataFrame([{"file": name, **row} for row in rows], schema=RAW_PAIRS)
+
+
+def _jsonl_rows(content: bytes, name: str, limits: PairsFileSettings) -> Iterator[Row]:
+    try:
+        content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        place = content.count(b"\n", 0, error.start) + 1
+        raise PairsFileError(f"{name} is not UTF-8 (line {place}); save it as UTF-8") from error
+    lines = content.removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    if sum(1 for line in lines if line.strip()) > limits.max_pairs:
+        raise _too_many(name, limits)
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        identity = {"line": number, "sha256": hashlib.sha256(line.strip()).hexdigest()}
+        if len(line) > limits.max_line_bytes:
+            detail = f"line of {len(line)} bytes, at most {limits.max_line_bytes} are read"
+            yield {**identity, "status": "failed", "reason": "line_too_long", "detail": detail}
+        else:
+            yield {**identity, **read_line(line)}
+
+
+def _parquet_rows(content: bytes, name: str, limits: PairsFileSettings) -> Iterator[Row]:
+    try:
+        frame = pl.read_parquet(io.BytesIO(content))
+    except (pl.exceptions.PolarsError, OSError, ValueError) as error:
+        raise PairsFileError(f"{name} is not a Parquet file that can be read; write it again") from error
+    missing = [column for column in ("question", "answer") if column not in frame.columns]
+    if missing:
+        raise PairsFileError(f"{name} has no column {' and '.join(missing)}; rename or add it")
+    if frame.height > limits.max_pairs:
+        raise _too_many(name, limits)
+    for number, row in enumerate(frame.iter_rows(named=True), start=1):
+        digest = hashlib.sha256(repr(sorted(row.items())).encode("utf-8", "surrogatepass")).hexdigest()
+        read = read_values(row)
+        if len((read.get("fields") or "").encode()) > limits.max_line_bytes:
+            detail = f"further columns of more than {limits.max_line_bytes} bytes; leave them out"
+            read = {"status": "failed", "reason": "line_too_long", "detail": detail}
+        yield {"line": number, "sha256": digest, **read}
+
+
+def _too_many(name: str, limits: PairsFileSettings) -> PairsFileError:
+    return PairsFileError(
+        f"{name} holds more than {limits.max_pairs} pairs; split it, or raise pairs_file.max_pairs"
+    )
+
+
+def import_pairs(
+    raw: pl.DataFrame, documents: pl.DataFrame, chunks: pl.DataFrame, batch: str
+) -> pl.DataFrame:
+    """Resolve the citations of raw pairs and give each pair its row; failed lines keep theirs.
+
+    A pair may cite in its `citations` field and inside its answer; the same reference counts once.
+    """
+    sources = Sources(documents, chunks)
+    texts = _Texts(documents, chunks)
+    languages = dict(documents.select("document_id", "language").iter_rows())
+    seen: dict[str, int] = {}
+    rows = []
+    for line in raw.iter_rows(named=True):
+        row = _pair(line, sources, texts, languages) if line["status"] == "drafted" else _broken(line)
+        identity = _identity(batch, line)
+        ordinal = seen[identity] = seen.get(identity, -1) + 1
+        rows.append({**row, "batch": batch, "pair_id": _hash(identity, str(ordinal) if ordinal else "")})
+    return PAIRS.frame(rows)
+
+
+def _broken(line: Row) -> Row:
+    return {
+        **_base(line),
+        "language": "en",
+        "passage_ids": [],
+        "used_chunk_ids": [],
+        "citations": [],
+        "status": "failed",
+        "reason": line["reason"],
+        "detail": f"{line['file']} line {line['line']}: {line['detail']}",
+    }
+
+
+def _base(line: Row) -> Row:
+    kept = ("question", "answer", "expected_verdict", "expected_kind")
+    return {
+        **{name: line[name] for name in kept},
+        "question_type": "imported",
+        "origin": "imported",
+        "generator": line["file"],
+        "source_line": line["line"],
+        "source_id": line["id"],
+        "source_fields": line["fields"],
+    }
+
+
+def _pair(line: Row, sources: Sources, texts: "_Texts", languages: dict[str, str | None]) -> Row:
+    given = line["citations"] or []
+    inside = [{"raw": reference, "reference": reference} for reference in mark_references(line["answer"])]
+    resolved = [(one, _resolve(one, sources, texts)) for one in _distinct([*given, *inside])]
+    cited = list(dict.fromkeys(i for _, found in resolved for i in found.chunk_ids))
+    owners = [found.document_id for _, found in resolved if found.document_id]
+    language = line["language"] or next((languages[i] for i in owners if languages.get(i) in LANGUAGES), "en")
+    refused = is_refusal(line["answer"], language or "en")
+    uncited = {"reason": FOUND_BY_SEARCH, "detail": "it cites nothing: evidence is searched for in its batch"}
+    return {
+        **_base(line),
+        **({} if resolved or refused else uncited),
+        "language": language,
+        "passage_ids": cited,
+        "used_chunk_ids": cited,
+        "citations": [_stored(one, found) for one, found in resolved],
+        "coverage": line["coverage"] or ("none" if refused else "full"),
+        "status": "drafted",
+    }
+
+
+def _distinct(citations: Iterable[Row]) -> list[Row]:
+    """Citations in order, a reference that repeats without a quote of its own left out."""
+    kept: list[Row] = []
+    known: set[tuple[Any, ...]] = set()
+    for one in citations:
+        reference = (one["reference"] or "").casefold().replace("source:", "").strip("[] ")
+        key = (reference, one.get("quote"), one.get("passage"), one.get("number"))
+        bare = (reference, None, None, None)
+        if key not in known and not (key == bare and any(entry[0] == reference for entry in known)):
+            kept.append(one)
+            known.add(key)
+    return kept
+
+
+def _resolve(citation: Row, sources: Sources, texts: "_Texts") -> Resolution:
+    if citation["reference"]:
+        return sources.resolve(citation["reference"])
+    wanted = citation.get("passage") or citation.get("quote")
+    if wanted is None:
+        return Resolution("unknown_number" if citation.get("number") else "unknown_document")
+    chunk_id, document_id = texts.holder(wanted)
+    if chunk_id is not None:
+        return sources.chunk(chunk_id)
+    return Resolution("unknown_document") if document_id is None else sources.resolve(document_id)
+
+
+class _Texts:
+    """The chunks and documents of a batch, to find which one holds a passage: the first that does."""
+
+    def __init__(self, documents: pl.DataFrame, chunks: pl.DataFrame) -> None:
+        self._documents, self._chunks = documents, chunks
+
+    @cached_property
+    def _folded(self) -> tuple[dict[str, str], dict[str, str]]:
+        parsed = self._documents.filter(pl.col("status") == "parsed")
+        chunks = self._chunks.select("chunk_id", "text").iter_rows()
+        texts = parsed.select("document_id", "text").iter_rows()
+        return {i: _folded(text) for i, text in chunks}, {i: _folded(text) for i, text in texts}
+
+    def holder(self, passage: str) -> tuple[str | None, str | None]:
+        """The chunk, and where no chunk alone holds it the document."""
+        wanted = _folded(passage)
+        chunk_id, document_id = (
+            next((i for i, text in held.items() if wanted in text), None) for held in self._folded
+        )
+        return chunk_id, document_id
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def _stored(citation: Row, found: Resolution) -> Row:
+    return {
+        "raw": citation["raw"],
+        "document_id": found.document_id,
+        "chunk_id": found.chunk_ids[0] if len(found.chunk_ids) == 1 else None,
+        "quote": citation.get("quote"),
+        "number": citation.get("number"),
+        "resolution": found.kind,
+    }
+
+
+def _identity(batch: str, line: Row) -> str:
+    if line["status"] != "drafted":
+        return _hash(batch, line["file"], line["sha256"])
+    citations = [f"{one['raw']}\x1e{one['quote']}\x1e{one['passage']}" for one in line["citations"] or []]
+    return _hash(batch, line["question"], line["answer"], *citations)
+
+
+def _hash(*parts: str) -> str:
+    return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:32]
+
+
+MaskTexts = Callable[[Sequence[str]], list[str]]
+"""Masks texts that belong together: one may say what the number in another is."""
+MaskReference = Callable[[str], str]
+"""Masks what names a document, so that it still names the document whose path was masked."""
+
+_TEXTS = ("question", "answer", "expected_kind", "expected_verdict", "detail", "id")
+_QUOTES = ("quote", "passage")
+_LEAF = re.compile(r'"(?:[^"\\]|\\.?)*+(?:"|\Z)|-?\d[\d.eE+-]*')
+"""Texts and numbers of a JSON object, the names of its fields included: a number may be a telephone's."""
+
+
+def mask_pairs(raw: pl.DataFrame, texts: MaskTexts, reference: MaskReference) -> pl.DataFrame:
+    """Mask the texts, quotes and references of raw pairs; lines that failed hold none but their detail."""
+    rows = [_masked(line, texts, reference) for line in raw.iter_rows(named=True)]
+    return pl.DataFrame(rows, schema=raw.schema)
+
+
+def _masked(line: Row, texts: MaskTexts, reference: MaskReference) -> Row:
+    citations = line["citations"] or []
+    leaves = _LEAF.findall(line["fields"] or "")
+    fields = [line[name] for name in _TEXTS] + [one[name] for one in citations for name in _QUOTES]
+    masked = iter(_mask_fields([*fields, *(str(json.loads(leaf)) for leaf in leaves)], texts, reference))
+    found = {name: next(masked) for name in _TEXTS}
+    cited = [_mask_citation(one, next(masked), next(masked), reference) for one in citations]
+    further = line["fields"] and _LEAF.sub(lambda leaf: _leaf(leaf[0], next(masked)), line["fields"])
+    return {**line, **found, "file": reference(line["file"]), "citations": cited, "fields": further}
+
+
+def _leaf(leaf: str, masked: str | None) -> str:
+    """A text or number of a JSON value, as it was where nothing in it was masked."""
+    return leaf if masked == str(json.loads(leaf)) else json.dumps(masked, ensure_ascii=False)
+
+
+def _mask_citation(citation: Row, quote: str | None, passage: str | None, reference: MaskReference) -> Row:
+    """A citation without a reference was written as its passage or its quote."""
+    if citation["reference"] is None:
+        raw = passage or quote or citation["raw"]
+        return {**citation, "raw": raw, "quote": quote, "passage": passage}
+    named = {name: reference(citation[name]) for name in ("raw", "reference")}
+    return {**citation, **named, "quote": quote, "passage": passage}
+
+
+def _mask_fields(
+    fields: Sequence[str | None], texts: MaskTexts, reference: MaskReference
+) -> list[str | None]:
+    """All fields at once; source marks inside them name documents and are masked as references."""
+    pieces = [list(_pieces(field)) if field is not None else [] for field in fields]
+    masked = iter(texts([piece for of_field in pieces for piece, is_mark in of_field if not is_mark]))
+    return [
+        "".join(reference(piece) if is_mark else next(masked) for piece, is_mark in of_field)
+        if field is not None
+        else None
+        for field, of_field in zip(fields, pieces, strict=True)
+    ]
+
+
+def _pieces(text: str) -> Iterator[tuple[str, bool]]:
+    """A text as what stands before, in, between and after its source marks, and whether it is a mark."""
+    place = 0
+    for mark in SOURCE_MARK.finditer(text):
+        yield text[place : mark.start()], False
+        yield mark[0], True
+        place = mark.end()
+    yield text[place:], False

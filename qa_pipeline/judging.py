@@ -1,0 +1,156 @@
+"""Quality assessment: a language model scores the pairs that passed source verification.
+
+What belongs here: whom to ask, the request, and the row a reply or its failure becomes. What does not:
+weights, floors and verdicts (curation), whether a statement has a source (verification). Scores are only
+ever a judge's own: nobody to ask, or a reply that cannot be read, leaves them null.
+"""
+
+from typing import Any
+
+import polars as pl
+
+from qa_pipeline.errors import ModelError
+from qa_pipeline.llm.base import LanguageModel, Reply, Request
+from qa_pipeline.llm.concurrency import ask_all
+from qa_pipeline.prompts.loading import fence, load_prompt, render_passages
+from qa_pipeline.records import JudgeReply, Notify, Passage, passages_by_id, silent
+from qa_pipeline.settings.verification import JudgingSettings
+from qa_pipeline.tables import ASSESSMENTS
+from qa_pipeline.text.injection import ORDERS_IN_SOURCE, hold_orders, is_order, withhold_orders
+from qa_pipeline.verification.outcomes import decided_claims, evidence_pieces, grounded_pairs
+
+Row = dict[str, Any]
+
+
+def assess_pairs(
+    *,
+    pairs: pl.DataFrame,
+    claims: pl.DataFrame,
+    claim_verdicts: pl.DataFrame,
+    chunks: pl.DataFrame,
+    model: LanguageModel | None,
+    settings: JudgingSettings,
+    accept_grounding: float,
+    workers: int,
+    seed: int | None = None,
+    notify: Notify = silent,
+) -> pl.DataFrame:
+    """Have every pair that passed source verification judged, one call each, in the order of `pairs`.
+
+    The judge reads the chunks the proof rests on, not the passages of the draft: it scores the answer
+    against what was proved. Where those chunks, the question or the answer hold orders to it, the row says so
+    (`orders_in_source`): its scores are stored, and accept nothing by themselves.
+
+    Args:
+        pairs: the pairs table.
+        claims: the claims table.
+        claim_verdicts: the claim_verdicts table.
+        chunks: the chunks table.
+        model: the judge; None makes every row not_judged.
+        settings: temperature, and whether to judge at all.
+        accept_grounding: share of supported claims that passes source verification.
+        workers: calls in flight.
+        seed: passed to the model.
+        notify: told of progress.
+
+    Raises:
+        PermanentModelError: the judge can answer no further request.
+    """
+    passed = grounded_pairs(pairs, claims, claim_verdicts, accept_grounding=accept_grounding)
+    if model is None or not settings.enabled:
+        return ASSESSMENTS.frame([not_judged(pair) for pair in passed.iter_rows(named=True)])
+    rows = _with_evidence(passed, claims, claim_verdicts)
+    passages = passages_by_id(chunks)
+    missing = [[i for i in row["evidence_chunk_ids"] if i not in passages] for row in rows]
+    requests = [
+        None if gone or not row["evidence_chunk_ids"] else judge_request(row, passages, settings, seed)
+        for row, gone in zip(rows, missing, strict=True)
+    ]
+    asked = [request for request in requests if request is not None]
+    replies = iter(ask_all(model, asked, workers=workers, notify=notify))
+    return ASSESSMENTS.frame(
+        [
+            _unaskable(row, gone)
+            if request is None
+            else _assessment(row, request, next(replies), model.name, ordered=_ordered(row, passages))
+            for row, gone, request in zip(rows, missing, requests, strict=True)
+        ]
+    )
+
+
+def _with_evidence(pairs: pl.DataFrame, claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> list[Row]:
+    """Rows of `pairs` with the chunks their supported claims rest on, each once, in claim order."""
+    evidence = (
+        decided_claims(claims, claim_verdicts)
+        .filter(pl.col("verdict") == "supported")
+        .join(evidence_pieces(claims, claim_verdicts), on="claim_id", maintain_order="left_right")
+        .group_by("pair_id", maintain_order=True)
+        .agg(pl.col("evidence_chunk_id").drop_nulls().unique(maintain_order=True).alias("evidence_chunk_ids"))
+    )
+    joined = pairs.join(evidence, on="pair_id", how="left", maintain_order="left")
+    return joined.with_columns(pl.col("evidence_chunk_ids").fill_null([])).to_dicts()
+
+
+def judge_request(
+    row: Row, passages: dict[str, Passage], settings: JudgingSettings, seed: int | None
+) -> Request[JudgeReply]:
+    """What a pair is judged with; `row` is its row of the pairs table with the chunks of its evidence."""
+    prompt = load_prompt(row["language"], "judge")
+    shown = tuple(withhold_orders(passages[chunk_id]) for chunk_id in row["evidence_chunk_ids"])
+    return Request(
+        role="judge",
+        system=prompt.system,
+        prompt=prompt.fill(
+            passages=render_passages(shown),
+            question=fence(row["question"], "question"),
+            answer=fence(row["answer"], "answer"),
+        ),
+        reply_model=JudgeReply,
+        temperature=settings.temperature,
+        seed=seed,
+        language=row["language"],
+        passages=shown,
+        question=row["question"],
+        answer=row["answer"],
+        batch=row["batch"],
+        prompt_hash=prompt.hash,
+    )
+
+
+def _base(pair: Row) -> Row:
+    return {"pair_id": pair["pair_id"], "batch": pair["batch"]}
+
+
+def not_judged(pair: Row) -> Row:
+    """The assessment of a pair that no judge is there for."""
+    return {**_base(pair), "status": "not_judged", "reason": "no_judge", "detail": "no judge is configured"}
+
+
+def _unaskable(pair: Row, gone: list[str]) -> Row:
+    """A pair whose evidence cannot be shown: scores without it would be scores of something else."""
+    if gone:
+        detail = f"chunks of the evidence do not exist: {', '.join(gone)}"
+        return {**_base(pair), "status": "failed", "reason": "missing_chunk", "detail": detail}
+    detail = "no supported claim names a chunk as evidence"
+    return {**_base(pair), "status": "failed", "reason": "no_evidence", "detail": detail}
+
+
+def _ordered(row: Row, passages: dict[str, Passage]) -> bool:
+    """Whether anything the judge read speaks to it."""
+    shown = [passages[chunk_id] for chunk_id in row["evidence_chunk_ids"]]
+    return hold_orders(shown) or is_order(row["question"]) or is_order(row["answer"])
+
+
+def _assessment(
+    pair: Row,
+    request: Request[JudgeReply],
+    reply: Reply[JudgeReply] | ModelError,
+    judge: str,
+    *,
+    ordered: bool,
+) -> Row:
+    asked = {**_base(pair), "judge": judge, "prompt_hash": request.prompt_hash}
+    if isinstance(reply, ModelError):
+        return {**asked, "status": "failed", "reason": reply.reason, "detail": str(reply)}
+    reason = {"reason": ORDERS_IN_SOURCE} if ordered else {}
+    return {**asked, "status": "judged", **reason, **reply.value.model_dump()}

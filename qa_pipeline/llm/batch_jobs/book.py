@@ -1,0 +1,455 @@
+"""The book of batch jobs: what was submitted, what is awaited, and what came of it.
+
+What belongs here: the tables `provider_jobs` and `provider_items`. What does not: providers, money, reading
+replies (`collecting.py`).
+
+A job stands in the book before it is submitted, under a key that is also its name at the provider, and so do
+its requests. Whoever comes later, in whatever process, sees that a request is in a job and leaves it there.
+"""
+
+import json
+import uuid
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Literal, Protocol
+
+import sqlalchemy as sa
+
+from qa_pipeline.errors import ModelError
+from qa_pipeline.llm.base import Request
+from qa_pipeline.llm.budget.budget import restored as restored_room
+from qa_pipeline.llm.budget.budget import written as written_room
+from qa_pipeline.llm.budget.daily import Held
+from qa_pipeline.llm.provider import RawReply
+from qa_pipeline.llm.store.database import Database
+from qa_pipeline.llm.store.schema import PROVIDER_ITEMS, PROVIDER_JOBS, REPLIES
+from qa_pipeline.llm.store.store import restored, storable
+from qa_pipeline.records import CallRecord, Role, Usage
+
+JobState = Literal["submitting", "submitted", "collected", "failed"]
+ItemState = Literal["open", "answered", "free", "refused"]
+"""In a job that has not ended; replied to, for a run to read; without a reply, for a run to send again; with
+an error that no other try would change, for a run to tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A reply that only a run can make something of, such as one that is to be asked once more.
+
+    Args:
+        text: as it came.
+        model: the model that says it replied.
+        usage: tokens.
+        reason: of a reply that the provider itself says cannot be used.
+        detail: of the same.
+        call: the call that it took; None where nothing was charged.
+    """
+
+    text: str
+    model: str | None = None
+    usage: Usage = field(default_factory=Usage)
+    reason: str | None = None
+    detail: str | None = None
+    call: CallRecord | None = None
+
+    def written(self) -> str:
+        """As JSON in ASCII, which any database holds whatever the reply is made of."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def restored(cls, text: str) -> "Answer":
+        """What `written` wrote."""
+        parts: dict[str, Any] = json.loads(text)
+        call = parts.pop("call")
+        if call is not None:
+            call = CallRecord(**(call | {"usage": Usage(**call["usage"])}))
+        return cls(**(parts | {"usage": Usage(**parts["usage"]), "call": call}))
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One request in a job, or left over from one.
+
+    Args:
+        sent_key: of the request as it was sent, which may ask another one once more.
+        request_key: of the one that was asked.
+        job_key: of the latest job it was in.
+        role: whom it is for.
+        batch: the batch it is for.
+        documents: ids of those it shows.
+        reply_model: name of the class of its reply.
+        state: see `ItemState`.
+        position: in that job, from 0.
+        attempts: how many jobs it was in.
+        failure: why the latest one brought no reply.
+        answer: the reply.
+        prompt: only where the settings want prompts kept.
+    """
+
+    sent_key: str
+    request_key: str
+    job_key: str
+    role: Role
+    batch: str
+    documents: tuple[str, ...]
+    reply_model: str
+    state: ItemState = "open"
+    position: int = 0
+    attempts: int = 1
+    failure: str | None = None
+    answer: Answer | None = None
+    prompt: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderJob:
+    """One batch job.
+
+    Args:
+        job_key: drawn once; the job's display name at the provider.
+        asked_model: name of the model.
+        role: of all its requests.
+        batch: of all its requests.
+        run: that submitted it.
+        state: how it stands.
+        requests: how many.
+        provider_name: what the provider calls it; None until that is known.
+        created_at: Unix seconds.
+        ended_at: when its end was seen.
+        detail: why it failed.
+        held: room it holds under the caps of a day.
+    """
+
+    job_key: str
+    asked_model: str
+    role: Role
+    batch: str
+    run: str
+    state: JobState
+    requests: int
+    provider_name: str | None = None
+    created_at: float = 0.0
+    ended_at: float | None = None
+    detail: str | None = None
+    held: Held | None = None
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing is awaited from it."""
+        return self.state in ("collected", "failed")
+
+
+_LOCK = 7206137
+"""Any number; that of the advisory lock under which jobs are opened."""
+_KEYS_A_STATEMENT = 500
+_AWAITED = ("submitting", "submitted")
+
+
+class JobBook:
+    """The book in a database. Every method raises ReplyStoreError when that cannot be used."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+
+    def item(self, asked_model: str, sent_key: str) -> Item | None:
+        """What stands of a request."""
+        wanted = _is(asked_model, [sent_key])
+        return self.database.read(lambda connection: next(iter(_items(connection, wanted)), None))
+
+    def open(
+        self, asked_model: str, items: Sequence[Item], *, run: str, now: float, held: Held | None
+    ) -> tuple[ProviderJob, list[Item]] | None:
+        """Note a job of those items that are in no other and whose replies have not come meanwhile.
+
+        Returns:
+            The job and its items; None when there is nothing left to submit.
+        """
+
+        def work(connection: sa.Connection) -> tuple[ProviderJob, list[Item]] | None:
+            self._lock(connection)
+            known = _known(connection, asked_model, items)
+            stored = _stored(connection, asked_model, items)
+            unstored = [item for item in items if item.request_key not in stored]
+            mine = [_next_attempt(item, known.get(item.sent_key)) for item in unstored]
+            chosen = [item for item in mine if item is not None]
+            if not chosen:
+                return None
+            first, count = chosen[0], len(chosen)
+            key = f"qa-pipeline-{first.role}-{uuid.uuid4().hex}"
+            named = [replace(item, job_key=key, position=n) for n, item in enumerate(chosen)]
+            job = ProviderJob(key, asked_model, first.role, first.batch, run, "submitting", count)
+            job = replace(job, created_at=now, held=held)
+            _drop_items(connection, asked_model, [item.sent_key for item in named])
+            connection.execute(PROVIDER_ITEMS.insert(), [_item_row(asked_model, item) for item in named])
+            connection.execute(PROVIDER_JOBS.insert(), _job_row(job))
+            return job, named
+
+        return self.database.transact(work)
+
+    def submitted(self, job: ProviderJob, provider_name: str) -> bool:
+        """Note that the provider has a job; False when it has been given up meanwhile."""
+        changed = PROVIDER_JOBS.update().where(
+            PROVIDER_JOBS.c.job_key == job.job_key, PROVIDER_JOBS.c.state.in_(_AWAITED)
+        )
+        values = {"state": "submitted", "provider_name": provider_name}
+        noted = changed.values(values)
+        return self.database.transact(lambda connection: connection.execute(noted).rowcount) > 0
+
+    def give_up(self, job: ProviderJob) -> bool:
+        """Forget a job that the provider never got; its requests may be submitted again.
+
+        Returns:
+            Whether it was there, and not submitted.
+        """
+        gone = PROVIDER_JOBS.delete().where(
+            PROVIDER_JOBS.c.job_key == job.job_key, PROVIDER_JOBS.c.state == "submitting"
+        )
+
+        def work(connection: sa.Connection) -> bool:
+            if not connection.execute(gone).rowcount:
+                return False
+            # they were in no job: the attempt does not count
+            freed = {"state": "free", "attempts": PROVIDER_ITEMS.c.attempts - 1}
+            connection.execute(
+                PROVIDER_ITEMS.update().where(PROVIDER_ITEMS.c.job_key == job.job_key).values(freed)
+            )
+            return True
+
+        return self.database.transact(work)
+
+    def drop(self, asked_model: str, sent_key: str) -> None:
+        """Forget a request whose fate has been told; asked again, it starts anew."""
+        self.database.transact(lambda connection: _drop_items(connection, asked_model, [sent_key]))
+
+    def jobs(self, *, awaited: bool = False) -> list[ProviderJob]:
+        """All jobs, or those that are awaited; the oldest first."""
+        chosen = sa.select(PROVIDER_JOBS).order_by(PROVIDER_JOBS.c.created_at, PROVIDER_JOBS.c.job_key)
+        if awaited:
+            chosen = chosen.where(PROVIDER_JOBS.c.state.in_(_AWAITED))
+        return self.database.read(
+            lambda connection: [_job(row) for row in connection.execute(chosen).mappings()]
+        )
+
+    def items(self, job: ProviderJob) -> list[Item]:
+        """The requests of a job of which nothing has come yet."""
+        wanted = sa.and_(PROVIDER_ITEMS.c.job_key == job.job_key, PROVIDER_ITEMS.c.state == "open")
+        return self.database.read(lambda connection: _items(connection, wanted))
+
+    def ended_since(self, moment: float) -> dict[str, str]:
+        """Batches of which nothing is awaited any more and something has come, or failed, since a moment.
+
+        Returns:
+            The key of the job of each that ended last.
+        """
+        ended = sa.select(PROVIDER_JOBS.c.batch, PROVIDER_JOBS.c.job_key).where(
+            PROVIDER_JOBS.c.ended_at >= moment
+        )
+        ordered = ended.order_by(PROVIDER_JOBS.c.ended_at, PROVIDER_JOBS.c.job_key)
+
+        def work(connection: sa.Connection) -> dict[str, str]:
+            waiting = _waiting(connection)
+            latest = {restored(batch): key for batch, key in connection.execute(ordered)}
+            return {batch: key for batch, key in latest.items() if batch not in waiting}
+
+        return self.database.read(work)
+
+    def waiting(self) -> set[str]:
+        """Batches of which something is awaited."""
+        return self.database.read(_waiting)
+
+    def sweep(self) -> None:
+        """Forget requests whose replies are stored: nobody asks for them again."""
+        stored = sa.exists().where(
+            REPLIES.c.asked_model == PROVIDER_ITEMS.c.asked_model,
+            REPLIES.c.request_key == PROVIDER_ITEMS.c.request_key,
+        )
+        done = PROVIDER_ITEMS.delete().where(stored, PROVIDER_ITEMS.c.state != "open")
+        self.database.transact(lambda connection: connection.execute(done).rowcount)
+
+    def _lock(self, connection: sa.Connection) -> None:
+        if self.database.is_postgres:
+            connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
+
+
+def end_job(connection: sa.Connection, job: ProviderJob) -> bool:
+    """Note the end of an awaited job; False when somebody else has done it."""
+    changed = PROVIDER_JOBS.update().where(
+        PROVIDER_JOBS.c.job_key == job.job_key, PROVIDER_JOBS.c.state.in_(_AWAITED)
+    )
+    row = _job_row(job)
+    values = {name: row[name] for name in ("state", "ended_at", "detail", "provider_name")}
+    return connection.execute(changed.values(values)).rowcount > 0
+
+
+def set_items(
+    connection: sa.Connection, asked_model: str, items: Sequence[Item], gone: Sequence[str]
+) -> None:
+    """Write what has become of requests, and forget those that are stored."""
+    _drop_items(connection, asked_model, [*gone, *(item.sent_key for item in items)])
+    if items:
+        connection.execute(PROVIDER_ITEMS.insert(), [_item_row(asked_model, item) for item in items])
+
+
+def forget_documents(connection: sa.Connection, documents: Collection[str]) -> int:
+    """Forget the requests that saw any of the documents; how many there were. Those in a job stay in it."""
+    seen = [PROVIDER_ITEMS.c.documents.contains(json.dumps(one), autoescape=True) for one in documents]
+    if not seen:
+        return 0
+    return connection.execute(PROVIDER_ITEMS.delete().where(sa.or_(*seen))).rowcount
+
+
+def _next_attempt(item: Item, known: Item | None) -> Item | None:
+    """The item as it goes into a new job; None if it is in another, or replied to."""
+    if known is None:
+        return item
+    return replace(item, attempts=known.attempts + 1) if known.state == "free" else None
+
+
+def _known(connection: sa.Connection, asked_model: str, items: Sequence[Item]) -> dict[str, Item]:
+    keys = [item.sent_key for item in items]
+    return {
+        item.sent_key: item for some in _portions(keys) for item in _items(connection, _is(asked_model, some))
+    }
+
+
+def _stored(connection: sa.Connection, asked_model: str, items: Sequence[Item]) -> set[str]:
+    """Requests whose replies were stored after somebody had looked for them."""
+    found = sa.select(REPLIES.c.request_key).where(REPLIES.c.asked_model == asked_model)
+    return {
+        key
+        for some in _portions([item.request_key for item in items])
+        for (key,) in connection.execute(found.where(REPLIES.c.request_key.in_(some)))
+    }
+
+
+def _waiting(connection: sa.Connection) -> set[str]:
+    rows = connection.execute(sa.select(PROVIDER_JOBS.c.batch).where(PROVIDER_JOBS.c.state.in_(_AWAITED)))
+    return {restored(batch) for (batch,) in rows}
+
+
+def _drop_items(connection: sa.Connection, asked_model: str, keys: Sequence[str]) -> None:
+    for some in _portions(keys):
+        connection.execute(PROVIDER_ITEMS.delete().where(_is(asked_model, some)))
+
+
+def _portions(keys: Sequence[str]) -> Iterable[Sequence[str]]:
+    return (keys[start : start + _KEYS_A_STATEMENT] for start in range(0, len(keys), _KEYS_A_STATEMENT))
+
+
+def _is(asked_model: str, sent_keys: Sequence[str]) -> sa.ColumnElement[bool]:
+    return sa.and_(PROVIDER_ITEMS.c.asked_model == asked_model, PROVIDER_ITEMS.c.sent_key.in_(sent_keys))
+
+
+def _items(connection: sa.Connection, wanted: sa.ColumnElement[bool]) -> list[Item]:
+    return [_item(row) for row in connection.execute(sa.select(PROVIDER_ITEMS).where(wanted)).mappings()]
+
+
+def _item(row: sa.RowMapping) -> Item:
+    columns: dict[str, Any] = dict(row)
+    del columns["asked_model"]
+    texts = {name: restored(columns[name]) for name in ("failure", "prompt") if columns[name] is not None}
+    answer = columns["answer"]
+    told = {
+        "batch": restored(columns["batch"]),
+        "documents": tuple(json.loads(columns["documents"])),
+        "answer": None if answer is None else Answer.restored(answer),
+    }
+    return Item(**(columns | texts | told))
+
+
+def _item_row(asked_model: str, item: Item) -> dict[str, Any]:
+    return {
+        "asked_model": asked_model,
+        "sent_key": item.sent_key,
+        "request_key": item.request_key,
+        "job_key": item.job_key,
+        "position": item.position,
+        "role": item.role,
+        "batch": storable(item.batch),
+        "documents": json.dumps(item.documents),
+        "reply_model": item.reply_model,
+        "state": item.state,
+        "attempts": item.attempts,
+        "failure": None if item.failure is None else storable(item.failure),
+        "answer": None if item.answer is None else item.answer.written(),
+        "prompt": None if item.prompt is None else storable(item.prompt),
+    }
+
+
+def _job(row: sa.RowMapping) -> ProviderJob:
+    columns: dict[str, Any] = dict(row)
+    columns["batch"] = restored(columns["batch"])
+    columns["detail"] = None if columns["detail"] is None else restored(columns["detail"])
+    held = restored_room(columns.pop("reserved"))
+    return ProviderJob(**columns, held=held)
+
+
+def _job_row(job: ProviderJob) -> dict[str, Any]:
+    return {
+        "job_key": job.job_key,
+        "asked_model": job.asked_model,
+        "role": job.role,
+        "batch": storable(job.batch),
+        "run": job.run,
+        "state": job.state,
+        "requests": job.requests,
+        "provider_name": job.provider_name,
+        "created_at": job.created_at,
+        "ended_at": job.ended_at,
+        "detail": None if job.detail is None else storable(job.detail),
+        "reserved": written_room(job.held),
+    }
+
+
+ItemResult = RawReply | ModelError
+"""What came of one request: a reply, or the error that the same would be if it had been sent alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobLook:
+    """How a job stands.
+
+    Args:
+        ended: whether nothing changes any more.
+        problem: why it ended without a reply to every request; None where it did not.
+        results: by key of the sent request; a request without one got none.
+        unnamed: results that name no request, by their place among all; they come in the order of requests.
+    """
+
+    ended: bool
+    problem: str | None = None
+    results: Mapping[str, ItemResult] = field(default_factory=dict)
+    unnamed: Mapping[int, ItemResult] = field(default_factory=dict)
+
+
+class BatchProvider(Protocol):
+    """A server that takes batch jobs. Every method raises ModelError as `Provider.send` does."""
+
+    @property
+    def name(self) -> str:
+        """That of the provider that would send each request alone: a stored reply is the same either way."""
+        ...
+
+    def size(self, request: Request[Any]) -> int:
+        """Bytes that a request adds to a job, at most."""
+        ...
+
+    async def create(self, display_name: str, requests: Mapping[str, Request[Any]]) -> str:
+        """Submit a job; the provider's name of it. `requests` stand under the keys of the results."""
+        ...
+
+    async def find(self, display_name: str) -> str | None:
+        """The provider's name of the job that was submitted under a display name."""
+        ...
+
+    async def look(self, provider_name: str) -> JobLook:
+        """How a job stands."""
+        ...
+
+    async def cancel(self, provider_name: str) -> None:
+        """Stop a job."""
+        ...
+
+    async def aclose(self) -> None:
+        """Close the connections of the running loop."""
+        ...

@@ -1,0 +1,279 @@
+"""Batch jobs are looked at, and what those that ended brought is stored.
+
+What belongs here: from a job's results to stored replies, records of calls, and requests that are free again.
+What does not: submitting (`deferred.py`), the wire, when one looks.
+
+A reply is read as one that came at once, and stored with its outcome, so that no run pays for it again. What
+only a run can make something of, because it has the request, is kept for it as it came: a reply to be asked
+once more, and one to a request that was too long. Everything of a job is written in one transaction, which
+only the first who collects it makes.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import sqlalchemy as sa
+
+from qa_pipeline.errors import (
+    ModelError,
+    OversizedRequestError,
+    ReplyStoreError,
+    TransientModelError,
+    UnreadableReplyError,
+)
+from qa_pipeline.llm.batch_jobs.book import (
+    Answer,
+    BatchProvider,
+    Item,
+    JobBook,
+    JobLook,
+    ProviderJob,
+    end_job,
+    set_items,
+)
+from qa_pipeline.llm.budget.amounts import Amount
+from qa_pipeline.llm.budget.budget import Budget, give_back
+from qa_pipeline.llm.hosted import REASKED
+from qa_pipeline.llm.provider import Clock, RawReply
+from qa_pipeline.llm.replies import read_reply
+from qa_pipeline.llm.store.store import REPLIED, Outcome, Paid, insert_paid
+from qa_pipeline.records import CallRecord, Repair, ReplyModel, Usage
+
+DOUBT_SECONDS = 600.0
+"""Age at which a job that the provider does not list was never submitted; no submission takes as long."""
+NO_REPLY = "the job ended without a reply to this request"
+
+
+@dataclass
+class Collected:
+    """What looking at the jobs came to.
+
+    Args:
+        jobs: those that ended.
+        stored: replies that were stored, or kept for a run.
+        freed: requests that got none.
+        awaited: jobs that have not ended.
+        problems: what a person should know, in words.
+    """
+
+    jobs: list[ProviderJob] = field(default_factory=list)
+    stored: int = 0
+    freed: int = 0
+    awaited: int = 0
+    problems: list[str] = field(default_factory=list)
+
+
+@dataclass
+class _Ended:
+    """What a job brought, sorted by what is done with it."""
+
+    paid: list[Paid] = field(default_factory=list)
+    calls: list[CallRecord] = field(default_factory=list)
+    kept: list[Item] = field(default_factory=list)
+    took: Amount = field(default_factory=Amount)
+
+
+class Collector:
+    """Looks at the jobs of a deployment.
+
+    Args:
+        book: the jobs.
+        providers: by the name of the model that is asked.
+        budget: prices, and the caps of the day.
+        clock: time; tests play it.
+    """
+
+    def __init__(
+        self,
+        book: JobBook,
+        providers: Mapping[str, BatchProvider],
+        budget: Budget,
+        *,
+        clock: Clock | None = None,
+    ) -> None:
+        self._book = book
+        self._providers = providers
+        self._budget = budget
+        self._clock = clock or Clock()
+
+    async def collect(self) -> Collected:
+        """Look at every awaited job once; doing so again changes nothing.
+
+        Raises:
+            KeyRejectedError: the provider refuses the key.
+            ReplyStoreError: the store cannot be used.
+        """
+        self._book.sweep()
+        found = Collected()
+        try:
+            for job in self._book.jobs(awaited=True):
+                await self._look_at(job, found)
+        finally:
+            for provider in self._providers.values():
+                await provider.aclose()
+        return found
+
+    async def _look_at(self, job: ProviderJob, found: Collected) -> None:
+        provider = self._providers.get(job.asked_model)
+        if provider is None:
+            found.awaited += 1
+            found.problems.append(
+                f"job {job.job_key} was submitted to {job.asked_model}, which is no model of the present "
+                "settings: it is collected by a run with the settings of then"
+            )
+            return
+        try:
+            await self._advance(provider, job, found)
+        except TransientModelError as error:  # another look, another time
+            found.awaited += 1
+            found.problems.append(f"job {job.job_key}: {error}")
+
+    async def _advance(self, provider: BatchProvider, job: ProviderJob, found: Collected) -> None:
+        named = job.provider_name or await provider.find(job.job_key)
+        if named is None:
+            self._doubt(job, found)
+            return
+        if job.provider_name is None:
+            self._book.submitted(job, named)
+            job = replace(job, state="submitted", provider_name=named)
+        look = await provider.look(named)
+        if look.ended:
+            self._end(job, look, found)
+        else:
+            found.awaited += 1
+
+    def _doubt(self, job: ProviderJob, found: Collected) -> None:
+        """A submission that was cut off may still be on its way."""
+        if self._clock.now() - job.created_at < DOUBT_SECONDS:
+            found.awaited += 1
+            return
+        self._end(job, JobLook(ended=True, problem="it was never submitted"), found, submitted=False)
+
+    def _end(self, job: ProviderJob, look: JobLook, found: Collected, *, submitted: bool = True) -> None:
+        items = self._book.items(job)
+        ended = self._sorted(job, items, look, submitted=submitted)
+        came = len(ended.paid) + sum(item.state == "answered" for item in ended.kept)
+        state = replace(
+            job, state="collected" if came else "failed", ended_at=self._clock.now(), detail=look.problem
+        )
+
+        def work(connection: sa.Connection) -> bool:
+            if not end_job(connection, state):
+                return False
+            insert_paid(connection, self._book.database, ended.paid, ended.calls, self._clock.now())
+            set_items(connection, job.asked_model, ended.kept, [paid.request_id[1] for paid in ended.paid])
+            return True
+
+        if not self._book.database.transact(work):
+            return
+        if job.held is not None:
+            give_back(self._budget, job.held, ended.took)
+        found.jobs.append(state)
+        found.stored += came
+        found.freed += len(items) - came
+        if look.problem is not None:
+            found.problems.append(f"job {job.job_key}: {look.problem}; what got no reply is free again")
+
+    def _sorted(self, job: ProviderJob, items: list[Item], look: JobLook, *, submitted: bool) -> _Ended:
+        ended = _Ended()
+        for item in items:
+            result = look.results.get(item.sent_key, look.unnamed.get(item.position))
+            if result is None:
+                attempts = item.attempts if submitted else item.attempts - 1
+                told = look.problem or NO_REPLY
+                ended.kept.append(replace(item, state="free", attempts=attempts, failure=told))
+            elif isinstance(result, RawReply | UnreadableReplyError):
+                self._answered(job, item, result, ended)
+            else:
+                ended.kept.append(_unanswered(item, result))
+        return ended
+
+    def _answered(
+        self,
+        job: ProviderJob,
+        item: Item,
+        result: RawReply | UnreadableReplyError,
+        ended: _Ended,
+    ) -> None:
+        if isinstance(result, OversizedRequestError):
+            answer = Answer("", reason=result.reason, detail=result.detail)
+            ended.kept.append(replace(item, state="answered", answer=answer))
+            return
+        outcome = _outcome(item, result)
+        if item.sent_key != item.request_key and outcome.outcome == REPLIED:
+            outcome = replace(outcome, repair="reasked")
+        call = self._call(job, item, outcome)
+        ended.calls.append(call)
+        ended.took += self._taken(job, call)
+        if item.sent_key == item.request_key and outcome.outcome not in REASKED:
+            request_id = (job.asked_model, item.request_key)
+            ended.paid.append(Paid(request_id, item.role, item.batch, item.documents, outcome))
+        else:
+            told = isinstance(result, UnreadableReplyError)
+            reason, detail = (outcome.outcome, outcome.detail) if told else (None, None)
+            answer = Answer(outcome.raw, outcome.model, outcome.usage, reason, detail, call)
+            ended.kept.append(replace(item, state="answered", answer=answer))
+
+    def _call(self, job: ProviderJob, item: Item, outcome: Outcome) -> CallRecord:
+        cost = self._budget.cost(job.asked_model, outcome.usage, batched=True)
+        return CallRecord(
+            call_id=f"{job.job_key}-{item.position}",
+            run=job.run,
+            batch=item.batch,
+            role=item.role,
+            asked_model=job.asked_model,
+            replied_model=outcome.model,
+            request_key=item.request_key,
+            started_at=job.created_at,
+            seconds=self._clock.now() - job.created_at,
+            tries=item.attempts,
+            outcome=outcome.outcome,
+            repair=outcome.repair,
+            usage=outcome.usage,
+            cost=None if cost is None else float(cost),
+            currency=None if cost is None else self._budget.currency,
+            prompt=item.prompt,
+        )
+
+    def _taken(self, job: ProviderJob, call: CallRecord) -> Amount:
+        """What a reply took of the room of its job; its share of it where the provider does not tell."""
+        if job.held is None:
+            return Amount()
+        whole = job.held.amount
+        share = Amount(1, whole.tokens // job.requests, whole.cost / job.requests)
+        cost = self._budget.cost(job.asked_model, call.usage, batched=True)
+        price = self._budget.price(job.asked_model)
+        took, _ = self._budget.taken(share, price, call.usage, share.cost if cost is None else cost)
+        return took
+
+
+def _outcome(item: Item, result: RawReply | UnreadableReplyError) -> Outcome:
+    """What a reply comes to, read as if it had come at once."""
+    if isinstance(result, UnreadableReplyError):
+        return _failure(result, result.raw, result.model, result.usage)
+    try:
+        value, repair = read_reply(result.text, _reply_model(item.reply_model))
+    except UnreadableReplyError as error:
+        return _failure(error, result.text, result.model, result.usage)
+    return _reply(result, value.model_dump_json(), repair)
+
+
+def _reply(result: RawReply, value: str, repair: Repair) -> Outcome:
+    return Outcome(REPLIED, result.text, value, model=result.model, repair=repair, usage=result.usage)
+
+
+def _failure(error: UnreadableReplyError, raw: str, model: str | None, usage: Usage) -> Outcome:
+    return Outcome(error.reason, raw, detail=error.detail, model=model, usage=usage)
+
+
+def _unanswered(item: Item, error: ModelError) -> Item:
+    """Free for another try, or refused for good, as the same error would be of a call."""
+    passing = isinstance(error, TransientModelError)
+    return replace(item, state="free" if passing else "refused", failure=str(error))
+
+
+def _reply_model(name: str) -> type[ReplyModel]:
+    for model in ReplyModel.__subclasses__():
+        if model.__name__ == name:
+            return model
+    raise ReplyStoreError(f"the store awaits a reply of a kind {name}: use the release that asked for it")

@@ -1,0 +1,349 @@
+"""Submitting requests in batch jobs, each once.
+
+What belongs here: forming jobs, room in the budget, and the order in which book and provider are told. What
+does not: the book (`jobs.py`), the wire, which requests are put off (`deferred.py`).
+
+The book is written first. A process that dies after that leaves a job in the state `submitting`, which stands
+at the provider under its key or not at all; `collecting.py` finds out which. So does this module where the
+line broke while the job was created.
+"""
+
+import asyncio
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from qa_pipeline.errors import (
+    BudgetExhaustedError,
+    ModelError,
+    OversizedRequestError,
+    PendingReplyError,
+    PermanentModelError,
+    RepliesPendingError,
+    TransientModelError,
+    UnreadableReplyError,
+)
+from qa_pipeline.llm.base import Reply, ReplyT, Request
+from qa_pipeline.llm.batch_jobs.book import Answer, BatchProvider, Item, JobBook, ProviderJob
+from qa_pipeline.llm.budget.budget import Budget, commit
+from qa_pipeline.llm.budget.tokens import most_request_tokens
+from qa_pipeline.llm.hosted import HostedModel
+from qa_pipeline.llm.provider import Clock, RawReply
+from qa_pipeline.llm.sending import shown
+from qa_pipeline.records import CallRecord
+from qa_pipeline.settings.llm import LLMSettings
+
+MOST_REQUESTS = 10_000
+"""Requests of a job; the replies to as many are read in one piece."""
+MOST_BYTES = 16 * 2**20
+"""Bytes of a job; Gemini takes 20 MB with the requests inside it."""
+_FIRST_WAIT = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class PutOff:
+    """A request to be sent, and the key of what was asked, which differs where this asks once more."""
+
+    request: Request[Any]
+    request_key: str
+
+
+@dataclass
+class Submitted:
+    """What submitting came to.
+
+    Args:
+        awaited: key of the job, by that of each request in one.
+        refusal: why some found no room under the caps.
+    """
+
+    awaited: dict[str, str] = field(default_factory=dict)
+    refusal: BudgetExhaustedError | None = None
+
+
+class Submitter:
+    """Submits requests to one provider.
+
+    Args:
+        provider: takes jobs.
+        book: of all jobs.
+        budget: prices and caps.
+        settings: tries, waits, and whether prompts are kept.
+        run: name of the run.
+        most_output: tokens of the longest reply, thoughts included.
+        clock: time and waiting.
+    """
+
+    def __init__(
+        self,
+        provider: BatchProvider,
+        book: JobBook,
+        budget: Budget,
+        settings: LLMSettings,
+        *,
+        run: str,
+        most_output: int,
+        clock: Clock | None = None,
+    ) -> None:
+        self.name = provider.name
+        self._provider = provider
+        self._book = book
+        self._budget = budget
+        self._settings = settings
+        self._run = run
+        self._most_output = most_output
+        self._clock = clock or Clock()
+
+    async def submit(self, put_off: Sequence[PutOff]) -> Submitted:
+        """Submit requests as far as the caps leave room; those that are in a job already stay there.
+
+        Raises:
+            ModelError: the provider takes no job; what was submitted before stands.
+            ReplyStoreError: the book cannot be written.
+        """
+        done = Submitted()
+        for some in self._formed(put_off):
+            left = some
+            while left and done.refusal is None:
+                left = await self._submit_what_fits(left, done)
+        return done
+
+    async def aclose(self) -> None:
+        """Close the connections of the running loop."""
+        await self._provider.aclose()
+
+    def _formed(self, put_off: Sequence[PutOff]) -> Iterator[list[PutOff]]:
+        """Requests in the order of asking, no more together than a job takes, of one role and batch."""
+        some: list[PutOff] = []
+        size = 0
+        for one in put_off:
+            more = self._provider.size(one.request)
+            full = len(some) == MOST_REQUESTS or size + more > MOST_BYTES
+            if some and (full or _kind(one) != _kind(some[0])):
+                yield some
+                some, size = [], 0
+            some.append(one)
+            size += more
+        if some:
+            yield some
+
+    async def _submit_what_fits(self, some: list[PutOff], done: Submitted) -> list[PutOff]:
+        """Submit the first ones, as far as there is room; returns the others."""
+        wants = [
+            self._budget.most(self.name, most_request_tokens(one.request), self._most_output, batched=True)
+            for one in some
+        ]
+        told = f"{some[0].request.role}, {self.name}, in a batch job"
+        try:
+            room = await commit(self._budget, wants, self.name, told)
+        except BudgetExhaustedError as error:
+            done.refusal = error
+            return some
+        chosen = some[: room.count]
+        items = [self._item(one) for one in chosen]
+        try:
+            opened = self._book.open(self.name, items, run=self._run, now=self._clock.now(), held=room.held)
+        except BaseException:
+            room.cancel()
+            raise
+        if opened is None:
+            room.cancel()
+        else:
+            job, mine = opened
+            try:
+                await self._create(job, {one.request.key: one.request for one in chosen}, mine)
+            except ModelError:
+                self._book.give_up(job)
+                room.cancel()
+                raise
+            room.spend()
+            done.awaited |= {item.sent_key: job.job_key for item in mine}
+        self._note_others(chosen, done)
+        return some[room.count :]
+
+    async def _create(self, job: ProviderJob, requests: dict[str, Request[Any]], items: list[Item]) -> None:
+        """Create a job at the provider.
+
+        Raises:
+            ModelError: it was not created.
+        """
+        sent = {item.sent_key: requests[item.sent_key] for item in items}
+        wait = _FIRST_WAIT
+        for tried in range(1, self._settings.max_tries + 1):
+            try:
+                name = await self._provider.create(job.job_key, sent)
+            except TransientModelError as error:
+                if error.maybe_charged:
+                    return  # in doubt: collecting looks for it, and nothing of it is sent again before
+                longest = self._settings.limits.longest_wait_seconds
+                if tried == self._settings.max_tries or error.wait_seconds > longest:
+                    raise
+                pause = max(wait, error.wait_seconds)
+            else:
+                if not self._book.submitted(job, name):
+                    await self._provider.cancel(name)  # given up as lost meanwhile: its requests are free
+                return
+            await self._clock.sleep(pause)
+            wait *= 2
+
+    def _item(self, one: PutOff) -> Item:
+        request = one.request
+        return Item(
+            sent_key=request.key,
+            request_key=one.request_key,
+            job_key="",
+            role=request.role,
+            batch=request.batch,
+            documents=request.documents,
+            reply_model=request.reply_model.__name__,
+            prompt=request.prompt if self._settings.store.keep_prompts else None,
+        )
+
+    def _note_others(self, chosen: Sequence[PutOff], done: Submitted) -> None:
+        """What another process has put into a job meanwhile is awaited all the same."""
+        for key in {one.request.key for one in chosen} - done.awaited.keys():
+            found = self._book.item(self.name, key)
+            if found is not None and found.state == "open":
+                done.awaited[key] = found.job_key
+
+
+def _kind(one: PutOff) -> tuple[str, str]:
+    return one.request.role, one.request.batch
+
+
+MOST_ATTEMPTS = 3
+"""Jobs that a request is put into before it counts as failed, as tries count that are sent one by one."""
+_NAMED_JOBS = 3
+
+
+@dataclass
+class _Basket:
+    """What the calls of one loop put off, wait for by key of its job, and were told to have failed."""
+
+    put_off: dict[str, PutOff] = field(default_factory=dict)
+    awaited: dict[str, str] = field(default_factory=dict)
+    given_up: list[str] = field(default_factory=list)
+
+
+class DeferredModel:
+    """A hosted model that delivers in batch jobs.
+
+    `complete` gives what has come, and raises PendingReplyError for the rest; `submit` submits that.
+    """
+
+    def __init__(self, submitter: Submitter, book: JobBook) -> None:
+        self._sender = _DeferredSender(submitter, book)
+        self._hosted = HostedModel(self._sender)
+
+    @property
+    def name(self) -> str:
+        """The provider's."""
+        return self._hosted.name
+
+    async def complete(self, request: Request[ReplyT]) -> Reply[ReplyT]:
+        """See `LanguageModel.complete`.
+
+        Raises:
+            PendingReplyError: the reply is awaited, or its request will be submitted.
+        """
+        return await self._hosted.complete(request)
+
+    async def submit(self) -> None:
+        """See `Defers.submit`.
+
+        Raises:
+            RepliesPendingError: a reply is awaited.
+            BudgetExhaustedError: nothing is awaited, and nothing could be submitted under the caps.
+            ModelError: the provider takes no job.
+        """
+        await self._sender.submit()
+
+    async def aclose(self) -> None:
+        """Close the connections of the running loop and forget what its calls put off."""
+        await self._hosted.aclose()
+
+
+class _DeferredSender:
+    """Finds replies in the book of jobs where `Sender` would ask for them."""
+
+    def __init__(self, submitter: Submitter, book: JobBook) -> None:
+        self.name = submitter.name
+        self._submitter = submitter
+        self._book = book
+        self._lock = threading.Lock()
+        self._baskets: dict[asyncio.AbstractEventLoop, _Basket] = {}
+
+    async def send(self, request: Request[Any], request_key: str, calls: list[CallRecord]) -> RawReply:
+        found = await asyncio.to_thread(self._book.item, self.name, request.key)
+        if found is not None and found.answer is not None:
+            return _reply(request, found.answer, calls)
+        if found is not None and found.state == "open":
+            self._basket().awaited[request.key] = found.job_key
+            raise PendingReplyError(f"the reply is awaited from job {found.job_key}")
+        if found is not None and found.state == "refused":
+            await asyncio.to_thread(self._book.drop, self.name, request.key)
+            raise PermanentModelError(f"in a batch job: {found.failure}")
+        if found is not None and found.attempts >= MOST_ATTEMPTS:
+            self._basket().given_up.append(request.key)
+            raise TransientModelError(
+                f"{found.attempts} batch jobs brought no reply, the last one: {found.failure}"
+            )
+        self._basket().put_off[request.key] = PutOff(request, request_key)
+        raise PendingReplyError("the request is put into the next job")
+
+    async def submit(self) -> None:
+        basket = self._basket()
+        if not basket.put_off and not basket.awaited:
+            # only now are they told as failed; a run that waits for others would ask for them all over again
+            for key in basket.given_up:
+                await asyncio.to_thread(self._book.drop, self.name, key)
+            return
+        submitted = await self._submitter.submit(list(basket.put_off.values()))
+        awaited = basket.awaited | submitted.awaited
+        self._forget()
+        if not awaited and submitted.refusal is not None:
+            raise submitted.refusal
+        raise _pending(awaited, submitted.refusal)
+
+    async def aclose(self) -> None:
+        self._forget()
+        await self._submitter.aclose()
+
+    def _forget(self) -> None:
+        with self._lock:
+            self._baskets.pop(asyncio.get_running_loop(), None)
+
+    def _basket(self) -> _Basket:
+        loop = asyncio.get_running_loop()
+        with self._lock:
+            for ended in [known for known in self._baskets if known.is_closed()]:
+                del self._baskets[ended]
+            return self._baskets.setdefault(loop, _Basket())
+
+
+def _reply(request: Request[Any], answer: Answer, calls: list[CallRecord]) -> RawReply:
+    """What a provider would have returned, or raised."""
+    if answer.call is not None:
+        calls.append(answer.call)
+    if answer.reason is None:
+        return RawReply(answer.text, answer.model or "", answer.usage)
+    detail = answer.detail or ""
+    if answer.reason == OversizedRequestError("").reason:
+        raise OversizedRequestError(f"{detail}; {shown(request)}")
+    raise UnreadableReplyError(answer.reason, detail, raw=answer.text, model=answer.model, usage=answer.usage)
+
+
+def _pending(awaited: dict[str, str], refusal: BudgetExhaustedError | None) -> RepliesPendingError:
+    jobs = tuple(sorted(set(awaited.values())))
+    named = ", ".join(jobs[:_NAMED_JOBS])
+    more = f" and {len(jobs) - _NAMED_JOBS} more" if len(jobs) > _NAMED_JOBS else ""
+    told = (
+        f"replies awaited from batch jobs of the provider: {len(awaited)} ({named}{more}); run again when "
+        "they have come, as `qa-pipeline jobs` tells"
+    )
+    if not awaited:
+        told = "replies have come from batch jobs meanwhile; run again"
+    if refusal is not None:
+        told += f". Not all requests were submitted: {refusal}"
+    return RepliesPendingError(told, jobs=jobs, requests=len(awaited))

@@ -1,0 +1,77 @@
+"""Asking a model many requests at once.
+
+What belongs here: keeping calls in flight, in order, and stopping at an error that ends the run. What does
+not: retries and limits of rate (`hosted.py`), stored replies (`cached.py`).
+"""
+
+import asyncio
+from collections.abc import Coroutine, Sequence
+from typing import Any
+
+from qa_pipeline.errors import ModelError, PermanentModelError
+from qa_pipeline.llm.base import LanguageModel, Reply, ReplyT, Request, close_connections, submit_deferred
+from qa_pipeline.records import Notify, silent
+
+
+def ask_all(
+    model: LanguageModel,
+    requests: Sequence[Request[ReplyT]],
+    *,
+    workers: int,
+    notify: Notify = silent,
+) -> list[Reply[ReplyT] | ModelError]:
+    """Ask every request with at most `workers` in flight; replies come back in request order.
+
+    A request that fails alone is returned as its error, to become a row with a reason. After the first
+    PermanentModelError nothing more is asked; calls in flight may finish, because they are paid for and
+    reach the store of replies, and then the error is raised. Each call of this function has an event loop
+    of its own, so a model's connections are closed before that loop ends.
+
+    Raises:
+        PermanentModelError: see above.
+        RepliesPendingError: the model delivers in batch jobs, and replies are awaited from some.
+    """
+    return asyncio.run(_ask_all(model, requests, workers, notify))
+
+
+async def _ask_all(
+    model: LanguageModel, requests: Sequence[Request[ReplyT]], workers: int, notify: Notify
+) -> list[Reply[ReplyT] | ModelError]:
+    outcomes: dict[int, Reply[ReplyT] | ModelError] = {}
+    refusals: list[PermanentModelError] = []
+    waiting = iter(enumerate(requests))
+
+    async def work() -> None:
+        """Take one request after the other; all workers take from the same ones."""
+        for number, request in waiting:
+            try:
+                outcomes[number] = await model.complete(request)
+            except PermanentModelError as error:
+                refusals.append(error)
+            except ModelError as error:
+                outcomes[number] = error
+            if refusals:
+                return
+            notify(len(outcomes), len(requests))
+
+    try:
+        await _gather_or_cancel([work() for _ in range(min(workers, len(requests)))])
+        if not refusals:
+            await submit_deferred(model)
+    finally:
+        await close_connections(model)
+    if refusals:
+        raise refusals[0]
+    return [outcomes[number] for number in range(len(requests))]
+
+
+async def _gather_or_cancel(work: list[Coroutine[Any, Any, Any]]) -> list[Any]:
+    """Gather like a TaskGroup, but raise the first error itself rather than a group."""
+    tasks = [asyncio.ensure_future(one) for one in work]
+    try:
+        return await asyncio.gather(*tasks)
+    except BaseException:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        raise

@@ -1,0 +1,185 @@
+"""From settings to models: a provider, and around it tries, limits, accounts and stored replies.
+
+What belongs here: choosing and wrapping. What does not: any provider's own work. The provider modules are
+imported when they are chosen, so that a run without Gemini needs nothing of it.
+"""
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from qa_pipeline.llm.base import LanguageModel
+from qa_pipeline.llm.batch_jobs.book import BatchProvider, JobBook
+from qa_pipeline.llm.batch_jobs.collecting import Collector
+from qa_pipeline.llm.batch_jobs.submitting import DeferredModel, Submitter
+from qa_pipeline.llm.budget.budget import Budget, open_budget
+from qa_pipeline.llm.budget.tokens import MOST_OUTPUT
+from qa_pipeline.llm.cached import CachedModel
+from qa_pipeline.llm.hosted import HostedModel
+from qa_pipeline.llm.pace import Declared, SharedBook
+from qa_pipeline.llm.provider import Clock, Provider
+from qa_pipeline.llm.sending import Sender
+from qa_pipeline.llm.store.database import Database
+from qa_pipeline.llm.store.writer import ReplyFront, open_replies
+from qa_pipeline.llm.throttle import Throttle
+from qa_pipeline.settings.llm import HOSTED, LLMSettings, ModelSettings
+
+if TYPE_CHECKING:
+    from qa_pipeline.llm.gemini.provider import GeminiProvider
+
+
+class Models:
+    """The models of the settings, each built once, when it is first asked for.
+
+    Args:
+        settings: who replies in each role, limits, caps.
+        place: SQLite file of replies, where the settings name no other store.
+        environ: where a hosted provider's key is; read at the edge and passed in.
+        run: name of the run, for the records of calls.
+    """
+
+    def __init__(self, settings: LLMSettings, *, place: Path, environ: Mapping[str, str], run: str) -> None:
+        self._settings = settings
+        self._place = place
+        self._environ = environ
+        self._run = run
+        self._built: dict[ModelSettings, LanguageModel | None] = {}
+
+    def of(self, settings: ModelSettings) -> LanguageModel | None:
+        """The model of a role; None for the provider `none`. Roles of equal settings share one.
+
+        Raises:
+            KeyRejectedError: the provider needs a key and none is set.
+        """
+        if settings not in self._built:
+            self._built[settings] = self._cached(settings)
+        return self._built[settings]
+
+    @cached_property
+    def replies(self) -> ReplyFront:
+        """The store of replies."""
+        return open_replies(self._store)
+
+    @cached_property
+    def database(self) -> Database:
+        """What else the runs of a deployment share."""
+        return Database(self._store)
+
+    @property
+    def _store(self) -> Path | str:
+        return self._settings.store.url or self._place
+
+    @cached_property
+    def budget(self) -> Budget:
+        """Prices and caps of the run, and of the day for all runs.
+
+        Raises:
+            SettingsError: the price file cannot be used, or cost is capped and a model has no price.
+        """
+        return open_budget(self._settings, self.database)
+
+    def check(self, models: Iterable[ModelSettings]) -> None:
+        """Build these models, the budget before them; nothing is asked.
+
+        Raises:
+            SettingsError: a model, the prices or the caps cannot be used.
+            KeyRejectedError: a key is missing.
+        """
+        open_budget(self._settings, self.database)
+        for settings in models:
+            self.of(settings)
+
+    def close(self) -> None:
+        """Finish the account of the day and close the store; a later use opens it again."""
+        if "budget" in vars(self):
+            self.budget.end()
+        self.replies.close()
+        self.database.close()
+
+    def _cached(self, settings: ModelSettings) -> LanguageModel | None:
+        if self._settings.store.mode == "replay" and settings.provider in HOSTED:
+            return CachedModel(None, self.replies, name=_name(settings))
+        model = self._provided(settings)
+        return None if model is None else CachedModel(model, self.replies)
+
+    def _provided(self, settings: ModelSettings) -> LanguageModel | None:
+        timeout = self._settings.timeout_seconds
+        match settings.provider:
+            case "none":
+                return None
+            case "extractive":
+                from qa_pipeline.llm.extractive.provider import ExtractiveModel
+
+                return ExtractiveModel()
+            case "gemini":
+                if self._settings.delivery == "batch":
+                    return self._deferred(settings)
+                return self._hosted(self._gemini(settings), settings)
+            case "openai":
+                from qa_pipeline.llm.openai_compatible.provider import OpenAIProvider
+
+                return self._hosted(OpenAIProvider(settings, timeout, self._environ), settings)
+
+    @cached_property
+    def jobs(self) -> JobBook:
+        """The book of batch jobs."""
+        return JobBook(self.database)
+
+    def collector(self, clock: Clock | None = None) -> Collector:
+        """Who looks at the batch jobs of the models in the settings.
+
+        Raises:
+            KeyRejectedError: jobs are awaited, and no key is set.
+        """
+        of_gemini = {
+            one for one in self._settings.models if one.provider == "gemini" and not one.vertex_project
+        }
+        providers = [self._batches(one) for one in of_gemini] if self.jobs.jobs(awaited=True) else []
+        return Collector(self.jobs, {one.name: one for one in providers}, self.budget, clock=clock)
+
+    def _gemini(self, settings: ModelSettings) -> "GeminiProvider":
+        from qa_pipeline.llm.gemini.provider import GeminiProvider
+
+        return GeminiProvider.from_environment(settings, self._settings.timeout_seconds, self._environ)
+
+    def _batches(self, settings: ModelSettings) -> BatchProvider:
+        from qa_pipeline.llm.gemini.batch_api import GeminiBatches
+
+        return GeminiBatches(self._gemini(settings), settings)
+
+    def _deferred(self, settings: ModelSettings) -> DeferredModel:
+        submitter = Submitter(
+            self._batches(settings),
+            self.jobs,
+            self.budget,
+            self._settings,
+            run=self._run,
+            most_output=settings.max_output_tokens or MOST_OUTPUT,
+        )
+        return DeferredModel(submitter, self.jobs)
+
+    def _hosted(self, provider: Provider, settings: ModelSettings) -> HostedModel:
+        limits = self._settings.limits
+        declared = Declared(limits.requests_per_minute, limits.tokens_per_minute)
+        throttle = Throttle(provider.name, self._settings.workers, declared, SharedBook(self.database))
+        sender = Sender(
+            provider,
+            self._settings,
+            throttle,
+            self.budget,
+            run=self._run,
+            most_output=settings.max_output_tokens or MOST_OUTPUT,
+        )
+        return HostedModel(sender)
+
+
+def _name(settings: ModelSettings) -> str:
+    """The name of a hosted model, for which no key is needed."""
+    if settings.provider == "gemini":
+        from qa_pipeline.llm.gemini.provider import gemini_name
+
+        return gemini_name(settings)
+    from qa_pipeline.llm.openai_compatible.provider import openai_name
+
+    return openai_name(settings)

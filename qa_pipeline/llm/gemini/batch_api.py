@@ -1,0 +1,172 @@
+"""Gemini's Batch API over google-genai: jobs with their requests inside them.
+
+What belongs here: creating, finding and reading jobs, and what an error of one request in them means. What
+does not: which requests form a job, books and money (`qa_pipeline.llm.batches`), clients and keys
+(`provider.py`).
+
+A request carries its key as metadata, so the order of replies does not matter; only for a reply
+that came back without it does its place tell.
+"""
+
+import json
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+
+from qa_pipeline.errors import (
+    OversizedRequestError,
+    PermanentModelError,
+    TransientModelError,
+    UnreadableReplyError,
+)
+from qa_pipeline.llm.base import Request
+from qa_pipeline.llm.batch_jobs.book import ItemResult, JobLook
+from qa_pipeline.llm.gemini.provider import GeminiProvider
+from qa_pipeline.llm.gemini.wire import is_too_long, read_response, typed_config
+from qa_pipeline.settings.llm import ModelSettings
+
+if TYPE_CHECKING:
+    from google.genai.types import BatchJob, InlinedRequest, InlinedResponse, JobError
+
+_KEY = "key"
+_ENDED = {
+    "JOB_STATE_SUCCEEDED": None,
+    "JOB_STATE_PARTIALLY_SUCCEEDED": "it succeeded in part",
+    "JOB_STATE_FAILED": "it failed",
+    "JOB_STATE_CANCELLED": "it was cancelled",
+    "JOB_STATE_EXPIRED": "it expired",
+}
+_PASSING = frozenset({1, 2, 4, 8, 10, 13, 14})
+"""google.rpc codes worth another try, from CANCELLED to UNAVAILABLE."""
+_JOBS_A_PAGE = 100
+_AROUND = 200
+"""Bytes around a request in the body of a job."""
+
+
+class GeminiBatches:
+    """Batch jobs of a Gemini model.
+
+    Args:
+        provider: lends its clients, and its name: a reply from a job is that model's reply.
+        settings: those of the provider.
+    """
+
+    def __init__(self, provider: GeminiProvider, settings: ModelSettings) -> None:
+        self._provider = provider
+        self._settings = settings
+
+    @property
+    def name(self) -> str:
+        """The provider's."""
+        return self._provider.name
+
+    def size(self, request: Request[Any]) -> int:
+        """Bytes of the request as JSON, at most."""
+        written = self._inlined("", request).model_dump_json(by_alias=True, exclude_none=True)
+        # once more: letters beyond ASCII are escaped on the way
+        return len(json.dumps(written)) + _AROUND
+
+    async def create(self, display_name: str, requests: Mapping[str, Request[Any]]) -> str:
+        """Submit a job; see `BatchProvider.create`.
+
+        Raises:
+            ModelError: as `Provider.send`; `maybe_charged` where the job may have been created all the same.
+        """
+        from google.genai.types import CreateBatchJobConfig
+
+        inlined = [self._inlined(key, request) for key, request in requests.items()]
+        config = CreateBatchJobConfig(display_name=display_name)
+        batches = self._provider.client().aio.batches
+        try:
+            job = await self._provider.call(
+                batches.create(model=self._settings.model, src=inlined, config=config)
+            )
+        except TransientModelError as error:
+            # whatever is not a refusal for lack of quota may have come after the job was created
+            error.maybe_charged = not error.limited
+            raise
+        return str(job.name)
+
+    async def find(self, display_name: str) -> str | None:
+        """The name of the job of a display name, among all that the provider still lists."""
+        return await self._provider.call(self._find(display_name))
+
+    async def look(self, provider_name: str) -> JobLook:
+        """How a job stands; one that the provider no longer has, has ended."""
+        batches = self._provider.client().aio.batches
+        try:
+            job = await self._provider.call(batches.get(name=provider_name))
+        except PermanentModelError as error:
+            if error.status != HTTPStatus.NOT_FOUND:
+                raise
+            return JobLook(ended=True, problem="the provider no longer has it")
+        state = job.state.name if job.state is not None else ""
+        if state not in _ENDED:
+            return JobLook(ended=False)
+        return self._ended(job, _ENDED[state])
+
+    async def cancel(self, provider_name: str) -> None:
+        """Stop a job."""
+        batches = self._provider.client().aio.batches
+        await self._provider.call(batches.cancel(name=provider_name))
+
+    async def aclose(self) -> None:
+        """Close the running loop's connections."""
+        await self._provider.aclose()
+
+    async def _find(self, display_name: str) -> str | None:
+        from google.genai.types import ListBatchJobsConfig
+
+        batches = self._provider.client().aio.batches
+        async for job in await batches.list(config=ListBatchJobsConfig(page_size=_JOBS_A_PAGE)):
+            if job.display_name == display_name:
+                return job.name
+        return None
+
+    def _inlined(self, key: str, request: Request[Any]) -> "InlinedRequest":
+        from google.genai.types import InlinedRequest
+
+        return InlinedRequest(
+            contents=request.prompt, config=typed_config(request, self._settings), metadata={_KEY: key}
+        )
+
+    def _ended(self, job: "BatchJob", problem: str | None) -> JobLook:
+        named: dict[str, ItemResult] = {}
+        unnamed: dict[int, ItemResult] = {}
+        for place, one in enumerate((job.dest.inlined_responses if job.dest else None) or []):
+            result = self._result(one)
+            key = (one.metadata or {}).get(_KEY)
+            if result is not None and key is not None:
+                named[key] = result
+            elif result is not None:
+                unnamed[place] = result
+        return JobLook(True, self._told(job, problem), named, unnamed)
+
+    def _told(self, job: "BatchJob", problem: str | None) -> str | None:
+        if problem is None or job.error is None or not job.error.message:
+            return problem
+        return f"{problem}: {self._readable(job.error.message)}"
+
+    def _result(self, one: "InlinedResponse") -> ItemResult | None:
+        if one.error is not None:
+            return self._error(one.error)
+        if one.response is None:
+            return None
+        try:
+            return read_response(one.response, self._settings.model)
+        except UnreadableReplyError as error:
+            return error
+
+    def _error(self, error: "JobError") -> ItemResult:
+        """What the error of one request means, as it would if that had been sent alone."""
+        message = self._readable(error.message or "no message")
+        if is_too_long(message):
+            return OversizedRequestError(f"Gemini: {message}")
+        if error.code is None or error.code in _PASSING:
+            return TransientModelError(f"Gemini is not available (code {error.code}: {message})")
+        return PermanentModelError(
+            f"Gemini refuses the request to {self._settings.model} (code {error.code}: {message})"
+        )
+
+    def _readable(self, message: str) -> str:
+        return self._provider.without_key(message)

@@ -1,0 +1,269 @@
+"""What is sent to Gemini: one request as the client's configuration, and schemas in the subset it reads.
+
+What belongs here: translating. What does not: sending (`provider.py`), reading replies (`replies.py`).
+"""
+
+import re
+from functools import lru_cache
+from http import HTTPStatus
+from json import JSONDecodeError
+from typing import TYPE_CHECKING, Any
+
+from qa_pipeline.errors import (
+    KeyRejectedError,
+    ModelError,
+    OversizedRequestError,
+    PermanentModelError,
+    TransientModelError,
+    UnreadableReplyError,
+)
+from qa_pipeline.llm.base import Request
+from qa_pipeline.llm.provider import RawReply
+from qa_pipeline.llm.replies import inlined_schema, one_line
+from qa_pipeline.records import ReplyModel, Usage
+from qa_pipeline.settings.llm import ModelSettings
+
+if TYPE_CHECKING:
+    from google.genai.errors import APIError
+    from google.genai.types import Candidate, GenerateContentConfig, GenerateContentResponse, SafetySetting
+
+_UNSUPPORTED = frozenset({"$defs", "minLength", "maxLength", "pattern", "default"})
+"""Keywords that Gemini's schema subset lacks."""
+_HARMS = ("HARASSMENT", "HATE_SPEECH", "SEXUALLY_EXPLICIT", "DANGEROUS_CONTENT")
+_KEPT = 256
+"""Configurations kept: one for each prompt file, temperature and schema is all a run needs."""
+
+
+def request_config(request: Request[Any], settings: ModelSettings) -> "GenerateContentConfig":
+    """Return everything of a request but its prompt; equal ones are built once.
+
+    It travels as a body that is ready: the client would translate the same typed configuration anew for
+    every call, which costs it more than sending.
+    """
+    reply_model: type[ReplyModel] = request.reply_model
+    return _ready(request.system, reply_model, request.temperature, request.seed, settings)
+
+
+def typed_config(request: Request[Any], settings: ModelSettings) -> "GenerateContentConfig":
+    """Return the same in the client's own terms."""
+    from google.genai.types import GenerateContentConfig
+
+    return GenerateContentConfig(
+        system_instruction=request.system,
+        temperature=request.temperature,
+        seed=request.seed,
+        max_output_tokens=settings.max_output_tokens,
+        response_mime_type="application/json",
+        response_json_schema=response_schema(request.reply_model),
+        thinking_config=thinking(settings),
+        safety_settings=safety(settings),
+    )
+
+
+@lru_cache(maxsize=_KEPT)
+def _ready(
+    system: str, reply_model: type[ReplyModel], temperature: float, seed: int | None, settings: ModelSettings
+) -> "GenerateContentConfig":
+    from google.genai.types import AutomaticFunctionCallingConfig, GenerateContentConfig, HttpOptions
+
+    bare = Request("verify", system, "", reply_model, temperature, seed)
+    written = typed_config(bare, settings).model_dump(mode="json", by_alias=True, exclude_none=True)
+    body = {"systemInstruction": {"role": "user", "parts": [{"text": written.pop("systemInstruction")}]}}
+    if "safetySettings" in written:
+        body["safetySettings"] = written.pop("safetySettings")
+    return GenerateContentConfig(
+        http_options=HttpOptions(extra_body=body | {"generationConfig": written}),
+        automatic_function_calling=AutomaticFunctionCallingConfig(disable=True),
+        # on, a reply that was cut would be asked on for, unseen and at our cost
+        automatic_continuation=False,
+    )
+
+
+def thinking(settings: ModelSettings) -> Any:
+    """The thinking configuration; None leaves it to the model."""
+    from google.genai.types import ThinkingConfig, ThinkingLevel
+
+    if settings.thinking_budget is not None:
+        return ThinkingConfig(thinking_budget=settings.thinking_budget)
+    if settings.thinking_level is not None:
+        return ThinkingConfig(thinking_level=ThinkingLevel(settings.thinking_level.upper()))
+    return None
+
+
+def safety(settings: ModelSettings) -> "list[SafetySetting] | None":
+    """One threshold for every kind of harm; None leaves them to the provider."""
+    from google.genai.types import HarmBlockThreshold, HarmCategory, SafetySetting
+
+    if settings.safety is None:
+        return None
+    threshold = HarmBlockThreshold(settings.safety.upper())
+    return [
+        SafetySetting(category=HarmCategory(f"HARM_CATEGORY_{harm}"), threshold=threshold) for harm in _HARMS
+    ]
+
+
+def response_schema(reply_model: type[ReplyModel]) -> dict[str, Any]:
+    """Return the reply model's JSON schema in the subset Gemini reads."""
+    return inlined_schema(reply_model, _UNSUPPORTED)
+
+
+_FINISHED = frozenset({"STOP", "FINISH_REASON_UNSPECIFIED"})
+_REASONS = {
+    "MAX_TOKENS": "truncated",
+    "CONTINUATION": "truncated",
+    "SAFETY": "blocked_safety",
+    "PROHIBITED_CONTENT": "blocked_safety",
+    "BLOCKLIST": "blocked_safety",
+    "SPII": "blocked_safety",
+    "MODEL_ARMOR": "blocked_safety",
+    "RECITATION": "blocked_recitation",
+}
+"""Reason codes of finish and block reasons; any other is `blocked`, with its name in the detail."""
+
+
+def read_response(response: "GenerateContentResponse", asked: str) -> RawReply:
+    """Return the text of a finished reply.
+
+    Args:
+        response: what the client parsed.
+        asked: the model that was asked, for a server that does not name the one that replied.
+
+    Raises:
+        UnreadableReplyError: `truncated`, `blocked…` or `empty`, with the text there is and the tokens taken.
+    """
+    model = f"gemini/{response.model_version or asked}"
+    usage = read_usage(response)
+    text, problem = "", _prompt_problem(response)
+    if problem is None and response.candidates:
+        text, problem = _joined(response.candidates[0]), _finish_problem(response.candidates[0])
+    if problem is None and not text.strip():
+        problem = ("empty", "the reply has no text" if response.candidates else "no candidate")
+    if problem is not None:
+        raise UnreadableReplyError(*problem, raw=text, model=model, usage=usage)
+    return RawReply(text, model, usage)
+
+
+def read_usage(response: "GenerateContentResponse") -> Usage:
+    """Return the tokens of a reply; thoughts are written, and paid for, like the reply itself."""
+    usage = response.usage_metadata
+    if usage is None:
+        return Usage()
+    thoughts = usage.thoughts_token_count
+    written = [n for n in (usage.candidates_token_count, thoughts) if n is not None]
+    return Usage(
+        usage.prompt_token_count,
+        sum(written) if written else None,
+        usage.cached_content_token_count,
+        thoughts,
+    )
+
+
+def _prompt_problem(response: "GenerateContentResponse") -> tuple[str, str] | None:
+    feedback = response.prompt_feedback
+    if feedback is None or feedback.block_reason is None:
+        return None
+    name = feedback.block_reason.name
+    return _REASONS.get(name, "blocked"), f"prompt: {name}"
+
+
+def _finish_problem(candidate: "Candidate") -> tuple[str, str] | None:
+    name = candidate.finish_reason.name if candidate.finish_reason else "FINISH_REASON_UNSPECIFIED"
+    return None if name in _FINISHED else (_REASONS.get(name, "blocked"), f"reply: {name}")
+
+
+def _joined(candidate: "Candidate") -> str:
+    parts = (candidate.content.parts if candidate.content else None) or []
+    return "".join(part.text for part in parts if part.text and not part.thought)
+
+
+KEY_ADVICE = (
+    "set GEMINI_API_KEY (or GOOGLE_API_KEY) to a key from https://aistudio.google.com/apikey, "
+    "or use llm.provider=extractive, which needs none"
+)
+VERTEX_ADVICE = (
+    "log in with `gcloud auth application-default login`, or set GOOGLE_APPLICATION_CREDENTIALS to a service "
+    "account that may use Vertex AI"
+)
+_KEY_STATUSES = frozenset({401, 403})
+_PASSING_STATUSES = frozenset({408, 429, *range(500, 600)})
+_LIMITED = 429
+_RETRY_INFO = "type.googleapis.com/google.rpc.RetryInfo"
+_TOO_LONG = re.compile(r"token count.{0,40}exceeds|exceeds the maximum number of tokens", re.IGNORECASE)
+
+
+def translate(error: BaseException, key: str, model: str) -> ModelError:
+    """Say in this package's errors what went wrong, with the server's message and without the key."""
+    from google.genai.errors import APIError
+
+    if isinstance(error, APIError):
+        return _translate_status(error, key, model)
+    if isinstance(error, TimeoutError):
+        told = "the Gemini server did not reply in time (llm.timeout_seconds)"
+    elif isinstance(error, JSONDecodeError):
+        told = "the Gemini server replied with something that is not JSON"
+    else:
+        told = f"no connection to the Gemini server: {one_line(str(error), key)}"
+    return TransientModelError(told, maybe_charged=not _never_arrived(error))
+
+
+def _never_arrived(error: BaseException) -> bool:
+    from aiohttp import ClientConnectorError
+
+    return isinstance(error, ClientConnectorError)
+
+
+def asked_wait(error: BaseException | None) -> float:
+    """Seconds the server asks to wait: the greater of `RetryInfo` and `Retry-After`, 0 without either.
+
+    A `Retry-After` given as a date is left out: Google sends seconds, and a date needs agreeing clocks.
+    """
+    from google.genai.errors import APIError
+
+    if not isinstance(error, APIError):
+        return 0.0
+    delays = [
+        _seconds(str(item.get("retryDelay"))) for item in _details(error) if item.get("@type") == _RETRY_INFO
+    ]
+    header = getattr(error.response, "headers", {}).get("Retry-After", "")
+    return max([*delays, _seconds(header)])
+
+
+def _translate_status(error: "APIError", key: str, model: str) -> ModelError:
+    message = one_line(str(error.message or error.status or "no message"), key)
+    if error.code in _KEY_STATUSES or _blames_key(error):
+        return KeyRejectedError(f"Gemini rejects the key ({error.code}: {message}); {KEY_ADVICE}")
+    if error.code in _PASSING_STATUSES:
+        return TransientModelError(
+            f"Gemini is not available ({error.code}: {message})",
+            limited=error.code == _LIMITED,
+            wait_seconds=asked_wait(error),
+        )
+    if is_too_long(message):
+        return OversizedRequestError(f"Gemini: {message}")
+    advice = "; see llm.model" if error.code == HTTPStatus.NOT_FOUND else ""
+    refused = PermanentModelError(f"Gemini refuses the request to {model} ({error.code}: {message}){advice}")
+    refused.status = error.code
+    return refused
+
+
+def is_too_long(message: str) -> bool:
+    """Whether the server says that the request is longer than the model reads."""
+    return _TOO_LONG.search(message) is not None
+
+
+def _blames_key(error: "APIError") -> bool:
+    # a wrong key is a plain 400; only the reason in the details tells it from a bad request
+    return any(str(item.get("reason", "")).startswith("API_KEY_") for item in _details(error))
+
+
+def _details(error: "APIError") -> list[dict[str, Any]]:
+    """The typed details of a Google error body; the body is the server's, so nothing about it is certain."""
+    body = error.details if isinstance(error.details, dict) else {}
+    inner = body.get("error")
+    details = inner.get("details") if isinstance(inner, dict) else None
+    return [item for item in details if isinstance(item, dict)] if isinstance(details, list) else []
+
+
+def _seconds(text: str) -> float:
+    match = re.fullmatch(r"(\d{1,6}(?:\.\d+)?)s?", text.strip())
+    return float(match[1]) if match else 0.0

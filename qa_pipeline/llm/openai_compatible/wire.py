@@ -1,0 +1,312 @@
+"""Chat completions as they are asked for, on servers that know more or less of OpenAI's parameters.
+
+What belongs here: the parameters of a call, the schema OpenAI's strict mode takes, and what to do without
+where a server refuses something. What does not: sending (`openai_compatible.py`), and what errors mean
+(`openai_errors.py`).
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal
+
+from qa_pipeline.errors import (
+    KeyRejectedError,
+    ModelError,
+    OversizedRequestError,
+    PermanentModelError,
+    TransientModelError,
+    UnreadableReplyError,
+)
+from qa_pipeline.llm.base import Request
+from qa_pipeline.llm.provider import RawReply
+from qa_pipeline.llm.replies import inlined_schema, one_line
+from qa_pipeline.records import ReplyModel, Usage
+from qa_pipeline.settings.llm import ModelSettings
+
+if TYPE_CHECKING:
+    from openai import APIStatusError
+
+JsonMode = Literal["schema", "object", "text"]
+"""How JSON is asked for: held to a schema; held to JSON; by words alone."""
+
+_LESSER: dict[JsonMode, JsonMode] = {"schema": "object", "object": "text"}
+_DISPENSABLE = frozenset({"temperature", "seed"})
+# Keywords that OpenAI's strict mode refuses; the reply is checked against the whole model in any case.
+_REFUSED = frozenset({"$defs", "minLength", "maxLength", "default"})
+_IN_WORDS = "Reply with one JSON object and nothing around it. It has to fit this JSON schema:"
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How a server is asked.
+
+    Args:
+        mode: how JSON is asked for.
+        left_out: parameters that the server does not take, as reasoning models take no temperature.
+        cap: its name for the cap on the tokens of a reply; older servers only know `max_tokens`.
+    """
+
+    mode: JsonMode
+    left_out: frozenset[str] = frozenset()
+    cap: Literal["max_completion_tokens", "max_tokens"] = "max_completion_tokens"
+
+
+@dataclass(frozen=True, slots=True)
+class Complaint:
+    """What a server says of a request it does not take; empty where it does not say."""
+
+    parameter: str
+    code: str
+    message: str
+
+
+def parameters(request: Request[Any], settings: ModelSettings, way: Way) -> dict[str, Any]:
+    """The body of a call."""
+    system = request.system if way.mode == "schema" else _with_schema(request)
+    wanted: dict[str, Any] = {
+        "model": settings.model,
+        "messages": [{"role": "system", "content": system}, {"role": "user", "content": request.prompt}],
+        "temperature": request.temperature,
+        "seed": request.seed,
+        "reasoning_effort": settings.thinking_level,
+        way.cap: settings.max_output_tokens,
+        "response_format": _response_format(request.reply_model, way.mode),
+    }
+    return {name: value for name, value in wanted.items() if value is not None and name not in way.left_out}
+
+
+def lesser_way(way: Way, complaint: Complaint, *, may_change_mode: bool) -> Way | None:
+    """The way without what the server complains of; None if nothing can be done without."""
+    named = complaint.parameter or _named(complaint.message)
+    if named in _DISPENSABLE and named not in way.left_out:
+        return replace(way, left_out=way.left_out | {named})
+    if named == "max_completion_tokens" and way.cap == "max_completion_tokens":
+        return replace(way, cap="max_tokens")
+    if not may_change_mode or way.mode not in _LESSER:
+        return None
+    blamed = "response_format" in named or "response_format" in complaint.message
+    # json_object is refused for want of the word "json" in the messages, which ours always hold
+    return replace(way, mode=_LESSER[way.mode]) if blamed else None
+
+
+@cache
+def strict_schema(reply_model: type[ReplyModel]) -> dict[str, Any]:
+    """The reply model's JSON schema as OpenAI's strict mode takes it; callers must not change it.
+
+    Every property is required, and no others are allowed.
+    """
+
+    def close(node: dict[str, Any]) -> dict[str, Any]:
+        if node.get("type") == "object":
+            node |= {"additionalProperties": False, "required": list(node.get("properties", {}))}
+        return node
+
+    return inlined_schema(reply_model, _REFUSED, close)
+
+
+def _response_format(reply_model: type[ReplyModel], mode: JsonMode) -> dict[str, Any] | None:
+    if mode == "schema":
+        held = {"name": reply_model.__name__, "strict": True, "schema": strict_schema(reply_model)}
+        return {"type": "json_schema", "json_schema": held}
+    return {"type": "json_object"} if mode == "object" else None
+
+
+def _with_schema(request: Request[Any]) -> str:
+    reply_model: type[ReplyModel] = request.reply_model
+    schema = json.dumps(strict_schema(reply_model), ensure_ascii=False)
+    return f"{request.system}\n\n{_IN_WORDS}\n{schema}"
+
+
+def _named(message: str) -> str:
+    """The parameter that a message without a field for it speaks of."""
+    known = (*_DISPENSABLE, "max_completion_tokens")
+    return next((name for name in known if f"'{name}'" in message or f": {name}" in message), "")
+
+
+KEY_ADVICE = "set OPENAI_API_KEY to a key that the server of llm.base_url takes"
+
+_KEY_STATUSES = frozenset({401, 403})
+_PASSING_STATUSES = frozenset({408, 409, 425, *range(500, 600)})
+_WORKED_ON = frozenset({408, 502, 504})
+"""Statuses of a server, or one in front of it, that gave up on a request which may have been worked on."""
+_UNPAID = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
+_TOO_LONG = re.compile(r"maximum context length|context[_ ]length|context size|context window", re.IGNORECASE)
+_SPAN = re.compile(r"(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+(?:\.\d+)?)s)?(?:(\d+(?:\.\d+)?)ms)?")
+
+
+def translate(error: BaseException, key: str, model: str) -> ModelError:
+    """Say in this package's errors what went wrong, with the server's message and without the key."""
+    from openai import APIStatusError
+
+    if isinstance(error, APIStatusError):
+        complaint = complaint_of(error)
+        return translate_status(error.status_code, complaint, error.response.headers, key, model)
+    if isinstance(error, (ValueError, RecursionError)):
+        return TransientModelError("the server replied with something that is not JSON", maybe_charged=True)
+    return _translate_line(error, key)
+
+
+def translate_status(
+    status: int, complaint: Complaint, headers: Mapping[str, str], key: str, model: str
+) -> ModelError:
+    """What an error status means, with what the server says beside it."""
+    told = f"{status}: {one_line(complaint.message or 'no message', key)}"
+    if status in _KEY_STATUSES:
+        return KeyRejectedError(f"the server rejects the key ({told}); {KEY_ADVICE}")
+    if complaint.code in _UNPAID:
+        return PermanentModelError(f"the account has no credit left ({told}); see to its billing")
+    if status == 429:
+        wait = asked_wait(headers)
+        return TransientModelError(f"the server limits the rate ({told})", limited=True, wait_seconds=wait)
+    if status in _PASSING_STATUSES:
+        charged = status in _WORKED_ON
+        wait = asked_wait(headers)
+        return TransientModelError(
+            f"the server is not available ({told})", wait_seconds=wait, maybe_charged=charged
+        )
+    return _translate_refusal(status, complaint, told, model)
+
+
+def complaint_of(error: "APIStatusError") -> Complaint:
+    """What the server says; the body is the server's, so nothing about it is certain."""
+    return read_complaint(error.body, error.message)
+
+
+def read_complaint(body: object, message: str) -> Complaint:
+    """What an error's body says, in any of the forms that servers give it."""
+    inner: Mapping[str, Any] = body if isinstance(body, dict) else {}
+    nested = inner.get("error")
+    inner = nested if isinstance(nested, dict) else inner
+    code = inner.get("code") if isinstance(inner.get("code"), str) else inner.get("type")
+    said = inner.get("message") or inner.get("detail") or message
+    return Complaint(str(inner.get("param") or ""), str(code or ""), str(said))
+
+
+def asked_wait(headers: Mapping[str, str]) -> float:
+    """Seconds the server asks to wait, 0 if it does not say.
+
+    `retry-after-ms` and `Retry-After` go before the headers that say when a limit is reset; of these the
+    limits that are used up count, and where none says so, the one that is reset first. A `Retry-After`
+    given as a date is left out: a date needs agreeing clocks.
+    """
+    exact = _number(headers.get("retry-after-ms", "")) / 1000 or _number(headers.get("retry-after", ""))
+    if exact:
+        return exact
+    resets = {name: _seconds(headers.get(f"x-ratelimit-reset-{name}", "")) for name in ("requests", "tokens")}
+    spent = [resets[name] for name in resets if headers.get(f"x-ratelimit-remaining-{name}") == "0"]
+    return max(spent) if spent else min((wait for wait in resets.values() if wait), default=0.0)
+
+
+def _translate_refusal(status: int, complaint: Complaint, told: str, model: str) -> ModelError:
+    if status == 413 or complaint.code == "context_length_exceeded" or _TOO_LONG.search(complaint.message):
+        return OversizedRequestError(f"{told}; cut documents into smaller chunks or choose another llm.model")
+    if status == 404:
+        return PermanentModelError(
+            f"the server does not know llm.model {model!r} ({told}); llm.base_url has to end before "
+            "/chat/completions, as in http://127.0.0.1:8000/v1"
+        )
+    return PermanentModelError(f"the server refuses the request ({told})")
+
+
+def _translate_line(error: BaseException, key: str) -> TransientModelError:
+    """A line that failed. What has been sent may have been worked on, unless no connection came about."""
+    from aiohttp import ClientConnectorError, ConnectionTimeoutError
+
+    causes = list(_causes(error))
+    unconnected = [one for one in causes if isinstance(one, (ClientConnectorError, ConnectionTimeoutError))]
+    if unconnected:
+        return TransientModelError(f"no connection to the server: {one_line(str(unconnected[0]), key)}")
+    if any(isinstance(one, TimeoutError) for one in causes):
+        told = "the server did not reply in time (llm.timeout_seconds)"
+        return TransientModelError(told, maybe_charged=True)
+    told = f"the connection to the server was lost: {one_line(str(causes[-1]), key)}"
+    return TransientModelError(told, maybe_charged=True)
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """An error and what it came from; only the innermost tell a timeout from a lost connection."""
+    while error is not None:
+        yield error
+        error = error.__cause__
+
+
+def _number(text: str) -> float:
+    return float(text) if re.fullmatch(r"\d{1,9}(\.\d+)?", text.strip()) else 0.0
+
+
+def _seconds(text: str) -> float:
+    """A span such as 6m0s, 1s or 20ms."""
+    match = _SPAN.fullmatch(text.strip())
+    if match is None:
+        return 0.0
+    hours, minutes, seconds, milliseconds = (float(part or 0) for part in match.groups())
+    return hours * 3600 + minutes * 60 + seconds + milliseconds / 1000
+
+
+def read_reply(payload: Any, headers: Mapping[str, str], key: str, model: str) -> RawReply:
+    """The text of a finished reply.
+
+    Raises:
+        UnreadableReplyError: `refused`, `blocked_safety`, `truncated` or `empty`.
+        ModelError: the payload is an error in spite of its status, as gateways send it.
+    """
+    whole = _object(payload)
+    if isinstance(whole.get("error"), dict) and not whole.get("choices"):
+        status = whole["error"].get("code")
+        complaint = read_complaint(whole, "")
+        raise translate_status(status if isinstance(status, int) else 500, complaint, headers, key, model)
+    replied, usage = f"openai/{_name(whole.get('model')) or model}", _usage(whole.get("usage"))
+    choice = _first(whole.get("choices"))
+    message = _object(choice.get("message"))
+    text = _text(message.get("content"))
+    problem = _problem(choice, message, text)
+    if problem:
+        raw = text or _text(message.get("refusal"))
+        raise UnreadableReplyError(*problem, raw=raw, model=replied, usage=usage)
+    return RawReply(text, replied, usage)
+
+
+def _problem(choice: dict[str, Any], message: dict[str, Any], text: str) -> tuple[str, str] | None:
+    if message.get("refusal"):
+        return "refused", "the model refuses to reply"
+    match choice.get("finish_reason"):
+        case "content_filter":
+            return "blocked_safety", "reply: content_filter"
+        case "length":
+            return "truncated", "reply: length"
+    return None if text.strip() else ("empty", "the reply has no text")
+
+
+def _name(model: Any) -> str:
+    return one_line(model, "") if isinstance(model, str) else ""
+
+
+def _first(choices: Any) -> dict[str, Any]:
+    return _object(choices[0]) if isinstance(choices, list) and choices else {}
+
+
+def _object(node: Any) -> dict[str, Any]:
+    return node if isinstance(node, dict) else {}
+
+
+def _text(content: Any) -> str:
+    if isinstance(content, list):
+        return "".join(_text(part.get("text")) for part in content if isinstance(part, dict))
+    return content if isinstance(content, str) else ""
+
+
+def _usage(usage: Any) -> Usage:
+    def count(node: Any, name: str) -> int | None:
+        value = _object(node).get(name)
+        return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+    whole = _object(usage)
+    return Usage(
+        input_tokens=count(whole, "prompt_tokens"),
+        output_tokens=count(whole, "completion_tokens"),
+        cached_tokens=count(whole.get("prompt_tokens_details"), "cached_tokens"),
+        thought_tokens=count(whole.get("completion_tokens_details"), "reasoning_tokens"),
+    )

@@ -1,0 +1,240 @@
+"""Who asks for what: how claims are taken, and how those of the dead are found.
+
+What belongs here: the table `claims`, and the two ways of telling that an owner lives. What does not:
+replies.
+
+Beside a SQLite file all owners are of one machine, where locked files tell at once (`owners.py`). On Postgres
+an owner renews a lease by the clock of the server. A server that was down kept everybody from renewing, so no
+lease ends before it has been up for as long as a lease lasts.
+"""
+
+import fcntl
+import os
+import platform
+import uuid
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Protocol
+from weakref import WeakSet
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
+
+from qa_pipeline.llm.store.schema import CLAIMS
+
+_HELD: "WeakSet[OwnerFile]" = WeakSet()
+
+
+class OwnerFile:
+    """One living owner.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.name = f"{os.getpid()}-{uuid.uuid4().hex}"
+        folder.mkdir(parents=True, exist_ok=True)
+        self._path = folder / self.name
+        self._handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+        fcntl.flock(self._handle, fcntl.LOCK_EX)
+        _HELD.add(self)
+
+    def close(self) -> None:
+        """Die in order: the file goes first, so that nobody finds it without its lock."""
+        self._path.unlink(missing_ok=True)
+        self.drop()
+
+    def drop(self) -> None:
+        """Let go of the file and leave its lock to the other holder, after a fork."""
+        if self._handle >= 0:
+            os.close(self._handle)
+            self._handle = -1
+
+
+def is_alive(folder: Path, name: str) -> bool:
+    """Whether the owner holds its lock; the file of a dead one is cleared away."""
+    path = folder / Path(name).name
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        # shared, so that two who look at once do not take each other for the owner
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(handle)
+    with suppress(PermissionError):  # another user's; it is dead all the same
+        path.unlink(missing_ok=True)
+    return False
+
+
+def _drop_all() -> None:
+    """A forked child would keep its parent alive."""
+    for owner in list(_HELD):
+        owner.drop()
+
+
+os.register_at_fork(after_in_child=_drop_all)
+
+
+LEASE_SECONDS = 30.0
+_BEATS = 3
+_LONGEST_OWNER = 100
+_ENDLESS = 0.0
+
+KeysByModel = Mapping[str, Sequence[str]]
+"""Request keys of each asked model, no more of them than a statement takes."""
+
+_OF_OWNER = CLAIMS.c.owner == sa.bindparam("of_owner")
+_OF_KEYS = sa.and_(
+    CLAIMS.c.asked_model == sa.bindparam("of_model"),
+    CLAIMS.c.request_key.in_(sa.bindparam("of_keys", expanding=True)),
+)
+_MINE = sa.select(CLAIMS.c.request_key).where(_OF_OWNER, _OF_KEYS)
+_OTHERS = sa.select(CLAIMS.c.owner).distinct().where(sa.not_(_OF_OWNER))
+_DROP = sa.delete(CLAIMS).where(_OF_OWNER, _OF_KEYS)
+_DROP_OWNERS = sa.delete(CLAIMS).where(CLAIMS.c.owner.in_(sa.bindparam("owners", expanding=True)))
+_SERVER_NOW = sa.extract("epoch", sa.func.clock_timestamp())
+_SERVER_UP_SINCE = sa.extract("epoch", sa.func.pg_postmaster_start_time())
+_LEASE = sa.bindparam("lease", type_=sa.Float)
+_DROP_EXPIRED = sa.delete(CLAIMS).where(
+    sa.not_(_OF_OWNER), CLAIMS.c.expires_at < _SERVER_NOW, _SERVER_UP_SINCE + _LEASE < _SERVER_NOW
+)
+_RENEW = sa.update(CLAIMS).where(_OF_OWNER).values(expires_at=_SERVER_NOW + _LEASE)
+_LEASE_OUT = postgresql.insert(CLAIMS).values(expires_at=_SERVER_NOW + _LEASE).on_conflict_do_nothing()
+_TAKE = sqlite.insert(CLAIMS).values(expires_at=_ENDLESS).on_conflict_do_nothing()
+
+
+class Claims(Protocol):
+    """The claims of one owner."""
+
+    @property
+    def beat_seconds(self) -> float | None:
+        """How often to renew them."""
+        ...
+
+    def open(self) -> None:
+        """Come alive."""
+        ...
+
+    def close(self) -> None:
+        """Die in order."""
+        ...
+
+    def take(self, connection: sa.Connection, wanted: KeysByModel) -> list[tuple[str, str]]:
+        """Claim what nobody living has claimed; what is this owner's now."""
+        ...
+
+    def drop(self, connection: sa.Connection, keys: KeysByModel) -> None:
+        """Give claims up."""
+        ...
+
+    def renew(self, connection: sa.Connection) -> None:
+        """Keep them."""
+        ...
+
+
+class _OwnClaims:
+    owner: str
+
+    def drop(self, connection: sa.Connection, keys: KeysByModel) -> None:
+        for model, of_model in keys.items():
+            connection.execute(_DROP, {"of_owner": self.owner, "of_model": model, "of_keys": of_model})
+
+    def _insert(
+        self,
+        connection: sa.Connection,
+        insert: sa.Insert,
+        rows: Sequence[dict[str, Any]],
+        wanted: KeysByModel,
+    ) -> list[tuple[str, str]]:
+        preserve = {"preserve_rowcount": True}
+        if connection.execute(insert, rows, execution_options=preserve).rowcount == len(rows):
+            return [(row["asked_model"], row["request_key"]) for row in rows]
+        return self._mine(connection, wanted)
+
+    def _mine(self, connection: sa.Connection, wanted: KeysByModel) -> list[tuple[str, str]]:
+        return [
+            (model, key)
+            for model, of_model in wanted.items()
+            for (key,) in connection.execute(
+                _MINE, {"of_owner": self.owner, "of_model": model, "of_keys": of_model}
+            )
+        ]
+
+    def _rows(self, wanted: KeysByModel) -> list[dict[str, Any]]:
+        # in one order for everybody: two transactions that wait for each other's rows would never end
+        return [
+            {"asked_model": model, "request_key": key, "owner": self.owner}
+            for model in sorted(wanted)
+            for key in sorted(wanted[model])
+        ]
+
+
+class FileClaims(_OwnClaims):
+    """Claims in a SQLite file; owners are told by locked files in the folder."""
+
+    beat_seconds = None
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._file: OwnerFile | None = None
+
+    @property
+    def owner(self) -> str:  # type: ignore[override]
+        """Name of this owner."""
+        if self._file is None:
+            raise RuntimeError("claims are used before they are opened")
+        return self._file.name
+
+    def open(self) -> None:
+        """Lock a file of its own."""
+        if self._file is None:
+            self._file = OwnerFile(self._folder)
+
+    def close(self) -> None:
+        """Unlock and remove it."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def take(self, connection: sa.Connection, wanted: KeysByModel) -> list[tuple[str, str]]:
+        """Claim what nobody living has claimed."""
+        others = connection.execute(_OTHERS, {"of_owner": self.owner}).scalars()
+        dead = [other for other in others if not is_alive(self._folder, other)]
+        if dead:
+            connection.execute(_DROP_OWNERS, {"owners": dead})
+        return self._insert(connection, _TAKE, self._rows(wanted), wanted)
+
+    def renew(self, connection: sa.Connection) -> None:
+        """The locked file says it all."""
+
+
+class LeasedClaims(_OwnClaims):
+    """Claims on Postgres, held for a while after each beat."""
+
+    def __init__(self, seconds: float = LEASE_SECONDS) -> None:
+        self._seconds = seconds
+        self.beat_seconds = seconds / _BEATS
+        host = platform.node()[: _LONGEST_OWNER // 2]
+        self.owner = f"{host}-{os.getpid()}-{uuid.uuid4().hex}"[-_LONGEST_OWNER:]
+
+    def open(self) -> None:
+        """Nothing is held outside the table."""
+
+    def close(self) -> None:
+        """Nothing is held outside the table."""
+
+    def take(self, connection: sa.Connection, wanted: KeysByModel) -> list[tuple[str, str]]:
+        """Claim what nobody living has claimed."""
+        lease = {"lease": self._seconds}
+        connection.execute(_DROP_EXPIRED, {"of_owner": self.owner, **lease})
+        return self._insert(connection, _LEASE_OUT, [{**row, **lease} for row in self._rows(wanted)], wanted)
+
+    def renew(self, connection: sa.Connection) -> None:
+        """Begin every lease anew."""
+        connection.execute(_RENEW, {"of_owner": self.owner, "lease": self._seconds})

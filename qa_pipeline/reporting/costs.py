@@ -1,0 +1,154 @@
+"""What models took: a row for each call, and sums by stage and for each accepted pair.
+
+What belongs here: pure functions from calls to a table, and from the table to sums. What does not: making
+calls, prices and caps (`qa_pipeline.llm.money`), printing.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from typing import Any, get_args
+
+import polars as pl
+
+from qa_pipeline.records import CallRecord, Role
+from qa_pipeline.tables import LLM_CALLS
+
+STAGES: tuple[Role, ...] = get_args(Role)
+_ALL = "all"
+_TOKENS = ("input_tokens", "output_tokens", "cached_tokens", "thought_tokens")
+
+
+@dataclass(frozen=True, slots=True)
+class CostSummary:
+    """What the calls took.
+
+    `stages` has a row for each stage that asked, and one that adds them up. `cost` is the sum of all costs
+    that are known, None where none is, or where they are in several currencies; `calls_without_cost` says how
+    many calls are missing in it. `cost_per_accepted_pair` is None without either.
+    """
+
+    stages: pl.DataFrame
+    calls: int
+    tokens: int
+    cost: float | None
+    currency: str | None
+    accepted: int | None
+    cost_per_accepted_pair: float | None
+    calls_without_cost: int
+    calls_without_tokens: int
+    failures: dict[str, int]
+    repairs: dict[str, int]
+
+    def told(self) -> list[str]:
+        """What the figures by stage do not say, in words."""
+        lines = []
+        if self.cost_per_accepted_pair is not None:
+            each = f"{self.cost_per_accepted_pair:.6f} {self.currency}"
+            lines.append(f"Each of {self.accepted} accepted pairs cost {each}, over all runs.")
+        if self.repairs:
+            lines.append(f"Replies that were repaired: {_counted(self.repairs)}.")
+        if self.failures:
+            again = "`qa-pipeline replies retry-failures` has the stored ones asked again"
+            lines.append(f"Calls that failed: {_counted(self.failures)}; {again}.")
+        if self.calls_without_cost:
+            lines.append(
+                f"The cost of {_calls(self.calls_without_cost)} is not known: no price for the model "
+                "(llm.budget.prices), or the provider did not tell its tokens."
+            )
+        return lines
+
+    def document(self) -> dict[str, Any] | None:
+        """The figures as JSON values; None where nothing was asked."""
+        if not self.calls:
+            return None
+        return asdict(replace(self, stages=pl.DataFrame())) | {"stages": self.stages.to_dicts()}
+
+
+def calls_frame(calls: Sequence[CallRecord], *, keep_prompts: bool) -> pl.DataFrame:
+    """The rows of `llm_calls`, in the order in which the calls began."""
+    rows = [_row(call, keep_prompts=keep_prompts) for call in calls]
+    return LLM_CALLS.frame(rows).sort("started_at", "call_id")
+
+
+def cost_summary(calls: pl.DataFrame, verdicts: pl.DataFrame | None = None) -> CostSummary:
+    """Add the calls up, by stage and over all.
+
+    Args:
+        calls: the llm_calls table, of one or more batches.
+        verdicts: the verdicts table of the same batches; pairs whose verdict was known before are left out.
+    """
+    currencies = calls["currency"].drop_nulls().unique()
+    currency = currencies.item() if currencies.len() == 1 else None
+    known = calls["cost"].drop_nulls()
+    cost = float(known.sum()) if known.len() and currency is not None else None
+    accepted = None if verdicts is None else _accepted(verdicts)
+    return CostSummary(
+        stages=_stages(calls, currency),
+        calls=calls.height,
+        tokens=sum(int(calls[name].sum()) for name in ("input_tokens", "output_tokens")),
+        cost=cost,
+        currency=currency,
+        accepted=accepted,
+        cost_per_accepted_pair=cost / accepted if cost is not None and accepted else None,
+        calls_without_cost=calls["cost"].null_count(),
+        calls_without_tokens=calls.select(_untold().sum()).item() or 0,
+        failures=_counts(calls["outcome"], "replied"),
+        repairs=_counts(calls["repair"], "none"),
+    )
+
+
+def _row(call: CallRecord, *, keep_prompts: bool) -> dict[str, Any]:
+    values: dict[str, Any] = {name: getattr(call, name) for name in LLM_CALLS.schema if name not in _TOKENS}
+    return {
+        **values,
+        **{name: getattr(call.usage, name) for name in _TOKENS},
+        "started_at": datetime.fromtimestamp(call.started_at, UTC),
+        "prompt": call.prompt if keep_prompts else None,
+    }
+
+
+def _stages(calls: pl.DataFrame, currency: str | None) -> pl.DataFrame:
+    """A row for each stage in the order of the road, and one for all together."""
+    by_stage = calls.group_by(pl.col("role").alias("stage")).agg(*_figures(currency))
+    order = pl.col("stage").replace_strict({name: n for n, name in enumerate(STAGES)}, default=len(STAGES))
+    together = calls.select(pl.lit(_ALL).alias("stage"), *_figures(currency)) if calls.height else None
+    ordered = by_stage.sort(order, "stage")
+    return ordered if together is None else pl.concat([ordered, together])
+
+
+def _figures(currency: str | None) -> list[pl.Expr]:
+    cost = pl.col("cost")
+    known = pl.when(cost.is_not_null().any()).then(cost.sum()) if currency else pl.lit(None, pl.Float64)
+    return [
+        pl.len().cast(pl.Int64).alias("calls"),
+        (pl.col("outcome") != "replied").sum().cast(pl.Int64).alias("failed"),
+        *(pl.col(name).sum().alias(name) for name in _TOKENS),
+        known.alias(f"cost {currency}" if currency else "cost"),
+        cost.null_count().cast(pl.Int64).alias("calls_without_cost"),
+    ]
+
+
+def _untold() -> pl.Expr:
+    return pl.col("input_tokens").is_null() | pl.col("output_tokens").is_null()
+
+
+def _accepted(verdicts: pl.DataFrame) -> int:
+    own = verdicts.filter(pl.col("expected_verdict").is_null(), pl.col("verdict") == "accepted")
+    return own.height
+
+
+def _counts(values: pl.Series, usual: str) -> dict[str, int]:
+    """How often each value occurs but the usual one, the most frequent first."""
+    counted = (
+        values.filter(values != usual).value_counts().sort(["count", values.name], descending=[True, False])
+    )
+    return dict(counted.iter_rows())
+
+
+def _counted(counts: dict[str, int]) -> str:
+    return ", ".join(f"{count} {name}" for name, count in counts.items())
+
+
+def _calls(count: int) -> str:
+    return "1 call" if count == 1 else f"{count} calls"

@@ -1,0 +1,228 @@
+"""What a run of a batch would still have to ask.
+
+What belongs here: holding requests against tables and stored replies. What does not: their tokens.
+"""
+
+import random
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+import sqlalchemy as sa
+
+from qa_pipeline import stages
+from qa_pipeline.generation.answers import answer_request
+from qa_pipeline.generation.questions import passed_over, question_request
+from qa_pipeline.judging import judge_request
+from qa_pipeline.llm.base import Request
+from qa_pipeline.llm.store.schema import REPLIES
+from qa_pipeline.records import Passage, Role, index_text, passages_by_id
+from qa_pipeline.resources import Parts
+from qa_pipeline.retrieval.search import WordIndex, terms
+from qa_pipeline.settings.llm import ModelSettings
+from qa_pipeline.settings.tree import Settings
+from qa_pipeline.storage import read_earlier
+from qa_pipeline.table_schema import Table
+from qa_pipeline.tables import ASSESSMENTS, PAIRS, QUESTIONS, VERDICTS
+from qa_pipeline.verification.llm_splitting import split_request
+from qa_pipeline.verification.llm_verifier import claim_request
+
+SAMPLED = 100
+"""Chunks of a batch for which later requests are built; their mean stands for all."""
+_QUESTION = 90
+_STATEMENT = 160
+
+
+class Requests:
+    """The requests of one batch.
+
+    Args:
+        chunks: CHUNKS frame of the batch.
+        settings: prompts, passages, seeds.
+        batch: its name.
+    """
+
+    def __init__(self, chunks: pl.DataFrame, settings: Settings, batch: str) -> None:
+        self._settings = settings
+        self._batch = batch
+        self._passages = passages_by_id(chunks)
+        left_out = passed_over(chunks, settings.generation)
+        self.asked_ids = [chunk_id for chunk_id in self._passages if chunk_id not in left_out]
+        self._ids = list(self._passages)
+        self._index = WordIndex([_terms(passage) for passage in self._passages.values()])
+
+    @property
+    def language(self) -> str | None:
+        """The language of most chunks; None without any."""
+        counts = Counter(passage.language for passage in self._passages.values())
+        return min(counts, key=lambda language: (-counts[language], language)) if counts else None
+
+    def passages(self, chunk_ids: Sequence[str]) -> list[Passage] | None:
+        """The passages of these chunks; None where one of them is gone."""
+        found = [self._passages.get(chunk_id) for chunk_id in chunk_ids]
+        return None if None in found else [passage for passage in found if passage]
+
+    def question(self, chunk_id: str) -> Request[Any]:
+        """What the chunk is asked for questions with."""
+        llm, generation = self._settings.llm, self._settings.generation
+        return question_request(self._passages[chunk_id], generation, llm.seed, self._batch)
+
+    def answer(self, row: dict[str, Any], passages: list[Passage]) -> Request[Any]:
+        """What a question is answered with."""
+        return answer_request(row, passages, self._settings.generation, self._settings.llm.seed)
+
+    def likely(self, role: Role, chunk_id: str) -> Request[Any]:
+        """What a later stage may ask about something that stands in the chunk."""
+        passage, seed = self._passages[chunk_id], self._settings.llm.seed
+        row = self._row(passage)
+        if role == "answer":
+            return self.answer(row, [self._passages[found] for found in self._around(chunk_id)])
+        if role == "split":
+            sentences = [row["text"], row["answer"]]  # as many as a usual answer that is worth splitting has
+            return split_request(row, sentences, self._passages, self._settings.verification, seed)
+        if role == "verify":
+            return claim_request(row, self._passages, self._settings.verification, seed)
+        if role == "judge":
+            return judge_request(row, self._passages, self._settings.judging, seed)
+        return self.question(chunk_id)
+
+    def sample(self, seed: int = 0) -> list[str]:
+        """Some of the chunks that are asked, the same every time."""
+        if len(self.asked_ids) <= SAMPLED:
+            return list(self.asked_ids)
+        return random.Random(seed).sample(self.asked_ids, SAMPLED)  # noqa: S311 - no secret
+
+    def _row(self, passage: Passage) -> dict[str, Any]:
+        words = " ".join(passage.text.split())
+        return {
+            "batch": self._batch,
+            "language": passage.language,
+            "question": words[:_QUESTION],
+            "answer": words[:_STATEMENT],
+            "text": words[:_STATEMENT],
+            "fragment": False,
+            "self_contained": None,
+            "evidence_chunk_id": passage.chunk_id,
+            "second_evidence_chunk_id": None,
+            "evidence_chunk_ids": [passage.chunk_id],
+            "used_chunk_ids": [],
+        }
+
+    def _around(self, chunk_id: str) -> list[str]:
+        """The chunk, and the nearest others by their words, as many as a draft may read."""
+        top_k = self._settings.retrieval.top_k
+        ranked = [self._ids[place] for place in self._index.rank(_terms(self._passages[chunk_id]), top_k)]
+        return list(dict.fromkeys([chunk_id, *ranked]))[:top_k]
+
+
+def _terms(passage: Passage) -> list[str]:
+    return terms(index_text(passage.section_path, passage.text), passage.language)
+
+
+_KEYS_AT_ONCE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class OpenWork:
+    """Requests that are known and not stored, and how much follows that is not known yet.
+
+    `unknown_chunks` are the lengths of those whose questions are not known, `pairs` the pairs there are or
+    will be from known questions and files; `verified` and `judged` of them are done.
+    """
+
+    questions: list[Request[Any]]
+    answers: list[Request[Any]]
+    unknown_chunks: list[int]
+    pairs: int
+    verified: int
+    judged: int
+
+
+def open_work(parts: Parts, batch: str, requests: Requests, models: Mapping[Role, ModelSettings]) -> OpenWork:
+    """Compare what a run would ask with what lies in tables and store."""
+    questions = _by_model(_table(parts, batch, QUESTIONS), "model", models.get("questions"))
+    pairs = _table(parts, batch, PAIRS)
+    drafted = _by_model(pairs.filter(pl.col("status") == "drafted"), "generator", models.get("answer"))
+    wanted = {chunk_id: requests.question(chunk_id) for chunk_id in requests.asked_ids}
+    known = _known_chunks(questions, wanted)
+    unknown = [request for chunk_id, request in wanted.items() if chunk_id not in known]
+    kept = questions.filter(pl.col("status") == "kept", pl.col("target_chunk_ids").list.first().is_in(known))
+    answers = _open_answers(kept, drafted, requests)
+    stored = stored_keys(parts, [request.key for request in (*unknown, *answers)])
+    return OpenWork(
+        questions=[request for request in unknown if request.key not in stored],
+        answers=[request for request in answers if request.key not in stored],
+        unknown_chunks=[len(request.passages[0].text) for request in unknown],
+        pairs=kept.height + _beside(parts, batch),
+        verified=_decided(parts, batch, pairs).height,
+        judged=_judged(parts, batch, pairs, models.get("judge")),
+    )
+
+
+def stored_keys(parts: Parts, keys: Sequence[str]) -> set[str]:
+    """Which of these requests have a stored reply, of any model."""
+    url = parts.settings.llm.store.url
+    if not keys or (url is None and not parts.layout.replies.is_file()):
+        return set()
+    return parts.models.database.read(lambda connection: set(_found(connection, keys)))
+
+
+def _found(connection: sa.Connection, keys: Sequence[str]) -> Iterable[str]:
+    for start in range(0, len(keys), _KEYS_AT_ONCE):
+        some = keys[start : start + _KEYS_AT_ONCE]
+        wanted = sa.select(REPLIES.c.request_key).where(REPLIES.c.request_key.in_(some))
+        yield from connection.execute(wanted).scalars()
+
+
+def _table(parts: Parts, batch: str, table: Table) -> pl.DataFrame:
+    found = read_earlier(parts.layout.table(table.name, batch), table)
+    return table.empty() if found is None else found
+
+
+def _known_chunks(questions: pl.DataFrame, wanted: dict[str, Request[Any]]) -> list[str]:
+    """Chunks whose questions stand in the table, asked for with the present prompt."""
+    rows = questions.filter(pl.col("question").is_not_null(), pl.col("status") != "failed")
+    targets = rows.select(pl.col("target_chunk_ids").list.first(), "prompt_hash").unique(maintain_order=True)
+    return [
+        chunk_id
+        for chunk_id, prompt in targets.iter_rows()
+        if chunk_id in wanted and wanted[chunk_id].prompt_hash == prompt
+    ]
+
+
+def _open_answers(kept: pl.DataFrame, drafted: pl.DataFrame, requests: Requests) -> list[Request[Any]]:
+    answered = drafted["question_id"].drop_nulls().to_list()
+    asked = []
+    for row in kept.filter(~pl.col("question_id").is_in(answered)).iter_rows(named=True):
+        passages = requests.passages(row["passage_ids"])
+        if passages is not None:
+            asked.append(requests.answer(row, passages))
+    return asked
+
+
+def _decided(parts: Parts, batch: str, pairs: pl.DataFrame) -> pl.DataFrame:
+    """Pairs that a run took to their verdict."""
+    return pairs.join(_table(parts, batch, VERDICTS), on="pair_id", how="semi")
+
+
+def _judged(parts: Parts, batch: str, pairs: pl.DataFrame, judge: ModelSettings | None) -> int:
+    """Pairs this judge has nothing more to say about: judged by it, or stopped before."""
+    assessments = _table(parts, batch, ASSESSMENTS)
+    done = _by_model(assessments.filter(pl.col("status") == "judged"), "judge", judge)
+    waiting = assessments.join(done, on="pair_id", how="anti")
+    return _decided(parts, batch, pairs).join(waiting, on="pair_id", how="anti").height
+
+
+def _by_model(frame: pl.DataFrame, column: str, model: ModelSettings | None) -> pl.DataFrame:
+    """Rows that this model made, wherever it is served."""
+    if model is None:
+        return frame
+    name = f"{model.provider}/{model.model}"
+    return frame.filter((pl.col(column) == name) | pl.col(column).str.starts_with(f"{name}@"))
+
+
+def _beside(parts: Parts, batch: str) -> int:
+    files = stages.batch_files(parts, batch)
+    return sum(frame.height for frame in stages.read_pairs_beside(files, parts.settings.pairs_file))

@@ -1,0 +1,203 @@
+"""The heavy things a run needs, each built once and only when a stage first asks for it.
+
+What belongs here: from settings to token counter, embedder, vector store and language models. What does
+not: what they are used for.
+"""
+
+import asyncio
+import atexit
+import os
+import uuid
+import weakref
+from functools import cache, cached_property
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from qa_pipeline.documents.parsing import ParseFiles
+from qa_pipeline.llm.base import LanguageModel
+from qa_pipeline.llm.batch_jobs.collecting import Collected
+from qa_pipeline.models.vector_cache import VectorCache
+from qa_pipeline.records import CallRecord
+from qa_pipeline.retrieval.embeddings import CachedEmbedder, Embedder, TokenCounter
+from qa_pipeline.settings.llm import Reviewer
+from qa_pipeline.settings.tree import Settings
+from qa_pipeline.storage import Layout
+
+if TYPE_CHECKING:
+    from qa_pipeline.llm.factory import Models
+    from qa_pipeline.verification.entailment.models import CrossEncoder
+    from qa_pipeline.verification.entailment.spans import SpanDetector
+
+
+@cache
+def parse_contained() -> ParseFiles:
+    """Parse in worker processes; the first file starts them, and they end with this process."""
+    from qa_pipeline.documents.sandbox.pool import ParsingPool
+
+    pool = ParsingPool(os.environ)
+    atexit.register(pool.close)
+    return pool.parse
+
+
+class Parts:
+    """Settings and what is built from them; tests and users hand in parts of their own."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        embedder: Embedder | None = None,
+        model: LanguageModel | None = None,
+        parse: ParseFiles | None = None,
+    ) -> None:
+        self.settings = settings
+        self.layout = Layout(settings.out)
+        self._embedder = embedder
+        self._model = model
+        self._parse = parse
+        self.run = uuid.uuid4().hex
+
+    @property
+    def parse(self) -> ParseFiles:
+        """The parsers, in worker processes that all batches of this process share."""
+        return self._parse or parse_contained()
+
+    @cached_property
+    def counter(self) -> TokenCounter:
+        """The embedding model's tokenizer, without its weights."""
+        from qa_pipeline.models.loading import load_token_counter
+
+        return self._embedder or load_token_counter(self.settings.embedding)
+
+    @cached_property
+    def embedder(self) -> Embedder:
+        """The embedding model, behind the store of vectors."""
+        from qa_pipeline.models.loading import load_embedder
+
+        embedding, graphs = self.settings.embedding, self.layout.graphs
+        return CachedEmbedder(self._embedder or load_embedder(embedding, graphs), self.vectors)
+
+    @cached_property
+    def vectors(self) -> VectorCache:
+        """Vectors computed before, by text and model."""
+        from qa_pipeline.models.vector_cache import SqliteVectorCache
+
+        return SqliteVectorCache(self.layout.vectors)
+
+    @cached_property
+    def logits(self) -> VectorCache:
+        """What models said before that read a passage and a claim together."""
+        from qa_pipeline.models.vector_cache import SqliteVectorCache
+
+        return SqliteVectorCache(self.layout.logits)
+
+    @cached_property
+    def entailment(self) -> "CrossEncoder | None":
+        """The cross-encoder, behind the store of its logits; None where the settings name none.
+
+        Raises:
+            SettingsError: it cannot be used.
+        """
+        settings = self.settings.verification.entailment
+        if settings.model is None:
+            return None
+        from qa_pipeline.verification.entailment.models import load_cross_encoder
+
+        return load_cross_encoder(settings, self.logits, self.layout.graphs)
+
+    @cached_property
+    def spans(self) -> "SpanDetector | None":
+        """The detector of unsupported spans, behind the same store; None where the settings name none.
+
+        Raises:
+            SettingsError: it cannot be used.
+        """
+        settings = self.settings.verification.spans
+        if settings.model is None:
+            return None
+        from qa_pipeline.verification.entailment.models import load_span_detector
+
+        return load_span_detector(settings, self.logits, self.layout.graphs)
+
+    @cached_property
+    def models(self) -> "Models":
+        """The language models the settings name, and what they share."""
+        from qa_pipeline.llm.factory import Models
+
+        models = Models(self.settings.llm, place=self.layout.replies, environ=os.environ, run=self.run)
+        # the latest there is: steps of a Dagster run share the models, and nobody tells them of its end
+        weakref.finalize(self, models.close)
+        return models
+
+    @property
+    def generator(self) -> LanguageModel | None:
+        """The model that asks and answers; None when only existing pairs are verified.
+
+        Raises:
+            KeyRejectedError: the provider's key is missing.
+        """
+        return self._model or self.models.of(self.settings.llm.generator)
+
+    def reviewer(self, role: Reviewer) -> LanguageModel | None:
+        """The model that verifies borderline claims, or judges; the extractive rules do neither."""
+        if self._model is not None:
+            return self._model
+        settings = self.settings.llm.reviewer(role)
+        return None if settings.provider == "extractive" else self.models.of(settings)
+
+    def check_models(self) -> None:
+        """Build the models of all roles; nothing is asked.
+
+        Raises:
+            KeyRejectedError: a key is missing.
+            SettingsError: a model, the prices or the caps cannot be used.
+        """
+        roles: tuple[Reviewer, ...] = (
+            ("verifier", "judge") if self.settings.judging.enabled else ("verifier",)
+        )
+        self.models.check([self.settings.llm.generator, *map(self.settings.llm.reviewer, roles)])
+
+    def note_documents(self, documents: pl.DataFrame) -> None:
+        """Let the store of replies know documents by path, so that earlier versions can be forgotten.
+
+        Raises:
+            ReplyStoreError: the store cannot be used.
+        """
+        asked = any(model.provider != "none" for model in self.settings.llm.models)
+        if self._model is None and asked:
+            from qa_pipeline.llm.store.maintenance import note_documents
+
+            named = documents.select("document_id", "batch", "path")
+            note_documents(self.models.database, named.iter_rows())
+
+    def calls(self, batch: str) -> list[CallRecord]:
+        """What is noted of the calls made for a batch, by any run over the same store of replies."""
+        if self.settings.llm.store.url is None and not self.layout.replies.is_file():
+            return []
+        from qa_pipeline.llm.store.maintenance import read_calls
+
+        return read_calls(self.models.database, batch)
+
+
+def collect_replies(parts: Parts) -> Collected:
+    """Store the replies of the batch jobs that have ended; nothing where none is awaited.
+
+    Where replies are asked for at once (llm.delivery), nobody is asked about jobs: nothing waits for them.
+
+    Raises:
+        PermanentModelError: the provider refuses the key, or to tell of a job.
+        ReplyStoreError: the store cannot be used.
+    """
+    if parts.settings.llm.delivery != "batch":
+        return Collected()
+    return asyncio.run(parts.models.collector().collect())
+
+
+def waiting_batches(parts: Parts) -> set[str]:
+    """Batches of which replies are awaited from batch jobs.
+
+    Raises:
+        ReplyStoreError: the store cannot be used.
+    """
+    return parts.models.jobs.waiting() if parts.settings.llm.delivery == "batch" else set()

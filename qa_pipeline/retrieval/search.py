@@ -1,0 +1,208 @@
+"""Finding the passages of a batch that answer a question: words and vectors, fused.
+
+What belongs here: BM25, its words, and the fusion of rankings. What does not: vectors and their index
+(`embedding/embeddings.py`, `index/shard.py`), and what is done with a passage.
+
+BM25 (Robertson and Zaragoza 2009) finds names, numbers and identifiers; vectors find paraphrases. Their
+rankings are fused by weighted reciprocal rank fusion: score(d) = sum over rankings of
+weight / (rrf_k + rank(d)), Cormack, Clarke and Büttcher 2009. A small constant and a weight below one for
+the vectors were best on labelled questions in English, Swedish and German (`bench_retrieval.py`): with the
+usual 60 and equal weights, a model that does not know the language overrules the words.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from qa_pipeline.records import index_text
+from qa_pipeline.retrieval.shard import Shard
+from qa_pipeline.settings.generation import RetrievalSettings
+
+Vectors = npt.NDArray[np.float32]
+Positions = npt.NDArray[np.int64]
+
+TERM_SATURATION = 1.2
+LENGTH_NORMALISATION = 0.6
+"""k1 and b of BM25. Chunks are cut to similar lengths, so their length says less than a document's."""
+
+SNOWBALL = {
+    "da": "danish", "de": "german", "en": "english", "es": "spanish", "fi": "finnish", "fr": "french",
+    "it": "italian", "nl": "dutch", "no": "norwegian", "pt": "portuguese", "sv": "swedish",
+}  # fmt: skip
+"""Stemmer of each language; words of other languages are compared as they are written."""
+
+_TERM = re.compile(r"\w+(?:[.:/@'’-]\w+)*")
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
+_JOINT = re.compile(r"[\d_.:/@]")
+
+
+class Encoder(Protocol):
+    """Texts to unit-length vectors."""
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """One row for each text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One chunk found, and where it stood in either ranking (1 is best, None is not among the first)."""
+
+    chunk_id: str
+    score: float
+    bm25_rank: int | None
+    vector_rank: int | None
+
+
+class Retriever:
+    """Searches one batch's chunks.
+
+    Args:
+        chunks: CHUNKS frame of the batch.
+        shard: index over exactly these chunks.
+        encoder: the model the shard was computed with.
+        settings: depth, fusion and number of passages.
+
+    Raises:
+        IndexMismatchError: the shard covers other chunks.
+    """
+
+    def __init__(
+        self, chunks: pl.DataFrame, shard: Shard, encoder: Encoder, settings: RetrievalSettings
+    ) -> None:
+        self._chunk_ids = chunks["chunk_id"].to_list()
+        self._shard = shard.in_order_of(self._chunk_ids)  # which decides ties
+        self._encoder = encoder
+        self._settings = settings
+        rows = chunks.select("section_path", "text", "language").iter_rows()
+        self._words = WordIndex([terms(index_text(path, text), language) for path, text, language in rows])
+
+    def retrieve(self, questions: Sequence[str], languages: Sequence[str]) -> list[list[str]]:
+        """Chunk ids for each question, best first, at most `top_k`; ties in the order of the chunks.
+
+        Args:
+            questions: texts to search for; the result of one does not depend on the others.
+            languages: ISO 639-1 code of each question.
+        """
+        return [[chunk_id for chunk_id, _ in hits] for hits in self.retrieve_scored(questions, languages)]
+
+    def retrieve_scored(
+        self, questions: Sequence[str], languages: Sequence[str]
+    ) -> list[list[tuple[str, float]]]:
+        """The same, each chunk id with its fused score."""
+        top_k = self._settings.top_k
+        found = self._hits(questions, languages)
+        return [[(hit.chunk_id, hit.score) for hit in hits[:top_k]] for hits in found]
+
+    def search(self, question: str, language: str) -> list[Hit]:
+        """Every candidate of one question, best first, with its place in both rankings."""
+        return self._hits([question], [language])[0]
+
+    def _hits(self, questions: Sequence[str], languages: Sequence[str]) -> list[list[Hit]]:
+        depth = self._settings.depth
+        by_words = [
+            self._words.rank(terms(question, language), depth)
+            for question, language in zip(questions, languages, strict=True)
+        ]
+        return [self._fused(*rankings) for rankings in zip(by_words, self._nearest(questions), strict=True)]
+
+    def _nearest(self, questions: Sequence[str]) -> list[list[int]]:
+        if not self._chunk_ids:
+            return [[] for _ in questions]
+        found, _ = self._shard.search(self._encoder.encode(questions), self._settings.depth)
+        return [list(row) for row in found.tolist()]
+
+    def _fused(self, by_words: Sequence[int], by_vectors: Sequence[int]) -> list[Hit]:
+        scores = fuse((by_words, by_vectors), (1.0, self._settings.vector_weight), self._settings.rrf_k)
+        word_ranks = {place: rank for rank, place in enumerate(by_words, start=1)}
+        vector_ranks = {place: rank for rank, place in enumerate(by_vectors, start=1)}
+        return [
+            Hit(self._chunk_ids[place], score, word_ranks.get(place), vector_ranks.get(place))
+            for place, score in scores
+        ]
+
+
+def fuse(rankings: Sequence[Sequence[int]], weights: Sequence[float], rrf_k: int) -> list[tuple[int, float]]:
+    """Fuse rankings into (item, score), best first; equal scores in the order of the items.
+
+    Args:
+        rankings: items of each ranking, best first.
+        weights: how much each ranking counts.
+        rrf_k: the larger, the less the very first places stand out.
+    """
+    scores: dict[int, float] = {}
+    for ranking, weight in zip(rankings, weights, strict=True):
+        for rank, item in enumerate(ranking, start=1):
+            scores[item] = scores.get(item, 0.0) + weight / (rrf_k + rank)
+    return sorted(scores.items(), key=lambda entry: (-entry[1], entry[0]))
+
+
+def terms(text: str, language: str) -> list[str]:
+    """What BM25 compares: stems of the words, and identifiers as they are written.
+
+    An identifier (`mod_alias`, `2.4.58`, `conf.d/ssl.conf`) counts whole and in its parts, so that a
+    question may name either.
+    """
+    found: list[str] = []
+    for term in _TERM.findall(text.lower()):
+        words = _WORD.findall(term)
+        if len(words) > 1 and _JOINT.search(term):
+            found.append(term)
+        found.extend(words)
+    ignored = _stopwords(language)
+    return _stemmed([word for word in found if word not in ignored], language)
+
+
+class WordIndex:
+    """BM25 over the terms of each chunk."""
+
+    def __init__(self, documents: Sequence[list[str]]) -> None:
+        self._index: Any = None
+        if any(documents):
+            import bm25s
+
+            self._index = bm25s.BM25(k1=TERM_SATURATION, b=LENGTH_NORMALISATION, method="lucene")
+            self._index.index(list(documents), show_progress=False)
+
+    def rank(self, query: list[str], depth: int) -> list[int]:
+        """Places of the chunks that share a term with the query, best first, ties in their order."""
+        if self._index is None or not query:
+            return []
+        scores = self._index.get_scores(query)
+        sharing: Positions = np.flatnonzero(scores > 0)
+        order = np.argsort(-scores[sharing], kind="stable")[:depth]
+        return [int(place) for place in sharing[order]]
+
+
+def _stemmed(words: list[str], language: str) -> list[str]:
+    if language not in SNOWBALL:
+        return words
+    # An identifier or a number has no ending to strip.
+    plain = [word for word in words if not _JOINT.search(word)]
+    stems = iter(_stem(plain, language))
+    return [word if _JOINT.search(word) else next(stems) for word in words]
+
+
+def _stem(words: list[str], language: str) -> list[str]:
+    import Stemmer
+
+    # Made anew each time: a stemmer's word cache is not safe between threads.
+    stems: list[str] = Stemmer.Stemmer(SNOWBALL[language], 0).stemWords(words)
+    return stems
+
+
+@cache
+def _stopwords(language: str) -> frozenset[str]:
+    from bm25s import stopwords
+
+    lists = {
+        "de": stopwords.STOPWORDS_GERMAN,
+        "en": stopwords.STOPWORDS_EN,
+        "sv": stopwords.STOPWORDS_SWEDISH,
+    }
+    return frozenset(lists.get(language, ()))

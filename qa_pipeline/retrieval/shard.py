@@ -1,0 +1,215 @@
+"""One batch's vectors as a searchable shard.
+
+What belongs here: building and searching a shard. What does not: computing vectors (the embedding stage), the
+file a shard is kept in (`file.py`), finding near vectors without comparing all (`choice.py`), and combining
+rankings (`retrieval.py`).
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from qa_pipeline.errors import IndexMismatchError
+from qa_pipeline.retrieval.ann import Finder, Vectors, choose_finder
+from qa_pipeline.settings.generation import IndexSettings
+
+_TOGETHER = 16
+"""Queries searched in one call. From 20 on faiss multiplies matrices, and then the last bits of a score
+depend on the other queries; below, each score is a dot product of its own."""
+_WORTH_SHARING = 20_000
+"""Vectors from which on comparing all is shared among threads. Threads that share little work wait for each
+other longer than they work, five times as long where other processes keep the cores busy."""
+
+
+@dataclass(frozen=True, eq=False)
+class Shard:
+    """Unit-length vectors of one batch's chunks, what they were computed with, and how they are searched.
+
+    Args:
+        chunk_ids: one for each vector.
+        vectors: one a row.
+        model: name of the model.
+        revision: its revision.
+        precision: arithmetic the vectors were computed in.
+        finder: finds near vectors without comparing all; None compares all.
+        recall: share of the true ten nearest that the finder found in its trial.
+        note: why an approximate kind that was asked for is not used.
+    """
+
+    chunk_ids: tuple[str, ...]
+    vectors: Vectors
+    model: str
+    revision: str
+    precision: str
+    finder: Finder | None = None
+    recall: float | None = None
+    note: str | None = None
+
+    @property
+    def dimension(self) -> int:
+        """Length of a vector."""
+        return int(self.vectors.shape[1])
+
+    @property
+    def kind(self) -> str:
+        """Name of the kind, as the settings call it."""
+        return self.finder.parameters.kind if self.finder else "flat"
+
+    def in_order_of(self, chunk_ids: Sequence[str]) -> "Shard":
+        """The same shard with its chunks in this order, which decides between equal cosines.
+
+        Raises:
+            IndexMismatchError: these are not its chunks.
+        """
+        if list(self.chunk_ids) == list(chunk_ids):
+            return self
+        if sorted(self.chunk_ids) != sorted(chunk_ids):
+            raise IndexMismatchError(
+                f"the index holds {len(self.chunk_ids)} chunks and the batch has {len(chunk_ids)}, or not "
+                f"the same ones; compute embeddings and index of the batch again"
+            )
+        rows = {chunk_id: row for row, chunk_id in enumerate(self.chunk_ids)}
+        order = np.array([rows[chunk_id] for chunk_id in chunk_ids], dtype=np.int64)
+        finder = self.finder and self.finder.reordered(order)
+        return replace(self, chunk_ids=tuple(chunk_ids), vectors=self.vectors[order], finder=finder)
+
+    def search(self, vectors: Vectors, k: int) -> tuple[npt.NDArray[np.int64], Vectors]:
+        """Find the nearest chunks of each query.
+
+        Args:
+            vectors: one query a row.
+            k: how many to find; fewer where the shard holds fewer.
+
+        Returns:
+            Positions in `chunk_ids` and cosines, one row a query, best first; equal cosines in the order
+            of the chunks. A query's row does not depend on the other queries. With a finder, a near chunk
+            may be missed and the next one stand in its place.
+        """
+        k = min(k, len(self.chunk_ids))
+        if k == 0 or not len(vectors):
+            empty = (len(vectors), k)
+            return np.empty(empty, dtype=np.int64), np.empty(empty, dtype=np.float32)
+        queries = np.ascontiguousarray(vectors, dtype=np.float32)
+        if self.finder is None:
+            return self._all_compared(queries, k)
+        with _threads(1):
+            positions, scores = _ranked(queries, lambda part: self._searcher.search(part, k))
+        # Where links or lists end too soon, there are no positions: those queries compare all.
+        for row in np.flatnonzero((positions < 0).any(axis=1)):
+            every_position, every_score = self._all_compared(queries[row : row + 1], k)
+            positions[row], scores[row] = every_position[0], every_score[0]
+        return positions, scores
+
+    def _all_compared(self, queries: Vectors, k: int) -> tuple[npt.NDArray[np.int64], Vectors]:
+        # One more than asked for shows where equal cosines stand on both sides of the cut. Faiss picks any
+        # of those, so these few queries rank every chunk.
+        count = len(self.chunk_ids)
+        positions, scores = self._compared(queries, min(k + 1, count))
+        if k < count:
+            tied = np.flatnonzero(scores[:, k - 1] == scores[:, k])
+            positions, scores = positions[:, :k], scores[:, :k]
+            for row in tied:
+                every_position, every_score = self._compared(queries[row : row + 1], count)
+                positions[row], scores[row] = every_position[0, :k], every_score[0, :k]
+        return positions, scores
+
+    def _compared(self, queries: Vectors, k: int) -> tuple[npt.NDArray[np.int64], Vectors]:
+        import faiss
+
+        metric = faiss.METRIC_INNER_PRODUCT
+        with _threads(1 if len(self.chunk_ids) < _WORTH_SHARING else None):
+            return _ranked(queries, lambda part: faiss.knn(part, self.vectors, k, metric=metric))
+
+    @cached_property
+    def _searcher(self) -> Any:
+        return self.finder.searcher(self.vectors) if self.finder else None
+
+
+def _ranked(queries: Vectors, search: Callable[[Vectors], Any]) -> tuple[npt.NDArray[np.int64], Vectors]:
+    """Search few queries at a time and put each row into its final order."""
+    parts = [search(queries[start : start + _TOGETHER]) for start in range(0, len(queries), _TOGETHER)]
+    scores = np.concatenate([part[0] for part in parts])
+    positions = np.concatenate([part[1] for part in parts])
+    order = np.lexsort((positions, -scores), axis=1)
+    return np.take_along_axis(positions, order, axis=1), np.take_along_axis(scores, order, axis=1)
+
+
+@contextmanager
+def _threads(number: int | None) -> Iterator[None]:
+    """Have faiss use so many threads for what this one asks of it; None leaves it as it is."""
+    import faiss
+
+    usual = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(number or usual)
+    try:
+        yield
+    finally:
+        faiss.omp_set_num_threads(usual)
+
+
+def build_index(embeddings: pl.DataFrame, settings: IndexSettings | None = None) -> Shard:
+    """Gather the rows of one batch into a shard, in their order; no rows make an empty shard.
+
+    Args:
+        embeddings: EMBEDDINGS frame.
+        settings: how it shall be searched; by default whatever suits its size.
+
+    Raises:
+        IndexMismatchError: the rows come from more than one model, or their vectors differ in length.
+    """
+    if embeddings.is_empty():
+        return Shard((), np.zeros((0, 0), dtype=np.float32), model="", revision="", precision="")
+    origins = embeddings.select("model", "model_revision", "precision").unique(maintain_order=True)
+    lengths = embeddings["vector"].list.len().unique(maintain_order=True).to_list()
+    if origins.height > 1 or len(lengths) > 1:
+        raise IndexMismatchError(
+            f"vectors of one shard must come from one model, but these come from {origins.rows()} "
+            f"with lengths {lengths}; compute the embeddings of the batch again"
+        )
+    vectors = np.array(embeddings["vector"].list.to_array(lengths[0]).to_numpy(), dtype=np.float32)
+    chosen = choose_finder(vectors, settings or IndexSettings())
+    model, revision, precision = origins.row(0)
+    told = (chosen.finder, chosen.recall, chosen.note)
+    return Shard(tuple(embeddings["chunk_id"]), vectors, model, revision, precision, *told)
+
+
+_ALLOWANCE = 3
+"""Chunks asked for beside each one wanted: the nearest are often of the same document."""
+
+
+def neighbour_chunks(shard: Shard, owners: Mapping[str, str], count: int) -> pl.DataFrame:
+    """The nearest chunks of other documents, at most `count` for each chunk.
+
+    Args:
+        shard: of the batch.
+        owners: document of each chunk.
+        count: how many; fewer where the nearest ones belong to the same document.
+
+    Returns:
+        chunk_id and other_chunk_id, in the order of the shard, nearest first.
+    """
+    ids = shard.chunk_ids
+    positions, _ = shard.search(shard.vectors, 1 + _ALLOWANCE * count)
+    near = pl.DataFrame(
+        {"chunk_id": ids, "near": positions.tolist()},
+        schema={"chunk_id": pl.String(), "near": pl.List(pl.Int64())},
+    )
+    every = pl.DataFrame(
+        {"near": range(len(ids)), "other_chunk_id": ids, "other": [owners[one] for one in ids]},
+        schema={"near": pl.Int64(), "other_chunk_id": pl.String(), "other": pl.String()},
+    )
+    return (
+        near.explode("near", empty_as_null=True)
+        .drop_nulls("near")
+        .join(every, on="near", maintain_order="left")
+        .filter(pl.col("chunk_id").replace_strict(owners, return_dtype=pl.String()) != pl.col("other"))
+        .group_by("chunk_id", maintain_order=True)
+        .head(count)
+        .select("chunk_id", "other_chunk_id")
+    )

@@ -1,0 +1,184 @@
+"""Settings of language models: who replies in each role, how fast, for how much, and where replies are kept.
+
+What belongs here: the branch `llm`. What does not: prompts, temperatures (each stage has its own), and the
+keys of providers, which come from the environment and stand in no settings.
+"""
+
+from pathlib import Path
+from typing import Literal, Self
+from urllib.parse import urlsplit
+
+from pydantic import Field, field_validator, model_validator
+
+from qa_pipeline.settings.base import Group
+
+GEMINI_MODEL = "gemini-3-flash-preview"
+
+Provider = Literal["extractive", "gemini", "openai", "none"]
+Reviewer = Literal["verifier", "judge"]
+Safety = Literal["block_none", "block_only_high", "block_medium_and_above", "block_low_and_above"]
+HOSTED: tuple[Provider, ...] = ("gemini", "openai")
+"""Providers that are asked over the network and may cost money."""
+
+
+class ModelSettings(Group):
+    """One model and everything fixed about how it is asked."""
+
+    provider: Provider = Field(
+        "extractive",
+        description="extractive works offline by rules; openai is any server that speaks chat completions; "
+        "none only verifies existing pairs.",
+    )
+    model: str = Field(GEMINI_MODEL, description="Model of generator, verifier and judge.")
+    base_url: str | None = Field(None, description="Another server that speaks the provider's protocol.")
+    seed: int = Field(0, description="Sent with every request that takes one.")
+    max_output_tokens: int | None = Field(
+        None, gt=0, description="Cap on the tokens of a reply, thoughts included; a reply it cuts fails."
+    )
+    thinking_budget: int | None = Field(
+        None, ge=-1, description="Gemini 2.5: tokens for thoughts, 0 for none, -1 as the model likes."
+    )
+    thinking_level: Literal["minimal", "low", "medium", "high"] | None = Field(
+        None, description="Gemini 3 and OpenAI: how much to think; excludes thinking_budget."
+    )
+    safety: (
+        Literal["block_none", "block_only_high", "block_medium_and_above", "block_low_and_above"] | None
+    ) = Field(None, description="Gemini: from which probability of harm on replies are blocked.")
+    vertex_project: str | None = Field(
+        None, description="Gemini: ask Vertex AI, for this project, with the machine's Google credentials."
+    )
+    vertex_location: str = Field("global", description="Gemini: region of Vertex AI.")
+    json_mode: Literal["auto", "schema", "object", "text"] = Field(
+        "auto",
+        description="OpenAI: how JSON is asked for; auto takes the strictest way that the server knows.",
+    )
+
+    @model_validator(mode="after")
+    def _one_way_of_thinking(self) -> Self:
+        if self.thinking_budget is not None and self.thinking_level is not None:
+            raise ValueError("thinking_budget and thinking_level exclude each other; set one of them")
+        return self
+
+
+class RoleSettings(Group):
+    """What one role has otherwise than the rest; null takes what `llm` says."""
+
+    provider: Provider | None = Field(None, description="Provider of this role.")
+    model: str | None = Field(None, description="Model of this role.")
+    base_url: str | None = Field(None, description="Server of this role.")
+    max_output_tokens: int | None = Field(None, gt=0, description="Cap on the tokens of a reply.")
+    thinking_budget: int | None = Field(None, ge=-1, description="Tokens for thoughts.")
+    thinking_level: Literal["minimal", "low", "medium", "high"] | None = Field(
+        None, description="How much to think."
+    )
+
+
+class LimitSettings(Group):
+    """How fast a model may be asked; holds for all runs that share a store of replies."""
+
+    requests_per_minute: int | None = Field(
+        None, gt=0, description="Per model; without it the pace is learned from what the server refuses."
+    )
+    tokens_per_minute: int | None = Field(None, gt=0, description="Per model, of prompts and replies.")
+    longest_wait_seconds: float = Field(
+        120.0, gt=0, description="A server that asks to wait longer (a daily quota) ends the call."
+    )
+    total_seconds: float = Field(
+        600.0, gt=0, description="After so long a call that keeps failing is given up."
+    )
+
+
+class BudgetSettings(Group):
+    """Hard caps on what models are asked, by run and by UTC day; null is no cap."""
+
+    max_calls: int | None = Field(None, ge=0, description="Calls of a run; a hosted provider needs some cap.")
+    max_tokens: int | None = Field(None, ge=0, description="Tokens of a run, prompts and replies.")
+    max_cost: float | None = Field(
+        None, ge=0, allow_inf_nan=False, description="Cost of a run, in the currency of the prices."
+    )
+    max_calls_a_day: int | None = Field(None, ge=0, description="Calls of all runs of a day.")
+    max_tokens_a_day: int | None = Field(None, ge=0, description="Tokens of all runs of a day.")
+    max_cost_a_day: float | None = Field(
+        None, ge=0, allow_inf_nan=False, description="Cost of all runs of a day."
+    )
+    prices: Path | None = Field(
+        None, description="YAML file of prices; they replace those of the package, model by model."
+    )
+
+    @property
+    def caps_a_run(self) -> bool:
+        """Whether anything ends a run that would ask for ever."""
+        return any(cap is not None for cap in (self.max_calls, self.max_tokens, self.max_cost))
+
+
+class StoreSettings(Group):
+    """Where replies are kept."""
+
+    url: str | None = Field(
+        None,
+        description="postgresql://user@host/database for many machines; null is a SQLite file below `out`. "
+        "A password belongs in PGPASSWORD or a .pgpass file.",
+    )
+    mode: Literal["record", "replay"] = Field(
+        "record", description="replay asks nobody: a reply that is not stored is an error, as CI wants it."
+    )
+    keep_prompts: bool = Field(False, description="Keep the prompt of each call in llm_calls.")
+
+    @field_validator("url")
+    @classmethod
+    def _without_password(cls, url: str | None) -> str | None:
+        if url is not None and urlsplit(url).password:
+            raise ValueError(
+                "the address of the store holds a password, which settings show to anybody who reads them; "
+                "put it into PGPASSWORD or a .pgpass file"
+            )
+        return url
+
+
+class LLMSettings(ModelSettings):
+    """The language models."""
+
+    verifier: RoleSettings = RoleSettings()
+    judge: RoleSettings = RoleSettings()
+    delivery: Literal["now", "batch"] = Field(
+        "now",
+        description="Gemini: batch puts requests into jobs of the Batch API, at half the price; replies come "
+        "within a day, and the same run, started again, goes on.",
+    )
+    workers: int = Field(5, gt=0, description="Most calls in flight.")
+    timeout_seconds: float = Field(120.0, gt=0, description="Of one try.")
+    max_tries: int = Field(5, gt=0, description="Tries of one call at transient errors.")
+    limits: LimitSettings = LimitSettings()
+    budget: BudgetSettings = BudgetSettings()
+    store: StoreSettings = StoreSettings()
+
+    @property
+    def generator(self) -> ModelSettings:
+        """The model that asks and answers."""
+        return ModelSettings(**{name: getattr(self, name) for name in ModelSettings.model_fields})
+
+    def reviewer(self, role: Reviewer) -> ModelSettings:
+        """The model of a reviewing role: its own settings before those of `llm`."""
+        own: RoleSettings = getattr(self, role)
+        chosen = {name: value for name, value in own.model_dump().items() if value is not None}
+        return self.generator.model_copy(update=chosen)
+
+    @property
+    def models(self) -> tuple[ModelSettings, ...]:
+        """The models of all roles."""
+        return self.generator, self.reviewer("verifier"), self.reviewer("judge")
+
+
+def same_model_warning(settings: LLMSettings) -> str | None:
+    """What to say where the hosted model that answers also judges its answers; None where it does not."""
+    generator, judge = settings.generator, settings.reviewer("judge")
+    if judge.provider not in HOSTED or _who(generator) != _who(judge):
+        return None
+    return (
+        f"{judge.provider}/{judge.model} judges its own answers, and models prefer those: set "
+        "llm.judge.model (QA_PIPELINE_LLM__JUDGE__MODEL) to another"
+    )
+
+
+def _who(model: ModelSettings) -> tuple[str, str, str | None]:
+    return model.provider, model.model, model.base_url

@@ -1,0 +1,273 @@
+"""What a thresholds artefact says: the fitted bands, of which models, on which data, and how well they did.
+
+What belongs here: its shape, its limits and its id. What does not: reading files (`reading.py`), fitting
+(`qa_pipeline.calibration`), and what a band does to a claim (`bands.py`).
+"""
+
+import hashlib
+from datetime import date
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from qa_pipeline.errors import SettingsError
+
+SCHEMA = 1
+
+Share = Annotated[float, Field(ge=0, le=1)]
+Count = Annotated[int, Field(ge=0)]
+Name = Annotated[str, Field(min_length=1, max_length=500)]
+Sets = Annotated[dict[Name, "Figures"], Field(max_length=1000)]
+
+
+class Part(BaseModel):
+    """A part of the artefact: strict, frozen, and an unknown name is an error."""
+
+    model_config = ConfigDict(
+        strict=True, frozen=True, extra="forbid", allow_inf_nan=False, hide_input_in_errors=True
+    )
+
+
+class Band(Part):
+    """A score of at least `accept` supports a claim, one below `reject` does not; what lies between goes on.
+
+    Null where no threshold met the target: the step then never decides so.
+    """
+
+    accept: Share | None = None
+    reject: Share | None = None
+
+    @model_validator(mode="after")
+    def _apart(self) -> "Band":
+        if self.accept is not None and self.reject is not None and self.reject > self.accept:
+            raise ValueError(f"reject {self.reject} lies above accept {self.accept}")
+        return self
+
+
+class EntailmentBand(Band):
+    """The same, and the contradiction from which a claim is contradicted."""
+
+    contradict: Annotated[float, Field(ge=0.5, le=1)] | None = None
+
+
+class Bands(Part):
+    """The bands of the fitted steps."""
+
+    combined: Band = Band()
+    entailment: EntailmentBand = EntailmentBand()
+
+
+class Models(Part):
+    """Whose scores the bands are of; null where a step had no score."""
+
+    embedding: Name
+    combined: Name | None = None
+    entailment: Name | None = None
+
+
+class DataFile(Part):
+    """A labelled file: its name without folders, its bytes, and what it holds.
+
+    `fitted_combined` says that the model of `combined` was fitted on this very file too: its scores are then
+    a little better here than on others, and so is what was measured.
+    """
+
+    name: Name
+    sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+    rows: Count
+    groups: Count
+    licence: Name | None = None
+    fitted_combined: bool = False
+
+
+class Interval(Part):
+    """A share and its exact two-sided 95 % interval (Clopper and Pearson); null with nothing to count."""
+
+    value: Share | None
+    low: Share
+    high: Share
+    n: Count
+
+
+class Figures(Part):
+    """What the bands do to one labelled set, or to all: one row of each source, drawn by hash.
+
+    `precision` is the share of accepted rows that are supported, `coverage` that of all rows that are
+    accepted, `recall` that of supported rows that are accepted; `passed_on` is the share of rows of which a
+    claim is left to a language model.
+    """
+
+    precision: Interval
+    coverage: Interval
+    recall: Interval
+    reject_precision: Interval
+    rejected: Interval
+    passed_on: Interval
+
+
+class Fit(Part):
+    """How one threshold was found.
+
+    `tested` thresholds from strict to lax were held against the target with `confidence`; `n` groups stand
+    behind the chosen one, or behind the best one where none was chosen, and `why` says what is missing.
+    """
+
+    step: Literal["combined", "entailment"]
+    side: Literal["accept", "reject", "contradict"]
+    threshold: Share | None
+    confidence: Share
+    tested: Count
+    n: Count
+    right: Count
+    precision: Share | None
+    precision_low: Share | None
+    best_threshold: Share | None
+    why: Annotated[str, Field(max_length=2000)] | None = None
+
+
+class Measured(Part):
+    """What was seen on the calibration data.
+
+    `macro_precision` is the mean over the sets that have accepted rows; `accepted_by` gives the precision of
+    what each step accepts, also of those that are not fitted.
+    """
+
+    fits: Annotated[tuple[Fit, ...], Field(max_length=20)] = ()
+    overall: Figures | None = None
+    macro_precision: Share | None = None
+    accepted_by: Annotated[dict[Name, Interval], Field(max_length=20)] = Field(default_factory=dict)
+    sets: Sets = Field(default_factory=dict)
+    claims: Count = 0
+    claims_passed_on: Count = 0
+
+
+class Thresholds(Part):
+    """The artefact; `id` is the hash of everything but itself and the date, so that equal fits are one."""
+
+    schema_version: Literal[1] = Field(alias="schema")
+    name: Annotated[str, Field(pattern="^[a-z0-9_-]{1,40}$")]
+    id: str = Field(pattern="^[0-9a-f]{12}$")
+    created: date = Field(strict=False)
+    target_precision: Annotated[float, Field(gt=0, lt=1)]
+    confidence: Annotated[float, Field(gt=0, lt=1)]
+    models: Models
+    data: Annotated[tuple[DataFile, ...], Field(max_length=1000)]
+    bands: Bands
+    measured: Measured
+
+    @property
+    def named(self) -> str:
+        """Name and id, as verdicts carry them."""
+        return f"{self.name}-{self.id}"
+
+
+def content_id(thresholds: Thresholds) -> str:
+    """Hash of what the artefact says, the date aside."""
+    content = thresholds.model_dump_json(by_alias=True, exclude={"id", "created"})
+    return hashlib.sha256(content.encode()).hexdigest()[:12]
+
+
+def with_id(thresholds: Thresholds) -> Thresholds:
+    """The same artefact under the id of its content."""
+    return thresholds.model_copy(update={"id": content_id(thresholds)})
+
+
+def has_thresholds(thresholds: Thresholds, step: str) -> bool:
+    """Whether any threshold of a step was found."""
+    return any(value is not None for value in getattr(thresholds.bands, step).model_dump().values())
+
+
+SHIPPED = Path(__file__).with_name("thresholds.json")
+_LARGEST = 2_000_000
+_TOLD = 5
+_STEP_OF = {"embedding": "combined", "entailment": "entailment"}
+
+
+def read_thresholds(path: Path | None) -> Thresholds:
+    """The artefact of a file, the shipped one without; an unchanged file is read once.
+
+    Raises:
+        SettingsError: the file is not there, is no artefact, or says something else than its id stands for.
+    """
+    file = path or SHIPPED
+    try:
+        state = file.stat()
+        return _read(file, state.st_mtime_ns, state.st_size)
+    except OSError as error:
+        told = error.strerror or error
+        raise SettingsError(f"thresholds file {file} cannot be read: {told}; name another file") from error
+
+
+@lru_cache(maxsize=8)
+def _read(path: Path, _changed: int, size: int) -> Thresholds:
+    if size > _LARGEST:
+        raise SettingsError(f"thresholds file {path} is larger than {_LARGEST} bytes, so it is none")
+    try:
+        thresholds = Thresholds.model_validate_json(path.read_bytes())
+    except ValidationError as error:
+        raise SettingsError(f"thresholds file {path}: {_explained(error)}") from None
+    if thresholds.id != (found := content_id(thresholds)):
+        raise SettingsError(
+            f"thresholds file {path} has the id {thresholds.id}, but its content that of {found}: it was "
+            "changed by hand; fit it again (qa-pipeline calibrate), or set thresholds of your own "
+            "(verification.combined_accept and the like)"
+        )
+    return thresholds
+
+
+def _explained(error: ValidationError) -> str:
+    problems = error.errors(include_url=False, include_input=False, include_context=False)
+    named = [(".".join(str(part) for part in problem["loc"]), problem["msg"]) for problem in problems[:_TOLD]]
+    more = f"; and {len(problems) - _TOLD} more" if len(problems) > _TOLD else ""
+    return "; ".join(f"{place}: {said}" if place else said for place, said in named) + more
+
+
+def thresholds_bytes(thresholds: Thresholds) -> bytes:
+    """The artefact as a file: equal artefacts give equal bytes."""
+    return thresholds.model_dump_json(by_alias=True, indent=1).encode() + b"\n"
+
+
+def check_models(path: Path | None, *, embedding: str, entailment: str | None = None) -> str | None:
+    """Hold the models of an artefact against those configured.
+
+    A file somebody chose must fit. The shipped one need not: scores of other models than its own are then
+    decided by no band of it, which is said.
+
+    Args:
+        path: the configured artefact; None for the shipped one.
+        embedding: the configured embedding model.
+        entailment: the configured cross-encoder, None without one.
+
+    Returns:
+        What a person should know, None where all fits.
+
+    Raises:
+        SettingsError: naming both models.
+    """
+    thresholds = read_thresholds(path)
+    strange = [
+        (kind, fitted, configured)
+        for kind, fitted, configured in (
+            ("embedding", thresholds.models.embedding, embedding),
+            ("entailment", thresholds.models.entailment, entailment),
+        )
+        if fitted is not None and configured is not None and configured not in fitted
+    ]
+    told = "; ".join(
+        f"fitted for the {kind} model {fitted}, and {configured} is configured"
+        for kind, fitted, configured in strange
+    )
+    if strange and path is not None:
+        raise SettingsError(
+            f"verification.thresholds: {path} was {told}; run qa-pipeline calibrate with the configured "
+            "model, or configure that of the file"
+        )
+    steps = [_STEP_OF[kind] for kind, _, _ in strange if has_thresholds(thresholds, _STEP_OF[kind])]
+    if not steps:
+        return None
+    return (
+        f"the shipped thresholds were {told}; the step {' and '.join(steps)} decides nothing until "
+        "thresholds are fitted (qa-pipeline calibrate)"
+    )

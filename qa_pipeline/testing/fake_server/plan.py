@@ -1,0 +1,172 @@
+"""How the loopback server behaves: speed, faults, quota, models, and the end of batch jobs.
+
+What belongs here: the plan, its YAML form, and drawing from it. What does not: what a fault looks like in a
+protocol (`voices.py`). The same seed, request and number of arrival always draw the same.
+"""
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from pathlib import Path
+from typing import Literal, get_args
+
+import yaml
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+from qa_pipeline.errors import InputError
+from qa_pipeline.testing.fake_server.chat import ChatAbilities
+
+Fault = Literal[
+    "rate_limit",
+    "server_error",
+    "unavailable",
+    "reset",
+    "half_body",
+    "drip",
+    "babble",
+    "fenced",
+    "wrong_json",
+    "prose",
+    "cut_json",
+    "truncated",
+    "safety",
+    "recitation",
+    "schema_breach",
+    "refusal",
+]
+"""429, 500 and 503; a connection reset; half a body; a slow body; a page of a proxy; JSON inside a code
+fence; JSON with a fault that can be mended; text without JSON; JSON that ends too early, without and with
+saying so; a block, of two kinds; JSON of another schema; a refusal."""
+BatchEnd = Literal["succeeded", "failed", "expired"]
+INPUT_LIMIT = 1_048_576
+_CONFIG = ConfigDict(extra="forbid")
+_ABLE = ChatAbilities()
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """A latency that is always the same, in seconds."""
+
+    __pydantic_config__ = _CONFIG
+    seconds: float = 0.0
+
+    def draw(self, dice: random.Random) -> float:
+        """The latency of one reply."""
+        return self.seconds
+
+
+@dataclass(frozen=True)
+class Uniform:
+    """A latency between two bounds, in seconds."""
+
+    __pydantic_config__ = _CONFIG
+    low: float
+    high: float
+
+    def draw(self, dice: random.Random) -> float:
+        """The latency of one reply."""
+        return dice.uniform(self.low, self.high)
+
+
+@dataclass(frozen=True)
+class Lognormal:
+    """A latency with a long tail: its median in seconds, and the deviation of its logarithm."""
+
+    __pydantic_config__ = _CONFIG
+    median: float
+    sigma: float
+
+    def draw(self, dice: random.Random) -> float:
+        """The latency of one reply."""
+        return self.median * dice.lognormvariate(0, self.sigma)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """What the plan has for one request."""
+
+    fault: Fault | None
+    latency: float
+
+
+@dataclass(frozen=True)
+class ServerPlan:
+    """What a server does beside replying.
+
+    Args:
+        seed: of everything drawn.
+        latency: until the first byte of a reply.
+        faults: share of the requests that meet each fault.
+        retry_seconds: what a drawn 429 asks to wait.
+        drip_seconds: how long a dripping body takes.
+        requests_per_minute: quota for all models together; None is no quota.
+        burst: requests the quota lets in at once.
+        revoke_key_after: requests that are let in before the key is revoked.
+        models: names of the models there are, with the tokens each reads; None knows every name.
+        input_limit: tokens that a model reads where `models` does not say.
+        chat: what the chat completions lack.
+        batch_polls: how often a batch job is looked at before it ends.
+        batch_ends: how batch jobs end.
+    """
+
+    __pydantic_config__ = _CONFIG
+    seed: int = 0
+    latency: Fixed | Uniform | Lognormal = Fixed()
+    faults: Mapping[Fault, float] = field(default_factory=dict)
+    retry_seconds: float = 1.0
+    drip_seconds: float = 5.0
+    requests_per_minute: float | None = None
+    burst: int = 1
+    revoke_key_after: int | None = None
+    models: Mapping[str, int] | None = None
+    input_limit: int = INPUT_LIMIT
+    chat: ChatAbilities = _ABLE
+    batch_polls: int = 1
+    batch_ends: BatchEnd = "succeeded"
+
+    def __post_init__(self) -> None:
+        """Refuse shares that are none.
+
+        Raises:
+            ValueError: an unknown fault, or shares below 0 or above 1 together.
+        """
+        unknown = set(self.faults) - set(get_args(Fault))
+        if unknown:
+            raise ValueError(f"no fault is named {sorted(unknown)}; there are {', '.join(get_args(Fault))}")
+        if any(share < 0 for share in self.faults.values()) or sum(self.faults.values()) > 1:
+            raise ValueError("the shares of faults are 0 or more each, and at most 1 together")
+
+    def draw(self, request: bytes, arrival: int) -> Drawn:
+        """What the given arrival of a request meets; `request` is what tells it from others."""
+        if not self.faults and isinstance(self.latency, Fixed):
+            return Drawn(None, self.latency.seconds)
+        content = f"{self.seed} {arrival} ".encode() + request
+        dice = random.Random(blake2b(content, digest_size=16).digest())  # noqa: S311 - no secret
+        return Drawn(self._fault(dice.random()), self.latency.draw(dice))
+
+    def _fault(self, point: float) -> Fault | None:
+        for fault, share in self.faults.items():
+            point -= share
+            if point < 0:
+                return fault
+        return None
+
+
+def load_plan(path: Path) -> ServerPlan:
+    """Read a plan from a YAML file.
+
+    Raises:
+        InputError: there is no such file, or it is no plan.
+    """
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+        return TypeAdapter(ServerPlan).validate_python(content)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+    except (UnicodeDecodeError, yaml.YAMLError) as error:
+        raise InputError(f"{path}: is not YAML: {error}") from error
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False)[0]
+        place = ".".join(str(part) for part in first["loc"]) or "plan"
+        raise InputError(f"{path}: {place}: {first['msg']}") from error

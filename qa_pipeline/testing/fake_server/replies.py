@@ -1,0 +1,217 @@
+"""Replies that make sense, made from nothing but the request.
+
+What belongs here: reading the passages, question, answer or claim out of a prompt, and a reply to it; for any
+other schema the smallest value that fits. What does not: the form a protocol gives a reply. The same prompt
+always gets the same reply.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from qa_pipeline.testing.fake_server.responses import Asked
+
+_PASSAGE = re.compile(r"<passage-(\d+)-(\w+)>\n(.*?)\n</passage-\1-\2>", re.DOTALL)
+_FENCED = re.compile(r"<(text|question|answer|claim|task|first|second)-(\w+)>\n(.*?)\n</\1-\2>", re.DOTALL)
+_NUMBERED = re.compile(r"<sentence-(\d+)-(\w+)>\n(.*?)\n</sentence-\1-\2>", re.DOTALL)
+_SENTENCE = re.compile(r"[^\s][^\n]*?(?:[.!?](?=\s|$)|$)", re.MULTILINE)
+_QUOTED = re.compile(r"[^“]*“(.+)”", re.DOTALL)
+_NUMBER = re.compile(r"\d+")
+_ACCEPTED_SHARE = 0.6
+
+
+def sensible_text(asked: Asked) -> str:
+    """The text of a reply that fits the request's schema and prompt."""
+    schema = asked.schema
+    named = schema.get("properties", {}) if schema else _quoted_names(asked)
+    role = next((role for name, role in _ROLES.items() if name in named), None)
+    value = role(asked.prompt) if role else smallest(schema or {"type": "string"})
+    return json.dumps(value, ensure_ascii=False)
+
+
+def smallest(schema: dict[str, Any], definitions: dict[str, Any] | None = None) -> Any:
+    """The smallest value that fits a schema; the first of what may be chosen from."""
+    known = definitions if definitions is not None else schema.get("$defs", {})
+    if "$ref" in schema:
+        return smallest(known[schema["$ref"].rpartition("/")[2]], known)
+    if "enum" in schema:
+        return schema["enum"][0]
+    if "anyOf" in schema:
+        return smallest(schema["anyOf"][0], known)
+    kind = schema.get("type", "object")
+    if kind == "object":
+        wanted = schema.get("properties", {})
+        return {name: smallest(wanted[name], known) for name in schema.get("required", wanted)}
+    if kind == "array":
+        return [smallest(schema["items"], known) for _ in range(schema.get("minItems", 0))]
+    simple = {"string": "text", "boolean": False, "null": None}
+    return simple[kind] if kind in simple else schema.get("minimum", 0)
+
+
+def _quoted_names(asked: Asked) -> set[str]:
+    """Names in straight quotes in the instruction, which tells what JSON is wanted where no schema does."""
+    return set(re.findall(r'"(\w+)"', asked.system))
+
+
+def _questions(prompt: str) -> dict[str, Any]:
+    passages = _passages(prompt)
+    asked_for = _NUMBER.findall(_PASSAGE.sub("", prompt))
+    limit = int(asked_for[0]) if asked_for else 1
+    sentences = [sentence for _, text in passages for sentence in _sentences(text)]
+    questions = [f"What is said where it reads “{sentence}”?" for sentence in dict.fromkeys(sentences)]
+    return {"questions": [{"question": one, "question_type": "fact"} for one in questions[:limit]]}
+
+
+def _answer(prompt: str) -> dict[str, Any]:
+    question = _fenced(prompt)[-1]
+    quoted = _QUOTED.match(question)
+    wanted = quoted[1] if quoted else question
+    sentences = [(number, sentence) for number, text in _passages(prompt) for sentence in _sentences(text)]
+    best = max(sentences, key=lambda pair: _shared(wanted, pair[1]), default=None)
+    if best is None or not _shared(wanted, best[1]):
+        refusal = prompt.rstrip().rpartition(": ")[2]
+        return {"coverage": "none", "answer": refusal, "used_chunks": [], "citations": []}
+    number, sentence = best
+    citations = [{"passage": number, "quote": sentence}]
+    return {"coverage": "full", "answer": sentence, "used_chunks": [number], "citations": citations}
+
+
+def _split(prompt: str) -> dict[str, Any]:
+    """Each sentence in the parts between its semicolons, each of which makes a statement of its own."""
+    statements = [
+        {"sentence": int(number), "quote": part.strip(), "claim": " ".join(part.split())}
+        for number, _, text in _NUMBERED.findall(prompt)
+        for part in text.split(";")
+        if part.strip()
+    ]
+    return {"claims": statements}
+
+
+def _verify(prompt: str) -> dict[str, Any]:
+    claim = _fenced(prompt)[-1]
+    share = max((_shared(claim, text) for _, text in _passages(prompt)), default=0.0)
+    decision = "accept" if share >= _ACCEPTED_SHARE else "reject"
+    return {"reasoning": f"{share:.0%} of the claim's words are in one passage.", "decision": decision}
+
+
+def _judge(prompt: str) -> dict[str, Any]:
+    fenced = _fenced(prompt)[-2:]
+    question, answer = fenced[0], fenced[-1]
+    correct = max((_shared(answer, text) for _, text in _passages(prompt)), default=0.0)
+    return {
+        "reasoning": f"{correct:.0%} of the answer's words are in one passage.",
+        "relevance": 1.0 if _shared(answer, question) else 0.7,
+        "correctness": round(correct, 2),
+        "completeness": 1.0,
+    }
+
+
+def _prefer(prompt: str) -> dict[str, Any]:
+    task, first, second = (_fenced(prompt) * 3)[:3]
+    shares = [_shared(task, text) for text in (first, second)]
+    preferred = "tie" if shares[0] == shares[1] else "first" if shares[0] > shares[1] else "second"
+    told = " and ".join(f"{share:.0%}" for share in shares)
+    return {"reasoning": f"{told} of the task's words are in the answers.", "preferred": preferred}
+
+
+_ROLES: dict[str, Callable[[str], dict[str, Any]]] = {
+    "questions": _questions,
+    "coverage": _answer,
+    "claims": _split,
+    "decision": _verify,
+    "relevance": _judge,
+    "preferred": _prefer,
+}
+
+
+def _passages(prompt: str) -> list[tuple[int, str]]:
+    """Number and text of each passage; its title and section stand before the first blank line."""
+    return [(int(number), body.partition("\n\n")[2]) for number, _, body in _PASSAGE.findall(prompt)]
+
+
+def _fenced(prompt: str) -> list[str]:
+    return [text for _, _, text in _FENCED.findall(_PASSAGE.sub("", prompt))] or [prompt]
+
+
+def _sentences(text: str) -> list[str]:
+    """The sentences of a text without its headings, unless it has nothing else."""
+    found = _SENTENCE.findall(text)
+    return [one for one in found if one.endswith((".", "!", "?"))] or found
+
+
+def _shared(text: str, other: str) -> float:
+    """Share of the words of a text that the other has too."""
+    words = set(re.findall(r"\w+", text.lower()))
+    return len(words & set(re.findall(r"\w+", other.lower()))) / len(words) if words else 0.0
+
+
+Path = tuple[str, ...]
+# https://ai.google.dev/gemini-api/docs/structured-output
+_GEMINI_KEYWORDS = (
+    "$id $defs $ref $anchor type format title description enum items prefixItems minItems maxItems minimum "
+    "maximum anyOf oneOf properties additionalProperties required propertyOrdering"
+)
+# https://platform.openai.com/docs/guides/structured-outputs
+_STRICT_KEYWORDS = (
+    "$defs $ref type title description enum const items minItems maxItems minimum maximum exclusiveMinimum "
+    "exclusiveMaximum multipleOf pattern format anyOf properties additionalProperties required"
+)
+_GEMINI = frozenset(_GEMINI_KEYWORDS.split())
+_STRICT = frozenset(_STRICT_KEYWORDS.split())
+
+
+def gemini_complaint(schema: Any) -> str | None:
+    """What Gemini would refuse of a schema; None if it takes it."""
+    if not isinstance(schema, dict):
+        return "the schema is not an object"
+    for path, node in _nodes(schema):
+        for keyword in node:
+            if keyword not in _GEMINI:
+                return f'schema keyword "{keyword}" is not supported (at {".".join(path) or "the top"})'
+    return None
+
+
+def strict_complaint(schema: Any) -> str | None:
+    """What OpenAI would refuse of a strict schema; None if it takes it."""
+    if not isinstance(schema, dict):
+        return "schema must be a JSON object"
+    if schema.get("type") != "object":
+        return f'schema must be of type "object", got "{schema.get("type")}"'
+    return next((found for path, node in _nodes(schema) if (found := _strict_node(path, node))), None)
+
+
+def _strict_node(path: Path, node: dict[str, Any]) -> str | None:
+    context = f"In context={path!r}"
+    unknown = [keyword for keyword in node if keyword not in _STRICT]
+    if unknown:
+        return f"{context}, '{unknown[0]}' is not permitted."
+    if "$ref" in node and len(node) > 1:
+        return f"{context}, $ref cannot have keywords {sorted(set(node) - {'$ref'})}."
+    if node.get("type") != "object":
+        return None
+    if node.get("additionalProperties") is not False:
+        return f"{context}, 'additionalProperties' is required to be supplied and to be false."
+    missing = sorted(set(node.get("properties", {})) - set(node.get("required", [])))
+    if missing:
+        return (
+            f"{context}, 'required' is required to be supplied and to be an array including every key in "
+            f"properties. Missing '{missing[0]}'."
+        )
+    return None
+
+
+def _nodes(schema: Any, path: Path = ()) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """Every schema inside a schema; names of properties are not keywords."""
+    if not isinstance(schema, dict):
+        return
+    yield path, schema
+    for keyword in ("properties", "$defs"):
+        named = schema.get(keyword)
+        for name, inner in named.items() if isinstance(named, dict) else ():
+            yield from _nodes(inner, (*path, keyword, name))
+    for keyword in ("anyOf", "oneOf", "prefixItems"):
+        listed = schema.get(keyword)
+        for number, inner in enumerate(listed if isinstance(listed, list) else ()):
+            yield from _nodes(inner, (*path, keyword, str(number)))
+    yield from _nodes(schema.get("items"), (*path, "items"))

@@ -1,0 +1,91 @@
+"""Which characters may stand in canonical text, and how white space is laid out in a block.
+
+What belongs here: rules about single characters and white space. What does not: decoding bytes
+(`decoding`), and how blocks follow one another (`assembly`).
+"""
+
+import re
+import unicodedata
+from functools import cache
+
+from qa_pipeline.records import BlockKind
+
+_LINE_ENDS = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
+# Control, invisible and direction-changing characters: they hide text from a reader or let a file show
+# another order of words than a program reads. Joiners and variation selectors go with them: the languages
+# handled here need none. Surrogates and non-characters cannot be stored as UTF-8 text.
+_INVISIBLE_CHARACTERS = (
+    "\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
+    "\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff"
+    "\ud800-\udfff\U000e0000-\U000e0fff"
+)
+_ODD_SPACES = "\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000"
+_INVISIBLE = re.compile(f"[{_INVISIBLE_CHARACTERS}]")
+_ODD_SPACE = re.compile(f"[{_ODD_SPACES}]")
+_ANY_OF_THESE = re.compile(f"[\r\x0b\x0c\x85\u2028\u2029{_ODD_SPACES}{_INVISIBLE_CHARACTERS}]")
+_ONE_LINE: frozenset[BlockKind] = frozenset({"heading", "list_item", "table_row"})
+
+
+def clean(text: str) -> str:
+    """Normalise to NFC with plain line ends and spaces, and drop invisible characters."""
+    if text.isascii():
+        # As most text is; its form is NFC, and it may hold line ends and control characters only.
+        return text if text.isprintable() else _INVISIBLE.sub("", _LINE_ENDS.sub("\n", text))
+    if _ANY_OF_THESE.search(text):
+        text = _ODD_SPACE.sub(" ", _INVISIBLE.sub("", _LINE_ENDS.sub("\n", text)))
+    return text if unicodedata.is_normalized("NFC", text) else unicodedata.normalize("NFC", text)
+
+
+def lay_out(kind: BlockKind, text: str) -> str:
+    """Lay out white space as the kind of block wants it; empty when nothing is left.
+
+    Code keeps its lines as they are, paragraphs keep hard line breaks, all else is one line.
+    """
+    if kind == "code":
+        lines = [line.rstrip() for line in text.expandtabs(4).split("\n")]
+        return "\n".join(lines).strip("\n")
+    if kind in _ONE_LINE or "\n" not in text:
+        return " ".join(text.split())
+    lines = [" ".join(line.split()) for line in text.split("\n")]
+    return "\n".join(line for line in lines if line)
+
+
+# The letters of Unicode's table of confusables (UTS 39) that a Latin word can be written with unnoticed.
+_CYRILLIC = ("аевгԁіїјкӏмнорԛѕтһуԝхАВЕНІЈКМОРЅТХУСс", "aebrdiijklmhopqstHywxABEHIJKMOPSTXYCc")
+_GREEK = ("αεικνορτυχΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "aeiknoptuxABEZHIKMNOPTYX")
+_LATIN = str.maketrans(
+    dict(zip(_CYRILLIC[0], _CYRILLIC[1], strict=True)) | dict(zip(_GREEK[0], _GREEK[1], strict=True))
+)
+
+
+def skeleton(text: str) -> str:
+    """The text in the Latin letters, widths and digits it looks like; other scripts as they are."""
+    return unicodedata.normalize("NFKC", text).translate(_LATIN)
+
+
+_DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63"
+_SPACES = "\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
+_DOTS = "\uff61\u3002"
+_FULL_WIDTH = range(0xFF01, 0xFF5F)
+_WITH_DIGITS = range(0x80, 0x20000)
+
+
+_MAYBE = re.compile("[\u00a0\u0660-\u1fff\u2000-\u2015\u202f\u205f\u2212\u3000-\U0001ffff]")
+"""A few ranges that hold all characters with another form; a text without any is not gone through again."""
+
+
+def fold(text: str) -> str:
+    """The text with digits of any script, full-width letters, dashes and blanks in their ASCII form."""
+    return text if text.isascii() or not _MAYBE.search(text) else text.translate(_forms())
+
+
+@cache
+def _forms() -> dict[int, str]:
+    digits = {
+        code: str(unicodedata.decimal(chr(code)))
+        for code in _WITH_DIGITS
+        if unicodedata.category(chr(code)) == "Nd"
+    }
+    wide = {code: chr(code - 0xFEE0) for code in _FULL_WIDTH}
+    others = {_DASHES: "-", _SPACES: " ", _DOTS: ".", "\ufe6b": "@"}
+    return digits | wide | {ord(one): form for written, form in others.items() for one in written}

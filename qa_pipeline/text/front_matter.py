@@ -1,0 +1,93 @@
+"""What the front matter of a file says about it.
+
+What belongs here: where front matter ends, and which names of fields are understood, in the handled
+languages. What does not: the text below it (`markdown`). Front matter is never part of the text: it
+describes it.
+"""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import yaml
+
+from qa_pipeline.text.language import declared_language
+
+try:  # the same rules compiled, where PyYAML was built with it
+    from yaml import CSafeLoader as SafeLoader
+except ImportError:
+    from yaml import SafeLoader  # type: ignore[assignment]
+
+_TITLE = ("title", "rubrik", "titel")
+_LANGUAGE = ("language", "lang", "språk", "sprache")
+_LICENCE = ("licence", "license", "licens", "lizenz")
+_SOURCE = ("source_uri", "source_url", "source", "canonical", "canonical_url", "url", "pdf_url")
+_LONGEST = 50_000
+_YAML = re.compile(r"\A---[ \t]*\n(?P<fields>.*?)^---[ \t]*$\n?", re.DOTALL | re.MULTILINE)
+_FIELD = re.compile(r"(?:\s|#[^\n]*\n)*(?:[\w\"'][^\n:=]*[:=]|!!|- |[\[{])")
+_TOML = re.compile(r"\A\+\+\+[ \t]*\n(?P<fields>.*?)^\+\+\+[ \t]*$\n?", re.DOTALL | re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class FrontMatter:
+    """The fields this package uses; None where the file says nothing."""
+
+    title: str | None = None
+    language: str | None = None
+    source_uri: str | None = None
+    licence: str | None = None
+
+
+def split_front_matter(text: str) -> tuple[str, FrontMatter, str]:
+    """Part a file from its front matter, in YAML between `---` or in TOML between `+++`.
+
+    Returns:
+        The front matter as written, what it says, and the rest of the file. Front matter that cannot be
+        read says nothing; text between two lines across the page is no front matter.
+    """
+    for pattern, read in ((_YAML, _yaml_fields), (_TOML, _toml_fields)):
+        found = pattern.match(text)
+        if found and (not found["fields"].strip() or _FIELD.match(found["fields"])):
+            return found["fields"], known_fields(read(found["fields"])), text[found.end() :]
+    return "", FrontMatter(), text
+
+
+def known_fields(fields: Mapping[str, object]) -> FrontMatter:
+    """What fields of any format say about a file, by their names in small letters."""
+    return FrontMatter(
+        title=_first(fields, _TITLE),
+        language=declared_language(_first(fields, _LANGUAGE)),
+        source_uri=_first(fields, _SOURCE),
+        licence=_first(fields, _LICENCE),
+    )
+
+
+def _toml_fields(text: str) -> Mapping[str, object]:
+    if len(text) > _LONGEST:
+        return {}
+    try:
+        loaded = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, ValueError, RecursionError):
+        return {}
+    return {name.strip().lower(): value for name, value in loaded.items()}
+
+
+def _yaml_fields(text: str) -> Mapping[str, object]:
+    if not text.strip() or len(text) > _LONGEST:
+        return {}
+    try:
+        loaded = yaml.load(text, Loader=SafeLoader)
+    except (yaml.YAMLError, ValueError, RecursionError):  # ValueError: a date such as 2024-13-45
+        return {}
+    if not isinstance(loaded, dict):
+        return {}
+    return {str(name).strip().lower(): value for name, value in loaded.items()}
+
+
+def _first(fields: Mapping[str, object], names: tuple[str, ...]) -> str | None:
+    for name in names:
+        value = fields.get(name)
+        if isinstance(value, str | int | float) and not isinstance(value, bool) and str(value).strip():
+            return str(value).strip()
+    return None

@@ -1,0 +1,111 @@
+"""What the checks must know of a language, as one record, and which record a language code names.
+
+What belongs here: the record, its lookup and word stems. What does not: the words (one module a language)
+and the checks that read them.
+"""
+
+import functools
+from collections.abc import Callable, Mapping, Set
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Lexicon:
+    """The closed word classes of one language; every entry is casefolded.
+
+    `negations` deny in so many words, `soft_negations` by their meaning. `clause_openers` begin a clause that
+    a negation before them does not reach. `free_order` says that the object may stand before the verb,
+    `passive_agents` bring in who did it, `joiners` list equals. `opposites` are pairs of groups: a word of
+    one side denies a word of the other. `lower_bounds`, `upper_bounds` and `approximations` stand before (or,
+    like "or more", after) a number. `universal`, `partial`, `exclusive`, `strong` and `weak` are quantifiers
+    and obligations. `conditions` open a clause without which the rest of a sentence need not hold.
+    `cause_connectives` and `condition_connectives` open the clause that gives the cause or the condition of
+    the rest; `effect_verbs` stand between a cause and its effect.
+    """
+
+    code: str
+    stemmer: str
+    decimal_comma: bool
+    nouns_capitalised: bool
+    stop_words: Set[str]
+    negations: Set[str]
+    soft_negations: Set[str]
+    clause_openers: Set[str]
+    comma_ends_clause: bool
+    free_order: bool
+    passive_agents: Set[str]
+    joiners: Set[str]
+    negative_prefixes: tuple[str, ...]
+    opposites: tuple[tuple[Set[str], Set[str]], ...]
+    numbers: Mapping[str, float]
+    ordinals: Mapping[str, int]
+    scales: Mapping[str, float]
+    months: Mapping[str, int]
+    lower_bounds: tuple[str, ...]
+    upper_bounds: tuple[str, ...]
+    approximations: tuple[str, ...]
+    universal: Set[str]
+    partial: Set[str]
+    exclusive: Set[str]
+    strong: Set[str]
+    weak: Set[str]
+    conditions: tuple[str, ...]
+    cause_connectives: tuple[str, ...]
+    condition_connectives: tuple[str, ...]
+    effect_verbs: tuple[str, ...]
+    polarity_answers: Set[str]
+    greetings: Set[str]
+
+
+def words(text: str) -> frozenset[str]:
+    """Split a word list."""
+    return frozenset(text.split())
+
+
+def phrases(text: str) -> tuple[str, ...]:
+    """Split a list of phrases at its commas."""
+    return tuple(" ".join(phrase.split()) for phrase in text.split(","))
+
+
+def compounds(tens: str, units: str, join: Callable[[str, str], str]) -> dict[str, int]:
+    """Number words of 21 to 99 that are written as one, from the words for 20 to 90 and for 1 to 9."""
+    return {
+        join(ten, unit): 10 * tenfold + number
+        for tenfold, ten in enumerate(tens.split(), 2)
+        for number, unit in enumerate(units.split(), 1)
+    }
+
+
+def numbered(text: str, first: int = 1) -> dict[str, int]:
+    """Number a word list; forms of one number are joined by a slash."""
+    return {form: number for number, forms in enumerate(text.split(), first) for form in forms.split("/")}
+
+
+def opposed(text: str) -> tuple[tuple[frozenset[str], frozenset[str]], ...]:
+    """Read `a,b/c,d` groups: a word on one side of the slash denies a word on the other."""
+    pairs = (pair.split("/") for pair in text.split())
+    return tuple((frozenset(left.split(",")), frozenset(right.split(","))) for left, right in pairs)
+
+
+@functools.cache
+def lexicon(language: str) -> Lexicon:
+    """The words of a language; English for one that has none of its own."""
+    from qa_pipeline.text.lexicon.english import ENGLISH
+    from qa_pipeline.text.lexicon.german import GERMAN
+    from qa_pipeline.text.lexicon.swedish import SWEDISH
+
+    return {"en": ENGLISH, "sv": SWEDISH, "de": GERMAN}.get(language, ENGLISH)
+
+
+@functools.cache
+def stemmer(language: str) -> Callable[[str], str]:
+    """Snowball stems of a language, remembered by word (Porter 2001)."""
+    import Stemmer
+
+    known = Stemmer.Stemmer(lexicon(language).stemmer)
+
+    @functools.lru_cache(maxsize=200_000)
+    def stem(word: str) -> str:
+        return str(known.stemWord(word))
+
+    return stem

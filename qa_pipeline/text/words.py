@@ -1,0 +1,168 @@
+"""Words of a text: tokens, stems, and what share of one text's words another holds.
+
+What belongs here: tokens with their place, content words, recall and order. What does not: numbers, names and
+negations (`consistency`).
+"""
+
+import functools
+import re
+import unicodedata
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Iterable, Sequence, Set
+from typing import NamedTuple
+
+from qa_pipeline.text.lexicon.base import lexicon, stemmer
+
+_BETWEEN = "\x1f"
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W\d_]+)*")
+_RUN = re.compile(r"\w+")
+
+_SENTENCE_OPENINGS = " \t\r\"'“„(*-"
+_LOOK_BACK = 20
+
+
+class Token(NamedTuple):
+    """One word: `folded` is its casefolded form, `content` tells it from a function word."""
+
+    folded: str
+    stem: str
+    start: int
+    end: int
+    content: bool
+    negative: bool
+
+
+@functools.lru_cache(maxsize=4096)
+def tokenize(text: str, language: str) -> tuple[Token, ...]:
+    """Words and digit groups of `text` in order; identifiers and compounds with marks come apart."""
+    known = _known_words(language)
+    tokens = []
+    for match in _WORD.finditer(text):
+        folded, stem, content, negative = known(match[0])
+        if negative and _is_value(match, text):
+            content, negative = True, False
+        tokens.append(Token(folded, stem, *match.span(), content, negative))
+    return tuple(tokens)
+
+
+@functools.lru_cache(maxsize=4096)
+def folded_words(text: str, language: str) -> tuple[str, ...]:
+    """The `folded` of each token, without making the tokens."""
+    known = _known_words(language)
+    return tuple([known(word)[0] for word in _WORD.findall(text)])
+
+
+def word_forms(text: str, language: str) -> Set[str]:
+    """Folded forms, genitive endings aside, and stems of all words."""
+    known = [_known_words(language)(word) for word in set(_WORD.findall(text))]
+    return {word[0].removesuffix("'s") for word in known} | {word[1] for word in known}
+
+
+def content_places(text: str, language: str) -> list[tuple[int, str]]:
+    """Start and stem of each content word, without making the tokens."""
+    known = _known_words(language)
+    found = ((match, known(match[0])) for match in _WORD.finditer(text))
+    return [(match.start(), word[1]) for match, word in found if word[2] or _is_value(match, text)]
+
+
+def _is_value(match: re.Match[str], text: str) -> bool:
+    """Whether "None" is the value of that name, which denies nothing: it opens no sentence."""
+    return match[0] == "None" and not _opens_sentence(text, match.start())
+
+
+def _opens_sentence(text: str, at: int) -> bool:
+    before = text[max(0, at - _LOOK_BACK) : at].rstrip(_SENTENCE_OPENINGS)
+    return before[-1:] in (".", "!", "?", ":", "\n") if before else at <= _LOOK_BACK
+
+
+@functools.cache
+def _known_words(language: str) -> Callable[[str], tuple[str, str, bool, bool]]:
+    """Folded form, stem, content and negative of a word, remembered by word."""
+    known, stem = lexicon(language), stemmer(language)
+    negations = known.negations | known.soft_negations
+
+    @functools.lru_cache(maxsize=200_000)
+    def word(written: str) -> tuple[str, str, bool, bool]:
+        folded = unicodedata.normalize("NFC", written).casefold().replace("’", "'")
+        negative = folded in negations or folded.endswith("n't")
+        bare = folded.removesuffix("'s")
+        content = not negative and bare not in known.stop_words
+        return folded, stem(bare), content, negative
+
+    return word
+
+
+def written_words(text: str) -> Set[str]:
+    """Every run of letters, digits and underscores, casefolded: what a text must hold for a word to be found.
+
+    Looking here first saves patterns of many words the walk through texts that have none of them.
+    """
+    return frozenset(_RUN.findall(text.casefold()))
+
+
+def first_runs(phrases: Iterable[str]) -> frozenset[str]:
+    """The first run of letters of each phrase, casefolded, to be looked up in `written_words`."""
+    return frozenset(_RUN.findall(phrase.casefold())[0] for phrase in phrases)
+
+
+def content_stems(text: str, language: str) -> list[str]:
+    """Stems of the content words in order, repeats included."""
+    return [stem for _, stem in content_places(text, language)]
+
+
+def recall(wanted: Collection[str], held: Collection[str]) -> float | None:
+    """Share of distinct `wanted` entries in `held`; None when nothing is wanted."""
+    distinct = set(wanted)
+    return len(distinct.intersection(held)) / len(distinct) if distinct else None
+
+
+def order_agreement(wanted: Sequence[str], held: Sequence[str]) -> float | None:
+    """Length of the longest common subsequence over the number of `wanted` entries that are held.
+
+    Counted by longest increasing subsequence over the places of each entry (Hunt and Szymanski 1977). Words
+    absent from `held` are recall's business and do not count here.
+    """
+    places: dict[str, list[int]] = {}
+    for place, entry in enumerate(held):
+        places.setdefault(entry, []).append(place)
+    shared = [entry for entry in wanted if entry in places]
+    if not shared:
+        return None
+    tails: list[int] = []
+    for entry in shared:
+        for place in reversed(places[entry]):
+            at = bisect_left(tails, place)
+            tails[at : at + 1] = [place]
+    return len(tails) / len(shared)
+
+
+def same_words(left: str, right: str, language: str) -> bool:
+    """Whether two texts are the same words in the same order, case and punctuation aside."""
+    return folded_words(left, language) == folded_words(right, language)
+
+
+def find_words(wanted: str, text: str, language: str) -> tuple[int, int] | None:
+    """Span of the first place where the words of `wanted` stand in `text` one after another."""
+    needle, hay = _joined(wanted, language), _joined(text, language)
+    at = hay.find(needle) if needle != _BETWEEN else -1
+    if at < 0:
+        return None
+    tokens = tokenize(text, language)
+    first = hay.count(_BETWEEN, 0, at)
+    return tokens[first].start, tokens[first + needle.count(_BETWEEN) - 2].end
+
+
+@functools.lru_cache(maxsize=4096)
+def _joined(text: str, language: str) -> str:
+    """The words of a text in one string, a mark that no word holds around each."""
+    return _BETWEEN + "".join(word + _BETWEEN for word in folded_words(text, language))
+
+
+def nearest_word(start: int, end: int, words: Sequence[Token], allowed: Collection[str]) -> str | None:
+    """Stem of the allowed content word nearest to a span, one before it winning a tie."""
+    near = [
+        ((start - word.end, 0) if word.end <= start else (word.start - end, 1), word.stem)
+        for word in words
+        if word.content and word.stem in allowed and (word.end <= start or word.start >= end)
+    ]
+    return min(near)[1] if near else None

@@ -1,0 +1,211 @@
+"""What canaries are made of: the prose sentences of a batch, and what else its documents hold.
+
+What belongs here: choosing sentences that state something in so many words, and table rows, and looking up
+numbers and names of a document. What does not: changing a sentence (the generators), choosing how many
+(`seeding.py`).
+"""
+
+import functools
+import hashlib
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import polars as pl
+
+from qa_pipeline.text.sentences import split_sentences
+
+LANGUAGES = ("en", "sv", "de")
+_SHORTEST, _LONGEST, _FEWEST_WORDS = 40, 300, 6
+_FEWEST_BARS = 2
+_OPENING = re.compile(r"[\"“„'(]?[A-ZÅÄÖÜ][\w’'-]*[ ,]")
+_NO_PROSE = re.compile(r"[|{}<>\[\]\\=]|`|::|\w://|\s[*+-]\s|\.\.|…|^\w\)|\w\s?:$|\(\)|\$|--")
+_NUMERAL = re.compile(r"\d+(?:[.,]\d+)*")
+_WORD = re.compile(r"[^\W\d_][\w’'-]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """One sentence of a chunk, on one line; `following` is the next of its paragraph, if it is prose too."""
+
+    chunk_id: str
+    document_id: str
+    language: str
+    text: str
+    following: str | None
+
+
+@dataclass(frozen=True)
+class Material:
+    """Sentences and table rows of a batch and the texts around them; `chunks` has the texts by chunk id."""
+
+    sentences: tuple[Sentence, ...]
+    rows: tuple[Sentence, ...]
+    chunks: Mapping[str, str]
+    owners: Mapping[str, str]
+    seed: int = 0
+    _documents: dict[str, str] = field(default_factory=dict)
+
+    def document(self, document_id: str) -> str:
+        """All text of a document that was cut into chunks."""
+        if not self._documents:
+            parts: dict[str, list[str]] = {}
+            for chunk_id, owner in self.owners.items():
+                parts.setdefault(owner, []).append(self.chunks[chunk_id])
+            self._documents.update({owner: "\n".join(texts) for owner, texts in parts.items()})
+        return self._documents[document_id]
+
+    def documents(self) -> list[str]:
+        """Ids of all documents, in order."""
+        return sorted(set(self.owners.values()))
+
+    def pick(self, choices: Sequence[str], *key: str) -> str:
+        """One of the choices, always the same for the same key."""
+        return choices[draw(self.seed, *key) % len(choices)]
+
+
+def draw(seed: int, *key: str) -> int:
+    """A number that looks random and depends on nothing but seed and key."""
+    return int.from_bytes(hashlib.sha256("\x1f".join((str(seed), *key)).encode()).digest()[:8], "big")
+
+
+def gather(chunks: pl.DataFrame, seed: int = 0) -> Material:
+    """The material of a batch; what repeats text of another document is left out of the sentences.
+
+    Args:
+        chunks: the chunks table.
+        seed: of every choice made from it.
+    """
+    sentences: dict[str, Sentence] = {}
+    rows: dict[str, Sentence] = {}
+    chunks = chunks.sort("document_id", "position", "chunk_id")
+    columns = ("chunk_id", "document_id", "language", "repeats", "text")
+    for chunk_id, document_id, language, repeats, text in chunks.select(columns).iter_rows():
+        if language in LANGUAGES and repeats is None:
+            for one in _sentences(chunk_id, document_id, language, text):
+                sentences.setdefault(one.text, one)
+            for line in text.split("\n"):
+                if line.count(" | ") >= _FEWEST_BARS and len(line) <= _LONGEST:
+                    rows.setdefault(line, Sentence(chunk_id, document_id, language, line, None))
+    return Material(
+        tuple(sentences.values()),
+        tuple(rows.values()),
+        dict(chunks.select("chunk_id", "text").iter_rows()),
+        dict(chunks.select("chunk_id", "document_id").iter_rows()),
+        seed,
+    )
+
+
+def _sentences(chunk_id: str, document_id: str, language: str, text: str) -> Iterator[Sentence]:
+    spans = split_sentences(text, language)
+    lines = [" ".join(text[start:end].split()) for start, end in spans]
+    for place, line in enumerate(lines):
+        if not is_prose(line):
+            continue
+        after = lines[place + 1] if place + 1 < len(lines) else ""
+        between = text[spans[place][1] : spans[place + 1][0]] if after else ""
+        together = "\n\n" not in between and is_prose(after)
+        yield Sentence(chunk_id, document_id, language, line, after if together else None)
+
+
+def is_prose(line: str) -> bool:
+    """Whether a line is one whole statement in words: no heading, row, code, question or torn piece."""
+    return (
+        _SHORTEST <= len(line) <= _LONGEST
+        and line.endswith(".")
+        and len(line.split()) >= _FEWEST_WORDS
+        and _OPENING.match(line) is not None
+        and _NO_PROSE.search(line) is None
+        and line.count("(") == line.count(")")
+        and all(line.count(mark) % 2 == 0 for mark in '"')
+        and sum(letter.isalpha() or letter == " " for letter in line) >= 0.85 * len(line)
+    )
+
+
+@functools.lru_cache(maxsize=4096)
+def numerals(text: str) -> frozenset[str]:
+    """Every number of a text, written without grouping or decimal marks."""
+    return frozenset(re.sub(r"[.,]", "", found) for found in _NUMERAL.findall(text))
+
+
+@functools.lru_cache(maxsize=512)
+def lower_words(text: str) -> frozenset[str]:
+    """Words of a text that it writes in small letters somewhere."""
+    return frozenset(word for word in _WORD.findall(text) if word[0].islower())
+
+
+def word_list(text: str) -> tuple[str, ...]:
+    """A word list in its order, split."""
+    return tuple(text.split())
+
+
+def word_set(text: str) -> frozenset[str]:
+    """A word list, split."""
+    return frozenset(text.split())
+
+
+def words(text: str) -> list[str]:
+    """Words of a text as written."""
+    return _WORD.findall(text)
+
+
+Family = Literal["tuning", "held_out"]
+Over = Literal["sentences", "rows"]
+Expected = Literal["supported", "rejected"]
+
+TRUE_KINDS = ("clause_dropped", "sentences_merged", "reordered", "numbers_as_words", "units_converted")
+FALSE_KINDS = (
+    "number",
+    "unit",
+    "date",
+    "name",
+    "negation",
+    "quantifier",
+    "cause_effect",
+    "cell",
+    "wrong_passage",
+)
+KINDS = (*TRUE_KINDS, *FALSE_KINDS)
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A claim made from a sentence, and the chunk it cites: its own, unless that is what is falsified."""
+
+    claim: str
+    chunk_id: str
+
+
+Make = Callable[[Sentence, Material], Iterator[Draft]]
+
+
+@dataclass(frozen=True, slots=True)
+class Generator:
+    """One mechanism of one kind; `make` yields nothing for a sentence or table row it does not suit."""
+
+    kind: str
+    family: Family
+    mechanism: str
+    make: Make
+    over: Over = "sentences"
+
+    @property
+    def expected(self) -> Expected:
+        """The right verdict of its claims."""
+        return "supported" if self.kind in TRUE_KINDS else "rejected"
+
+
+def on_text(change: Callable[[Sentence, Material], Iterator[str]]) -> Make:
+    """A generator that changes words and cites the sentence's own chunk.
+
+    What the chunk says anyway is left out: it would be neither false nor in other words.
+    """
+
+    def make(sentence: Sentence, material: Material) -> Iterator[Draft]:
+        passage = " ".join(material.chunks[sentence.chunk_id].split())
+        for claim in change(sentence, material):
+            if claim not in passage:
+                yield Draft(claim, sentence.chunk_id)
+
+    return make

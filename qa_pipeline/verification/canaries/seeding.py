@@ -1,0 +1,121 @@
+"""Which canaries a batch gets, and their shape as pairs.
+
+What belongs here: drawing claims from generators, the same for the same chunks and seed, and giving them the
+form of imported pairs that cite a chunk, so that the very code verifies them that verifies real pairs. What
+does not: making a claim (the generators), and what became of it (`outcomes.py`).
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from qa_pipeline.tables import PAIRS
+from qa_pipeline.verification.canaries import statements, values, words
+from qa_pipeline.verification.canaries.material import KINDS, Draft, Generator, Material, Sentence, draw
+
+_ALL = (
+    *statements.GENERATORS,
+    *statements.SPELLING_GENERATORS,
+    *values.UNITS_GENERATORS,
+    *values.GENERATORS,
+    *values.DATES_GENERATORS,
+    *words.GENERATORS,
+    *words.NEGATIONS_GENERATORS,
+    *words.QUANTIFIERS_GENERATORS,
+    *values.CELLS_GENERATORS,
+    *statements.PASSAGES_GENERATORS,
+)
+
+GENERATORS: dict[str, tuple[Generator, ...]] = {
+    kind: tuple(one for one in _ALL if one.kind == kind) for kind in KINDS
+}
+"""Generators by kind."""
+
+
+ORIGIN = "canary"
+
+
+@dataclass(frozen=True, slots=True)
+class Canary:
+    """A claim whose right verdict is known, and where it comes from."""
+
+    canary_id: str
+    generator: Generator
+    sentence: Sentence
+    draft: Draft
+
+
+def seed_canaries(material: Material, per_kind: int, kinds: Sequence[str] = KINDS) -> list[Canary]:
+    """Draw at most `per_kind` canaries of each kind, from both families in turn, one of a sentence.
+
+    A kind the batch has too little material for gets fewer.
+    """
+    return [one for kind in kinds for one in draw_canaries(material, GENERATORS[kind], per_kind)]
+
+
+def draw_canaries(
+    material: Material, generators: Sequence[Generator], most: int, per_sentence: int = 1
+) -> list[Canary]:
+    """Draw claims from generators in turn, each sentence at most `per_sentence` times, no claim twice."""
+    running = [_claims(generator, material) for generator in generators]
+    drawn: dict[str, Canary] = {}
+    used: Counter[str] = Counter()
+    while running and len(drawn) < most:
+        for source in list(running):
+            found = next((one for one in source if used[one.sentence.text] < per_sentence), None)
+            if found is None:
+                running.remove(source)
+            elif len(drawn) < most and found.canary_id not in drawn:
+                drawn[found.canary_id] = found
+                used[found.sentence.text] += 1
+    return list(drawn.values())
+
+
+def _claims(generator: Generator, material: Material) -> Iterator[Canary]:
+    """All claims of a generator, over the sentences or rows in an order that looks random."""
+    key = (generator.kind, generator.mechanism)
+    pieces = material.rows if generator.over == "rows" else material.sentences
+    ordered = sorted(pieces, key=lambda one: (draw(material.seed, *key, one.text), one.chunk_id))
+    for sentence in ordered:
+        for draft in generator.make(sentence, material):
+            yield Canary(_id(generator, draft), generator, sentence, draft)
+
+
+def _id(generator: Generator, draft: Draft) -> str:
+    content = "\x1f".join((generator.kind, draft.chunk_id, draft.claim))
+    return hashlib.sha256(content.encode()).hexdigest()[:32]
+
+
+def canary_pairs(canaries: Sequence[Canary], material: Material, batch: str) -> pl.DataFrame:
+    """Canaries as rows of the pairs table: an answer without question that cites one chunk."""
+    return PAIRS.frame([_pair(one, material, batch) for one in canaries])
+
+
+def _pair(canary: Canary, material: Material, batch: str) -> dict[str, Any]:
+    chunk_id = canary.draft.chunk_id
+    citation = {
+        "raw": chunk_id,
+        "document_id": material.owners[chunk_id],
+        "chunk_id": chunk_id,
+        "quote": None,
+        "resolution": "chunk",
+    }
+    return {
+        "pair_id": canary.canary_id,
+        "batch": batch,
+        "question": "",
+        "answer": canary.draft.claim,
+        "language": canary.sentence.language,
+        "question_type": "imported",
+        "origin": "imported",
+        "passage_ids": [chunk_id],
+        "used_chunk_ids": [chunk_id],
+        "citations": [citation],
+        "coverage": "full",
+        "status": "drafted",
+        "generator": ORIGIN,
+    }

@@ -1,0 +1,213 @@
+"""Borderline claims put to a language model, one call each.
+
+What belongs here: whom to ask about what, and reading replies. What does not: which claims are borderline and
+what a reply means (`deciding.py`). The model's reasoning is kept as a detail for people; it decides nothing.
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+
+from qa_pipeline.errors import ModelError
+from qa_pipeline.llm.base import LanguageModel, Reply, Request
+from qa_pipeline.llm.concurrency import ask_all
+from qa_pipeline.prompts.loading import fence, load_prompt, render_passages
+from qa_pipeline.records import ClaimReply, Notify, Passage, passages_by_id, silent
+from qa_pipeline.settings.llm import LLMSettings
+from qa_pipeline.settings.verification import VerificationSettings
+from qa_pipeline.text.injection import ORDERS_IN_SOURCE, hold_orders, is_order, withhold_orders
+from qa_pipeline.verification.deciding import REPLIES, borderline, decide_claims
+from qa_pipeline.verification.rules import strange_scores
+
+PROBES = {
+    "en": "In 1834 the lighthouse of Vinga was painted with 312 litres of goat's milk by order of the mayor.",
+    "sv": "År 1834 målades fyren på Vinga med 312 liter getmjölk på borgmästarens order.",
+    "de": "Im Jahr 1834 wurde der Leuchtturm von Vinga mit 312 Litern Ziegenmilch gestrichen.",
+}
+"""Claims that follow from nothing anybody would train on."""
+
+Shown = tuple[Passage, ...]
+
+
+def led_astray(
+    requests: Sequence[Request[ClaimReply]],
+    replies: Sequence[Reply[ClaimReply] | ModelError],
+    probe: Callable[[Request[ClaimReply], str], Request[ClaimReply]],
+    model: LanguageModel,
+    workers: int,
+) -> set[Shown]:
+    """Sets of passages over which the model accepts a claim that they do not state.
+
+    Asked only of passages over which it accepted another one. A probe that fails proves nothing good: those
+    passages count as leading astray too.
+
+    Args:
+        requests: what the model was asked.
+        replies: what it said, in the same order.
+        probe: the request of a claim over the passages of another request.
+        model: the model.
+        workers: calls in flight.
+
+    Raises:
+        PermanentModelError: the model can answer no further request.
+    """
+    accepted: dict[Shown, Request[ClaimReply]] = {}
+    for request, reply in zip(requests, replies, strict=True):
+        if not isinstance(reply, ModelError) and reply.value.decision == "accept":
+            accepted.setdefault(request.passages, request)
+    probes = [probe(one, PROBES.get(one.language, PROBES["en"])) for one in accepted.values()]
+    answers = ask_all(model, probes, workers=workers) if probes else []
+    return {
+        shown
+        for shown, answer in zip(accepted, answers, strict=True)
+        if isinstance(answer, ModelError) or answer.value.decision != "reject"
+    }
+
+
+Row = dict[str, Any]
+_log = logging.getLogger(__name__)
+_MOST_PASSAGES = 5
+
+
+def verify_claims(
+    claims: pl.DataFrame,
+    pairs: pl.DataFrame,
+    chunks: pl.DataFrame,
+    settings: VerificationSettings,
+    *,
+    model: LanguageModel | None = None,
+    llm: LLMSettings | None = None,
+    notify: Notify = silent,
+) -> pl.DataFrame:
+    """Decide all claims locally, and have a model, where there is one, decide the borderline ones.
+
+    Raises:
+        PermanentModelError: the model can answer no further request.
+    """
+    for step, count in strange_scores(claims, settings.fitted).items():
+        if count:
+            _log.warning("%d scores of %s are of another model than the thresholds; unused", count, step)
+    local = decide_claims(claims, pairs, settings)
+    if model is None:
+        return local
+    replies = ask_verifier(
+        borderline(claims, local), pairs, chunks, model, settings, llm or LLMSettings(), notify=notify
+    )
+    return decide_claims(claims, pairs, settings, replies)
+
+
+def ask_verifier(
+    claims: pl.DataFrame,
+    pairs: pl.DataFrame,
+    chunks: pl.DataFrame,
+    model: LanguageModel,
+    settings: VerificationSettings,
+    llm: LLMSettings,
+    *,
+    notify: Notify = silent,
+) -> pl.DataFrame:
+    """Ask about every given claim, in order; a reply that failed is a row with its reason.
+
+    Equal questions are asked once. The passages shown are those of the evidence and the second evidence,
+    then the others the pair says it used, with gaps where they hold orders. Where they, the claim or its
+    question hold one, an accept carries the reason `orders_in_source`, and a person decides.
+
+    Raises:
+        PermanentModelError: the model can answer no further request.
+    """
+    if not claims.height:
+        return pl.DataFrame(schema=REPLIES)
+    passages = passages_by_id(chunks)
+    rows = claims.join(
+        pairs.select("pair_id", "question", "language", "used_chunk_ids"), on="pair_id", maintain_order="left"
+    ).to_dicts()
+    requests = [claim_request(row, passages, settings, llm.seed) for row in rows]
+    distinct = {request.key: request for request in requests}
+    asked = ask_all(model, list(distinct.values()), workers=llm.workers, notify=notify)
+    replies = dict(zip(distinct, asked, strict=True))
+    astray = _astray(list(distinct.values()), asked, model, llm) if settings.probe_passages else set()
+    return pl.DataFrame(
+        [
+            _reply(
+                row,
+                request,
+                replies[request.key],
+                ordered=_ordered(row, passages) or request.passages in astray,
+            )
+            for row, request in zip(rows, requests, strict=True)
+        ],
+        schema=REPLIES,
+    )
+
+
+def claim_request(
+    row: Row, passages: dict[str, Passage], settings: VerificationSettings, seed: int
+) -> Request[ClaimReply]:
+    """What a claim is verified with; `row` is its row of the claims table with its pair's columns beside."""
+    prompt = load_prompt(row["language"], "verify")
+    shown = tuple(withhold_orders(one) for one in _shown(row, passages))
+    return Request(
+        role="verify",
+        system=prompt.system,
+        prompt=prompt.fill(passages=render_passages(shown), claim=fence(_stated(row), "claim")),
+        reply_model=ClaimReply,
+        temperature=settings.temperature,
+        seed=seed,
+        language=row["language"],
+        passages=shown,
+        question=row["question"],
+        answer=row["text"],
+        batch=row["batch"],
+        prompt_hash=prompt.hash,
+    )
+
+
+def _astray(
+    requests: list[Request[ClaimReply]],
+    replies: Sequence[Reply[ClaimReply] | ModelError],
+    model: LanguageModel,
+    llm: LLMSettings,
+) -> set[Shown]:
+    def probe(request: Request[ClaimReply], claim: str) -> Request[ClaimReply]:
+        template = load_prompt(request.language, "verify")
+        shown = render_passages(request.passages)
+        prompt = template.fill(passages=shown, claim=fence(claim, "claim"))
+        return replace(request, prompt=prompt, answer=claim)
+
+    return led_astray(requests, replies, probe, model, llm.workers)
+
+
+def _shown(row: Row, passages: dict[str, Passage]) -> list[Passage]:
+    pieces = (row["evidence_chunk_id"], row["second_evidence_chunk_id"])
+    ids = dict.fromkeys(i for i in (*pieces, *row["used_chunk_ids"]) if i in passages)
+    return [passages[i] for i in list(ids)[:_MOST_PASSAGES]]
+
+
+def _ordered(row: Row, passages: dict[str, Passage]) -> bool:
+    """Whether anything the model read speaks to it: then its accept is not taken at its word."""
+    return hold_orders(_shown(row, passages)) or is_order(_stated(row)) or is_order(row["question"])
+
+
+def _stated(row: Row) -> str:
+    """The claim as it is understood alone; a fragment together with the question it answers."""
+    if row["self_contained"] is not None:
+        return str(row["self_contained"])
+    return f"{row['question']} — {row['text']}" if row["fragment"] else str(row["text"])
+
+
+def _reply(
+    row: Row, request: Request[ClaimReply], reply: Reply[ClaimReply] | ModelError, *, ordered: bool
+) -> Row:
+    base: Row = {"claim_id": row["claim_id"], "prompt_hash": request.prompt_hash}
+    if isinstance(reply, ModelError):
+        return {**base, "reason": reply.reason, "detail": str(reply)}
+    return {
+        **base,
+        "decision": reply.value.decision,
+        "reason": ORDERS_IN_SOURCE if ordered and reply.value.decision == "accept" else None,
+        "detail": reply.value.reasoning,
+        "model": reply.model,
+    }

@@ -1,0 +1,238 @@
+"""Whether a pair passed source verification: from decided claims to one outcome for each pair.
+
+What belongs here: the only place that counts a pair's claims and holds the share against its threshold,
+and the interval of a share. Judging asks it whom to judge, the ledger why a pair stopped; both must see the
+same answer. What does not: deciding a claim (verification), verdicts of pairs (curation).
+"""
+
+import polars as pl
+
+Z95 = 1.959963984540054
+"""97.5 % quantile of the normal distribution: two-sided 95 %."""
+
+FAILED, CONTRADICTED, UNSUPPORTED, UNDECIDED, SUPPORTED = (
+    "failed",
+    "contradicted",
+    "unsupported",
+    "undecided",
+    "supported",
+)
+_WORST_FIRST = (FAILED, CONTRADICTED, UNSUPPORTED, UNDECIDED, SUPPORTED)
+
+SELF_CITATION = "self_citation"
+_INVENTED = ("fabricated_citation", "unknown_number", SELF_CITATION)
+
+
+def wilson_interval(successes: pl.Expr, trials: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
+    """Lower and upper 95 % bound of a share; null without trials.
+
+    The score interval of E. B. Wilson, "Probable inference, the law of succession, and statistical
+    inference", JASA 22 (1927): it stays inside 0..1 and is usable for a handful of trials.
+    """
+    n = pl.when(trials > 0).then(trials.cast(pl.Float64))
+    share = successes / n
+    centre = share + Z95**2 / (2 * n)
+    margin = Z95 * (share * (1 - share) / n + Z95**2 / (4 * n**2)).sqrt()
+    scale = 1 + Z95**2 / n
+    low = ((centre - margin) / scale).clip(0.0, 1.0)
+    high = ((centre + margin) / scale).clip(0.0, 1.0)
+    return low, high
+
+
+def decided_claims(claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl.DataFrame:
+    """Every claim with its verdict, in order; a claim nobody decided, or by an unknown word, is failed."""
+    found = claims.select("claim_id", "pair_id", "position", "start", "end", "text").join(
+        claim_verdicts.select("claim_id", "verdict", "reason", "detail"), on="claim_id", how="left"
+    )
+    known = pl.col("verdict").is_in(_WORST_FIRST).fill_null(value=False)
+    return found.with_columns(
+        pl.when(known).then("verdict").otherwise(pl.lit(FAILED)).alias("verdict"),
+        pl.when(known).then("reason").otherwise(pl.lit("no_claim_verdict")).alias("reason"),
+    ).sort("pair_id", "position", "claim_id")
+
+
+def fabricated_citations(pairs: pl.DataFrame, claims: pl.DataFrame) -> pl.DataFrame:
+    """Count for each pair the citations of what does not exist: a source, a number, a passage, a quote.
+
+    A pair that cites itself or the file it came from has no source either.
+
+    Returns:
+        pair_id, fabricated (1 or more) and self_cited (whether that is among them); pairs without any are
+        absent.
+    """
+    resolution = pl.element().struct.field("resolution").str.starts_with("unknown_")
+    cited = pairs.select("pair_id", pl.col("citations").list.eval(resolution).list.sum().alias("fabricated"))
+    invented = pl.col("citation_reason").is_in(_INVENTED).fill_null(value=False)
+    claimed = claims.select(
+        "pair_id",
+        ((pl.col("citation_status") == "quote_not_found") | invented).cast(pl.Int64).alias("claimed"),
+        (pl.col("citation_reason") == SELF_CITATION).fill_null(value=False).alias("self_cited"),
+    )
+    by_pair = claimed.group_by("pair_id").agg(pl.col("claimed").sum(), pl.col("self_cited").any())
+    return (
+        cited.join(by_pair, on="pair_id", how="left", maintain_order="left")
+        # one broken citation shows in the pair and again in each claim it counts against
+        .select(
+            "pair_id",
+            pl.max_horizontal(pl.col("fabricated").cast(pl.Int64), "claimed"),
+            pl.col("self_cited").fill_null(value=False),
+        )
+        .filter(pl.col("fabricated") > 0)
+    )
+
+
+def ground_pairs(
+    pairs: pl.DataFrame, claims: pl.DataFrame, claim_verdicts: pl.DataFrame, *, accept_grounding: float
+) -> pl.DataFrame:
+    """Say for every pair how source verification ended, in the order of `pairs`.
+
+    A contradicted claim and a fabricated citation reject a pair whatever the share of the other claims: a
+    threshold below 1 forgives a statement without proof, never one the source denies or a source made up. A
+    claim that could not be decided for a fault fails the pair.
+
+    Args:
+        pairs: the pairs table.
+        claims: the claims table.
+        claim_verdicts: the claim_verdicts table.
+        accept_grounding: share of a pair's claims that must be supported.
+
+    Returns:
+        pair_id; outcome (not_drafted, refusal, no_claims, failed, rejected, undecided, grounded); reason and
+        detail of the draft, of the worst claim, or of the first undecided one, whichever decided; claims,
+        supported_claims, grounding, grounding_low, grounding_high.
+    """
+    joined = (
+        pairs.select("pair_id", *_drafting(pairs))
+        .join(
+            _count_claims(decided_claims(claims, claim_verdicts)),
+            on="pair_id",
+            how="left",
+            maintain_order="left",
+        )
+        .join(fabricated_citations(pairs, claims), on="pair_id", how="left", maintain_order="left")
+        .with_columns(pl.col("claims", "supported_claims", "fabricated").fill_null(0))
+        .with_columns(pl.coalesce("outcome", _claims_outcome(accept_grounding)))
+    )
+    low, high = wilson_interval(pl.col("supported_claims"), pl.col("claims"))
+    share = pl.when(pl.col("claims") > 0).then(pl.col("supported_claims") / pl.col("claims"))
+    return joined.select(
+        "pair_id",
+        *_explained(),
+        pl.col("claims", "supported_claims").cast(pl.Int32),
+        share.alias("grounding"),
+        low.alias("grounding_low"),
+        high.alias("grounding_high"),
+    )
+
+
+def grounded_pairs(
+    pairs: pl.DataFrame, claims: pl.DataFrame, claim_verdicts: pl.DataFrame, *, accept_grounding: float
+) -> pl.DataFrame:
+    """Rows of `pairs` that passed source verification: the ones a judge is asked about."""
+    outcomes = ground_pairs(pairs, claims, claim_verdicts, accept_grounding=accept_grounding)
+    passed = outcomes.filter(pl.col("outcome") == "grounded")
+    return pairs.join(passed, on="pair_id", how="semi", maintain_order="left")
+
+
+def _drafting(pairs: pl.DataFrame) -> list[pl.Expr]:
+    """Outcome of the pairs whose claims do not matter (null for the others), with its reason."""
+    fault = (
+        pl.when(pl.col("status") != "drafted")
+        .then(pl.coalesce("reason", pl.lit("draft_failed")))
+        .when(pl.col("question").is_null())
+        .then(pl.lit("no_question"))
+        .when(pl.col("answer").is_null())
+        .then(pl.lit("no_answer"))
+        .when(~pl.col("coverage").is_in(["full", "partial", "none"]).fill_null(value=False))
+        .then(pl.lit("no_coverage"))
+    )
+    outcome = (
+        pl.when(fault.is_not_null())
+        .then(pl.lit("not_drafted"))
+        .when(pl.col("coverage") == "none")
+        .then(pl.lit("refusal"))
+    )
+    return [outcome.alias("outcome"), fault.alias("draft_reason"), pl.col("detail").alias("draft_detail")]
+
+
+def _count_claims(decided: pl.DataFrame) -> pl.DataFrame:
+    """Counts by verdict for each pair, and reason and detail of its worst and its first undecided claim."""
+    rank = pl.col("verdict").replace_strict(
+        {verdict: place for place, verdict in enumerate(_WORST_FIRST)}, return_dtype=pl.Int8
+    )
+    worst, still_open = rank == rank.min(), pl.col("verdict") == UNDECIDED
+    return decided.group_by("pair_id", maintain_order=True).agg(
+        pl.len().alias("claims"),
+        *((pl.col("verdict") == one).sum().alias(f"{one}_claims") for one in _WORST_FIRST),
+        pl.coalesce("reason", "verdict").filter(worst).first().alias("worst_reason"),
+        pl.coalesce("detail", "text").filter(worst).first().alias("worst_detail"),
+        pl.coalesce("reason", pl.lit("undecided_without_model"))
+        .filter(still_open)
+        .first()
+        .alias("open_reason"),
+        pl.coalesce("detail", "text").filter(still_open).first().alias("open_detail"),
+    )
+
+
+def _claims_outcome(accept_grounding: float) -> pl.Expr:
+    # divided, not multiplied out: 4 / 5 is the very number that 0.8 is, whereas 0.07 * 100 is more than 7
+    share = pl.col("supported_claims") / pl.col("claims")
+    possible = (pl.col("supported_claims") + pl.col("undecided_claims")) / pl.col("claims")
+    return (
+        pl.when(pl.col("claims") == 0)
+        .then(pl.lit("no_claims"))
+        .when(pl.col("failed_claims") > 0)
+        .then(pl.lit("failed"))
+        .when((pl.col("contradicted_claims") > 0) | (possible < accept_grounding))
+        .then(pl.lit("rejected"))
+        .when(share < accept_grounding)
+        .then(pl.lit("undecided"))
+        .otherwise(pl.lit("grounded"))
+    )
+
+
+def _explained() -> list[pl.Expr]:
+    """Outcome, reason and detail; a fabricated citation stops what would go on."""
+    outcome = pl.col("outcome")
+    invented = (pl.col("fabricated") > 0) & outcome.is_in(["grounded", "undecided", "refusal"])
+    said = pl.format("citations of what does not exist: {}", pl.col("fabricated"))
+    itself = pl.lit("it cites itself or a file of pairs, which proves nothing")
+
+    def told(part: str, invention: pl.Expr) -> pl.Expr:
+        return (
+            pl.when(outcome == "not_drafted")
+            .then(pl.col(f"draft_{part}"))
+            .when(invented)
+            .then(invention)
+            .when(outcome == "undecided")
+            .then(pl.col(f"open_{part}"))
+            .otherwise(pl.col(f"worst_{part}"))
+            .alias(part)
+        )
+
+    return [
+        pl.when(invented).then(pl.lit("rejected")).otherwise(outcome).alias("outcome"),
+        told(
+            "reason",
+            pl.when("self_cited").then(pl.lit(SELF_CITATION)).otherwise(pl.lit("fabricated_citation")),
+        ),
+        told("detail", pl.when("self_cited").then(itself).otherwise(said)),
+    ]
+
+
+WEIGHS_PAIRS = ("entailment", "llm", "person")
+"""Who reads both pieces; what any other step supports rests on the first alone."""
+_SECOND = "second_"
+
+
+def evidence_pieces(claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl.DataFrame:
+    """Claim_id and the evidence columns: a row for each claim, and one for each second piece weighed."""
+    names = [name for name in claims.columns if name.startswith("evidence_")]
+    weighed = claim_verdicts.filter(pl.col("decided_by").is_in(WEIGHS_PAIRS)).select("claim_id")
+    shared = [name for name in names if f"{_SECOND}{name}" in claims.columns]
+    second = (
+        claims.filter(pl.col("second_evidence_quote").is_not_null())
+        .join(weighed, on="claim_id", how="semi", maintain_order="left")
+        .select("claim_id", **{name: pl.col(f"{_SECOND}{name}") for name in shared})
+    )
+    return pl.concat([claims.select("claim_id", *names), second], how="diagonal")

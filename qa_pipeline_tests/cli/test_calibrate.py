@@ -1,0 +1,132 @@
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from qa_pipeline.errors import InputError
+from qa_pipeline.evaluation.calibration import calibrating
+from qa_pipeline.evaluation.calibration.rows import LabelledFile, LabelledRows, read_labelled, score_rows
+from qa_pipeline.models import loading as embedding_model
+from qa_pipeline.resources import Parts
+from qa_pipeline.settings.thresholds import read_thresholds
+from qa_pipeline.settings.tree import load_settings
+from qa_pipeline_tests.end_to_end import invoke
+from qa_pipeline_tests.evaluation.calibration.synthetic import noisy
+from qa_pipeline_tests.fakes import HashEmbedder
+
+Change = Callable[[pl.DataFrame], pl.DataFrame]
+
+
+def items(count: int = 4) -> pl.DataFrame:
+    return pl.DataFrame(
+        {
+            "id": [str(row) for row in range(count)],
+            "language": ["en"] * count,
+            "question": [None] * count,
+            "context": [["The pump runs at 3 bar. It is loud."]] * count,
+            "answer": ["The pump runs at 3 bar.", "The pump runs at 4 bar."] * (count // 2),
+            "label": [1, 0] * (count // 2),
+            "group_id": [str(row // 2) for row in range(count)],
+        },
+        schema_overrides={"question": pl.String},
+    )
+
+
+def written(path: Path, frame: pl.DataFrame) -> Path:
+    frame.write_parquet(path)
+    return path
+
+
+@pytest.fixture(autouse=True)
+def _light_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embedding_model, "load_embedder", lambda *_: HashEmbedder())
+    monkeypatch.setenv("QA_PIPELINE_OUT", str(tmp_path / "out"))
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda frame: frame.drop("answer", "group_id"), "has no column answer, group_id"),
+        (lambda frame: frame.with_columns(label=pl.lit(2)), "column label must be 1"),
+        (
+            lambda frame: frame.with_columns(answer=pl.lit(None, pl.String())),
+            "column answer must be text in every row",
+        ),
+        (lambda frame: frame.with_columns(label=pl.lit(1)), "all 4 rows have the label 1"),
+        (lambda frame: frame.clear(), "holds no rows"),
+        (lambda frame: frame, "no claim has a score"),
+    ],
+)
+def test_files_that_nothing_can_be_fitted_on_are_told(tmp_path: Path, change: Change, told: str) -> None:
+    path = written(tmp_path / "set.parquet", change(items()))
+    found = invoke("calibrate", "--data", path)
+    assert found.code == 2
+    assert told in found.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--target-precision", "1"), "target precision must lie between 0 and 1"),
+        (("--confidence", "0"), "confidence must lie between 0 and 1"),
+        (("--name", "My Own"), "--name 'My Own' must be made of"),
+        (("--licence", "MIT"), "must be SET=TEXT"),
+        (("--licence", "other=MIT"), "a licence is given for other"),
+    ],
+)
+def test_arguments_that_cannot_be_used_are_told(tmp_path: Path, options: tuple[str, ...], told: str) -> None:
+    found = invoke("calibrate", "--data", written(tmp_path / "set.parquet", items()), *options)
+    assert (found.code, told in found.stderr) == (2, True)
+
+
+def test_a_place_without_files_is_told(tmp_path: Path) -> None:
+    assert "no .parquet file" in invoke("calibrate", "--data", tmp_path).stderr
+    assert "is not there" in invoke("calibrate", "--data", tmp_path / "none").stderr
+
+
+def test_premises_and_hypotheses_are_rows_whose_source_is_the_premise(tmp_path: Path) -> None:
+    frame = pl.DataFrame(
+        {
+            "premise": ["A.", "A.", "B."],
+            "hypothesis": ["C.", "D.", "E."],
+            "label": [1, 0, 1],
+            "language": ["sv"] * 3,
+        }
+    )
+    read = read_labelled(written(tmp_path / "nli.parquet", frame))
+    assert read.items["group_id"].n_unique() == 2
+    assert read.items.row(0, named=True)["context"] == ["A."]
+    with pytest.raises(InputError, match="has no column hypothesis"):
+        read_labelled(written(tmp_path / "less.parquet", frame.drop("hypothesis")))
+
+
+def test_rows_of_equal_texts_share_their_claims_and_keep_their_own_label(tmp_path: Path) -> None:
+    file = LabelledFile(tmp_path / "set.parquet", "0" * 64, items(8))
+    scored = score_rows(Parts(load_settings(), embedder=HashEmbedder()), file)
+    assert scored.rows.height == 8
+    assert scored.rows["pair_id"].n_unique() == 2
+    assert scored.claims["pair_id"].n_unique() == 2
+    assert scored.rows.group_by("pair_id").agg(pl.col("label").n_unique())["label"].to_list() == [1, 1]
+    assert scored.rows["order"].is_sorted()
+
+
+def test_what_was_fitted_is_written_printed_and_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def scores(_parts: Any, _file: LabelledFile) -> LabelledRows:
+        return noisy(1500, 1)
+
+    monkeypatch.setattr(calibrating, "score_rows", scores)
+    data, out = written(tmp_path / "set.parquet", items()), tmp_path / "own.json"
+    options = ("--data", data, "--out", out, "--target-precision", "0.95", "--licence", "set=MIT")
+    shown = invoke("calibrate", *options)
+    assert shown.code == 0
+    for part in ("combined", "accept", "precision", "coverage", "claims are passed on", "Written:"):
+        assert part in shown.stdout
+    artefact = read_thresholds(out)
+    assert artefact.bands.combined.accept is not None
+    assert (artefact.data[0].licence, artefact.data[0].groups) == ("MIT", 2)
+    assert json.loads(invoke("calibrate", *options, "--json").stdout)["id"] == artefact.id

@@ -1,0 +1,166 @@
+"""What is printed is what is there: other people's names and words are never markup, nor too much."""
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+from rich.progress import Progress
+
+from qa_pipeline.cli.console import MOST_UNREAD, show_outcomes, watch_bars, watching
+from qa_pipeline.pipeline import BatchOutcome
+from qa_pipeline.records import CallRecord
+from qa_pipeline.reporting.costs import calls_frame
+from qa_pipeline.storage import Layout, write_table
+from qa_pipeline.tables import LLM_CALLS, TABLES
+from qa_pipeline_tests.calls import call
+from qa_pipeline_tests.curation.rows import document, documents
+from qa_pipeline_tests.end_to_end import invoke, walk
+
+
+def layout_with(out: Path, frame: pl.DataFrame, batch: str = "b") -> Layout:
+    layout = Layout(out)
+    for name, table in TABLES.items():
+        write_table(layout.table(name, batch), frame if name == "documents" else table.empty(), table)
+    return layout
+
+
+def failed(count: int, path: str = "{}.pdf") -> pl.DataFrame:
+    rows = [
+        document(
+            f"d{n}", None, path=path.format(n), status="failed", reason="encrypted", detail="[bold]no[/bold]"
+        )
+        for n in range(count)
+    ]
+    return documents(*rows)
+
+
+def printed(layout: Layout, capsys: pytest.CaptureFixture[str], *outcomes: BatchOutcome) -> str:
+    show_outcomes(layout, outcomes or [BatchOutcome("b", "succeeded")], as_json=False)
+    return capsys.readouterr().out
+
+
+def test_names_and_details_that_look_like_markup_are_printed_as_they_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = printed(layout_with(tmp_path, failed(1, "[red]x[/red].pdf")), capsys)
+    assert "[red]x[/red].pdf" in told
+    assert "[bold]no[/bold]" in told
+
+
+def test_of_many_files_that_failed_the_first_are_listed_and_the_rest_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = printed(layout_with(tmp_path, failed(MOST_UNREAD + 3)), capsys)
+    assert told.count(".pdf") == MOST_UNREAD
+    assert "and 3 more" in told
+
+
+def test_an_empty_batch_says_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "b: its folder holds no files; put documents there" in printed(
+        layout_with(tmp_path, documents()), capsys
+    )
+
+
+def test_what_stopped_a_batch_is_said_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    layout = layout_with(tmp_path, documents(document("d")))
+    layout.table("pairs", "b").write_bytes(b"")
+    assert "not a readable Parquet file" in printed(layout, capsys)
+    told = printed(layout, capsys, BatchOutcome("b", "failed", error="no room"))
+    assert "b failed: no room" in told
+    assert "Parquet" not in told
+
+
+def test_long_names_are_broken_and_push_no_heading_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    batch = "a-batch-whose-name-says-everything-there-is-to-say-about-what-lies-in-it"
+    frame = failed(1).with_columns(batch=pl.lit(batch))
+    told = printed(layout_with(tmp_path, frame, batch), capsys, BatchOutcome(batch, "succeeded"))
+    assert "documents" in told
+    assert "examples" in told
+    assert "…" not in told
+
+
+def test_json_holds_every_file_that_failed_and_is_plain_ascii(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    layout = layout_with(tmp_path, failed(MOST_UNREAD + 3, "å{}.pdf"))
+    show_outcomes(layout, [BatchOutcome("b", "succeeded")], as_json=True)
+    told = capsys.readouterr().out
+    assert told.isascii()
+    assert len(json.loads(told)["unread"]) == MOST_UNREAD + 3
+
+
+def with_calls(out: Path, *calls: CallRecord) -> Layout:
+    layout = layout_with(out, documents(document("d")))
+    frame = calls_frame(calls, keep_prompts=False)
+    write_table(layout.table("llm_calls", "b"), frame, LLM_CALLS)
+    return layout
+
+
+def test_what_models_cost_is_told_by_stage_where_any_was_asked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "Model calls" not in printed(layout_with(tmp_path, documents(document("d"))), capsys)
+    layout = with_calls(tmp_path, call(1), call(2, "judge", cost=None, currency=None))
+    told = printed(layout, capsys)
+    assert "cost USD" in told
+    assert "The cost of 1 call is not known" in told
+
+
+def test_json_names_what_models_cost(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    show_outcomes(with_calls(tmp_path, call(1), call(2)), [BatchOutcome("b", "succeeded")], as_json=True)
+    cost = json.loads(capsys.readouterr().out)["cost"]
+    assert (cost["calls"], cost["tokens"], cost["cost"], cost["currency"]) == (2, 240, 0.002, "USD")
+    assert [stage["stage"] for stage in cost["stages"]] == ["answer", "all"]
+
+
+def test_without_a_terminal_each_stage_of_each_batch_is_one_plain_line(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with watching(quiet=False) as watch:
+        for batch, stage in (("a", "documents"), ("a", "claim_verdicts"), ("b", "documents")):
+            notify = watch(batch, stage)
+            for done in range(100):
+                notify(done, 100)
+            watch(batch, stage)
+    assert capsys.readouterr().err == "a: documents\na: claim verdicts\nb: documents\n"
+
+
+def test_programs_hear_nothing_of_progress(capsys: pytest.CaptureFixture[str]) -> None:
+    with watching(quiet=True) as watch:
+        watch("a", "documents")(1, 2)
+    assert capsys.readouterr().err == ""
+
+
+def test_a_finished_batch_has_no_bar_and_no_running_clock() -> None:
+    progress = Progress(disable=True)
+    watch = watch_bars(progress)
+    watch("a", "documents")(5, 5)
+    watch("a", "claims")
+    watch("b", "documents")(1, 2)
+    assert [(task.fields["batch"], task.completed) for task in progress.tasks] == [("b", 1)]
+
+
+def test_validate_prints_a_verdict_for_each_pair_and_what_is_not_supported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    road = walk(tmp_path, monkeypatch)
+    road.write({"b/guide.md": "# Guide\n\nThe safety valve opens at 3 bar.\n"})
+    right, wrong = "The safety valve opens at 3 bar.", "The safety valve opens at 5 bar."
+    lines: list[dict[str, object]] = [{"question": f"Question {n}?", "answer": right} for n in range(25)]
+    lines[7] |= {"answer": wrong, "question": "[red]Hostile[/red]?", "confidence": 0.99}
+    file = tmp_path / "mine.jsonl"
+    file.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+
+    ran = invoke("validate", file, "--corpus", road.corpus / "b", "--out", road.out, "--accept-unjudged")
+
+    assert "Pairs, the first 20 of 25" in ran.stdout
+    first = next(row for row in ran.stdout.splitlines() if "[red]Hostile[/red]?" in row)
+    assert first.split()[:3] == ["8", "rejected", "number_mismatch"]
+    assert first.rstrip().endswith(wrong)
+    assert ran.stdout.index("[red]Hostile") < ran.stdout.index("Question 0?")
+    counts = [row.split() for row in ran.stdout.splitlines() if row.split()[-1:] in (["25"], ["24"], ["1"])]
+    assert ["rejected", "number_mismatch", "1"] in counts
+    assert "b.jsonl in passed, rejected, needs_review and failed" in ran.stdout

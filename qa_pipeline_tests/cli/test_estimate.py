@@ -1,0 +1,55 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from qa_pipeline_tests.end_to_end import invoke
+from qa_pipeline_tests.reporting.test_estimate import settings_at
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    settings_at(tmp_path)
+    return tmp_path / "corpus"
+
+
+def test_a_person_sees_stages_total_and_how_it_was_estimated(corpus: Path, tmp_path: Path) -> None:
+    ran = invoke("estimate", corpus, "--out", tmp_path / "out", "--provider", "gemini")
+    assert ran.code == 0
+    for word in ("north", "south", "questions", "judge", "USD", "all", "on the high side"):
+        assert word in ran.stdout
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_program_gets_one_document(corpus: Path, tmp_path: Path) -> None:
+    ran = invoke(
+        "estimate", corpus, "--out", tmp_path / "out", "--provider", "openai", "--model", "gpt-5-mini",
+        "--batch", "north", "--json",
+    )  # fmt: skip
+    told = json.loads(ran.stdout)
+    assert [stage["stage"] for stage in told["stages"]] == ["questions", "answer", "split", "verify", "judge"]
+    assert told["cost"] == pytest.approx(sum(stage["cost"] for stage in told["stages"]))
+    assert told["currency"] == "USD"
+
+
+def test_a_run_that_would_reach_a_cap_is_told_so(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("QA_PIPELINE_LLM__BUDGET__MAX_CALLS", "3")
+    ran = invoke("estimate", corpus, "--out", tmp_path / "out", "--provider", "gemini")
+    assert "Would stop at llm.budget.max_calls: 3 are allowed" in ran.stdout
+
+
+def test_what_cannot_be_used_is_said(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran = invoke("estimate", corpus, "--out", tmp_path / "out", "--batch", "west")
+    assert (ran.code, "has no batch 'west'" in ran.stderr) == (2, True)
+    ran = invoke("estimate", corpus, "--provider", "gemeni")
+    assert (ran.code, "llm.provider" in ran.stderr) == (2, True)
+    ran = invoke("estimate", corpus, "--provider", "gemini", "--count-with-provider")
+    assert (ran.code, "needs a key" in ran.stderr) == (3, True)
+    ran = invoke("estimate", corpus, "--provider", "openai", "--model", "m", "--count-with-provider")
+    assert (ran.code, "needs Gemini" in ran.stderr) == (2, True)
+    (tmp_path / "prices.yaml").write_text("currency: USD\nproviders: {openai: {m: {input: -1}}}\n")
+    monkeypatch.setenv("QA_PIPELINE_LLM__BUDGET__PRICES", str(tmp_path / "prices.yaml"))
+    ran = invoke("estimate", corpus, "--provider", "gemini")
+    assert (ran.code, "prices.yaml, line 2" in ran.stderr) == (2, True)

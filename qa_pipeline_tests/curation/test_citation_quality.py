@@ -1,0 +1,189 @@
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qa_pipeline.curation.citation_quality import MEASURES, citation_quality
+from qa_pipeline.tables import CLAIM_VERDICTS, CLAIMS, PAIRS
+from qa_pipeline_tests.curation.rows import claim, claim_verdict, claim_verdicts, claims, pair, pairs
+
+Row = dict[str, Any]
+
+
+def cites(chunk_id: str | None, document_id: str | None = "d", **values: Any) -> Row:
+    kind = "chunk" if chunk_id else "document"
+    return {"raw": "x", "document_id": document_id, "chunk_id": chunk_id, "resolution": kind, **values}
+
+
+def quoted(given: str, kind: str) -> Row:
+    return {"given": given, "kind": kind}
+
+
+def measured(citations: list[Row], *rows: tuple[Row, str]) -> Row:
+    """Measures of one pair whose claims are given with their verdicts."""
+    found = citation_quality(
+        pairs(pair("p", citations=citations)),
+        claims(*(claim("p", n, **values) for n, (values, _) in enumerate(rows))),
+        claim_verdicts(*(claim_verdict("p", verdict, n) for n, (_, verdict) in enumerate(rows))),
+    )
+    (row,) = found.to_dicts()
+    return row
+
+
+def test_one_citation_that_proves_the_one_claim_is_perfect() -> None:
+    row = measured([cites("c")], ({}, "supported"))
+    assert [row[name] for name in MEASURES] == [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1]
+
+
+def test_of_three_citations_of_which_two_support_a_claim_the_accuracy_is_two_thirds() -> None:
+    """The worked example of the specification."""
+    citations = [cites("c", quote="q"), cites("c2"), cites("c3", quote="r")]
+    found = {"quotes": [quoted("q", "exact"), quoted("r", "exact")]}
+    row = measured(citations, (found, "supported"), ({"evidence_chunk_id": "c2"}, "supported"))
+    assert row["citation_existence"] == 1.0
+    assert row["citation_accuracy"] == pytest.approx(0.67, abs=0.005)
+    assert row["citation_precision"] == row["citation_accuracy"]
+    assert (row["citation_completeness"], row["source_coverage"]) == (1.0, 1.0)
+    assert row["citation_quality"] == pytest.approx(0.4 + 0.3 * 2 / 3 + 0.3)
+
+
+def test_a_repeated_citation_counts_each_time_for_accuracy_and_once_for_precision() -> None:
+    row = measured([cites("c"), cites("c"), cites("c2")], ({}, "supported"))
+    assert (row["citation_accuracy"], row["citation_precision"]) == (2 / 3, 0.5)
+
+
+def test_a_citation_of_what_an_unsupported_claim_rests_on_supports_nothing() -> None:
+    row = measured([cites("c")], ({}, "unsupported"))
+    assert (row["citation_accuracy"], row["citation_precision"], row["source_coverage"]) == (0.0, 0.0, 0.0)
+
+
+def test_a_claim_proved_by_two_passages_together_needs_both_cited() -> None:
+    proof = {
+        "second_evidence_chunk_id": "c2",
+        "second_evidence_document_id": "e",
+        "second_evidence_quote": "x",
+    }
+    both = cites("c"), cites("c2", "e")
+    rows = [two_pieces([*both], proof), two_pieces([both[0]], proof)]
+    assert [row["citation_accuracy"] for row in rows] == [1.0, 1.0]
+    assert [row["citation_completeness"] for row in rows] == [1.0, 0.0]
+    assert rows[0]["source_coverage"] == 1.0
+
+
+def two_pieces(citations: list[Row], proof: Row) -> Row:
+    """Measures of a pair whose one claim was decided over two pieces of evidence."""
+    found = citation_quality(
+        pairs(pair("p", citations=citations)),
+        claims(claim("p", **proof)),
+        claim_verdicts(claim_verdict("p", "supported", decided_by="entailment")),
+    )
+    return found.row(0, named=True)
+
+
+def test_without_citations_or_claims_nothing_is_made_up() -> None:
+    assert measured([], ({}, "supported"))["citation_accuracy"] is None
+    assert measured([], ({}, "supported"))["citation_completeness"] == 0.0
+    none = measured([cites("c", quote="q")])
+    assert (none["citation_existence"], none["citation_accuracy"], none["citation_quality"]) == (
+        1.0,
+        None,
+        None,
+    )
+    assert none["citation_completeness"] is None
+    tables = PAIRS.empty(), CLAIMS.empty(), CLAIM_VERDICTS.empty()
+    assert citation_quality(*tables).columns == ["pair_id", *MEASURES]
+
+
+@pytest.mark.parametrize(
+    ("kind", "accuracy"),
+    [("exact", 1.0), ("spelling", 1.0), ("edited", 1.0), ("misplaced", 0.0), ("missing", 0.0)],
+)
+def test_a_quote_is_accurate_where_it_stands_in_what_it_names(kind: str, accuracy: float) -> None:
+    row = measured([cites("c", quote="q")], ({"quotes": [quoted("q", kind)]}, "supported"))
+    assert row["citation_accuracy"] == accuracy
+
+
+def test_a_citation_of_nothing_exists_not_and_is_not_accurate() -> None:
+    broken = cites(None, None, resolution="unknown_document")
+    row = measured([cites("c"), broken], ({}, "supported"))
+    assert (row["citation_existence"], row["citation_accuracy"]) == (0.5, 0.5)
+    assert row["citation_quality"] == 0.65
+    assert row["cited_documents"] == 1
+
+
+@pytest.mark.parametrize(("supported", "quality"), [(5, 1.0), (4, 0.91), (3, 0.91), (2, 0.7), (0, 0.4)])
+def test_grounding_counts_in_bands_that_begin_above_their_limit(supported: int, quality: float) -> None:
+    verdicts = ["supported"] * supported + ["unsupported"] * (5 - supported)
+    row = measured([cites("c")], *(({}, verdict) for verdict in verdicts))
+    assert row["citation_quality"] == quality
+
+
+def test_precision_counts_what_is_cited_and_coverage_its_documents() -> None:
+    row = measured([cites("c"), cites("c2"), cites(None, "e")], ({}, "supported"))
+    assert row["citation_precision"] == pytest.approx(1 / 3)
+    assert (row["source_coverage"], row["cited_documents"]) == (0.5, 2)
+
+
+def test_a_claim_proved_by_what_is_not_cited_is_incomplete() -> None:
+    row = measured([cites("c")], ({}, "supported"), ({"evidence_chunk_id": "c9"}, "supported"))
+    assert row["citation_completeness"] == 0.5
+    whole = measured([cites(None, "d")], ({}, "supported"), ({"evidence_chunk_id": "c9"}, "supported"))
+    assert whole["citation_completeness"] == 1.0
+
+
+CITATIONS = st.lists(
+    st.builds(
+        cites,
+        st.sampled_from([None, "c", "c2"]),
+        st.sampled_from(["d", "e"]),
+        resolution=st.sampled_from(
+            ["chunk", "document", "section", "unknown_document", "ambiguous", "no_text"]
+        ),
+        quote=st.sampled_from([None, "q", "r"]),
+    ),
+    max_size=4,
+)
+CLAIM_ROWS = st.lists(
+    st.tuples(
+        st.fixed_dictionaries(
+            {
+                "evidence_chunk_id": st.sampled_from(["c", "c2", None]),
+                "evidence_document_id": st.sampled_from(["d", "e", None]),
+                "quotes": st.lists(
+                    st.builds(quoted, st.sampled_from("qr"), st.sampled_from(["exact", "missing"])),
+                    max_size=2,
+                ),
+            }
+        ),
+        st.sampled_from(["supported", "unsupported", "failed"]),
+    ),
+    max_size=4,
+)
+
+
+@given(CITATIONS, CLAIM_ROWS)
+def test_every_share_lies_between_none_and_all_and_rows_are_those_of_the_pairs(
+    citations: list[Row], rows: list[tuple[Row, str]]
+) -> None:
+    row = measured(citations, *rows)
+    shares = [row[name] for name in MEASURES if name != "cited_documents"]
+    assert all(share is None or 0.0 <= share <= 1.0 for share in shares)
+    if row["citation_accuracy"] is not None:
+        assert row["citation_accuracy"] <= row["citation_existence"]
+
+
+@given(CITATIONS, CLAIM_ROWS)
+def test_other_pairs_change_no_measure_of_a_pair(citations: list[Row], rows: list[tuple[Row, str]]) -> None:
+    alone = measured(citations, *rows)
+    both = citation_quality(
+        pairs(pair("o", citations=[cites("c")]), pair("p", citations=citations)),
+        claims(claim("o"), *(claim("p", n, **values) for n, (values, _) in enumerate(rows))),
+        claim_verdicts(
+            claim_verdict("o", "supported"),
+            *(claim_verdict("p", verdict, n) for n, (_, verdict) in enumerate(rows)),
+        ),
+    )
+    assert both["pair_id"].to_list() == ["o", "p"]
+    assert both.filter(pl.col("pair_id") == "p").to_dicts() == [alone]

@@ -1,0 +1,236 @@
+"""What consumers read equals the ledger of now, whatever becomes of a batch."""
+
+import json
+from datetime import datetime
+from pathlib import Path
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from qa_pipeline.cli.app import app
+from qa_pipeline.curation.withdrawals import (
+    note_gate,
+    tombstone_of,
+    withdraw_failed,
+    withdraw_missing,
+    withdraw_outdated,
+    withdrawn_batches,
+)
+from qa_pipeline.errors import CorpusError
+from qa_pipeline.pipeline import run_batches, validate_pairs
+from qa_pipeline.resources import Parts
+from qa_pipeline.tables import VERDICTS
+from qa_pipeline_tests.curation.withdrawal_rows import FALSE, TRUE, Folder
+from qa_pipeline_tests.fakes import HashEmbedder
+
+RUNNER = CliRunner()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    made = Folder(tmp_path)
+    made.write("b1", TRUE)
+    made.write("b2", TRUE)
+    return made
+
+
+def files(place: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(place)): path.read_bytes() for path in place.rglob("*") if path.is_file()}
+
+
+def lines(folder: Folder, name: str, batch: str) -> list[str]:
+    return folder.layout.export(name, batch).read_text(encoding="utf-8").splitlines()
+
+
+def test_a_batch_whose_gate_fails_in_its_first_run_is_named_with_the_reason(folder: Folder) -> None:
+    folder.write("b1", FALSE)
+    outcomes = folder.run()
+    assert (outcomes["b1"].outcome, outcomes["b2"].outcome) == ("failed", "succeeded")
+    assert folder.published() == {"b2": 1}
+    stone = withdrawn_batches(folder.layout)["b1"]
+    assert (stone.reason, list(stone.details)) == ("gate_failed", ["pass_rate"])
+    assert datetime.fromisoformat(stone.since).utcoffset() is not None
+
+
+def test_a_batch_whose_gate_fails_in_a_later_run_is_moved_aside_whole(folder: Folder) -> None:
+    folder.run()
+    before = pl.read_parquet(folder.layout.table("training_examples", "b1"))
+    folder.write("b1", FALSE)
+    folder.run()
+    assert folder.published() == {"b2": 1}
+    aside = folder.layout.tombstone("b1").parent / "tables" / "training_examples" / "b1.parquet"
+    assert pl.read_parquet(aside).equals(before)
+
+
+def test_reviewers_get_the_ledger_of_a_batch_whose_gate_fails(folder: Folder) -> None:
+    folder.write("b1", TRUE, FALSE, ("Nothing of the kind is written there.", "guide.md"), ("x", "no.md"))
+    failing = Folder(folder.corpus.parent, quality={"min_pass_rate": 1.0})
+    assert failing.run()["b1"].outcome == "failed"
+    found = {
+        name: [json.loads(line) for line in lines(failing, name, "b1")]
+        for name in ("passed", "rejected", "needs_review", "failed", "known_answers")
+    }
+    rows = sorted((row for part in found.values() for row in part), key=lambda row: row["source_line"])
+    assert [row["source_line"] for row in rows] == [1, 2, 3, 4]
+    assert [row["pair_id"] for row in found["passed"]] == [rows[0]["pair_id"]]
+
+
+def test_an_unchanged_batch_whose_gate_fails_changes_no_byte_and_keeps_its_date(folder: Folder) -> None:
+    folder.run()
+    folder.write("b1", FALSE)
+    folder.run()
+    before = files(folder.settings.out)
+    folder.run()
+    assert files(folder.settings.out) == before
+
+
+@pytest.mark.parametrize("way", ["renamed", "deleted"])
+def test_a_batch_that_is_gone_is_moved_aside_with_its_tables_index_and_exports(
+    folder: Folder, way: str
+) -> None:
+    folder.run()
+    if way == "renamed":
+        folder.rename("b1", "b3")
+    else:
+        folder.delete("b1")
+    folder.run()
+    assert folder.published() == ({"b2": 1, "b3": 1} if way == "renamed" else {"b2": 1})
+    assert withdrawn_batches(folder.layout)["b1"].reason == "batch_gone"
+    left = [path for path in files(folder.settings.out) if Path(path).stem == "b1"]
+    assert {Path(path).parts[0] for path in left} == {"withdrawn", "origins"}
+    assert folder.layout.table("pairs", "b2").is_file()
+
+
+@pytest.mark.parametrize("way", ["gate", "deleted"])
+def test_a_batch_that_is_restored_publishes_again_and_its_tombstone_goes(folder: Folder, way: str) -> None:
+    folder.run()
+    before = files(folder.settings.out)
+    if way == "gate":
+        folder.write("b1", FALSE)
+    else:
+        folder.delete("b1")
+    folder.run()
+    folder.write("b1", TRUE)
+    assert folder.run()["b1"].outcome == "succeeded"
+    assert folder.published() == {"b1": 1, "b2": 1}
+    assert withdrawn_batches(folder.layout) == {}
+    without_caches = {
+        name: content for name, content in files(folder.settings.out).items() if "cache" not in name
+    }
+    assert without_caches.items() <= before.items()
+
+
+def test_a_batch_that_is_emptied_publishes_nothing_of_what_it_held(folder: Folder) -> None:
+    folder.run()
+    for path in (folder.corpus / "b1").iterdir():
+        path.unlink()
+    folder.run()
+    assert folder.published() in ({"b1": 0, "b2": 1}, {"b2": 1})
+
+
+def test_a_corpus_that_cannot_be_listed_withdraws_nothing(folder: Folder) -> None:
+    folder.run()
+    folder.corpus.rename(folder.corpus.parent / "elsewhere")
+    with pytest.raises(CorpusError):
+        folder.run()
+    assert folder.published() == {"b1": 1, "b2": 1}
+
+
+def test_a_batch_that_can_not_be_used_is_not_gone(folder: Folder) -> None:
+    folder.run()
+    assert withdraw_missing(folder.layout, folder.corpus, {"b1", "b2"}) == []
+    assert withdraw_missing(folder.layout, folder.corpus, {"b2"}) == ["b1"]
+    assert withdraw_missing(folder.layout, folder.corpus, {"b2"}) == []
+
+
+def test_a_run_over_another_corpus_withdraws_nothing_of_this_one(folder: Folder, tmp_path: Path) -> None:
+    folder.run()
+    assert withdraw_missing(folder.layout, tmp_path / "other", {"b3"}) == []
+    assert folder.published() == {"b1": 1, "b2": 1}
+
+
+def test_pairs_that_were_only_validated_are_not_gone(folder: Folder, tmp_path: Path) -> None:
+    folder.run()
+    loose = Folder(tmp_path / "loose", out=folder.settings.out)
+    loose.write("mine", TRUE)
+    pairs = tmp_path / "mine.jsonl"
+    (loose.corpus / "mine" / "pairs.jsonl").rename(pairs)
+    validate_pairs(Parts(loose.settings, embedder=HashEmbedder()), "mine", pairs)
+    loose.delete("mine")
+    folder.run()
+    assert folder.published() == {"b1": 1, "b2": 1, "mine": 1}
+
+
+def test_a_run_that_is_killed_after_the_ledger_leaves_no_example_of_the_former_one(folder: Folder) -> None:
+    folder.run()
+    ledger = pl.read_parquet(folder.layout.table(VERDICTS.name, "b1"))
+    withdraw_outdated(folder.layout, "b1", ledger)
+    assert folder.published() == {"b1": 1, "b2": 1}
+    withdraw_outdated(folder.layout, "b1", ledger.with_columns(verdict=pl.lit("rejected")))
+    assert folder.published() == {"b2": 1}
+    assert withdrawn_batches(folder.layout)["b1"].reason == "being_rebuilt"
+    folder.run()
+    assert folder.published() == {"b1": 1, "b2": 1}
+
+
+def test_gates_that_are_checked_one_at_a_time_withdraw_until_all_of_them_pass(folder: Folder) -> None:
+    for gate in ("proof", "pass_rate"):
+        note_gate(folder.layout, "b1", gate, "not enough")
+    note_gate(folder.layout, "b1", "proof", None)
+    stone = tombstone_of(folder.layout, "b1")
+    assert stone is not None
+    assert (stone.reason, stone.details) == ("gate_failed", {"pass_rate": "not enough"})
+    note_gate(folder.layout, "b1", "pass_rate", None)
+    stone = tombstone_of(folder.layout, "b1")
+    assert stone is not None
+    assert (stone.reason, stone.details) == ("being_rebuilt", {})
+    note_gate(folder.layout, "b2", "proof", None)
+    assert tombstone_of(folder.layout, "b2") is None
+
+
+def test_status_names_what_is_withdrawn_why_and_since_when(folder: Folder) -> None:
+    folder.run()
+    folder.write("b1", FALSE)
+    folder.delete("b2")
+    folder.write("b3", TRUE)
+    folder.run()
+    out = ["status", "--out", str(folder.settings.out)]
+    told = json.loads(RUNNER.invoke(app, [*out, "--json"]).stdout)
+    assert {batch: stone["reason"] for batch, stone in told["withdrawn"].items()} == {
+        "b1": "gate_failed",
+        "b2": "batch_gone",
+    }
+    assert {row["batch"]: row["examples"] for row in told["batches"]} == {"b1": 0, "b3": 1}
+    assert told["tables"]["training_examples"] == 1
+    printed = RUNNER.invoke(app, out).stdout
+    since = told["withdrawn"]["b1"]["since"]
+    assert (
+        f"b1: withdrawn since {since}, no training examples: a blocking gate failed; pass_rate: " in printed
+    )
+    assert "b2: withdrawn since" in printed
+
+
+def test_status_of_withdrawn_batches_alone_still_names_them(folder: Folder) -> None:
+    run_batches(Parts(folder.settings, embedder=HashEmbedder()), ["b1"])
+    withdraw_missing(folder.layout, folder.corpus, {"b2"})
+    done = RUNNER.invoke(app, ["status", "--out", str(folder.settings.out), "--json"])
+    assert (done.exit_code, list(json.loads(done.stdout)["withdrawn"])) == (0, ["b1"])
+
+
+def test_a_damaged_tombstone_is_told_and_replaced(folder: Folder) -> None:
+    withdraw_failed(folder.layout, "b1", {"proof": "broken"})
+    folder.layout.tombstone("b1").write_bytes(b"{")
+    assert withdrawn_batches(folder.layout)["b1"].reason == "unreadable_tombstone"
+    folder.run()
+    assert withdrawn_batches(folder.layout) == {}
+
+
+def test_what_people_decided_is_never_moved(folder: Folder) -> None:
+    folder.run()
+    decisions = folder.settings.out / "decisions" / "b1.parquet"
+    decisions.parent.mkdir()
+    decisions.write_bytes(b"kept")
+    folder.delete("b1")
+    folder.run()
+    assert decisions.read_bytes() == b"kept"

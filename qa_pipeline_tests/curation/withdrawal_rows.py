@@ -1,0 +1,82 @@
+"""A corpus with pairs beside its documents, run without models, and what its consumers read."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from qa_pipeline.corpus.corpora import find_batches
+from qa_pipeline.curation.withdrawals import withdraw_missing
+from qa_pipeline.pipeline import BatchOutcome, run_batches
+from qa_pipeline.resources import Parts
+from qa_pipeline.settings.tree import load_settings
+from qa_pipeline.storage import Layout
+from qa_pipeline.tables import TRAINING_EXAMPLES, VERDICTS
+from qa_pipeline_tests.fakes import HashEmbedder
+
+TRUE = ("To drain the boiler, open the lower valve and wait 10 minutes.", "guide.md")
+FALSE = ("To drain the boiler, open the lower valve and wait 50 minutes.", "guide.md")
+
+
+class Folder:
+    """Batches in a folder, and the output folder."""
+
+    def __init__(self, place: Path, **settings: Any) -> None:
+        self.corpus = place / "corpus"
+        self.settings = load_settings(
+            **{
+                "corpus": self.corpus,
+                "out": place / "out",
+                "llm": {"provider": "none"},
+                "judging": {"accept_unjudged": True},
+                "canaries": {"enabled": False},
+                "quality": {"min_pass_rate": 0.1},
+            }
+            | settings
+        )
+        self.layout = Layout(self.settings.out)
+
+    def write(self, batch: str, *pairs: tuple[str, str], document: str = "") -> None:
+        """A batch of one document and these answers, each with the document it cites."""
+        folder = self.corpus / batch
+        folder.mkdir(parents=True, exist_ok=True)
+        text = document or f"# Kestrel {batch} guide\n\n## Filling\n\n{TRUE[0]}\n"
+        (folder / "guide.md").write_text(text, encoding="utf-8")
+        lines = [
+            json.dumps({"question": f"How is it drained, {n}?", "answer": answer, "citations": [cited]})
+            for n, (answer, cited) in enumerate(pairs)
+        ]
+        (folder / "pairs.jsonl").write_text("\n".join(lines), encoding="utf-8")
+
+    def rename(self, batch: str, other: str) -> None:
+        (self.corpus / batch).rename(self.corpus / other)
+
+    def delete(self, batch: str) -> None:
+        shutil.rmtree(self.corpus / batch)
+
+    def run(self) -> dict[str, BatchOutcome]:
+        """Run the whole corpus as the command line does."""
+        found = find_batches(self.corpus)
+        withdraw_missing(self.layout, self.settings.corpus, {*found.names, *found.refused})
+        outcomes = run_batches(Parts(self.settings, embedder=HashEmbedder()), found.names)
+        return {outcome.batch: outcome for outcome in outcomes}
+
+    def published(self) -> dict[str, int]:
+        return published(self.layout)
+
+
+def published(layout: Layout) -> dict[str, int]:
+    """Examples that consumers read of each batch; every one must be accepted in the ledger of now."""
+    counts = {}
+    for path in layout.tables(TRAINING_EXAMPLES.name):
+        examples, batch = pl.read_parquet(path), path.stem
+        ledger = pl.read_parquet(layout.table(VERDICTS.name, batch)).filter(pl.col("verdict") == "accepted")
+        assert examples.join(ledger, on="pair_id", how="anti").height == 0, batch
+        chat = layout.export("chat_closed_book", batch).read_text(encoding="utf-8").splitlines()
+        assert {json.loads(line)["pair_id"] for line in chat} == set(examples["pair_id"]), batch
+        counts[batch] = examples.height
+    chats = {path.stem for path in (layout.out / "exports").glob("chat_*/*.jsonl")}
+    assert chats <= set(counts)
+    return counts

@@ -1,0 +1,325 @@
+from collections import Counter
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qa_pipeline.corpus.files import DocumentFailure
+from qa_pipeline.documents.assembly import assemble
+from qa_pipeline.documents.formats.html import parser as html
+from qa_pipeline.records import LeftOut
+from qa_pipeline_tests.documents.builders import SETTINGS, outline, source
+
+
+def blocks(markup: str) -> list[tuple[str, str]]:
+    return outline(html.parse(source(markup), SETTINGS))
+
+
+def test_navigation_and_furniture_of_a_page_are_left_out() -> None:
+    page = """<header><a href="/">Site</a></header><nav>Menu</nav><div id="sidebar" class="sidebar">Ads</div>
+    <main><h1>Title</h1><p>Body text of the page.</p><script>alert(1)</script></main>
+    <footer>Copyright</footer>"""
+    assert blocks(page) == [("heading", "Title"), ("paragraph", "Body text of the page.")]
+
+
+def test_without_a_main_element_the_whole_body_is_content() -> None:
+    assert blocks("<p>One.<p>Two.") == [("paragraph", "One."), ("paragraph", "Two.")]
+
+
+def test_a_header_that_holds_the_heading_is_content() -> None:
+    page = "<article><header><h1>Title</h1></header><p>Text of some length.</p></article>"
+    assert blocks(page)[0] == ("heading", "Title")
+
+
+def test_key_value_tables_become_key_value_lines() -> None:
+    page = """<table><tr><th>Syntax:</th><td><code>CheckSpelling
+    on|off</code></td></tr><tr><th>Default:</th><td>Off</td></tr></table>"""
+    assert blocks(page) == [("table_row", "Syntax: CheckSpelling on|off"), ("table_row", "Default: Off")]
+
+
+def test_tables_with_a_head_repeat_it_in_each_row() -> None:
+    page = """<table><caption>Prices</caption><thead><tr><td>Item</td><td>Price</td></tr></thead>
+    <tbody><tr><td>Nail</td><td>2<br>kr</td></tr></tbody></table>"""
+    assert blocks(page) == [("paragraph", "Prices"), ("table_row", "Item: Nail | Price: 2 kr")]
+
+
+def test_list_items_in_a_cell_are_told_apart() -> None:
+    page = "<table><tr><th>Modules</th><td><ul><li>core</li><li>mod_alias</li></ul></td></tr></table>"
+    assert blocks(page) == [("table_row", "Modules: core, mod_alias")]
+
+
+def test_a_table_used_for_layout_is_read_as_text() -> None:
+    page = "<table><tr><td><h2>News</h2><p>First.</p></td><td><p>Second.</p></td></tr></table>"
+    assert blocks(page) == [("heading", "News"), ("paragraph", "First."), ("paragraph", "Second.")]
+
+
+def test_preformatted_text_is_code_kept_as_it_is() -> None:
+    parsed = html.parse(source("<pre>if x:\n    <b>go</b>()\n\ndone</pre>"), SETTINGS)
+    assert [(block.kind, block.text) for block in parsed.blocks] == [("code", "if x:\n    go()\n\ndone")]
+
+
+def test_a_paragraph_of_nothing_but_code_is_code() -> None:
+    page = "<p><code>\n   Listen 80<br />\n   &nbsp;&nbsp;Name x\n</code></p><p>Set <code>a</code> first.</p>"
+    parsed = html.parse(source(page), SETTINGS)
+    assert parsed.blocks[0].kind == "code"
+    assert parsed.blocks[0].text.strip().replace("\u00a0", "_") == "Listen 80\n__Name x"
+    assert parsed.blocks[1].text == "Set a first."
+
+
+def test_nested_lists_keep_their_depth() -> None:
+    page = "<ul><li>one<ol><li>deeper<p>more</p></li></ol></li><li><p>two</p></li></ul>"
+    parsed = html.parse(source(page), SETTINGS)
+    assert [(block.kind, block.text, block.level) for block in parsed.blocks] == [
+        ("list_item", "one", 0),
+        ("list_item", "deeper", 1),
+        ("paragraph", "more", 0),
+        ("list_item", "two", 0),
+    ]
+
+
+def test_definition_lists_put_term_and_meaning_on_one_line() -> None:
+    page = """<dl><dt>-h</dt><dt>--help:</dt><dd>Show help.<p>More.</p></dd><dt>-v</dt><dd><pre>v</pre></dd>
+    <dt>last</dt></dl>"""
+    assert blocks(page) == [
+        ("list_item", "-h, --help: Show help."),
+        ("paragraph", "More."),
+        ("list_item", "-v"),
+        ("code", "v"),
+        ("list_item", "last"),
+    ]
+
+
+def test_permanent_links_and_links_to_the_top_are_dropped() -> None:
+    page = """<h2><a id="x">Alias</a> <a name="y">Directive</a> <a class="permalink" href="#x">¶</a></h2>
+    <p>Text.</p><div class="top"><a href="#page"><img alt="top" src="up.gif"></a></div>
+    <p><a href="#page">Back to top</a></p>"""
+    assert blocks(page) == [("heading", "Alias Directive"), ("paragraph", "Text.")]
+
+
+LEADING_ON = [
+    '<p><span>Available Languages: </span><a href="/en"> en </a> | <a href="/fr"> fr </a></p>',
+    '<p>Sprachen: <a href="/de">&nbsp;de&nbsp;</a></p>',
+    '<ul id="toc"><li><a href="#a">First part</a></li><li><a href="#b">Second</a></li></ul>',
+    """<div><h3>Topics</h3><ul><li><a href="#a">A</a></li></ul><h3>See also</h3>
+        <ul><li><a href="other.html">Another page</a></li></ul></div>""",
+    '<h3>See also</h3><ul><li><a href="x.html">The other page</a></li></ul>',
+]
+
+
+@pytest.mark.parametrize("box", LEADING_ON)
+def test_boxes_that_only_lead_elsewhere_are_dropped(box: str) -> None:
+    page = f"<h1>T</h1>{box}<h2>Next</h2><p>Text stays.</p>"
+    assert blocks(page) == [("heading", "T"), ("heading", "Next"), ("paragraph", "Text stays.")]
+
+
+@pytest.mark.parametrize("box", LEADING_ON)
+def test_such_boxes_are_dropped_after_text_and_tables_too(box: str) -> None:
+    before = "<h1>T</h1><table><tr><td>A <a href='a'>cell</a></td></tr></table><p>A <a href='b'>text</a>.</p>"
+    page = f"<main>{before}<div>{box}</div><h2>Next</h2><p>Text stays.</p></main>"
+    kept = [("heading", "T"), ("table_row", "A cell"), ("paragraph", "A text.")]
+    assert blocks(page) == [*kept, ("heading", "Next"), ("paragraph", "Text stays.")]
+
+
+def test_links_inside_tables_and_sentences_are_content() -> None:
+    page = """<div><h2>T</h2>
+    <table><tr><th><a href="#a">Alias</a></th><td><a href="#b">b</a></td></tr></table>
+    <div><p>See <a href="#c">the chapter on C</a> for more on this.</p></div></div>"""
+    assert [text for _, text in blocks(page)] == ["T", "Alias: b", "See the chapter on C for more on this."]
+
+
+def test_a_list_of_links_that_a_sentence_announces_is_content() -> None:
+    page = """<p>There are two modules:</p>
+    <ul><li><a href="a.html">mod_a</a></li><li><a href="b.html">mod_b</a></li></ul>"""
+    assert blocks(page)[1:] == [("list_item", "mod_a"), ("list_item", "mod_b")]
+
+
+def test_a_page_of_nothing_but_links_is_still_read() -> None:
+    assert blocks('<ul><li><a href="#a">Alpha</a></li><li><a href="#b">Beta</a></li></ul>') != []
+
+
+def test_the_heading_of_a_box_labels_its_text_and_opens_no_section() -> None:
+    page = """<div class="note"><h3>Note</h3><p>Mind the gap.</p></div>
+    <div class="example"><h3>Example</h3><pre>x</pre></div>"""
+    assert blocks(page) == [("paragraph", "Note: Mind the gap."), ("paragraph", "Example"), ("code", "x")]
+
+
+def test_powers_keep_their_meaning_and_footnote_marks_go() -> None:
+    page = "<p>About 10<sup>6</sup> bytes<sup><a href='#n'>[1]</a></sup> on the 1<sup>st</sup> of May.</p>"
+    assert blocks(page) == [("paragraph", "About 10^6 bytes on the 1st of May.")]
+
+
+def test_comments_images_and_entities() -> None:
+    page = "<p>Gr&ouml;&szlig;e <!-- secret --><img alt='logo' src=x>&lt;b&gt; &amp; more</p>"
+    assert blocks(page) == [("paragraph", "Größe <b> & more")]
+
+
+def test_a_page_says_its_language_title_source_and_licence() -> None:
+    parsed = html.parse(
+        source(
+            '<html lang="sv-SE"><head><title>Om \n oss</title><link rel=canonical href="https://example.se/om">'
+            '<meta name="license" content="CC BY 4.0"></head><body><p>Text.'
+        ),
+        SETTINGS,
+    )
+    assert (parsed.language, parsed.title) == ("sv", "Om oss")
+    assert (parsed.source_uri, parsed.licence) == ("https://example.se/om", "CC BY 4.0")
+
+
+def test_a_declared_charset_is_obeyed() -> None:
+    page = '<?xml version="1.0" encoding="ISO-8859-1"?><html lang="de"><p>Größe'.encode("iso-8859-1")
+    assert outline(html.parse(source(page), SETTINGS)) == [("paragraph", "Größe")]
+
+
+def test_depth_a_browser_could_not_show_is_a_failure_and_less_is_read() -> None:
+    with pytest.raises(DocumentFailure) as refused:
+        html.parse(source("<div>" * 100_000 + "x"), SETTINGS)
+    assert refused.value.reason == "nested_too_deep"
+    assert blocks("<div>" * 4_000 + "deep") == [("paragraph", "deep")]
+
+
+def test_many_unclosed_paragraphs_are_not_depth() -> None:
+    assert len(blocks("<p>a<br>" * 6_000)) == 6_000
+
+
+def left(markup: str) -> dict[str, tuple[int, int]]:
+    parsed = html.parse(source(markup), SETTINGS)
+    return {part.what: (part.pieces, part.characters) for part in parsed.left_out}
+
+
+def test_what_is_left_out_is_counted_by_kind() -> None:
+    page = """<html><head><title>A page</title><style>x{}</style></head><body>
+    <nav>Menu <script>go()</script></nav><main><h1>A page</h1>
+    <p>Enough text<sup>[1]</sup> to be the content of it.</p><img alt="a bee" src=b><!-- secret -->
+    <form><p>Name</p><select><option>one</select></form><p hidden>hid</p><svg><text>fig</text></svg>
+    <template><b>tpl</b></template><ul><li><a href="#a">Alpha</a></li></ul></main><div>Aside</div>
+    </body></html>"""
+    assert left(page) == {
+        "metadata": (1, 5),
+        "script": (2, 6),
+        "navigation": (2, 13),
+        "footnote_mark": (1, 3),
+        "image": (2, 7),
+        "comment": (1, 6),
+        "form": (1, 3),
+        "hidden": (1, 3),
+        "outside_main": (1, 5),
+    }
+    assert ("paragraph", "Name") in blocks(page)
+
+
+def test_names_of_empty_columns_are_counted() -> None:
+    page = "<table><tr><th>Name<th>Value<th>Note</tr><tr><td>a<td>1<td></tr></table>"
+    assert blocks(page) == [("table_row", "Name: a | Value: 1")]
+    assert left(page) == {"empty_column": (1, 4)}
+
+
+_WORDS = st.text("abcdefgh", min_size=1, max_size=3)
+_TAGS = st.sampled_from(
+    [
+        "p", "div", "b", "ul", "li", "dl", "dt", "dd", "h1", "h3", "table", "tr", "td", "th", "caption",
+        "pre", "code", "nav", "aside", "main", "article", "header", "blockquote", "sup", "q", "section",
+        "form", "button", "svg", "a href=x", "a href='#x'", "div hidden", "div class=note", "span", "br",
+        "em", "ol", "thead", "template", "html hidden",
+    ]
+)  # fmt: skip
+_ENDS = _TAGS.map(lambda tag: f"</{tag.split()[0]}>")
+_MARKS = st.one_of(_TAGS.map(lambda tag: f"<{tag}>"), _ENDS)
+_SOUP = st.lists(st.one_of(_WORDS, _MARKS), max_size=40)
+
+
+class _Texts(HTMLParser):
+    """All text of a page, as the standard library finds it."""
+
+    def __init__(self, markup: str) -> None:
+        super().__init__()
+        self.letters: Counter[str] = Counter()
+        self.feed(markup)
+        self.close()
+
+    def handle_data(self, data: str) -> None:
+        self.letters.update(character for character in data if character.isalpha())
+
+
+@given(_SOUP)
+def test_every_letter_of_any_soup_of_tags_is_in_the_text_or_counted(soup: list[str]) -> None:
+    markup = "".join(soup)
+    parsed = html.parse(source(f"<body>{markup}</body>"), SETTINGS)
+    out = Counter(character for block in parsed.blocks for character in block.text if character.isalpha())
+    lost = sum((_Texts(markup).letters - out).values())
+    assert lost <= sum(part.characters for part in parsed.left_out)
+
+
+@pytest.mark.parametrize(
+    ("markup", "what", "characters"),
+    [
+        ("<p>Text.<!-- no -->", "comment", 2),
+        ("<p>Text.<![CDATA[ no ]]>", "comment", 11),
+        ("<p>Text.<?php no ?>", "comment", 6),
+        ("<?xml version='1.0'?><!DOCTYPE html><p>Text.", None, 0),
+        ("<p>Text.<!-- no <p>more", "unclosed_comment", 9),
+        ("<p>Text.</p></body></html> <!-- no <p>more", "unclosed_comment", 9),
+        ("<p>Text.</p></body> <!-- no <p>more", "unclosed_comment", 9),
+        ("<p>Text.<? no", "unclosed_comment", 2),
+        ("<p>Text.<script><!-- no</script>", "script", 6),
+        ("<!-- a --><p>Text.<script><!-- a</script>", "script", 5),
+    ],
+)
+def test_comments_are_counted_whatever_they_look_like(markup: str, what: str | None, characters: int) -> None:
+    parsed = html.parse(source(markup), SETTINGS)
+    assert outline(parsed) == [("paragraph", "Text.")]
+    counted = {part.what: part.characters for part in parsed.left_out}
+    assert (counted.pop(what, 0) if what else 0) == characters
+    assert set(counted) <= {"comment"}
+    unclosed = "a comment is never closed, so what follows its start was left out"
+    assert parsed.notes == ((unclosed,) if what == "unclosed_comment" else ())
+
+
+def test_a_page_inside_an_unclosed_comment_holds_no_text_and_says_why() -> None:
+    parsed = html.parse(source("<!-- <p>Text.</p>"), SETTINGS)
+    assert parsed.blocks == ()
+    assert parsed.left_out == (LeftOut("unclosed_comment", 1, 12),)
+
+
+def test_terms_without_a_list_are_kept() -> None:
+    assert blocks("<dt>one<dt>two") == [("list_item", "one, two")]
+
+
+def test_declared_latin_1_gives_umlauts_and_right_to_left_text_its_letters() -> None:
+    page = "<meta charset=iso-8859-1><p dir=rtl>Über größere Äpfel".encode("latin-1")
+    assert outline(html.parse(source(page), SETTINGS)) == [("paragraph", "Über größere Äpfel")]
+    assert blocks("<p dir=rtl>שלום <b>עולם</b></p>") == [("paragraph", "שלום עולם")]
+
+
+@pytest.mark.parametrize(
+    "page",
+    ["<dl>" + "<dt>a" * 100_000, "<p>" + "<!--" * 100_000, "<nav>" * 4_000 + "x", "<p>" + "a " * 1_000_000],
+)
+def test_time_grows_no_faster_than_the_page(page: str) -> None:
+    html.parse(source(page), SETTINGS)
+
+
+def test_a_page_that_is_hidden_as_a_whole_is_read() -> None:
+    page = "<html hidden><body class=noprint><p>Shown by a script.</p></body></html>"
+    assert blocks(page) == [("paragraph", "Shown by a script.")]
+
+
+@pytest.mark.parametrize(
+    ("page", "text"),
+    [
+        ("<ol><li>one<li>two</ol><p>See step 2.</p>", "- 1. one\n- 2. two\n\nSee step 2."),
+        ("<ol start=5><li>five<li value=9>nine<li>ten</ol>", "- 5. five\n- 9. nine\n- 10. ten"),
+        ("<ol reversed><li>a<li>b</ol>", "- 2. a\n- 1. b"),
+        ("<ol type=a start=26><li>x<li>y</ol>", "- z) x\n- aa) y"),
+        ("<ol type=I start=4><li>x<li>y</ol>", "- IV) x\n- V) y"),
+        ("<ol><li>x<ol type=i><li>y</ol><li>z</ol>", "- 1. x\n  - i) y\n- 2. z"),
+        ("<ol><li>x<ul><li>y</ul><li>z</ol>", "- 1. x\n  - y\n- 2. z"),
+        ("<ol><li><pre>code</pre><li>two</ol>", "- 1.\n\n```\ncode\n```\n\n- 2. two"),
+        ("<ol><li><h2>First</h2><p>x</ol>", "## 1. First\n\n- x"),
+        ("<table><tr><td>do<td><ol><li>x<li>y</ol></table>", "do | 1. x, 2. y"),
+        ("<ol style='list-style: none'><li>x</ol>", "- x"),
+        ("<ol start=99999999999 reversed><li value=x>y</ol>", "- 999999999. y"),
+    ],
+)
+def test_items_of_ordered_lists_keep_their_numbers(page: str, text: str) -> None:
+    assert assemble(html.parse(source(page), SETTINGS).blocks).text == text

@@ -1,0 +1,137 @@
+import pytest
+from fpdf import FPDF
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from qa_pipeline.documents.formats.pdf.columns import in_columns, in_order
+from qa_pipeline.documents.formats.pdf.lines import Line
+from qa_pipeline_tests.documents.builders import outline
+from qa_pipeline_tests.documents.formats.pdf.builders import (
+    at,
+    blank,
+    marks,
+    of_kind,
+    parse,
+    prose,
+    with_table,
+    wrapped,
+)
+
+
+def text_of(document: FPDF) -> str:
+    return "\n".join(block.text for block in parse(document).blocks)
+
+
+def test_the_left_column_is_read_before_the_right_one() -> None:
+    document = blank()
+    at(document, 15, 20, prose("left", 20))
+    at(document, 110, 20, prose("right", 20))
+    text = text_of(document)
+    assert marks(text, "left") == marks(text, "right") == list(range(20))
+    assert text.index("left19") < text.index("right0")
+
+
+def test_columns_that_the_file_holds_line_by_line_are_read_one_after_the_other() -> None:
+    document = blank()
+    columns = [wrapped(document, prose(name, 20)) for name in ("left", "right")]
+    for number, (left, right) in enumerate(zip(*columns, strict=False)):
+        document.text(15, 20 + 5 * number, left)
+        document.text(110, 20 + 5 * number, right)
+    text = text_of(document)
+    assert text.index("left15") < text.index("right0")
+    assert marks(text, "left") == sorted(marks(text, "left"))
+    assert marks(text, "right") == sorted(marks(text, "right"))
+
+
+def test_a_title_and_a_summary_over_both_columns_come_first() -> None:
+    document = blank()
+    document.set_font("Helvetica", size=18)
+    document.text(15, 20, "A Title That Stands Above Both Columns")
+    document.set_font("Helvetica", size=10)
+    end = at(document, 15, 30, prose("summary", 8), width=180)
+    at(document, 15, end + 8, prose("left", 18))
+    at(document, 110, end + 8, prose("right", 18))
+    blocks = outline(parse(document))
+    assert blocks[0] == ("heading", "A Title That Stands Above Both Columns")
+    text = " ".join(text for _, text in blocks)
+    assert text.index("summary7") < text.index("left0") < text.index("left17") < text.index("right0")
+
+
+def test_a_table_over_both_columns_parts_what_is_above_it_from_what_is_below() -> None:
+    document = blank()
+    at(document, 15, 20, prose("left", 8))
+    at(document, 110, 20, prose("right", 8))
+    document.set_xy(15, 110)
+    with_table(document, [("Name", "Town", "Year"), ("Ada", "London", "1815"), ("Bo", "Lund", "1902")])
+    at(document, 15, 160, prose("lower", 8))
+    at(document, 110, 160, prose("last", 8))
+    text = text_of(document)
+    words = ("left0", "left7", "right0", "right7", "Name: Ada", "lower0", "last0")
+    places = [text.index(word) for word in words]
+    assert places == sorted(places)
+
+
+def test_three_columns_are_read_from_left_to_right() -> None:
+    document = blank(size=8)
+    for number, name in enumerate(("first", "second", "third")):
+        at(document, 12 + 65 * number, 20, prose(name, 20), width=56, height=4)
+    text = text_of(document)
+    assert text.index("first19") < text.index("second0") < text.index("second19") < text.index("third0")
+
+
+def test_a_paragraph_that_runs_over_a_column_break_is_one() -> None:
+    document = blank()
+    lines = wrapped(document, prose("only", 40))
+    half = len(lines) // 2
+    for number, line in enumerate(lines):
+        document.text(15 if number < half else 110, 20 + 5 * (number % half), line)
+    assert [block.kind for block in parse(document).blocks] == ["paragraph"]
+
+
+def test_lines_the_file_holds_in_another_order_are_read_from_top_to_bottom() -> None:
+    document = blank()
+    for y, text in ((60, "third line of it."), (40, "First comes this"), (50, "then that, and the")):
+        document.text(20, y, text)
+    text = " ".join(text_of(document).split())
+    assert text == "First comes this then that, and the third line of it."
+
+
+def test_a_right_margin_note_tears_nothing_apart() -> None:
+    document = blank()
+    end = at(document, 15, 20, prose("body", 16), width=120)
+    document.set_font("Helvetica", size=7)
+    document.text(150, end / 2, "See appendix B")
+    document.set_font("Helvetica", size=10)
+    at(document, 15, end + 10, prose("more", 16), width=120)
+    paragraphs = [text for _, text in outline(parse(document))]
+    assert paragraphs[0] == "See appendix B"
+    assert marks(paragraphs[1], "body") == list(range(16))
+
+
+def test_columns_change_nothing_where_the_page_has_one() -> None:
+    document = blank()
+    at(document, 15, 20, prose("only", 40), width=170)
+    assert len(of_kind(parse(document), "paragraph")) == 1
+
+
+def line(left: float, bottom: float, right: float, start: int) -> Line:
+    return Line(f"line {start} of text", 1, left, bottom, right, bottom + 10, 10, False, False, start=start)
+
+
+@given(st.lists(st.tuples(st.integers(0, 500), st.integers(0, 800), st.integers(5, 300)), max_size=60))
+@settings(max_examples=200, deadline=None)
+def test_no_line_is_lost_or_doubled_by_ordering(places: list[tuple[int, int, int]]) -> None:
+    lines = [line(x, y, x + width, number) for number, (x, y, width) in enumerate(places)]
+    read = [one for stretch in in_columns(lines) for one in stretch]
+    assert sorted(read, key=lambda one: one.start) == lines
+    assert sorted(in_order(lines), key=lambda one: one.start) == lines
+
+
+@pytest.mark.parametrize("columns", [1, 2])
+def test_lines_in_their_order_keep_it(columns: int) -> None:
+    lines = [
+        line(50 + 260 * column, 780 - 12 * row, 290 + 260 * column, 40 * column + row)
+        for column in range(columns)
+        for row in range(40)
+    ]
+    assert [one for stretch in in_columns(lines) for one in stretch] == lines

@@ -1,0 +1,92 @@
+"""Tables of contents and indexes are left out and counted; other text with dots stays."""
+
+from collections.abc import Sequence
+
+from fpdf import FPDF
+
+from qa_pipeline_tests.documents.builders import outline
+from qa_pipeline_tests.documents.formats.pdf.builders import at, blank, counts, of_kind, parse, prose
+
+CHAPTERS = [
+    ("1 Rivers", 3), ("1.1 The Torne", 3), ("1.2 The Ume", 5), ("2 Mountains", 8), ("2.1 Kebnekaise", 9),
+    ("3 Forests", 12),
+]  # fmt: skip
+
+
+def led(document: FPDF, y: float, entries: Sequence[tuple[str, object]], dots: int = 30) -> float:
+    for name, number in entries:
+        document.text(20, y, f"{name} {'. ' * dots}{number}")
+        y += 6
+    return y
+
+
+def texts(document: FPDF) -> list[str]:
+    return [text for _, text in outline(parse(document))]
+
+
+def test_a_table_of_contents_is_left_out_with_its_title_and_counted() -> None:
+    document = blank()
+    document.set_font_size(16)
+    document.text(20, 30, "Contents")
+    document.set_font_size(10)
+    end = led(document, 40, CHAPTERS)
+    at(document, 20, end + 10, prose("body", 4), width=170)
+    parsed = parse(document)
+    assert [block.kind for block in parsed.blocks] == ["paragraph"]
+    pieces, characters = counts(parsed)["table_of_contents"]
+    assert pieces == len(CHAPTERS) + 1
+    assert characters == sum(len(f"{name}{number}".replace(" ", "")) + 30 for name, number in CHAPTERS) + 8
+
+
+def test_large_entries_of_a_table_of_contents_are_no_headings() -> None:
+    document = blank()
+    document.set_font_size(15)
+    end = led(document, 30, CHAPTERS, dots=15)
+    document.set_font_size(10)
+    at(document, 20, end + 10, prose("body", 12), width=170)
+    assert of_kind(parse(document), "heading") == []
+
+
+def test_entries_without_dots_and_entries_over_two_lines_go_with_the_table_of_contents() -> None:
+    document = blank()
+    document.text(20, 30, "1 Rivers 3")
+    end = led(document, 36, [("1.1 The Torne", 3), ("1.2 The Ume", 5)])
+    document.text(20, end, "2 Mountains 8")
+    document.text(20, end + 6, "2.1 Kebnekaise, the highest of the mountains in the north of")
+    end = led(document, end + 12, [("the country", 9), ("3 Forests", 12)])
+    at(document, 20, end + 10, prose("body", 4), width=170)
+    assert [text[:5] for text in texts(document)] == ["body0"]
+
+
+def test_an_index_whose_entries_dots_lead_to_their_pages_is_left_out_and_counted() -> None:
+    document = blank()
+    at(document, 20, 20, prose("body", 4), width=170)
+    words = ("bridge", "castle", "forest", "garden", "harbour", "library", "market", "museum")
+    led(document, 60, [(word, f"{90 - 7 * n}, {95 - n}") for n, word in enumerate(words)])
+    parsed = parse(document)
+    assert [block.text[:5] for block in parsed.blocks] == ["body0"]
+    assert counts(parsed)["index"][0] == len(words)
+
+
+def test_prices_and_forms_with_dots_are_text() -> None:
+    document = blank()
+    led(
+        document,
+        30,
+        [("Soup of the day", "7.50"), ("Fish", "19"), ("Bread", "3"), ("Cake", "5.20"), ("Tea", "2")],
+    )
+    led(document, 90, [("Name", ""), ("Street", ""), ("Town", ""), ("Country", "")])
+    joined = " ".join(texts(document))
+    assert all(
+        word in joined for word in ("Soup", "Fish", "Bread", "Cake", "Tea", "Name", "Street", "Country")
+    )
+    assert "table_of_contents" not in counts(parse(document))
+
+
+def test_a_few_entries_at_the_top_of_the_next_page_go_with_the_table_of_contents() -> None:
+    document = blank()
+    led(document, 40, CHAPTERS)
+    document.add_page()
+    end = led(document, 20, [("3.1 Birches", 14), ("3.2 Pines", 15)])
+    at(document, 20, end + 10, prose("body", 4), width=170)
+    assert [text[:5] for text in texts(document)] == ["body0"]

@@ -1,0 +1,58 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qa_pipeline.documents.formats.pdf.hyphens import Spelling
+
+
+def mended(first: str, second: str, text: str = "", *, hard: bool = False) -> str:
+    joined, rest = Spelling([text, first, second]).mend(first, second, hard=hard)
+    return joined + rest
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "whole"),
+    [
+        ("an improve", "ment of", "an improvement of"),
+        ("a computer", "based course", "a computer-based course"),
+        ("high school", "grade level", "high school-grade level"),
+        ("comma", "separated values", "comma-separated values"),
+        ("the well", "known rule", "the well-known rule"),
+        ("hands", "on modules", "hands-on modules"),
+        ("is inter", "connected with", "is interconnected with"),
+        ("Martínez", "Ferrer, A.", "Martínez-Ferrer, A."),
+        ("step-by", "step-guide", "step-by-step-guide"),
+        ("the satellite", "and model-based data", "the satellite- and model-based data"),
+        ("Wasser", "und Schifffahrt", "Wasser- und Schifffahrt"),
+        ("Sentinel", "5 is", "Sentinel-5 is"),
+        ("https://example.org/future-in", "chemistry", "https://example.org/future-in-chemistry"),
+        ("Bedeu", "tung", "Bedeutung"),
+        ("kommu", "nernas", "kommunernas"),
+    ],
+)
+def test_a_word_broken_at_a_line_end_is_spelt_as_it_would_be_within_one(
+    first: str, second: str, whole: str
+) -> None:
+    assert mended(first, second) == whole
+
+
+def test_what_the_document_writes_elsewhere_decides() -> None:
+    assert mended("a note", "based system", "notebased systems exist") == "a notebased system"
+    assert mended("an on", "line course", "every on-line course") == "an on-line course"
+    assert mended("a data", "base", "data here, data there; the base, this base") == "a data-base"
+    assert mended("a data-", "base", "the database", hard=True) == "a database"
+
+
+def test_only_hyphens_that_break_a_word_are_counted() -> None:
+    spelling = Spelling(["improve", "ment", "computer", "based"])
+    spelling.mend("improve", "ment", hard=False)
+    spelling.mend("computer", "based", hard=False)
+    assert spelling.joined == 1
+
+
+@given(st.text(max_size=30), st.text(max_size=30), st.booleans())
+def test_no_character_but_the_hyphen_is_lost(first: str, second: str, hard: bool) -> None:
+    before = first + "-" if hard else first
+    joined, rest = Spelling([first, second]).mend(before, second, hard=hard)
+    both = joined + rest
+    assert both.replace("-", "").replace(" ", "") == (first + second).replace("-", "").replace(" ", "")

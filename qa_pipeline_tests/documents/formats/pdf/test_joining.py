@@ -1,0 +1,103 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qa_pipeline.documents.formats.pdf.groups import Group, mended, with_notes
+from qa_pipeline.documents.formats.pdf.hyphens import Spelling
+from qa_pipeline.documents.formats.pdf.joining import code_text, joined_text, texts_by_page
+from qa_pipeline.documents.formats.pdf.lines import Line, Word
+
+NO_WORDS = Spelling([])
+
+
+def line(text: str, page: int = 1, left: float = 50.0, bottom: float = 700.0, broken: bool = False) -> Line:
+    return Line(text, page, left, bottom, left + 5 * len(text), bottom + 10, 10.0, False, False, broken)
+
+
+@pytest.mark.parametrize(
+    ("lines", "text"),
+    [
+        (("see https://", "example.org/page now"), "see https://example.org/page now"),
+        (("see https:", "//example.org/page"), "see https://example.org/page"),
+        (
+            ("https://doi.org/10.1016/", "S1474-4422(21)00074-0"),
+            "https://doi.org/10.1016/S1474-4422(21)00074-0",
+        ),
+        (("https://example.org/-", "users.html or"), "https://example.org/users.html or"),
+        (("https://example.org/a/-", "/issues"), "https://example.org/a/-/issues"),
+        (("https://example.org/Learn/", "Instructor/Ultra"), "https://example.org/Learn/Instructor/Ultra"),
+        (
+            ("see https://example.org/reports", "/2020/spring.pdf now"),
+            "see https://example.org/reports/2020/spring.pdf now",
+        ),
+        (("either this", "/ or that"), "either this / or that"),
+        (
+            ("the goal (https://example.org/Goals/", "NoBugs), which"),
+            "the goal (https://example.org/Goals/NoBugs), which",
+        ),
+        (("see https://example.org/", "The next sentence"), "see https://example.org/ The next sentence"),
+        (("call plot_beam", "_diagram now"), "call plot_beam_diagram now"),
+        (("call plot_", "beam now"), "call plot_beam now"),
+        (("either this/", "or that"), "either this/ or that"),
+    ],
+)
+def test_addresses_and_names_go_on_in_the_next_line(lines: tuple[str, ...], text: str) -> None:
+    assert joined_text([line(part) for part in lines], NO_WORDS) == text
+
+
+def test_a_line_that_ends_a_block_amid_a_word_keeps_its_hyphen() -> None:
+    assert joined_text([line("the last of the im", broken=True)], NO_WORDS) == "the last of the im-"
+
+
+def test_a_word_broken_over_two_pages_stays_on_the_first() -> None:
+    lines = [line("an improve", broken=True), line("ment of it", page=2)]
+    assert list(texts_by_page(lines, NO_WORDS)) == [(1, "an improvement"), (2, " of it")]
+
+
+def test_very_long_lines_are_joined_in_little_time() -> None:
+    lines = [line("www." * 200_000 + "/"), line("a" * 300_000, broken=True), line("b" * 300_000)]
+    assert len(joined_text(lines, NO_WORDS)) > 1_000_000
+
+
+def test_words_of_code_stand_as_far_apart_as_on_paper() -> None:
+    words = (
+        Word("x", 50, 55),
+        Word("=", 60, 65),
+        Word("1", 70, 75),
+        Word("#", 105, 110),
+        Word("one", 115, 130),
+    )
+    wide = line("x = 1 # one")._replace(words=words)
+    assert code_text([wide, line("return", left=70, bottom=688)]) == "x = 1      # one\n    return"
+
+
+pages = st.lists(st.tuples(st.integers(1, 4), st.integers(0, 2)), max_size=12)
+
+
+def groups_of(spans: list[tuple[int, int]], plain: bool = False) -> list[Group]:
+    """Groups in the order of their pages, each over one to three of them."""
+    return [
+        Group("paragraph", [line("text", page) for page in range(first, first + (0 if plain else more) + 1)])
+        for first, more in sorted(spans)
+    ]
+
+
+@given(pages, pages, pages)
+def test_no_group_is_lost_among_notes(
+    flow: list[tuple[int, int]], margin: list[tuple[int, int]], feet: list[tuple[int, int]]
+) -> None:
+    every = (groups_of(flow), groups_of(margin, plain=True), groups_of(feet, plain=True))
+    placed = list(with_notes(every[0], list(every[1]), list(every[2])))
+    assert sorted(map(id, placed)) == sorted(id(group) for groups in every for group in groups)
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(["The end.", "and so", "Figure 1: A"]), st.booleans()), max_size=20)
+)
+def test_no_line_is_lost_where_paragraphs_are_mended(parts: list[tuple[str, bool]]) -> None:
+    groups = [
+        Group("paragraph", [line(f"{text} {number}")], floats=floats)
+        for number, (text, floats) in enumerate(parts)
+    ]
+    before = [part.text for group in groups for part in group.lines]
+    assert sorted(part.text for group in mended(groups) for part in group.lines) == sorted(before)

@@ -1,0 +1,171 @@
+import io
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image
+
+from qa_pipeline.corpus.files import DocumentFailure
+from qa_pipeline.documents.assembly import Assembled, assemble
+from qa_pipeline.documents.formats.pdf import page_images
+from qa_pipeline.documents.formats.pdf.page_images import PagePicture, align, draw_page
+from qa_pipeline_tests.documents.formats.pdf.builders import at, blank, one_page, parse, prose, with_table
+
+MARKER = (255, 221, 87)
+BORDER = (31, 119, 180)
+
+
+def page_with_prose() -> tuple[bytes, Assembled]:
+    document = blank()
+    at(document, 15, 20, prose("left", 16))
+    at(document, 110, 20, prose("right", 16))
+    content = bytes(document.output())
+    return content, assemble(parse(content).blocks)
+
+
+def draw(content: bytes, text: Assembled, quote: str = "", **options: float) -> PagePicture:
+    page = text.pages[0]
+    chunks = [(section.start, section.end) for section in text.sections]
+    start = text.text.index(quote)
+    evidence = (start, start + len(quote)) if quote else None
+    return draw_page(content, 1, text.text, (page.start, page.end), chunks, evidence, **options)
+
+
+def picture_of(drawn: PagePicture) -> Image.Image:
+    return Image.open(io.BytesIO(drawn.png)).convert("RGB")
+
+
+def marked(picture: Image.Image) -> set[tuple[int, int]]:
+    """Pixels of the colour of the marker, a few apart."""
+    places = ((x, y) for x in range(0, picture.width, 3) for y in range(0, picture.height, 3))
+    return {place for place in places if picture.getpixel(place) == MARKER}
+
+
+def test_the_evidence_is_marked_where_it_stands_and_nowhere_else() -> None:
+    content, text = page_with_prose()
+    quote = " ".join(text.text[text.text.index("right3") :].split()[:7])
+    drawn = draw(content, text, quote)
+    letters = sum(letter.isalnum() for letter in quote)
+    assert (drawn.evidence, drawn.evidence_length) == (letters, letters)
+    picture = picture_of(drawn)
+    places = marked(picture)
+    assert places
+    assert min(x for x, _ in places) > picture.width / 2
+
+
+def test_every_letter_of_the_chunks_on_a_page_is_found() -> None:
+    content, text = page_with_prose()
+    assert draw(content, text).chunks == (sum(letter.isalnum() for letter in text.text),)
+
+
+def test_a_chunk_is_outlined() -> None:
+    content, text = page_with_prose()
+    bare = draw_page(content, 1, text.text, (0, len(text.text)))
+    assert picture_of(draw(content, text)).getcolors(1 << 24) != picture_of(bare).getcolors(1 << 24)
+    assert bare.chunks == ()
+
+
+def test_a_row_of_a_table_is_found_in_its_cells_and_repeated_names_count_once() -> None:
+    document = blank()
+    document.set_xy(15, 20)
+    with_table(document, [("Name", "Town"), ("Ada", "London"), ("Bo", "Lund"), ("Cy", "Falun")])
+    content = bytes(document.output())
+    text = assemble(parse(content).blocks)
+    drawn = draw(content, text, "Name: Cy | Town: Falun")
+    assert drawn.evidence == len("CyFalun")
+    assert drawn.evidence_length == len("NameCyTownFalun")
+
+
+@pytest.mark.parametrize("turn", [0, 90, 180, 270])
+def test_marks_follow_a_page_that_is_shown_turned(turn: int) -> None:
+    content = one_page("BT /F1 24 Tf 72 700 Td (Marked words) Tj ET", page=f"/Rotate {turn}")
+    drawn = draw_page(content, 1, "Marked words", (0, 12), (), (0, 12), scale=1.0)
+    assert drawn.evidence == 11
+    picture = picture_of(drawn)
+    plain = picture_of(draw_page(content, 1, "Marked words", (0, 12), scale=1.0)).convert("L")
+    ink = plain.point(lambda value: 255 if value < 100 else 0).getbbox()
+    places = marked(picture)
+    assert ink
+    assert all(ink[0] - 9 <= x <= ink[2] + 9 and ink[1] - 9 <= y <= ink[3] + 9 for x, y in places)
+
+
+@pytest.mark.parametrize("matrix", ["0 1 -1 0 {} 100", "0 -1 1 0 {} 700"])
+@pytest.mark.parametrize("shown", [0, 90])
+def test_lines_of_turned_text_are_outlined_together(matrix: str, shown: int) -> None:
+    lines = "".join(
+        f"BT /F1 12 Tf {matrix.format(100 + 14 * number)} Tm (Many words in row {number}) Tj ET\n"
+        for number in range(4)
+    )
+    content = one_page(lines, page=f"/Rotate {shown}")
+    picture = picture_of(draw(content, assemble(parse(content).blocks), scale=1.0))
+    border = np.argwhere((np.asarray(picture) == BORDER).all(axis=2))
+    high, wide = np.ptp(border, axis=0)
+    assert (wide > high) == bool(shown)
+    assert len(border) < 2.2 * (wide + high)
+
+
+def test_the_scale_gives_the_size_but_for_pages_that_would_be_too_large(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(page_images, "_MOST_DOTS", 1_000_000)
+    content, text = page_with_prose()
+    assert picture_of(draw(content, text, scale=1.0)).size == (596, 842)
+    huge = one_page("BT /F1 12 Tf 72 700 Td (Hello) Tj ET").replace(b"[0 0 595 842]", b"[0 0 9000 9000]")
+    picture = draw_page(huge.replace(b"startxref", b"startxref\n0 %", 1), 1, "Hello", (0, 5), scale=4.0)
+    size = picture_of(picture).size
+    assert size[0] * size[1] <= 1_010_000
+
+
+@pytest.mark.parametrize(("content", "number"), [(b"%PDF-1.4 nonsense %%EOF", 1), (None, 9), (None, 0)])
+def test_a_file_or_page_that_cannot_be_drawn_is_a_failure(content: bytes | None, number: int) -> None:
+    with pytest.raises(DocumentFailure, match="damaged"):
+        draw_page(content or page_with_prose()[0], number, "text", (0, 4))
+
+
+def test_equal_input_gives_equal_pictures() -> None:
+    content, text = page_with_prose()
+    assert draw(content, text, "left0").png == draw(content, text, "left0").png
+
+
+PARTS = ("river", "bridge", "of", "the", "a", "in", "castle", "12", "über", "wide-open")
+words = st.lists(st.sampled_from(PARTS), max_size=40)
+
+
+@given(words, st.randoms(use_true_random=False))
+def test_each_character_gets_a_place_of_its_own_with_the_same_letter(parts: list[str], draw: object) -> None:
+    shuffled = list(parts)
+    draw.shuffle(shuffled)  # type: ignore[attr-defined]
+    text, page = " ".join(parts), "\r\n".join(shuffled)
+    places = [place for place in align(text, page) if place is not None]
+    assert len(places) == len(set(places))
+    assert all(place is None or page[place] == text[number] for number, place in enumerate(align(text, page)))
+
+
+@given(words)
+def test_text_that_differs_in_blanks_and_hyphens_alone_is_found_whole(parts: list[str]) -> None:
+    text = " ".join(parts)
+    page = "\r\n".join(f"{part[: len(part) // 2]}\ufffe{part[len(part) // 2 :]}" for part in parts)
+    found = align(text, page)
+    assert all(found[place] is not None for place, letter in enumerate(text) if letter.isalnum())
+
+
+def test_text_moved_to_another_place_is_found_there() -> None:
+    first, second = prose("first", 4), prose("second", 4)
+    text = f"{first} {second}"
+    found = align(text, f"{second}\r\n{first}")
+    assert all(found[place] is not None for place, letter in enumerate(text) if letter.isalnum())
+
+
+def test_cells_that_return_in_a_table_are_found_in_their_row() -> None:
+    rows = [(f"{name}town", "d" if name == "P" else "7.2", "21") for name in "ABCDEFGHIJKLMNOPQRST"]
+    page = "21\r\nTown Rain (d) Age\r\n" + "\r\n".join(" ".join(row) for row in rows)
+    lines = [f"Town: {town} | Rain (d): {rain} | Age: {age}" for town, rain, age in rows]
+    found = align("\n".join(lines), page)
+    start = len(lines[0]) + 1
+    places = [place for place in found[start : start + len(lines[1])] if place is not None]
+    assert page[places[0] : places[-1] + 1] == "Btown 7.2 21"
+
+
+def test_a_ligature_stands_for_its_letters() -> None:
+    assert align("find", "ﬁnd") == [0, 0, 1, 2]

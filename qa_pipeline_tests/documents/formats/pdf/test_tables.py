@@ -1,0 +1,356 @@
+from collections.abc import Sequence
+
+import pytest
+from fpdf import FPDF
+from fpdf.enums import VAlign
+
+from qa_pipeline.documents.formats.pdf.hyphens import Spelling
+from qa_pipeline.documents.formats.pdf.lines import Line, Word
+from qa_pipeline.documents.formats.pdf.tables import find_aligned
+from qa_pipeline_tests.documents.builders import outline
+from qa_pipeline_tests.documents.formats.pdf.builders import (
+    at,
+    blank,
+    counts,
+    marks,
+    of_kind,
+    parse,
+    prose,
+    rows,
+    with_table,
+)
+
+LONG = "Lived in London and wrote about a machine that somebody else had thought of long before"
+PEOPLE = [
+    ("Name", "Age", "Remark"),
+    ("Ada", "36", LONG),
+    ("Bo Ek", "41", "Lund"),
+    ("Cy", "7", "Falun"),
+]
+NAMED = [
+    f"Name: Ada | Age: 36 | Remark: {LONG}",
+    "Name: Bo Ek | Age: 41 | Remark: Lund",
+    "Name: Cy | Age: 7 | Remark: Falun",
+]
+
+
+def between_prose(layout: str, table: Sequence[Sequence[str]] = PEOPLE) -> FPDF:
+    document = blank()
+    document.set_xy(15, at(document, 15, 20, prose("above", 4), width=180) + 5)
+    with_table(document, table, layout, v_align=VAlign.T)
+    at(document, 15, document.get_y() + 5, prose("below", 4), width=180)
+    return document
+
+
+@pytest.mark.parametrize("layout", ["ALL", "INTERNAL", "HORIZONTAL_LINES", "NO_HORIZONTAL_LINES", "NONE"])
+def test_each_row_of_a_table_is_one_line_with_the_names_of_its_columns(layout: str) -> None:
+    assert rows(parse(between_prose(layout))) == NAMED
+
+
+@pytest.mark.parametrize("layout", ["ALL", "HORIZONTAL_LINES"])
+def test_the_name_of_a_column_that_is_empty_is_counted(layout: str) -> None:
+    parsed = parse(between_prose(layout, [("Name", "Remark", "Age"), ("Ada", "", "36"), ("Cy", "", "7")]))
+    assert rows(parsed) == ["Name: Ada | Age: 36", "Name: Cy | Age: 7"]
+    assert counts(parsed) == {"empty_column": (1, len("Remark"))}
+
+
+@pytest.mark.parametrize("layout", ["ALL", "NONE"])
+def test_text_above_and_below_a_table_stays_prose(layout: str) -> None:
+    kinds = [block.kind for block in parse(between_prose(layout)).blocks]
+    assert kinds == ["paragraph", *["table_row"] * 3, "paragraph"]
+
+
+def scientific(document: FPDF, y: float, table: Sequence[Sequence[str]], bottom: bool = True) -> float:
+    """Three lines across, as in journals: above and below the names of the columns, and at the end."""
+    places = (20, 60, 110)
+    document.line(18, y, 190, y)
+    for number, row in enumerate(table):
+        for place, text in zip(places, row, strict=True):
+            document.text(place, y + 5 + 5 * number + (2 if number else 0), text)
+    document.line(18, y + 6.5, 190, y + 6.5)
+    end = y + 5 * len(table) + 4
+    if bottom:
+        document.line(18, end, 190, end)
+    return end
+
+
+SHORT = [
+    ("Unit", "Topic", "Hours"), ("One", "Rivers", "12"), ("Two", "Mountains", "9"), ("Three", "Forests", "4")
+]  # fmt: skip
+SHORT_NAMED = [
+    "Unit: One | Topic: Rivers | Hours: 12",
+    "Unit: Two | Topic: Mountains | Hours: 9",
+    "Unit: Three | Topic: Forests | Hours: 4",
+]
+
+
+@pytest.mark.parametrize("bottom", [True, False])
+def test_a_table_with_lines_around_its_header_alone_is_read_to_its_end(bottom: bool) -> None:
+    document = blank()
+    at(document, 15, 20, prose("above", 3), width=180)
+    end = scientific(document, 60, SHORT, bottom)
+    at(document, 15, end + 10, prose("below", 3), width=180)
+    parsed = parse(document)
+    assert rows(parsed) == SHORT_NAMED
+    assert marks(parsed.blocks[-1].text, "below") == [0, 1, 2]
+
+
+def test_two_tables_on_a_page_are_two_and_the_text_between_them_is_none() -> None:
+    document = blank()
+    end = scientific(document, 30, SHORT)
+    document.text(18, end + 8, "The same again for the summer term, which is why there are two of them here.")
+    scientific(document, end + 14, [(name.upper(), b, c) for name, b, c in SHORT])
+    parsed = parse(document)
+    assert len(rows(parsed)) == 6
+    assert [block.text[:14] for block in of_kind(parsed, "paragraph")] == ["The same again"]
+
+
+def test_lines_above_the_feet_of_pages_make_no_table() -> None:
+    document = blank()
+    document.line(15, 15, 195, 15)
+    at(document, 15, 20, prose("body", 50), width=180)
+    document.line(15, 270, 195, 270)
+    assert [block.kind for block in parse(document).blocks] == ["paragraph"]
+
+
+@pytest.mark.parametrize("long", ["and beyond the edge", "andbeyondtheedge"])
+def test_a_line_that_reaches_into_the_margin_makes_no_table_of_the_page(long: str) -> None:
+    document = blank()
+    document.line(15, 15, 195, 15)
+    for number in range(30):
+        document.text(15, 25 + 6 * number, f"Line {number:02} of a text that ends where the others end")
+    document.text(15, 25 + 6 * 30, f"Line 30 of a text that ends where the others end {long}")
+    document.line(15, 270, 195, 270)
+    parsed = parse(document)
+    assert [block.kind for block in parsed.blocks] == ["paragraph"]
+    assert parsed.blocks[0].text.endswith(long)
+
+
+def test_a_column_with_text_in_one_row_of_many_is_a_column() -> None:
+    document = blank()
+    table = [
+        ("Name", "Year", "Remark"),
+        *((f"Town {n}", str(1000 + n), "") for n in range(20)),
+        ("Lund", "990", "Old"),
+    ]
+    document.set_xy(15, 20)
+    with_table(document, table, "HORIZONTAL_LINES")
+    assert rows(parse(document))[-1] == "Name: Lund | Year: 990 | Remark: Old"
+
+
+def test_two_columns_of_text_between_two_lines_make_no_table() -> None:
+    document = blank()
+    document.line(15, 15, 195, 15)
+    at(document, 15, 20, prose("left", 24))
+    at(document, 110, 20, prose("right", 24))
+    document.line(15, 270, 195, 270)
+    parsed = parse(document)
+    assert rows(parsed) == []
+    text = " ".join(block.text for block in parsed.blocks)
+    assert text.index("left23") < text.index("right0")
+
+
+def test_a_frame_around_a_paragraph_makes_no_table() -> None:
+    document = blank()
+    document.rect(14, 18, 180, 60)
+    at(document, 15, 20, prose("body", 8), width=175)
+    assert [block.kind for block in parse(document).blocks] == ["paragraph"]
+
+
+def test_a_cell_over_several_columns_or_rows_names_them_all() -> None:
+    document = blank()
+    with document.table(text_align="LEFT", num_heading_rows=2) as table:
+        row = table.row()
+        row.cell("Town", rowspan=2)
+        row.cell("People", colspan=2)
+        row = table.row()
+        row.cell("1990")
+        row.cell("2020")
+        for values in (("Lund", "87000", "125000"), ("Falun", "53000", "59000")):
+            row = table.row()
+            for value in values:
+                row.cell(value)
+    assert "Lund" in rows(parse(document))[-2]
+    assert all(len(line.split(" | ")) == 3 for line in rows(parse(document))[-2:])
+
+
+def test_a_list_with_numbers_far_from_its_text_is_a_list() -> None:
+    document = blank()
+    for number in range(1, 6):
+        document.text(20, 30 + 6 * number, f"{number}.")
+        document.text(40, 30 + 6 * number, f"Item {number} of the list is this one.")
+    parsed = parse(document)
+    assert rows(parsed) == []
+    texts = [text for _, text in outline(parsed)]
+    assert texts == [f"Item {number} of the list is this one." for number in range(1, 6)]
+
+
+def test_equations_with_their_numbers_at_the_edge_make_no_table() -> None:
+    document = blank()
+    for number in range(1, 5):
+        document.text(60, 30 + 8 * number, f"x{number} = y + {number}")
+        document.text(180, 30 + 8 * number, f"({number})")
+    assert rows(parse(document)) == []
+
+
+def test_program_text_with_aligned_columns_stays_code() -> None:
+    document = blank(font="Courier")
+    for number, text in enumerate(("a.txt     12  one", "b.txt     13  two", "c.txt     14  three")):
+        document.text(20, 30 + 5 * number, text)
+    assert [(block.kind, block.text) for block in parse(document).blocks] == [
+        ("code", "a.txt     12  one\nb.txt     13  two\nc.txt     14  three")
+    ]
+
+
+def test_pairs_of_name_and_value_stand_in_one_row_each() -> None:
+    document = blank()
+    for number, (name, value) in enumerate((("Title:", "Rivers"), ("Year:", "1990"), ("Pages:", "214"))):
+        document.text(20, 30 + 6 * number, name)
+        document.text(70, 30 + 6 * number, value)
+    assert rows(parse(document)) == ["Title: Rivers", "Year: 1990", "Pages: 214"]
+
+
+def test_words_broken_within_a_cell_are_mended() -> None:
+    document = blank()
+    document.set_xy(15, 20)
+    table = [("Name", "Remark"), ("Ada", "an improve-\nment that counts"), ("Bo", "four-\nwheel drive")]
+    with_table(document, table, v_align=VAlign.T)
+    text = " ".join(rows(parse(document)))
+    assert "improvement that counts" in text or "improve-ment that counts" in text
+
+
+def test_a_table_in_one_of_two_columns_is_read_in_its_place() -> None:
+    document = blank()
+    end = at(document, 15, 20, prose("left", 10))
+    table = (("Town", "People"), ("Lund", "87000"), ("Falun", "53000"), ("Ystad", "29000"))
+    for number, row in enumerate(table):
+        document.text(15, end + 8 + 5 * number, row[0])
+        document.text(70, end + 8 + 5 * number, row[1])
+    at(document, 15, end + 35, prose("lower", 8))
+    at(document, 110, 20, prose("right", 22))
+    parsed = parse(document)
+    assert rows(parsed) == [
+        "Town: Lund | People: 87000", "Town: Falun | People: 53000", "Town: Ystad | People: 29000",
+    ]  # fmt: skip
+    text = "\n".join(block.text for block in parsed.blocks)
+    places = [text.index(word) for word in ("left9", "Lund", "lower0", "right0")]
+    assert places == sorted(places)
+
+
+def printed_row(bottom: float, *words: tuple[str, float, float]) -> list[Line]:
+    return [
+        Line(text, 1, left, bottom, right, bottom + 10, 10, False, False, words=(Word(text, left, right),))
+        for text, left, right in words
+    ]
+
+
+def test_a_few_words_that_reach_into_the_margin_make_no_column() -> None:
+    lines = printed_row(700, ("way.", 90, 111), ("path", 252, 280))
+    lines += printed_row(688, ("A", 105, 113), ("set", 252, 270))
+    lines += printed_row(676, ("The", 105, 118), ("end", 252, 270))
+    for number in range(18):
+        lines += printed_row(664 - 12 * number, (f"file{number}", 119, 176), (f"use{number}", 252, 300))
+    ((table, parts),) = find_aligned(lines, Spelling([]))
+    assert table.rows[-17:] == [f"file{number} | use{number}" for number in range(1, 18)]
+    assert len(parts) == len(lines)
+
+
+def test_rows_of_single_words_are_rows_though_their_column_is_narrow() -> None:
+    document = blank()
+    for number, (town, note) in enumerate(
+        (("Aarhus", "By the sea"), ("Lundby", "In a wood"), ("Skagen", ""), ("Malung", "On a river"))
+    ):
+        document.text(20, 40 + 5 * number, town)
+        document.text(60, 40 + 5 * number, note)
+    assert rows(parse(document)) == [
+        "Aarhus | By the sea", "Lundby | In a wood", "Skagen", "Malung | On a river",
+    ]  # fmt: skip
+
+
+def drawn(
+    document: FPDF, y: float, table: Sequence[Sequence[str]], upright: Sequence[float], across: Sequence[int]
+) -> None:
+    """A table of rows 6 mm high, with upright lines at some places and lines across above some rows."""
+    for place in upright:
+        document.line(place, y, place, y + 6 * len(table))
+    for number in across:
+        document.line(20, y + 6 * number, 180, y + 6 * number)
+    for number, row in enumerate(table):
+        document.set_font(style="" if number else "B")
+        for place, text in zip((22, 72, 112), row, strict=False):
+            document.text(place, y + 4.2 + 6 * number, text)
+
+
+PACKAGES = [
+    ("Package", "Size", "Purpose"), ("mc", "1482", "Manage files in a terminal"), ("sudo", "59", "Get root"),
+    ("vim", "3570", "Edit text"), ("gpm", "521", "Use a mouse in a terminal"), ("w3m", "2828", "Read pages"),
+]  # fmt: skip
+PACKAGES_NAMED = [
+    f"Package: {name} | Size: {size} | Purpose: {purpose}" for name, size, purpose in PACKAGES[1:]
+]
+
+
+@pytest.mark.parametrize("upright", [(70, 110), (20, 70, 110), (70, 110, 180)], ids=["both", "right", "left"])
+def test_a_table_whose_sides_are_open_is_one_table(upright: Sequence[float]) -> None:
+    document = blank()
+    at(document, 15, 20, prose("above", 3), width=180)
+    drawn(document, 60, PACKAGES, upright, range(7))
+    assert rows(parse(document)) == PACKAGES_NAMED
+
+
+def test_a_table_with_one_line_between_its_columns_keeps_its_first_and_last_row() -> None:
+    document = blank()
+    at(document, 15, 20, prose("above", 3), width=180)
+    drawn(document, 60, [row[::2] for row in PACKAGES], [70], range(1, 6))
+    at(document, 15, 110, prose("below", 3), width=180)
+    parsed = parse(document)
+    assert rows(parsed) == [f"Package: {name} | Purpose: {purpose}" for name, _, purpose in PACKAGES[1:]]
+    assert [block.text[:6] for block in of_kind(parsed, "paragraph")] == ["above0", "below0"]
+
+
+@pytest.mark.parametrize("across", [(0, 1, 6), (0, 1, 4, 6)])
+@pytest.mark.parametrize("upright", [(70, 110), (20, 70, 110, 180)], ids=["open", "closed"])
+def test_rows_without_a_line_between_them_are_rows(upright: Sequence[float], across: Sequence[int]) -> None:
+    document = blank()
+    drawn(document, 60, PACKAGES, upright, across)
+    assert rows(parse(document)) == PACKAGES_NAMED
+
+
+def test_lines_at_the_edges_of_a_page_and_between_its_columns_make_no_table() -> None:
+    document = blank()
+    document.line(15, 15, 195, 15)
+    document.line(105, 15, 105, 270)
+    at(document, 15, 20, prose("left", 24))
+    at(document, 110, 20, prose("right", 24))
+    document.line(15, 270, 195, 270)
+    parsed = parse(document)
+    assert rows(parsed) == []
+    text = " ".join(block.text for block in parsed.blocks)
+    assert text.index("left23") < text.index("right0")
+
+
+def test_headings_between_lines_at_the_edges_of_a_page_make_no_table_of_it() -> None:
+    document = blank()
+    document.line(15, 15, 195, 15)
+    for number in range(1, 5):
+        document.set_font_size(18)
+        document.text(15, 50 * number - 20, f"4.{number}.")
+        document.text(32, 50 * number - 20, "Purpose of it")
+        document.set_font_size(10)
+        at(document, 32, 50 * number - 15, prose(f"body{number}x", 3), width=160)
+    document.line(15, 270, 195, 270)
+    parsed = parse(document)
+    assert rows(parsed) == []
+    assert [block.text for block in of_kind(parsed, "heading")] == [
+        f"4.{number}. Purpose of it" for number in range(1, 5)
+    ]
+
+
+def test_a_line_of_a_program_between_two_lines_is_code() -> None:
+    document = blank(font="Courier")
+    for y in (40, 60):
+        document.line(15, y - 4, 195, y - 4)
+        document.text(20, y, 'echo "penguin  ALL=(ALL) ALL"')
+        document.line(15, y + 3, 195, y + 3)
+    parsed = parse(document)
+    assert {block.kind for block in parsed.blocks} == {"code"}

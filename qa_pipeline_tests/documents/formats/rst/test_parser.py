@@ -1,0 +1,390 @@
+import os
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from qa_pipeline.corpus.files import DocumentFailure
+from qa_pipeline.documents.assembly import assemble
+from qa_pipeline.documents.formats.rst import machine as rst_machine
+from qa_pipeline.documents.formats.rst import parser as rst
+from qa_pipeline.records import ParsedFile
+from qa_pipeline_tests.documents.builders import SETTINGS, outline, source, unaccounted
+
+_LINES = st.sampled_from(
+    [
+        "", "", "", "Word one two.", "Title", "=====", "-----", "- item", "  more", "    deep", "1. first",
+        "::", "term", "  meaning", "*open", "``code``", "|sub|", ".. note:: text", ".. unknown:: arg",
+        "   content", "   :option: x", ".. _target:", ".. [1] foot", "see [1]_ or `link <http://x>`_",
+        ".. comment", ":f: v", "=== ===", "a   b", "+---+", "| a |", "| verse", ">>> 1 + 1", "-a  option",
+        ".. |sub| replace:: |sub|", ".. include:: /etc/hostname", ".. raw:: html", ".. role:: r(raw)",
+        ":r:`x` :py:func:`~a.b`", "__ http://y", ".. csv-table:: t", "   a, b", ".. list-table::", "   * - a",
+        "     - b", ".. image:: p.png", "Key: value",
+    ]
+)  # fmt: skip
+_MARKS = st.sampled_from(
+    [
+        "- ", "\n\n* ", "``", "*", "**", "`", "`_", "|", "\n", "\n\n", "   ", "\n====\n", "\n----\n", "_",
+        "|x|", " [1]_ ", "\n\n.. [1] ", "\n\n.. a b ", "\n\n.. |", "\n\n== ==\n", "\n== ==\n", "\n\n:f: ",
+        "\n\n.. |x| replace:: ", "\n\n.. csv-table::\n\n   ", "\n\n.. list-table::\n\n   * - ", "\n     - ",
+        "\n\n.. raw:: html\n\n   ", "\n\n.. code::\n\n   ", "\n\n.. toctree::\n\n   ",
+        "\n\n.. only:: a\n\n   ", ":sup:`", ":ref:`", "\n\n+-+-+\n| ", "\n\n-a  ", "\n\n>>> ", "\n   -- ",
+        "\n   :o: x\n",
+        *(f"\n\n.. {name}:: " for name in ("note", "topic", "rubric", "title", "math", "table")),
+        *(f"\n\n.. {name}:: x\n" for name in ("image", "include", "figure", "header", "function")),
+    ]
+)  # fmt: skip
+
+
+def parse(text: str) -> ParsedFile:
+    return rst.parse(source(text), SETTINGS)
+
+
+def blocks(text: str) -> list[tuple[str, str]]:
+    return outline(parse(text))
+
+
+def left(text: str) -> dict[str, tuple[int, int]]:
+    return {part.what: (part.pieces, part.characters) for part in parse(text).left_out}
+
+
+@given(st.lists(_LINES, max_size=16))
+def test_any_markup_is_read_without_a_word_to_the_terminal(lines: list[str]) -> None:
+    printed: list[str] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys.stderr, "write", printed.append)
+        patch.setattr(sys.stdout, "write", printed.append)
+        parse("\n".join(lines))
+    assert printed == []
+
+
+@given(st.text())
+def test_any_text_is_read_or_refused_with_a_reason(text: str) -> None:
+    reasons = set()
+    try:
+        rst.parse(source(text.encode("utf-8", "replace")), SETTINGS)
+    except DocumentFailure as failure:
+        reasons.add(failure.reason)
+    assert reasons <= {"binary_content", "undecodable", "nested_too_deep"}
+
+
+@given(st.lists(_LINES, max_size=16))
+@example(["=== ==="] * 4 + ["", "Word one two."])
+def test_a_file_reads_the_same_in_segments_as_in_one_piece(lines: list[str]) -> None:
+    text = "\n".join(lines)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rst_machine, "_SEGMENT_LINES", 1)
+        parts = blocks(text)
+    assert parts == blocks(text)
+
+
+@given(
+    st.lists(
+        st.sampled_from(["alpha", "beta *gamma*", "- delta", "epsilon\n  zeta", ".. eta:: theta"]), max_size=8
+    )
+)
+def test_no_word_is_lost(paragraphs: list[str]) -> None:
+    words = {"alpha", "beta", "gamma", "delta", "epsilon", "zeta", "theta"}
+    text = "\n\n".join(paragraphs)
+    out = " ".join(said for _, said in blocks(text))
+    assert all(out.count(word) == text.count(word) for word in words)
+
+
+@given(st.lists(st.one_of(st.text("ABC ", min_size=1, max_size=4), _MARKS), max_size=12))
+@example(["\n\n.. note:: ", "\n   :o: x\n", "    A"])
+@example(["\n\n.. note:: ", "\n   :o: x\n", "    A", "\n   :o: x\n"])
+def test_every_letter_of_any_soup_of_marks_is_in_the_text_or_counted(soup: list[str]) -> None:
+    text = "x" + "".join(soup)
+    parsed = None
+    with suppress(DocumentFailure):
+        parsed = parse(text)
+    assert parsed is None or unaccounted(text, parsed) <= 0
+
+
+@pytest.mark.parametrize("mark", [".. _no colon", ".. |torn", ".. |x| nothing"])
+def test_a_malformed_target_or_substitution_stays_as_it_is_written(mark: str) -> None:
+    parsed = parse(f"One.\n\n{mark}\n   goes on\n\nTwo.")
+    assert outline(parsed) == [("paragraph", "One."), ("code", f"{mark} goes on"), ("paragraph", "Two.")]
+    assert parsed.notes == ("1 piece of markup could not be read and stands as it is written",)
+
+
+def test_names_of_columns_are_kept_where_the_first_column_has_none() -> None:
+    line = "===== ===== =====\n"
+    table = f"{line}       Min   Max\n{line}speed  1.5   9\n\n       at    most\n{line}"
+    assert blocks(table) == [("table_row", "speed | Min: 1.5 at | Max: 9 most")]
+    assert blocks("= ===\n  One\n  two\n= ===\na b\n= ===\n") == [("table_row", "a | One two: b")]
+
+
+def test_a_border_right_below_other_blocks_begins_no_table() -> None:
+    assert blocks("| a |\n=== ===")[0] == ("paragraph", "a |")
+    assert blocks("- a\n=== ===")[0] == ("list_item", "a")
+
+
+def test_what_the_parser_says_of_a_cell_is_no_text_of_it() -> None:
+    assert blocks("=== ===\na   b\n=== ===\n1   3. x\n=== ===\n") == [("table_row", "a: 1 | b: x")]
+
+
+def test_text_around_the_options_of_a_box_is_kept() -> None:
+    assert blocks(".. note::\n   Mind this.\n   :class: wide\n") == [("paragraph", "Note: Mind this.")]
+    assert blocks(".. note::\n   :class: wide\n     and more\n   Mind this.\n") == [
+        ("paragraph", "Note: Mind this.")
+    ]
+
+
+def test_text_under_what_holds_none_is_kept_or_counted() -> None:
+    assert blocks(".. image:: a.png\n\n   A caption.") == [("paragraph", "A caption.")]
+    assert left(".. title:: Of the page\n\nText.") == {"metadata": (1, 9)}
+    assert left("Text.\n\n.. |x| replace:: unused words\n") == {"substitution": (1, 11)}
+    assert left("=== ===\na   b\n=== ===\n1\n=== ===\n") == {"empty_column": (1, 1)}
+
+
+def test_sections_have_the_depth_of_their_adornment() -> None:
+    parsed = parse("=====\nTitle\n=====\n\nSub\n---\n\nA\n~\n\ntext\n\nB\n~\n\nOther\n-----\n\nend\n")
+    headings = [(block.level, block.text) for block in parsed.blocks if block.kind == "heading"]
+    assert headings == [(1, "Title"), (2, "Sub"), (3, "A"), (3, "B"), (2, "Other")]
+
+
+def test_a_title_in_the_header_lines_stands_above_all_sections() -> None:
+    parsed = parse("PEP: 1\nTitle: On\n  Purpose\nLicense: CC0\n\nAbstract\n========\n\nText.\n")
+    assert [(block.kind, block.level, block.text) for block in parsed.blocks] == [
+        ("heading", 1, "On Purpose"),
+        ("table_row", 0, "PEP: 1"),
+        ("table_row", 0, "License: CC0"),
+        ("heading", 2, "Abstract"),
+        ("paragraph", 0, "Text."),
+    ]
+    assert (parsed.title, parsed.licence) == ("On Purpose", "CC0")
+
+
+def test_a_sentence_with_a_colon_is_no_header() -> None:
+    assert blocks("Note: this is prose\nover two lines.\n") == [
+        ("paragraph", "Note: this is prose over two lines.")
+    ]
+
+
+def test_fields_under_a_title_are_rows_and_say_what_the_file_is() -> None:
+    parsed = parse("Manual\n======\n\n:Language: sv-SE\n:Source: https://x.se/a\n:Empty:\n\nText.\n")
+    assert outline(parsed)[1:4] == [
+        ("table_row", "Language: sv-SE"),
+        ("table_row", "Source: https://x.se/a"),
+        ("table_row", "Empty"),
+    ]
+    assert (parsed.language, parsed.source_uri) == ("sv", "https://x.se/a")
+
+
+def test_titles_out_of_order_stay_headings() -> None:
+    parsed = parse("Doc\n===\n\nA\n-\n\nB\n~\n\ntext\n\nC\n===\n\nLost\n~~~~\n\nmore\n")
+    assert ("heading", "Lost") in outline(parsed)
+    assert parsed.notes == ()
+
+
+def test_lists_keep_their_depth_and_later_paragraphs() -> None:
+    parsed = parse("1. one\n\n   more\n\n   - deeper\n\n     - deepest\n2. two\n")
+    assert [(block.kind, block.text, block.level) for block in parsed.blocks] == [
+        ("list_item", "one", 0),
+        ("paragraph", "more", 0),
+        ("list_item", "deeper", 1),
+        ("list_item", "deepest", 2),
+        ("list_item", "two", 0),
+    ]
+
+
+def test_terms_and_options_stand_with_what_they_mean() -> None:
+    assert blocks(
+        "term : kind\n  Meaning.\n\n  More.\nbare\n  ::\n\n    code\n\n-a, --all=FILE  Show *all*.\n"
+    ) == [
+        ("list_item", "term (kind): Meaning."),
+        ("paragraph", "More."),
+        ("list_item", "bare"),
+        ("code", "code"),
+        ("list_item", "-a, --all=FILE: Show all."),
+    ]
+
+
+def test_code_is_verbatim_however_it_is_written() -> None:
+    text = (
+        "Run::\n\n    if x:\n        *go*\n\n"
+        ".. code-block:: python\n   :unknown-option: 3\n   :caption: Listing\n\n"
+        "   a  =  1\n\n   b\n\n>>> 1 + 1\n2\n\n.. parsed-literal::\n\n   *x* = 2\n"
+    )
+    parsed = parse(text)
+    assert [(block.kind, block.text.strip("\n")) for block in parsed.blocks] == [
+        ("paragraph", "Run:"),
+        ("code", "if x:\n    *go*"),
+        ("paragraph", "Listing"),
+        ("code", "a  =  1\n\nb"),
+        ("code", ">>> 1 + 1\n2"),
+        ("code", "x = 2"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "==== =====\nName Value\n==== =====\na    1\n\nb    2\n==== =====\n",
+        "+----+-----+\n|Name|Value|\n+====+=====+\n|a   |1    |\n+----+-----+\n|b   |2    |\n+----+-----+\n",
+        (
+            ".. list-table:: \n   :header-rows: 1\n   :unknown: 1\n\n   * - Name\n     - Value\n"
+            "   * - a\n     - 1\n   * - b\n     - 2\n"
+        ),
+        '.. csv-table::\n   :header: "Name", "Value"\n   :widths: 1, 2, 3\n\n   a, 1\n   b, 2\n',
+    ],
+)
+def test_every_kind_of_table_becomes_rows_with_their_header(table: str) -> None:
+    assert blocks(table) == [("table_row", "Name: a | Value: 1"), ("table_row", "Name: b | Value: 2")]
+
+
+def test_a_table_keeps_its_title_and_lists_in_cells_apart() -> None:
+    text = ".. list-table:: Modules\n\n   * - core\n     - - one\n       - two\n"
+    assert blocks(text) == [("paragraph", "Modules"), ("table_row", "core | one, two")]
+
+
+def test_a_table_that_cannot_be_read_stays_as_it_is_written() -> None:
+    parsed = parse("=== ===\na   b\n=== ======\n")
+    assert [(block.kind, block.text) for block in parsed.blocks] == [("code", "=== ===\na   b\n=== ======")]
+    assert parsed.notes == ("1 piece of markup could not be read and stands as it is written",)
+
+
+def test_notes_come_at_the_end_of_their_section_and_their_marks_go() -> None:
+    text = (
+        "A\n=\n\nSaid [1]_. Proved [#x]_ in [CIT]_.\n\n"
+        ".. [1] First note.\n.. [#x] Second.\n.. [CIT] Book.\n\nRest.\n\nB\n=\n\nEnd.\n"
+    )
+    assert blocks(text) == [
+        ("heading", "A"),
+        ("paragraph", "Said. Proved in [CIT]."),
+        ("paragraph", "Rest."),
+        ("paragraph", "First note."),
+        ("paragraph", "Second."),
+        ("paragraph", "[CIT]: Book."),
+        ("heading", "B"),
+        ("paragraph", "End."),
+    ]
+    assert left(text) == {"footnote_mark": (4, 14)}
+
+
+def test_boxes_keep_their_title() -> None:
+    text = (
+        ".. note:: Mind\n   the gap.\n\n.. admonition:: Well, well\n   :class: x\n\n   Text.\n\n"
+        ".. warning::\n\n   - item\n\n.. deprecated:: 3.1 Use *b*.\n"
+    )
+    assert blocks(text) == [
+        ("paragraph", "Note: Mind the gap."),
+        ("paragraph", "Well, well: Text."),
+        ("list_item", "Warning: item"),
+        ("paragraph", "Deprecated since version 3.1: Use b."),
+    ]
+
+
+def test_directives_nobody_knows_keep_their_text() -> None:
+    text = (
+        ".. special-thing:: On its *line*\n   :option: gone\n\n   Its content.\n\n"
+        ".. py:function:: f(*args)\n\n   Doc.\n"
+    )
+    assert blocks(text) == [
+        ("paragraph", "On its line"),
+        ("paragraph", "Its content."),
+        ("paragraph", "f(*args)"),
+        ("paragraph", "Doc."),
+    ]
+
+
+def test_roles_nobody_knows_keep_their_text() -> None:
+    text = (
+        ":func:`~os.path.join` :doc:`the title <page>` :pep:`8#names` :ref:`here` :made-up:`text` "
+        "10\\ :sup:`6` :math:`a_b`\n\n.. _here:\n\nTitle\n=====\n\n"
+    )
+    assert blocks(text)[0] == ("paragraph", "os.path.join the title PEP 8 Title text 10^6 a_b")
+
+
+def test_substitutions_are_resolved_and_never_explode() -> None:
+    assert blocks(
+        "The |name| of |n|, |Name| and |none|.\n\n.. |name| replace:: *real* thing\n.. |n| unicode:: 0xA9\n"
+    ) == [("paragraph", "The real thing of ©, real thing and |none|.")]
+    levels = "".join(f".. |a{i}| replace:: {f'|a{i + 1}| ' * 10}\n" for i in range(30))
+    assert len(blocks(f"|a0|\n\n{levels}")[0][1]) < 100_000
+
+
+def test_what_is_left_out_is_counted_by_kind() -> None:
+    text = (
+        "Text |p| `link <http://a.b>`_.\n\n.. A comment.\n\n.. raw:: html\n\n   <b>x</b>\n\n.. _t: http://c.d\n\n"
+        ".. image:: i.png\n   :alt: a bee\n\n.. figure:: f.png\n\n   The caption.\n\n.. contents::\n\n"
+        ".. |p| image:: p.png\n\n.. toctree::\n\n   one\n   two\n"
+    )
+    assert [said for _, said in blocks(text)] == ["Text link.", "The caption."]
+    assert left(text) == {
+        "comment": (1, 9),
+        "raw": (1, 8),
+        "link_target": (2, 20),
+        "image": (3, 4),
+        "navigation": (2, 6),
+    }
+
+
+def test_includes_are_counted_and_no_file_is_read(tmp_path: Path) -> None:
+    secret = tmp_path / "secret.txt"
+    secret.write_text("secret text")
+    text = (
+        f".. include:: {secret}\n\n.. literalinclude:: {secret}\n   :language: c\n\n.. csv-table:: Numbers\n"
+        f"   :file: {secret}\n\n.. raw:: text\n   :file: {secret}\n"
+    )
+    parsed = parse(text)
+    assert outline(parsed) == [("paragraph", "Numbers")]
+    assert parsed.notes == ("3 includes could not be resolved",)
+
+
+def test_a_configuration_file_changes_nothing(tmp_path: Path) -> None:
+    (tmp_path / "docutils.conf").write_text("[general]\nhalt_level: 1\n[parsers]\nraw_enabled: yes\n")
+    before = Path.cwd()
+    os.chdir(tmp_path)
+    try:
+        assert blocks("*open and `more\n") == [("paragraph", "*open and `more")]
+    finally:
+        os.chdir(before)
+
+
+def test_a_role_of_one_document_means_nothing_in_the_next() -> None:
+    assert blocks(".. role:: ref(raw)\n   :format: html\n\n:ref:`gone` stays\n") == [("paragraph", "stays")]
+    assert blocks(":ref:`here` stays\n") == [("paragraph", "here stays")]
+
+
+def test_lines_of_a_verse_stay_lines_and_quotes_are_quotes() -> None:
+    parsed = parse("| Storgatan 1\n|   Lund\n\nSaid:\n\n  Never again.\n\n  -- A. Sage\n")
+    assert parsed.blocks[0].text == "Storgatan 1\nLund"
+    assert outline(parsed)[2:] == [("quote", "Never again."), ("quote", "— A. Sage")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- " * 300 + "a",
+        "\n\n".join("  " * depth + "- a" for depth in range(200)),
+        "\n\n".join(" " * depth + "quote" for depth in range(200)),
+        "\n\n".join("   " * depth + ".. note::" for depth in range(200)) + "\n\n" + "   " * 200 + "x",
+    ],
+)
+def test_depth_no_writer_means_is_a_failure(text: str) -> None:
+    with pytest.raises(DocumentFailure) as refused:
+        parse(text)
+    assert refused.value.reason == "nested_too_deep"
+
+
+def test_a_line_of_thousands_of_marks_that_never_end_is_read() -> None:
+    assert len(blocks("*a `b |c " * 800)) == 1
+
+
+@pytest.mark.parametrize(
+    ("written", "text"),
+    [
+        ("3. three\n4. four\n\nSee step 4.", "- 3. three\n- 4. four\n\nSee step 4."),
+        ("#. one\n#. two", "- 1. one\n- 2. two"),
+        ("(a) x\n(b) y", "- a) x\n- b) y"),
+        ("iv. x\nv. y", "- iv) x\n- v) y"),
+        ("1. one\n\n   - inner\n\n2. ::\n\n     code", "- 1. one\n  - inner\n- 2.\n\n```\ncode\n```"),
+    ],
+)
+def test_items_of_ordered_lists_keep_their_numbers(written: str, text: str) -> None:
+    assert assemble(parse(written).blocks).text == text

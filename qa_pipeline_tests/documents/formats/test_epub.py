@@ -1,0 +1,230 @@
+from collections.abc import Mapping
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from qa_pipeline.documents.formats import epub
+from qa_pipeline.records import ParsedFile
+from qa_pipeline.settings.documents import DocumentSettings
+from qa_pipeline_tests.documents.builders import SETTINGS, outline, refusal, source
+from qa_pipeline_tests.documents.formats.ooxml.builders import left_out, zip_bytes
+
+CONTAINER = (
+    '<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles>'
+    '<rootfile full-path="OEBPS/content.opf" media-type="application/oebps-package+xml"/>'
+    "</rootfiles></container>"
+)
+DOCTYPE = '<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.1//EN" "http://www.w3.org/TR/xhtml11/DTD/xhtml11.dtd">'
+# Where a word may stand in a chapter, and under which name it is left out.
+PLACES: dict[str, tuple[str, str | None]] = {
+    "paragraph": ("<p>{word}</p>", None),
+    "heading": ("<h2>{word}</h2>", None),
+    "item": ("<ul><li>{word}</li></ul>", None),
+    "code": ("<pre>{word}</pre>", None),
+    "cell": ("<table><tr><td>{word}</td><td>.</td></tr></table>", None),
+    "aside": ('<aside epub:type="footnote" id="n"><p>{word}</p></aside>', None),
+    "header": ("<header><p>{word}</p></header>", None),
+    "footer": ('<footer role="contentinfo"><p>{word}</p></footer>', None),
+    "sidebar": ('<div class="sidebar" id="footer"><p>{word}</p></div>', None),
+    "linked": ('<p><a href="x.xhtml">{word}</a></p>', None),
+    "navigation": ("<nav><p>{word}</p></nav>", "navigation"),
+    "script": ("<script>{word}</script>", "script"),
+    "style": ("<style>{word}</style>", "script"),
+    "picture": ('<p>.<img alt="{word}" src="http://example.org/x.png"/></p>', "image"),
+    "drawing": ('<svg xmlns="http://www.w3.org/2000/svg"><text>{word}</text></svg>', "image"),
+    "hidden": ('<p hidden="hidden">{word}</p>', "hidden_text"),
+    "page": ('<p>.<span epub:type="pagebreak">{word}</span></p>', "page_number"),
+    "mark": ('<p>.<sup><a epub:type="noteref" href="#n">{word}</a></sup></p>', "note_mark"),
+    "form": ("<form><button>{word}</button></form>", "form_control"),
+    "comment": ("<!-- {word} -->", "comment"),
+    "raised": ("<p>.<sup>[{word}]</sup></p>", "footnote_mark"),
+    "column": ("<table><tr><th>.</th><th>{word}</th></tr><tr><td>.</td><td/></tr></table>", "empty_column"),
+}  # fmt: skip
+
+
+def chapter(body: str, head: str = "<title>No text of the book</title>") -> str:
+    return (
+        f'<?xml version="1.0" encoding="utf-8"?>{DOCTYPE}<html xmlns="http://www.w3.org/1999/xhtml" '
+        f'xmlns:epub="http://www.idpf.org/2007/ops"><head>{head}</head><body>{body}</body></html>'
+    )
+
+
+def book(
+    chapters: Mapping[str, str | bytes],
+    metadata: str = "",
+    spine: str | None = None,
+    extra: Mapping[str, str | bytes] = {},
+    attributes: str = 'media-type="application/xhtml+xml"',
+    guide: str = "",
+) -> bytes:
+    items = "".join(f'<item id="i{n}" href="{name}" {attributes}/>' for n, name in enumerate(chapters))
+    order = spine or "".join(f'<itemref idref="i{n}"/>' for n in range(len(chapters)))
+    package = (
+        '<package xmlns="http://www.idpf.org/2007/opf" version="3.0">'
+        f'<metadata xmlns:dc="http://purl.org/dc/elements/1.1/">{metadata}</metadata>'
+        f"<manifest>{items}</manifest><spine>{order}</spine>{guide}</package>"
+    )
+    return zip_bytes(
+        {
+            "mimetype": "application/epub+zip",
+            "META-INF/container.xml": CONTAINER,
+            "OEBPS/content.opf": package,
+            **{f"OEBPS/{name.replace('%20', ' ')}": text for name, text in chapters.items()},
+            **extra,
+        }
+    )
+
+
+def read(content: bytes, limits: DocumentSettings = SETTINGS) -> ParsedFile:
+    return epub.parse(source(content), limits)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.sampled_from(sorted(PLACES)), min_size=1, max_size=8))
+def test_every_word_of_a_chapter_is_in_its_text_once_or_counted_as_left_out(places: list[str]) -> None:
+    words = [f"word{number}x" for number in range(len(places))]
+    body = "".join(PLACES[place][0].format(word=word) for place, word in zip(places, words, strict=True))
+    head = "<title>No text</title><style>a {}</style><meta/><!-- of it -->"
+    parsed = read(book({"a.xhtml": chapter(body, head)}))
+    text = "\n".join(block.text for block in parsed.blocks)
+    expected = {"metadata": 6, "script": 3, "comment": 4}
+    for place, word in zip(places, words, strict=True):
+        what = PLACES[place][1]
+        assert text.count(word) == (what is None)
+        if what is not None:
+            brackets = 2 * (place == "raised")
+            expected[what] = expected.get(what, 0) + len(word) + brackets
+    assert {what: characters for what, (_, characters) in left_out(parsed).items()} == expected
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.data())
+def test_damage_anywhere_is_a_failure_with_a_reason_and_never_another_error(data: st.DataObject) -> None:
+    broken = bytearray(book({"a.xhtml": chapter("<p>Text.</p>")}))
+    for _ in range(data.draw(st.integers(1, 5))):
+        broken[data.draw(st.integers(0, len(broken) - 1))] = data.draw(st.integers(0, 255))
+    known = {None, "damaged", "archive_bomb", "encrypted", "unsupported_format", "undecodable", "too_large",
+             "nested_too_deep", "binary_content"}  # fmt: skip
+    assert refusal(lambda: read(bytes(broken))) in known
+
+
+def test_chapters_are_read_in_the_order_of_the_spine() -> None:
+    chapters = {"one%20a.xhtml": chapter("<h1>One</h1>"), "b/two.xhtml": chapter("<p>Two.</p>")}
+    parsed = read(book(chapters, spine='<itemref idref="i1"/><itemref idref="i0" linear="no"/>'))
+    assert outline(parsed) == [("paragraph", "Two."), ("heading", "One")]
+
+
+def test_a_book_says_its_title_language_licence_and_source() -> None:
+    metadata = (
+        "<dc:title>Om \n vatten</dc:title><dc:title>Other</dc:title><dc:language>sv-SE</dc:language>"
+        "<dc:rights>CC BY 4.0</dc:rights><dc:source>https://example.org/book</dc:source>"
+    )
+    parsed = read(book({"a.xhtml": chapter("<p>Text.</p>")}, metadata))
+    assert (parsed.title, parsed.language) == ("Om vatten", "sv")
+    assert (parsed.licence, parsed.source_uri) == ("CC BY 4.0", "https://example.org/book")
+
+
+@pytest.mark.parametrize("how", ["properties", "guide"])
+def test_a_table_of_contents_in_the_order_of_reading_is_navigation(how: str) -> None:
+    contents = chapter('<h1>Contents</h1><nav><ol><li><a href="b.xhtml">One</a></li></ol></nav>')
+    guide = '<guide><reference type="toc" href="nav.xhtml#x"/></guide>' if how == "guide" else ""
+    attributes = 'media-type="application/xhtml+xml"' + (' properties="nav"' if how == "properties" else "")
+    parsed = read(book({"nav.xhtml": contents}, attributes=attributes, guide=guide))
+    assert parsed.blocks == ()
+    assert left_out(parsed) == {"navigation": (2, len("ContentsOne")), "metadata": (1, 15)}
+
+
+def test_a_chapter_above_which_the_table_of_contents_stands_is_read() -> None:
+    body = '<h1>Contents</h1><p><a href="#one">One</a></p><h1 id="one">One</h1><p>A pump moves the water.</p>'
+    guide = '<guide><reference type="toc" href="a.xhtml#toc"/></guide>'
+    parsed = read(book({"a.xhtml": chapter(body, "<title/>")}, guide=guide))
+    assert ("paragraph", "A pump moves the water.") in outline(parsed)
+
+
+def test_elements_that_end_themselves_do_not_swallow_what_follows() -> None:
+    body = '<p><a id="p1"/>First.</p><div/><p>Second<i/>.</p><script src="x.js"/><p>Third.</p>'
+    parsed = read(book({"a.xhtml": chapter(body, "<title/>")}))
+    assert [text for _, text in outline(parsed)] == ["First.", "Second.", "Third."]
+
+
+def test_entities_of_html_are_resolved_and_those_of_the_file_are_not() -> None:
+    parsed = read(book({"a.xhtml": chapter("<p>Gr&ouml;&szlig;e&nbsp;&amp; more</p>")}))
+    assert [" ".join(text.split()) for _, text in outline(parsed)] == ["Größe & more"]
+    bomb = chapter("<p>&b;x</p>").replace(DOCTYPE, '<!DOCTYPE html [<!ENTITY a "lol"><!ENTITY b "&a;&a;">]>')
+    assert "lol" not in str(read(book({"a.xhtml": bomb})).blocks)
+    outside = chapter("<p>&b;x</p>").replace(
+        DOCTYPE, '<!DOCTYPE html [<!ENTITY b SYSTEM "file:///etc/hostname">]>'
+    )
+    assert read(book({"a.xhtml": outside})).blocks[0].text.strip().endswith("x")
+
+
+def test_markup_that_is_no_xml_is_read_as_html() -> None:
+    parsed = read(book({"a.xhtml": "<html><title/><body><p>One<br>two<p>Three & four<script/>"}))
+    assert [text for _, text in outline(parsed)] == ["One two", "Three & four"]
+
+
+def test_odd_names_and_control_characters_in_broken_markup_do_no_harm() -> None:
+    broken = '<html><body><p\x01"x a\x02="1" colspan="\x03">One&#1;<nav>x</nav>\x04 two<A{b}>three</p>'
+    parsed = read(book({"a.xhtml": broken}))
+    assert "three" in " ".join(text for _, text in outline(parsed))
+
+
+def test_protected_books_are_told_from_books_with_scrambled_fonts() -> None:
+    def protection(method: str, path: str) -> dict[str, str]:
+        return {
+            "META-INF/encryption.xml": '<encryption xmlns="urn:oasis:names:tc:opendocument:xmlns:container" '
+            'xmlns:enc="http://www.w3.org/2001/04/xmlenc#"><enc:EncryptedData>'
+            f'<enc:EncryptionMethod Algorithm="{method}"/><enc:CipherData><enc:CipherReference URI="{path}"/>'
+            "</enc:CipherData></enc:EncryptedData></encryption>"
+        }
+
+    one = {"a.xhtml": chapter("<p>Text.</p>")}
+    aes = "http://www.w3.org/2001/04/xmlenc#aes128-cbc"
+    locked = book(one, extra=protection(aes, "OEBPS/a.xhtml"))
+    assert refusal(lambda: read(locked)) == "encrypted"
+    font = book(one, extra=protection("http://www.idpf.org/2008/embedding", "OEBPS/a.xhtml"))
+    assert outline(read(font)) == [("paragraph", "Text.")]
+    picture = book(one, extra=protection(aes, "OEBPS/cover.png"))
+    assert outline(read(picture)) == [("paragraph", "Text.")]
+
+
+def test_a_missing_chapter_is_noted_and_a_book_without_any_is_damaged() -> None:
+    chapters = {"a.xhtml": chapter("<p>Text.</p>")}
+    content = book(chapters, spine='<itemref idref="i0"/><itemref idref="i9"/>')
+    assert refusal(lambda: read(content)) == "damaged"
+    listed = book({**chapters, "../../../etc/hostname": ""})
+    parsed = read(listed)
+    assert outline(parsed) == [("paragraph", "Text.")]
+    assert parsed.notes == ("files of the book that are missing in it: 1",)
+    assert refusal(lambda: read(book({}))) == "damaged"
+
+
+def test_pages_in_no_order_of_reading_are_counted_whatever_they_hold() -> None:
+    one = {"a.xhtml": chapter("<p>Text.</p>", "")}
+    beside = {"OEBPS/nav.xhtml": chapter("<nav>One</nav><p>Two</p>", ""), "OEBPS/b.html": "", "x.css": "p {}"}
+    parsed = read(book(one, extra=beside))
+    assert outline(parsed) == [("paragraph", "Text.")]
+    assert left_out(parsed) == {"navigation": (1, 3), "unlisted_page": (2, 3)}
+
+
+def test_pictures_in_the_order_of_reading_are_counted() -> None:
+    parsed = read(book({"cover.svg": "<svg/>"}, attributes='media-type="image/svg+xml"'))
+    assert left_out(parsed) == {"image": (1, 0)}
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"no zip", zip_bytes({"a": "b"}), zip_bytes({"META-INF/container.xml": "<x/>"})]
+)
+def test_what_is_no_book_is_damaged(content: bytes) -> None:
+    assert refusal(lambda: read(content)) == "damaged"
+
+
+def test_limits_on_chapters_depth_and_text_hold() -> None:
+    long = book({"a.xhtml": chapter("<p>0123456789</p>" * 11)})
+    assert refusal(lambda: read(long, DocumentSettings(max_characters=100))) == "too_long"
+    assert refusal(lambda: read(long, DocumentSettings(max_bytes=300))) == "too_large"
+    deep = book({"a.xhtml": chapter("<div>" * 3_000 + "x" + "</div>" * 3_000)})
+    assert refusal(lambda: read(deep)) == "nested_too_deep"
+    unclosed = book({"a.xhtml": "<html><body>" + "<div>" * 9_000 + "x"})
+    assert refusal(lambda: read(unclosed)) in {None, "nested_too_deep", "damaged"}

@@ -1,0 +1,229 @@
+import base64
+from email.message import EmailMessage
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qa_pipeline.corpus.files import DocumentFailure
+from qa_pipeline.documents.assembly import visible
+from qa_pipeline.documents.formats import mail as mail_messages
+from qa_pipeline.records import LeftOut, ParsedFile
+from qa_pipeline_tests.documents.builders import SETTINGS, outline, refusal, source
+
+
+def parse(content: str | bytes) -> ParsedFile:
+    return mail_messages.parse(source(content, "a.eml"), SETTINGS)
+
+
+def mail(text: str = "Hello there.", **headers: str) -> EmailMessage:
+    message = EmailMessage()
+    for name, value in {"From": "anna@example.org", "Subject": "Pumps", **headers}.items():
+        message[name] = value
+    message.set_content(text)
+    return message
+
+
+def left_out(parsed: ParsedFile) -> dict[str, int]:
+    return {part.what: part.pieces for part in parsed.left_out}
+
+
+@given(st.binary(max_size=300))
+def test_any_bytes_after_a_header_are_read_or_refused(body: bytes) -> None:
+    assert refusal(lambda: parse(b"Subject: x\n" + body)) is None
+
+
+@given(
+    st.text("XY1.)->| \n", max_size=150), st.sampled_from(["", "Content-Type: text/plain; format=flowed\n"])
+)
+def test_every_character_of_a_body_is_in_a_block_or_counted_as_left_out(body: str, header: str) -> None:
+    def told(content: str) -> int:
+        parsed = parse(f"From: a\n{header}\n{content}".encode())
+        kept = visible("".join(f"{block.marker or ''}{block.text}" for block in parsed.blocks))
+        return kept + sum(part.characters for part in parsed.left_out)
+
+    assert told(body) - told("") == visible(body)
+
+
+HEADERS = ["Content-Type", "Content-Transfer-Encoding", "Subject", "From", "Content-Disposition", "To"]
+
+
+@given(st.lists(st.tuples(st.sampled_from(HEADERS), st.text(max_size=40)), max_size=6))
+def test_any_headers_are_read(headers: list[tuple[str, str]]) -> None:
+    lines = [f"{name}: {value}" for name, value in headers]
+    content = "\n".join(["From: a", *lines, "", "body"])
+    parse(content.encode("utf-8", "surrogatepass"))
+
+
+def test_the_subject_is_title_and_heading_and_the_rest_of_the_head_key_value_lines() -> None:
+    message = mail(To="bo@example.org", Date="Mon, 02 Mar 2020 10:00:00 +0100", **{"X-Spam": "no"})
+    parsed = parse(message.as_bytes())
+    assert parsed.title == "Pumps"
+    assert outline(parsed)[0] == ("heading", "Pumps")
+    assert parsed.blocks[1].text.split("\n") == [
+        "From: anna@example.org",
+        "To: bo@example.org",
+        "Date: Mon, 02 Mar 2020 10:00:00 +0100",
+    ]
+    assert outline(parsed)[2] == ("paragraph", "Hello there.")
+    assert left_out(parsed) == {"header": 4}
+
+
+@pytest.mark.parametrize(
+    ("raw", "shown"),
+    [
+        (b"=?utf-8?q?F=C3=B6rslag?= om =?iso-8859-1?q?=E5r?=", "Förslag om år"),
+        ("Förslag".encode(), "Förslag"),
+        ("Förslag".encode("cp1252"), "Förslag"),
+        (b"=?no-such?q?abc?=", "abc"),
+        (b"=?utf-8?b?a?=", "=?utf-8?b?a?="),
+        (b"one\n two", "one two"),
+        (b"=?utf-8?q?a?=" * 3000, "=?utf-8?q?a?=" * 3000),
+    ],
+)
+def test_subjects_are_read_as_a_person_sees_them(raw: bytes, shown: str) -> None:
+    assert parse(b"Subject: " + raw + b"\n\nbody").title == shown
+
+
+def test_of_two_versions_the_plain_one_is_read_and_the_other_counted() -> None:
+    message = mail("Plain words about it.")
+    message.add_alternative("<p>Rich words about it.</p>", subtype="html")
+    parsed = parse(message.as_bytes())
+    assert [text for kind, text in outline(parsed) if kind == "paragraph"][1:] == ["Plain words about it."]
+    assert left_out(parsed)["alternative"] == 1
+
+
+def test_what_stands_around_the_parts_of_a_message_is_counted() -> None:
+    message = (
+        b"From: a\nContent-Type: multipart/mixed; boundary=b\n\nFor old programs.\n--b\n\nText.\n--b--\nEnd."
+    )
+    parsed = parse(message)
+    assert [text for _, text in outline(parsed)] == ["From: a", "Text."]
+    assert LeftOut("beside_parts", 2, 19) in parsed.left_out
+
+
+def test_the_text_of_parts_that_are_nested_too_deep_is_counted() -> None:
+    levels = range(30)
+    head = b"".join(b"Content-Type: multipart/mixed; boundary=b%d\n\n--b%d\n" % (n, n) for n in levels)
+    parsed = parse(b"From: a\n" + head + b"\nDeep text.\n")
+    assert LeftOut("deep_message", 1, 9) in parsed.left_out
+    assert parsed.notes == ("1 parts are nested too deep and were left out",)
+
+
+def test_a_plain_version_that_only_names_the_other_is_not_preferred() -> None:
+    message = mail("See HTML.")
+    message.add_alternative(f"<p>{'Rich words about it. ' * 20}</p>", subtype="html")
+    assert "Rich words" in outline(parse(message.as_bytes()))[-1][1]
+
+
+def test_a_body_of_html_alone_is_read_as_a_page() -> None:
+    message = mail()
+    message.set_content("<h1>News</h1><p>Words.</p><script>x</script>", subtype="html")
+    parsed = parse(message.as_bytes())
+    assert [(block.kind, block.level) for block in parsed.blocks if block.kind == "heading"] == [
+        ("heading", 1),
+        ("heading", 2),
+    ]
+
+
+def test_attachments_are_counted_and_never_opened() -> None:
+    message = mail()
+    message.add_attachment(b"PK\x03\x04", maintype="application", subtype="zip", filename="secret-name.zip")
+    message.add_attachment("text inside", filename="notes.txt")
+    parsed = parse(message.as_bytes())
+    assert left_out(parsed)["attachment"] == 2
+    assert parsed.notes == ("2 attachments were not opened",)
+    assert "inside" not in str(parsed.blocks)
+    assert "secret-name" not in str(parsed)
+
+
+def test_quotes_are_quote_blocks_and_a_signature_keeps_its_lines() -> None:
+    text = "I agree.\n\n> > First.\n> Second\n>\n> Third\n\nAnd more.\n-- \nAnna\nPumps Ltd\n"
+    assert outline(parse(mail(text).as_bytes()))[2:] == [
+        ("paragraph", "I agree."),
+        ("quote", "First. Second"),
+        ("quote", "Third"),
+        ("paragraph", "And more."),
+        ("paragraph", "Anna Pumps Ltd"),
+    ]
+
+
+def test_flowed_lines_are_joined_within_their_depth_of_quoting() -> None:
+    head = b"From: a\nContent-Type: text/plain; format=flowed\n\n"
+    parsed = parse(head + b"One \nline \nhere.\n> Quoted \n> too.\n Next.\n-- \nAnna\n")
+    assert outline(parsed)[1:] == [
+        ("paragraph", "One line here."),
+        ("quote", "Quoted too."),
+        ("paragraph", "Next."),
+        ("paragraph", "Anna"),
+    ]
+
+
+def test_a_forwarded_message_stands_below_the_one_that_holds_it() -> None:
+    outer = mail("See below.", Subject="Fwd")
+    outer.add_attachment(mail("Inner words.", Subject="Original"))
+    headings = [block for block in parse(outer.as_bytes()).blocks if block.kind == "heading"]
+    assert [(block.text, block.level) for block in headings] == [("Fwd", 1), ("Original", 2)]
+
+
+def test_messages_within_messages_end_somewhere() -> None:
+    content: Any = b"From: a\n\nThe core."
+    for _ in range(60):
+        content = b"From: a\nContent-Type: message/rfc822\n\n" + content
+    parsed = parse(content)
+    assert left_out(parsed)["deep_message"] == 1
+    assert "The core" not in str(parsed.blocks)
+    with pytest.raises(DocumentFailure, match="nested_too_deep"):
+        parse(b"Content-Type: message/rfc822\n\n" * 20_000)
+
+
+@pytest.mark.parametrize(
+    ("head", "body", "text"),
+    [
+        ("text/plain; charset=iso-8859-1", "Åkning för 5 €".encode("cp1252"), "Åkning för 5 €"),
+        ("text/plain; charset=no-such", "Åkning".encode(), "Åkning"),
+        ("text/plain; charset=utf-8", "Åkning över ön".encode("cp1252"), "Åkning över ön"),
+        ("text/plain; charset=utf-7", b"+AOU-ka", "åka"),
+        ("multipart/mixed", b"No boundary named.", "No boundary named."),
+        ("multipart/mixed; boundary=x", b"--x\n\nNever closed.", "Never closed."),
+        ("text/plain\nContent-Transfer-Encoding: base64", base64.b64encode(b"Hidden."), "Hidden."),
+        ("nonsense", b"Still text.", "Still text."),
+    ],
+)
+def test_broken_and_odd_bodies_are_read_as_far_as_they_go(head: str, body: bytes, text: str) -> None:
+    parsed = parse(b"From: a\nContent-Type: " + head.encode() + b"\n\n" + body)
+    assert outline(parsed)[-1] == ("paragraph", text)
+
+
+def test_a_part_in_no_known_encoding_is_counted() -> None:
+    parsed = parse(b"From: a\nContent-Type: text/plain; charset=utf-8\n\n" + bytes(range(0x80, 0xA0)) * 9)
+    assert left_out(parsed)["undecodable_part"] == 1
+
+
+def test_a_file_without_any_header_of_a_mail_is_refused() -> None:
+    with pytest.raises(DocumentFailure, match="damaged"):
+        parse("Just some text.\n\nAnd more.")
+
+
+def test_a_charset_written_in_parts_is_read_like_any_other() -> None:
+    body = "Åkning".encode("cp1252")
+    parsed = parse(b"From: a\nContent-Type: text/plain; charset*=us-ascii'en'iso-8859-1\n\n" + body)
+    assert outline(parsed)[-1] == ("paragraph", "Åkning")
+
+
+def test_more_headers_or_parts_than_any_mail_has_are_refused_unread() -> None:
+    for content in (b"X: y\n" * 20_000, b"From: a\n\n" + b"--b\n\nx\n" * 150_000):
+        with pytest.raises(DocumentFailure, match="damaged: the message has more"):
+            parse(content)
+
+
+def test_an_inline_part_with_a_file_name_is_text_of_the_message() -> None:
+    body = (
+        b"From: a@example.org\nSubject: Minutes\nMIME-Version: 1.0\n"
+        b'Content-Type: text/plain; charset=utf-8; name="minutes.txt"\n'
+        b'Content-Disposition: inline; filename="minutes.txt"\n\nThe tank was drained on Monday.\n'
+    )
+    parsed = parse(body)
+    assert parsed.blocks[-1].text == "The tank was drained on Monday."
+    assert "attachment" not in left_out(parsed)

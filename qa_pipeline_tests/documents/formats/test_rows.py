@@ -1,0 +1,103 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qa_pipeline.documents.formats.rows import Cell, render_table
+
+CELLS = st.builds(
+    Cell,
+    st.text("abc: ", max_size=6).map(str.strip),
+    st.booleans(),
+    st.integers(0, 9999),
+    st.integers(0, 9999),
+)
+
+
+def lines_of(grid: list[list[Cell]]) -> list[str]:
+    return render_table(grid)[0]
+
+
+def unused_of(grid: list[list[Cell]]) -> list[str]:
+    return render_table(grid)[1]
+
+
+def row(*texts: str, header: bool = False) -> list[Cell]:
+    return [Cell(text, header) for text in texts]
+
+
+@given(st.lists(st.lists(CELLS, max_size=5), max_size=6))
+def test_any_grid_becomes_lines_and_no_data_cell_is_lost(grid: list[list[Cell]]) -> None:
+    lines = lines_of(grid)
+    assert all(line.strip() for line in lines)
+    written = "\n".join(lines)
+    assert all(cell.text.strip(": ") in written for cells in grid for cell in cells if not cell.header)
+    assert set(unused_of(grid)) <= {cell.text for cells in grid for cell in cells if cell.header}
+
+
+def test_the_header_is_repeated_with_each_row() -> None:
+    grid = [row("Name", "Price", header=True), row("Nail", "2 kr"), row("Screw", "3 kr")]
+    assert lines_of(grid) == ["Name: Nail | Price: 2 kr", "Name: Screw | Price: 3 kr"]
+
+
+def test_empty_cells_are_left_out_of_their_row() -> None:
+    assert lines_of([row("A", "B", "C", header=True), row("1", "", "3")]) == ["A: 1 | C: 3"]
+
+
+def test_a_header_cell_before_data_is_a_key() -> None:
+    assert lines_of([[Cell("Status:", True), Cell("Base")], [Cell("Syntax", True), Cell("a|b")]]) == [
+        "Status: Base",
+        "Syntax: a|b",
+    ]
+
+
+def test_without_headers_a_colon_makes_a_key_and_nothing_makes_plain_cells() -> None:
+    assert lines_of([row("Telefon:", "08-123"), row("left", "right")]) == [
+        "Telefon: 08-123",
+        "left | right",
+    ]
+
+
+def test_equal_cells_in_one_row_are_both_kept() -> None:
+    assert lines_of([row("A", "B", header=True), row("0", "0")]) == ["A: 0 | B: 0"]
+
+
+def test_a_cell_over_several_rows_stands_in_each_of_them() -> None:
+    grid = [row("Land", "Stad", header=True), [Cell("Sverige", rows=2), Cell("Lund")], [Cell("Umeå")]]
+    assert lines_of(grid) == ["Land: Sverige | Stad: Lund", "Land: Sverige | Stad: Umeå"]
+
+
+def test_a_heading_over_two_columns_is_joined_with_the_names_below() -> None:
+    grid = [
+        [Cell("", True), Cell("Temperatur", True, columns=2)],
+        row("Ort", "min", "max", header=True),
+        row("Kiel", "3", "9"),
+    ]
+    assert lines_of(grid) == ["Ort: Kiel | Temperatur min: 3 | Temperatur max: 9"]
+
+
+def test_a_header_cell_across_the_table_is_a_caption_between_rows() -> None:
+    grid = [row("A", "B", header=True), [Cell("Part two", True, columns=2)], row("1", "2")]
+    assert lines_of(grid) == ["Part two", "A: 1 | B: 2"]
+
+
+def test_names_that_no_line_repeats_are_known() -> None:
+    head = [Cell("", True), Cell("Temperatur", True, columns=2), Cell("Wind", True)]
+    grid = [head, row("Ort", "min", "max", "", header=True), row("Kiel", "3", "", "")]
+    assert unused_of(grid) == ["Wind", "max"]
+    assert unused_of([row("A", "B", header=True)]) == []
+    assert unused_of([row("a", "b"), row("c", "")]) == []
+
+
+def test_a_table_of_nothing_but_names_still_says_them() -> None:
+    assert lines_of([row("A", "B", header=True)]) == ["A | B"]
+
+
+def test_names_at_the_end_are_a_line_and_those_of_each_part_are_looked_at_alone() -> None:
+    grid = [
+        row("A", "B", header=True),
+        row("1", ""),
+        row("C", "D", header=True),
+        row("2", "3"),
+        row("Sum", "5", header=True),
+    ]
+    assert lines_of(grid) == ["A: 1", "C: 2 | D: 3", "Sum | 5"]
+    assert unused_of(grid) == ["B"]

@@ -1,0 +1,88 @@
+"""The whole road through the command line on small corpora, with hashed words in place of the heavy model."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from qa_pipeline.cli.app import app
+from qa_pipeline.models import loading as embedding_model
+from qa_pipeline.storage import read_table
+from qa_pipeline.tables import STORED
+from qa_pipeline_tests.fakes import HashEmbedder
+
+Files = dict[str, str | bytes]
+GUIDE = """# Kestrel 4 guide
+
+## Filling
+
+To drain the boiler, open the lower valve and wait 10 minutes.
+
+## Safety
+
+A residual-current device is a switch that cuts the power when current leaks to earth.
+"""
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a person sees of a command."""
+
+    code: int
+    stdout: str
+    stderr: str
+
+
+@dataclass(frozen=True)
+class Road:
+    """A corpus and an output folder."""
+
+    corpus: Path
+    out: Path
+
+    def write(self, files: Files) -> None:
+        """Write files by their path below the corpus."""
+        for name, content in files.items():
+            path = self.corpus / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content.encode() if isinstance(content, str) else content)
+
+    def run(self, *options: str) -> Ran:
+        """`qa-pipeline run` over the corpus."""
+        return invoke("run", self.corpus, "--out", self.out, "--accept-unjudged", *options)
+
+    def table(self, name: str, batch: str) -> pl.DataFrame:
+        """One stored table."""
+        return read_table(self.out / "tables" / name / f"{batch}.parquet", STORED[name])
+
+    def reasons(self, name: str, batch: str, by: str) -> dict[str, str | None]:
+        """The reason of each row, by another column."""
+        return dict(self.table(name, batch).select(by, "reason").iter_rows())
+
+    def contents(self, *batches: str) -> dict[str, str]:
+        """Hashes of all files of the given batches, or of every batch; caches and addresses aside."""
+        aside = {"cache", "origins"}
+        files = [path for path in self.out.rglob("*") if path.is_file() and not aside & {*path.parts}]
+        return {
+            str(path.relative_to(self.out)): hashlib.sha256(path.read_bytes()).hexdigest()
+            for path in files
+            if not batches or path.stem in batches
+        }
+
+
+def invoke(*arguments: str | Path) -> Ran:
+    """Run a command; an exception it does not turn into a message is raised."""
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments], catch_exceptions=False)
+    return Ran(result.exit_code, result.stdout, result.stderr)
+
+
+def walk(folder: Path, patch: pytest.MonkeyPatch, settings: Sequence[tuple[str, str]] = ()) -> Road:
+    """A road below `folder` that needs no heavy model, with gates that tiny corpora can pass."""
+    patch.setattr(embedding_model, "load_embedder", lambda *_: HashEmbedder())
+    for name, value in (("QUALITY__MIN_PASS_RATE", "0"), *settings):
+        patch.setenv(f"QA_PIPELINE_{name}", value)
+    return Road(folder / "corpus", folder / "out")

@@ -1,0 +1,75 @@
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qa_pipeline.errors import InputError
+from qa_pipeline.evaluation.scorers import SCORERS, chosen_scorers, claim_scores, pair_scores
+from qa_pipeline.tables import CLAIMS
+
+VALUES = st.none() | st.sampled_from([0.0, 0.2, 0.9, 1.0])
+
+
+def claims_of(**columns: Sequence[object]) -> pl.DataFrame:
+    return pl.DataFrame(columns)
+
+
+@given(st.lists(VALUES, min_size=1, max_size=5))
+def test_an_answer_has_the_smallest_score_of_its_claims_and_none_while_one_is_unknown(
+    scores: list[float | None],
+) -> None:
+    claims = pl.DataFrame(
+        {"pair_id": ["p"] * len(scores), "combined": scores}, schema_overrides={"combined": pl.Float64()}
+    )
+    found = pair_scores(claims, SCORERS["combined"])["score"].to_list()
+    known = [score for score in scores if score is not None]
+    if len(known) == len(scores) or 0.0 in known:
+        assert found == [min(known)]
+    else:
+        assert found == [None]
+
+
+def test_a_score_that_is_no_number_is_unknown() -> None:
+    claims = claims_of(pair_id=["p", "q", "r"], combined=[float("nan"), float("inf"), 0.3])
+    assert claim_scores(claims, SCORERS["combined"]).to_list() == [None, None, 0.3]
+
+
+def test_a_table_without_the_column_leaves_every_claim_unknown() -> None:
+    assert claim_scores(claims_of(pair_id=["p", "q"]), SCORERS["spans"]).to_list() == [None, None]
+
+
+def test_verdicts_and_replies_become_scores() -> None:
+    verdicts = ["supported", "undecided", "unsupported", "contradicted", "failed"]
+    found = claim_scores(claims_of(verdict=verdicts), SCORERS["cascade"]).to_list()
+    assert found == [1.0, 0.5, 0.0, 0.0, None]
+    said = claim_scores(claims_of(llm_said=["accept", "unsure", "reject", None]), SCORERS["llm"]).to_list()
+    assert said == [1.0, 0.5, 0.0, None]
+
+
+def test_consistency_is_the_scorer_of_that_name() -> None:
+    lists = ("number_conflicts", "name_conflicts", "polarity_conflicts", "date_conflicts")
+    rows: list[dict[str, Any]] = [
+        {"token_recall": 1.0},
+        {"token_recall": 0.8, "number_conflicts": ["84"]},
+        {"token_recall": 0.8, "open_points": ["?"]},
+        {"token_recall": 0.8, "verbatim": True},
+        {"evidence_quote": None},
+    ]
+    given: dict[str, Any] = {"evidence_quote": "Text.", "verbatim": False, **{name: [] for name in lists}}
+    schema = {name: CLAIMS.schema[name] for name in (*given, "token_recall", "open_points")}
+    claims = pl.DataFrame([given | row for row in rows], schema=schema).with_columns(
+        quantifier_conflicts=pl.lit(None, pl.List(pl.String()))
+    )
+    found = claim_scores(claims, SCORERS["consistency"]).to_list()
+    assert found[:4] == pytest.approx([1.0, 0.2, 0.72, 1.0])
+    assert found[4] is None
+
+
+def test_scorers_are_chosen_by_name_and_what_costs_money_only_by_name() -> None:
+    assert [one.name for one in chosen_scorers(None)] == [name for name in SCORERS if name != "llm"]
+    assert [one.name for one in chosen_scorers(["llm", "similarity"])] == ["similarity", "llm"]
+    with pytest.raises(InputError, match="no such scorer; there are similarity, consistency"):
+        chosen_scorers(["bleu"])

@@ -1,0 +1,268 @@
+import asyncio
+import threading
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qa_pipeline.errors import BudgetExhaustedError, SettingsError
+from qa_pipeline.llm.budget.amounts import Amount
+from qa_pipeline.llm.budget.budget import Budget, Reservation
+from qa_pipeline.llm.budget.prices import load_prices
+from qa_pipeline.records import Usage
+from qa_pipeline.settings.llm import BudgetSettings
+from qa_pipeline_tests.llm.asking import claim
+from qa_pipeline_tests.llm.budget.fakes import DOLLAR_A_TOKEN, MODEL, Clock
+
+CALL = st.tuples(st.integers(0, 30), st.integers(0, 30), st.integers(0, 100), st.booleans())
+"""Tokens in, most tokens out, percent of them used, and whether the provider tells the usage."""
+
+
+def budget(**caps: float | None) -> Budget:
+    return Budget(BudgetSettings.model_validate(caps), DOLLAR_A_TOKEN, clock=Clock())
+
+
+async def reserve(of: Budget, tokens_in: int = 1, tokens_out: int = 1, model: str = MODEL) -> Reservation:
+    return await of.reserve(claim(), model, tokens_in, tokens_out)
+
+
+async def spend(of: Budget, tokens_in: int, tokens_out: int) -> None:
+    (await reserve(of, tokens_in, tokens_out)).settle(Usage(tokens_in, tokens_out))
+
+
+caps = st.one_of(st.none(), st.integers(0, 120))
+
+
+@given(caps, caps, caps, st.lists(CALL, max_size=25))
+def test_what_is_spent_never_exceeds_a_cap_however_calls_interleave(
+    calls: int | None,
+    tokens: int | None,
+    cost: int | None,
+    asked: list[tuple[int, int, int, bool]],
+) -> None:
+    of = budget(max_calls=calls, max_tokens=tokens, max_cost=cost)
+
+    def holds() -> bool:
+        within = [of.spent.calls <= calls] if calls is not None else []
+        within += [of.spent.tokens <= tokens] if tokens is not None else []
+        within += [of.spent.cost <= cost] if cost is not None else []
+        return all(within)
+
+    async def one(tokens_in: int, tokens_out: int, percent: int, tells: bool) -> str:
+        await asyncio.sleep(0)
+        try:
+            reservation = await reserve(of, tokens_in, tokens_out)
+        except BudgetExhaustedError:
+            return "refused"
+        for _ in range(percent % 7):
+            await asyncio.sleep(0)
+        if percent > 90:
+            reservation.cancel()
+        else:
+            reservation.settle(Usage(tokens_in, tokens_out * percent // 100) if tells else Usage())
+        assert holds()
+        return "asked"
+
+    async def all_of_them() -> list[str]:
+        return await asyncio.gather(*(one(*call) for call in asked))
+
+    outcomes = asyncio.run(all_of_them())
+    assert holds()
+    assert len(outcomes) == len(asked)
+
+
+def test_a_call_waits_while_one_in_flight_may_leave_room() -> None:
+    of = budget(max_tokens=10)
+
+    async def run() -> list[str]:
+        seen = []
+        first = await reserve(of, 4, 4)
+        second = asyncio.ensure_future(reserve(of, 2, 4))
+        await asyncio.sleep(0)
+        seen.append("waits" if not second.done() else "does not")
+        first.settle(Usage(4, 0))
+        (await second).settle(Usage(2, 4))
+        return seen
+
+    assert asyncio.run(run()) == ["waits"]
+    assert of.spent.tokens == 10
+
+
+def test_a_call_that_waited_is_refused_once_nothing_can_leave_room() -> None:
+    of = budget(max_tokens=10)
+
+    async def run() -> None:
+        first = await reserve(of, 4, 4)
+        second = asyncio.ensure_future(reserve(of, 2, 4))
+        await asyncio.sleep(0)
+        first.settle(Usage(4, 4))
+        with pytest.raises(BudgetExhaustedError):
+            await second
+
+    asyncio.run(run())
+
+
+def test_room_is_given_in_the_order_it_was_asked_for() -> None:
+    of = budget(max_tokens=10)
+
+    async def run() -> list[int]:
+        got: list[int] = []
+
+        async def ask(size: int) -> None:
+            reservation = await reserve(of, size, 0)
+            got.append(size)
+            reservation.settle(Usage(0, 0))
+
+        first = await reserve(of, 9, 0)
+        asked = [asyncio.ensure_future(ask(size)) for size in (8, 1, 7)]
+        await asyncio.sleep(0)
+        first.cancel()
+        await asyncio.gather(*asked)
+        return got
+
+    assert asyncio.run(run()) == [8, 1, 7]
+
+
+def test_a_call_nobody_waits_for_any_longer_leaves_its_room() -> None:
+    of = budget(max_tokens=10)
+
+    async def run() -> None:
+        first = await reserve(of, 9, 0)
+        given_up = asyncio.ensure_future(reserve(of, 9, 0))
+        patient = asyncio.ensure_future(reserve(of, 10, 0))
+        await asyncio.sleep(0)
+        given_up.cancel()
+        await asyncio.sleep(0)
+        first.cancel()
+        (await patient).cancel()
+
+    asyncio.run(run())
+
+
+def test_room_given_to_one_that_is_cancelled_in_the_same_moment_goes_back() -> None:
+    of = budget(max_tokens=10)
+
+    async def run() -> None:
+        first = await reserve(of, 9, 0)
+        unlucky = asyncio.ensure_future(reserve(of, 9, 0))
+        await asyncio.sleep(0)
+        first.cancel()
+        unlucky.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await unlucky
+        (await reserve(of, 10, 0)).cancel()
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("cap", ["max_calls", "max_tokens", "max_cost"])
+def test_a_cap_of_nothing_asks_nothing(cap: str) -> None:
+    of = budget(**{cap: 0})
+    with pytest.raises(BudgetExhaustedError, match=f"llm.budget.{cap}: the cap of this run is 0"):
+        asyncio.run(reserve(of))
+    assert of.spent.calls == 0
+
+
+def test_the_refusal_names_the_cap_what_was_spent_and_how_to_go_on() -> None:
+    of = budget(max_cost=5)
+    asyncio.run(spend(of, 1, 2))
+    with pytest.raises(BudgetExhaustedError) as refusal:
+        asyncio.run(reserve(of, 1, 2))
+    assert str(refusal.value) == (
+        "llm.budget.max_cost: the cap of this run is 5 USD; 3 USD are spent in 1 calls, and the next call "
+        "(verify, openai/mine) may take 3 USD. Every reply received is stored: run again to go on from here, "
+        "with a higher QA_PIPELINE_LLM__BUDGET__MAX_COST (llm.budget.max_cost) if one run shall get further; "
+        "a lower llm.max_output_tokens leaves room for more calls at once"
+    )
+
+
+@pytest.mark.parametrize(
+    "usage", [Usage(), Usage(1, None), Usage(-5, 1), Usage(1, 10**30), Usage(1, -1, thought_tokens=3)]
+)
+def test_all_that_was_held_counts_where_the_provider_does_not_tell_what_it_took(usage: Usage) -> None:
+    of = budget()
+
+    async def run() -> None:
+        (await reserve(of, 3, 4)).settle(usage)
+
+    asyncio.run(run())
+    assert of.spent == Amount(1, 7, Decimal(7))
+    assert of.unknown_usage == 1
+
+
+def test_a_call_settled_or_cancelled_counts_once() -> None:
+    of = budget()
+
+    async def run() -> None:
+        reservation = await reserve(of, 3, 4)
+        reservation.settle(Usage(3, 1))
+        reservation.settle(Usage(3, 3))
+        reservation.cancel()
+
+    asyncio.run(run())
+    assert of.spent.tokens == 4
+
+
+def test_a_call_that_took_more_than_was_held_is_counted_and_said() -> None:
+    of = budget(max_tokens=10)
+
+    async def run() -> None:
+        (await reserve(of, 3, 4)).settle(Usage(30, 4))
+        with pytest.raises(BudgetExhaustedError):
+            await reserve(of, 0, 1)
+
+    asyncio.run(run())
+    assert (of.spent.tokens, of.exceeded) == (34, 1)
+
+
+def test_cost_of_a_model_without_price_is_unknown_and_cannot_be_capped() -> None:
+    free = budget(max_calls=5)
+    asyncio.run(spend(free, 1, 1))
+    assert free.cost("openai/odd", Usage(1, 1)) is None
+    with pytest.raises(SettingsError, match="nobody knows what openai/odd costs"):
+        asyncio.run(reserve(budget(max_cost=5), model="openai/odd"))
+
+
+def test_the_cost_of_a_call_is_what_the_caller_says_where_he_knows() -> None:
+    of = budget()
+
+    async def run() -> None:
+        (await reserve(of, 3, 4)).settle(Usage(3, 1), 0.1)
+        (await reserve(of, 3, 4)).settle(Usage(3, 1), Decimal("0.2"))
+        (await reserve(of, 3, 4)).settle(Usage(3, 1), -1.0)
+
+    asyncio.run(run())
+    assert of.spent.cost == Decimal("7.3")
+
+
+def test_many_threads_with_loops_of_their_own_share_a_budget() -> None:
+    of = budget(max_tokens=200)
+    refused = []
+
+    async def work() -> None:
+        async def one(n: int) -> None:
+            try:
+                reservation = await reserve(of, 2, n % 3)
+            except BudgetExhaustedError:
+                refused.append(n)
+                return
+            await asyncio.sleep(0)
+            reservation.settle(Usage(2, 0))
+
+        await asyncio.gather(*(one(n) for n in range(40)))
+
+    threads = [threading.Thread(target=lambda: asyncio.run(work())) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert of.spent.tokens <= 200
+    assert of.spent.calls + len(refused) == 160
+    assert of.spent.tokens == 2 * of.spent.calls
+
+
+def test_real_prices_are_held_at_their_worst() -> None:
+    of = Budget(BudgetSettings(max_cost=1.0), load_prices(), clock=Clock())
+    reservation = asyncio.run(reserve(of, 1_000, 65_536, "gemini/gemini-3-flash-preview"))
+    assert reservation.held.cost == Decimal("0.000500") + Decimal("0.196608")

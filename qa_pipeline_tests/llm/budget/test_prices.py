@@ -1,0 +1,232 @@
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qa_pipeline.errors import SettingsError
+from qa_pipeline.llm.budget.prices import (
+    MOST_TOKENS,
+    Price,
+    PriceTable,
+    Rates,
+    Terms,
+    believed,
+    check_cost_caps,
+    load_prices,
+    price_of,
+    unpriced_models,
+)
+from qa_pipeline.records import Usage
+from qa_pipeline.settings.llm import BudgetSettings, LLMSettings, ModelSettings, RoleSettings
+
+TODAY = date(2026, 11, 22)
+PLAIN = """
+currency: USD
+providers:
+  openai:
+    mine: {input: 1, output: 4, as_of: 2026-11-22}
+    mine-*: {input: 2, cached_input: 0.5, output: 8, as_of: 2026-11-22}
+"""
+LISTED = [price for prices in load_prices().listed.values() for price in prices.values()]
+
+tokens = st.integers(0, 1_000_000)
+prices = st.sampled_from(LISTED)
+days = st.dates(date(2026, 1, 1), date(2027, 12, 31))
+
+
+def told(**counts: int) -> Usage:
+    return Usage(**({"input_tokens": 0, "output_tokens": 0} | counts))
+
+
+def known(price: Price, usage: Usage, day: date = TODAY) -> Decimal:
+    cost = price.cost(usage, day)
+    assert cost is not None
+    return cost
+
+
+@given(prices, days, tokens, tokens, tokens)
+def test_what_is_written_costs_the_same_alone_and_together(
+    price: Price, day: date, read: int, first: int, second: int
+) -> None:
+    together = known(price, told(input_tokens=read, output_tokens=first + second), day)
+    apart = known(price, told(input_tokens=read, output_tokens=first), day)
+    added = together - apart
+    assert added == known(price, told(input_tokens=read, output_tokens=second), day) - known(
+        price, told(input_tokens=read), day
+    )
+
+
+@given(prices, days, st.integers(0, 100_000), st.integers(0, 100_000))
+def test_short_prompts_cost_the_same_alone_and_together(
+    price: Price, day: date, first: int, second: int
+) -> None:
+    one, two = told(input_tokens=first), told(input_tokens=second)
+    both = told(input_tokens=first + second)
+    assert known(price, both, day) == known(price, one, day) + known(price, two, day)
+
+
+@given(prices, days, tokens, tokens, st.integers(0, 1000), st.integers(0, 1000))
+def test_more_tokens_never_cost_less(
+    price: Price, day: date, read: int, written: int, more_read: int, more_written: int
+) -> None:
+    less = known(price, told(input_tokens=read, output_tokens=written), day)
+    more = told(input_tokens=read + more_read, output_tokens=written + more_written)
+    assert 0 <= less <= known(price, more, day)
+
+
+@given(prices, days, tokens, tokens, tokens)
+def test_no_call_costs_more_than_the_most_of_it(
+    price: Price, day: date, read: int, cached: int, written: int
+) -> None:
+    usage = told(input_tokens=read, output_tokens=written, cached_tokens=cached)
+    assert known(price, usage, day) <= price.most(read, written, day)
+
+
+@given(prices, days, tokens, tokens)
+def test_cached_tokens_are_never_dearer_and_a_batch_is_cheaper(
+    price: Price, day: date, read: int, cached: int
+) -> None:
+    usage = told(input_tokens=read, cached_tokens=min(cached, read))
+    assert known(price, usage, day) <= known(price, told(input_tokens=read), day)
+    batched = price.cost(usage, day, batched=True)
+    assert batched is not None
+    assert batched * 2 == known(price, usage, day)
+
+
+def test_thoughts_are_part_of_what_is_written_and_not_counted_again() -> None:
+    price = load_prices().price("gemini", "gemini-3-flash-preview")
+    assert price is not None
+    usage = told(input_tokens=1_000_000, output_tokens=1_000_000, thought_tokens=900_000)
+    assert known(price, usage) == Decimal("3.50")
+
+
+def test_a_long_prompt_costs_more_from_its_first_token_on() -> None:
+    price = load_prices().price("gemini", "gemini-2.5-pro")
+    assert price is not None
+    assert known(price, told(input_tokens=200_000)) == Decimal("0.25")
+    assert known(price, told(input_tokens=200_001)) == Decimal(200001) * Decimal("2.5") / 1_000_000
+
+
+def test_an_introductory_price_ends_on_its_last_day() -> None:
+    price = load_prices().price("gemini", "gemini-3.8-flash")
+    assert price is not None
+    usage = told(output_tokens=1_000_000)
+    assert known(price, usage, date(2026, 12, 31)) == Decimal("3.75")
+    assert known(price, usage, date(2027, 1, 1)) == Decimal("7.50")
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        Usage(),
+        Usage(input_tokens=5),
+        Usage(output_tokens=5),
+        Usage(-1, 5),
+        Usage(5, -1),
+        Usage(5, 5, cached_tokens=-1),
+        Usage(5, 5, thought_tokens=-(10**30)),
+        Usage(MOST_TOKENS + 1, 5),
+        Usage(10**40, 10**40),
+        Usage("5", 5),  # type: ignore[arg-type]
+        Usage(float("nan"), 5),  # type: ignore[arg-type]
+        Usage(True, True),
+    ],
+)
+def test_tokens_that_are_not_told_or_cannot_be_true_cost_nobody_knows_what(usage: Usage) -> None:
+    assert LISTED[0].cost(usage, TODAY) is None
+
+
+def test_more_cached_tokens_than_there_were_take_nothing_off_the_bill() -> None:
+    price = Price("USD", Terms(Rates(Decimal(1), Decimal(1), Decimal(0))), TODAY)
+    assert known(price, told(input_tokens=10, cached_tokens=MOST_TOKENS)) == 0
+    assert believed(told(cached_tokens=MOST_TOKENS + 1)) == Usage()
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("gemini/gemini-2.5-flash", "0.30"),
+        ("gemini/gemini-2.5-flash-lite", "0.10"),
+        ("gemini/gemini-3-flash-preview-09", "0.50"),
+        ("gemini/gemini-2.5-pro-001", "1.25"),
+        ("gemini/gemini-2.5-pro@generativelanguage.googleapis.com/v1", "1.25"),
+        ("gemini/gemini-2.5-pro@europe-west4-aiplatform.googleapis.com", "1.25"),
+        ("openai/gpt-5-mini-2025-08-07", "0.25"),
+        ("openai/gpt-4o-2024-05-13", "5.00"),
+        ("openai/gpt-4o@api.openai.com:443", "2.50"),
+        ("gemini/gemini-2.5-flash-image", None),
+        ("gemini/gemini-9", None),
+        ("openai/gpt-4o@127.0.0.1:8080", None),
+        ("openai/gpt-4o@api.openai.com.evil.example", None),
+        ("gemini/gemini-2.5-pro@evil-generativelanguage.example", None),
+        ("extractive", None),
+        ("", None),
+    ],
+)
+def test_a_model_is_found_by_its_name_and_server(name: str, found: str | None) -> None:
+    price = load_prices().of_name(name)
+    assert (price and str(price.terms.rates.input)) == found
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> PriceTable:
+    """The package's prices with a file of the user's laid over them."""
+    file = tmp_path / "prices.yaml"
+    file.write_text(PLAIN)
+    return load_prices(file)
+
+
+def test_prices_of_the_user_hold_for_any_server_and_leave_the_others(own: PriceTable) -> None:
+    local = own.of_name("openai/mine@127.0.0.1:8080")
+    starred = own.of_name("openai/mine-large@gpu7")
+    assert local is not None
+    assert starred is not None
+    assert (local.terms.rates.input, starred.terms.rates.input) == (Decimal(1), Decimal(2))
+    assert own.of_name("gemini/gemini-2.5-flash") == load_prices().of_name("gemini/gemini-2.5-flash")
+
+
+def test_a_file_in_another_currency_leaves_the_packages_prices_out(tmp_path: Path) -> None:
+    file = tmp_path / "prices.yaml"
+    file.write_text(PLAIN.replace("USD", "EUR"))
+    table = load_prices(file)
+    assert table.currency == "EUR"
+    assert table.of_name("openai/mine") is not None
+    assert table.of_name("openai/gpt-4o") is None
+
+
+def test_every_price_of_the_package_names_its_source_and_is_not_from_the_future() -> None:
+    assert all(price.source and price.source.startswith("https://") for price in LISTED)
+    assert all(price.as_of <= TODAY for price in LISTED)
+    assert {price.currency for price in LISTED} == {"USD"}
+
+
+def settings(**changes: Any) -> LLMSettings:
+    fields: dict[str, Any] = {"provider": "gemini", "budget": BudgetSettings(max_cost=1.0)} | changes
+    return LLMSettings(**fields)
+
+
+def test_models_nobody_knows_the_price_of_are_named_once_with_the_roles_they_have() -> None:
+    odd = settings(model="gemini-odd", judge=RoleSettings(provider="openai", model="gpt-odd"))
+    assert unpriced_models(odd, load_prices()) == ["gemini/gemini-odd", "openai/gpt-odd"]
+    assert unpriced_models(settings(), load_prices()) == []
+    assert unpriced_models(settings(provider="extractive"), load_prices()) == []
+
+
+def test_a_cap_on_cost_of_a_model_without_price_is_refused_at_the_start() -> None:
+    odd = settings(judge=RoleSettings(model="gemini-odd"))
+    with pytest.raises(SettingsError, match=r"gemini/gemini-odd costs.*llm.budget.prices.*max_tokens"):
+        check_cost_caps(odd, load_prices())
+    check_cost_caps(settings(), load_prices())
+    check_cost_caps(settings(model="gemini-odd", budget=BudgetSettings(max_calls=5)), load_prices())
+
+
+def test_a_server_of_the_users_own_has_no_price_unless_named(own: PriceTable) -> None:
+    local = ModelSettings(provider="openai", model="mine", base_url="http://localhost:8080/v1")
+    listed = local.model_copy(update={"model": "gpt-4o"})
+    assert price_of(local, own) is not None
+    assert price_of(listed, own) is None
+    assert price_of(listed.model_copy(update={"base_url": "https://api.openai.com/v1"}), own) is not None

@@ -1,0 +1,50 @@
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qa_pipeline.llm.base import json_schema
+from qa_pipeline.llm.budget.tokens import estimate_tokens, most_request_tokens, request_tokens
+from qa_pipeline.records import ClaimReply
+from qa_pipeline_tests.llm.asking import claim
+
+texts = st.text(max_size=300)
+
+
+@given(texts)
+def test_no_request_has_more_tokens_than_bytes(text: str) -> None:
+    request = claim(text)
+    sent = len((request.system + text).encode("utf-8", "replace")) + len(json.dumps(json_schema(ClaimReply)))
+    assert most_request_tokens(request) >= sent
+
+
+@given(texts, texts)
+def test_an_estimate_is_whole_and_never_negative(text: str, language: str) -> None:
+    tokens = estimate_tokens(text, language)
+    assert isinstance(tokens, int)
+    assert tokens >= 0
+
+
+@given(st.text(alphabet=st.characters(codec="ascii", categories=["L", "P", "Zs"]), max_size=300))
+def test_a_plain_text_is_estimated_below_its_bound(text: str) -> None:
+    request = claim(text, language="en")
+    assert request_tokens(request) <= most_request_tokens(request)
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "counted"),
+    [
+        ("en", "To drain the boiler, open the lower valve and wait for about ten minutes.", 16),
+        ("de", "Zum Entleeren des Kessels öffnen Sie das untere Ventil und warten zehn Minuten.", 19),
+        ("sv", "Öppna den nedre ventilen för att tömma pannan och vänta i tio minuter.", 21),
+        ("en", "2024-05-13: 1,234.50 kWh at 0.25 EUR", 21),
+    ],
+)
+def test_sentences_come_near_what_a_tokenizer_counts(language: str, text: str, counted: int) -> None:
+    """The counts are those of o200k."""
+    assert estimate_tokens(text, language) == pytest.approx(counted, rel=0.35)
+
+
+def test_an_empty_text_has_none() -> None:
+    assert estimate_tokens("", "en") == 0

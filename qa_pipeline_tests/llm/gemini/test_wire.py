@@ -1,0 +1,212 @@
+"""Faults of server, network and key, played to the real client."""
+
+import asyncio
+import logging
+import traceback
+from collections.abc import Callable
+
+import pytest
+
+from qa_pipeline.errors import KeyRejectedError, ModelError, PermanentModelError, TransientModelError
+from qa_pipeline.llm.base import Reply
+from qa_pipeline.llm.concurrency import ask_all
+from qa_pipeline.llm.gemini.provider import GeminiProvider
+from qa_pipeline.settings.llm import ModelSettings
+from qa_pipeline.testing.fake_server.gemini import fails, limits_rate, rejects_key, says
+from qa_pipeline.testing.fake_server.responses import ServerPlay, babbles, resets
+from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY, GeminiServer
+from qa_pipeline_tests.llm.asking import ACCEPT, claim
+from qa_pipeline_tests.llm.serving import (
+    FastClock,
+    complete_and_close,
+    error_of,
+    model_for,
+    outcome_of,
+    send_and_close,
+)
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        fails(500),
+        fails(503),
+        fails(408),
+        limits_rate(1),
+        limits_rate(1, as_header=True),
+        resets(),
+        babbles(200),
+        babbles(502),
+    ],
+)
+def test_a_passing_fault_is_tried_again(fault: ServerPlay) -> None:
+    assert isinstance(outcome_of(fault, fault, says(ACCEPT)), Reply)
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        (fails(503, "The model is overloaded."), r"not available \(503: The model is overloaded\.\)"),
+        (resets(), "no connection"),
+        (babbles(), "not JSON"),
+    ],
+)
+def test_a_fault_that_stays_is_given_up_after_the_configured_tries(fault: ServerPlay, message: str) -> None:
+    with (
+        GeminiServer(lambda _: fault) as server,
+        pytest.raises(TransientModelError, match=message),
+    ):
+        asyncio.run(complete_and_close(model_for(server, max_tries=4)))
+    assert len(server.asked) == 4
+
+
+@pytest.mark.parametrize("as_header", [False, True])
+def test_the_wait_is_never_shorter_than_the_server_asks_for(as_header: bool) -> None:
+    clock = FastClock()
+    with GeminiServer([limits_rate(34.5, as_header=as_header), says(ACCEPT)]) as server:
+        model = model_for(server, clock=clock)
+        ask_all(model, [claim()], workers=1)
+    assert 34.5 <= sum(clock.slept) <= 35.5
+
+
+def test_without_such_a_request_waits_grow_from_a_bounded_start() -> None:
+    clock = FastClock()
+    with GeminiServer(lambda _: fails(503)) as server:
+        model = model_for(server, clock=clock, max_tries=9)
+        ask_all(model, [claim()], workers=1)
+    assert all(0 <= wait <= min(60, 2**number) for number, wait in enumerate(clock.slept))
+    assert len(clock.slept) == 8
+
+
+def test_a_limit_that_stays_is_given_up_after_the_configured_time() -> None:
+    clock = FastClock()
+    with (
+        GeminiServer(lambda _: limits_rate(20)) as server,
+        pytest.raises(TransientModelError, match=r"not available \(429: Quota exceeded\.\)"),
+    ):
+        asyncio.run(complete_and_close(model_for(server, clock=clock, max_tries=2)))
+    assert len(server.asked) > 10
+    assert 500 < sum(clock.slept) < 700
+
+
+def test_a_server_that_asks_for_an_hour_stops_the_run_and_says_why() -> None:
+    clock = FastClock()
+    with (
+        GeminiServer(lambda _: limits_rate(3600)) as server,
+        pytest.raises(PermanentModelError, match=r"3600 s.*longest_wait_seconds.*run again later"),
+    ):
+        ask_all(model_for(server, clock=clock), [claim(f"{number}") for number in range(9)], workers=1)
+    assert (clock.slept, len(server.asked)) == ([], 1)
+
+
+def test_a_server_that_does_not_reply_in_time_is_a_transient_error() -> None:
+    slow = ServerPlay(200, b"{}", delay_seconds=0.6)
+    error = error_of(slow, timeout_seconds=0.05, max_tries=1)
+    assert isinstance(error, TransientModelError)
+    assert "llm.timeout_seconds" in str(error)
+
+
+def test_a_server_that_is_not_there_is_a_transient_error() -> None:
+    with GeminiServer([]) as server:
+        model = model_for(server)
+    (outcome,) = ask_all(model, [claim()], workers=1)
+    assert isinstance(outcome, TransientModelError)
+    assert "no connection" in str(outcome)
+
+
+@pytest.mark.parametrize("status", [400, 404, 413, 307])
+def test_any_other_refusal_is_permanent_and_says_what_the_server_says(status: int) -> None:
+    fault = fails(status, "models/gemini-9 is not found", name="NOT_FOUND")
+    with (
+        GeminiServer([fault]) as server,
+        pytest.raises(PermanentModelError, match=rf"{status}: models/gemini-9 is not found"),
+    ):
+        ask_all(model_for(server), [claim()], workers=1)
+
+
+def test_a_redirect_is_not_followed_with_the_key() -> None:
+    with GeminiServer([]) as elsewhere:
+        target = f"{elsewhere.url}/v1/models/m:generateContent"
+        redirect = ServerPlay(307, b"", headers=(("Location", target),))
+        with GeminiServer([redirect]) as server, pytest.raises(PermanentModelError, match="307"):
+            ask_all(model_for(server), [claim()], workers=1)
+    assert elsewhere.asked == []
+
+
+@pytest.mark.parametrize("fault", [rejects_key(), fails(401), fails(403)])
+def test_a_rejected_key_ends_the_run_and_says_what_to_do(fault: ServerPlay) -> None:
+    with (
+        GeminiServer(lambda _: fault) as server,
+        pytest.raises(KeyRejectedError, match="set GEMINI_API_KEY"),
+    ):
+        ask_all(model_for(server), [claim(f"{number}") for number in range(20)], workers=2)
+    assert len(server.asked) <= 2
+
+
+def test_the_wrong_key_is_rejected_before_the_script() -> None:
+    with GeminiServer([says(ACCEPT)]) as server, pytest.raises(KeyRejectedError):
+        ask_all(model_for(server, key="another-key"), [claim()], workers=1)
+    assert server.asked == []
+
+
+@pytest.mark.parametrize("environ", [{}, {"GEMINI_API_KEY": ""}, {"GOOGLE_API_KEY": "  "}])
+def test_a_missing_key_is_rejected_before_anything_is_asked(environ: dict[str, str]) -> None:
+    with pytest.raises(KeyRejectedError, match=r"no key is set; set GEMINI_API_KEY"):
+        GeminiProvider.from_environment(ModelSettings(), 1.0, environ)
+
+
+@pytest.mark.parametrize(
+    "environ",
+    [
+        {"GEMINI_API_KEY": LOOPBACK_KEY, "GOOGLE_API_KEY": "another"},
+        {"GEMINI_API_KEY": "", "GOOGLE_API_KEY": f" {LOOPBACK_KEY}\n"},
+    ],
+)
+def test_the_key_is_taken_from_gemini_api_key_or_else_google_api_key(environ: dict[str, str]) -> None:
+    with GeminiServer([says(ACCEPT)]) as server:
+        provider = GeminiProvider.from_environment(ModelSettings(base_url=server.url), 5.0, environ)
+        assert asyncio.run(send_and_close(provider)).text == ACCEPT.model_dump_json()
+
+
+@pytest.mark.parametrize("key", ["", " ", "se cret", "se\ncret", "sécret", "se\x00cret"])
+def test_a_key_no_server_would_take_is_refused_without_being_shown(key: str) -> None:
+    with pytest.raises(KeyRejectedError) as caught:
+        GeminiProvider(ModelSettings(), 1.0, key=key)
+    assert "cret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "echo",
+    [
+        lambda key: fails(400, f"bad key {key}"),
+        lambda key: fails(403, f"key {key} is revoked"),
+        lambda key: fails(503, f"{key} is busy"),
+        lambda key: limits_rate(9999),
+        lambda key: resets(),
+        lambda key: babbles(503),
+        lambda key: says("not json"),
+        lambda key: rejects_key(),
+    ],
+)
+def test_the_key_is_in_no_error_traceback_name_or_log(
+    echo: Callable[[str], ServerPlay], caplog: pytest.LogCaptureFixture
+) -> None:
+    """Even where the server repeats the key in its message."""
+    key = "AIza-very-secret-key"
+    caplog.set_level(logging.DEBUG)
+    with GeminiServer(lambda _: echo(key), key=key) as server:
+        model = model_for(server, key=key)
+        with pytest.raises(ModelError) as caught:
+            asyncio.run(complete_and_close(model))
+    told = "".join(traceback.format_exception(caught.value)) + caplog.text + repr(model) + str(vars(model))
+    assert key not in told
+    assert caught.value.__context__ is None
+
+
+def test_a_long_or_unprintable_message_of_the_server_is_one_short_line() -> None:
+    message = "line\n\x1b[31m" + "x" * 5000
+    with GeminiServer([fails(404, message)]) as server, pytest.raises(PermanentModelError) as caught:
+        ask_all(model_for(server), [claim()], workers=1)
+    assert "\n" not in str(caught.value)
+    assert "\x1b" not in str(caught.value)
+    assert len(str(caught.value)) < 400

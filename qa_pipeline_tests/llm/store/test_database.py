@@ -1,0 +1,389 @@
+import sqlite3
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from qa_pipeline.errors import ReplyStoreError, SettingsError
+from qa_pipeline.llm.store.database import Database
+from qa_pipeline.llm.store.schema import PACE, STORE_VERSION
+from qa_pipeline.llm.store.store import Outcome, Round, SqlReplyStore
+from qa_pipeline_tests.llm.asking import ACCEPT, claim
+from qa_pipeline_tests.llm.postgres_server import NewPlace, Server, running_server
+from qa_pipeline_tests.llm.store.asking import paid
+
+FILLER = """
+import os, resource, sys
+from pathlib import Path
+from qa_pipeline.errors import ReplyStoreError
+from qa_pipeline.llm.store.database import Database
+from qa_pipeline.llm.store.store import Outcome, Round
+from qa_pipeline.llm.store.store import SqlReplyStore
+from qa_pipeline_tests.llm.store.asking import paid
+
+store = SqlReplyStore(Database(Path(sys.argv[1])))
+store.find([("m", "k")])
+resource.setrlimit(resource.RLIMIT_FSIZE, (2_000_000, 2_000_000))
+stored = 0
+try:
+    while True:
+        outcome = Outcome("replied", "x" * 2_000, "{}")
+        store.write(Round(paid=[paid(("m", f"{stored}"), outcome)]))
+        stored += 1
+except ReplyStoreError as error:
+    print(stored, error, flush=True)
+os._exit(0)
+"""
+
+STRANGER = """
+import os, sys
+from pathlib import Path
+from qa_pipeline.errors import ReplyStoreError
+from qa_pipeline.llm.store.store import Round
+from qa_pipeline.llm.store.database import Database
+from qa_pipeline.llm.store.store import SqlReplyStore
+
+if os.geteuid() == 0:
+    os.setegid(65534)
+    os.seteuid(65534)
+try:
+    SqlReplyStore(Database(Path(sys.argv[1]))).write(Round(wanted=[("m", "k")]))
+except ReplyStoreError as error:
+    print(error)
+"""
+
+FIRST_VERSION = """
+CREATE TABLE replies (
+    asked_model TEXT NOT NULL,
+    request_key TEXT NOT NULL,
+    role TEXT NOT NULL,
+    raw TEXT NOT NULL,
+    reply_model TEXT NOT NULL,
+    input_tokens INTEGER,
+    output_tokens INTEGER,
+    PRIMARY KEY (asked_model, request_key)
+) STRICT
+"""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "deep" / "replies.sqlite"
+
+
+@pytest.fixture
+def restarting() -> Iterator[Server]:
+    """A server of this test alone, which may be stopped."""
+    with running_server() as server:
+        yield server
+
+
+def use(place: Path | str, **options: float) -> None:
+    database = Database(place, **options)  # type: ignore[arg-type]
+    try:
+        database.transact(lambda connection: connection.execute(sa.select(PACE)).all())
+    finally:
+        database.close()
+
+
+def add_pace(connection: sa.Connection, name: str) -> None:
+    connection.execute(sa.insert(PACE).values(asked_model=name, state="{}"))
+
+
+def run_apart(code: str, path: Path) -> str:
+    return subprocess.run(
+        [sys.executable, "-c", code, str(path)],
+        check=True,
+        capture_output=True,
+        text=True,
+        cwd=Path(__file__).parents[3],
+    ).stdout
+
+
+def test_a_transaction_is_whole_or_nothing(place: Path | str) -> None:
+    database = Database(place)
+
+    def fail(connection: sa.Connection) -> None:
+        add_pace(connection, "half")
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        database.transact(fail)
+    database.transact(lambda connection: add_pace(connection, "whole"))
+    assert database.read(lambda connection: connection.scalars(sa.select(PACE.c.asked_model)).all()) == [
+        "whole"
+    ]
+    database.close()
+
+
+def test_many_may_open_a_new_database_at_once(place: Path | str) -> None:
+    start = threading.Barrier(6)
+
+    def open_one(_: int) -> None:
+        start.wait()
+        use(place)
+
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(open_one, range(6)))
+
+
+def test_reading_waits_for_no_writer(place: Path | str) -> None:
+    database = Database(place, busy_seconds=0.0)
+    use(place)
+
+    def write(connection: sa.Connection) -> int:
+        add_pace(connection, "unseen")
+        return database.read(lambda other: len(other.execute(sa.select(PACE)).all()))
+
+    assert database.transact(write) == 0
+    database.close()
+
+
+def test_sqlite_is_in_wal_mode_with_normal_durability(path: Path) -> None:
+    database = Database(path)
+    modes = database.read(
+        lambda connection: [
+            connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in ("journal_mode", "synchronous")
+        ]
+    )
+    assert modes == ["wal", 1]
+    database.close()
+
+
+def test_replies_of_the_first_version_are_kept(path: Path) -> None:
+    path.parent.mkdir()
+    with sqlite3.connect(path) as connection:
+        connection.execute(FIRST_VERSION)
+        connection.execute(
+            "INSERT INTO replies VALUES (?, ?, 'verify', ?, 'm-2026', 5, NULL)",
+            ("scripted", claim().key, ACCEPT.model_dump_json()),
+        )
+        connection.execute("PRAGMA user_version=1")
+    connection.close()
+    store = SqlReplyStore(Database(path))
+    request_id = ("scripted", claim().key)
+    outcome = store.find([request_id])[request_id]
+    assert (outcome.outcome, outcome.value, outcome.model) == ("replied", ACCEPT.model_dump_json(), "m-2026")
+    assert (outcome.usage.input_tokens, outcome.usage.output_tokens) == (5, None)
+    store.write(Round(paid=[paid(("m", "k"), outcome)]))
+    store.close()
+    with sqlite3.connect(path) as connection:  # so that the release before this one leaves the file alone
+        assert connection.execute("PRAGMA user_version").fetchone() == (STORE_VERSION,)
+    connection.close()
+
+
+def test_a_migration_that_fails_leaves_the_file_of_the_first_version(path: Path) -> None:
+    path.parent.mkdir()
+    with sqlite3.connect(path) as connection:
+        connection.execute(FIRST_VERSION)
+        connection.execute("CREATE TABLE calls (a)")
+        connection.execute("CREATE INDEX ix_replies_stored_at ON replies (role)")
+        connection.execute("PRAGMA user_version=1")
+    connection.close()
+    with pytest.raises(ReplyStoreError):
+        use(path)
+    with sqlite3.connect(path) as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (1,)
+        assert connection.execute("SELECT count(reply_model) FROM replies").fetchone() == (0,)
+    connection.close()
+
+
+def test_a_store_of_a_later_version_is_left_alone(place: Path | str) -> None:
+    database = Database(place)
+
+    def age(connection: sa.Connection) -> None:
+        connection.execute(sa.text("UPDATE store_version SET version = 3"))
+        if not database.is_postgres:
+            connection.exec_driver_sql("PRAGMA user_version=3")
+
+    database.transact(age)
+    database.close()
+    with pytest.raises(
+        ReplyStoreError, match="is of version 3, this program reads version 2: use the program"
+    ):
+        use(place)
+
+
+def test_a_database_of_another_program_is_left_alone(place: Path | str) -> None:
+    if isinstance(place, Path):
+        place.parent.mkdir(parents=True)
+        with sqlite3.connect(place) as connection:
+            connection.execute("CREATE TABLE calls (a)")
+        connection.close()
+    else:
+        engine = sa.create_engine(Database(place).url)
+        with engine.begin() as other:
+            other.execute(sa.text("CREATE TABLE calls (a integer)"))
+        engine.dispose()
+    with pytest.raises(ReplyStoreError, match="has a table calls of another program"):
+        use(place)
+
+
+def test_a_file_that_is_no_database_is_told_with_what_to_do(path: Path) -> None:
+    path.parent.mkdir()
+    path.write_bytes(b"not a database, but long enough to be looked at" * 100)
+    with pytest.raises(
+        ReplyStoreError,
+        match=r"deep/replies\.sqlite cannot be used: file is not a database\. "
+        r"It is damaged, or no store\. .*restore it from a copy",
+    ):
+        use(path)
+
+
+def test_a_damaged_database_is_told_with_what_to_do(path: Path) -> None:
+    store = SqlReplyStore(Database(path))
+    many = [paid(("m", f"{number}"), Outcome("replied", "x" * 500, "{}")) for number in range(200)]
+    store.write(Round(paid=many))
+    store.close()
+    content = bytearray(path.read_bytes())
+    content[4096 * 5 :] = b"\xff" * (len(content) - 4096 * 5)
+    path.write_bytes(content)
+    with pytest.raises(ReplyStoreError, match=r"malformed\. It is damaged\. .*restore it from a copy"):
+        store.find([("m", f"{number}") for number in range(200)])
+    store.close()
+
+
+def test_a_file_that_another_process_holds_is_told(path: Path) -> None:
+    use(path)
+    holder = sqlite3.connect(path, isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+    with pytest.raises(
+        ReplyStoreError, match=r"database is locked\. Another process holds it: end that process"
+    ):
+        use(path, busy_seconds=0.01)
+    holder.execute("ROLLBACK")
+    holder.close()
+    use(path)
+
+
+def test_a_full_disk_is_told_and_loses_nothing_that_was_stored(path: Path) -> None:
+    stored, _, told = run_apart(FILLER, path).partition(" ")
+    assert "cannot be used: " in told
+    assert "Free s" in told
+    store = SqlReplyStore(Database(path))
+    wanted = [("m", f"{number}") for number in range(int(stored))]
+    assert len(wanted) > 50
+    assert len(store.find(wanted)) == len(wanted)
+    store.close()
+
+
+def test_a_place_without_the_right_to_write_is_told(path: Path) -> None:
+    use(path)
+    for file in (path, path.parent):
+        file.chmod(0o555 if file.is_dir() else 0o444)
+    try:
+        told = run_apart(STRANGER, path)
+    finally:
+        path.parent.chmod(0o755)
+    assert str(path) in told
+    assert "right" in told
+
+
+def test_a_file_in_place_of_the_folder_is_told(path: Path) -> None:
+    path.parent.write_bytes(b"a file where a folder should be")
+    with pytest.raises(ReplyStoreError, match=r"cannot be used: .*A file stands where its folder must be"):
+        use(path)
+
+
+@pytest.mark.parametrize("address", ["mysql://u@h/d", "no address", "sqlite:///x"])
+def test_an_address_of_no_postgres_is_refused(address: str) -> None:
+    with pytest.raises(SettingsError, match=r"llm\.store\.url .*postgresql://"):
+        Database(address)
+
+
+def test_a_server_that_was_never_there_is_told_at_once_and_without_the_password() -> None:
+    waits: list[float] = []
+    database = Database("postgresql://qa:hush@127.0.0.1:9/none", sleep=waits.append)
+    with pytest.raises(ReplyStoreError) as told:
+        database.transact(lambda connection: None)
+    assert waits == []
+    assert "hush" not in str(told.value)
+    assert "127.0.0.1:9/none cannot be used: " in str(told.value)
+    assert "that the server runs" in str(told.value)
+
+
+def test_a_database_that_the_server_has_not_is_told_at_once(server: Server) -> None:
+    waits: list[float] = []
+    database = Database(f"postgresql://qa@127.0.0.1:{server.port}/none", sleep=waits.append)
+    with pytest.raises(ReplyStoreError, match='database "none" does not exist'):
+        database.transact(lambda connection: None)
+    assert waits == []
+
+
+def test_a_server_that_is_gone_for_a_while_is_waited_for(restarting: Server) -> None:
+    waits: list[float] = []
+
+    def wait(seconds: float) -> None:
+        waits.append(seconds)
+        if len(waits) == 8:
+            restarting.start()
+
+    database = Database(restarting.new_database(), sleep=wait)
+    database.transact(lambda connection: add_pace(connection, "before"))
+    restarting.stop()
+    database.transact(lambda connection: add_pace(connection, "after"))
+    names = database.read(lambda connection: connection.scalars(sa.select(PACE.c.asked_model)).all())
+    assert sorted(names) == ["after", "before"]
+    assert len(waits) == 8
+    assert max(waits) <= 5.0
+    database.close()
+
+
+def test_a_transaction_that_is_cut_off_in_the_middle_is_done_again(restarting: Server) -> None:
+    database = Database(restarting.new_database(), sleep=lambda _: None)
+    done: list[int] = []
+
+    def work(connection: sa.Connection) -> None:
+        add_pace(connection, "once")
+        done.append(1)
+        if len(done) == 1:
+            restarting.stop()
+            restarting.start()
+            connection.execute(sa.select(PACE))
+
+    database.transact(work)
+    assert len(done) == 2
+    assert database.read(lambda connection: len(connection.execute(sa.select(PACE)).all())) == 1
+    database.close()
+
+
+def test_a_server_that_stays_away_ends_the_run_after_three_minutes(restarting: Server) -> None:
+    waits: list[float] = []
+    database = Database(restarting.new_database(), sleep=waits.append)
+    database.transact(lambda connection: None)
+    restarting.stop()
+    with pytest.raises(ReplyStoreError, match="what was stored is kept"):
+        database.transact(lambda connection: connection.execute(sa.select(PACE)))
+    assert 180 <= sum(waits) <= 186
+
+
+def test_a_store_that_was_gone_gives_up_no_claim_of_the_living(restarting: Server) -> None:
+    place = restarting.new_database()
+    first = SqlReplyStore(Database(place, sleep=lambda _: None))
+    second = SqlReplyStore(Database(place, sleep=lambda _: None))
+    assert first.write(Round(wanted=[("m", "k")])).claimed
+    first._database.transact(
+        lambda connection: connection.execute(sa.text("UPDATE claims SET expires_at = 0"))
+    )
+    assert not second.write(Round(wanted=[("m", "k")])).claimed  # the server is up for less than a lease
+    first.close()
+    second.close()
+
+
+def test_making_a_database_touches_nothing(path: Path) -> None:
+    Database(path).close()
+    assert not path.parent.exists()
+
+
+def test_any_thread_may_use_a_database(new_place: NewPlace) -> None:
+    database = Database(new_place())
+    with ThreadPoolExecutor(4) as pool:
+        for number in range(20):
+            pool.submit(database.transact, lambda connection, name=f"{number}": add_pace(connection, name))
+    assert database.read(lambda connection: len(connection.execute(sa.select(PACE)).all())) == 20
+    database.close()

@@ -1,0 +1,53 @@
+from pathlib import Path
+
+import pytest
+
+from qa_pipeline.errors import BudgetExhaustedError, KeyRejectedError
+from qa_pipeline.llm.base import LanguageModel, Reply
+from qa_pipeline.llm.cached import CachedModel
+from qa_pipeline.llm.concurrency import ask_all
+from qa_pipeline.llm.factory import Models
+from qa_pipeline.settings.llm import BudgetSettings, LLMSettings
+from qa_pipeline.testing.fake_server.gemini import says
+from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY, GeminiServer
+from qa_pipeline_tests.llm.asking import ACCEPT, claim
+
+KEY = {"GEMINI_API_KEY": LOOPBACK_KEY}
+
+
+def built(settings: LLMSettings, folder: Path, environ: dict[str, str]) -> LanguageModel | None:
+    models = Models(settings, place=folder / "replies.db", environ=environ, run="run")
+    return models.of(settings.generator)
+
+
+def test_without_a_provider_there_is_no_model(tmp_path: Path) -> None:
+    settings = LLMSettings(provider="none")
+    assert built(settings, tmp_path, {}) is None
+
+
+def test_the_extractive_provider_needs_no_key_and_is_stored_like_any_other(tmp_path: Path) -> None:
+    model = built(LLMSettings(), tmp_path, {})
+    assert isinstance(model, CachedModel)
+    assert model.name.startswith("extractive/")
+
+
+def test_gemini_without_a_key_is_refused_at_once(tmp_path: Path) -> None:
+    settings = LLMSettings(provider="gemini", budget=BudgetSettings(max_calls=1))
+    with pytest.raises(KeyRejectedError):
+        built(settings, tmp_path, {})
+
+
+def test_gemini_is_capped_and_stored_replies_cost_nothing(tmp_path: Path) -> None:
+    with GeminiServer(lambda _: says(ACCEPT)) as server:
+        settings = LLMSettings(provider="gemini", budget=BudgetSettings(max_calls=2), base_url=server.url)
+        for _ in range(2):
+            model = built(settings, tmp_path, KEY)
+            assert model is not None
+            outcomes = ask_all(model, [claim("1"), claim("2"), claim("1")], workers=2)
+            assert all(isinstance(outcome, Reply) for outcome in outcomes)
+        assert len(server.asked) == 2
+        model = built(settings, tmp_path, KEY)
+        assert model is not None
+        with pytest.raises(BudgetExhaustedError):
+            ask_all(model, [claim(f"{number}") for number in range(5)], workers=1)
+        assert len(server.asked) == 4

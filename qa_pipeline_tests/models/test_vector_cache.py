@@ -1,0 +1,169 @@
+import sqlite3
+import subprocess
+import sys
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from qa_pipeline.errors import StorageError
+from qa_pipeline.models.vector_cache import (
+    MemoryVectorCache,
+    SqliteVectorCache,
+    Vector,
+    VectorCache,
+    VectorSpace,
+)
+
+SPACE = VectorSpace("model", "revision", "float32")
+VECTORS = st.dictionaries(
+    st.text(alphabet="0123456789abcdef", min_size=1, max_size=64),
+    arrays(np.float32, 3, elements=st.floats(-1, 1, width=32)),
+    max_size=20,
+)
+
+WRITER = """
+import sys
+from pathlib import Path
+import numpy as np
+from qa_pipeline.models.vector_cache import SqliteVectorCache, VectorSpace
+number = int(sys.argv[2])
+cache = SqliteVectorCache(Path(sys.argv[1]))
+for turn in range(20):
+    names = [f"shared{turn}", f"own{number}-{turn}"]
+    cache.put_many(
+        VectorSpace("model", "revision", "float32"),
+        {name: np.full(8, number, dtype=np.float32) for name in names},
+    )
+"""
+
+
+def vector(*values: float) -> Vector:
+    return np.array(values, dtype=np.float32)
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def cache(request: pytest.FixtureRequest, tmp_path: Path) -> VectorCache:
+    return (
+        MemoryVectorCache() if request.param == "memory" else SqliteVectorCache(tmp_path / "v" / "cache.db")
+    )
+
+
+@given(vectors=VECTORS, absent=st.lists(st.text(alphabet="ghij", min_size=1), max_size=3))
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_what_is_put_comes_back_bit_for_bit_and_nothing_else(
+    tmp_path: Path, vectors: dict[str, Vector], absent: list[str]
+) -> None:
+    for store in (
+        MemoryVectorCache(),
+        SqliteVectorCache(tmp_path / uuid.uuid4().hex),
+    ):
+        store.put_many(SPACE, vectors)
+        found = store.get_many(SPACE, [*vectors, *absent])
+        assert found.keys() == vectors.keys()
+        assert all(found[name].tobytes() == vectors[name].tobytes() for name in vectors)
+        assert all(found[name].dtype == np.float32 for name in vectors)
+
+
+def test_the_first_vector_of_a_text_is_final(cache: VectorCache) -> None:
+    cache.put_many(SPACE, {"a": vector(1, 0)})
+    cache.put_many(SPACE, {"a": vector(0, 1), "b": vector(0, 1)})
+    found = cache.get_many(SPACE, ["a", "b"])
+    assert found["a"].tolist() == [1, 0]
+    assert found["b"].tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        VectorSpace("other", "revision", "float32"),
+        VectorSpace("model", "other", "float32"),
+        VectorSpace("model", "revision", "bfloat16"),
+    ],
+)
+def test_another_model_revision_or_precision_finds_nothing(cache: VectorCache, other: VectorSpace) -> None:
+    cache.put_many(SPACE, {"a": vector(1, 0)})
+    assert cache.get_many(other, ["a"]) == {}
+
+
+def test_changing_a_returned_vector_changes_nothing_stored(cache: VectorCache) -> None:
+    cache.put_many(SPACE, {"a": vector(1, 0)})
+    cache.get_many(SPACE, ["a"])["a"][:] = 7
+    assert cache.get_many(SPACE, ["a"])["a"].tolist() == [1, 0]
+
+
+def test_more_keys_than_a_statement_may_name_are_found(cache: VectorCache) -> None:
+    names = [f"{number:05d}" for number in range(2_345)]
+    cache.put_many(SPACE, {name: vector(number) for number, name in enumerate(names)})
+    assert [int(found[0]) for found in cache.get_many(SPACE, names).values()] == list(range(2_345))
+
+
+def test_vectors_survive_the_process_that_stored_them(tmp_path: Path) -> None:
+    first = SqliteVectorCache(tmp_path / "cache.db")
+    first.put_many(SPACE, {"a": vector(1, 0)})
+    first.close()
+    assert SqliteVectorCache(tmp_path / "cache.db").get_many(SPACE, ["a"])["a"].tolist() == [1, 0]
+
+
+def test_a_closed_cache_opens_again_by_itself(tmp_path: Path) -> None:
+    cache = SqliteVectorCache(tmp_path / "cache.db")
+    cache.put_many(SPACE, {"a": vector(1)})
+    cache.close()
+    assert cache.get_many(SPACE, ["a"])
+
+
+def test_processes_that_write_at_once_lose_nothing_and_agree(tmp_path: Path) -> None:
+    path = tmp_path / "cache.db"
+    writers = [
+        subprocess.Popen([sys.executable, "-c", WRITER, str(path), str(number)]) for number in range(3)
+    ]
+    assert [writer.wait(timeout=60) for writer in writers] == [0, 0, 0]
+    cache = SqliteVectorCache(path)
+    own = [f"own{number}-{turn}" for number in range(3) for turn in range(20)]
+    assert len(cache.get_many(SPACE, own)) == 60
+    shared = cache.get_many(SPACE, [f"shared{turn}" for turn in range(20)])
+    assert len(shared) == 20
+    assert all(len(set(found.tolist())) == 1 for found in shared.values())
+
+
+def test_threads_share_one_cache(tmp_path: Path) -> None:
+    cache = SqliteVectorCache(tmp_path / "cache.db")
+
+    def store(number: int) -> None:
+        cache.put_many(SPACE, {f"{number}": vector(number)})
+
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(store, range(100)))
+    assert len(cache.get_many(SPACE, [f"{number}" for number in range(100)])) == 100
+
+
+def test_a_failing_batch_stores_none_of_its_vectors(tmp_path: Path) -> None:
+    cache = SqliteVectorCache(tmp_path / "cache.db")
+    unstorable: dict[str, Vector] = {"a": vector(1), "\ud800": vector(2)}
+    with pytest.raises(UnicodeEncodeError):
+        cache.put_many(SPACE, unstorable)
+    assert cache.get_many(SPACE, ["a"]) == {}
+
+
+def test_a_file_that_is_no_database_is_named_with_the_way_out(tmp_path: Path) -> None:
+    path = tmp_path / "cache.db"
+    path.write_bytes(b"not a database, but long enough to be looked at" * 40)
+    with pytest.raises(StorageError, match=r"cache\.db cannot be used.*delete it"):
+        SqliteVectorCache(path).get_many(SPACE, ["a"])
+
+
+def test_a_vector_cut_short_is_reported_not_returned(tmp_path: Path) -> None:
+    path = tmp_path / "cache.db"
+    cache = SqliteVectorCache(path)
+    cache.put_many(SPACE, {"a": vector(1, 0)})
+    cache.close()
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE vectors SET vector = x'00112233445566'")
+    connection.close()
+    with pytest.raises(StorageError, match="damaged"):
+        cache.get_many(SPACE, ["a"])

@@ -1,0 +1,180 @@
+import random
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from qa_pipeline.errors import IndexMismatchError
+from qa_pipeline.models.vector_cache import MemoryVectorCache
+from qa_pipeline.retrieval.embeddings import embed_chunks
+from qa_pipeline.retrieval.search import Retriever, fuse, terms
+from qa_pipeline.retrieval.shard import build_index
+from qa_pipeline.settings.generation import RetrievalSettings
+from qa_pipeline_tests.chunk_frames import chunk_frame
+from qa_pipeline_tests.fakes import HashEmbedder
+
+RANKINGS = st.lists(st.lists(st.integers(0, 15), unique=True, max_size=10), min_size=1, max_size=3)
+
+
+def retriever(frame: pl.DataFrame, **changes: float) -> Retriever:
+    embedder = HashEmbedder()
+    shard = build_index(embed_chunks(frame, embedder, MemoryVectorCache()))
+    return Retriever(frame, shard, embedder, RetrievalSettings.model_validate(changes))
+
+
+@given(rankings=RANKINGS, rrf_k=st.integers(1, 100))
+def test_every_item_is_fused_once_with_falling_scores(rankings: list[list[int]], rrf_k: int) -> None:
+    fused = fuse(rankings, [1.0] * len(rankings), rrf_k)
+    assert sorted(item for item, _ in fused) == sorted({item for ranking in rankings for item in ranking})
+    scores = [score for _, score in fused]
+    assert scores == sorted(scores, reverse=True)
+    assert all(score > 0 for score in scores)
+
+
+@given(
+    rankings=RANKINGS.filter(all),
+    first=st.integers(100, 101),
+    weights=st.lists(st.floats(0.01, 5), min_size=3, max_size=3),
+    rrf_k=st.integers(1, 100),
+)
+def test_what_is_first_everywhere_is_first(
+    rankings: list[list[int]], first: int, weights: list[float], rrf_k: int
+) -> None:
+    led = [[first, *ranking] for ranking in rankings]
+    assert fuse(led, weights[: len(led)], rrf_k)[0][0] == first
+
+
+@given(rankings=RANKINGS, rrf_k=st.integers(1, 100))
+def test_one_ranking_alone_keeps_its_order(rankings: list[list[int]], rrf_k: int) -> None:
+    assert [item for item, _ in fuse(rankings[:1], [1.0], rrf_k)] == rankings[0]
+
+
+def test_equal_scores_fall_back_on_the_order_of_the_items() -> None:
+    assert [item for item, _ in fuse([[3, 1], [1, 3]], [1.0, 1.0], 60)] == [1, 3]
+
+
+def test_fusion_follows_the_published_formula() -> None:
+    fused = dict(fuse([[7, 8], [8]], [1.0, 0.5], 60))
+    assert fused == {7: pytest.approx(1 / 61), 8: pytest.approx(1 / 62 + 0.5 / 61)}
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "expected"),
+    [
+        ("Enable mod_alias in 2.4.58", "en", ["enabl", "mod_alias", "mod", "alia", "2.4.58", "2", "4", "58"]),
+        ("AcceptFilter http", "en", ["acceptfilt", "http"]),
+        ("conf.d/ssl.conf", "en", ["conf.d/ssl.conf", "conf", "d", "ssl", "conf"]),
+        ("the servers' workers", "en", ["server", "worker"]),
+        ("en well-known idé", "sv", ["well", "known", "idé"]),
+        ("flickorna och pojkarna", "sv", ["flick", "pojk"]),
+        ("die Häuser der Städte", "de", ["haus", "stadt"]),
+        ("talot taloissa", "xx", ["talot", "taloissa"]),
+        ("?! …", "en", []),
+        ("", "en", []),
+    ],
+)
+def test_terms_are_stems_and_whole_identifiers(text: str, language: str, expected: list[str]) -> None:
+    assert terms(text, language) == expected
+
+
+def test_an_identifier_is_found_among_prose() -> None:
+    frame = chunk_frame(["The alias of a mod.", "Load mod_alias first.", "Nothing here."])
+    assert retriever(frame, vector_weight=0).retrieve(["What loads mod_alias?"], ["en"])[0][0] == "c1"
+
+
+def test_headings_are_searched_with_the_text() -> None:
+    frame = pl.concat(
+        [
+            chunk_frame(["Set it to five."], section_path=["Server", "Timeout"]),
+            chunk_frame(["x", "Set it to six."], section_path=["Server", "Workers"]).tail(1),
+        ]
+    )
+    assert retriever(frame).retrieve(["What is the timeout?"], ["en"])[0][0] == "c0"
+
+
+def test_questions_are_stemmed_in_their_own_language() -> None:
+    frame = chunk_frame(["Flickan springer.", "Huset är rött."], language="sv")
+    hits = retriever(frame).search("Vilka flickor springer?", "sv")
+    assert (hits[0].chunk_id, hits[0].bm25_rank) == ("c0", 1)
+
+
+def test_a_chunk_first_by_words_and_by_vectors_comes_first() -> None:
+    frame = chunk_frame(["apples ripen", "pears rot", "apples and pears keep"])
+    hits = retriever(frame).search("apples ripen", "en")
+    assert (hits[0].chunk_id, hits[0].bm25_rank, hits[0].vector_rank) == ("c0", 1, 1)
+    assert hits[0].score == max(hit.score for hit in hits)
+
+
+def test_equal_chunks_come_in_their_order() -> None:
+    found = retriever(chunk_frame(["same text"] * 8), top_k=8).retrieve(["same text"], ["en"])
+    assert found == [[f"c{number}" for number in range(8)]]
+
+
+@given(seed=st.integers(0, 20), count=st.integers(1, 12))
+@settings(max_examples=20, deadline=None)
+def test_a_question_finds_the_same_whatever_is_asked_beside_it(seed: int, count: int) -> None:
+    words = ["apple", "pear", "plum", "fig", "nut", "leaf"]
+    generator = random.Random(seed)
+    search = retriever(chunk_frame([" ".join(generator.choices(words, k=4)) for _ in range(count)]))
+    questions = [" ".join(generator.choices(words, k=2)) for _ in range(6)]
+    together = search.retrieve(questions, ["en"] * 6)
+    assert together == [search.retrieve([question], ["en"])[0] for question in questions]
+    assert all(len(found) == len(set(found)) == min(5, count) for found in together)
+
+
+def test_at_most_top_k_passages_come_back_and_fewer_where_there_are_fewer() -> None:
+    assert len(retriever(chunk_frame(["a b"] * 9)).retrieve(["a b"], ["en"])[0]) == 5
+    assert len(retriever(chunk_frame(["a b"])).retrieve(["a b"], ["en"])[0]) == 1
+
+
+def test_a_question_without_a_known_word_falls_back_on_vectors() -> None:
+    hits = retriever(chunk_frame(["apple", "pear"])).search("zzz qqq", "en")
+    assert [(hit.bm25_rank, hit.vector_rank) for hit in hits] == [(None, 1), (None, 2)]
+
+
+@pytest.mark.parametrize("question", ["", "???", "the of and"])
+def test_a_question_without_words_is_no_error(question: str) -> None:
+    assert len(retriever(chunk_frame(["apple", "pear"])).retrieve([question], ["en"])[0]) == 2
+
+
+def test_an_empty_batch_finds_nothing_and_loads_no_model() -> None:
+    embedder = HashEmbedder()
+    frame = chunk_frame([])
+    empty = Retriever(
+        frame,
+        build_index(embed_chunks(frame, embedder, MemoryVectorCache())),
+        embedder,
+        RetrievalSettings(),
+    )
+    assert empty.retrieve(["anything?", "else?"], ["en", "sv"]) == [[], []]
+    assert empty.search("anything?", "en") == []
+    assert embedder.encoded == []
+
+
+def test_no_questions_find_nothing() -> None:
+    assert retriever(chunk_frame(["apple"])).retrieve([], []) == []
+
+
+def test_chunks_without_a_word_are_still_searched_by_vector() -> None:
+    assert retriever(chunk_frame(["…", "—"])).retrieve(["anything"], ["en"])[0] == ["c0", "c1"]
+
+
+def test_an_index_of_other_chunks_is_refused() -> None:
+    embedder = HashEmbedder()
+    shard = build_index(embed_chunks(chunk_frame(["a", "b"]), embedder, MemoryVectorCache()))
+    with pytest.raises(IndexMismatchError, match="2 chunks and the batch has 1"):
+        Retriever(chunk_frame(["a"]), shard, embedder, RetrievalSettings())
+
+
+def test_a_shard_in_another_order_finds_the_same_chunks() -> None:
+    embedder = HashEmbedder()
+    frame = chunk_frame(["apples ripen", "pears rot", "plums fall"])
+    backwards = build_index(embed_chunks(frame.reverse(), embedder, MemoryVectorCache()))
+    search = Retriever(frame, backwards, embedder, RetrievalSettings())
+    assert search.retrieve(["plums fall"], ["en"]) == retriever(frame).retrieve(["plums fall"], ["en"])
+
+
+def test_searching_prints_and_warns_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    retriever(chunk_frame(["apple", "pear"] * 50)).retrieve(["apple"], ["en"])
+    assert capfd.readouterr() == ("", "")

@@ -1,0 +1,129 @@
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from qa_pipeline.errors import IndexMismatchError
+from qa_pipeline.retrieval.shard import build_index
+from qa_pipeline.settings.generation import IndexSettings
+from qa_pipeline_tests.vectors import DIMENSION, clustered_vectors, embeddings, random_vectors
+
+pytestmark = pytest.mark.usefixtures("one_faiss_thread")
+
+
+def test_rows_of_two_models_make_no_shard() -> None:
+    one, other = embeddings(random_vectors(2)), embeddings(random_vectors(1), model="other")
+    renamed = other.with_columns(chunk_id=pl.lit("x"))
+    with pytest.raises(IndexMismatchError, match="one model"):
+        build_index(pl.concat([one, renamed]))
+
+
+def test_rows_of_two_precisions_make_no_shard() -> None:
+    one, other = embeddings(random_vectors(2)), embeddings(random_vectors(1), precision="int8")
+    with pytest.raises(IndexMismatchError, match="one model"):
+        build_index(pl.concat([one, other.with_columns(chunk_id=pl.lit("x"))]))
+
+
+def test_vectors_of_two_lengths_make_no_shard() -> None:
+    longer = embeddings(random_vectors(1, dimension=7)).with_columns(chunk_id=pl.lit("x"))
+    with pytest.raises(IndexMismatchError, match="lengths"):
+        build_index(pl.concat([embeddings(random_vectors(2)), longer]))
+
+
+@given(count=st.integers(1, 40), k=st.integers(1, 50), queries=st.integers(1, 40), seed=st.integers(0, 99))
+@settings(max_examples=60, deadline=None)
+def test_search_finds_what_brute_force_finds_with_ties_in_chunk_order(
+    count: int, k: int, queries: int, seed: int
+) -> None:
+    # Few distinct directions, so that ties abound.
+    directions = np.vstack([np.eye(DIMENSION, dtype=np.float32), random_vectors(2)])
+    generator = np.random.default_rng(seed)
+    vectors = directions[generator.integers(0, len(directions), count)]
+    asked = directions[generator.integers(0, len(directions), queries)]
+    positions, scores = build_index(embeddings(vectors)).search(asked, k)
+    assert positions.shape == scores.shape == (queries, min(k, count))
+    for row in range(queries):
+        cosines = np.array([np.dot(asked[row], vector) for vector in vectors])
+        expected = sorted(range(count), key=lambda place: (-round(float(cosines[place]), 5), place))
+        assert positions[row].tolist() == expected[: min(k, count)]
+
+
+def test_a_query_finds_the_same_whatever_is_asked_beside_it() -> None:
+    big = build_index(embeddings(random_vectors(300, dimension=384)))
+    asked = random_vectors(50, seed=1, dimension=384)
+    positions, scores = big.search(asked, 10)
+    alone = [big.search(asked[row : row + 1], 10) for row in range(len(asked))]
+    assert positions.tolist() == [found[0][0].tolist() for found in alone]
+    assert scores.tobytes() == np.vstack([found[1] for found in alone]).tobytes()
+
+
+KINDS = st.sampled_from(["ivf", "hnsw"])
+
+
+def wish(kind: str, **more: object) -> IndexSettings:
+    return IndexSettings.model_validate({"kind": kind, "min_recall": 0.01, **more})
+
+
+@given(kind=KINDS, count=st.integers(1, 40), k=st.integers(1, 50), seed=st.integers(0, 99))
+@settings(max_examples=60)
+def test_every_kind_finds_as_many_as_asked_with_true_cosines_in_order(
+    kind: str, count: int, k: int, seed: int
+) -> None:
+    directions = np.vstack([np.eye(DIMENSION, dtype=np.float32), random_vectors(2)])
+    vectors = directions[np.random.default_rng(seed).integers(0, len(directions), count)]
+    asked = random_vectors(20, seed)
+    shard = build_index(embeddings(vectors), wish(kind))
+    assert shard.kind == kind
+    positions, scores = shard.search(asked, k)
+    assert positions.shape == scores.shape == (20, min(k, count))
+    assert np.abs(scores - np.take_along_axis(asked @ vectors.T, positions, axis=1)).max() < 1e-6
+    for row, found in zip(scores, positions, strict=True):
+        assert len(set(found.tolist())) == len(found)
+        assert sorted(zip(-row, found, strict=True)) == list(zip(-row, found, strict=True))
+
+
+@pytest.mark.parametrize("kind", ["ivf", "hnsw"])
+def test_a_query_of_any_kind_finds_the_same_whatever_is_asked_beside_it(kind: str) -> None:
+    shard = build_index(embeddings(clustered_vectors(600)), wish(kind))
+    asked = clustered_vectors(50, seed=9)
+    positions, scores = shard.search(asked, 10)
+    alone = [shard.search(asked[row : row + 1], 10) for row in range(len(asked))]
+    assert positions.tolist() == [found[0][0].tolist() for found in alone]
+    assert scores.tobytes() == np.vstack([found[1] for found in alone]).tobytes()
+
+
+@pytest.mark.parametrize("kind", ["flat", "ivf", "hnsw"])
+def test_another_order_of_the_chunks_changes_no_finding(kind: str) -> None:
+    shard = build_index(embeddings(clustered_vectors(400)), wish(kind))
+    asked = clustered_vectors(30, seed=9)
+    order = np.random.default_rng(0).permutation(400)
+    moved = shard.in_order_of([shard.chunk_ids[place] for place in order])
+    assert moved.kind == kind
+    before, after = shard.search(asked, 10), moved.search(asked, 10)
+    assert [[shard.chunk_ids[place] for place in row] for row in before[0]] == [
+        [moved.chunk_ids[place] for place in row] for row in after[0]
+    ]
+    assert before[1].tobytes() == after[1].tobytes()
+    assert moved.in_order_of(moved.chunk_ids) is moved
+
+
+def test_other_chunks_are_refused() -> None:
+    shard = build_index(embeddings(random_vectors(3)))
+    for chunk_ids in (["c0", "c1"], ["c0", "c1", "x"], ["c0", "c0", "c1"]):
+        with pytest.raises(IndexMismatchError, match="the index holds 3 chunks"):
+            shard.in_order_of(chunk_ids)
+
+
+@pytest.mark.parametrize("kind", ["ivf", "hnsw"])
+def test_where_links_or_lists_end_too_soon_all_are_compared(kind: str) -> None:
+    shard = build_index(embeddings(clustered_vectors(2000)), wish(kind))
+    assert shard.finder is not None
+    narrow = replace(shard, finder=shard.finder.with_effort(1))
+    asked = clustered_vectors(5, seed=9)
+    exact = replace(shard, finder=None).search(asked, 1500)
+    if kind == "ivf":
+        assert narrow.search(asked, 1500)[0].tolist() == exact[0].tolist()
+    assert narrow.search(asked, 1500)[0].min() >= 0

@@ -1,0 +1,265 @@
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from qa_pipeline.errors import IndexMismatchError, StorageError
+from qa_pipeline.retrieval import shard_file as index_file
+from qa_pipeline.retrieval.ann import LINKS, NavigableGraph
+from qa_pipeline.retrieval.shard import Shard, build_index
+from qa_pipeline.retrieval.shard_file import MAGIC, dump_shard, load_shard, read_shard, write_shard
+from qa_pipeline.settings.generation import IndexSettings
+from qa_pipeline.tables import EMBEDDINGS
+from qa_pipeline_tests.vectors import DIMENSION, embeddings, random_vectors
+
+pytestmark = pytest.mark.usefixtures("one_faiss_thread")
+
+KINDS = ["flat", "ivf", "hnsw"]
+ASKED = {"model": "m", "revision": "r", "precision": "float32"}
+
+
+def shard(count: int = 5, kind: str = "flat") -> Shard:
+    settings = IndexSettings.model_validate({"kind": kind, "min_recall": 0.01})
+    return build_index(embeddings(random_vectors(count)), settings)
+
+
+SMALL = {kind: dump_shard(shard(60, kind)) for kind in KINDS[1:]}
+
+
+def load(content: bytes) -> Shard:
+    return load_shard(content, **ASKED, dimension=DIMENSION)
+
+
+def resealed(body: bytes) -> bytes:
+    return MAGIC + hashlib.sha256(body).hexdigest().encode() + b"\n" + body
+
+
+def with_header(content: bytes, **changes: object) -> bytes:
+    _, header, payload = content.split(b"\n", 2)
+    return resealed(json.dumps(json.loads(header) | changes).encode() + b"\n" + payload)
+
+
+def with_numbers(content: bytes, **changes: object) -> bytes:
+    """Other parameters of the kind."""
+    finder = json.loads(content.split(b"\n", 2)[1])["finder"]
+    return with_header(content, finder=finder | changes)
+
+
+def with_array(content: bytes, start: int, values: list[int]) -> bytes:
+    """Other 32-bit numbers at the end of the file, `start` numbers before it."""
+    _, header, payload = content.split(b"\n", 2)
+    numbers = np.frombuffer(payload, dtype="<i4").copy()
+    numbers[len(numbers) - start :][: len(values)] = values
+    return resealed(header + b"\n" + numbers.tobytes())
+
+
+@given(count=st.integers(0, 30), seed=st.integers(0, 99), kind=st.sampled_from(KINDS))
+@settings(max_examples=60)
+def test_a_shard_survives_its_bytes_and_equal_shards_have_equal_bytes(
+    count: int, seed: int, kind: str
+) -> None:
+    frame = embeddings(random_vectors(count, seed))
+    wanted = IndexSettings.model_validate({"kind": kind, "min_recall": 0.01})
+    built = build_index(frame, wanted)
+    content = dump_shard(built)
+    loaded = load(content)
+    assert loaded.chunk_ids == tuple(frame["chunk_id"])
+    assert loaded.kind == built.kind == (kind if count else "flat")
+    assert (loaded.recall, loaded.note) == (built.recall, None)
+    assert loaded.vectors.tobytes() == built.vectors.tobytes()
+    assert dump_shard(loaded) == content == dump_shard(build_index(frame, wanted))
+    queries = random_vectors(3, seed + 1)
+    assert loaded.search(queries, 4)[0].tolist() == built.search(queries, 4)[0].tolist()
+
+
+@given(cut=st.integers(0, 2000), flip=st.integers(0, 2000), kind=st.sampled_from(KINDS))
+@settings(max_examples=60)
+def test_no_damaged_byte_goes_unnoticed(cut: int, flip: int, kind: str) -> None:
+    content = bytearray(dump_shard(shard(kind=kind)))
+    with pytest.raises(IndexMismatchError, match="build the index again"):
+        load(bytes(content[: cut % len(content)]))
+    content[flip % len(content)] ^= 1
+    with pytest.raises(IndexMismatchError, match="build the index again"):
+        load(bytes(content))
+    with pytest.raises(IndexMismatchError, match="build the index again"):
+        load(dump_shard(shard(kind=kind)) + b"x")
+
+
+@given(content=st.binary(max_size=200))
+def test_foreign_bytes_are_refused_not_read(content: bytes) -> None:
+    for hostile in (content, MAGIC + content, resealed(content), resealed(content + b"\n" + content)):
+        with pytest.raises(IndexMismatchError):
+            load(hostile)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"dimension": 4_000_000_000},
+        {"dimension": -4},
+        {"dimension": "4"},
+        {"dimension": 5},
+        {"chunk_ids": ["c0"] * 5},
+        {"chunk_ids": ["c0"]},
+        {"chunk_ids": [1, 2, 3, 4, 5]},
+        {"model": None},
+        {"run": "me"},
+    ],
+)
+def test_a_sealed_header_that_does_not_fit_is_refused(changes: dict[str, object]) -> None:
+    for kind in KINDS:
+        with pytest.raises(IndexMismatchError):
+            load(with_header(dump_shard(shard(kind=kind)), **changes))
+
+
+@pytest.mark.parametrize(
+    ("kind", "changes"),
+    [
+        ("ivf", {"lists": 2}),
+        ("ivf", {"lists": 0}),
+        ("ivf", {"lists": 10**18}),
+        ("ivf", {"effort": 0}),
+        ("ivf", {"effort": 10**18}),
+        ("ivf", {"kind": "hnsw"}),
+        ("ivf", {"kind": "pickle"}),
+        ("hnsw", {"slots": 10**18}),
+        ("hnsw", {"slots": 1}),
+        ("hnsw", {"entry": 30}),
+        ("hnsw", {"entry": -1}),
+        ("hnsw", {"effort": None}),
+        ("hnsw", {"more": 1}),
+    ],
+)
+def test_sealed_parameters_of_a_kind_that_do_not_fit_are_refused(kind: str, changes: dict[str, Any]) -> None:
+    with pytest.raises(IndexMismatchError, match="build the index again"):
+        load(with_numbers(dump_shard(shard(30, kind)), **changes))
+
+
+def test_sealed_lists_that_lead_nowhere_are_refused() -> None:
+    content = dump_shard(shard(30, "ivf"))
+    for member in (-1, 1, 2**31 - 1):
+        with pytest.raises(IndexMismatchError, match="a list that is not there"):
+            load(with_array(content, 1, [member]))
+    nan = int(np.array(np.nan, dtype="<f4").view("<i4"))
+    with pytest.raises(IndexMismatchError, match="centroids are not finite"):
+        load(with_array(content, 31, [nan]))
+
+
+def test_sealed_links_that_lead_nowhere_are_refused() -> None:
+    built = shard(300, "hnsw")
+    assert isinstance(built.finder, NavigableGraph)
+    content, slots = dump_shard(built), len(built.finder.links)
+    for link in (-2, 300, 2**31 - 1):
+        with pytest.raises(IndexMismatchError, match="a vector that is not there"):
+            load(with_array(content, slots, [link]))
+    for layers in (0, -1, 65, 2**31 - 1):
+        with pytest.raises(IndexMismatchError, match="its entry or its layers"):
+            load(with_array(content, slots + 300, [layers]))
+    low = int(np.flatnonzero(built.finder.layers == 1)[0])
+    with pytest.raises(IndexMismatchError, match="do not fit its layers"):
+        load(with_array(content, slots + 300 - low, [2]))
+    with pytest.raises(IndexMismatchError, match="not in the highest layer"):
+        load(with_numbers(content, entry=low))
+    first_high = int(np.flatnonzero(built.finder.layers > 1)[0])
+    its_upper_slot = int((LINKS * (built.finder.layers[:first_high] + 1)).sum()) + 2 * LINKS
+    with pytest.raises(IndexMismatchError, match="not in its layer"):
+        load(with_array(content, slots - its_upper_slot, [low]))
+
+
+@given(place=st.integers(0, 10**9), value=st.integers(-(2**31), 2**31 - 1), kind=st.sampled_from(KINDS[1:]))
+@settings(max_examples=150)
+def test_any_sealed_number_is_refused_or_harmless(place: int, value: int, kind: str) -> None:
+    content = SMALL[kind]
+    numbers = len(content.split(b"\n", 2)[2]) // 4
+    try:
+        loaded = load(with_array(content, 1 + place % numbers, [value]))
+    except IndexMismatchError:
+        return
+    positions, _ = loaded.search(random_vectors(5, 9), 10)
+    assert ((positions >= 0) & (positions < 60)).all()
+
+
+def test_numbers_of_float_arithmetic_search_each_other_and_integers_only_their_like() -> None:
+    for own in ("float32", "bfloat16", "int8", "int7"):
+        content = dump_shard(build_index(embeddings(random_vectors(3), precision=own)))
+        for asked in ("float32", "bfloat16", "int8", "int7"):
+            wanted = {**ASKED, "precision": asked}
+            if own == asked or {own, asked} == {"float32", "bfloat16"}:
+                assert load_shard(content, **wanted, dimension=DIMENSION).precision == own
+            else:
+                with pytest.raises(IndexMismatchError, match=f"{own}.*{asked}"):
+                    load_shard(content, **wanted, dimension=DIMENSION)
+
+
+def test_links_without_vectors_are_refused() -> None:
+    content = with_header(
+        dump_shard(build_index(EMBEDDINGS.empty())), finder={"kind": "ivf", "lists": 1, "effort": 1}
+    )
+    with pytest.raises(IndexMismatchError, match="build the index again"):
+        load(content)
+
+
+def test_vectors_without_unit_length_are_refused() -> None:
+    _, header, payload = dump_shard(shard()).split(b"\n", 2)
+    for value in (np.nan, np.inf, 2.0, 0.0):
+        hostile = np.full(len(payload) // 4, value, dtype="<f4").tobytes()
+        with pytest.raises(IndexMismatchError, match="unit length"):
+            load(resealed(header + b"\n" + hostile))
+
+
+@pytest.mark.parametrize(
+    ("changed", "named"),
+    [
+        ({"model": "other"}, "m at r .* other at r"),
+        ({"revision": "newer"}, "m at r .* m at newer"),
+        ({"dimension": 384}, r"m at r \(4 dimensions.* m at r \(384 dimensions"),
+        ({"precision": "int8"}, r"m at r \(4 dimensions, float32\).* m at r \(4 dimensions, int8"),
+    ],
+)
+def test_a_shard_of_another_model_is_refused_naming_both(
+    tmp_path: Path, changed: dict[str, Any], named: str
+) -> None:
+    write_shard(tmp_path / "b.index", shard())
+    with pytest.raises(IndexMismatchError, match=rf"b\.index was built with {named}.*; compute embeddings"):
+        read_shard(tmp_path / "b.index", **{**ASKED, "dimension": DIMENSION, **changed})
+
+
+def test_an_empty_batch_has_a_shard_that_fits_every_model_and_finds_nothing(tmp_path: Path) -> None:
+    write_shard(tmp_path / "b.index", build_index(EMBEDDINGS.empty()))
+    empty = read_shard(tmp_path / "b.index", model="any", revision="any", precision="any", dimension=384)
+    positions, scores = empty.search(random_vectors(3, dimension=384), 5)
+    assert positions.shape == scores.shape == (3, 0)
+
+
+def test_writing_replaces_in_one_step_and_leaves_nothing_beside(tmp_path: Path) -> None:
+    path = tmp_path / "index" / "b.index"
+    write_shard(path, shard(3))
+    write_shard(path, shard(4))
+    assert len(read_shard(path, **ASKED, dimension=DIMENSION).chunk_ids) == 4
+    assert [file.name for file in path.parent.iterdir()] == ["b.index"]
+
+
+def test_a_failed_write_leaves_the_old_file_and_no_rest(tmp_path: Path) -> None:
+    (tmp_path / "taken").mkdir()
+    with pytest.raises(StorageError):
+        write_shard(tmp_path / "taken", shard())
+    assert [file.name for file in tmp_path.iterdir()] == ["taken"]
+
+
+def test_a_missing_file_says_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(IndexMismatchError, match=r"none\.index cannot be read: .*; build the index"):
+        read_shard(tmp_path / "none.index", **ASKED, dimension=4)
+
+
+def test_a_file_too_large_is_refused_before_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_shard(tmp_path / "b.index", shard())
+    monkeypatch.setattr(index_file, "MAX_BYTES", 100)
+    with pytest.raises(IndexMismatchError, match="100 are the most"):
+        read_shard(tmp_path / "b.index", **ASKED, dimension=4)

@@ -1,0 +1,82 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qa_pipeline.text.words import (
+    content_places,
+    content_stems,
+    find_words,
+    folded_words,
+    nearest_word,
+    order_agreement,
+    recall,
+    tokenize,
+)
+
+words = st.lists(st.sampled_from("abcdef"), max_size=8)
+
+
+@given(words, words)
+def test_recall_and_order_are_shares(wanted: list[str], held: list[str]) -> None:
+    for share in (recall(wanted, held), order_agreement(wanted, held)):
+        assert share is None or 0.0 <= share <= 1.0
+
+
+@given(words.filter(bool))
+def test_a_text_holds_itself_in_its_own_order(entries: list[str]) -> None:
+    assert recall(entries, entries) == 1.0
+    assert order_agreement(entries, entries) == 1.0
+
+
+def test_nothing_wanted_is_no_score() -> None:
+    assert recall([], ["a"]) is None
+    assert order_agreement(["x"], ["a"]) is None
+
+
+def test_order_counts_the_longest_common_sequence() -> None:
+    assert order_agreement(list("abcd"), list("bacd")) == 0.75
+
+
+def test_function_words_and_negations_are_no_content() -> None:
+    assert content_stems("The pumps do not stop", "en") == ["pump", "stop"]
+    assert [token.folded for token in tokenize("It isn’t cold", "en") if token.negative] == ["isn't"]
+
+
+def test_words_are_found_across_case_and_punctuation() -> None:
+    text = "First, the SAFETY valve: opens."
+
+    assert (
+        text[slice(*(find_words("the safety valve opens", text, "en") or (0, 0)))]
+        == "the SAFETY valve: opens"
+    )
+    assert find_words("valve safety", text, "en") is None
+    assert find_words("", text, "en") is None
+
+
+def test_the_word_before_wins_a_tie() -> None:
+    tokens = tokenize("red 5 blue", "en")
+
+    assert nearest_word(4, 5, tokens, {"red", "blue"}) == "red"
+
+
+texts = st.text(st.sampled_from("abÄß’'1. -\n"), max_size=40)
+
+
+@given(texts, st.sampled_from(["en", "sv", "de"]))
+def test_what_is_read_without_tokens_is_what_the_tokens_say(text: str, language: str) -> None:
+    tokens = tokenize(text, language)
+
+    assert folded_words(text, language) == tuple(token.folded for token in tokens)
+    assert content_places(text, language) == [(t.start, t.stem) for t in tokens if t.content]
+
+
+@given(texts, texts, st.sampled_from(["en", "sv", "de"]))
+def test_words_are_found_where_they_first_stand_in_one_run(wanted: str, text: str, language: str) -> None:
+    needle = [token.folded for token in tokenize(wanted, language)]
+    tokens = tokenize(text, language)
+    runs = [
+        (tokens[at].start, tokens[at + len(needle) - 1].end)
+        for at in range(len(tokens) - len(needle) + 1)
+        if needle and [token.folded for token in tokens[at : at + len(needle)]] == needle
+    ]
+
+    assert find_words(wanted, text, language) == (runs[0] if runs else None)

@@ -1,0 +1,31 @@
+"""Canaries tables by kind and verdict."""
+
+import polars as pl
+
+from qa_pipeline.tables import CANARIES
+from qa_pipeline.verification.canaries.material import TRUE_KINDS
+
+
+def canaries(decided_by: str = "consistency", **kinds: list[str]) -> pl.DataFrame:
+    """One row for each verdict of each kind."""
+    return CANARIES.frame(
+        [
+            {
+                "canary_id": f"{kind}-{place}",
+                "batch": "b",
+                "kind": kind,
+                "family": "tuning",
+                "mechanism": "m",
+                "expected": "supported" if kind in TRUE_KINDS else "rejected",
+                "language": "en",
+                "chunk_id": "c",
+                "source": "s",
+                "claim": "c",
+                "verdict": verdict,
+                "decided_by": decided_by,
+                "thresholds_id": "t",
+            }
+            for kind, verdicts in kinds.items()
+            for place, verdict in enumerate(verdicts)
+        ]
+    )

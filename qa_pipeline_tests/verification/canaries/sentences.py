@@ -1,0 +1,69 @@
+"""Chunks of a small batch in three languages, each with sentences that generators can work on."""
+
+from typing import Any
+
+import polars as pl
+
+from qa_pipeline.tables import CHUNKS
+from qa_pipeline.verification.canaries.material import Material, gather
+from qa_pipeline_tests.curation.rows import chunk
+
+TEXTS = {
+    "en": [
+        """The boiler holds 36 litres and is filled within 12 minutes by the installer. The pump of the
+        model Kestrel was tested in Bergen on 14 March 2019 by Nordvik. The valve must be opened (by
+        hand or key) before the tank can be drained. Some customers often ask why the heater stops
+        because the sensor reads too much heat. If the outdoor sensor is broken, the control unit
+        switches to manual mode at once. The warranty of the unit runs for 24 months and covers pipes
+        and valves.""",
+        """The meters were delivered from Trondheim in the year 2015 and are read by Sundby each month. At
+        least 5 litres must remain in the tank, and it may not be emptied in winter. The archive is not
+        open to visitors who arrive without an invitation from the office.""",
+    ],
+    "sv": [
+        """Tanken rymmer 36 liter och fylls inom 12 minuter av den som sköter pumpen. Pumpen provades i
+        Bergen den 14 mars 2019 av Nordvik och godkändes samma dag. Ventilen ska öppnas innan tanken
+        får tömmas av den som ansvarar för driften. Vissa kunder frågar ofta varför värmaren stannar
+        när givaren visar för mycket. Om givaren är trasig, ska man genast koppla om styrningen till
+        handdrift. Garantin för enheten gäller i 24 månader och omfattar ledningar och ventiler.""",
+        """Mätarna levererades från Trondheim år 2015 och läses av Sundby i slutet av månaden. Minst 5
+        liter måste finnas kvar i tanken under hela vintern enligt anvisningen. Arkivet är inte öppet
+        för besökare som kommer till huset utan inbjudan från kontoret.""",
+    ],
+    "de": [
+        """Der Kessel fasst 36 Liter und wird in 12 Minuten vom Installateur langsam gefüllt. Die Pumpe
+        wurde am 14. März 2019 mit dem HTTPS und dem FastCGI der Anlage geprüft. Das Ventil muss
+        geöffnet werden (von Hand), bevor der Tank geleert werden kann. Einige Kunden fragen oft nach
+        dem Grund für den Stillstand der Heizung im Winter. Wenn Sie den Fühler austauschen, können Sie
+        die Anlage wieder von Hand einschalten. Die Garantie der Anlage gilt 24 Monate und umfasst alle
+        Leitungen und Ventile.""",
+        """Die Zähler wurden im Jahr 2015 mit dem OpenVPN und dem MySQL der Stadt geliefert. Mindestens 5
+        Liter müssen im Winter immer im Tank der Anlage verbleiben. Das Archiv ist nicht für Besucher
+        geöffnet, die ohne Einladung ins Haus kommen.""",
+    ],
+}
+ROWS = {
+    "en": "Model: Kestrel | Voltage: 400 V | Fuse: 16 A | Colour: grey | Cover: steel",
+    "sv": "Modell: Tornfalk | Spänning: 400 V | Säkring: 16 A | Färg: grå | Hölje: stål",
+    "de": "Modell: Turmfalke | Spannung: 400 V | Sicherung: 16 A | Farbe: grau | Deckel: Stahl",
+}
+
+
+def chunks_of(languages: tuple[str, ...] = ("en", "sv", "de")) -> pl.DataFrame:
+    """Two documents of one chunk for each language."""
+    rows: list[dict[str, Any]] = [
+        chunk(
+            f"{language}{place}",
+            document_id=f"d-{language}{place}",
+            language=language,
+            text=f"{' '.join(text.split())}\n\n{ROWS[language]}",
+        )
+        for language in languages
+        for place, text in enumerate(TEXTS[language])
+    ]
+    return CHUNKS.frame(rows)
+
+
+def material(*languages: str) -> Material:
+    """The material of those chunks."""
+    return gather(chunks_of(languages or ("en", "sv", "de")))

@@ -1,0 +1,173 @@
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qa_pipeline.errors import TableError
+from qa_pipeline.settings.verification import VerificationSettings
+from qa_pipeline.tables import CLAIMS
+from qa_pipeline.verification.deciding import decide_claims
+from qa_pipeline.verification.rules import strange_scores
+from qa_pipeline_tests.settings.artefacts import thresholds
+from qa_pipeline_tests.verification.test_deciding import CONFLICTS, claim
+
+SETTINGS = VerificationSettings()
+FITTED = thresholds(
+    combined={"accept": 0.9, "reject": 0.1}, entailment={"accept": 0.9, "reject": 0.1, "contradict": 0.8}
+)
+DENIED = ("contradicted", "entailment", "entailment_contradiction")
+OPEN = ("undecided", "no_step", "undecided_without_model")
+
+
+def scored(place: int = 0, **fields: Any) -> dict[str, Any]:
+    """A claim that the rules before leave open, with models that the thresholds were fitted for."""
+    models = {"combined_model": "small", "entailment_model": "reader"}
+    return claim(place, **{"token_recall": 0.5, **models, **fields})
+
+
+def decided(*rows: dict[str, Any], settings: VerificationSettings = SETTINGS) -> list[tuple[Any, ...]]:
+    verdicts = decide_claims(CLAIMS.frame(list(rows)), None, settings, thresholds=FITTED)
+    return verdicts.select("verdict", "decided_by", "reason").rows()
+
+
+@pytest.mark.parametrize(
+    ("fields", "outcome"),
+    [
+        ({}, OPEN),
+        ({"combined": 0.9}, ("supported", "combined", None)),
+        ({"combined": 0.89}, OPEN),
+        ({"combined": 0.1}, OPEN),
+        ({"combined": 0.09}, ("unsupported", "combined", "combined_low")),
+        ({"combined": float("nan")}, OPEN),
+        ({"combined": 0.99, "combined_model": "other"}, OPEN),
+        ({"combined": 0.99, "combined_model": None}, OPEN),
+        ({"combined": 0.01, "combined_model": "other"}, OPEN),
+        ({"combined": 0.99, "open_points": ["only"]}, OPEN),
+        ({"combined": 0.99, "fragment": True, "question_recall": 0.1}, OPEN),
+        ({"entailment": 0.9}, ("supported", "entailment", None)),
+        ({"entailment": 0.9, "open_points": ["only"]}, ("supported", "entailment", None)),
+        ({"entailment": 0.9, "contradiction": 0.6}, OPEN),
+        ({"entailment": 0.9, "contradiction": 0.8}, DENIED),
+        ({"entailment": 0.5}, OPEN),
+        ({"entailment": 0.1}, ("unsupported", "entailment", "not_entailed")),
+        ({"entailment": 0.1, "contradiction": 0.6}, OPEN),
+        ({"entailment": float("nan"), "contradiction": float("nan")}, OPEN),
+        ({"entailment": 0.99, "contradiction": 0.99, "entailment_model": "other"}, OPEN),
+        ({"combined": 0.95, "entailment": 0.01}, ("supported", "combined", None)),
+        ({"combined": 0.5, "entailment": 0.95}, ("supported", "entailment", None)),
+        ({"combined": 0.01, "entailment": 0.99}, ("unsupported", "combined", "combined_low")),
+        ({"combined": 0.01, "token_recall": 1.0}, ("supported", "consistency", None)),
+        ({"combined": 0.99, "citation_status": "uncited"}, ("unsupported", "citation", "uncited")),
+    ],
+)
+def test_a_fitted_step_decides_what_the_rules_before_left_open(
+    fields: dict[str, Any], outcome: tuple[Any, ...]
+) -> None:
+    assert decided(scored(**fields)) == [outcome]
+
+
+def test_thresholds_without_bands_decide_as_if_there_were_no_such_steps() -> None:
+    claims = CLAIMS.frame([scored(combined=1.0, entailment=1.0, contradiction=1.0)])
+
+    verdicts = decide_claims(claims, None, SETTINGS, thresholds=thresholds())
+
+    assert verdicts.select("verdict", "decided_by", "reason").row(0) == OPEN
+
+
+def test_a_threshold_set_by_hand_replaces_the_fitted_one_and_holds_for_any_model() -> None:
+    own = VerificationSettings(combined_accept=0.5, entailment_contradict=0.6)
+
+    assert decided(scored(combined=0.6), settings=own) == [("supported", "combined", None)]
+    assert decided(scored(combined=0.6, combined_model="other"), settings=own)[0][1] == "combined"
+    assert decided(scored(contradiction=0.7), settings=own)[0][0] == "contradicted"
+
+
+def test_similarity_only_asks_no_fitted_step() -> None:
+    simple = VerificationSettings(policy="similarity_only")
+
+    assert decided(scored(combined=0.0, entailment=0.0), settings=simple)[0][1] == "similarity_only"
+
+
+def test_scores_of_other_models_are_counted() -> None:
+    rows = [
+        scored(0, combined=0.5),
+        scored(1, combined=0.5, combined_model="other"),
+        scored(2, entailment=0.5, entailment_model=None),
+        scored(3, combined_model="other"),
+    ]
+
+    assert strange_scores(CLAIMS.frame(rows), FITTED) == {"combined": 1, "entailment": 1}
+    assert strange_scores(CLAIMS.frame(rows), thresholds()) == {"combined": 0, "entailment": 0}
+
+
+def test_verdicts_name_the_artefact_that_decided() -> None:
+    verdicts = decide_claims(CLAIMS.frame([scored()]), None, SETTINGS, thresholds=FITTED)
+
+    assert verdicts["thresholds_id"].to_list() == [SETTINGS.thresholds_named(FITTED)]
+    assert verdicts["thresholds_id"].item().startswith(f"test-{FITTED.id}-")
+
+
+def test_a_frame_without_the_columns_says_which_it_lacks() -> None:
+    with pytest.raises(TableError, match="combined, combined_model"):
+        decide_claims(CLAIMS.frame([scored()]).drop("combined", "combined_model"), None, SETTINGS)
+
+
+share = st.none() | st.floats(0, 1) | st.just(float("nan"))
+random_scores = st.fixed_dictionaries(
+    {
+        "combined": share,
+        "entailment": share,
+        "contradiction": share,
+        "combined_model": st.sampled_from(["small", "other", None]),
+        "entailment_model": st.sampled_from(["reader", "other", None]),
+        "token_recall": st.floats(0, 1),
+        "open_points": st.sampled_from([[], ["x"]]),
+        "number_conflicts": st.sampled_from([[], ["x"]]),
+        "evidence_sentences": st.integers(1, 3),
+    }
+)
+
+
+def frame_of(drawn: list[dict[str, Any]]) -> pl.DataFrame:
+    return CLAIMS.frame([scored(place, **fields) for place, fields in enumerate(drawn)])
+
+
+@given(st.lists(random_scores, max_size=8))
+def test_a_difference_is_never_accepted_whatever_the_scores(drawn: list[dict[str, Any]]) -> None:
+    verdicts = decide_claims(frame_of(drawn), None, SETTINGS, thresholds=FITTED)["verdict"]
+
+    for fields, verdict in zip(drawn, verdicts, strict=True):
+        assert not (verdict == "supported" and any(fields.get(column) for column in CONFLICTS))
+
+
+@given(st.lists(random_scores, max_size=8))
+def test_what_the_rules_before_decide_no_fitted_step_changes(drawn: list[dict[str, Any]]) -> None:
+    claims = frame_of(drawn)
+    without = decide_claims(claims, None, SETTINGS, thresholds=thresholds())
+    fitted = decide_claims(claims, None, SETTINGS, thresholds=FITTED)
+
+    settled = without["decided_by"] != "no_step"
+    assert without.drop("thresholds_id").filter(settled).equals(fitted.drop("thresholds_id").filter(settled))
+
+
+@given(
+    st.lists(random_scores, max_size=8),
+    st.sampled_from(["combined", "entailment"]),
+    st.floats(0, 1),
+    st.floats(0, 1),
+)
+def test_a_higher_band_never_supports_more_and_never_rejects_less(
+    drawn: list[dict[str, Any]], step: str, one: float, other: float
+) -> None:
+    low, high = sorted((one, other))
+    claims = frame_of(drawn)
+
+    def of(verdict: str, side: str, limit: float) -> set[str]:
+        fitted = thresholds(**{step: {side: limit}})  # type: ignore[arg-type]
+        verdicts = decide_claims(claims, None, SETTINGS, thresholds=fitted)
+        return set(verdicts.filter(pl.col("verdict") == verdict)["claim_id"])
+
+    assert of("supported", "accept", high) <= of("supported", "accept", low)
+    assert of("unsupported", "reject", low) <= of("unsupported", "reject", high)
