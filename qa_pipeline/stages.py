@@ -1,11 +1,12 @@
-"""The stages as one sees them from outside: which parts and tables each one gets.
+"""The stages of a batch in order: one function each, and what the rest of the package has to know of it.
 
-What belongs here: one function a stage, a few lines long, in the order of the road. What does not: what a
-stage does, the stages that check (`checking.py`), driving a batch (`batch.py` without Dagster,
-`qa_pipeline.defs` with it; both call these), or where files lie (`layout.py`).
+What a stage does stands in the folder of its subject, as functions on frames; here it gets what it uses.
+`pipeline.py` runs the stages in this process, `qa_pipeline.defs` as Dagster assets. A new table is declared
+in `tables.py` and made by a stage here; both run it, version it and show it from there.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,17 @@ from qa_pipeline.corpus.corpora import open_corpus
 from qa_pipeline.corpus.files import PAIRS_FILES, DocumentFailure, FoundFile, read_bytes
 from qa_pipeline.corpus.places import BatchFiles
 from qa_pipeline.curation.decisions import overrule_claims, read_decisions
-from qa_pipeline.curation.exports import chat_rows, json_lines, ledger_files, ledger_rows
+from qa_pipeline.curation.exports import (
+    LEDGER_FILES,
+    chat_rows,
+    exports_card,
+    json_lines,
+    ledger_files,
+    ledger_rows,
+)
 from qa_pipeline.curation.ledger import build_verdicts
 from qa_pipeline.curation.training import build_training_examples
+from qa_pipeline.curation.withdrawals import end_withdrawal, note_origin, withdraw_outdated
 from qa_pipeline.documents.masking.masking import description_and_masking, reference_mask, texts_mask
 from qa_pipeline.documents.reading import read_documents
 from qa_pipeline.errors import PairsFileError
@@ -29,28 +38,95 @@ from qa_pipeline.generation.edits import with_edited_pairs
 from qa_pipeline.generation.pairs_file import import_pairs, mask_pairs, parse_pairs, read_pairs
 from qa_pipeline.generation.questions import write_questions
 from qa_pipeline.judging import assess_pairs
+from qa_pipeline.llm.calls import calls_frame
 from qa_pipeline.records import Notify, silent
-from qa_pipeline.reporting.costs import calls_frame
 from qa_pipeline.resources import Parts
 from qa_pipeline.retrieval.embeddings import embed_chunks
 from qa_pipeline.retrieval.search import Retriever
 from qa_pipeline.retrieval.shard import Shard, build_index, neighbour_chunks
 from qa_pipeline.settings.documents import MaskingSettings
 from qa_pipeline.settings.generation import PairsFileSettings
-from qa_pipeline.tables import CANARIES, DECISIONS, LAYOUTS, PAIRS, QUESTIONS
+from qa_pipeline.storage import Layout, write_bytes
+from qa_pipeline.tables import CANARIES, DECISIONS, LAYOUTS, PAIRS, QUESTIONS, STORED
 from qa_pipeline.text.language import LanguageShare, chunk_languages
 from qa_pipeline.verification.canaries.material import gather
 from qa_pipeline.verification.canaries.outcomes import canary_rows
 from qa_pipeline.verification.canaries.seeding import canary_pairs, seed_canaries
 from qa_pipeline.verification.claims import find_claims
-from qa_pipeline.verification.contradictions import Found, find_contradictions
+from qa_pipeline.verification.contradictions import find_contradictions
 from qa_pipeline.verification.entailment.claims import fill_entailment, fill_spans
 from qa_pipeline.verification.llm_splitting import finer_claims
 from qa_pipeline.verification.llm_verifier import verify_claims
 from qa_pipeline.verification.refusals import judge_refusals
 from qa_pipeline.verification.splitting import Claim
 
-LEDGER_INPUTS = ("pairs", "verdicts", "claims", "claim_verdicts", "assessments", "documents")
+SYSTEM_PROMPT = "system_training"
+
+
+@dataclass(frozen=True, slots=True)
+class StageRun:
+    """One stage of one batch, about to run.
+
+    Args:
+        parts: settings and the models that are built from them.
+        batch: the name of the batch.
+        inputs: the stage's inputs by name: tables, and the shard under `index`.
+        previous: the stage's own table as the last run left it; None without one, or where it is not asked.
+        notify: hears how far the stage is.
+        figures: what the stage counted besides its table, for people; the stage fills it.
+    """
+
+    parts: Parts
+    batch: str
+    inputs: Mapping[str, Any]
+    previous: pl.DataFrame | None = None
+    notify: Notify = silent
+    figures: dict[str, int] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> Any:
+        return self.inputs[name]
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """What is known of a stage.
+
+    Args:
+        name: of the stage, of its table in `tables.STORED` and of its asset.
+        run: makes the table.
+        group: under which the UI shows it.
+        description: what is worth knowing of it, for the UI.
+        inputs: the stages whose output it reads.
+        after: stages that come before it without being read.
+        reads_corpus: whether it looks into the batch folder.
+        settings: the groups of settings that decide what it makes, besides its inputs.
+        prompts: the prompts that do.
+        asks_a_model: whether it may call a hosted model, and so wait for replies.
+        keeps: whether it takes rows over from its previous table.
+        counts: what its progress counts.
+        kinds: what it is computed and stored with, for the UI.
+        finish: puts files beside the table once the stage has run, before the table is kept.
+    """
+
+    name: str
+    run: Callable[[StageRun], Any]
+    group: str
+    description: str
+    inputs: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    reads_corpus: bool = False
+    settings: tuple[str, ...] = ()
+    prompts: tuple[str, ...] = ()
+    asks_a_model: bool = False
+    keeps: bool = False
+    counts: str | None = None
+    kinds: frozenset[str] = frozenset({"polars", "parquet"})
+    finish: Callable[[StageRun, Any], None] | None = None
+
+    @property
+    def is_table(self) -> bool:
+        """Whether it makes a stored table."""
+        return self.name in STORED
 
 
 def batch_files(parts: Parts, batch: str) -> BatchFiles:
@@ -62,7 +138,7 @@ def batch_files(parts: Parts, batch: str) -> BatchFiles:
     return open_corpus(parts.settings.corpus, parts.settings.documents).batch(batch)
 
 
-def make_documents(
+def read_batch(
     parts: Parts, batch: str, previous: pl.DataFrame | None, notify: Notify = silent
 ) -> pl.DataFrame:
     """Read the files of a batch; those of unchanged bytes are taken over from the previous table."""
@@ -70,7 +146,16 @@ def make_documents(
     return read_documents(batch, files, parts.settings.documents, parts.parse, previous, notify)
 
 
-def make_chunks(parts: Parts, documents: pl.DataFrame) -> pl.DataFrame:
+def _documents(run: StageRun) -> pl.DataFrame:
+    return read_batch(run.parts, run.batch, run.previous, run.notify)
+
+
+def _note_documents(run: StageRun, documents: pl.DataFrame) -> None:
+    run.parts.note_documents(documents)
+    note_origin(run.parts.layout, run.batch, run.parts.settings.corpus)
+
+
+def cut_documents(parts: Parts, documents: pl.DataFrame) -> pl.DataFrame:
     """Cut the parsed documents, and mark what says again what others say."""
     settings = parts.settings.chunking
     encode = parts.embedder.encode if settings.strategy == "semantic" else None
@@ -83,78 +168,63 @@ def _chunk_languages(texts: Sequence[str], document: Mapping[str, Any]) -> list[
     return chunk_languages(texts, shares) if shares else [document["language"]] * len(texts)
 
 
-def make_embeddings(parts: Parts, chunks: pl.DataFrame, notify: Notify = silent) -> pl.DataFrame:
+def _chunks(run: StageRun) -> pl.DataFrame:
+    return cut_documents(run.parts, run["documents"])
+
+
+def _embeddings(run: StageRun) -> pl.DataFrame:
     """Embed the chunks; only texts never embedded before reach the model."""
-    return embed_chunks(chunks, parts.embedder, parts.vectors, notify)
+    return embed_chunks(run["chunks"], run.parts.embedder, run.parts.vectors, run.notify)
 
 
-def make_index(parts: Parts, embeddings: pl.DataFrame) -> Shard:
-    """Gather the vectors of the batch into its shard."""
-    return build_index(embeddings, parts.settings.index)
+def _index(run: StageRun) -> Shard:
+    return build_index(run["embeddings"], run.parts.settings.index)
 
 
-def make_questions(
-    parts: Parts,
-    batch: str,
-    chunks: pl.DataFrame,
-    shard: Shard,
-    previous: pl.DataFrame | None,
-    notify: Notify = silent,
-) -> pl.DataFrame:
+def _questions(run: StageRun) -> pl.DataFrame:
     """Ask the chunks for questions; without a generator there are none."""
+    parts, settings = run.parts, run.parts.settings
     if parts.generator is None:
         return QUESTIONS.empty()
-    retriever = Retriever(chunks, shard, parts.embedder, parts.settings.retrieval)
+    retriever = Retriever(run["chunks"], run["index"], parts.embedder, settings.retrieval)
     return write_questions(
-        chunks,
+        run["chunks"],
         parts.generator,
         retriever.retrieve_scored,
-        parts.settings.generation,
-        parts.settings.llm,
-        batch=batch,
-        previous=previous,
-        notify=notify,
+        settings.generation,
+        settings.llm,
+        batch=run.batch,
+        previous=run.previous,
+        notify=run.notify,
     )
 
 
-def make_pairs(
-    parts: Parts,
-    batch: str,
-    documents: pl.DataFrame,
-    chunks: pl.DataFrame,
-    questions: pl.DataFrame,
-    decisions: pl.DataFrame,
-    previous: pl.DataFrame | None,
-    notify: Notify = silent,
-) -> pl.DataFrame:
+def _pairs(run: StageRun) -> pl.DataFrame:
     """Draft an answer to each kept question; add the pairs beside the documents and those people edited."""
-    beside = read_pairs_beside(batch_files(parts, batch), parts.settings.pairs_file)
-    imported = _imported(parts, beside, batch, documents, chunks)
-    if parts.generator is None:
-        return with_edited_pairs(imported, decisions, documents, chunks, batch)
-    drafted = draft_answers(
-        questions,
-        chunks,
-        parts.generator,
-        parts.settings.generation,
-        parts.settings.llm,
-        previous=previous,
-        notify=notify,
-    )
-    return with_edited_pairs(pl.concat([drafted, imported]), decisions, documents, chunks, batch)
+    parts, settings = run.parts, run.parts.settings
+    beside = read_pairs_beside(batch_files(parts, run.batch), settings.pairs_file)
+    pairs = [_imported(run, beside)]
+    if parts.generator is not None:
+        drafted = draft_answers(
+            run["questions"],
+            run["chunks"],
+            parts.generator,
+            settings.generation,
+            settings.llm,
+            previous=run.previous,
+            notify=run.notify,
+        )
+        pairs.insert(0, drafted)
+    return _with_edits(run, pl.concat(pairs))
 
 
-def import_file(
-    parts: Parts,
-    file: Path,
-    batch: str,
-    documents: pl.DataFrame,
-    chunks: pl.DataFrame,
-    decisions: pl.DataFrame,
-) -> pl.DataFrame:
+def pairs_of_file(run: StageRun, file: Path) -> pl.DataFrame:
     """Read one local file of existing pairs, and add those that people edited."""
-    imported = _imported(parts, [read_pairs(file, parts.settings.pairs_file)], batch, documents, chunks)
-    return with_edited_pairs(imported, decisions, documents, chunks, batch)
+    return _with_edits(run, _imported(run, [read_pairs(file, run.parts.settings.pairs_file)]))
+
+
+def _with_edits(run: StageRun, pairs: pl.DataFrame) -> pl.DataFrame:
+    return with_edited_pairs(pairs, run["decisions"], run["documents"], run["chunks"], run.batch)
 
 
 def read_pairs_beside(files: BatchFiles, limits: PairsFileSettings) -> list[pl.DataFrame]:
@@ -172,43 +242,36 @@ def _content(file: FoundFile, limits: PairsFileSettings) -> bytes:
         return read_bytes(file, limits.max_bytes, "pairs_file.max_bytes")
     except DocumentFailure as failure:
         if failure.reason == "outside_corpus":
-            told = f"{file.path} is a link out of the batch folder; put the file itself there"
+            message = f"{file.path} is a link out of the batch folder; put the file itself there"
         else:
-            told = f"{file.path} cannot be read: {failure.detail}"
-        raise PairsFileError(told) from failure
+            message = f"{file.path} cannot be read: {failure.detail}"
+        raise PairsFileError(message) from failure
 
 
-def _imported(
-    parts: Parts,
-    read: Sequence[pl.DataFrame],
-    batch: str,
-    documents: pl.DataFrame,
-    chunks: pl.DataFrame,
-) -> pl.DataFrame:
+def _imported(run: StageRun, read: Sequence[pl.DataFrame]) -> pl.DataFrame:
     """Resolve what pairs cite; a pair that two files hold is two rows.
 
     They are masked like the batch's documents: their quotes must still be found there.
     """
     if not read:
         return PAIRS.empty()
-    return import_pairs(_masked(parts, batch, pl.concat(read)), documents, chunks, batch)
+    raw, masking = pl.concat(read), _masking(run)
+    if masking is not None:
+        raw = mask_pairs(raw, texts_mask(masking), reference_mask(masking))
+    return import_pairs(raw, run["documents"], run["chunks"], run.batch)
 
 
-def _masked(parts: Parts, batch: str, raw: pl.DataFrame) -> pl.DataFrame:
-    masking = _masking(parts, batch)
-    return mask_pairs(raw, texts_mask(masking), reference_mask(masking)) if masking else raw
-
-
-def _masking(parts: Parts, batch: str) -> MaskingSettings | None:
+def _masking(run: StageRun) -> MaskingSettings | None:
     """How texts of the batch are masked; None where they stay as they are."""
-    _, masking = description_and_masking(batch, batch_files(parts, batch), parts.settings.documents.masking)
+    files, settings = batch_files(run.parts, run.batch), run.parts.settings.documents.masking
+    _, masking = description_and_masking(run.batch, files, settings)
     return masking if masking.action in ("mask", "drop") else None
 
 
-def make_decisions(parts: Parts, batch: str) -> pl.DataFrame:
+def _decisions(run: StageRun) -> pl.DataFrame:
     """What people decided about the batch, the texts they wrote masked like its documents."""
-    decisions = read_decisions(parts.layout.decisions(batch))
-    masking = _masking(parts, batch) if decisions.height else None
+    decisions = read_decisions(run.parts.layout.decisions(run.batch))
+    masking = _masking(run) if decisions.height else None
     if masking is None:
         return decisions
     mask = texts_mask(masking)
@@ -219,69 +282,22 @@ def make_decisions(parts: Parts, batch: str) -> pl.DataFrame:
     return DECISIONS.frame(rows)
 
 
-def make_llm_calls(parts: Parts, batch: str) -> pl.DataFrame:
-    """What the calls for a batch took, those of earlier runs included."""
-    return calls_frame(parts.calls(batch), keep_prompts=parts.settings.llm.store.keep_prompts)
-
-
-def make_training_examples(
-    parts: Parts,
-    pairs: pl.DataFrame,
-    verdicts: pl.DataFrame,
-    claims: pl.DataFrame,
-    claim_verdicts: pl.DataFrame,
-    assessments: pl.DataFrame,
-    chunks: pl.DataFrame,
-    documents: pl.DataFrame,
-) -> pl.DataFrame:
-    """Turn accepted pairs into training examples; the rows are gated there, whatever comes in."""
-    return build_training_examples(
-        pairs=pairs,
-        verdicts=verdicts,
-        claims=claims,
-        claim_verdicts=claim_verdicts,
-        assessments=assessments,
-        chunks=chunks,
-        documents=documents,
-        counter=parts.counter,
-        settings=parts.settings.training,
-    )
-
-
-def make_ledger_exports(frames: Mapping[str, pl.DataFrame]) -> dict[str, bytes]:
-    """The JSONL files of a batch's ledger by name, whether or not its gates pass."""
-    rows = ledger_rows(**{name: frames[name] for name in LEDGER_INPUTS})
-    return _as_lines(ledger_files(rows))
-
-
-def make_chat_exports(training_examples: pl.DataFrame) -> dict[str, bytes]:
-    """The JSONL files of a batch's chat messages by name, one for each layout."""
-    return _as_lines({f"chat_{layout}": chat_rows(training_examples, layout) for layout in LAYOUTS})
-
-
-def _as_lines(rows: Mapping[str, pl.DataFrame]) -> dict[str, bytes]:
-    return {name: b"".join(json_lines(frame)) for name, frame in rows.items()}
-
-
-def make_claims(
-    parts: Parts,
-    pairs: pl.DataFrame,
-    documents: pl.DataFrame,
-    chunks: pl.DataFrame,
-    embeddings: pl.DataFrame,
-    notify: Notify = silent,
-) -> pl.DataFrame:
+def _claims(run: StageRun) -> pl.DataFrame:
     """Split the answers into claims, find the evidence of each and compute every local score.
 
     A model that verifies cuts answers finer, where the settings want it and there is one.
     """
-    settings, model = parts.settings, parts.reviewer("verifier")
+    settings, model = run.parts.settings, run.parts.reviewer("verifier")
     finer = (
         None
         if model is None
-        else finer_claims(pairs, chunks, model, settings.verification, settings.llm, notify=notify)
+        else finer_claims(
+            run["pairs"], run["chunks"], model, settings.verification, settings.llm, notify=run.notify
+        )
     )
-    return score_claims(parts, pairs, documents, chunks, embeddings, notify, finer=finer)
+    return score_claims(
+        run.parts, run["pairs"], run["documents"], run["chunks"], run["embeddings"], run.notify, finer=finer
+    )
 
 
 def score_claims(
@@ -306,62 +322,46 @@ def score_claims(
     return fill_spans(read, pairs, chunks, parts.spans)
 
 
-def make_refusals(
-    parts: Parts, pairs: pl.DataFrame, chunks: pl.DataFrame, embeddings: pl.DataFrame
-) -> pl.DataFrame:
-    """Weigh for each refusal whether the batch could have answered."""
-    settings = parts.settings.verification
-    return judge_refusals(pairs, chunks, parts.embedder, settings, embeddings=embeddings)
-
-
-def make_contradictions(
-    parts: Parts, documents: pl.DataFrame, chunks: pl.DataFrame, embeddings: pl.DataFrame
-) -> Found:
-    """Look for what the documents of the batch say against each other."""
-    settings = parts.settings.verification
-    owners = dict(chunks.select("chunk_id", "document_id").iter_rows())
-    near = neighbour_chunks(make_index(parts, embeddings), owners, settings.contradiction_neighbours)
-    return find_contradictions(documents, chunks, near, parts.embedder, settings)
-
-
-def make_claim_verdicts(
-    parts: Parts,
-    claims: pl.DataFrame,
-    pairs: pl.DataFrame,
-    chunks: pl.DataFrame,
-    decisions: pl.DataFrame,
-    notify: Notify = silent,
-) -> pl.DataFrame:
-    """Decide each claim; a model, where there is one, decides the borderline band, and a person anything."""
-    settings = parts.settings
-    decided = verify_claims(
-        claims,
-        pairs,
-        chunks,
-        settings.verification,
-        model=parts.reviewer("verifier"),
-        llm=settings.llm,
-        notify=notify,
+def _refusals(run: StageRun) -> pl.DataFrame:
+    settings = run.parts.settings.verification
+    return judge_refusals(
+        run["pairs"], run["chunks"], run.parts.embedder, settings, embeddings=run["embeddings"]
     )
-    return overrule_claims(decided, claims, pairs, decisions)
 
 
-def make_canaries(
-    parts: Parts,
-    batch: str,
-    documents: pl.DataFrame,
-    chunks: pl.DataFrame,
-    embeddings: pl.DataFrame,
-    notify: Notify = silent,
-) -> pl.DataFrame:
+def _contradictions(run: StageRun) -> pl.DataFrame:
+    settings, chunks = run.parts.settings.verification, run["chunks"]
+    owners = dict(chunks.select("chunk_id", "document_id").iter_rows())
+    near = neighbour_chunks(_index(run), owners, settings.contradiction_neighbours)
+    found = find_contradictions(run["documents"], chunks, near, run.parts.embedder, settings)
+    run.figures.update(found.counts)
+    return found.table
+
+
+def _claim_verdicts(run: StageRun) -> pl.DataFrame:
+    """Decide each claim; a model, where there is one, decides the borderline band, and a person anything."""
+    settings = run.parts.settings
+    decided = verify_claims(
+        run["claims"],
+        run["pairs"],
+        run["chunks"],
+        settings.verification,
+        model=run.parts.reviewer("verifier"),
+        llm=settings.llm,
+        notify=run.notify,
+    )
+    return overrule_claims(decided, run["claims"], run["pairs"], run["decisions"])
+
+
+def _canaries(run: StageRun) -> pl.DataFrame:
     """Seed the batch with claims whose right verdict is known, and verify them as pairs are verified."""
-    settings = parts.settings
+    parts, settings, chunks = run.parts, run.parts.settings, run["chunks"]
     if not settings.canaries.enabled:
         return CANARIES.empty()
     material = gather(chunks, settings.canaries.seed)
     drawn = seed_canaries(material, settings.canaries.per_kind)
-    pairs = canary_pairs(drawn, material, batch)
-    claims = score_claims(parts, pairs, documents, chunks, embeddings)
+    pairs = canary_pairs(drawn, material, run.batch)
+    claims = score_claims(parts, pairs, run["documents"], chunks, run["embeddings"])
     verdicts = verify_claims(
         claims,
         pairs,
@@ -369,55 +369,268 @@ def make_canaries(
         settings.verification,
         model=parts.reviewer("verifier") if settings.canaries.ask_model else None,
         llm=settings.llm,
-        notify=notify,
+        notify=run.notify,
     )
-    return canary_rows(drawn, batch, claims, verdicts)
+    return canary_rows(drawn, run.batch, claims, verdicts)
 
 
-def make_assessments(
-    parts: Parts,
-    pairs: pl.DataFrame,
-    claims: pl.DataFrame,
-    claim_verdicts: pl.DataFrame,
-    chunks: pl.DataFrame,
-    notify: Notify = silent,
-) -> pl.DataFrame:
+def _assessments(run: StageRun) -> pl.DataFrame:
     """Have the pairs that passed source verification judged."""
-    settings = parts.settings
+    settings = run.parts.settings
     return assess_pairs(
-        pairs=pairs,
-        claims=claims,
-        claim_verdicts=claim_verdicts,
-        chunks=chunks,
-        model=parts.reviewer("judge"),
+        **run.inputs,
+        model=run.parts.reviewer("judge"),
         settings=settings.judging,
         accept_grounding=settings.verification.accept_grounding,
         workers=settings.llm.workers,
         seed=settings.llm.seed,
-        notify=notify,
+        notify=run.notify,
     )
 
 
-def make_verdicts(
-    parts: Parts,
-    pairs: pl.DataFrame,
-    claims: pl.DataFrame,
-    claim_verdicts: pl.DataFrame,
-    refusals: pl.DataFrame,
-    assessments: pl.DataFrame,
-    contradictions: pl.DataFrame,
-    decisions: pl.DataFrame,
-) -> pl.DataFrame:
+def _verdicts(run: StageRun) -> pl.DataFrame:
     """Give every pair its verdict, and record the settings that decided."""
-    record_deciding(parts.layout, parts.settings.verification, parts.settings.judging)
-    return build_verdicts(
-        pairs=pairs,
-        claims=claims,
-        claim_verdicts=claim_verdicts,
-        refusals=refusals,
-        assessments=assessments,
-        contradictions=contradictions,
-        decisions=decisions,
-        verification=parts.settings.verification,
-        judging=parts.settings.judging,
+    settings = run.parts.settings
+    record_deciding(run.parts.layout, settings.verification, settings.judging)
+    frames = {name: frame for name, frame in run.inputs.items() if name != "documents"}
+    return build_verdicts(**frames, verification=settings.verification, judging=settings.judging)
+
+
+def _write_ledger(run: StageRun, verdicts: pl.DataFrame) -> None:
+    """The JSONL files of the ledger, whatever the gates will say; a batch they disagree with is withdrawn."""
+    withdraw_outdated(run.parts.layout, run.batch, verdicts)
+    frames = {name: run[name] for name in ("pairs", "claims", "claim_verdicts", "assessments", "documents")}
+    write_exports(run.parts.layout, run.batch, ledger_files(ledger_rows(verdicts=verdicts, **frames)))
+
+
+def ledger_names() -> Sequence[str]:
+    """The names of the ledger's files."""
+    return LEDGER_FILES
+
+
+def _llm_calls(run: StageRun) -> pl.DataFrame:
+    return calls_table(run.parts, run.batch)
+
+
+def calls_table(parts: Parts, batch: str) -> pl.DataFrame:
+    """What the calls for a batch took, those of earlier runs included."""
+    return calls_frame(parts.calls(batch), keep_prompts=parts.settings.llm.store.keep_prompts)
+
+
+def _training_examples(run: StageRun) -> pl.DataFrame:
+    """The rows are gated in there, whatever comes in."""
+    settings = run.parts.settings.training
+    return build_training_examples(**run.inputs, counter=run.parts.counter, settings=settings)
+
+
+def publish(layout: Layout, batch: str, training_examples: pl.DataFrame) -> list[str]:
+    """Write the chat messages of a batch whose gates hold, and end its withdrawal; the names of the files."""
+    files = {f"chat_{layout_name}": chat_rows(training_examples, layout_name) for layout_name in LAYOUTS}
+    write_exports(layout, batch, files)
+    end_withdrawal(layout, batch)
+    return list(files)
+
+
+def write_exports(layout: Layout, batch: str, files: Mapping[str, pl.DataFrame]) -> None:
+    """Put JSONL files in place, and beside their folders the card that says the types of their fields."""
+    for name, rows in files.items():
+        write_bytes(layout.export(name, batch), b"".join(json_lines(rows)))
+    card = exports_card()
+    if not (layout.exports_card.is_file() and layout.exports_card.read_bytes() == card):
+        write_bytes(layout.exports_card, card)
+
+
+_ASKS = frozenset({"ai", "parquet"})
+
+STAGES: Mapping[str, Stage] = {
+    stage.name: stage
+    for stage in (
+        Stage(
+            "documents",
+            _documents,
+            "ingestion",
+            "Any format becomes canonical text with sections and pages; what cannot be read keeps a row.",
+            reads_corpus=True,
+            settings=("documents",),
+            keeps=True,
+            counts="files",
+            finish=_note_documents,
+        ),
+        Stage(
+            "chunks",
+            _chunks,
+            "ingestion",
+            "Sections are cut apart from each other and bounded in tokens, so an edit moves no other chunk.",
+            inputs=("documents",),
+            settings=("chunking", "embedding"),
+        ),
+        Stage(
+            "embeddings",
+            _embeddings,
+            "ingestion",
+            "Vectors are cached by text and model: only new texts are computed.",
+            inputs=("chunks",),
+            settings=("embedding",),
+            counts="texts embedded",
+            kinds=frozenset({"pytorch", "parquet"}),
+        ),
+        Stage(
+            "index",
+            _index,
+            "ingestion",
+            "One FAISS shard per batch; large ones are searched approximately. No batch changes another's "
+            "shard.",
+            inputs=("embeddings",),
+            settings=("index",),
+            kinds=frozenset({"faiss"}),
+        ),
+        Stage(
+            "questions",
+            _questions,
+            "generation",
+            "A planned mix of types over the chunks; those of unchanged chunks are kept and not asked again.",
+            inputs=("chunks", "index"),
+            settings=("generation", "retrieval", "embedding", "llm"),
+            prompts=("questions",),
+            asks_a_model=True,
+            keeps=True,
+            counts="chunks asked",
+            kinds=_ASKS,
+        ),
+        Stage(
+            "decisions",
+            _decisions,
+            "generation",
+            "What `qa-pipeline decide` recorded: it overrules the verdicts, and edits become pairs.",
+            reads_corpus=True,
+        ),
+        Stage(
+            "pairs",
+            _pairs,
+            "generation",
+            "Answers drafted from the retrieved passages only, with citations; imported pairs take the same "
+            "way.",
+            inputs=("documents", "chunks", "questions", "decisions"),
+            reads_corpus=True,  # a pairs file may lie beside the documents
+            settings=("generation", "llm", "pairs_file", "documents.masking"),
+            prompts=("answer",),
+            asks_a_model=True,
+            keeps=True,
+            counts="answers drafted",
+            kinds=_ASKS,
+        ),
+        Stage(
+            "claims",
+            _claims,
+            "validation",
+            "Every claim with the span of the source that speaks for it most; no score decides anything yet.",
+            inputs=("pairs", "documents", "chunks", "embeddings"),
+            settings=("embedding", "verification", "llm"),
+            prompts=("split",),
+            asks_a_model=True,
+            counts="answers and claims read",
+            kinds=_ASKS,
+        ),
+        Stage(
+            "refusals",
+            _refusals,
+            "validation",
+            "A refusal is right only if nothing in the batch answers the question.",
+            inputs=("pairs", "chunks", "embeddings"),
+            settings=("verification", "embedding"),
+            kinds=frozenset({"pytorch", "parquet"}),
+        ),
+        Stage(
+            "contradictions",
+            _contradictions,
+            "validation",
+            "What one document says and another denies: an answer that states one side goes to a person.",
+            inputs=("documents", "chunks", "embeddings"),
+            settings=("verification", "embedding", "index"),
+            kinds=frozenset({"faiss", "parquet"}),
+        ),
+        Stage(
+            "claim_verdicts",
+            _claim_verdicts,
+            "validation",
+            "Source verification: citations, similarity and consistency decide, a model only the rest.",
+            inputs=("claims", "pairs", "chunks", "decisions"),
+            settings=("verification", "llm"),
+            prompts=("verify",),
+            asks_a_model=True,
+            counts="borderline claims asked",
+            kinds=_ASKS,
+        ),
+        Stage(
+            "canaries",
+            _canaries,
+            "validation",
+            "Sentences of the batch are changed so that the right verdict is known: true ones in other "
+            "words, false ones by one number, unit, date, name, negation and the like. A tripwire for a "
+            "broken or drifting verifier, and no estimate of the errors in a release.",
+            inputs=("documents", "chunks", "embeddings"),
+            after=("claim_verdicts",),
+            settings=("canaries", "embedding", "verification", "llm"),
+            prompts=("verify",),
+            asks_a_model=True,
+            counts="borderline canaries asked",
+            kinds=_ASKS,
+        ),
+        Stage(
+            "assessments",
+            _assessments,
+            "validation",
+            "Relevance, correctness and completeness from a judge; without one a row says not judged.",
+            inputs=("pairs", "claims", "claim_verdicts", "chunks"),
+            settings=("judging", "verification", "llm"),
+            prompts=("judge",),
+            asks_a_model=True,
+            counts="pairs judged",
+            kinds=_ASKS,
+        ),
+        Stage(
+            "verdicts",
+            _verdicts,
+            "curation",
+            "Accepted, rejected, needs review or failed, with the reason and the thresholds that decided.",
+            inputs=(
+                "pairs",
+                "claims",
+                "claim_verdicts",
+                "refusals",
+                "assessments",
+                "contradictions",
+                "decisions",
+                "documents",
+            ),
+            settings=("verification", "judging"),
+            finish=_write_ledger,
+        ),
+        Stage(
+            "llm_calls",
+            _llm_calls,
+            "cost",
+            "Tokens, times, outcome and cost of each call, as the store of replies noted them.",
+            after=("questions", "pairs", "claims", "claim_verdicts", "assessments"),
+        ),
+        Stage(
+            "training_examples",
+            _training_examples,
+            "curation",
+            "Chat messages in three layouts, with the proof of each claim and where all of it comes from.",
+            inputs=(
+                "pairs",
+                "verdicts",
+                "claims",
+                "claim_verdicts",
+                "assessments",
+                "chunks",
+                "documents",
+            ),
+            after=("canaries",),  # whose checks stand before it
+            settings=("training", "embedding", "quality"),  # quality: another limit may let it pass
+            prompts=(SYSTEM_PROMPT,),
+        ),
     )
+}
+"""All stages by name, each after those whose output it reads."""

@@ -23,12 +23,23 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A stored table: what one row is, which columns identify it, and all its columns in order."""
+    """A stored table.
+
+    Args:
+        name: of the table and its files.
+        grain: what one row is.
+        key: the columns that identify a row.
+        columns: all of them, in stored order.
+        preview: what a person wants to see of it; few enough that none is cut off at the right of the UI.
+        counted: columns of codes whose values are worth counting: the first as numbers, which get plotted.
+    """
 
     name: str
     grain: str
     key: tuple[str, ...]
     columns: tuple[Column, ...]
+    preview: tuple[str, ...] = ()
+    counted: tuple[str, ...] = ()
 
     @property
     def schema(self) -> pl.Schema:

@@ -171,6 +171,8 @@ CLAIMS = Table(
         column("span_model", S, "Span detector and revision; null without one.", nullable=True),
         column("span_reason", S, "Why span_support is unknown although there is a detector.", nullable=True),
     ),
+    preview=("text", "evidence_quote", "similarity"),
+    counted=("citation_status", "entailment_reason", "span_reason"),
 )
 
 CLAIM_VERDICTS = Table(
@@ -190,6 +192,8 @@ CLAIM_VERDICTS = Table(
         column("llm_decision", S, "What it said: accept, reject, unsure, or the reason code of a reply that failed.", nullable=True),
         column("thresholds_id", S, "The thresholds that decided."),
     ),
+    preview=("verdict", "decided_by", "detail"),
+    counted=("verdict", "decided_by", "reason"),
 )
 
 REFUSALS = Table(
@@ -211,6 +215,8 @@ REFUSALS = Table(
         column("outcome", S, "correct_refusal, refused_answerable or unproved_refusal."),
         column("thresholds_id", S, "The thresholds that decided."),
     ),
+    preview=("outcome", "best_sentence", "similarity"),
+    counted=("outcome",),
 )
 
 CONTRADICTIONS = Table(
@@ -225,6 +231,8 @@ CONTRADICTIONS = Table(
         column("similarity", F64, "Cosine of the two sentences."),
         *(column for side in ("first", "second") for column in _side(side)),
     ),
+    preview=("kind", "detail", "similarity"),
+    counted=("kind",),
 )
 
 ASSESSMENTS = Table(
@@ -244,6 +252,8 @@ ASSESSMENTS = Table(
         column("judge", S, "Model that judged.", nullable=True),
         column("prompt_hash", S, "Hash of the judge prompt.", nullable=True),
     ),
+    preview=("status", "relevance", "correctness", "completeness", "reasoning"),
+    counted=("status", "reason"),
 )
 
 VERDICTS = Table(
@@ -280,6 +290,8 @@ VERDICTS = Table(
         column("expected_verdict", S, "Verdict its author knows to be right, for known-answer pairs.", nullable=True),
         column("thresholds_id", S, "The thresholds that decided."),
     ),
+    preview=("verdict", "reason", "detail"),
+    counted=("verdict", "stage", "reason"),
 )
 
 DECISIONS = Table(
@@ -299,6 +311,8 @@ DECISIONS = Table(
         column("why", S, "Why.", nullable=True),
         column("decided_at", S, "When, in UTC, where the person says so.", nullable=True),
     ),
+    preview=("decision", "who", "why", "answer"),
+    counted=("decision",),
 )
 
 CANARIES = Table(
@@ -326,6 +340,8 @@ CANARIES = Table(
         column("entailment", F64, "Likewise.", nullable=True),
         column("thresholds_id", S, "The thresholds that decided."),
     ),
+    preview=("claim", "expected", "verdict", "source"),
+    counted=("verdict", "kind", "family", "decided_by"),
 )
 # fmt: on
 
@@ -363,6 +379,8 @@ DOCUMENTS = Table(
         REASON,
         DETAIL,
     ),
+    preview=("path", "title", "status", "text"),
+    counted=("status", "reason", "format", "language"),
 )
 
 CHUNKS = Table(
@@ -387,6 +405,8 @@ CHUNKS = Table(
         column("repeats", S, "near_duplicate (its document) or repeated_block (text that other documents hold); else null.", nullable=True),
         column("text", S, "Exactly the document's text from char_start to char_end."),
     ),
+    preview=("title", "section_path", "text"),
+    counted=("language",),
 )
 
 EMBEDDINGS = Table(
@@ -402,6 +422,8 @@ EMBEDDINGS = Table(
         column("precision", S, "float32, bfloat16, int8 or int7: the arithmetic the vector was computed in."),
         column("vector", pl.List(pl.Float32()), "Unit-length vector."),
     ),
+    preview=("chunk_id", "model", "precision"),
+    counted=("model", "precision"),
 )
 
 QUESTIONS = Table(
@@ -423,6 +445,8 @@ QUESTIONS = Table(
         column("prompt_hash", S, "Hash of the prompt file."),
         column("model", S, "Name of the model that wrote it."),
     ),
+    preview=("question", "question_type", "status"),
+    counted=("status", "reason", "question_type"),
 )
 
 PAIRS = Table(
@@ -454,6 +478,8 @@ PAIRS = Table(
         column("source_id", S, "The id an imported pair has in its file.", nullable=True),
         column("source_fields", S, "Further fields of an imported pair, as a JSON object.", nullable=True),
     ),
+    preview=("question", "answer", "coverage", "quote"),
+    counted=("status", "reason", "origin", "coverage"),
 )
 
 TRAINING_EXAMPLES = Table(
@@ -477,6 +503,8 @@ TRAINING_EXAMPLES = Table(
         column("evidence", pl.List(EVIDENCE), "Proof of each claim: document, character span, page, quote."),
         column("provenance", PROVENANCE, "Who wrote, judged and decided it, and from which sources."),
     ),
+    preview=("question", "answer", "quote"),
+    counted=("coverage", "question_type", "language"),
 )
 
 TABLES: dict[str, Table] = {
@@ -516,6 +544,8 @@ LLM_CALLS = Table(
         column("currency", S, "Of the price; null without one.", nullable=True),
         column("prompt", S, "What was asked; null unless llm.store.keep_prompts.", nullable=True),
     ),
+    preview=("role", "outcome", "replied_model", "seconds", "cost"),
+    counted=("role", "outcome", "repair", "replied_model"),
 )
 
 KEPT_APART: dict[str, Table] = {table.name: table for table in (LLM_CALLS, CANARIES, DECISIONS)}

@@ -9,7 +9,7 @@ import dagster as dg
 import pytest
 import yaml
 
-from qa_pipeline.definitions import build_definitions
+from qa_pipeline.defs.location import build_definitions
 from qa_pipeline.resources import Parts
 from qa_pipeline.settings.tree import Settings, load_settings
 from qa_pipeline.tables import STORED

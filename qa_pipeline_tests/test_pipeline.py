@@ -15,9 +15,7 @@ from qa_pipeline.llm.store.database import Database
 from qa_pipeline.llm.store.writer import open_replies
 from qa_pipeline.pipeline import (
     BatchOutcome,
-    earlier_canaries,
-    earlier_pairs,
-    earlier_yields,
+    earlier_figures,
     run_batches,
     validate_pairs,
 )
@@ -236,7 +234,7 @@ def test_the_damaged_table_of_another_batch_takes_this_one_not_down(tmp_path: Pa
     corpus_at(tmp_path / "corpus", boilers=GUIDE, pumps=GUIDE)
     settings = settings_for(tmp_path)
     run(settings, ["boilers"])
-    assert len(earlier_yields(Layout(settings.out), "pumps")) == 1
+    assert len(earlier_figures(Layout(settings.out), "pumps").yields) == 1
     (settings.out / "tables" / "verdicts" / "boilers.parquet").write_bytes(b"damaged")
     (settings.out / "tables" / "verdicts" / "no, batch.parquet").write_bytes(b"foreign")
     outcomes, _ = run(settings, ["pumps"])
@@ -335,15 +333,15 @@ def test_a_batch_is_held_against_the_canaries_of_those_before_it(tmp_path: Path)
     settings = settings_for(tmp_path)
     run(settings, ["boilers", "pumps"])
     (settings.out / "tables" / "canaries" / "boilers.parquet").write_bytes(b"damaged")
-    assert len(earlier_canaries(Layout(settings.out), "valves")) == 1
-    assert earlier_canaries(Layout(settings.out), "boilers") == []
+    assert len(earlier_figures(Layout(settings.out), "valves").canaries) == 1
+    assert earlier_figures(Layout(settings.out), "boilers").canaries == ()
 
 
 def test_a_batch_too_small_to_show_its_pass_rate_passes_together_with_those_before_it(tmp_path: Path) -> None:
     corpus_at(tmp_path / "corpus", boilers=GUIDE, pumps=GUIDE)
     settings = settings_for(tmp_path)
     run(settings, ["boilers"])
-    ((accepted, held),) = earlier_pairs(Layout(settings.out), "pumps")
+    ((accepted, held),) = earlier_figures(Layout(settings.out), "pumps").pairs
     assert accepted == held > 0
     # The lower bound of n of n lies at n / (n + 3.84): between one batch and both together.
     limit = 1.5 * held / (1.5 * held + 3.84)

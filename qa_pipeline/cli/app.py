@@ -7,10 +7,11 @@ a run does (`batch.py`), how tables are counted (`report.py`) or printed (`conso
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from qa_pipeline.cli.arguments import batches_at, chosen_batches, located, named_settings, overrides
 from qa_pipeline.cli.batch_jobs import jobs
 from qa_pipeline.cli.calibrate import calibrate, fit_combined, what_if
 from qa_pipeline.cli.common import FAILED, OK, PENDING, errors_as_exit_codes
@@ -230,22 +231,6 @@ def _next_steps(settings: "Settings", *, dagster: bool) -> list[str]:
     return [f"qa-pipeline status --out {settings.out}"]
 
 
-def chosen_batches(asked: list[str] | None, found: "FoundBatches", corpus: str) -> list[str]:
-    """The batches asked for, or all there are.
-
-    Raises:
-        CorpusError: there is no such batch.
-    """
-    from qa_pipeline.errors import CorpusError
-
-    for name in asked or []:
-        if name in found.refused:
-            raise CorpusError(found.refused[name])
-        if name not in found.names:
-            raise CorpusError(f"{corpus} has no batch {name!r}; it has {', '.join(found.names)}")
-    return list(dict.fromkeys(asked or found.names))
-
-
 def _refused(found: "FoundBatches") -> "list[BatchOutcome]":
     """Folders that can be no batch fail by themselves; the others have run."""
     from qa_pipeline.pipeline import BatchOutcome
@@ -261,63 +246,6 @@ def _tell_loose_files(found: "FoundBatches", corpus: str) -> None:
             f"Not read: {named}{more} in {corpus}. {corpus} has sub-folders, so each of them is a batch, and "
             "files beside them belong to none. Move these files into a sub-folder to have them read.\n"
         )
-
-
-def located(corpus: str) -> tuple[str, str | None]:
-    """The location of the corpus; and its only batch, where a batch was given in place of a corpus."""
-    from qa_pipeline.corpus.corpora import single_batch
-
-    found = single_batch(corpus)
-    return (corpus, None) if found is None else found
-
-
-def batches_at(settings: "Settings", single: str | None) -> "FoundBatches":
-    """The batches of the corpus, or the only one that was asked for.
-
-    Raises:
-        CorpusError: the corpus cannot be used, or the batch has a name that cannot be one.
-    """
-    from qa_pipeline.corpus.corpora import open_corpus
-    from qa_pipeline.corpus.places import FoundBatches, check_batch_name
-
-    if single is None:
-        return open_corpus(settings.corpus, settings.documents).find_batches()
-    check_batch_name(single)
-    return FoundBatches((single,), {}, ())
-
-
-def named_settings(
-    provider: str | None,
-    model: str | None,
-    max_calls: int | None = None,
-    max_cost: float | None = None,
-    accept_unjudged: bool | None = None,
-) -> dict[str, Any]:
-    """The settings that have options of their own, by path."""
-    values = {
-        "llm.provider": provider,
-        "llm.model": model,
-        "llm.budget.max_calls": max_calls,
-        "llm.budget.max_cost": max_cost,
-        "judging.accept_unjudged": accept_unjudged,
-    }
-    return {path: value for path, value in values.items() if value is not None}
-
-
-def overrides(corpus: str, out: Path, changes: list[str] | None, named: dict[str, Any]) -> dict[str, Any]:
-    """What the arguments say of settings: corpus and output folder, `--set`, and before it the options.
-
-    Raises:
-        SettingsError: a `--set` cannot be read, or stands for an argument.
-    """
-    from qa_pipeline.errors import SettingsError
-    from qa_pipeline.settings.base import read_assignments
-
-    tree = read_assignments(changes or [], named)
-    for name in ("corpus", "out"):
-        if name in tree:
-            raise SettingsError(f"--set {name}: give it as an argument of the command instead")
-    return {**tree, "corpus": corpus, "out": out}
 
 
 def _check_models(settings: "Settings", asked: str | None) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from qa_pipeline.cli.arguments import batches_at, chosen_batches, located, named_settings, overrides
 from qa_pipeline.cli.common import errors_as_exit_codes
 
 if TYPE_CHECKING:
@@ -47,7 +48,6 @@ def estimate(
 
     Documents are read and cut as in a run. Nothing is written.
     """
-    from qa_pipeline.cli.app import batches_at, chosen_batches, located, named_settings, overrides
     from qa_pipeline.settings.tree import check_model
 
     with errors_as_exit_codes():

@@ -1,7 +1,4 @@
-"""What assets yield, and what those have in common that ask a model.
-
-What belongs here: a table with its content hash and what the UI shows of it. What does not: any asset.
-"""
+"""What assets, checks, schedules and sensors share: results, resources, partitions, progress, run records."""
 
 import hashlib
 import logging
@@ -9,7 +6,7 @@ import os
 import socket
 from collections.abc import Mapping
 from hashlib import sha256
-from typing import Any, TypedDict
+from typing import Any
 
 import dagster as dg
 import polars as pl
@@ -27,18 +24,7 @@ Frame = pl.DataFrame
 LLM_POOL = "llm"
 
 
-class _Asks(TypedDict):
-    """What assets that ask a model have in common; they yield nothing while replies are awaited."""
-
-    kinds: set[str]
-    pool: str
-    output_required: bool
-
-
-ASKS: _Asks = {"kinds": {"ai", "parquet"}, "pool": LLM_POOL, "output_required": False}
-
-
-def result(name: str, frame: Frame, **more: Any) -> dg.MaterializeResult[Frame]:
+def table_result(name: str, frame: Frame, **more: Any) -> dg.MaterializeResult[Frame]:
     """A table with its content hash and what the UI shows of it."""
     metadata = frame_metadata(frame, STORED[name]) | more
     return dg.MaterializeResult(

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import dagster as dg
 
-from qa_pipeline.definitions import build_definitions
 from qa_pipeline.defs.assets import build_assets
 from qa_pipeline.defs.base import HOST_TAG, LOGGER, PROCESS_TAG, bury_dead_runs, progress_logger
 from qa_pipeline.defs.corpus import corpus_of, report_batches
+from qa_pipeline.defs.location import build_definitions
 from qa_pipeline.defs.schedules import AWAITED, build_batch
 from qa_pipeline.defs.staleness import steps_of, work_left
 from qa_pipeline.errors import PermanentModelError, SettingsError

@@ -20,6 +20,7 @@ from qa_pipeline.reporting.funnel import (
     text_figures,
     yield_waterfall,
 )
+from qa_pipeline.retrieval.shard import Shard
 from qa_pipeline.storage import Layout
 from qa_pipeline.table_schema import Table
 from qa_pipeline.verification.canaries.outcomes import canary_rates
@@ -29,44 +30,6 @@ CELL_LENGTH = 80
 SHORTER = (80, 60, 45, 30, 20, 12)
 INLINE_LENGTH = 1000
 """From this length on, the UI hides Markdown behind a button (Dagster 1.13.27)."""
-
-PREVIEWED: Mapping[str, tuple[str, ...]] = {
-    "documents": ("path", "title", "status", "text"),
-    "chunks": ("title", "section_path", "text"),
-    "embeddings": ("chunk_id", "model", "precision"),
-    "questions": ("question", "question_type", "status"),
-    "pairs": ("question", "answer", "coverage", "quote"),
-    "claims": ("text", "evidence_quote", "similarity"),
-    "claim_verdicts": ("verdict", "decided_by", "detail"),
-    "refusals": ("outcome", "best_sentence", "similarity"),
-    "contradictions": ("kind", "detail", "similarity"),
-    "assessments": ("status", "relevance", "correctness", "completeness", "reasoning"),
-    "verdicts": ("verdict", "reason", "detail"),
-    "training_examples": ("question", "answer", "quote"),
-    "canaries": ("claim", "expected", "verdict", "source"),
-    "llm_calls": ("role", "outcome", "replied_model", "seconds", "cost"),
-    "decisions": ("decision", "who", "why", "answer"),
-}
-"""What a person wants to see of a table; few enough columns that none is cut off at the right."""
-
-COUNTED_COLUMNS: Mapping[str, tuple[str, ...]] = {
-    "documents": ("status", "reason", "format", "language"),
-    "chunks": ("language",),
-    "embeddings": ("model", "precision"),
-    "questions": ("status", "reason", "question_type"),
-    "pairs": ("status", "reason", "origin", "coverage"),
-    "claims": ("citation_status", "entailment_reason", "span_reason"),
-    "claim_verdicts": ("verdict", "decided_by", "reason"),
-    "refusals": ("outcome",),
-    "contradictions": ("kind",),
-    "assessments": ("status", "reason"),
-    "verdicts": ("verdict", "stage", "reason"),
-    "training_examples": ("coverage", "question_type", "language"),
-    "canaries": ("verdict", "kind", "family", "decided_by"),
-    "llm_calls": ("role", "outcome", "repair", "replied_model"),
-    "decisions": ("decision",),
-}
-"""Columns of codes whose values are worth counting: the first as numbers, which get plotted."""
 
 
 def table_schema(table: Table) -> dg.TableSchema:
@@ -101,12 +64,12 @@ def described(table: Table) -> dict[str, Any]:
 
 def frame_metadata(frame: pl.DataFrame, table: Table) -> dict[str, Any]:
     """Row count, rows of each kind, and a preview."""
-    counted = [name for name in COUNTED_COLUMNS.get(table.name, ()) if name in frame.columns]
+    counted = [name for name in table.counted if name in frame.columns]
     return {
         "dagster/partition_row_count": frame.height,
         **(_numbers(frame, counted[0]) if counted else {}),
         **{f"rows by {name}": _counts(frame, name) for name in counted[1:]},
-        "preview": preview(frame, PREVIEWED[table.name]),
+        "preview": preview(frame, table.preview),
     }
 
 
@@ -193,17 +156,30 @@ def _bar(low: float, share: float, high: float) -> str:
     return "█" * full + "▓" * (half - full) + "░" * (light - half) + "·" * (_BAR_WIDTH - light)
 
 
-def waterfall_metadata(frames: Mapping[str, pl.DataFrame]) -> dict[str, Any]:
+def funnel_metadata(frames: Mapping[str, pl.DataFrame]) -> dict[str, Any]:
     """How much reached each stage, and why the rest did not."""
     steps = yield_waterfall(frames)
     return {"yield": dg.MetadataValue.md(markdown_table(steps.columns, steps.iter_rows()))}
 
 
-def export_metadata(layout: Layout, batch: str, files: Mapping[str, bytes]) -> dict[str, Any]:
+def export_metadata(layout: Layout, batch: str, names: Iterable[str]) -> dict[str, Any]:
     """Lines and place of each file."""
-    lines = {f"lines: {name}": content.count(b"\n") for name, content in files.items()}
-    paths = {f"file: {name}": dg.MetadataValue.path(str(layout.export(name, batch))) for name in files}
-    return lines | paths
+    paths = {name: layout.export(name, batch) for name in names}
+    lines = {f"lines: {name}": path.read_bytes().count(b"\n") for name, path in paths.items()}
+    return lines | {f"file: {name}": dg.MetadataValue.path(str(path)) for name, path in paths.items()}
+
+
+def shard_metadata(shard: Shard) -> dict[str, Any]:
+    """What the index holds and how it is searched."""
+    figures = {
+        "vectors": len(shard.chunk_ids),
+        "dimension": shard.dimension,
+        "model": shard.model,
+        "kind": shard.kind,
+        "recall of ten nearest, in trial": shard.recall,
+        "note": shard.note,
+    }
+    return {name: value for name, value in figures.items() if value is not None}
 
 
 def verdict_preview(

@@ -1,8 +1,5 @@
 """The code version of each asset: what, besides its inputs, decides what it computes.
 
-What belongs here: which settings and prompts each step depends on. What does not: content hashes of data
-(`storage.frame_hash`) and of batches.
-
 The UI marks an asset as outdated when its code version changes. Settings that only change how fast or how
 long a step may work (workers, time limits, caps) are left out, or raising a cap would mark everything.
 """
@@ -10,7 +7,6 @@ long a step may work (workers, time limits, caps) are left out, or raising a cap
 import hashlib
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from importlib import metadata
 from operator import attrgetter
 from typing import cast
@@ -18,8 +14,7 @@ from typing import cast
 from qa_pipeline.documents.parsing import ONLY_SPEED
 from qa_pipeline.prompts.loading import LANGUAGES, PromptName, load_prompt, system_prompt
 from qa_pipeline.settings.tree import Settings
-
-SYSTEM_PROMPT = "system_training"
+from qa_pipeline.stages import STAGES, SYSTEM_PROMPT
 
 _ONLY_SPEED = {
     "documents": set(ONLY_SPEED),
@@ -29,42 +24,13 @@ _ONLY_SPEED = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Depends:
-    """What a step depends on besides its inputs."""
-
-    groups: tuple[str, ...] = ()
-    prompts: tuple[str, ...] = ()
-
-
-DEPENDS: Mapping[str, Depends] = {
-    "documents": Depends(("documents",)),
-    "chunks": Depends(("chunking", "embedding")),
-    "embeddings": Depends(("embedding",)),
-    "index": Depends(("index",)),
-    "questions": Depends(("generation", "retrieval", "embedding", "llm"), ("questions",)),
-    "pairs": Depends(("generation", "llm", "pairs_file", "documents.masking"), ("answer",)),
-    "decisions": Depends(),
-    "claims": Depends(("embedding", "verification", "llm"), ("split",)),
-    "claim_verdicts": Depends(("verification", "llm"), ("verify",)),
-    "canaries": Depends(("canaries", "embedding", "verification", "llm"), ("verify",)),
-    "refusals": Depends(("verification", "embedding")),
-    "contradictions": Depends(("verification", "embedding", "index")),
-    "assessments": Depends(("judging", "verification", "llm"), ("judge",)),
-    "verdicts": Depends(("verification", "judging")),
-    "exports": Depends(),
-    "llm_calls": Depends(),
-    # The gates stand before it: another threshold may let it pass.
-    "training_examples": Depends(("training", "embedding", "quality"), (SYSTEM_PROMPT,)),
-}
-
-
 def code_version(step: str, settings: Settings) -> str:
     """Package version and a hash of the settings and prompts the step depends on."""
-    depends = DEPENDS[step]
+    stage = STAGES.get(step)  # the files of training jobs are no stage: nothing but their input decides them
+    groups, prompts = (stage.settings, stage.prompts) if stage else ((), ())
     parts = {
-        "settings": {group: _group(settings, group) for group in depends.groups},
-        "prompts": {f"{of}/{name}": _wording(of, name) for name in depends.prompts for of in LANGUAGES},
+        "settings": {group: _group(settings, group) for group in groups},
+        "prompts": {f"{of}/{name}": _wording(of, name) for name in prompts for of in LANGUAGES},
     }
     content = json.dumps(parts, sort_keys=True)
     return f"{_package_version()}-{hashlib.sha256(content.encode()).hexdigest()[:12]}"

@@ -15,8 +15,9 @@ from qa_pipeline.evaluation.scorers import ScoreColumn, baselines, claim_scores,
 from qa_pipeline.evaluation.statements import Statement, StatementTables, statement_tables
 from qa_pipeline.records import Notify, silent
 from qa_pipeline.resources import Parts
+from qa_pipeline.retrieval.embeddings import embed_chunks
 from qa_pipeline.settings.tree import Settings
-from qa_pipeline.stages import make_embeddings, score_claims
+from qa_pipeline.stages import score_claims
 from qa_pipeline.verification.deciding import decide_claims
 from qa_pipeline.verification.llm_verifier import ask_verifier
 
@@ -95,7 +96,7 @@ def _claims(block: pl.DataFrame, parts: Parts, *, asks: bool) -> tuple[pl.DataFr
         ]
     )
     started = time.perf_counter()
-    embeddings = make_embeddings(parts, tables.chunks)
+    embeddings = embed_chunks(tables.chunks, parts.embedder, parts.vectors)
     claims = score_claims(parts, tables.pairs, tables.documents, tables.chunks, embeddings)
     seconds = time.perf_counter() - started
     replies = _replies(claims, tables, parts) if asks else None

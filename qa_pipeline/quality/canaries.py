@@ -21,24 +21,6 @@ SWAPS = ("number", "unit", "date", "name", "negation")
 """Kinds that the local steps are made to reject; the others are counted for what is accepted."""
 
 
-def canary_gates(
-    canaries: pl.DataFrame, settings: QualitySettings, *, earlier: Sequence[tuple[int, int]] = ()
-) -> list[Gate]:
-    """All gates over canaries, in a fixed order.
-
-    Args:
-        canaries: the canaries table of a batch, which may be empty.
-        settings: limits.
-        earlier: rejected and all swapped canaries of earlier batches.
-    """
-    return [
-        canary_recall_gate(canaries=canaries, settings=settings),
-        canary_accepts_gate(canaries=canaries, settings=settings),
-        canary_alarms_gate(canaries=canaries, settings=settings),
-        canary_drift_gate(canaries=canaries, earlier=earlier, settings=settings),
-    ]
-
-
 def canary_recall_gate(*, canaries: pl.DataFrame, settings: QualitySettings) -> Gate:
     """Swapped numbers, units, dates, names and negations are rejected, as far as the interval can tell."""
     found = canaries.filter(pl.col("kind").is_in(SWAPS))

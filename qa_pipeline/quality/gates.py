@@ -8,12 +8,19 @@ Known-answer pairs are left out of every rate: half of them are wrong on purpose
 for catching them. They stay in conservation and proof.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Literal
 
 import polars as pl
 
-from qa_pipeline.quality.canaries import canary_gates
+from qa_pipeline.quality.canaries import (
+    canary_accepts_gate,
+    canary_alarms_gate,
+    canary_drift_gate,
+    canary_recall_gate,
+)
 from qa_pipeline.quality.gate import Gate, law
 from qa_pipeline.settings.verification import QualitySettings
 from qa_pipeline.table_schema import Table
@@ -54,62 +61,79 @@ def accuracy_gate(*, verdicts: pl.DataFrame, settings: QualitySettings) -> Gate:
 VERDICT_WORDS = ("accepted", "rejected", "needs_review", "failed")
 
 
+@dataclass(frozen=True, slots=True)
+class EarlierFigures:
+    """What batches are compared with, each figure one entry a batch.
+
+    Args:
+        yields: accepted pairs for each chunk.
+        canaries: rejected and all swapped canaries.
+        pairs: accepted and all pairs.
+    """
+
+    yields: tuple[float, ...] = ()
+    canaries: tuple[tuple[int, int], ...] = ()
+    pairs: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GateSpec:
+    """A gate and what the rest of the package has to know of it.
+
+    Args:
+        name: of the gate; at its asset it is unique.
+        asset: the table whose making it follows.
+        description: what it asks for.
+        function: from the tables of `reads` by name, and from `settings` and `earlier` where it has these
+            parameters, to a `Gate`.
+        reads: the tables it looks at.
+        blocking: whether a batch that fails it is not published.
+        limits: whether the function takes the limits as `settings`.
+        earlier: the figure of `EarlierFigures` that the function takes as `earlier`.
+    """
+
+    name: str
+    asset: str
+    description: str
+    function: Callable[..., Gate]
+    reads: tuple[str, ...]
+    blocking: bool = True
+    limits: bool = False
+    earlier: Literal["yields", "canaries", "pairs"] | None = None
+
+    def check(
+        self, frames: Mapping[str, pl.DataFrame], settings: QualitySettings, earlier: EarlierFigures
+    ) -> Gate:
+        """Run the gate over the tables of a batch; an absent one is an error."""
+        more: dict[str, Any] = {"settings": settings} if self.limits else {}
+        if self.earlier is not None:
+            more["earlier"] = getattr(earlier, self.earlier)
+        return self.function(**{name: frames[name] for name in self.reads}, **more)
+
+
 def batch_gates(
     frames: Mapping[str, pl.DataFrame],
     settings: QualitySettings,
-    *,
-    earlier_yields: Sequence[float] = (),
-    earlier_canaries: Sequence[tuple[int, int]] = (),
-    earlier_pairs: Sequence[tuple[int, int]] = (),
+    earlier: EarlierFigures = EarlierFigures(),
 ) -> list[Gate]:
     """Run every gate over the tables of one batch, in a fixed order.
 
     Args:
-        frames: all tables of the batch by name; a gate reads what it needs, and an absent table is an error.
+        frames: all tables of the batch by name, the record of calls left out.
         settings: limits.
-        earlier_yields: accepted pairs for each chunk, of earlier batches.
-        earlier_canaries: rejected and all swapped canaries of earlier batches.
-        earlier_pairs: accepted and all pairs of earlier batches.
+        earlier: figures of earlier batches.
     """
-    pairs, verdicts, claims = frames["pairs"], frames["verdicts"], frames["claims"]
-    return [
-        *(schema_gate(STORED[name], frames[name]) for name in STORED if name in frames),
-        unique_ids_gate(frames),
-        conservation_gate(pairs=pairs, verdicts=verdicts),
-        proof_gate(
-            pairs=pairs,
-            verdicts=verdicts,
-            claims=claims,
-            claim_verdicts=frames["claim_verdicts"],
-            documents=frames["documents"],
-        ),
-        citations_gate(pairs=pairs, verdicts=verdicts, claims=claims),
-        accuracy_gate(verdicts=verdicts, settings=settings),
-        training_gate(
-            training_examples=frames["training_examples"],
-            pairs=pairs,
-            verdicts=verdicts,
-            documents=frames["documents"],
-        ),
-        pass_rate_gate(verdicts=verdicts, settings=settings, earlier=earlier_pairs),
-        needs_review_gate(verdicts=verdicts, settings=settings),
-        failed_gate(verdicts=verdicts, settings=settings),
-        generation_gate(questions=frames["questions"]),
-        questions_gate(questions=frames["questions"], settings=settings),
-        yield_gate(
-            verdicts=verdicts, chunks=frames["chunks"], earlier_yields=earlier_yields, settings=settings
-        ),
-        *canary_gates(frames["canaries"], settings, earlier=earlier_canaries),
-    ]
+    return [gate.check(frames, settings, earlier) for gate in GATES if gate.asset in frames]
 
 
-def schema_gate(table: Table, frame: pl.DataFrame) -> Gate:
+def schema_gate(table: Table, **frames: pl.DataFrame) -> Gate:
     """The frame has the columns, types and keys of its table, and no null where there may be none."""
+    frame = frames[table.name]
     problems = table.problems(frame)
     return law(f"{table.name}_schema", frame.height, {"problems": len(problems)}, "; ".join(problems))
 
 
-def unique_ids_gate(frames: Mapping[str, pl.DataFrame]) -> Gate:
+def unique_ids_gate(**frames: pl.DataFrame) -> Gate:
     """No table names a row twice by its key."""
     repeated = {
         name: frame.height - frame.n_unique(subset=list(TABLES[name].key))
@@ -287,14 +311,14 @@ def yield_gate(
     *,
     verdicts: pl.DataFrame,
     chunks: pl.DataFrame,
-    earlier_yields: Sequence[float],
+    earlier: Sequence[float],
     settings: QualitySettings,
 ) -> Gate:
     """Accepted pairs for each chunk have not fallen far below the mean of earlier batches."""
     value = batch_yield(verdicts, chunks)
-    usual = sum(earlier_yields) / len(earlier_yields) if earlier_yields else None
+    usual = sum(earlier) / len(earlier) if earlier else None
     limit = None if usual is None else (1 - settings.max_yield_drop) * usual
-    counts = {"chunks": chunks.height, "earlier_batches": len(earlier_yields)}
+    counts = {"chunks": chunks.height, "earlier_batches": len(earlier)}
     if value is None:
         return Gate("yield", True, False, None, limit, 0, "the batch has no chunks", counts)
     if limit is None:
@@ -359,3 +383,151 @@ def _evidence_breaches(evidence: pl.DataFrame, documents: pl.DataFrame) -> dict[
         (known & ~in_place.fill_null(value=False)).sum().alias("misplaced_quote"),
     )
     return {name: int(count) for name, count in counts.row(0, named=True).items()}
+
+
+GATES: tuple[GateSpec, ...] = (
+    *(
+        GateSpec(
+            "schema",
+            table.name,
+            "The stored file has the columns, types and unique keys of its table, and no null where none may "
+            "be.",
+            partial(schema_gate, table),
+            (table.name,),
+        )
+        for table in STORED.values()
+    ),
+    GateSpec(
+        "generation",
+        "questions",
+        "The model was there: not every request for questions failed.",
+        generation_gate,
+        ("questions",),
+    ),
+    GateSpec(
+        "failed_questions_share",
+        "questions",
+        "Share of questions that could not be had.",
+        questions_gate,
+        ("questions",),
+        blocking=False,
+        limits=True,
+    ),
+    GateSpec(
+        "unique_ids",
+        "verdicts",
+        "No table of the batch names a row twice.",
+        unique_ids_gate,
+        tuple(name for name in TABLES if name != "training_examples"),
+    ),
+    GateSpec(
+        "conservation",
+        "verdicts",
+        "Every pair is in the ledger exactly once: accepted + rejected + needs review + failed.",
+        conservation_gate,
+        ("pairs", "verdicts"),
+    ),
+    GateSpec(
+        "proof",
+        "verdicts",
+        "Every quote stands in its document where it says, and nothing is accepted without evidence.",
+        proof_gate,
+        ("pairs", "verdicts", "claims", "claim_verdicts", "documents"),
+    ),
+    GateSpec(
+        "fabricated_citations",
+        "verdicts",
+        "No accepted pair cites a source or a quote that does not exist.",
+        citations_gate,
+        ("pairs", "verdicts", "claims"),
+    ),
+    GateSpec(
+        "pass_rate",
+        "verdicts",
+        "Accepted among all pairs: the lower bound of its 95 % Wilson interval; small batches are pooled.",
+        pass_rate_gate,
+        ("verdicts",),
+        limits=True,
+        earlier="pairs",
+    ),
+    GateSpec(
+        "citation_accuracy",
+        "verdicts",
+        "Share of an accepted pair's citations that support a claim of it, on average.",
+        accuracy_gate,
+        ("verdicts",),
+        blocking=False,
+        limits=True,
+    ),
+    GateSpec(
+        "needs_review_share",
+        "verdicts",
+        "Share of pairs that wait for a person.",
+        needs_review_gate,
+        ("verdicts",),
+        blocking=False,
+        limits=True,
+    ),
+    GateSpec(
+        "failed_share",
+        "verdicts",
+        "Share of pairs that could not be decided because something failed.",
+        failed_gate,
+        ("verdicts",),
+        blocking=False,
+        limits=True,
+    ),
+    GateSpec(
+        "yield",
+        "verdicts",
+        "Accepted pairs for each chunk, compared with other batches.",
+        yield_gate,
+        ("verdicts", "chunks"),
+        blocking=False,
+        limits=True,
+        earlier="yields",
+    ),
+    GateSpec(
+        "canary_recall",
+        "canaries",
+        "Swapped numbers, units, dates, names and negations are rejected: upper bound of the share.",
+        canary_recall_gate,
+        ("canaries",),
+        limits=True,
+    ),
+    GateSpec(
+        "canary_accepts",
+        "canaries",
+        "Claims known to be false are not accepted: lower bound of the share.",
+        canary_accepts_gate,
+        ("canaries",),
+        limits=True,
+    ),
+    GateSpec(
+        "canary_alarms",
+        "canaries",
+        "True claims in other words are not rejected: lower bound of the share.",
+        canary_alarms_gate,
+        ("canaries",),
+        blocking=False,
+        limits=True,
+    ),
+    GateSpec(
+        "canary_drift",
+        "canaries",
+        "Share of swapped canaries that are rejected, compared with other batches.",
+        canary_drift_gate,
+        ("canaries",),
+        blocking=False,
+        limits=True,
+        earlier="canaries",
+    ),
+    GateSpec(
+        "training_rows",
+        "training_examples",
+        "Only accepted pairs train, no known-answer pair does, and their quotes stand where they say.",
+        training_gate,
+        ("training_examples", "pairs", "verdicts", "documents"),
+    ),
+)
+"""All gates of a batch; what reads them are `batch_gates`, the asset checks and the documentation."""

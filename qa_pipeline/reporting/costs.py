@@ -1,22 +1,18 @@
-"""What models took: a row for each call, and sums by stage and for each accepted pair.
+"""What models took: sums by stage and for each accepted pair.
 
-What belongs here: pure functions from calls to a table, and from the table to sums. What does not: making
-calls, prices and caps (`qa_pipeline.llm.money`), printing.
+Pure functions on the table `llm_calls`; calls, prices and caps are those of `qa_pipeline.llm`.
 """
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime
 from typing import Any, get_args
 
 import polars as pl
 
-from qa_pipeline.records import CallRecord, Role
-from qa_pipeline.tables import LLM_CALLS
+from qa_pipeline.llm.calls import TOKENS
+from qa_pipeline.records import Role
 
 STAGES: tuple[Role, ...] = get_args(Role)
 _ALL = "all"
-_TOKENS = ("input_tokens", "output_tokens", "cached_tokens", "thought_tokens")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +61,6 @@ class CostSummary:
         return asdict(replace(self, stages=pl.DataFrame())) | {"stages": self.stages.to_dicts()}
 
 
-def calls_frame(calls: Sequence[CallRecord], *, keep_prompts: bool) -> pl.DataFrame:
-    """The rows of `llm_calls`, in the order in which the calls began."""
-    rows = [_row(call, keep_prompts=keep_prompts) for call in calls]
-    return LLM_CALLS.frame(rows).sort("started_at", "call_id")
-
-
 def cost_summary(calls: pl.DataFrame, verdicts: pl.DataFrame | None = None) -> CostSummary:
     """Add the calls up, by stage and over all.
 
@@ -98,16 +88,6 @@ def cost_summary(calls: pl.DataFrame, verdicts: pl.DataFrame | None = None) -> C
     )
 
 
-def _row(call: CallRecord, *, keep_prompts: bool) -> dict[str, Any]:
-    values: dict[str, Any] = {name: getattr(call, name) for name in LLM_CALLS.schema if name not in _TOKENS}
-    return {
-        **values,
-        **{name: getattr(call.usage, name) for name in _TOKENS},
-        "started_at": datetime.fromtimestamp(call.started_at, UTC),
-        "prompt": call.prompt if keep_prompts else None,
-    }
-
-
 def _stages(calls: pl.DataFrame, currency: str | None) -> pl.DataFrame:
     """A row for each stage in the order of the road, and one for all together."""
     by_stage = calls.group_by(pl.col("role").alias("stage")).agg(*_figures(currency))
@@ -123,7 +103,7 @@ def _figures(currency: str | None) -> list[pl.Expr]:
     return [
         pl.len().cast(pl.Int64).alias("calls"),
         (pl.col("outcome") != "replied").sum().cast(pl.Int64).alias("failed"),
-        *(pl.col(name).sum().alias(name) for name in _TOKENS),
+        *(pl.col(name).sum().alias(name) for name in TOKENS),
         known.alias(f"cost {currency}" if currency else "cost"),
         cost.null_count().cast(pl.Int64).alias("calls_without_cost"),
     ]

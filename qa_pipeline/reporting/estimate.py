@@ -10,7 +10,6 @@ from decimal import Decimal
 from statistics import fmean
 from typing import Any
 
-from qa_pipeline import stages as pipeline
 from qa_pipeline.errors import KeyRejectedError, ModelError, SettingsError
 from qa_pipeline.llm.base import Request
 from qa_pipeline.llm.budget.amounts import UNITS, Amount, Caps
@@ -29,6 +28,7 @@ from qa_pipeline.reporting.expectations import (
 from qa_pipeline.reporting.open_requests import OpenWork, Requests, open_work
 from qa_pipeline.resources import Parts
 from qa_pipeline.settings.llm import HOSTED, LLMSettings, ModelSettings
+from qa_pipeline.stages import cut_documents, read_batch
 from qa_pipeline.storage import read_earlier
 from qa_pipeline.tables import DOCUMENTS
 
@@ -139,8 +139,8 @@ class _Rules:
 
 def _requests(parts: Parts, batch: str) -> Requests:
     previous = read_earlier(parts.layout.table(DOCUMENTS.name, batch), DOCUMENTS)
-    documents = pipeline.make_documents(parts, batch, previous)
-    return Requests(pipeline.make_chunks(parts, documents), parts.settings, batch)
+    documents = read_batch(parts, batch, previous)
+    return Requests(cut_documents(parts, documents), parts.settings, batch)
 
 
 def _of_batch(parts: Parts, batch: str, requests: Requests, rules: _Rules) -> Iterable[StageEstimate]:

@@ -23,6 +23,7 @@ from qa_pipeline import stages
 from qa_pipeline.corpus.corpora import list_batches
 from qa_pipeline.evaluation.scorers import HALF
 from qa_pipeline.resources import Parts
+from qa_pipeline.retrieval.embeddings import embed_chunks
 from qa_pipeline.settings.tree import load_settings
 from qa_pipeline.storage import read_table, write_table
 from qa_pipeline.tables import STORED
@@ -82,9 +83,9 @@ def _of_batch(parts: Parts, batch: str) -> list[pl.DataFrame]:
     paths = [parts.layout.table(name, batch) for name in _READ]
     if all(path.exists() for path in paths):
         return [read_table(path, STORED[name]) for name, path in zip(_READ, paths, strict=True)]
-    documents = stages.make_documents(parts, batch, None)
-    chunks = stages.make_chunks(parts, documents)
-    made = [documents, chunks, stages.make_embeddings(parts, chunks)]
+    documents = stages.read_batch(parts, batch, None)
+    chunks = stages.cut_documents(parts, documents)
+    made = [documents, chunks, embed_chunks(chunks, parts.embedder, parts.vectors)]
     for name, path, frame in zip(_READ, paths, made, strict=True):
         write_table(path, frame, STORED[name])
     return made

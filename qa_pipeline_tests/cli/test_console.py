@@ -8,9 +8,9 @@ import pytest
 from rich.progress import Progress
 
 from qa_pipeline.cli.console import MOST_UNREAD, show_outcomes, watch_bars, watching
+from qa_pipeline.llm.calls import calls_frame
 from qa_pipeline.pipeline import BatchOutcome
 from qa_pipeline.records import CallRecord
-from qa_pipeline.reporting.costs import calls_frame
 from qa_pipeline.storage import Layout, write_table
 from qa_pipeline.tables import LLM_CALLS, TABLES
 from qa_pipeline_tests.calls import call

@@ -10,10 +10,17 @@ from datasets import Dataset, load_dataset
 from datasets.exceptions import DatasetGenerationError
 from datasets.utils.logging import disable_progress_bar
 
-from qa_pipeline.curation.exports import LEDGER_FILES, exports_card, json_lines, ledger_files, ledger_rows
+from qa_pipeline.curation.exports import (
+    CHAT_FILES,
+    LEDGER_FILES,
+    chat_rows,
+    exports_card,
+    json_lines,
+    ledger_files,
+    ledger_rows,
+)
 from qa_pipeline.curation.training import build_training_examples
 from qa_pipeline.settings.verification import TrainingSettings
-from qa_pipeline.stages import make_chat_exports
 from qa_pipeline.storage import Layout, write_bytes, write_table
 from qa_pipeline.tables import TRAINING_EXAMPLES
 from qa_pipeline_tests.curation.rows import (
@@ -67,7 +74,10 @@ def write(layout: Layout, batch: str, page: int | None, score: float | None) -> 
     examples = build_training_examples(
         **made, chunks=chunks(chunk("c")), counter=Characters(), settings=TrainingSettings()
     )
-    for name, content in (files | make_chat_exports(examples)).items():
+    chat = {
+        name: b"".join(json_lines(chat_rows(examples, name.removeprefix("chat_")))) for name in CHAT_FILES
+    }
+    for name, content in (files | chat).items():
         write_bytes(layout.export(name, batch), content)
     write_bytes(layout.exports_card, exports_card())
     write_table(layout.table("training_examples", batch), examples, TRAINING_EXAMPLES)

@@ -10,9 +10,9 @@ from typing import Any
 import dagster as dg
 import polars as pl
 
-from qa_pipeline.definitions import build_definitions
 from qa_pipeline.defs.corpus import corpus_of, report_batches
 from qa_pipeline.defs.launch import materialize_batches
+from qa_pipeline.defs.location import build_definitions
 from qa_pipeline.llm.base import Reply, ReplyT, Request
 from qa_pipeline.llm.cached import CachedModel
 from qa_pipeline.llm.extractive.provider import ExtractiveModel

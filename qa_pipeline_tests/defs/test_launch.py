@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 from qa_pipeline.curation.decisions import content_hashes
-from qa_pipeline.defs.assets import ASSETS, build_assets
+from qa_pipeline.defs.assets import build_assets
 from qa_pipeline.defs.base import HOST_TAG, PROCESS_TAG, bury_dead_runs
 from qa_pipeline.defs.launch import materialize_batches, run_on_instance
 from qa_pipeline.defs.staleness import steps_of, work_left
@@ -34,6 +34,7 @@ from qa_pipeline.records import Notify, silent
 from qa_pipeline.resources import Parts
 from qa_pipeline.review.decision_files import read_decision_file, take_decisions
 from qa_pipeline.settings.llm import Reviewer
+from qa_pipeline.stages import STAGES
 from qa_pipeline.storage import Layout, table_bytes
 from qa_pipeline.tables import STORED
 from qa_pipeline_tests.defs.project import GUIDE, CountingRules, Project, instance_at
@@ -235,7 +236,7 @@ def test_every_step_is_told_as_it_starts(project: Project, capfd: pytest.Capture
     materialize_batches(project.settings, ["b1"], project.instance, watch, parts=project.parts)
     steps = [stage for _, stage in heard]
     assert {batch for batch, _ in heard} == {"b1"}
-    assert {asset.key.to_user_string() for asset in ASSETS} <= set(steps)
+    assert {*STAGES, "exports"} <= set(steps)
     assert steps.index("verdicts") < steps.index("verdicts_pass_rate") < steps.index("training_examples")
     assert "dagster" not in capfd.readouterr().err
 

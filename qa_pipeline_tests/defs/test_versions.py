@@ -1,21 +1,17 @@
-from qa_pipeline.defs.assets import ASSETS
-from qa_pipeline.defs.versions import DEPENDS, code_version
+from qa_pipeline.defs.versions import code_version
 from qa_pipeline.settings.tree import Settings, load_settings
+from qa_pipeline.stages import STAGES
 
 
 def changed(**settings: dict[str, object]) -> set[str]:
     """The steps whose code version changes with the settings."""
     before, after = load_settings(), load_settings(**settings)
-    return {step for step in DEPENDS if code_version(step, before) != code_version(step, after)}
-
-
-def test_every_asset_says_what_it_depends_on() -> None:
-    assert set(DEPENDS) == {asset.key.to_user_string() for asset in ASSETS}
+    return {step for step in STAGES if code_version(step, before) != code_version(step, after)}
 
 
 def test_every_group_of_settings_counts_for_some_step() -> None:
     paths = {"corpus", "out"}
-    known = {group.partition(".")[0] for depends in DEPENDS.values() for group in depends.groups}
+    known = {group.partition(".")[0] for stage in STAGES.values() for group in stage.settings}
     assert known == set(Settings.model_fields) - paths - {"profile"}
 
 

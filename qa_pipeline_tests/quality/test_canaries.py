@@ -1,5 +1,6 @@
 """The gates over canaries stop a broken verifier, forgive chance, and say when there was nothing to see."""
 
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,22 +9,30 @@ from qa_pipeline.quality.canaries import (
     canary_accepts_gate,
     canary_alarms_gate,
     canary_drift_gate,
-    canary_gates,
     canary_recall_gate,
     swap_counts,
 )
+from qa_pipeline.quality.gate import Gate
+from qa_pipeline.quality.gates import batch_gates
 from qa_pipeline.settings.verification import QualitySettings
 from qa_pipeline.tables import CANARIES
 from qa_pipeline_tests.verification.canaries.rows import canaries
 
 SETTINGS = QualitySettings()
+
+
+def canary_gates(canaries: pl.DataFrame) -> list[Gate]:
+    """The gates at the canaries but that of their schema."""
+    return batch_gates({"canaries": canaries}, SETTINGS)[1:]
+
+
 GOOD = ["contradicted"] * 20
 BLIND = ["undecided"] * 20
 FOOLED = ["supported"] * 20
 
 
 def test_without_canaries_every_gate_passes_and_says_why() -> None:
-    gates = canary_gates(CANARIES.empty(), SETTINGS)
+    gates = canary_gates(CANARIES.empty())
     assert [gate.passed for gate in gates] == [True] * 4
     assert all("too little text" in gate.detail for gate in gates)
 
@@ -47,7 +56,7 @@ def test_true_claims_rejected_are_a_warning() -> None:
 @given(st.integers(1, 3))
 def test_a_few_bad_ones_are_no_proof_of_a_broken_verifier(count: int) -> None:
     frame = canaries(number=["supported"] * count + GOOD, date=["undecided"] * count)
-    assert all(gate.passed for gate in canary_gates(frame, SETTINGS))
+    assert all(gate.passed for gate in canary_gates(frame))
 
 
 def test_kinds_that_local_steps_cannot_see_do_not_count_for_recall() -> None:
@@ -57,7 +66,7 @@ def test_kinds_that_local_steps_cannot_see_do_not_count_for_recall() -> None:
 
 
 def test_the_policy_that_sees_no_swaps_is_warned_and_not_stopped() -> None:
-    gates = canary_gates(canaries("similarity_only", number=FOOLED), SETTINGS)
+    gates = canary_gates(canaries("similarity_only", number=FOOLED))
     assert [gate.passed for gate in gates[:2]] == [False, False]
     assert not any(gate.blocking for gate in gates[:2])
 

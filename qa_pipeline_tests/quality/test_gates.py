@@ -255,17 +255,17 @@ def test_only_accepted_pairs_with_standing_quotes_train() -> None:
 
 
 def test_a_frame_of_another_shape_or_with_repeated_keys_is_named() -> None:
-    assert schema_gate(PAIRS, asked(2)).passed
-    gate = schema_gate(PAIRS, asked(2).drop("answer"))
+    assert schema_gate(PAIRS, pairs=asked(2)).passed
+    gate = schema_gate(PAIRS, pairs=asked(2).drop("answer"))
     assert (gate.passed, gate.detail) == (False, "1 problems; column answer is missing")
 
 
 def test_repeated_ids_are_counted_by_table() -> None:
     twice = pl.concat([asked(3), asked(2)])
-    gate = unique_ids_gate({**whole(), "pairs": twice})
+    gate = unique_ids_gate(**{**whole(), "pairs": twice})
     assert not gate.passed
     assert gate.counts["pairs"] == 2
-    assert unique_ids_gate(whole()).passed
+    assert unique_ids_gate(**whole()).passed
 
 
 @pytest.mark.parametrize(
@@ -417,7 +417,7 @@ def test_the_yield_is_compared_with_the_mean_of_earlier_batches(
     gate = yield_gate(
         verdicts=of_words(accepted=2, rejected=5),
         chunks=chunks(chunk("c"), chunk("c2")),
-        earlier_yields=earlier,
+        earlier=earlier,
         settings=SETTINGS,
     )
     assert (gate.value, gate.passed, gate.threshold, gate.blocking) == (1.0, passed, limit, False)
@@ -451,7 +451,7 @@ def test_pairs_that_only_lack_a_judge_are_told_how_to_get_on() -> None:
 
 
 def test_a_batch_without_chunks_has_no_yield() -> None:
-    gate = yield_gate(verdicts=verdicts(), chunks=chunks(), earlier_yields=(1.0,), settings=SETTINGS)
+    gate = yield_gate(verdicts=verdicts(), chunks=chunks(), earlier=(1.0,), settings=SETTINGS)
     assert (gate.value, gate.passed, gate.detail) == (None, True, "the batch has no chunks")
 
 
@@ -460,22 +460,23 @@ def test_all_gates_of_a_whole_batch_hold_and_their_order_is_fixed() -> None:
     assert [gate.name for gate in gates if not gate.passed] == []
     names = [gate.name for gate in gates]
     assert len(names) == len(set(names))
-    assert names[-15:] == [
+    assert names[-16:] == [
+        "generation",
+        "failed_questions_share",
+        "unique_ids",
         "conservation",
         "proof",
         "fabricated_citations",
-        "citation_accuracy",
-        "training_rows",
         "pass_rate",
+        "citation_accuracy",
         "needs_review_share",
         "failed_share",
-        "generation",
-        "failed_questions_share",
         "yield",
         "canary_recall",
         "canary_accepts",
         "canary_alarms",
         "canary_drift",
+        "training_rows",
     ]
 
 

@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from qa_pipeline.llm.calls import calls_frame
 from qa_pipeline.llm.store.database import Database
 from qa_pipeline.llm.store.maintenance import read_calls
 from qa_pipeline.records import CallRecord, Usage
-from qa_pipeline.reporting.costs import STAGES, calls_frame, cost_summary
+from qa_pipeline.reporting.costs import STAGES, cost_summary
 from qa_pipeline.storage import table_bytes
 from qa_pipeline.tables import LLM_CALLS
 from qa_pipeline_tests.calls import STARTED, call, note

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from qa_pipeline.llm.budget.tokens import request_tokens
+from qa_pipeline.llm.calls import calls_frame
 from qa_pipeline.pipeline import run_batches
 from qa_pipeline.records import Usage
-from qa_pipeline.reporting.costs import calls_frame
 from qa_pipeline.reporting.estimate import Estimate, estimate_run
 from qa_pipeline.resources import Parts
 from qa_pipeline.settings.tree import Settings, load_settings

@@ -8,11 +8,11 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from qa_pipeline.defs.assets import ASSETS
+from qa_pipeline.stages import STAGES
 from qa_pipeline_tests.defs.project import GUIDE, Project
 from qa_pipeline_tests.system.servers import Servers
 
-NAMES = [asset.key.to_user_string() for asset in ASSETS]
+NAMES = [*STAGES, "exports"]
 ENDED = {"COMPLETED", "COMPLETED_SUCCESS", "COMPLETED_FAILED", "FAILED", "CANCELED"}
 
 

@@ -22,6 +22,7 @@ from qa_pipeline.reporting.funnel import known_answers, stage_counts
 from qa_pipeline.settings.base import read_assignments
 from qa_pipeline.settings.tree import Settings, load_settings
 from qa_pipeline.settings.verification import JudgingSettings, VerificationSettings
+from qa_pipeline.stages import STAGES
 from qa_pipeline.storage import Layout, read_table, write_bytes
 from qa_pipeline.tables import ASSESSMENTS, STORED, VERDICTS
 from qa_pipeline.verification.deciding import REPLIES, UNDECIDED_WITHOUT_MODEL, decide_claims
@@ -29,9 +30,7 @@ from qa_pipeline.verification.outcomes import grounded_pairs
 from qa_pipeline.verification.refusals import decide_refusals
 from qa_pipeline.verification.rules import strange_scores
 
-INPUTS = (
-    "pairs", "claims", "claim_verdicts", "refusals", "assessments", "contradictions", "verdicts", "decisions",
-)  # fmt: skip
+INPUTS = (*(name for name in STAGES["verdicts"].inputs if name != "documents"), "verdicts")
 """The tables that deciding anew needs."""
 
 DECISIONS = ("accept", "reject", "unsure")

@@ -32,7 +32,7 @@ def claims_of(out: Path, verification: dict[str, dict[str, str]]) -> pl.DataFram
     chunks = rows.chunks(documents)
     pairs = rows.pairs(rows.pair("The pump runs at forty bar. The valve is open.", cites="a.md"))
     parts = Parts(load_settings(out=out, verification=verification), embedder=HashEmbedder())
-    return stages.make_claims(parts, pairs, documents, chunks, EMBEDDINGS.empty())
+    return stages.score_claims(parts, pairs, documents, chunks, EMBEDDINGS.empty())
 
 
 def test_an_unchanged_batch_runs_no_model(

@@ -1,0 +1,45 @@
+"""Everything the Dagster code location holds, listed in one place."""
+
+import dagster as dg
+from upath import UPath
+
+from qa_pipeline.defs.assets import build_assets
+from qa_pipeline.defs.automation import automation_sensor
+from qa_pipeline.defs.checks import build_checks
+from qa_pipeline.defs.corpus import corpus, corpus_sensor
+from qa_pipeline.defs.io_managers import ParquetTables, Shards
+from qa_pipeline.defs.schedules import build_batch, nightly_schedule, provider_jobs_sensor
+from qa_pipeline.defs.staleness import steps_of
+from qa_pipeline.resources import Parts
+from qa_pipeline.settings.tree import Settings
+
+
+def build_definitions(settings: Settings, *, parts: Parts | None = None) -> dg.Definitions:
+    """Put a code location together.
+
+    Args:
+        settings: the whole tree; nothing here reads the environment or a file.
+        parts: the embedder and models to use; tests hand in fakes. None builds those the settings name,
+            when a step first needs them.
+    """
+    parts = parts or Parts(settings)
+    assets = build_assets(settings)
+    out = UPath(settings.out)
+    tables = ParquetTables(out / "tables")
+    steps = steps_of(assets)
+    return dg.Definitions(
+        assets=[corpus, *assets],
+        asset_checks=build_checks(settings),
+        jobs=[build_batch],
+        schedules=[nightly_schedule(steps)],
+        sensors=[corpus_sensor, automation_sensor(steps), provider_jobs_sensor(settings)],
+        resources={
+            "parts": parts,
+            "tables": dg.ResourceDefinition.hardcoded_resource(tables),
+            "io_manager": tables,
+            "shards": Shards(out / "indexes", parts),
+        },
+        # All steps of a run share a process, and with it one import of sentence-transformers (8 to 14 s)
+        # and one embedding model in memory. Runs are what goes on in parallel.
+        executor=dg.in_process_executor,
+    )

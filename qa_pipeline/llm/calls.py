@@ -1,0 +1,28 @@
+"""The record of calls as a table."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import polars as pl
+
+from qa_pipeline.records import CallRecord
+from qa_pipeline.tables import LLM_CALLS
+
+TOKENS = ("input_tokens", "output_tokens", "cached_tokens", "thought_tokens")
+
+
+def calls_frame(calls: Sequence[CallRecord], *, keep_prompts: bool) -> pl.DataFrame:
+    """The rows of `llm_calls`, in the order in which the calls began."""
+    rows = [_row(call, keep_prompts=keep_prompts) for call in calls]
+    return LLM_CALLS.frame(rows).sort("started_at", "call_id")
+
+
+def _row(call: CallRecord, *, keep_prompts: bool) -> dict[str, Any]:
+    values: dict[str, Any] = {name: getattr(call, name) for name in LLM_CALLS.schema if name not in TOKENS}
+    return {
+        **values,
+        **{name: getattr(call.usage, name) for name in TOKENS},
+        "started_at": datetime.fromtimestamp(call.started_at, UTC),
+        "prompt": call.prompt if keep_prompts else None,
+    }

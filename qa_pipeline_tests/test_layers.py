@@ -1,0 +1,97 @@
+"""The package keeps its layers, and a fact about tables, stages and gates is written down once."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from qa_pipeline.stages import STAGES
+from qa_pipeline.tables import STORED
+from qa_pipeline_tests.benchmarks.support.package_figures import circles_of, imports_of, modules_of
+
+ROOT = Path(__file__).parents[1]
+LAYERS = (
+    {"errors", "records", "table_schema", "tables"},
+    {"settings"},
+    {"text", "prompts", "storage"},
+    {"llm", "models"},
+    {"corpus"},
+    {"documents", "chunking", "retrieval"},
+    {"verification"},
+    {"judging", "generation", "curation", "quality"},
+    {"resources"},
+    {"stages"},
+    {"pipeline"},
+    {"reporting", "evaluation", "review"},
+    {"testing"},
+    {"defs"},
+    {"definitions"},
+    {"cli"},
+)
+"""From the bottom up. A module imports from its own layer and from those before it."""
+RANKS = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
+WHO_KNOWS_THE_TABLES = {"qa_pipeline/tables.py", "qa_pipeline/stages.py", "qa_pipeline/quality/gates.py"}
+SOME = 8
+"""Names of tables in one literal that make it a list of the tables."""
+
+MODULES = modules_of(ROOT)
+IMPORTS = imports_of(MODULES)
+
+
+def test_every_folder_and_module_of_the_package_has_its_layer() -> None:
+    assert {name.split(".")[1] for name in MODULES} == set(RANKS)
+
+
+def test_imports_go_down_the_layers() -> None:
+    upward = [
+        f"{name} imports {other}"
+        for name, others in IMPORTS.items()
+        for other in sorted(others)
+        if RANKS[other.split(".")[1]] > RANKS[name.split(".")[1]]
+    ]
+    assert upward == []
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    assert circles_of(IMPORTS) == []
+
+
+def test_a_circle_and_its_members_are_found() -> None:
+    assert circles_of({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a"}}) == [["b", "c"]]
+
+
+def test_the_names_of_tables_are_listed_where_tables_stages_and_gates_are_declared_only() -> None:
+    lists = [
+        f"{file.relative_to(ROOT).as_posix()} line {line}"
+        for file in MODULES.values()
+        if file.relative_to(ROOT).as_posix() not in WHO_KNOWS_THE_TABLES
+        for line in _lists_of_tables(ast.parse(file.read_text(encoding="utf-8")))
+    ]
+    assert lists == []
+
+
+@pytest.mark.parametrize("source", ["({}, 0)", "[{}]", "{{{}}}", "dict.fromkeys([{}])"])
+def test_a_second_list_of_table_names_is_found(source: str) -> None:
+    names = ", ".join(repr(name) for name in list(STORED)[:SOME])
+    assert list(_lists_of_tables(ast.parse(source.format(names)))) == [1]
+
+
+def test_every_stored_table_is_made_by_a_stage_and_every_stage_reads_what_is_made_before_it() -> None:
+    assert set(STORED) | {"index"} == set(STAGES)
+    order = list(STAGES)
+    early = [
+        f"{stage.name} reads {other}"
+        for stage in STAGES.values()
+        for other in (*stage.inputs, *stage.after)
+        if order.index(other) >= order.index(stage.name)
+    ]
+    assert early == []
+
+
+def _lists_of_tables(tree: ast.Module) -> Iterator[int]:
+    for node in ast.walk(tree):
+        parts = node.keys if isinstance(node, ast.Dict) else getattr(node, "elts", ())
+        values = {part.value for part in parts if isinstance(part, ast.Constant)}
+        if len(values & set(STORED)) >= SOME:
+            yield getattr(node, "lineno", 0)
