@@ -5,8 +5,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from qa_pipeline.llm.calls import calls_frame
 from qa_pipeline.records import Role, Usage
-from qa_pipeline.reporting.costs import STAGES, calls_frame
+from qa_pipeline.reporting.costs import STAGES
 from qa_pipeline.reporting.expectations import (
     FEWEST_CALLS,
     KEPT,
