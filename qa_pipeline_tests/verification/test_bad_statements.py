@@ -31,12 +31,9 @@ statements = st.builds(
 def scored(*given_statements: Statement) -> pl.DataFrame:
     """The claims of statements with every local score, in the order given."""
     tables = statement_tables(given_statements)
-    claims = find_claims(
-        tables.pairs, tables.documents, tables.chunks, HashEmbedder(), VerificationSettings()
-    )
-    claims = fill_entailment(
-        claims, tables.pairs, tables.chunks, word_encoder(), VerificationSettings().entailment
-    )
+    alone = VerificationSettings(other_passages=0)
+    claims = find_claims(tables.pairs, tables.documents, tables.chunks, HashEmbedder(), alone)
+    claims = fill_entailment(claims, tables.pairs, tables.chunks, word_encoder(), alone.entailment)
     claims = fill_spans(claims, tables.pairs, tables.chunks, detector())
     order = {pair_id: place for place, pair_id in enumerate(tables.pair_ids)}
     return claims.sort(pl.col("pair_id").replace_strict(order, return_dtype=pl.Int64()), "position")
