@@ -6,8 +6,8 @@ One pair with one claim is verified in a fresh process, and every function of th
 noted. As a reader follows the code he reads each function once, where it is first entered: a run of new
 functions of one module is a stop, and a stop at a module left before is a return. For claims the modules of
 `verification` count, but for the word lists and the single checks; for requests all of the package, from
-the call of one more request through the Gemini adapter to a server in another process. `calls` counts every call
-of one of those functions, and `entries` every time one is entered out of another module.
+the call of one more request through the Gemini adapter to a server in another process. `calls` counts every
+call of one of those functions, and `entries` every time one is entered out of another module.
 """
 
 import argparse
