@@ -1,4 +1,4 @@
-"""Settings of verification, judging and what may train."""
+"""Settings of verification, its models, judging and what may train."""
 
 import hashlib
 from pathlib import Path

@@ -1,11 +1,11 @@
-"""Orders in documents: text that speaks to whoever checks, and not to the reader of the document.
+"""How orders to whoever checks a text are worded, in English, Swedish and German, and in no language at all.
 
-What belongs here: finding such sentences, and withholding them from what a model reads. What does not: how
-they are worded (`order_patterns.py`), and what becomes of a claim whose passages hold one (the stages).
+What belongs here: the patterns. What does not: normalising a text and where an order begins and ends
+(`orders.py`). All of them read casefolded text on one line; those of every language are tried on every text,
+since an order need not be in the language of its document.
 
-Finding is a second line of defence. The first is that passages are data between delimiters they cannot
-close; but a model may obey what it reads there, and nobody can list all wordings. So a passage in which one
-order was found is trusted no further: what a model says of it is looked at by a person.
+A pattern speaks of checking (claims, verdicts, scores, instructions to a model) and not of orders at large:
+manuals and statutes consist of orders to their readers.
 """
 
 import functools

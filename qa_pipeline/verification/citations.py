@@ -1,7 +1,6 @@
 """The citations of one claim: which chunks it rests on, and whether its quotes stand there.
 
-What belongs here: which of a pair's citations count for a claim, and finding quotes. What does not: resolving
-references (`qa_pipeline.text.references`) and whether the cited text supports the claim.
+Resolving references is `qa_pipeline.text.references`; whether the cited text supports the claim is another question.
 """
 
 import difflib

@@ -1,8 +1,7 @@
 """Answers become claims, each with its best evidence and every local score.
 
-What belongs here: which texts a claim is compared with, and the rows of the claims table. What does not:
-choosing the evidence (`proving.py`) and what the scores mean (`deciding.py`). Every local step always runs
-and is stored, also for a claim whose citation fails.
+Every local step always runs and is stored, also for a claim whose citation fails. No threshold is applied
+here: what the scores mean is `deciding.py`.
 """
 
 import hashlib
@@ -36,51 +35,6 @@ from qa_pipeline.verification.pronouns import self_contained
 from qa_pipeline.verification.splitting import Claim, is_fragment, split_claims
 
 Row = dict[str, Any]
-
-
-def best_elsewhere(
-    terms: Sequence[str], others: Sequence[Candidate], cosines: Sequence[float], language: str
-) -> Row:
-    """The columns other_similarity, other_recall and other_chunk_id.
-
-    The passage is the one that holds most of the claim's terms, the first of equals: the pair's own passages
-    stand before those of the batch.
-
-    Args:
-        terms: the claim's.
-        others: pieces of passages that are not cited.
-        cosines: of the claim to each of them.
-        language: the pair's.
-    """
-    shares = [recall(terms, read(one.text, language).terms) or 0.0 for one in others]
-    best = max(range(len(others)), key=lambda place: (shares[place], -place), default=None)
-    return {
-        "other_similarity": max(cosines, default=None),
-        "other_recall": None if best is None else shares[best],
-        "other_chunk_id": None if best is None else others[best].chunk_id,
-    }
-
-
-def quote_rows(citations: ClaimCitations, chunks: Mapping[str, Row]) -> list[Row]:
-    """The column quotes: offsets point into the document's text."""
-    return [_quote_row(check, chunks) for check in citations.checks]
-
-
-def _quote_row(check: QuoteCheck, chunks: Mapping[str, Row]) -> Row:
-    row: Row = {"given": check.given, "kind": check.kind}
-    if check.chunk_id is None or check.start is None or check.end is None:
-        return row
-    chunk = chunks[check.chunk_id]
-    return {
-        **row,
-        "found": chunk["text"][check.start : check.end],
-        "document_id": chunk["document_id"],
-        "chunk_id": check.chunk_id,
-        "start": chunk["char_start"] + check.start,
-        "end": chunk["char_start"] + check.end,
-    }
-
-
 _GROUP = 1024
 _MOST_CANDIDATE_CHUNKS = 16
 _SEARCHED_CHUNKS = 8
@@ -272,4 +226,47 @@ def _identity(task: Task) -> Row:
         "start": claim.start,
         "end": claim.end,
         "fragment": task.fragment,
+    }
+
+
+def best_elsewhere(
+    terms: Sequence[str], others: Sequence[Candidate], cosines: Sequence[float], language: str
+) -> Row:
+    """The columns other_similarity, other_recall and other_chunk_id.
+
+    The passage is the one that holds most of the claim's terms, the first of equals: the pair's own passages
+    stand before those of the batch.
+
+    Args:
+        terms: the claim's.
+        others: pieces of passages that are not cited.
+        cosines: of the claim to each of them.
+        language: the pair's.
+    """
+    shares = [recall(terms, read(one.text, language).terms) or 0.0 for one in others]
+    best = max(range(len(others)), key=lambda place: (shares[place], -place), default=None)
+    return {
+        "other_similarity": max(cosines, default=None),
+        "other_recall": None if best is None else shares[best],
+        "other_chunk_id": None if best is None else others[best].chunk_id,
+    }
+
+
+def quote_rows(citations: ClaimCitations, chunks: Mapping[str, Row]) -> list[Row]:
+    """The column quotes: offsets point into the document's text."""
+    return [_quote_row(check, chunks) for check in citations.checks]
+
+
+def _quote_row(check: QuoteCheck, chunks: Mapping[str, Row]) -> Row:
+    row: Row = {"given": check.given, "kind": check.kind}
+    if check.chunk_id is None or check.start is None or check.end is None:
+        return row
+    chunk = chunks[check.chunk_id]
+    return {
+        **row,
+        "found": chunk["text"][check.start : check.end],
+        "document_id": chunk["document_id"],
+        "chunk_id": check.chunk_id,
+        "start": chunk["char_start"] + check.start,
+        "end": chunk["char_start"] + check.end,
     }

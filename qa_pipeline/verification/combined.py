@@ -1,8 +1,5 @@
 """The combined score: an additive model over features of a claim, read from a file of coefficients.
 
-What belongs here: the file's shape, checking it, and scoring. What does not: the features (`features.py`),
-fitting (`fitting.py`) and which verdict follows (`deciding.py`).
-
 Each term is a curve through points: at a value of the feature it adds so much to the log odds that the claim
 is supported, straight between the points and level outside them (a generalised additive model, Hastie and
 Tibshirani 1990, with curves that only rise or only fall). So the file can be read by a person, and an outlier

@@ -1,8 +1,9 @@
-"""Contradictions between documents of a batch, as rows of their table.
+"""Contradictions between documents of a batch.
 
-What belongs here: the search as a whole, and the rows. What does not: which sentences are held against each
-other (`candidates.py`), when two of them contradict each other (`differing.py`), and what becomes of an
-answer that states one side (curation).
+Two documents may describe two things in the same words, so a difference alone says little. It counts only
+where it is the only one, seen from both sides, and where the subject is the same: the same title and heading
+above both, or a name or rare word in both. Documents of different versions do not contradict each other. What
+becomes of an answer that states one side is the ledger's business.
 """
 
 import hashlib

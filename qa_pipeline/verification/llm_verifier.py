@@ -1,7 +1,7 @@
-"""Borderline claims put to a language model, one call each.
+"""Borderline claims put to a language model, one call each, and a probe whether it obeys what it reads.
 
-What belongs here: whom to ask about what, and reading replies. What does not: which claims are borderline and
-what a reply means (`deciding.py`). The model's reasoning is kept as a detail for people; it decides nothing.
+Which claims are borderline and what a reply means is `deciding.py`. The model's reasoning is kept as a detail
+for people; it decides nothing.
 """
 
 import logging

@@ -1,8 +1,8 @@
 """Whether a pair passed source verification: from decided claims to one outcome for each pair.
 
-What belongs here: the only place that counts a pair's claims and holds the share against its threshold,
-and the interval of a share. Judging asks it whom to judge, the ledger why a pair stopped; both must see the
-same answer. What does not: deciding a claim (verification), verdicts of pairs (curation).
+The only place that counts a pair's claims and holds the share against its threshold, and that says which
+pieces of text decided claims rest on. Judging asks it whom to judge, the ledger why a pair stopped; both must
+see the same answer.
 """
 
 import polars as pl

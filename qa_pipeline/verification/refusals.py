@@ -1,7 +1,8 @@
-"""Was it right to refuse? Whether the batch holds an answer to a question that was answered with a refusal.
+"""Was it right to refuse? Whether a set of chunks holds an answer to a question that was refused.
 
-What belongs here: the rows of the refusals table. What does not: the signals and what they amount to
-(`answerability.py`), recognising a refusal (`qa_pipeline.text.refusals`), and the pair's verdict (curation).
+A chunk on the question's subject need not answer it, so the sentences of the likeliest chunks are looked at
+one by one: on public sets of answerable and unanswerable questions the best sentence tells more than the best
+chunk. Recognising a refusal is `qa_pipeline.text.refusals`, the pair's verdict the ledger's business.
 """
 
 from collections.abc import Mapping, Sequence

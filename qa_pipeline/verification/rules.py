@@ -1,9 +1,8 @@
-"""The rules of the cascade that are not fitted, and what a rule is.
+"""The rules of the cascade: conditions over the stored scores of a claim, and the outcome each has.
 
-What belongs here: conditions over the stored scores of a claim and the outcome each has, up to what is
-accepted word for word or by agreement, and the policy `similarity_only`. What does not: steps with fitted
-thresholds (`bands.py`), their order (`deciding.py`). A missing score decides nothing: a comparison with null
-is not true.
+First those that are not fitted, up to what is accepted word for word or by agreement, and the policy
+`similarity_only`; then those with fitted thresholds, which `qa_pipeline.calibration` finds over the very scores
+defined here. Their order is `deciding.py`. A missing score decides nothing: a comparison with null is not true.
 """
 
 import operator

@@ -1,8 +1,7 @@
 """A claim laid word for word beside evidence that says nearly the same: what stands in whose place.
 
-What belongs here: claims that repeat most of their evidence in its order, where a name, number, date or
-negation that differs stands exactly where the evidence has another. What does not: claims in words of their
-own (the other checks).
+Three differences of sequence: a name, number, date or negation in another's place; terms exchanged or
+replaced; the subject of one sentence joined with the statement of another.
 """
 
 import difflib
@@ -249,7 +248,7 @@ def _denials(units: Sequence[_Unit], language: str) -> int:
     return sum(unit.negative and unit.text not in lexicon(language).soft_negations for unit in units)
 
 
-_ORDER_LONGEST = 4
+_LONGEST_REPLACED = 4
 
 
 def exchanged_terms(claim: Reading, evidence: Reading) -> Findings:
@@ -310,7 +309,7 @@ def replaced_terms(claim: Reading, evidence: Reading) -> Findings:
     matcher = difflib.SequenceMatcher(None, mine, theirs, autojunk=False)
     for kind, left, right, low, high in matcher.get_opcodes():
         new = [term for term in mine[left:right] if term not in theirs and not _of_number(term, claim)]
-        if kind == "replace" and new and high - low <= _ORDER_LONGEST:
+        if kind == "replace" and new and high - low <= _LONGEST_REPLACED:
             said, held = _written(claim, mine[left:right]), _written(evidence, theirs[low:high])
             return Findings(open_points=(f"{said}: the evidence says {held}",))
     return Findings()

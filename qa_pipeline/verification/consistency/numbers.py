@@ -1,7 +1,6 @@
-"""Numbers of a text: digits, number words, scales, units, ordinals and versions.
+"""Numbers of a text: digits, number words, scales, units, ordinals, versions, and numbers spelled out.
 
-What belongs here: finding numbers and their value. What does not: dates (`dates.py`), and holding a claim's
-numbers against the evidence (`quantities.py`).
+Holding a claim's numbers against the evidence is `quantities.py`; dates are `dates.py`.
 """
 
 import functools

@@ -1,7 +1,6 @@
-"""Negations and opposites of a claim held against the evidence.
+"""What turns or limits a statement: negations, opposites, quantifiers, bounds, causes and frequencies.
 
-What belongs here: words that turn a statement into its opposite. What does not: quantifiers, bounds and
-obligations (`quantifiers.py`).
+The numbers that bounds stand beside are `quantities.py`; single words out of place are `alignment.py`.
 """
 
 import functools
