@@ -22,7 +22,8 @@ from qa_pipeline.text.references import (
     normalise_path,
     split_reference,
 )
-from qa_pipeline.text.words import content_stems, recall
+from qa_pipeline.text.words import recall
+from qa_pipeline.verification.consistency.reading import read
 from qa_pipeline.verification.splitting import Claim
 
 _SAME = str.maketrans(
@@ -311,8 +312,8 @@ def _owner(quote: str | None, claims: Sequence[Claim], language: str) -> int | N
     """Place of the claim that shares most words with a quote; the first of equals."""
     if quote is None or not claims:
         return None
-    held = content_stems(quote, language)
-    shares = [recall(content_stems(claim.text, language), held) or 0.0 for claim in claims]
+    held = read(quote, language).stems
+    shares = [recall(read(claim.text, language).stems, held) or 0.0 for claim in claims]
     return shares.index(max(shares))
 
 

@@ -22,7 +22,7 @@ from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.tables import CONTRADICTIONS
 from qa_pipeline.text.injection import is_order
 from qa_pipeline.text.lexicon.base import lexicon, words
-from qa_pipeline.text.words import Token, content_stems, tokenize
+from qa_pipeline.text.words import Token, content_stems
 from qa_pipeline.verification.consistency.comparing import Comparison, compare
 from qa_pipeline.verification.consistency.names import Name
 from qa_pipeline.verification.consistency.reading import Reading, read
@@ -68,7 +68,7 @@ class Sentence:
     @property
     def words(self) -> tuple[Token, ...]:
         """All words in order."""
-        return tokenize(self.text, self.language)
+        return read(self.text, self.language).words
 
     @property
     def leans(self) -> bool:
@@ -87,7 +87,7 @@ def find_sentences(chunks: Mapping[str, Mapping[str, Any]]) -> list[Sentence]:
 
 
 def _of_chunk(chunk: Mapping[str, Any]) -> Iterator[Sentence]:
-    for one in candidates(chunk["chunk_id"], chunk["text"], chunk["language"], 1):
+    for one in candidates(chunk["chunk_id"], read(chunk["text"], chunk["language"]), 1):
         if one.is_row or not _is_prose(one.text):
             continue
         start = chunk["char_start"] + one.start

@@ -28,8 +28,9 @@ from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.text.lexicon.base import lexicon, words
 from qa_pipeline.text.lexicon.shared import PRONOUNS
-from qa_pipeline.text.words import Token, find_words, tokenize
+from qa_pipeline.text.words import Token, tokenize
 from qa_pipeline.verification.citations import locate_quote
+from qa_pipeline.verification.consistency.reading import read
 from qa_pipeline.verification.splitting import (
     TOO_MANY,
     Claim,
@@ -115,13 +116,14 @@ def pays(claims: Sequence[Claim], cited: Sequence[str], language: str) -> bool:
     A sentence that stands word for word in a cited text is proved as it is.
     """
     return any(
-        _many(one, language) and not any(find_words(one.text, text, language) for text in cited)
+        _many(one, language)
+        and not any(read(text, language).holds(read(one.text, language)) for text in cited)
         for one in claims
     )
 
 
 def _many(claim: Claim, language: str) -> bool:
-    tokens = tokenize(claim.text, language)
+    tokens = read(claim.text, language).words
     return " | " in claim.text or opens_with_pronoun(tokens, language) or joins_clauses(claim.text, language)
 
 
@@ -132,7 +134,7 @@ def opens_with_pronoun(tokens: Sequence[Token], language: str) -> bool:
 
 def joins_clauses(text: str, language: str) -> bool:
     """Whether a sentence is long enough for two statements and has a joining word or semicolon in it."""
-    tokens = tokenize(text, language)
+    tokens = read(text, language).words
     content = [token for token in tokens if token.content]
     if len(content) < _SHORTEST_JOINED // 2 or len(tokens) < _SHORTEST_JOINED:
         return False

@@ -109,7 +109,7 @@ def _signals(
 def _share(sentence: str, language: str, weights: Mapping[str, float]) -> float:
     """Share of the question's words, weighted by rarity, that a sentence holds."""
     total = sum(weights[term] for term in sorted(weights))
-    held = set(read(sentence, language).terms)
+    held = read(sentence, language).term_set
     shared = sum(weights[term] for term in sorted(weights) if term in held)
     return round(shared / total, 9) if total else 0.0
 

@@ -1,8 +1,9 @@
 """The rules of the cascade: conditions over the stored scores of a claim, and the outcome each has.
 
 First those that are not fitted, up to what is accepted word for word or by agreement, and the policy
-`similarity_only`; then those with fitted thresholds, which `qa_pipeline.calibration` finds over the very scores
-defined here. Their order is `deciding.py`. A missing score decides nothing: a comparison with null is not true.
+`similarity_only`; then those with fitted thresholds, which `qa_pipeline.calibration` finds over the very
+scores defined here. Their order is `deciding.py`. A missing score decides nothing: a comparison with null is
+not true.
 """
 
 import operator

@@ -13,7 +13,8 @@ from qa_pipeline.text.lexicon.base import lexicon
 from qa_pipeline.text.lexicon.shared import COURTESIES
 from qa_pipeline.text.references import NUMBER_MARK, SOURCE_MARK, mark_references
 from qa_pipeline.text.sentences import split_sentences
-from qa_pipeline.text.words import Token, tokenize
+from qa_pipeline.text.words import Token
+from qa_pipeline.verification.consistency.reading import read
 
 _BULLET = re.compile(r"\s*(?:[-*+•]\s+(?:\[[ xX]\]\s+)?|\d{1,3}[.)]\s+|>\s*)+")
 _TABLE_RULE = re.compile(r"\s*+\|?\s*+:?-{2,}+:?\s*+(?:\|\s*+:?-{2,}+:?\s*+)*+\|?\s*+")
@@ -121,7 +122,7 @@ def plain(piece: str) -> str:
 
 def is_claim(text: str, language: str) -> bool:
     """Whether a sentence states something that can be checked."""
-    tokens = tokenize(text, language)
+    tokens = read(text, language).words
     if not tokens or text.rstrip("\"'”’»)* ").endswith(("?", "؟")):
         return False
     if _is_courtesy(tokens, language):

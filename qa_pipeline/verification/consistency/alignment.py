@@ -13,7 +13,6 @@ from typing import Literal
 from qa_pipeline.text.characters import skeleton
 from qa_pipeline.text.lexicon.base import lexicon, words
 from qa_pipeline.text.sentences import split_sentences
-from qa_pipeline.text.words import same_words
 from qa_pipeline.verification.consistency.findings import Findings
 from qa_pipeline.verification.consistency.names import Name, fold, same_name
 from qa_pipeline.verification.consistency.numbers import Number
@@ -147,9 +146,9 @@ def _numbers(places: Sequence[_Place], claim: Reading) -> Findings:
     for own, other in places:
         left, right = own.what, other.what
         if isinstance(left, Number) and isinstance(right, Number):
-            rounded = is_approximate(claim.text, left, claim.language)
+            rounded = is_approximate(claim, left)
             same = equal(left, right) or rounds_to(left, right, rounded)
-            if not same and not within(left, right, bound_of(claim.text, left, claim.language)):
+            if not same and not within(left, right, bound_of(claim, left)):
                 conflicts.append(f"{own.text}: the evidence says {other.text}")
     return Findings(tuple(conflicts))
 
@@ -344,7 +343,7 @@ def pieced_together(claim: Reading, evidence: Reading) -> Findings:
     if len(spans) < 2 or any(word.folded in _LIKEWISE for word in evidence.words):
         return Findings()
     sentences = [read(evidence.text[start:end], evidence.language) for start, end in spans]
-    if any(same_words(claim.text, one.text, claim.language) for one in sentences):
+    if any(claim.repeats(one) for one in sentences):
         return Findings()
     for place, one in enumerate(sentences):
         others = {term for other in (*sentences[:place], *sentences[place + 1 :]) for term in other.terms}

@@ -7,7 +7,6 @@ what follows from their findings (`deciding.py`).
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from qa_pipeline.text.words import same_words
 from qa_pipeline.verification.consistency.alignment import (
     aligned_findings,
     exchanged_terms,
@@ -62,16 +61,13 @@ def compare(
     have no order to compare (`in_order`), but each proves only its own row and column; the `question` may
     name what the claim leaves out. The first of `elsewhere` is the passage of the evidence.
     """
-    if same_words(claim.text, evidence.text, claim.language):
+    if claim.repeats(evidence):
         return Comparison()
     dates = _dates(claim, evidence, headings, elsewhere)
     numbers = _numbers(claim, evidence, headings, elsewhere)
-    around = "\n".join(reading.text for reading in elsewhere)
-    names = name_findings(claim.text, claim.names, evidence.text, headings.text, around, claim.language)
+    names = name_findings(claim, evidence, headings, elsewhere)
     polarity = polarity_findings(claim, evidence)
-    quantifiers = quantifier_findings(claim.words, evidence.words, claim.language) + bound_findings(
-        claim.text, claim.numbers, evidence.text, evidence.numbers, claim.language
-    )
+    quantifiers = quantifier_findings(claim, evidence) + bound_findings(claim, evidence)
     quantifiers += frequency_findings(claim, evidence)
     polarity += exchanged_clauses(claim, evidence)
     if in_order and not same_clauses(claim, evidence):
@@ -111,14 +107,14 @@ def _dates(claim: Reading, evidence: Reading, headings: Reading, elsewhere: Sequ
 
 def _numbers(claim: Reading, evidence: Reading, headings: Reading, elsewhere: Sequence[Reading]) -> Findings:
     near = [*evidence.numbers, *_as_numbers(evidence.dates), *headings.numbers]
-    approximate = [is_approximate(claim.text, number, claim.language) for number in claim.numbers]
+    approximate = [is_approximate(claim, number) for number in claim.numbers]
     found = number_findings(
         claim.numbers,
         near,
         [number for reading in elsewhere for number in reading.numbers],
         approximate=approximate,
         ranges=[] if ranges(claim.text, claim.numbers) else ranges(evidence.text, evidence.numbers),
-        bounds=[bound_of(claim.text, number, claim.language) for number in claim.numbers],
+        bounds=[bound_of(claim, number) for number in claim.numbers],
         claim_words=claim.words,
         words=evidence.words,
     )

@@ -12,7 +12,7 @@ from qa_pipeline.text.words import Token, content_stems, recall
 from qa_pipeline.verification.consistency.findings import Findings
 from qa_pipeline.verification.consistency.numbers import Number
 from qa_pipeline.verification.consistency.quantities import equal
-from qa_pipeline.verification.consistency.reading import Reading, bound_words
+from qa_pipeline.verification.consistency.reading import Reading
 
 _REACH = 3
 _BESIDE = 6
@@ -162,7 +162,7 @@ def _negative_near(tokens: Sequence[Token], words: set[str]) -> bool:
 def _prefixes(claim: Reading, evidence: Reading) -> Findings:
     """`unsupported` against `supported`: one side has a word only with a negative prefix."""
     prefixes = lexicon(claim.language).negative_prefixes
-    mine, theirs = (sorted(bound_words(side.text, side.language)) for side in (claim, evidence))
+    mine, theirs = (sorted(side.bound_words) for side in (claim, evidence))
     conflicts = []
     for here, there in ((mine, theirs), (theirs, mine)):
         for word in here:
@@ -180,21 +180,19 @@ def _prefixes(claim: Reading, evidence: Reading) -> Findings:
     return Findings((), tuple(conflicts)) if negated else Findings(tuple(conflicts))
 
 
-def bound_findings(
-    claim_text: str, claim: Sequence[Number], text: str, evidence: Sequence[Number], language: str
-) -> Findings:
+def bound_findings(claim: Reading, evidence: Reading) -> Findings:
     """Hold bounds against each other: "at least 5" denies "at most 5", a bound on one side stays open."""
     conflicts: list[str] = []
     open_points: list[str] = []
-    for number in claim:
-        held = [other for other in evidence if equal(number, other)]
+    for number in claim.numbers:
+        held = [other for other in evidence.numbers if equal(number, other)]
         if not held:
             continue
-        exact = not is_approximate(claim_text, number, language)
-        if exact and all(is_approximate(text, other, language) for other in held):
+        exact = not is_approximate(claim, number)
+        if exact and all(is_approximate(evidence, other) for other in held):
             open_points.append(f"{number.text}: the evidence gives it as approximate")
-        mine = bound_of(claim_text, number, language)
-        theirs = {bound_of(text, other, language) for other in held}
+        mine = bound_of(claim, number)
+        theirs = {bound_of(evidence, other) for other in held}
         if mine in theirs:
             continue
         other = max(theirs)
@@ -206,9 +204,10 @@ def bound_findings(
 _WORDS = {"": "exact", "lower": "a lower bound", "upper": "an upper bound"}
 
 
-def bound_of(text: str, number: Number, language: str) -> str:
+def bound_of(reading: Reading, number: Number) -> str:
     """`lower`, `upper` or nothing: what the words directly around a number make of it."""
-    lower, upper, _ = _bound_patterns(language)
+    lower, upper, _ = _bound_patterns(reading.language)
+    text = reading.text
     before, after = text[max(0, number.start - 40) : number.start], text[number.end : number.end + 30]
     for name, (lead, trail) in (("upper", upper), ("lower", lower)):
         if lead.search(before) or trail.match(after):
@@ -216,10 +215,10 @@ def bound_of(text: str, number: Number, language: str) -> str:
     return ""
 
 
-def is_approximate(text: str, number: Number, language: str) -> bool:
+def is_approximate(reading: Reading, number: Number) -> bool:
     """Whether a word such as "about" stands before the number."""
-    _, _, approximate = _bound_patterns(language)
-    return approximate.search(text[max(0, number.start - 25) : number.start]) is not None
+    _, _, approximate = _bound_patterns(reading.language)
+    return approximate.search(reading.text[max(0, number.start - 25) : number.start]) is not None
 
 
 _TRAILING = ("or", "and", "eller", "och", "oder", "und", "som")
@@ -251,28 +250,28 @@ def _bound_patterns(
     )
 
 
-def quantifier_findings(claim: Sequence[Token], evidence: Sequence[Token], language: str) -> Findings:
+def quantifier_findings(claim: Reading, evidence: Reading) -> Findings:
     """All against some, must against may, an added "only", a condition left out.
 
     All for some and must for may is a conflict. What is only added or left out stays open, since a
     paraphrase may carry it in other words.
     """
-    known = lexicon(language)
-    mine, theirs = {t.folded for t in claim}, {t.folded for t in evidence}
+    known = lexicon(claim.language)
+    mine, theirs = {t.folded for t in claim.words}, {t.folded for t in evidence.words}
     conflicts, open_points = [], []
     for strong, weak in ((known.universal, known.partial), (known.strong, known.weak)):
         conflicts += _flipped(mine, theirs, strong, weak) or _flipped(mine, theirs, weak, strong)
-        if strong is not known.strong or not (_negated(claim) and _negated(evidence)):
+        if strong is not known.strong or not (_negated(claim.words) and _negated(evidence.words)):
             open_points += _added(mine, theirs, strong)
     open_points += _added(mine, theirs, known.exclusive)
-    said, held = _line(claim), _line(evidence)
+    said, held = _line(claim.words), _line(evidence.words)
     left_out = [one for one in known.conditions if f" {one} " in held and f" {one} " not in said]
     open_points += [f'the evidence has "{one}", the claim does not' for one in left_out[:1]]
     open_points += [
         f'the evidence has "{word}", the claim does not'
         for word in sorted((theirs & known.partial) - mine)[:1]
     ]
-    if claim and {t.folded for t in claim[:1]} & known.polarity_answers:
+    if claim.words and {t.folded for t in claim.words[:1]} & known.polarity_answers:
         open_points.append("a yes or no can only be read with its question")
     return Findings(tuple(conflicts), tuple(open_points))
 
@@ -392,7 +391,7 @@ def frequency_findings(claim: Reading, evidence: Reading) -> Findings:
 
 
 def _prefixed(counted: Reading, other: Reading) -> Iterator[str]:
-    mine, theirs = bound_words(counted.text, counted.language), bound_words(other.text, other.language)
+    mine, theirs = counted.bound_words, other.bound_words
     for word in sorted(mine - theirs):
         found = _COUNTING.fullmatch(word)
         if found and found[1] in theirs and found[1] not in mine:
