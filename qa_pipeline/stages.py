@@ -45,7 +45,7 @@ from qa_pipeline.verification.canaries.seeding import canary_pairs, seed_canarie
 from qa_pipeline.verification.claims import find_claims
 from qa_pipeline.verification.contradictions import Found, find_contradictions
 from qa_pipeline.verification.entailment.claims import fill_entailment, fill_spans
-from qa_pipeline.verification.llm_splitting import finer_claims
+from qa_pipeline.verification.llm_splitting import split_by_model
 from qa_pipeline.verification.llm_verifier import verify_claims
 from qa_pipeline.verification.refusals import judge_refusals
 from qa_pipeline.verification.splitting import Claim
@@ -279,7 +279,7 @@ def make_claims(
     finer = (
         None
         if model is None
-        else finer_claims(pairs, chunks, model, settings.verification, settings.llm, notify=notify)
+        else split_by_model(pairs, chunks, model, settings.verification, settings.llm, notify=notify)
     )
     return score_claims(parts, pairs, documents, chunks, embeddings, notify, finer=finer)
 

@@ -47,7 +47,7 @@ def canary_recall_gate(*, canaries: pl.DataFrame, settings: QualitySettings) -> 
         return _nothing("canary_recall", limit, blocking=True)
     rates = _rates(found)
     passed = float(rates["rejected_high"]) >= limit
-    detail = _told("rejected", rates, found)
+    detail = _message("rejected", rates, found)
     blocking = _cascade(canaries)
     return Gate("canary_recall", passed, blocking, rates["rejected_share"], limit, found.height, detail)
 
@@ -60,7 +60,7 @@ def canary_accepts_gate(*, canaries: pl.DataFrame, settings: QualitySettings) ->
         return _nothing("canary_accepts", limit, blocking=True)
     rates = _rates(found)
     passed = float(rates["accepted_low"]) <= limit
-    detail = _told("accepted", rates, found)
+    detail = _message("accepted", rates, found)
     return Gate(
         "canary_accepts", passed, _cascade(canaries), rates["accepted_share"], limit, found.height, detail
     )
@@ -74,7 +74,7 @@ def canary_alarms_gate(*, canaries: pl.DataFrame, settings: QualitySettings) -> 
         return _nothing("canary_alarms", limit, blocking=False)
     rates = _rates(found)
     passed = float(rates["rejected_low"]) <= limit
-    detail = _told("rejected", rates, found)
+    detail = _message("rejected", rates, found)
     return Gate("canary_alarms", passed, False, rates["rejected_share"], limit, found.height, detail)
 
 
@@ -115,7 +115,7 @@ def _rates(canaries: pl.DataFrame) -> dict[str, float]:
     return {name: value for name, value in row.items() if name != "expected"}
 
 
-def _told(word: str, rates: dict[str, float], canaries: pl.DataFrame) -> str:
+def _message(word: str, rates: dict[str, float], canaries: pl.DataFrame) -> str:
     """The share with its interval, and the kinds beside it."""
     by_kind = canary_rates(canaries, ("kind",)).select("kind", word, "canaries").iter_rows()
     kinds = ", ".join(f"{kind} {count} of {held}" for kind, count, held in by_kind)

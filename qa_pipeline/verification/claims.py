@@ -164,9 +164,9 @@ def _best_elsewhere(task: Task, texts: TextVectors) -> Row:
     shares = [recall(task.stated.terms, one.reading.term_set) or 0.0 for one in task.others]
     best = max(range(len(shares)), key=lambda place: (shares[place], -place), default=None)
     return {
-        "other_similarity": max(cosines, default=None),
-        "other_recall": None if best is None else shares[best],
-        "other_chunk_id": None if best is None else task.others[best].chunk_id,
+        "uncited_similarity": max(cosines, default=None),
+        "uncited_recall": None if best is None else shares[best],
+        "uncited_chunk_id": None if best is None else task.others[best].chunk_id,
     }
 
 

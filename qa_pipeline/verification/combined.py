@@ -46,7 +46,7 @@ DIFFERENCES = (
 def _near_conflict() -> pl.Expr:
     """A difference weighs as much as the evidence speaks of the same: elsewhere it is another statement."""
     differs = pl.any_horizontal(pl.col(column).list.len().fill_null(0) > 0 for column in DIFFERENCES)
-    return pl.when(differs).then("context_recall").otherwise(0.0)
+    return pl.when(differs).then("wording_recall").otherwise(0.0)
 
 
 def _rising(expression: pl.Expr, meaning: str) -> Feature:

@@ -20,7 +20,7 @@ import polars as pl
 
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.tables import CONTRADICTIONS
-from qa_pipeline.text.injection import is_order
+from qa_pipeline.text.injection import is_injection
 from qa_pipeline.text.lexicon.base import lexicon, words
 from qa_pipeline.text.words import Token, content_stems
 from qa_pipeline.verification.consistency.comparing import Comparison, compare
@@ -258,7 +258,7 @@ class Surroundings:
 
 def contradiction(left: Sentence, right: Sentence, around: Surroundings) -> list[tuple[str, str]]:
     """Kind and detail where two sentences contradict each other, else nothing."""
-    if is_order(left.text) or is_order(right.text):
+    if is_injection(left.text) or is_injection(right.text):
         return []
     mine, theirs = read(left.text, left.language), read(right.text, right.language)
     kind, detail = _only_difference(mine, theirs)

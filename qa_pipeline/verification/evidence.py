@@ -22,7 +22,7 @@ import polars as pl
 
 from qa_pipeline.errors import SettingsError
 from qa_pipeline.text.blocks import NUMBERED_ITEM
-from qa_pipeline.text.injection import blank_orders
+from qa_pipeline.text.injection import blank_injections
 from qa_pipeline.text.references import FOUND_BY_SEARCH, Sources
 from qa_pipeline.text.sentences import split_sentences
 from qa_pipeline.text.words import recall
@@ -302,7 +302,7 @@ def second_piece(
 
 @dataclass(frozen=True)
 class Batch:
-    """What every pair of a batch is read against; `texts` has blanks in the place of orders."""
+    """What every pair of a batch is read against; `texts` has blanks in the place of injections."""
 
     sources: Sources
     documents: Mapping[str, Row]
@@ -314,8 +314,8 @@ class Batch:
     def of(cls, documents: pl.DataFrame, chunks: pl.DataFrame) -> "Batch":
         """The batch of these tables."""
         rows = {row["chunk_id"]: row for row in chunks.iter_rows(named=True)}
-        # an order to the checker proves nothing, whatever words it shares with a claim
-        texts = {chunk_id: blank_orders(row["text"], row["language"]) for chunk_id, row in rows.items()}
+        # an injection proves nothing, whatever words it shares with a claim
+        texts = {chunk_id: blank_injections(row["text"], row["language"]) for chunk_id, row in rows.items()}
         return cls(
             sources=Sources(documents, chunks),
             documents={row["document_id"]: row for row in documents.iter_rows(named=True)},
@@ -374,7 +374,7 @@ class Batch:
         return self._as_written(best_by_words(wanted, every, most))
 
     def _as_written(self, pool: Iterable[Candidate]) -> tuple[Candidate, ...]:
-        """Candidates, each once, that stand in their chunk as they are: none reaches over an order."""
+        """Candidates, each once, that stand in their chunk as they are: none reaches over an injection."""
         return tuple(
             one
             for one in dict.fromkeys(pool)

@@ -79,7 +79,7 @@ def evidence_columns(
     columns = {
         "verbatim": evidence.reading.holds(task.reading),
         "token_recall": recall(task.stated.terms, held),
-        "context_recall": recall(task.reading.context, held),
+        "wording_recall": recall(task.reading.context, held),
         "order_agreement": None
         if evidence.is_row
         else order_agreement(task.reading.terms, evidence.reading.terms),
@@ -93,14 +93,14 @@ def evidence_columns(
         "cell_conflicts": list(found.cells),
         "open_points": [*found.open_points, *doubts, *_unseen(task.claim.text)],
         "fragment": task.fragment and not same,
-        "evidence_row": evidence.is_row,
+        "evidence_is_row": evidence.is_row,
         "evidence_sentences": evidence.sentences,
         **_placed("evidence", evidence, batch),
     }
     second = second_piece(task.stated.terms, held, evidence, task.pool, cosines)
     if second is None:
         return columns
-    return {**columns, "pair_recall": second[1], **_placed("second_evidence", second[0], batch)}
+    return {**columns, "joint_recall": second[1], **_placed("second_evidence", second[0], batch)}
 
 
 def _placed(name: str, piece: Candidate, batch: Batch) -> Row:

@@ -14,7 +14,7 @@ import polars as pl
 from qa_pipeline.records import index_text
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.tables import REFUSALS
-from qa_pipeline.text.injection import blank_orders
+from qa_pipeline.text.injection import blank_injections
 from qa_pipeline.verification.consistency.reading import read
 from qa_pipeline.verification.evidence import ChunkVectors, ChunkWords, Encoder, TextVectors, Vectors, windows
 
@@ -23,14 +23,14 @@ _LOOKED_INTO = 5
 
 
 class Searched:
-    """Chunks made ready to be searched; orders in them count for nothing."""
+    """Chunks made ready to be searched; injections in them count for nothing."""
 
     def __init__(self, chunks: pl.DataFrame, embedder: Encoder, embeddings: pl.DataFrame | None) -> None:
         columns = chunks.select("chunk_id", "section_path", "text", "language")
         self.texts: dict[str, str] = {}
         indexed: dict[str, str] = {}
         for chunk_id, path, text, language in columns.iter_rows():
-            self.texts[chunk_id] = blank_orders(text, language)
+            self.texts[chunk_id] = blank_injections(text, language)
             indexed[chunk_id] = index_text(path, self.texts[chunk_id])
         self.languages: Mapping[str, str] = dict(chunks.select("chunk_id", "language").iter_rows())
         self.words = ChunkWords(indexed, self.languages)
@@ -120,7 +120,7 @@ def outcome(settings: VerificationSettings) -> pl.Expr:
     Nothing near, in chunks or in single sentences, and most of the question's words in no chunk, or next to
     no shared words: `correct_refusal`. One sentence near with nearly all the words: `refused_answerable`.
     Anything else is `unproved_refusal`, a matter for people. So is the refusal of a question of so few words
-    that it cannot be told what it asks.
+    that it is unclear what it asks.
     """
     words = pl.col("token_recall")
     far = (pl.col("similarity") < settings.refusal_similarity_low) & (

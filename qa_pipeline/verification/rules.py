@@ -105,9 +105,9 @@ def first_of(rules: Sequence[Rule], otherwise: pl.Expr) -> pl.Expr:
 
 def _near(settings: VerificationSettings) -> pl.Expr:
     """The evidence says nearly the same, so that a difference in it is a contradiction."""
-    same = pl.coalesce("context_recall", "token_recall")
+    same = pl.coalesce("wording_recall", "token_recall")
     short = pl.col("evidence_quote").str.len_chars() <= settings.conflict_characters
-    row = pl.col("evidence_row").fill_null(value=False)
+    row = pl.col("evidence_is_row").fill_null(value=False)
     needed = pl.when(row).then(settings.conflict_recall_row).otherwise(settings.conflict_recall)
     one = (same >= needed) & (pl.col("evidence_sentences") == 1)
     return short & (one | (same >= settings.conflict_recall_apart) | pl.col("verbatim"))
@@ -128,9 +128,9 @@ def _wrong_citation(settings: VerificationSettings) -> pl.Expr:
 
     What stands word for word in the cited text is cited rightly, wherever else it stands.
     """
-    elsewhere = pl.col("other_recall") >= settings.recall_accept
-    more = pl.col("other_recall") - pl.col("token_recall") >= settings.wrong_citation_margin
-    closer = pl.col("other_similarity") > pl.col("similarity")
+    elsewhere = pl.col("uncited_recall") >= settings.recall_accept
+    more = pl.col("uncited_recall") - pl.col("token_recall") >= settings.wrong_citation_margin
+    closer = pl.col("uncited_similarity") > pl.col("similarity")
     return elsewhere & more & closer & ~pl.col("verbatim")
 
 
@@ -154,7 +154,7 @@ def answers_question(settings: VerificationSettings) -> pl.Expr:
 
     A table row names few of a question's words, but those it names are its keys.
     """
-    row = pl.col("evidence_row").fill_null(value=False)
+    row = pl.col("evidence_is_row").fill_null(value=False)
     needed = pl.when(row).then(settings.accept_question_recall_row).otherwise(settings.accept_question_recall)
     asked = pl.col("question_recall") >= needed
     return ~pl.col("fragment").fill_null(value=False) | (asked & (pl.col("evidence_sentences") == 1))
@@ -180,8 +180,8 @@ def _scores() -> pl.Expr:
 def _other() -> pl.Expr:
     return pl.format(
         "another passage ({}) holds {} of its words, the cited one {}",
-        pl.col("other_chunk_id").fill_null("not kept"),
-        pl.col("other_recall").round(2),
+        pl.col("uncited_chunk_id").fill_null("not kept"),
+        pl.col("uncited_recall").round(2),
         pl.col("token_recall").round(2),
     )
 
@@ -228,7 +228,7 @@ that one is, so that each can be fitted by itself.
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class FittedThreshold:
     """One way in which a fitted step decides: `score` held against a threshold, null deciding nothing."""
 
     step: StepName
@@ -238,7 +238,7 @@ class Side:
     outcome: pl.Expr
 
 
-def fitted_sides(settings: VerificationSettings) -> tuple[Side, ...]:
+def fitted_thresholds(settings: VerificationSettings) -> tuple[FittedThreshold, ...]:
     """Every way, in the order in which they decide.
 
     A difference that the consistency checks found keeps a claim from being accepted by a score, which a
@@ -250,40 +250,40 @@ def fitted_sides(settings: VerificationSettings) -> tuple[Side, ...]:
     uncontested = pl.when(no_conflicts() & answers_question(settings)).then(undenied)
     ge, lt, le = operator.ge, operator.lt, operator.le
     return (
-        Side(
+        FittedThreshold(
             "combined",
             "accept",
             pl.when(settled(settings)).then(combined),
             ge,
-            outcome("supported", "combined", None, _said("combined")),
+            outcome("supported", "combined", None, _score_text("combined")),
         ),
-        Side(
+        FittedThreshold(
             "combined",
             "reject",
             combined,
             lt,
-            outcome("unsupported", "combined", "combined_low", _said("combined")),
+            outcome("unsupported", "combined", "combined_low", _score_text("combined")),
         ),
-        Side(
+        FittedThreshold(
             "entailment",
             "contradict",
             denied,
             ge,
-            outcome("contradicted", "entailment", "entailment_contradiction", _said("contradiction")),
+            outcome("contradicted", "entailment", "entailment_contradiction", _score_text("contradiction")),
         ),
-        Side(
+        FittedThreshold(
             "entailment",
             "accept",
             uncontested,
             ge,
-            outcome("supported", "entailment", None, _said("entailment")),
+            outcome("supported", "entailment", None, _score_text("entailment")),
         ),
-        Side(
+        FittedThreshold(
             "entailment",
             "reject",
             undenied,
             le,
-            outcome("unsupported", "entailment", "not_entailed", _said("entailment")),
+            outcome("unsupported", "entailment", "not_entailed", _score_text("entailment")),
         ),
     )
 
@@ -295,7 +295,7 @@ def fitted_rules(settings: VerificationSettings, thresholds: Thresholds) -> list
     choice and holds for any.
     """
     rules: list[Rule] = []
-    for side in fitted_sides(settings):
+    for side in fitted_thresholds(settings):
         chosen = getattr(settings, f"{side.step}_{side.side}")
         fitted = getattr(getattr(thresholds.bands, side.step), side.side)
         if chosen is not None:
@@ -305,7 +305,7 @@ def fitted_rules(settings: VerificationSettings, thresholds: Thresholds) -> list
     return rules
 
 
-def strange_scores(claims: pl.DataFrame, thresholds: Thresholds) -> dict[str, int]:
+def scores_of_other_models(claims: pl.DataFrame, thresholds: Thresholds) -> dict[str, int]:
     """Count for each step the scores of other models than the thresholds were fitted for.
 
     Fitted thresholds are not applied to them. A step without fitted thresholds has no such scores.
@@ -322,5 +322,5 @@ def _of_model(step: str, thresholds: Thresholds) -> pl.Expr:
     return (pl.col(f"{step}_model") == pl.lit(model, pl.String())).fill_null(value=False)
 
 
-def _said(score: str) -> pl.Expr:
+def _score_text(score: str) -> pl.Expr:
     return pl.format(f"{score} {{}}", pl.col(score).round(3))

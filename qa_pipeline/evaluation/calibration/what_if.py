@@ -27,7 +27,7 @@ from qa_pipeline.tables import ASSESSMENTS, STORED, VERDICTS
 from qa_pipeline.verification.deciding import REPLIES, UNDECIDED_WITHOUT_MODEL, decide_claims
 from qa_pipeline.verification.outcomes import grounded_pairs
 from qa_pipeline.verification.refusals import decide_refusals
-from qa_pipeline.verification.rules import strange_scores
+from qa_pipeline.verification.rules import scores_of_other_models
 
 INPUTS = (
     "pairs", "claims", "claim_verdicts", "refusals", "assessments", "contradictions", "verdicts", "decisions",
@@ -110,7 +110,7 @@ def redecide(
         open_claims=asking["claim_id"],
         unjudged_pairs=unjudged_pairs,
         open_pairs=pl.concat([waiting["pair_id"], unjudged_pairs]).unique(maintain_order=True),
-        strange=strange_scores(claims, verification.fitted),
+        strange=scores_of_other_models(claims, verification.fitted),
     )
 
 

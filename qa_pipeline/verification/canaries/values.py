@@ -418,8 +418,8 @@ def _exchangeable(left: str, right: str) -> bool:
 
 
 def _sentence(form: str, *parts: str) -> str:
-    said = form.format(*parts)
-    return f"{said[0].upper()}{said[1:].rstrip('.')}."
+    claim = form.format(*parts)
+    return f"{claim[0].upper()}{claim[1:].rstrip('.')}."
 
 
 def other_column(row: Sentence, material: Material) -> Iterator[str]:

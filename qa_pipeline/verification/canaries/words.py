@@ -364,8 +364,8 @@ def _changed(sentence: Sentence, table: _Table) -> Iterator[str]:
         return
     for word, new in table[sentence.language].items():
         if found := re.search(rf"(?<![\w-]){word}(?![\w-])", sentence.text):
-            said = new.capitalize() if found[0][0].isupper() else new
-            yield f"{sentence.text[: found.start()]}{said}{sentence.text[found.end() :]}"
+            changed = new.capitalize() if found[0][0].isupper() else new
+            yield f"{sentence.text[: found.start()]}{changed}{sentence.text[found.end() :]}"
 
 
 def raised(sentence: Sentence, material: Material) -> Iterator[str]:

@@ -97,7 +97,7 @@ def aligned_findings(claim: Reading, evidence: Reading) -> Aligned:
     return Aligned(
         names=_names(found.replaced, claim) + _moved_names(found, claim, evidence),
         numbers=_numbers(found.replaced, claim),
-        dates=_told(found.replaced, "date"),
+        dates=_in_place(found.replaced, "date"),
         polarity=_negations(found.changes, claim.language),
         quantifiers=_quantifiers(found.replaced, claim.language),
     )
@@ -136,9 +136,9 @@ def _replaced(changes: Sequence[_Change]) -> Iterator[_Place]:
             yield from (pair for pair in zip(mine, theirs, strict=True) if pair[0].kind == pair[1].kind)
 
 
-def _told(places: Sequence[_Place], kind: Kind) -> Findings:
-    said = [f"{own.text}: the evidence says {other.text}" for own, other in places if own.kind == kind]
-    return Findings(tuple(said))
+def _in_place(places: Sequence[_Place], kind: Kind) -> Findings:
+    message = [f"{own.text}: the evidence says {other.text}" for own, other in places if own.kind == kind]
+    return Findings(tuple(message))
 
 
 def _numbers(places: Sequence[_Place], claim: Reading) -> Findings:
@@ -157,13 +157,13 @@ def _quantifiers(places: Sequence[_Place], language: str) -> Findings:
     """All in the place of some, must in the place of may."""
     known = lexicon(language)
     pairs = ((known.universal, known.partial), (known.strong, known.weak))
-    said = [
+    message = [
         f"{own.text}: the evidence says {other.text}"
         for own, other in places
         for high, low in pairs
         if own.text in high and other.text in low
     ]
-    return Findings(tuple(said))
+    return Findings(tuple(message))
 
 
 def _names(places: Sequence[_Place], claim: Reading) -> Findings:
@@ -175,10 +175,10 @@ def _names(places: Sequence[_Place], claim: Reading) -> Findings:
         and isinstance(other.what, Name)
         and not same_name(own.what, other.what, claim.language)
     ]
-    said = tuple(f"{own.text}: the evidence says {other.text}" for own, other in changed)
+    message = tuple(f"{own.text}: the evidence says {other.text}" for own, other in changed)
     if changed and _may_be_turned(places, claim):
-        return Findings(open_points=said)
-    return Findings(said)
+        return Findings(open_points=message)
+    return Findings(message)
 
 
 def _may_be_turned(places: Sequence[_Place], claim: Reading) -> bool:
@@ -200,7 +200,7 @@ def _may_be_turned(places: Sequence[_Place], claim: Reading) -> bool:
 
 
 def _moved_names(found: Beside, claim: Reading, evidence: Reading) -> Findings:
-    """A name that stands in another place than in the evidence may have changed what is said of whom."""
+    """A name that stands in another place than in the evidence may have changed what is stated of whom."""
     paired = {unit.key for pair in found.replaced for unit in pair}
     here = [unit for mine, _ in found.changes for unit in mine if unit.kind == "name"]
     there = {unit.key for _, theirs in found.changes for unit in theirs}
@@ -263,8 +263,8 @@ def exchanged_terms(claim: Reading, evidence: Reading) -> Findings:
     passive = bool(mine & known.passive_agents) != bool(theirs & known.passive_agents)
     if not moved or passive or _listed(claim, moved):
         return Findings()
-    said = (f"{' and '.join(_written(claim, [term]) for term in moved[:2])} have changed places",)
-    return Findings(open_points=said) if known.free_order else Findings(said)
+    message = (f"{' and '.join(_written(claim, [term]) for term in moved[:2])} have changed places",)
+    return Findings(open_points=message) if known.free_order else Findings(message)
 
 
 def _exchanged(claim: Sequence[str], evidence: Sequence[str]) -> list[str]:
@@ -309,13 +309,13 @@ def replaced_terms(claim: Reading, evidence: Reading) -> Findings:
     for kind, left, right, low, high in matcher.get_opcodes():
         new = [term for term in mine[left:right] if term not in theirs and not _of_number(term, claim)]
         if kind == "replace" and new and high - low <= _LONGEST_REPLACED:
-            said, held = _written(claim, mine[left:right]), _written(evidence, theirs[low:high])
-            return Findings(open_points=(f"{said}: the evidence says {held}",))
+            claimed, held = _written(claim, mine[left:right]), _written(evidence, theirs[low:high])
+            return Findings(open_points=(f"{claimed}: the evidence says {held}",))
     return Findings()
 
 
 def _of_number(term: str, claim: Reading) -> bool:
-    """Whether a term is a figure or says "about": what those differ in is told by the checks of numbers."""
+    """Whether a term is a figure or says "about": the checks of numbers see what those differ in."""
     approximations = lexicon(claim.language).approximations
     return term.startswith("=") or _written(claim, [term]) in approximations
 

@@ -133,14 +133,14 @@ def _opposites(claim: Sequence[Token], evidence: Sequence[Token], language: str)
     open_points: list[str] = []
     for left, right in lexicon(language).opposites:
         for ours, opposite in ((left, right), (right, left)):
-            said, denied = mine & ours, theirs & opposite
-            if not said or not denied or mine & opposite or theirs & ours:
+            stated, denied = mine & ours, theirs & opposite
+            if not stated or not denied or mine & opposite or theirs & ours:
                 continue
-            here, there = _beside(claim, said), _beside(evidence, denied)
+            here, there = _beside(claim, stated), _beside(evidence, denied)
             if not here & there:
                 continue
-            words = f"{min(said)}: the evidence says {min(denied)}"
-            negated = _negative_near(claim, said) != _negative_near(evidence, denied)
+            words = f"{min(stated)}: the evidence says {min(denied)}"
+            negated = _negative_near(claim, stated) != _negative_near(evidence, denied)
             (open_points if negated else conflicts).append(words)
     return Findings(tuple(conflicts), tuple(open_points))
 
@@ -264,8 +264,8 @@ def quantifier_findings(claim: Reading, evidence: Reading) -> Findings:
         if strong is not known.strong or not (_negated(claim.words) and _negated(evidence.words)):
             open_points += _added(mine, theirs, strong)
     open_points += _added(mine, theirs, known.exclusive)
-    said, held = _line(claim.words), _line(evidence.words)
-    left_out = [one for one in known.conditions if f" {one} " in held and f" {one} " not in said]
+    stated, held = _line(claim.words), _line(evidence.words)
+    left_out = [one for one in known.conditions if f" {one} " in held and f" {one} " not in stated]
     open_points += [f'the evidence has "{one}", the claim does not' for one in left_out[:1]]
     open_points += [
         f'the evidence has "{word}", the claim does not'
@@ -286,9 +286,9 @@ def _line(tokens: Sequence[Token]) -> str:
 
 
 def _flipped(mine: Set[str], theirs: Set[str], ours: Set[str], opposite: Set[str]) -> list[str]:
-    said, denied = mine & ours, theirs & opposite
-    if said and denied and not mine & opposite and not theirs & ours:
-        return [f"{min(said)}: the evidence says {min(denied)}"]
+    stated, denied = mine & ours, theirs & opposite
+    if stated and denied and not mine & opposite and not theirs & ours:
+        return [f"{min(stated)}: the evidence says {min(denied)}"]
     return []
 
 
@@ -304,7 +304,7 @@ _FEWEST = 2
 def exchanged_clauses(claim: Reading, evidence: Reading) -> Findings:
     """The claim's cause is the evidence's effect and the other way round, by the same connective.
 
-    "B if A" says what "If A, B" says, so the sides are told by the connective and not by the order.
+    "B if A" says what "If A, B" says, so the connective tells the sides and not by the order.
     """
     for kind in ("causes", "conditions", "effects"):
         mine, theirs = _sides(claim, kind), _sides(evidence, kind)

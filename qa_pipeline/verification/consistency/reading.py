@@ -101,7 +101,7 @@ class Reading:
         return tuple(sorted(stems + dates + numbers))
 
     def _bound_stems(self) -> list[tuple[int, str]]:
-        """The stems, a prefix and the word it is bound to as one: who says weekly has not said bi-weekly."""
+        """The stems, a prefix and the word it is bound to as one: weekly is not bi-weekly."""
         prefixes = {found.end(): found for found in _BOUND.finditer(self.text)}
         if not prefixes:
             return self._content
