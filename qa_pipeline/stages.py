@@ -43,7 +43,7 @@ from qa_pipeline.verification.canaries.material import gather
 from qa_pipeline.verification.canaries.outcomes import canary_rows
 from qa_pipeline.verification.canaries.seeding import canary_pairs, seed_canaries
 from qa_pipeline.verification.claims import find_claims
-from qa_pipeline.verification.contradictions import Found, find_contradictions
+from qa_pipeline.verification.contradictions import NEIGHBOURS, Found, find_contradictions
 from qa_pipeline.verification.entailment.claims import fill_entailment, fill_spans
 from qa_pipeline.verification.llm_splitting import split_by_model
 from qa_pipeline.verification.llm_verifier import verify_claims
@@ -320,7 +320,7 @@ def make_contradictions(
     """Look for what the documents of the batch say against each other."""
     settings = parts.settings.verification
     owners = dict(chunks.select("chunk_id", "document_id").iter_rows())
-    near = neighbour_chunks(make_index(parts, embeddings), owners, settings.contradiction_neighbours)
+    near = neighbour_chunks(make_index(parts, embeddings), owners, NEIGHBOURS)
     return find_contradictions(documents, chunks, near, parts.embedder, settings)
 
 

@@ -1,8 +1,4 @@
-"""Statements as the tables that verification reads: a document for each set of passages, a chunk for each.
-
-What belongs here: giving texts that come from no batch the shape of one, so that they are scored by the very
-code that scores batches. What does not: scores.
-"""
+"""Statements as the tables that verification reads: a document for each set of passages, a chunk for each."""
 
 import hashlib
 from collections.abc import Sequence

@@ -1,8 +1,5 @@
 """Gates over a batch's canaries: a tripwire against a broken or drifting verifier.
 
-What belongs here: pure functions from the canaries table to a `Gate`. What does not: counting
-(`outcomes.py`).
-
 They never say how many wrong rows a release holds: real errors are not drawn from the generators. They block
 only what a working verifier cannot produce: a recall whose upper bound lies under its limit, false claims
 accepted in a share whose lower bound lies over its limit. The policy `similarity_only` knowingly lets swaps

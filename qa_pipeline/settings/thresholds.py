@@ -1,8 +1,4 @@
-"""What a thresholds artefact says: the fitted bands, of which models, on which data, and how well they did.
-
-What belongs here: its shape, its limits and its id. What does not: reading files (`reading.py`), fitting
-(`qa_pipeline.calibration`), and what a band does to a claim (`bands.py`).
-"""
+"""A thresholds artefact: the fitted bands, of which models, on which data, and how well they did."""
 
 import hashlib
 from datetime import date

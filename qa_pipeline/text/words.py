@@ -1,8 +1,4 @@
-"""Words of a text: tokens, stems, and what share of one text's words another holds.
-
-What belongs here: tokens with their place, content words, recall and order. What does not: numbers, names and
-negations (`consistency`).
-"""
+"""Words of a text: tokens, stems, and what share of one text's words another holds."""
 
 import functools
 import re

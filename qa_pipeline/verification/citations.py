@@ -34,6 +34,8 @@ _ELLIPSIS = re.compile(r"\[\s{0,9}(?:\.{3}|…)\s{0,9}\]|\(\s{0,9}(?:\.{3}|…)\
 _WORD = re.compile(r"\w+")
 _NUMBER_BEFORE = re.compile(r"\d[.,]?$")
 _NUMBER_AFTER = re.compile(r"[.,]?\d")
+REPAIR = 0.90
+"""Share of a quote's words that must align to repair it: a word or two misspelt, not another statement."""
 _SHORTEST_REPAIR = 4
 _SAME_WORD = 0.7
 
@@ -55,7 +57,7 @@ class Located:
         return self.kind == "edited"
 
 
-def locate_quote(quote: str, text: str, repair: float, language: str = "en") -> Located | None:
+def locate_quote(quote: str, text: str, repair: float = REPAIR, language: str = "en") -> Located | None:
     """Find `quote` in `text`.
 
     Tried in order: the very characters; the same with case, spaces, quotation marks, dashes, markup and
@@ -210,7 +212,7 @@ _PAIR_FILES = frozenset(
 class QuoteCheck:
     """One quote cited for a claim, and what stands in the batch of it; offsets are within the chunk.
 
-    `kind` is exact, spelling, ellipsis or edited (see `quotes.py`); misplaced where it stands in a chunk of
+    `kind` is exact, spelling, ellipsis or edited; misplaced where it stands in a chunk of
     the documents cited that its own citation does not name; missing where it stands nowhere in them.
     """
 
@@ -245,7 +247,6 @@ def cite_claims(
     claims: Sequence[Claim],
     sources: Sources,
     texts: Mapping[str, str],
-    repair: float,
 ) -> list[ClaimCitations]:
     """Give each claim of a pair its citations.
 
@@ -259,7 +260,7 @@ def cite_claims(
     shared = [i for one in found for i in one.chunk_ids]
     everything = tuple(dict.fromkeys(i for i in (*shared, *pair["used_chunk_ids"]) if i in texts))
     owners = [_owner(citation["quote"], claims, pair["language"]) for citation in pair["citations"]]
-    search = _Search(sources, texts, repair, pair["language"])
+    search = _Search(sources, texts, pair["language"])
     cited = []
     for place, claim in enumerate(claims):
         own = [one for mark in claim.references for one in _marked(mark, pair, sources, by_number)]
@@ -323,7 +324,6 @@ class _Search:
 
     sources: Sources
     texts: Mapping[str, str]
-    repair: float
     language: str
 
     def check(self, quote: str, own: Sequence[str], cited: Sequence[str]) -> QuoteCheck:
@@ -343,7 +343,7 @@ class _Search:
     def _first(self, quote: str, chunk_ids: Sequence[str]) -> QuoteCheck | None:
         edited = None
         for chunk_id in chunk_ids:
-            one = locate_quote(quote, self.texts[chunk_id], self.repair, self.language)
+            one = locate_quote(quote, self.texts[chunk_id], language=self.language)
             if one and not one.repaired:
                 return QuoteCheck(quote, one.kind, chunk_id, one.start, one.end)
             if one and edited is None:

@@ -66,11 +66,11 @@ def find_claims(
         lacking = vectors.lacking(i for task in tasks for i in task.cited_documents)
         texts = TextVectors([*_texts(tasks), *(batch.texts[i] for i in lacking)], embedder)
         vectors.take(lacking, texts)
-        rows.extend(_row(task, batch, texts, vectors, settings) for task in tasks)
+        rows.extend(_row(task, batch, texts, vectors) for task in tasks)
         done += group.height
         notify(done, answered.height)
     claims = CLAIMS.frame(rows)
-    return with_combined(claims, combined, embedder.model, embedder.revision, settings.longest_claim)
+    return with_combined(claims, combined, embedder.model, embedder.revision)
 
 
 def _tasks(
@@ -79,12 +79,12 @@ def _tasks(
     language = pair["language"]
     claims = finer.get(pair["pair_id"]) or split_claims(pair["answer"], language, settings.most_claims)
     claims = self_contained(claims, pair["question"], language)
-    cited = cite_claims(pair, claims, batch.sources, batch.texts, settings.quote_repair)
+    cited = cite_claims(pair, claims, batch.sources, batch.texts)
     question = read(pair["question"] or "", language)
     for position, (claim, given) in enumerate(zip(claims, cited, strict=True)):
         reading = read(claim.text, language)
         stated = reading if claim.self_contained is None else read(claim.self_contained, language)
-        fragment = is_fragment(claim.text, len(stated.term_set), settings.fragment_words)
+        fragment = is_fragment(claim.text, len(stated.term_set))
         wanted = (*stated.terms, *question.stems) if fragment else stated.terms
         citations = batch.searched(pair, given, wanted)
         documents = dict.fromkeys(batch.chunks[i]["document_id"] for i in citations.chunk_ids)
@@ -110,15 +110,13 @@ def _texts(tasks: Sequence[Task]) -> Iterator[str]:
             yield candidate.text
 
 
-def _row(
-    task: Task, batch: Batch, texts: TextVectors, vectors: ChunkVectors, settings: VerificationSettings
-) -> Row:
+def _row(task: Task, batch: Batch, texts: TextVectors, vectors: ChunkVectors) -> Row:
     cosines = texts.cosines(task.compared_text, [one.text for one in task.pool])
     vector = texts.of(task.compared_text)
     in_chunks = vectors.best(vector, task.citations.chunk_ids)
     return {
         **_identity(task),
-        **evidence_columns(task, batch, cosines, settings),
+        **evidence_columns(task, batch, cosines),
         "citation_status": task.citations.status,
         "citation_reason": task.citations.reason,
         "similarity": max([*cosines, in_chunks]) if cosines and in_chunks is not None else in_chunks,

@@ -20,6 +20,7 @@ import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from qa_pipeline.errors import SettingsError
+from qa_pipeline.verification.consistency.comparing import LONGEST_READ
 
 Matrix = npt.NDArray[np.float64]
 Direction = Literal["rising", "falling"]
@@ -210,7 +211,11 @@ _LOG = logging.getLogger(__name__)
 
 
 def with_combined(
-    claims: pl.DataFrame, model: CombinedModel, embedding_model: str, embedding_revision: str, longest: int
+    claims: pl.DataFrame,
+    model: CombinedModel,
+    embedding_model: str,
+    embedding_revision: str,
+    longest: int = LONGEST_READ,
 ) -> pl.DataFrame:
     """Score each claim; one that cannot be scored keeps null, and so does the model's name if it fits none.
 
@@ -231,7 +236,11 @@ def with_combined(
 
 
 def unscored(
-    claims: pl.DataFrame, model: CombinedModel, embedding_model: str, embedding_revision: str, longest: int
+    claims: pl.DataFrame,
+    model: CombinedModel,
+    embedding_model: str,
+    embedding_revision: str,
+    longest: int = LONGEST_READ,
 ) -> pl.Series:
     """Why each claim has no score, null where it has one.
 

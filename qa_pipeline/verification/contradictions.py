@@ -115,6 +115,12 @@ def heading_stems(chunk: Mapping[str, Any]) -> tuple[frozenset[str], frozenset[s
 
 
 Places = npt.NDArray[np.int64]
+_COMMON = 32
+"""A word in more sentences than this brings no two of them together: all pairs would be candidates."""
+_OVERLAP = 0.60
+"""Share of their words that two sentences must have in common to speak of the same thing."""
+NEIGHBOURS = 8
+"""Nearest chunks of other documents whose sentences each chunk is compared with."""
 _RAREST = 6
 _SHARED = 2
 _SLICE = 200_000
@@ -371,8 +377,8 @@ def find_contradictions(
     candidates = find_candidates(
         sentences,
         neighbours,
-        common=settings.contradiction_common,
-        overlap=settings.contradiction_overlap,
+        common=_COMMON,
+        overlap=_OVERLAP,
         most=settings.contradiction_pairs,
     )
     known = {row["document_id"]: row for row in documents.iter_rows(named=True)}

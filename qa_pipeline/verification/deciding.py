@@ -1,8 +1,7 @@
 """What the stored scores of a claim mean: pure rules over frames, under named thresholds.
 
-What belongs here: the order of the steps, which claims a model should look at, and what its word does. What
-does not: the rules of each step (`rules.py`, `bands.py`), scores (`claims.py`) and asking a model
-(`asking.py`). Deciding again by other thresholds is free.
+The rules of each step are `rules.py`; here are their order, which claims a model should look at, and what its
+reply does. Deciding again by other thresholds is free.
 """
 
 import polars as pl

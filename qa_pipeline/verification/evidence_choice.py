@@ -8,10 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.text.words import order_agreement, recall
 from qa_pipeline.verification.citations import ClaimCitations
-from qa_pipeline.verification.consistency.comparing import Comparison, compare
+from qa_pipeline.verification.consistency.comparing import LONGEST_READ, Comparison, compare
 from qa_pipeline.verification.consistency.reading import Reading
 from qa_pipeline.verification.evidence import Batch, Candidate, second_piece
 from qa_pipeline.verification.splitting import Claim
@@ -53,9 +52,7 @@ class Task:
         return self.stated.written
 
 
-def evidence_columns(
-    task: Task, batch: Batch, cosines: Sequence[float], settings: VerificationSettings
-) -> Row:
+def evidence_columns(task: Task, batch: Batch, cosines: Sequence[float]) -> Row:
     """Columns of the chosen evidence and of what its comparison with the claim says."""
     place = _choose(task, batch, cosines)
     if place is None:
@@ -65,7 +62,7 @@ def evidence_columns(
     held = evidence.reading.term_set | headings.term_set
     same = task.reading.repeats(evidence.reading)
     found = _UNREAD
-    if max(len(task.claim.text), len(evidence.text)) <= settings.longest_claim:
+    if max(len(task.claim.text), len(evidence.text)) <= LONGEST_READ:
         around = [batch.reading(i, language) for i in _nearest_first(evidence.chunk_id, task)]
         found = compare(
             task.reading,

@@ -5,7 +5,7 @@ for people; it decides nothing.
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -30,43 +30,6 @@ PROBES = {
 """Claims that follow from nothing anybody would train on."""
 
 Shown = tuple[Passage, ...]
-
-
-def obeyed_passages(
-    requests: Sequence[Request[ClaimReply]],
-    replies: Sequence[Reply[ClaimReply] | ModelError],
-    probe: Callable[[Request[ClaimReply], str], Request[ClaimReply]],
-    model: LanguageModel,
-    workers: int,
-) -> set[Shown]:
-    """Sets of passages over which the model accepts a claim that they do not state.
-
-    Asked only of passages over which it accepted another one. A probe that fails proves nothing good: those
-    passages count as leading astray too.
-
-    Args:
-        requests: what the model was asked.
-        replies: its replies, in the same order.
-        probe: the request of a claim over the passages of another request.
-        model: the model.
-        workers: calls in flight.
-
-    Raises:
-        PermanentModelError: the model can answer no further request.
-    """
-    accepted: dict[Shown, Request[ClaimReply]] = {}
-    for request, reply in zip(requests, replies, strict=True):
-        if not isinstance(reply, ModelError) and reply.value.decision == "accept":
-            accepted.setdefault(request.passages, request)
-    probes = [probe(one, PROBES.get(one.language, PROBES["en"])) for one in accepted.values()]
-    answers = ask_all(model, probes, workers=workers) if probes else []
-    return {
-        shown
-        for shown, answer in zip(accepted, answers, strict=True)
-        if isinstance(answer, ModelError) or answer.value.decision != "reject"
-    }
-
-
 Row = dict[str, Any]
 _log = logging.getLogger(__name__)
 _MOST_PASSAGES = 5
@@ -128,14 +91,14 @@ def ask_verifier(
     distinct = {request.key: request for request in requests}
     asked = ask_all(model, list(distinct.values()), workers=llm.workers, notify=notify)
     replies = dict(zip(distinct, asked, strict=True))
-    astray = _obeyed(list(distinct.values()), asked, model, llm) if settings.probe_passages else set()
+    obeyed = _obeyed(list(distinct.values()), asked, model, llm.workers) if settings.probe_passages else set()
     return pl.DataFrame(
         [
             _reply(
                 row,
                 request,
                 replies[request.key],
-                injected=_injected(row, passages) or request.passages in astray,
+                injected=_injected(row, passages) or request.passages in obeyed,
             )
             for row, request in zip(rows, requests, strict=True)
         ],
@@ -166,18 +129,34 @@ def claim_request(
 
 
 def _obeyed(
-    requests: list[Request[ClaimReply]],
+    requests: Sequence[Request[ClaimReply]],
     replies: Sequence[Reply[ClaimReply] | ModelError],
     model: LanguageModel,
-    llm: LLMSettings,
+    workers: int,
 ) -> set[Shown]:
-    def probe(request: Request[ClaimReply], claim: str) -> Request[ClaimReply]:
-        template = load_prompt(request.language, "verify")
-        shown = render_passages(request.passages)
-        prompt = template.fill(passages=shown, claim=fence(claim, "claim"))
-        return replace(request, prompt=prompt, answer=claim)
+    """Sets of passages over which the model accepts a claim that they do not state: it obeys what it reads.
 
-    return obeyed_passages(requests, replies, probe, model, llm.workers)
+    An injection that nobody detects makes an obedient model agree with whatever it is asked; a model that
+    reads the passages rejects the probe, and its other replies stand. Asked only of passages over which it
+    accepted another claim. A probe that fails proves nothing good: those passages count too.
+    """
+    accepted: dict[Shown, Request[ClaimReply]] = {}
+    for request, reply in zip(requests, replies, strict=True):
+        if not isinstance(reply, ModelError) and reply.value.decision == "accept":
+            accepted.setdefault(request.passages, request)
+    answers = ask_all(model, [_probe(one) for one in accepted.values()], workers=workers) if accepted else []
+    return {
+        shown
+        for shown, answer in zip(accepted, answers, strict=True)
+        if isinstance(answer, ModelError) or answer.value.decision != "reject"
+    }
+
+
+def _probe(request: Request[ClaimReply]) -> Request[ClaimReply]:
+    claim = PROBES.get(request.language, PROBES["en"])
+    template = load_prompt(request.language, "verify")
+    shown = render_passages(request.passages)
+    return replace(request, prompt=template.fill(passages=shown, claim=fence(claim, "claim")), answer=claim)
 
 
 def _shown(row: Row, passages: dict[str, Passage]) -> list[Passage]:

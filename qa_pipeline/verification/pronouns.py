@@ -1,9 +1,4 @@
-"""What a sentence's opening pronoun stands for, by rules that would rather leave it than guess.
-
-What belongs here: claims that begin with a pronoun, made understandable alone by the subject of the sentence
-before or the one name of the question. What does not: pronouns further on, which a model may resolve
-(`finer`), and what the wording is used for (`claims.py`).
-"""
+"""What a sentence's opening pronoun stands for, by rules that would rather leave it than guess."""
 
 import re
 from collections.abc import Sequence

@@ -20,6 +20,8 @@ from qa_pipeline.verification.evidence import ChunkVectors, ChunkWords, Encoder,
 
 Row = dict[str, Any]
 _LOOKED_INTO = 5
+_QUESTION_WORDS = 2
+"""Content words without which it is unclear what a question asks."""
 
 
 class Searched:
@@ -126,9 +128,7 @@ def outcome(settings: VerificationSettings) -> pl.Expr:
     far = (pl.col("similarity") < settings.refusal_similarity_low) & (
         pl.col("sentence_similarity") < settings.refusal_similarity_low
     )
-    alien = (words < settings.refusal_recall_none) & (
-        pl.col("question_words") >= settings.refusal_question_words
-    )
+    alien = (words < settings.refusal_recall_none) & (pl.col("question_words") >= _QUESTION_WORDS)
     low = alien | (far & (words < settings.refusal_recall_low))
     high = (pl.col("sentence_similarity") >= settings.refusal_similarity_high) & (
         pl.col("sentence_recall") >= settings.refusal_recall_high

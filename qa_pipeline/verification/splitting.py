@@ -1,8 +1,4 @@
-"""An answer as claims: its sentences, list items and table rows, each with its place and marked sources.
-
-What belongs here: what counts as a claim. What does not: sentence boundaries (`sentences`), claims finer than
-a sentence (`finer`) and evidence.
-"""
+"""An answer as claims: its sentences, list items and table rows, each with its place and marked sources."""
 
 import re
 from collections.abc import Sequence
@@ -18,6 +14,8 @@ from qa_pipeline.verification.consistency.reading import read
 
 _BULLET = re.compile(r"\s*(?:[-*+•]\s+(?:\[[ xX]\]\s+)?|\d{1,3}[.)]\s+|>\s*)+")
 _TABLE_RULE = re.compile(r"\s*+\|?\s*+:?-{2,}+:?\s*+(?:\|\s*+:?-{2,}+:?\s*+)*+\|?\s*+")
+_FRAGMENT_TERMS = 1
+"""A claim of at most so many content words answers a question, and states nothing without it."""
 _GREETING_WORDS = 6
 _COURTEOUS_WORDS = 25
 
@@ -147,7 +145,7 @@ def _is_courtesy(tokens: Sequence[Token], language: str) -> bool:
     )
 
 
-def is_fragment(text: str, terms: int, most: int) -> bool:
+def is_fragment(text: str, terms: int, most: int = _FRAGMENT_TERMS) -> bool:
     """Whether a claim only states something together with its question: few words, or no whole sentence."""
     whole = not text[:1].islower() and text.rstrip("\"'”’»)* ")[-1:] in (".", "!")
     return terms <= most or not whole

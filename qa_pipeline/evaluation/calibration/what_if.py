@@ -267,22 +267,9 @@ def _known(frames: Mapping[str, pl.DataFrame], told: pl.DataFrame) -> dict[str, 
     return {name: (int(old[name].sum()), int(new[name].sum())) for name in ("pairs", *_KNOWN)}
 
 
-_VERIFICATION = (
-    "policy", "similarity_reject", "similarity_pass", "similarity_fail", "recall_reject", "recall_accept",
-    "accept_similarity", "accept_order", "accept_question_recall", "accept_question_recall_row",
-    "conflict_similarity", "conflict_recall", "conflict_recall_row", "conflict_characters",
-    "conflict_recall_apart", "wrong_citation_margin", "thresholds", "combined_accept", "combined_reject",
-    "entailment_accept", "entailment_reject", "entailment_contradict", "unsure", "refusal_recall_none",
-    "refusal_recall_low", "refusal_similarity_low", "refusal_recall_high", "refusal_similarity_high",
-    "accept_grounding",
-)  # fmt: skip
-_JUDGING = (
-    "accept_unjudged", "weight_source", "weight_relevance", "weight_correctness", "weight_completeness",
-    "threshold", "floor_source", "floor_relevance", "floor_correctness", "floor_completeness",
-)  # fmt: skip
 DECIDING = (
-    *(f"verification.{name}" for name in _VERIFICATION),
-    *(f"judging.{name}" for name in _JUDGING),
+    *(f"verification.{name}" for name in VerificationSettings.deciding()),
+    *(f"judging.{name}" for name in JudgingSettings.deciding()),
 )
 """Settings that only decide over stored scores; any other would compute scores or ask a model anew."""
 
@@ -296,8 +283,8 @@ def record_deciding(layout: Layout, verification: VerificationSettings, judging:
         StorageError: they cannot be written.
     """
     values = {
-        "verification": verification.model_dump(mode="json", include=set(_VERIFICATION)),
-        "judging": judging.model_dump(mode="json", include=set(_JUDGING)),
+        "verification": verification.model_dump(mode="json", include=set(VerificationSettings.deciding())),
+        "judging": judging.model_dump(mode="json", include=set(JudgingSettings.deciding())),
     }
     named = f"{verification.thresholds_id}/{judging.thresholds_id}"
     write_bytes(layout.deciding(named), json.dumps(values, indent=1, sort_keys=True).encode())

@@ -1,8 +1,4 @@
-"""What the checks must know of a language, as one record, and which record a language code names.
-
-What belongs here: the record, its lookup and word stems. What does not: the words (one module a language)
-and the checks that read them.
-"""
+"""What the checks must know of a language, as one record, and which record a language code names."""
 
 import functools
 from collections.abc import Callable, Mapping, Set

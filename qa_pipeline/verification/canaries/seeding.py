@@ -1,8 +1,7 @@
-"""Which canaries a batch gets, and their shape as pairs.
+"""Which canaries a batch gets, the same for the same chunks and seed, and their shape as pairs.
 
-What belongs here: drawing claims from generators, the same for the same chunks and seed, and giving them the
-form of imported pairs that cite a chunk, so that the very code verifies them that verifies real pairs. What
-does not: making a claim (the generators), and what became of it (`outcomes.py`).
+They have the form of imported pairs that cite a chunk, so that the very code verifies them that verifies real
+pairs.
 """
 
 import hashlib

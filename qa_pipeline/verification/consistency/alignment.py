@@ -16,8 +16,8 @@ from qa_pipeline.text.sentences import split_sentences
 from qa_pipeline.verification.consistency.findings import Findings
 from qa_pipeline.verification.consistency.names import Name, fold, same_name
 from qa_pipeline.verification.consistency.numbers import Number
-from qa_pipeline.verification.consistency.polarity import bound_of, is_approximate, same_clauses
-from qa_pipeline.verification.consistency.quantities import equal, rounds_to, within
+from qa_pipeline.verification.consistency.polarity import same_clauses
+from qa_pipeline.verification.consistency.quantities import bound_of, equal, is_approximate, rounds_to, within
 from qa_pipeline.verification.consistency.reading import Reading, read
 
 _FEWEST, _SHARE = 4, 0.7

@@ -1,9 +1,4 @@
-"""Table rows as cells: a value is proof only for its own row and its own column.
-
-What belongs here: reading a line such as `Model: A | Fuse: 16 A` as cells, and telling that a claim gives one
-column the value of another, or one row the value of another. What does not: the words and numbers themselves,
-which the other checks compare.
-"""
+"""Table rows as cells: a value is proof only for its own row and its own column."""
 
 import functools
 from collections.abc import Sequence, Set

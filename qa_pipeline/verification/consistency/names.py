@@ -1,7 +1,4 @@
-"""Names of a claim: proper names, acronyms and identifiers, held against those of the evidence.
-
-What belongs here: finding names, and saying which the evidence does not hold. What does not: numbers.
-"""
+"""Names of a claim: proper names, acronyms and identifiers, held against those of the evidence."""
 
 import functools
 import re

@@ -10,8 +10,6 @@ from collections.abc import Iterator, Sequence, Set
 from qa_pipeline.text.lexicon.base import lexicon
 from qa_pipeline.text.words import Token, content_stems, recall
 from qa_pipeline.verification.consistency.findings import Findings
-from qa_pipeline.verification.consistency.numbers import Number
-from qa_pipeline.verification.consistency.quantities import equal
 from qa_pipeline.verification.consistency.reading import Reading
 
 _REACH = 3
@@ -178,76 +176,6 @@ def _prefixes(claim: Reading, evidence: Reading) -> Findings:
                     conflicts.append(f"{word} against {bare}")
     negated = any(t.negative for t in claim.words) != any(t.negative for t in evidence.words)
     return Findings((), tuple(conflicts)) if negated else Findings(tuple(conflicts))
-
-
-def bound_findings(claim: Reading, evidence: Reading) -> Findings:
-    """Hold bounds against each other: "at least 5" denies "at most 5", a bound on one side stays open."""
-    conflicts: list[str] = []
-    open_points: list[str] = []
-    for number in claim.numbers:
-        held = [other for other in evidence.numbers if equal(number, other)]
-        if not held:
-            continue
-        exact = not is_approximate(claim, number)
-        if exact and all(is_approximate(evidence, other) for other in held):
-            open_points.append(f"{number.text}: the evidence gives it as approximate")
-        mine = bound_of(claim, number)
-        theirs = {bound_of(evidence, other) for other in held}
-        if mine in theirs:
-            continue
-        other = max(theirs)
-        words = f"{number.text}: {_WORDS[mine]} in the claim, {_WORDS[other]} in the evidence"
-        (conflicts if mine and other else open_points).append(words)
-    return Findings(tuple(conflicts), tuple(open_points))
-
-
-_WORDS = {"": "exact", "lower": "a lower bound", "upper": "an upper bound"}
-
-
-def bound_of(reading: Reading, number: Number) -> str:
-    """`lower`, `upper` or nothing: what the words directly around a number make of it."""
-    lower, upper, _ = _bound_patterns(reading.language)
-    text = reading.text
-    before, after = text[max(0, number.start - 40) : number.start], text[number.end : number.end + 30]
-    for name, (lead, trail) in (("upper", upper), ("lower", lower)):
-        if lead.search(before) or trail.match(after):
-            return name
-    return ""
-
-
-def is_approximate(reading: Reading, number: Number) -> bool:
-    """Whether a word such as "about" stands before the number."""
-    _, _, approximate = _bound_patterns(reading.language)
-    return approximate.search(reading.text[max(0, number.start - 25) : number.start]) is not None
-
-
-_TRAILING = ("or", "and", "eller", "och", "oder", "und", "som")
-_ALONE = ("minst", "högst", "maximum", "minimum")
-
-
-@functools.cache
-def _bound_patterns(
-    language: str,
-) -> tuple[tuple[re.Pattern[str], re.Pattern[str]], tuple[re.Pattern[str], re.Pattern[str]], re.Pattern[str]]:
-    known = lexicon(language)
-
-    def lead(phrases: Sequence[str]) -> re.Pattern[str]:
-        names = "|".join(re.escape(phrase) for phrase in sorted(phrases, key=len, reverse=True))
-        return re.compile(
-            rf"(?<!\w)(?:{names})\W{{0,3}}(?:(?:of|a|the|till|på|von|auf|zu)\s)?$", re.IGNORECASE
-        )
-
-    def trail(phrases: Sequence[str]) -> re.Pattern[str]:
-        names = "|".join(
-            re.escape(p) for p in phrases if p.split()[0] in _TRAILING or (" " not in p and p in _ALONE)
-        )
-        return re.compile(rf"\s*(?:\w+\s)?(?:{names})(?!\w)", re.IGNORECASE)
-
-    return (
-        (lead(known.lower_bounds), trail(known.lower_bounds)),
-        (lead(known.upper_bounds), trail(known.upper_bounds)),
-        lead(known.approximations),
-    )
 
 
 def quantifier_findings(claim: Reading, evidence: Reading) -> Findings:
