@@ -16,7 +16,7 @@ from qa_pipeline.prompts.loading import fence, load_prompt, render_passages
 from qa_pipeline.records import JudgeReply, Notify, Passage, passages_by_id, silent
 from qa_pipeline.settings.verification import JudgingSettings
 from qa_pipeline.tables import ASSESSMENTS
-from qa_pipeline.text.injection import ORDERS_IN_SOURCE, hold_orders, is_order, withhold_orders
+from qa_pipeline.text.injection import INJECTION_IN_SOURCE, hold_injections, is_injection, redact_injections
 from qa_pipeline.verification.outcomes import decided_claims, evidence_pieces, grounded_pairs
 
 Row = dict[str, Any]
@@ -38,8 +38,8 @@ def assess_pairs(
     """Have every pair that passed source verification judged, one call each, in the order of `pairs`.
 
     The judge reads the chunks the proof rests on, not the passages of the draft: it scores the answer
-    against what was proved. Where those chunks, the question or the answer hold orders to it, the row says so
-    (`orders_in_source`): its scores are stored, and accept nothing by themselves.
+    against what was proved. Where those chunks, the question or the answer hold an injection, the row says so
+    (`injection_in_source`): its scores are stored, and accept nothing by themselves.
 
     Args:
         pairs: the pairs table.
@@ -96,7 +96,7 @@ def judge_request(
 ) -> Request[JudgeReply]:
     """What a pair is judged with; `row` is its row of the pairs table with the chunks of its evidence."""
     prompt = load_prompt(row["language"], "judge")
-    shown = tuple(withhold_orders(passages[chunk_id]) for chunk_id in row["evidence_chunk_ids"])
+    shown = tuple(redact_injections(passages[chunk_id]) for chunk_id in row["evidence_chunk_ids"])
     return Request(
         role="judge",
         system=prompt.system,
@@ -138,7 +138,7 @@ def _unaskable(pair: Row, gone: list[str]) -> Row:
 def _ordered(row: Row, passages: dict[str, Passage]) -> bool:
     """Whether anything the judge read speaks to it."""
     shown = [passages[chunk_id] for chunk_id in row["evidence_chunk_ids"]]
-    return hold_orders(shown) or is_order(row["question"]) or is_order(row["answer"])
+    return hold_injections(shown) or is_injection(row["question"]) or is_injection(row["answer"])
 
 
 def _assessment(
@@ -152,5 +152,5 @@ def _assessment(
     asked = {**_base(pair), "judge": judge, "prompt_hash": request.prompt_hash}
     if isinstance(reply, ModelError):
         return {**asked, "status": "failed", "reason": reply.reason, "detail": str(reply)}
-    reason = {"reason": ORDERS_IN_SOURCE} if ordered else {}
+    reason = {"reason": INJECTION_IN_SOURCE} if ordered else {}
     return {**asked, "status": "judged", **reason, **reply.value.model_dump()}

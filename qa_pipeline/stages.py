@@ -17,6 +17,7 @@ from qa_pipeline.chunking.repeats import mark_repeats
 from qa_pipeline.corpus.corpora import open_corpus
 from qa_pipeline.corpus.files import PAIRS_FILES, DocumentFailure, FoundFile, read_bytes
 from qa_pipeline.corpus.places import BatchFiles
+from qa_pipeline.curation.deciding_settings import record_deciding
 from qa_pipeline.curation.decisions import overrule_claims, read_decisions
 from qa_pipeline.curation.exports import (
     LEDGER_FILES,
@@ -32,7 +33,6 @@ from qa_pipeline.curation.withdrawals import end_withdrawal, note_origin, withdr
 from qa_pipeline.documents.masking.masking import description_and_masking, reference_mask, texts_mask
 from qa_pipeline.documents.reading import read_documents
 from qa_pipeline.errors import PairsFileError
-from qa_pipeline.evaluation.calibration.what_if import record_deciding
 from qa_pipeline.generation.answers import draft_answers
 from qa_pipeline.generation.edits import with_edited_pairs
 from qa_pipeline.generation.pairs_file import import_pairs, mask_pairs, parse_pairs, read_pairs
@@ -53,9 +53,9 @@ from qa_pipeline.verification.canaries.material import gather
 from qa_pipeline.verification.canaries.outcomes import canary_rows
 from qa_pipeline.verification.canaries.seeding import canary_pairs, seed_canaries
 from qa_pipeline.verification.claims import find_claims
-from qa_pipeline.verification.contradictions import find_contradictions
+from qa_pipeline.verification.contradictions import NEIGHBOURS, find_contradictions
 from qa_pipeline.verification.entailment.claims import fill_entailment, fill_spans
-from qa_pipeline.verification.llm_splitting import finer_claims
+from qa_pipeline.verification.llm_splitting import split_by_model
 from qa_pipeline.verification.llm_verifier import verify_claims
 from qa_pipeline.verification.refusals import judge_refusals
 from qa_pipeline.verification.splitting import Claim
@@ -291,7 +291,7 @@ def _claims(run: StageRun) -> pl.DataFrame:
     finer = (
         None
         if model is None
-        else finer_claims(
+        else split_by_model(
             run["pairs"], run["chunks"], model, settings.verification, settings.llm, notify=run.notify
         )
     )
@@ -332,7 +332,7 @@ def _refusals(run: StageRun) -> pl.DataFrame:
 def _contradictions(run: StageRun) -> pl.DataFrame:
     settings, chunks = run.parts.settings.verification, run["chunks"]
     owners = dict(chunks.select("chunk_id", "document_id").iter_rows())
-    near = neighbour_chunks(_index(run), owners, settings.contradiction_neighbours)
+    near = neighbour_chunks(_index(run), owners, NEIGHBOURS)
     found = find_contradictions(run["documents"], chunks, near, run.parts.embedder, settings)
     run.figures.update(found.counts)
     return found.table

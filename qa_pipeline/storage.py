@@ -8,14 +8,14 @@ import errno
 import hashlib
 import io
 import os
+import unicodedata
 import uuid
 from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 
-from qa_pipeline.corpus.places import check_batch_name
-from qa_pipeline.errors import StorageError, TableError, TableVersionError
+from qa_pipeline.errors import CorpusError, StorageError, TableError, TableVersionError
 from qa_pipeline.table_schema import Table
 from qa_pipeline.tables import SCHEMA_VERSION
 
@@ -191,6 +191,42 @@ def _advice(error: OSError) -> str:
     if error.errno in _IN_THE_WAY:
         return "a file stands where a folder must be: move it, or point `out` elsewhere"
     return "check that the folder exists and can be written, then run again"
+
+
+_LONGEST_NAME = 200
+_FORBIDDEN = frozenset('/\\:*?"<>|,[]')
+
+
+def check_batch_name(name: str) -> None:
+    """Refuse a name that is no plain folder name on every system, or no partition key.
+
+    Raises:
+        CorpusError: with the rule that is broken.
+    """
+    problem = name_problem(name)
+    if problem:
+        raise CorpusError(refusal(name, problem))
+
+
+def refusal(name: str, problem: str) -> str:
+    """The message about a name that cannot be used."""
+    return f"batch name {name!r} cannot be used: {problem}; rename the folder"
+
+
+def name_problem(name: str) -> str | None:
+    """The rule a name breaks; None for a name that can be used."""
+    length = len(name.encode("utf-8", "surrogatepass"))
+    rules = (
+        (not name, "it is empty"),
+        (length > _LONGEST_NAME, f"it is longer than {_LONGEST_NAME} bytes"),
+        (name.startswith("."), "it starts with a dot"),
+        (name.endswith(".") or "..." in name, "it ends with a dot or holds three in a row"),
+        (name != name.strip(), "it starts or ends with a space"),
+        (not name.isprintable(), "it holds control or invisible characters"),
+        (not _FORBIDDEN.isdisjoint(name), f"it holds one of {' '.join(sorted(_FORBIDDEN))}"),
+        (not unicodedata.is_normalized("NFC", name), "its accents are not composed (NFC)"),
+    )
+    return next((problem for broken, problem in rules if broken), None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -129,7 +129,7 @@ CLAIMS = Table(
         column("verbatim", B, "The claim stands word for word in the evidence (case, spacing, punctuation aside)."),
         column("similarity", F64, "Best cosine of the claim to a sentence, window or chunk of its cited passages.", nullable=True),
         column("chunk_similarity", F64, "Best cosine of the claim to a chunk of the cited documents.", nullable=True),
-        column("other_similarity", F64, "Best cosine to a passage that is not cited: of the pair, or of the batch by shared words.", nullable=True),
+        column("uncited_similarity", F64, "Best cosine to a passage that is not cited: of the pair, or of the batch by shared words.", nullable=True),
         column("token_recall", F64, "Share of the claim's content words found in the evidence and its headings.", nullable=True),
         column("number_conflicts", STRINGS, "Numbers or units of the claim that the evidence does not hold."),
         column("name_conflicts", STRINGS, "Names of the claim that the evidence does not hold."),
@@ -140,12 +140,12 @@ CLAIMS = Table(
         column("open_points", STRINGS, "What the local checks can neither confirm nor refute.", nullable=True),
         column("fragment", B, "Whether it only states something together with its question.", nullable=True),
         column("citation_reason", S, "Why the citation is unresolved, or section_not_found where the whole document counts instead; else null.", nullable=True),
-        column("other_recall", F64, "Best token_recall in the passage behind other_similarity.", nullable=True),
-        column("other_chunk_id", S, "The passage with that recall: the pair's own before others of the batch, where it does not cite them.", nullable=True),
+        column("uncited_recall", F64, "Best token_recall in the passage behind uncited_similarity.", nullable=True),
+        column("uncited_chunk_id", S, "The passage with that recall: the pair's own before others of the batch, where it does not cite them.", nullable=True),
         column("quotes", pl.List(QUOTE), "Quotes cited for the claim: as given, as found in the document's text, and how they agree: exact, spelling, ellipsis, edited (repaired), misplaced (in another passage than the one named) or missing.", nullable=True),
         column("question_recall", F64, "Share of the question's content words found in the evidence and its headings.", nullable=True),
-        column("context_recall", F64, "The same share without the claim's numbers, dates and names.", nullable=True),
-        column("pair_recall", F64, "token_recall of evidence and second evidence together; null without the latter.", nullable=True),
+        column("wording_recall", F64, "token_recall of the claim without its numbers, dates and names.", nullable=True),
+        column("joint_recall", F64, "token_recall of evidence and second evidence together; null without the latter.", nullable=True),
         column("second_evidence_document_id", S, "Document of a piece of another cited passage, where the evidence alone holds too little.", nullable=True),
         column("second_evidence_content_sha256", S, "Hash of that document's bytes.", nullable=True),
         column("second_evidence_chunk_id", S, "Chunk of the second evidence.", nullable=True),
@@ -153,7 +153,7 @@ CLAIMS = Table(
         column("second_evidence_end", I64, "One past its last character.", nullable=True),
         column("second_evidence_page", I32, "Page it starts on.", nullable=True),
         column("second_evidence_quote", S, "The second evidence, verbatim.", nullable=True),
-        column("evidence_row", B, "Whether the evidence is a table row or key-value line.", nullable=True),
+        column("evidence_is_row", B, "Whether the evidence is a table row or key-value line.", nullable=True),
         column("evidence_sentences", I32, "Sentences the evidence consists of.", nullable=True),
         column("order_agreement", F64, "Share of the claim's content words that the evidence has in the same order.", nullable=True),
         column("cited_recall", F64, "Share of the claim's content words found anywhere in its cited passages.", nullable=True),
@@ -189,7 +189,7 @@ CLAIM_VERDICTS = Table(
         DETAIL,
         column("prompt_hash", S, "Hash of the verify prompt, where a model was asked.", nullable=True),
         column("model", S, "Model asked, if one was.", nullable=True),
-        column("llm_decision", S, "What it said: accept, reject, unsure, or the reason code of a reply that failed.", nullable=True),
+        column("llm_decision", S, "Its reply: accept, reject, unsure, or the reason code of a reply that failed.", nullable=True),
         column("thresholds_id", S, "The thresholds that decided."),
     ),
     preview=("verdict", "decided_by", "detail"),
@@ -346,7 +346,7 @@ CANARIES = Table(
 # fmt: on
 
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 
 # One column a line reads best.
 # fmt: off

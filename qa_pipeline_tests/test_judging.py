@@ -133,7 +133,7 @@ def test_a_reply_that_cannot_be_had_is_a_failed_row_and_the_others_stand(
     rows = assess(ScriptedModel(lambda request: error if request.question == "Question p?" else GOOD))
     assert [(row["status"], row["reason"], row["correctness"]) for row in rows] == [
         ("failed", reason, None),
-        ("judged", "orders_in_source", 0.9),  # its answer speaks to the judge
+        ("judged", "injection_in_source", 0.9),  # its answer speaks to the judge
     ]
     assert str(error) in str(rows[0]["detail"])
 

@@ -28,7 +28,7 @@ from qa_pipeline.settings.verification import JudgingSettings, VerificationSetti
 from qa_pipeline.tables import QUESTIONS
 from qa_pipeline.testing.fake_server.responses import Asked
 from qa_pipeline.testing.fake_server.server import GeminiServer
-from qa_pipeline.text.injection import withhold_orders
+from qa_pipeline.text.injection import redact_injections
 from qa_pipeline.verification.llm_splitting import split_request
 from qa_pipeline.verification.llm_verifier import ask_verifier
 from qa_pipeline_tests.curation import rows
@@ -74,7 +74,7 @@ class Attack:
     @property
     def withheld(self) -> list[tuple[str, str]]:
         """What whoever checks reads of the same passages: a gap in the place of each order found."""
-        shown = [withhold_orders(one) for one in passages_by_id(self.chunks).values()]
+        shown = [redact_injections(one) for one in passages_by_id(self.chunks).values()]
         heads = [
             (" ".join(one.title.split()), " ".join(" > ".join(one.section_path).split())) for one in shown
         ]

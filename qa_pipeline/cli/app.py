@@ -165,11 +165,10 @@ def validate(
     """Check existing pairs against their documents: source verification and judging, no generation."""
     from qa_pipeline.cli.console import show_outcomes, show_verdicts, watching
     from qa_pipeline.corpus.corpora import split_batch
-    from qa_pipeline.corpus.places import check_batch_name
     from qa_pipeline.pipeline import validate_pairs
     from qa_pipeline.resources import Parts
     from qa_pipeline.settings.tree import load_settings
-    from qa_pipeline.storage import Layout, prepare_folder
+    from qa_pipeline.storage import Layout, check_batch_name, prepare_folder
 
     with errors_as_exit_codes(resumable=True):
         location, name = split_batch(corpus)

@@ -39,7 +39,8 @@ def batches_at(settings: "Settings", single: str | None) -> "FoundBatches":
         CorpusError: the corpus cannot be used, or the batch has a name that cannot be one.
     """
     from qa_pipeline.corpus.corpora import open_corpus
-    from qa_pipeline.corpus.places import FoundBatches, check_batch_name
+    from qa_pipeline.corpus.places import FoundBatches
+    from qa_pipeline.storage import check_batch_name
 
     if single is None:
         return open_corpus(settings.corpus, settings.documents).find_batches()

@@ -14,8 +14,8 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Val
 
 from qa_pipeline.corpus.files import DESCRIPTION_FILE, DocumentFailure, read_bytes
 from qa_pipeline.corpus.places import BatchFiles
-from qa_pipeline.documents.assembly import Mask, keep
 from qa_pipeline.errors import CorpusError
+from qa_pipeline.records import Mask, keep
 from qa_pipeline.settings.documents import MaskingAction
 from qa_pipeline.text.characters import clean, lay_out
 

@@ -26,12 +26,12 @@ from qa_pipeline.corpus.places import (
     BatchFiles,
     Entry,
     FoundBatches,
-    check_batch_name,
     is_archive,
     sort_out,
 )
 from qa_pipeline.errors import CorpusError
 from qa_pipeline.settings.documents import DocumentSettings
+from qa_pipeline.storage import check_batch_name
 
 _GIT_STATE = (".git/HEAD", ".git/logs/HEAD", ".git/config", ".git/index", ".git/packed-refs")
 """Hidden files that decide what is known of the origin of documents."""

@@ -4,16 +4,12 @@ What belongs here: the two protocols, and sorting the entries of a corpus into b
 kind of place (one module each), and choosing among them (`corpora`).
 """
 
-import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
 from qa_pipeline.corpus.files import FoundFile, stored_path
-from qa_pipeline.errors import CorpusError
-
-_LONGEST_NAME = 200
-_FORBIDDEN = frozenset('/\\:*?"<>|,[]')
+from qa_pipeline.storage import name_problem, refusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,38 +23,6 @@ class FoundBatches:
     names: tuple[str, ...]
     refused: Mapping[str, str]
     loose: tuple[str, ...]
-
-
-def check_batch_name(name: str) -> None:
-    """Refuse a name that is no plain folder name on every system, or no partition key.
-
-    Raises:
-        CorpusError: with the rule that is broken.
-    """
-    problem = name_problem(name)
-    if problem:
-        raise CorpusError(refusal(name, problem))
-
-
-def refusal(name: str, problem: str) -> str:
-    """What is told of a name that cannot be used."""
-    return f"batch name {name!r} cannot be used: {problem}; rename the folder"
-
-
-def name_problem(name: str) -> str | None:
-    """The rule a name breaks; None for a name that can be used."""
-    length = len(name.encode("utf-8", "surrogatepass"))
-    rules = (
-        (not name, "it is empty"),
-        (length > _LONGEST_NAME, f"it is longer than {_LONGEST_NAME} bytes"),
-        (name.startswith("."), "it starts with a dot"),
-        (name.endswith(".") or "..." in name, "it ends with a dot or holds three in a row"),
-        (name != name.strip(), "it starts or ends with a space"),
-        (not name.isprintable(), "it holds control or invisible characters"),
-        (not _FORBIDDEN.isdisjoint(name), f"it holds one of {' '.join(sorted(_FORBIDDEN))}"),
-        (not unicodedata.is_normalized("NFC", name), "its accents are not composed (NFC)"),
-    )
-    return next((problem for broken, problem in rules if broken), None)
 
 
 ZIP_SUFFIX = ".zip"

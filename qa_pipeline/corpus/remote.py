@@ -23,12 +23,12 @@ from qa_pipeline.corpus.places import (
     BatchFiles,
     Entry,
     FoundBatches,
-    check_batch_name,
     is_archive,
     sort_out,
 )
 from qa_pipeline.errors import CorpusError
 from qa_pipeline.settings.documents import DocumentSettings
+from qa_pipeline.storage import check_batch_name
 
 Info = Mapping[str, Any]
 

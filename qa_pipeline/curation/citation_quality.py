@@ -1,7 +1,6 @@
 """How good the citations of a pair are: whether they exist, support what they are cited for, and suffice.
 
-What belongs here: the measures of one pair, from its citations and its decided claims. What does not: what
-follows from them (`quality.py`), and deciding a claim (verification). Pure: other verdicts of the claims give
+Pure: other verdicts of the claims give
 other measures without a model.
 
 Accuracy is the specification's: of three citations of which two support a claim, 0.67. Precision and

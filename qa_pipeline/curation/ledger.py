@@ -15,7 +15,7 @@ from qa_pipeline.curation.decisions import EDITED, PERSON, applied
 from qa_pipeline.curation.duplicates import find_conflicts, find_duplicates, find_one_sided
 from qa_pipeline.settings.verification import JudgingSettings, VerificationSettings
 from qa_pipeline.tables import UNSUPPORTED, VERDICTS
-from qa_pipeline.text.injection import ORDERS_IN_SOURCE
+from qa_pipeline.text.injection import INJECTION_IN_SOURCE
 from qa_pipeline.verification.outcomes import SUPPORTED, decided_claims, ground_pairs
 
 WELL_SUPPORTED, PARTIALLY_SUPPORTED = 0.75, 0.40
@@ -154,10 +154,10 @@ def _rules(judging: JudgingSettings) -> list[Rule]:
         *_unjudged_rules(accept=bool(judging.accept_unjudged)),
         *_score_rules(judging),
         Rule(
-            pl.col("judge_reason") == ORDERS_IN_SOURCE,
+            pl.col("judge_reason") == INJECTION_IN_SOURCE,
             "needs_review",
             "quality_assessment",
-            ORDERS_IN_SOURCE,
+            INJECTION_IN_SOURCE,
             pl.lit("the judge read a passage, question or answer that gives orders to whoever checks it"),
         ),
         Rule(~_fully_supported(), "accepted", "accepted", "partially_supported", _NO_DETAIL),

@@ -9,25 +9,17 @@ list), fenced code, one line a table row, a blank line between blocks.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from qa_pipeline.records import Block, BlockKind, LeftOut
+from qa_pipeline.records import Block, BlockKind, LeftOut, Mask, keep
 from qa_pipeline.text.characters import clean, lay_out
-
-Mask = Callable[[str], tuple[str, Mapping[str, int]]]
-"""Finds personal data in a text; returns the text to go on with and how many pieces of each kind it held."""
 
 _LONGEST_HEADING = 300
 _DEEPEST_ITEM = 8
 _TIGHT = frozenset({"list_item", "table_row"})
 _FENCE = re.compile(r"^[^\S\n]*(`{3,})", re.MULTILINE)
-
-
-def keep(text: str) -> tuple[str, Mapping[str, int]]:
-    """Look for nothing."""
-    return text, {}
 
 
 @dataclass(frozen=True, slots=True)

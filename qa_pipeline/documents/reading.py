@@ -16,7 +16,6 @@ from qa_pipeline.corpus.description import BatchDescription
 from qa_pipeline.corpus.files import DocumentFailure, FoundFile, documents_among, read_bytes
 from qa_pipeline.corpus.origins import Origins, find_origins
 from qa_pipeline.corpus.places import BatchFiles
-from qa_pipeline.documents.assembly import Mask
 from qa_pipeline.documents.decoding import UNPACKERS
 from qa_pipeline.documents.formats.registry import ROWS, SUFFIXES, format_of
 from qa_pipeline.documents.masking.masking import bare_mask, description_and_masking, mask_path, text_mask
@@ -30,7 +29,7 @@ from qa_pipeline.documents.parsing import (
     parse_here,
     parser_version,
 )
-from qa_pipeline.records import Notify, SourceFile, silent
+from qa_pipeline.records import Mask, Notify, SourceFile, silent
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.tables import DOCUMENTS
 

@@ -1,31 +1,16 @@
-"""Statements as the tables that verification reads: a document for each set of passages, a chunk for each.
-
-What belongs here: giving texts that come from no batch the shape of one, so that they are scored by the very
-code that scores batches. What does not: scores.
-"""
+"""Statements as the tables that verification reads: a document for each set of passages, a chunk for each."""
 
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import polars as pl
 
-from qa_pipeline.records import Notify, silent
 from qa_pipeline.tables import CHUNKS, DOCUMENTS, PAIRS
 
-SCORES = pl.Schema(
-    {
-        "supported": pl.Float64(),
-        "contradicted": pl.Float64(),
-        "neutral": pl.Float64(),
-        "reason": pl.String(),
-    }
-)
-"""One row for each statement, in order. Scores are 0 to 1; null is unknown, and `reason` then says why.
-
-A scorer that only tells how well a statement is supported leaves `contradicted` and `neutral` null.
-"""
+BATCH = "statements"
+_BETWEEN = "\n\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,21 +24,6 @@ class Statement:
     passages: tuple[str, ...]
     language: str = "en"
     question: str | None = None
-
-
-class Scorer(Protocol):
-    """Anything that tells how far passages support a claim."""
-
-    @property
-    def name(self) -> str:
-        """Scorer and, where there is one, model and revision: stored beside its scores."""
-
-    def score(self, statements: Sequence[Statement], notify: Notify = silent) -> pl.DataFrame:
-        """Scores (`SCORES`), one row for each statement, in order; equal statements get equal scores."""
-
-
-BATCH = "statements"
-_BETWEEN = "\n\n"
 
 
 @dataclass(frozen=True, slots=True)

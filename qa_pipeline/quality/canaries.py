@@ -1,8 +1,5 @@
 """Gates over a batch's canaries: a tripwire against a broken or drifting verifier.
 
-What belongs here: pure functions from the canaries table to a `Gate`. What does not: counting
-(`outcomes.py`).
-
 They never say how many wrong rows a release holds: real errors are not drawn from the generators. They block
 only what a working verifier cannot produce: a recall whose upper bound lies under its limit, false claims
 accepted in a share whose lower bound lies over its limit. The policy `similarity_only` knowingly lets swaps
@@ -29,7 +26,7 @@ def canary_recall_gate(*, canaries: pl.DataFrame, settings: QualitySettings) -> 
         return _nothing("canary_recall", limit, blocking=True)
     rates = _rates(found)
     passed = float(rates["rejected_high"]) >= limit
-    detail = _told("rejected", rates, found)
+    detail = _message("rejected", rates, found)
     blocking = _cascade(canaries)
     return Gate("canary_recall", passed, blocking, rates["rejected_share"], limit, found.height, detail)
 
@@ -42,7 +39,7 @@ def canary_accepts_gate(*, canaries: pl.DataFrame, settings: QualitySettings) ->
         return _nothing("canary_accepts", limit, blocking=True)
     rates = _rates(found)
     passed = float(rates["accepted_low"]) <= limit
-    detail = _told("accepted", rates, found)
+    detail = _message("accepted", rates, found)
     return Gate(
         "canary_accepts", passed, _cascade(canaries), rates["accepted_share"], limit, found.height, detail
     )
@@ -56,7 +53,7 @@ def canary_alarms_gate(*, canaries: pl.DataFrame, settings: QualitySettings) -> 
         return _nothing("canary_alarms", limit, blocking=False)
     rates = _rates(found)
     passed = float(rates["rejected_low"]) <= limit
-    detail = _told("rejected", rates, found)
+    detail = _message("rejected", rates, found)
     return Gate("canary_alarms", passed, False, rates["rejected_share"], limit, found.height, detail)
 
 
@@ -97,7 +94,7 @@ def _rates(canaries: pl.DataFrame) -> dict[str, float]:
     return {name: value for name, value in row.items() if name != "expected"}
 
 
-def _told(word: str, rates: dict[str, float], canaries: pl.DataFrame) -> str:
+def _message(word: str, rates: dict[str, float], canaries: pl.DataFrame) -> str:
     """The share with its interval, and the kinds beside it."""
     by_kind = canary_rates(canaries, ("kind",)).select("kind", word, "canaries").iter_rows()
     kinds = ", ".join(f"{kind} {count} of {held}" for kind, count, held in by_kind)

@@ -8,7 +8,7 @@ import difflib
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypeVar
 
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -17,12 +17,21 @@ from qa_pipeline.errors import SettingsError
 
 PREFIX = "QA_PIPELINE_"
 FILE_NAME = "QA_PIPELINE_SETTINGS"
+T = TypeVar("T")
+_DECIDES = "decides"
+Decides = Annotated[T, _DECIDES]
+"""Type of a setting that only decides over stored scores: another value asks no model."""
 
 
 class Group(BaseModel):
     """A branch of the tree: frozen, and a misspelt name is an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+    @classmethod
+    def deciding(cls) -> tuple[str, ...]:
+        """Names of the settings that only decide over stored scores, in their order."""
+        return tuple(name for name, field in cls.model_fields.items() if _DECIDES in field.metadata)
 
 
 _LARGEST = 1_000_000

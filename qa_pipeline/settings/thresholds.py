@@ -1,8 +1,4 @@
-"""What a thresholds artefact says: the fitted bands, of which models, on which data, and how well they did.
-
-What belongs here: its shape, its limits and its id. What does not: reading files (`reading.py`), fitting
-(`qa_pipeline.calibration`), and what a band does to a claim (`bands.py`).
-"""
+"""A thresholds artefact: the fitted bands, of which models, on which data, and how well they did."""
 
 import hashlib
 from datetime import date
@@ -196,8 +192,8 @@ def read_thresholds(path: Path | None) -> Thresholds:
         state = file.stat()
         return _read(file, state.st_mtime_ns, state.st_size)
     except OSError as error:
-        told = error.strerror or error
-        raise SettingsError(f"thresholds file {file} cannot be read: {told}; name another file") from error
+        problem = error.strerror or error
+        raise SettingsError(f"thresholds file {file} cannot be read: {problem}; name another file") from error
 
 
 @lru_cache(maxsize=8)
@@ -221,7 +217,7 @@ def _explained(error: ValidationError) -> str:
     problems = error.errors(include_url=False, include_input=False, include_context=False)
     named = [(".".join(str(part) for part in problem["loc"]), problem["msg"]) for problem in problems[:_TOLD]]
     more = f"; and {len(problems) - _TOLD} more" if len(problems) > _TOLD else ""
-    return "; ".join(f"{place}: {said}" if place else said for place, said in named) + more
+    return "; ".join(f"{place}: {message}" if place else message for place, message in named) + more
 
 
 def thresholds_bytes(thresholds: Thresholds) -> bytes:
@@ -233,7 +229,7 @@ def check_models(path: Path | None, *, embedding: str, entailment: str | None = 
     """Hold the models of an artefact against those configured.
 
     A file somebody chose must fit. The shipped one need not: scores of other models than its own are then
-    decided by no band of it, which is said.
+    decided by no band of it, which a message tells.
 
     Args:
         path: the configured artefact; None for the shipped one.
@@ -255,19 +251,19 @@ def check_models(path: Path | None, *, embedding: str, entailment: str | None = 
         )
         if fitted is not None and configured is not None and configured not in fitted
     ]
-    told = "; ".join(
+    problem = "; ".join(
         f"fitted for the {kind} model {fitted}, and {configured} is configured"
         for kind, fitted, configured in strange
     )
     if strange and path is not None:
         raise SettingsError(
-            f"verification.thresholds: {path} was {told}; run qa-pipeline calibrate with the configured "
+            f"verification.thresholds: {path} was {problem}; run qa-pipeline calibrate with the configured "
             "model, or configure that of the file"
         )
     steps = [_STEP_OF[kind] for kind, _, _ in strange if has_thresholds(thresholds, _STEP_OF[kind])]
     if not steps:
         return None
     return (
-        f"the shipped thresholds were {told}; the step {' and '.join(steps)} decides nothing until "
+        f"the shipped thresholds were {problem}; the step {' and '.join(steps)} decides nothing until "
         "thresholds are fitted (qa-pipeline calibrate)"
     )

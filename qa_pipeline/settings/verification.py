@@ -1,4 +1,4 @@
-"""Settings of verification, judging and what may train."""
+"""Settings of verification, its models, judging and what may train."""
 
 import hashlib
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from qa_pipeline.settings.base import Group
+from qa_pipeline.settings.base import Decides, Group
 from qa_pipeline.settings.thresholds import Thresholds, read_thresholds
 
 Meaning = Literal["entailment", "neutral", "contradiction", "not_entailment"]
@@ -94,76 +94,54 @@ class SpanSettings(PairModelSettings):
 class VerificationSettings(Group):
     """Source verification."""
 
-    policy: Literal["cascade", "similarity_only"] = Field(
+    policy: Decides[Literal["cascade", "similarity_only"]] = Field(
         "cascade", description="similarity_only decides by mean cosine alone, which a swapped number passes."
     )
-    similarity_reject: float = Field(0.15, description="Cascade: below this cosine a claim is unsupported.")
-    similarity_pass: float = Field(0.75, description="similarity_only: at or above this a pair passes.")
-    similarity_fail: float = Field(0.50, description="similarity_only: below this a pair fails.")
-    recall_reject: float = Field(
+    similarity_reject: Decides[float] = Field(
+        0.15, description="Cascade: below this cosine a claim is unsupported."
+    )
+    similarity_pass: Decides[float] = Field(
+        0.75, description="similarity_only: at or above this a pair passes."
+    )
+    similarity_fail: Decides[float] = Field(0.50, description="similarity_only: below this a pair fails.")
+    recall_reject: Decides[float] = Field(
         0.25, description="Cascade: similarity_reject needs a content-word recall below this as well."
     )
-    recall_accept: float = Field(
+    recall_accept: Decides[float] = Field(
         0.90, description="Cascade: content-word recall that accepts without a model."
     )
-    accept_similarity: float = Field(0.60, description="Cascade: cosine that must go with recall_accept.")
-    accept_order: float = Field(
+    accept_similarity: Decides[float] = Field(
+        0.60, description="Cascade: cosine that must go with recall_accept."
+    )
+    accept_order: Decides[float] = Field(
         0.80, description="Cascade: share of the claim's words that must keep their order to be accepted."
     )
-    accept_question_recall: float = Field(
+    accept_question_recall: Decides[float] = Field(
         0.90, description="Cascade: share of the question's words that the evidence of a fragment must hold."
     )
-    accept_question_recall_row: float = Field(
+    accept_question_recall_row: Decides[float] = Field(
         0.60, description="Cascade: the same where the evidence is a table row or key-value line."
     )
-    longest_claim: int = Field(
-        2000,
-        gt=0,
-        description="Longer claims and evidence are left to a model: the checks read sentences.",
-    )
-    fragment_coverage: float = Field(
-        0.60, description="Share of its evidence that a fragment and its question must make up."
-    )
-    fragment_words: int = Field(
-        1, ge=0, description="A claim of at most so many content words is a fragment, read with its question."
-    )
-    conflict_similarity: float = Field(
+    conflict_similarity: Decides[float] = Field(
         0.50, description="Cascade: a conflict rejects from this cosine on; below it the claim stays open."
     )
-    conflict_recall: float = Field(
-        0.60, description="Cascade: share of the claim's other words one sentence must hold for it to reject."
-    )
-    conflict_recall_row: float = Field(
-        0.50, description="Cascade: the same where the evidence is a table row or key-value line."
-    )
-    conflict_characters: int = Field(
-        400, gt=0, description="Cascade: longer evidence rejects nothing, since it makes many statements."
-    )
-    conflict_recall_apart: float = Field(
-        0.90, description="Cascade: the same where the evidence consists of several sentences."
-    )
-    wrong_citation_margin: float = Field(
-        0.30, description="An uncited passage must hold so much more of the claim's words to be its source."
-    )
-    thresholds: Path | None = Field(
+    thresholds: Decides[Path | None] = Field(
         None, description="Cascade: thresholds fitted by qa-pipeline calibrate; none takes the shipped ones."
     )
-    combined_accept: float | None = Field(
+    combined_accept: Decides[float | None] = Field(
         None, ge=0, description="Cascade: score `combined` that accepts; none takes the fitted one."
     )
-    combined_reject: float | None = Field(
+    combined_reject: Decides[float | None] = Field(
         None, ge=0, description="Cascade: below this `combined` a claim is unsupported; none: as fitted."
     )
-    entailment_accept: float | None = Field(
+    entailment_accept: Decides[float | None] = Field(
         None, ge=0, description="Cascade: entailment that accepts; none takes the fitted one."
     )
-    entailment_reject: float | None = Field(
+    entailment_reject: Decides[float | None] = Field(
         None, ge=0, description="Cascade: up to this entailment a claim is unsupported; none: as fitted."
     )
-    entailment_contradict: float | None = Field(
-        None,
-        ge=0.5,
-        description="Cascade: from this contradiction on a claim is contradicted; none: fitted.",
+    entailment_contradict: Decides[float | None] = Field(
+        None, ge=0.5, description="Cascade: from this contradiction on a claim is contradicted; none: fitted."
     )
     split_claims: Literal["auto", "model", "rules"] = Field(
         "auto",
@@ -174,20 +152,10 @@ class VerificationSettings(Group):
     most_claims: int = Field(
         500, gt=0, description="Claims of an answer; one that makes more fails, since not all are looked at."
     )
-    window_sentences: int = Field(3, ge=1, description="Sentences of the longest piece of evidence.")
-    pair_below: float = Field(
-        0.80,
-        description="A second passage is looked for where one holds less of the claim's words.",
-    )
-    pair_gain: float = Field(0.20, description="Share of the claim's words that the second passage must add.")
-    candidates_per_claim: int = Field(
-        12, ge=1, description="Pieces of evidence embedded for a claim, chosen by shared words."
-    )
     other_passages: int = Field(
         3, ge=0, description="Uncited chunks of the batch that are looked at for each claim, by shared words."
     )
-    quote_repair: float = Field(0.90, description="Share of a quote's words that must align to repair it.")
-    unsure: Literal["unsupported", "undecided"] = Field(
+    unsure: Decides[Literal["unsupported", "undecided"]] = Field(
         "unsupported", description="What a verifying model's unsure makes of a claim."
     )
     probe_passages: bool = Field(
@@ -195,37 +163,29 @@ class VerificationSettings(Group):
         description="Ask a verifying model, once for each set of passages over which it accepted a claim, "
         "about one that nobody states; where it accepts that too, a person decides.",
     )
-    refusal_recall_none: float = Field(
+    refusal_recall_none: Decides[float] = Field(
         0.20, description="A refusal is right when no chunk holds this share of the question's words."
     )
-    refusal_question_words: int = Field(
-        2, ge=0, description="Content words a question needs for refusal_recall_none to prove anything."
-    )
-    refusal_recall_low: float = Field(
+    refusal_recall_low: Decides[float] = Field(
         0.50, description="The same where no chunk and no sentence comes as near as refusal_similarity_low."
     )
-    refusal_similarity_low: float = Field(0.40, description="Cosine that goes with refusal_recall_low.")
-    refusal_recall_high: float = Field(
+    refusal_similarity_low: Decides[float] = Field(
+        0.40, description="Cosine that goes with refusal_recall_low."
+    )
+    refusal_recall_high: Decides[float] = Field(
         0.80, description="A refusal is wrong when one sentence holds this share of the question's words."
     )
-    refusal_similarity_high: float = Field(0.70, description="Cosine that goes with refusal_recall_high.")
+    refusal_similarity_high: Decides[float] = Field(
+        0.70, description="Cosine that goes with refusal_recall_high."
+    )
     contradictions: bool = Field(True, description="Look for contradictions between documents of a batch.")
-    contradiction_overlap: float = Field(
-        0.60, ge=0, le=1, description="Share of their words that two sentences of different documents share."
-    )
-    contradiction_common: int = Field(
-        32, ge=2, description="A word in more sentences than this brings no two of them together."
-    )
-    contradiction_neighbours: int = Field(
-        8, ge=0, description="Nearest chunks of other documents whose sentences each chunk is compared with."
-    )
     contradiction_pairs: int = Field(
         20_000, ge=0, description="Pairs of sentences compared in a batch, those that share most words first."
     )
     one_sided: Literal["needs_review", "ignore"] = Field(
         "needs_review", description="What becomes of an answer that states one side of a contradiction."
     )
-    accept_grounding: float = Field(
+    accept_grounding: Decides[float] = Field(
         1.0,
         gt=0,
         le=1,
@@ -276,25 +236,27 @@ class JudgingSettings(Group):
     """Quality assessment and the composite score."""
 
     enabled: bool = Field(True, description="Have a judge, where a model can judge, score verified pairs.")
-    accept_unjudged: bool | None = Field(
+    accept_unjudged: Decides[bool | None] = Field(
         None,
         description="Accept fully supported pairs that no model judged. None accepts them in the embedded "
         "profile as long as no hosted model is configured, and sends them to review otherwise.",
     )
     temperature: float = Field(0.0, ge=0, description="Of the judge.")
-    weight_source: float = Field(0.3, ge=0, description="Weight of the share of claims supported.")
-    weight_relevance: float = Field(0.2, ge=0, description="Weight of relevance.")
-    weight_correctness: float = Field(0.3, ge=0, description="Weight of correctness.")
-    weight_completeness: float = Field(0.2, ge=0, description="Weight of completeness.")
-    threshold: float = Field(0.7, description="Composite score, the weighted mean, that accepts a pair.")
-    floor_source: float = Field(
+    weight_source: Decides[float] = Field(0.3, ge=0, description="Weight of the share of claims supported.")
+    weight_relevance: Decides[float] = Field(0.2, ge=0, description="Weight of relevance.")
+    weight_correctness: Decides[float] = Field(0.3, ge=0, description="Weight of correctness.")
+    weight_completeness: Decides[float] = Field(0.2, ge=0, description="Weight of completeness.")
+    threshold: Decides[float] = Field(
+        0.7, description="Composite score, the weighted mean, that accepts a pair."
+    )
+    floor_source: Decides[float] = Field(
         0.5,
         description="Below this share of claims supported a pair is rejected; decides only where "
         "verification.accept_grounding is lower.",
     )
-    floor_relevance: float = Field(0.5, description="Below this relevance a pair is rejected.")
-    floor_correctness: float = Field(0.7, description="Below this correctness a pair is rejected.")
-    floor_completeness: float = Field(0.4, description="Below this completeness a pair is rejected.")
+    floor_relevance: Decides[float] = Field(0.5, description="Below this relevance a pair is rejected.")
+    floor_correctness: Decides[float] = Field(0.7, description="Below this correctness a pair is rejected.")
+    floor_completeness: Decides[float] = Field(0.4, description="Below this completeness a pair is rejected.")
 
     @model_validator(mode="after")
     def _some_weight(self) -> "JudgingSettings":

@@ -1,11 +1,12 @@
-"""Orders in documents: text that speaks to whoever checks, and not to the reader of the document.
-
-What belongs here: finding such sentences, and withholding them from what a model reads. What does not: how
-they are worded (`order_patterns.py`), and what becomes of a claim whose passages hold one (the stages).
+"""Injections: text of a document that speaks to whoever checks, and not to the reader of the document.
 
 Finding is a second line of defence. The first is that passages are data between delimiters they cannot
 close; but a model may obey what it reads there, and nobody can list all wordings. So a passage in which one
-order was found is trusted no further: what a model says of it is looked at by a person.
+injection was found is trusted no further: what a model says of it is looked at by a person.
+
+The patterns read casefolded text on one line; those of every language are tried on every text, since an
+injection need not be in the language of its document. They speak of checking (claims, verdicts, scores,
+instructions to a model) and not of orders at large: manuals and statutes consist of orders to their readers.
 """
 
 import functools
@@ -159,10 +160,10 @@ STRUCTURAL = tuple(re.compile(pattern) for pattern in (*REPLIES, *FENCES))
 
 
 GAP = "[…]"
-"""What a model reads in the place of an order."""
+"""What a model reads in the place of an injection."""
 
-ORDERS_IN_SOURCE = "orders_in_source"
-"""Reason code of what is left to a person because a passage holds orders."""
+INJECTION_IN_SOURCE = "injection_in_source"
+"""Reason code of what is left to a person because a passage holds an injection."""
 
 _TAGS = {code: code - 0xE0000 for code in range(0xE0020, 0xE007F)}
 _INVISIBLE = re.compile(
@@ -173,10 +174,10 @@ _HIDDEN = re.compile("[\U000e0020-\U000e007e]{3,}")
 _LONGEST_FENCED = 2000
 
 
-def find_orders(text: str, language: str) -> list[tuple[int, int]]:
-    """Spans of the sentences that hold an order, in order and disjoint.
+def find_injections(text: str, language: str) -> list[tuple[int, int]]:
+    """Spans of the sentences that hold an injection, in order and disjoint.
 
-    Between two forged delimiters everything belongs to the order. Invisible characters, letters of other
+    Between two forged delimiters everything belongs to the injection. Invisible characters, letters of other
     widths and text written backwards make no difference.
     """
     if not _suspicious(text):
@@ -185,12 +186,12 @@ def find_orders(text: str, language: str) -> list[tuple[int, int]]:
     worded = [(s, e) for s, e in sentences if _matches(text[s:e], WORDED) or _HIDDEN.search(text, s, e)]
     forged = [(s, e) for s, e in sentences if _matches(text[s:e], STRUCTURAL)]
     found = _merged([*worded, *_bridged(forged)])
-    # what only shows across sentences: the text as a whole is the order
+    # what only shows across sentences: the text as a whole is the injection
     return found or [(0, len(text))]
 
 
-def withhold_orders(passage: Passage) -> Passage:
-    """The passage with a gap in the place of each order, in its title and headings too."""
+def redact_injections(passage: Passage) -> Passage:
+    """The passage with a gap in the place of each injection, in its title and headings too."""
     return replace(
         passage,
         title=_withheld(passage.title, passage.language),
@@ -199,19 +200,19 @@ def withhold_orders(passage: Passage) -> Passage:
     )
 
 
-def hold_orders(passages: Iterable[Passage]) -> bool:
-    """Whether any of the passages holds an order."""
+def hold_injections(passages: Iterable[Passage]) -> bool:
+    """Whether any of the passages holds an injection."""
     return any(_suspicious(text) for one in passages for text in (one.title, *one.section_path, one.text))
 
 
-def is_order(text: str) -> bool:
-    """Whether a text by itself holds an order."""
+def is_injection(text: str) -> bool:
+    """Whether a text by itself holds an injection."""
     return _suspicious(text)
 
 
-def blank_orders(text: str, language: str) -> str:
-    """The text with blanks in the place of orders, so that every offset stays."""
-    for start, end in find_orders(text, language):
+def blank_injections(text: str, language: str) -> str:
+    """The text with blanks in the place of injections, so that every offset stays."""
+    for start, end in find_injections(text, language):
         blank = "".join("\n" if letter == "\n" else " " for letter in text[start:end])
         text = text[:start] + blank + text[end:]
     return text
@@ -219,7 +220,7 @@ def blank_orders(text: str, language: str) -> str:
 
 def _withheld(text: str, language: str) -> str:
     parts, at = [], 0
-    for start, end in find_orders(text, language):
+    for start, end in find_injections(text, language):
         parts += [text[at:start], GAP]
         at = end
     return "".join([*parts, text[at:]])

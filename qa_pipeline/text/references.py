@@ -1,7 +1,6 @@
 """References to sources: reading them, and finding the document, section or chunks they name.
 
-What belongs here: the written forms of a reference (`[source:guide.md#install]`), and resolving one against
-the documents and chunks of a batch. What does not: whether the source proves anything (verification). A
+A
 reference is only ever compared with known paths; it never reaches the file system.
 """
 

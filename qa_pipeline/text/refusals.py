@@ -1,8 +1,4 @@
-"""How a refusal to answer reads: the text this project writes, and what other writers say instead.
-
-What belongs here: telling a refusal from an answer by its words. What does not: whether the refusal is right
-(`verification/refusals.py`).
-"""
+"""How a refusal to answer reads: the text this project writes, and what other writers say instead."""
 
 import functools
 import re

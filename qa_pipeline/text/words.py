@@ -1,8 +1,4 @@
-"""Words of a text: tokens, stems, and what share of one text's words another holds.
-
-What belongs here: tokens with their place, content words, recall and order. What does not: numbers, names and
-negations (`consistency`).
-"""
+"""Words of a text: tokens, stems, and what share of one text's words another holds."""
 
 import functools
 import re
@@ -11,9 +7,8 @@ from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Sequence, Set
 from typing import NamedTuple
 
-from qa_pipeline.text.lexicon.base import lexicon, stemmer
+from qa_pipeline.text.lexicon.languages import lexicon, stemmer
 
-_BETWEEN = "\x1f"
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W\d_]+)*")
 _RUN = re.compile(r"\w+")
 
@@ -32,7 +27,6 @@ class Token(NamedTuple):
     negative: bool
 
 
-@functools.lru_cache(maxsize=4096)
 def tokenize(text: str, language: str) -> tuple[Token, ...]:
     """Words and digit groups of `text` in order; identifiers and compounds with marks come apart."""
     known = _known_words(language)
@@ -45,7 +39,6 @@ def tokenize(text: str, language: str) -> tuple[Token, ...]:
     return tuple(tokens)
 
 
-@functools.lru_cache(maxsize=4096)
 def folded_words(text: str, language: str) -> tuple[str, ...]:
     """The `folded` of each token, without making the tokens."""
     known = _known_words(language)
@@ -134,28 +127,6 @@ def order_agreement(wanted: Sequence[str], held: Sequence[str]) -> float | None:
             at = bisect_left(tails, place)
             tails[at : at + 1] = [place]
     return len(tails) / len(shared)
-
-
-def same_words(left: str, right: str, language: str) -> bool:
-    """Whether two texts are the same words in the same order, case and punctuation aside."""
-    return folded_words(left, language) == folded_words(right, language)
-
-
-def find_words(wanted: str, text: str, language: str) -> tuple[int, int] | None:
-    """Span of the first place where the words of `wanted` stand in `text` one after another."""
-    needle, hay = _joined(wanted, language), _joined(text, language)
-    at = hay.find(needle) if needle != _BETWEEN else -1
-    if at < 0:
-        return None
-    tokens = tokenize(text, language)
-    first = hay.count(_BETWEEN, 0, at)
-    return tokens[first].start, tokens[first + needle.count(_BETWEEN) - 2].end
-
-
-@functools.lru_cache(maxsize=4096)
-def _joined(text: str, language: str) -> str:
-    """The words of a text in one string, a mark that no word holds around each."""
-    return _BETWEEN + "".join(word + _BETWEEN for word in folded_words(text, language))
 
 
 def nearest_word(start: int, end: int, words: Sequence[Token], allowed: Collection[str]) -> str | None:

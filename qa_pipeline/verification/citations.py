@@ -1,7 +1,6 @@
 """The citations of one claim: which chunks it rests on, and whether its quotes stand there.
 
-What belongs here: which of a pair's citations count for a claim, and finding quotes. What does not: resolving
-references (`qa_pipeline.text.references`) and whether the cited text supports the claim.
+Resolving references is for `qa_pipeline.text.references`, whether the cited text supports the claim for others.
 """
 
 import difflib
@@ -14,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Any
 
-from qa_pipeline.text.lexicon.base import lexicon
+from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.text.references import (
     NUMBER_MARK,
     Resolution,
@@ -23,7 +22,8 @@ from qa_pipeline.text.references import (
     normalise_path,
     split_reference,
 )
-from qa_pipeline.text.words import content_stems, recall
+from qa_pipeline.text.words import recall
+from qa_pipeline.verification.consistency.reading import read
 from qa_pipeline.verification.splitting import Claim
 
 _SAME = str.maketrans(
@@ -34,6 +34,8 @@ _ELLIPSIS = re.compile(r"\[\s{0,9}(?:\.{3}|…)\s{0,9}\]|\(\s{0,9}(?:\.{3}|…)\
 _WORD = re.compile(r"\w+")
 _NUMBER_BEFORE = re.compile(r"\d[.,]?$")
 _NUMBER_AFTER = re.compile(r"[.,]?\d")
+REPAIR = 0.90
+"""Share of a quote's words that must align to repair it: a word or two misspelt, not another statement."""
 _SHORTEST_REPAIR = 4
 _SAME_WORD = 0.7
 
@@ -55,7 +57,7 @@ class Located:
         return self.kind == "edited"
 
 
-def locate_quote(quote: str, text: str, repair: float, language: str = "en") -> Located | None:
+def locate_quote(quote: str, text: str, repair: float = REPAIR, language: str = "en") -> Located | None:
     """Find `quote` in `text`.
 
     Tried in order: the very characters; the same with case, spaces, quotation marks, dashes, markup and
@@ -145,14 +147,14 @@ def _aligned(quote: str, text: str, repair: float, language: str) -> Located | N
         for code, left, right, start, end in matcher.get_opcodes()
         if code != "equal" and (left < right or blocks[0].b < end <= ends)
     ]
-    if not all(_small(said, stands, language) for said, stands in edits):
+    if not all(_small(quoted, stands, language) for quoted, stands in edits):
         return None
     first, last = at + blocks[0].b, at + ends - 1
     return Located(tokens[first].start(), tokens[last].end(), "edited")
 
 
-def _small(said: Sequence[str], stands: Sequence[str], language: str) -> bool:
-    """Whether words were only misspelt, inflected, or dropped or added without changing what is said.
+def _small(quoted: Sequence[str], stands: Sequence[str], language: str) -> bool:
+    """Whether words were only misspelt, inflected, or dropped or added without changing the statement.
 
     No digit, number word, negation, quantifier or obligation may differ on either side, and where content
     words stand for other ones, each must look like one of those.
@@ -160,9 +162,9 @@ def _small(said: Sequence[str], stands: Sequence[str], language: str) -> bool:
     known = lexicon(language)
     closed = (known.negations, known.soft_negations, known.universal, known.partial, known.exclusive)
     telling = frozenset[str]().union(*closed, known.strong, known.weak, known.numbers, known.months)
-    if any(word in telling or any(map(str.isdigit, word)) for word in (*said, *stands)):
+    if any(word in telling or any(map(str.isdigit, word)) for word in (*quoted, *stands)):
         return False
-    content = [word for word in said if word not in known.stop_words]
+    content = [word for word in quoted if word not in known.stop_words]
     others = [word for word in stands if word not in known.stop_words]
     if not content or not others:
         return len(content) + len(others) <= 1
@@ -210,7 +212,7 @@ _PAIR_FILES = frozenset(
 class QuoteCheck:
     """One quote cited for a claim, and what stands in the batch of it; offsets are within the chunk.
 
-    `kind` is exact, spelling, ellipsis or edited (see `quotes.py`); misplaced where it stands in a chunk of
+    `kind` is exact, spelling, ellipsis or edited; misplaced where it stands in a chunk of
     the documents cited that its own citation does not name; missing where it stands nowhere in them.
     """
 
@@ -245,7 +247,6 @@ def cite_claims(
     claims: Sequence[Claim],
     sources: Sources,
     texts: Mapping[str, str],
-    repair: float,
 ) -> list[ClaimCitations]:
     """Give each claim of a pair its citations.
 
@@ -259,7 +260,7 @@ def cite_claims(
     shared = [i for one in found for i in one.chunk_ids]
     everything = tuple(dict.fromkeys(i for i in (*shared, *pair["used_chunk_ids"]) if i in texts))
     owners = [_owner(citation["quote"], claims, pair["language"]) for citation in pair["citations"]]
-    search = _Search(sources, texts, repair, pair["language"])
+    search = _Search(sources, texts, pair["language"])
     cited = []
     for place, claim in enumerate(claims):
         own = [one for mark in claim.references for one in _marked(mark, pair, sources, by_number)]
@@ -312,8 +313,8 @@ def _owner(quote: str | None, claims: Sequence[Claim], language: str) -> int | N
     """Place of the claim that shares most words with a quote; the first of equals."""
     if quote is None or not claims:
         return None
-    held = content_stems(quote, language)
-    shares = [recall(content_stems(claim.text, language), held) or 0.0 for claim in claims]
+    held = read(quote, language).stems
+    shares = [recall(read(claim.text, language).stems, held) or 0.0 for claim in claims]
     return shares.index(max(shares))
 
 
@@ -323,7 +324,6 @@ class _Search:
 
     sources: Sources
     texts: Mapping[str, str]
-    repair: float
     language: str
 
     def check(self, quote: str, own: Sequence[str], cited: Sequence[str]) -> QuoteCheck:
@@ -343,7 +343,7 @@ class _Search:
     def _first(self, quote: str, chunk_ids: Sequence[str]) -> QuoteCheck | None:
         edited = None
         for chunk_id in chunk_ids:
-            one = locate_quote(quote, self.texts[chunk_id], self.repair, self.language)
+            one = locate_quote(quote, self.texts[chunk_id], language=self.language)
             if one and not one.repaired:
                 return QuoteCheck(quote, one.kind, chunk_id, one.start, one.end)
             if one and edited is None:

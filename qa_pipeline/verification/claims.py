@@ -1,8 +1,7 @@
 """Answers become claims, each with its best evidence and every local score.
 
-What belongs here: which texts a claim is compared with, and the rows of the claims table. What does not:
-choosing the evidence (`proving.py`) and what the scores mean (`deciding.py`). Every local step always runs
-and is stored, also for a claim whose citation fails.
+Every local step always runs and is stored, also for a claim whose citation fails. No threshold is applied
+here: what the scores mean is `deciding.py`.
 """
 
 import hashlib
@@ -14,76 +13,18 @@ import polars as pl
 from qa_pipeline.records import Notify, silent
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.tables import CLAIMS
-from qa_pipeline.text.injection import blank_orders
-from qa_pipeline.text.references import FOUND_BY_SEARCH, Sources
-from qa_pipeline.text.words import content_stems, recall
-from qa_pipeline.verification.citations import ClaimCitations, QuoteCheck, cite_claims
+from qa_pipeline.text.words import recall
+from qa_pipeline.verification.citations import QuoteCheck, cite_claims
 from qa_pipeline.verification.combined import load_model, with_combined
 from qa_pipeline.verification.consistency.reading import read
-from qa_pipeline.verification.evidence import (
-    Candidate,
-    ChunkVectors,
-    ChunkWords,
-    Encoder,
-    TextVectors,
-    best_by_words,
-    candidates,
-    verbatim_place,
-    whole_sentences,
-)
-from qa_pipeline.verification.evidence_choice import Batch, Task, prove
+from qa_pipeline.verification.evidence import Batch, ChunkVectors, Encoder, TextVectors
+from qa_pipeline.verification.evidence_choice import Task, evidence_columns
 from qa_pipeline.verification.pronouns import self_contained
 from qa_pipeline.verification.splitting import Claim, is_fragment, split_claims
 
 Row = dict[str, Any]
-
-
-def best_elsewhere(
-    terms: Sequence[str], others: Sequence[Candidate], cosines: Sequence[float], language: str
-) -> Row:
-    """The columns other_similarity, other_recall and other_chunk_id.
-
-    The passage is the one that holds most of the claim's terms, the first of equals: the pair's own passages
-    stand before those of the batch.
-
-    Args:
-        terms: the claim's.
-        others: pieces of passages that are not cited.
-        cosines: of the claim to each of them.
-        language: the pair's.
-    """
-    shares = [recall(terms, read(one.text, language).terms) or 0.0 for one in others]
-    best = max(range(len(others)), key=lambda place: (shares[place], -place), default=None)
-    return {
-        "other_similarity": max(cosines, default=None),
-        "other_recall": None if best is None else shares[best],
-        "other_chunk_id": None if best is None else others[best].chunk_id,
-    }
-
-
-def quote_rows(citations: ClaimCitations, chunks: Mapping[str, Row]) -> list[Row]:
-    """The column quotes: offsets point into the document's text."""
-    return [_quote_row(check, chunks) for check in citations.checks]
-
-
-def _quote_row(check: QuoteCheck, chunks: Mapping[str, Row]) -> Row:
-    row: Row = {"given": check.given, "kind": check.kind}
-    if check.chunk_id is None or check.start is None or check.end is None:
-        return row
-    chunk = chunks[check.chunk_id]
-    return {
-        **row,
-        "found": chunk["text"][check.start : check.end],
-        "document_id": chunk["document_id"],
-        "chunk_id": check.chunk_id,
-        "start": chunk["char_start"] + check.start,
-        "end": chunk["char_start"] + check.end,
-    }
-
-
 _GROUP = 1024
 _MOST_CANDIDATE_CHUNKS = 16
-_SEARCHED_CHUNKS = 8
 
 
 def find_claims(
@@ -114,7 +55,7 @@ def find_claims(
             vectors without a direction.
     """
     combined = load_model(settings.combined_model)
-    batch = _batch(documents, chunks)
+    batch = Batch.of(documents, chunks)
     vectors = ChunkVectors(embeddings, batch.texts, embedder)
     answered = pairs.filter(pl.col("status") == "drafted", pl.col("coverage") != "none")
     rows: list[Row] = []
@@ -125,101 +66,41 @@ def find_claims(
         lacking = vectors.lacking(i for task in tasks for i in task.cited_documents)
         texts = TextVectors([*_texts(tasks), *(batch.texts[i] for i in lacking)], embedder)
         vectors.take(lacking, texts)
-        rows.extend(_row(task, batch, texts, vectors, settings) for task in tasks)
+        rows.extend(_row(task, batch, texts, vectors) for task in tasks)
         done += group.height
         notify(done, answered.height)
     claims = CLAIMS.frame(rows)
-    return with_combined(claims, combined, embedder.model, embedder.revision, settings.longest_claim)
-
-
-def _batch(documents: pl.DataFrame, chunks: pl.DataFrame) -> Batch:
-    rows = {row["chunk_id"]: row for row in chunks.iter_rows(named=True)}
-    # an order to the checker proves nothing, whatever words it shares with a claim
-    texts = {chunk_id: blank_orders(row["text"], row["language"]) for chunk_id, row in rows.items()}
-    return Batch(
-        sources=Sources(documents, chunks),
-        documents={row["document_id"]: row for row in documents.iter_rows(named=True)},
-        chunks=rows,
-        texts=texts,
-        words=ChunkWords(texts, {chunk_id: row["language"] for chunk_id, row in rows.items()}),
-    )
+    return with_combined(claims, combined, embedder.model, embedder.revision)
 
 
 def _tasks(
     pair: Row, batch: Batch, settings: VerificationSettings, finer: Mapping[str, Sequence[Claim]]
 ) -> Iterator[Task]:
-    claims = finer.get(pair["pair_id"]) or split_claims(
-        pair["answer"], pair["language"], settings.most_claims
-    )
-    claims = self_contained(claims, pair["question"], pair["language"])
-    cited = cite_claims(pair, claims, batch.sources, batch.texts, settings.quote_repair)
+    language = pair["language"]
+    claims = finer.get(pair["pair_id"]) or split_claims(pair["answer"], language, settings.most_claims)
+    claims = self_contained(claims, pair["question"], language)
+    cited = cite_claims(pair, claims, batch.sources, batch.texts)
+    question = read(pair["question"] or "", language)
     for position, (claim, given) in enumerate(zip(claims, cited, strict=True)):
-        terms = read(claim.self_contained or claim.text, pair["language"]).terms
-        fragment = is_fragment(claim.text, len(set(terms)), settings.fragment_words)
-        wanted = (*terms, *content_stems(pair["question"], pair["language"])) if fragment else terms
-        citations = _searched(pair, given, wanted, batch)
-        pool = _pool(claim, citations, wanted, fragment, pair["language"], batch, settings)
-        others = _others(pair, citations, wanted, batch, settings)
+        reading = read(claim.text, language)
+        stated = reading if claim.self_contained is None else read(claim.self_contained, language)
+        fragment = is_fragment(claim.text, len(stated.term_set))
+        wanted = (*stated.terms, *question.stems) if fragment else stated.terms
+        citations = batch.searched(pair, given, wanted)
         documents = dict.fromkeys(batch.chunks[i]["document_id"] for i in citations.chunk_ids)
         yield Task(
             pair=pair,
             position=position,
             claim=claim,
+            reading=reading,
+            stated=stated,
+            question=question,
             citations=citations,
             fragment=fragment,
-            pool=pool,
-            others=others,
+            pool=batch.pool(reading, citations, wanted, fragment=fragment),
+            others=batch.others(pair, citations, wanted, settings.other_passages),
             cited_documents=tuple(i for document in documents for i in batch.sources.chunks_of(document)),
         )
-
-
-def _searched(pair: Row, citations: ClaimCitations, wanted: Sequence[str], batch: Batch) -> ClaimCitations:
-    """The passages of the batch that hold most words of a claim, where its pair came without any citation.
-
-    A pair that was drafted here was told to cite, and stays uncited.
-    """
-    if citations.status != "uncited" or pair["citations"] or pair["origin"] == "generated":
-        return citations
-    found = tuple(chunk_id for chunk_id, _ in batch.words.best(wanted, _SEARCHED_CHUNKS))
-    return ClaimCitations(FOUND_BY_SEARCH, None, found)
-
-
-def _pool(
-    claim: Claim,
-    citations: ClaimCitations,
-    wanted: Sequence[str],
-    fragment: bool,
-    language: str,
-    batch: Batch,
-    settings: VerificationSettings,
-) -> tuple[Candidate, ...]:
-    """Candidates worth embedding: the claim's own words and its quotes first, then by shared words."""
-    texts = [(chunk_id, batch.texts[chunk_id]) for chunk_id in citations.chunk_ids]
-    places = (None if fragment else verbatim_place(claim.text, *text, language) for text in texts)
-    quoted = (
-        whole_sentences(chunk_id, batch.texts[chunk_id], (start, end), language)
-        for chunk_id, start, end in citations.quotes
-    )
-    every = [one for i, text in texts for one in candidates(i, text, language, settings.window_sentences)]
-    chosen = best_by_words(wanted, every, language, settings.candidates_per_claim)
-    return batch.verbatim([*(place for place in places if place), *quoted, *chosen])
-
-
-def _others(
-    pair: Row,
-    citations: ClaimCitations,
-    wanted: Sequence[str],
-    batch: Batch,
-    settings: VerificationSettings,
-) -> tuple[Candidate, ...]:
-    """The best candidates of passages that are not cited: the pair's, and those of the batch by words."""
-    passages = [i for i in pair["passage_ids"] if i in batch.texts and i not in citations.chunk_ids]
-    found = batch.words.best(wanted, settings.other_passages, without=(*citations.chunk_ids, *passages))
-    ids = (*passages, *(chunk_id for chunk_id, _ in found))
-    every = [
-        one for i in ids for one in candidates(i, batch.texts[i], pair["language"], settings.window_sentences)
-    ]
-    return batch.verbatim(best_by_words(wanted, every, pair["language"], settings.other_passages))
 
 
 def _texts(tasks: Sequence[Task]) -> Iterator[str]:
@@ -229,23 +110,19 @@ def _texts(tasks: Sequence[Task]) -> Iterator[str]:
             yield candidate.text
 
 
-def _row(
-    task: Task, batch: Batch, texts: TextVectors, vectors: ChunkVectors, settings: VerificationSettings
-) -> Row:
+def _row(task: Task, batch: Batch, texts: TextVectors, vectors: ChunkVectors) -> Row:
     cosines = texts.cosines(task.compared_text, [one.text for one in task.pool])
-    other_cosines = texts.cosines(task.compared_text, [one.text for one in task.others])
-    terms = task.terms
     vector = texts.of(task.compared_text)
     in_chunks = vectors.best(vector, task.citations.chunk_ids)
     return {
         **_identity(task),
-        **prove(task, batch, cosines, settings),
+        **evidence_columns(task, batch, cosines),
         "citation_status": task.citations.status,
         "citation_reason": task.citations.reason,
         "similarity": max([*cosines, in_chunks]) if cosines and in_chunks is not None else in_chunks,
         "chunk_similarity": vectors.best(vector, task.cited_documents),
-        **best_elsewhere(terms, task.others, other_cosines, task.pair["language"]),
-        "quotes": quote_rows(task.citations, batch.chunks),
+        **_best_elsewhere(task, texts),
+        "quotes": [_quote_row(check, batch) for check in task.citations.checks],
         "candidate_chunk_ids": _candidate_chunks(task),
     }
 
@@ -272,4 +149,36 @@ def _identity(task: Task) -> Row:
         "start": claim.start,
         "end": claim.end,
         "fragment": task.fragment,
+    }
+
+
+def _best_elsewhere(task: Task, texts: TextVectors) -> Row:
+    """What a passage that is not cited holds of the claim: whether it should have been.
+
+    The passage is the one that holds most of the claim's terms, the first of equals: the pair's own passages
+    stand before those of the batch.
+    """
+    cosines = texts.cosines(task.compared_text, [one.text for one in task.others])
+    shares = [recall(task.stated.terms, one.reading.term_set) or 0.0 for one in task.others]
+    best = max(range(len(shares)), key=lambda place: (shares[place], -place), default=None)
+    return {
+        "uncited_similarity": max(cosines, default=None),
+        "uncited_recall": None if best is None else shares[best],
+        "uncited_chunk_id": None if best is None else task.others[best].chunk_id,
+    }
+
+
+def _quote_row(check: QuoteCheck, batch: Batch) -> Row:
+    """A quote in the column quotes: offsets point into the document's text."""
+    row: Row = {"given": check.given, "kind": check.kind}
+    if check.chunk_id is None or check.start is None or check.end is None:
+        return row
+    chunk = batch.chunks[check.chunk_id]
+    return {
+        **row,
+        "found": chunk["text"][check.start : check.end],
+        "document_id": chunk["document_id"],
+        "chunk_id": check.chunk_id,
+        "start": chunk["char_start"] + check.start,
+        "end": chunk["char_start"] + check.end,
     }

@@ -1,8 +1,5 @@
 """The combined score: an additive model over features of a claim, read from a file of coefficients.
 
-What belongs here: the file's shape, checking it, and scoring. What does not: the features (`features.py`),
-fitting (`fitting.py`) and which verdict follows (`deciding.py`).
-
 Each term is a curve through points: at a value of the feature it adds so much to the log odds that the claim
 is supported, straight between the points and level outside them (a generalised additive model, Hastie and
 Tibshirani 1990, with curves that only rise or only fall). So the file can be read by a person, and an outlier
@@ -23,6 +20,7 @@ import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from qa_pipeline.errors import SettingsError
+from qa_pipeline.verification.consistency.comparing import LONGEST_READ
 
 Matrix = npt.NDArray[np.float64]
 Direction = Literal["rising", "falling"]
@@ -49,7 +47,7 @@ DIFFERENCES = (
 def _near_conflict() -> pl.Expr:
     """A difference weighs as much as the evidence speaks of the same: elsewhere it is another statement."""
     differs = pl.any_horizontal(pl.col(column).list.len().fill_null(0) > 0 for column in DIFFERENCES)
-    return pl.when(differs).then("context_recall").otherwise(0.0)
+    return pl.when(differs).then("wording_recall").otherwise(0.0)
 
 
 def _rising(expression: pl.Expr, meaning: str) -> Feature:
@@ -213,7 +211,11 @@ _LOG = logging.getLogger(__name__)
 
 
 def with_combined(
-    claims: pl.DataFrame, model: CombinedModel, embedding_model: str, embedding_revision: str, longest: int
+    claims: pl.DataFrame,
+    model: CombinedModel,
+    embedding_model: str,
+    embedding_revision: str,
+    longest: int = LONGEST_READ,
 ) -> pl.DataFrame:
     """Score each claim; one that cannot be scored keeps null, and so does the model's name if it fits none.
 
@@ -234,7 +236,11 @@ def with_combined(
 
 
 def unscored(
-    claims: pl.DataFrame, model: CombinedModel, embedding_model: str, embedding_revision: str, longest: int
+    claims: pl.DataFrame,
+    model: CombinedModel,
+    embedding_model: str,
+    embedding_revision: str,
+    longest: int = LONGEST_READ,
 ) -> pl.Series:
     """Why each claim has no score, null where it has one.
 

@@ -1,8 +1,9 @@
-"""Contradictions between documents of a batch, as rows of their table.
+"""Contradictions between documents of a batch.
 
-What belongs here: the search as a whole, and the rows. What does not: which sentences are held against each
-other (`candidates.py`), when two of them contradict each other (`differing.py`), and what becomes of an
-answer that states one side (curation).
+Two documents may describe two things in the same words, so a difference alone says little. It counts only
+where it is the only one, seen from both sides, and where the subject is the same: the same title and heading
+above both, or a name or rare word in both. Documents of different versions do not contradict each other. What
+becomes of an answer that states one side is the ledger's business.
 """
 
 import hashlib
@@ -19,9 +20,10 @@ import polars as pl
 
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.tables import CONTRADICTIONS
-from qa_pipeline.text.injection import is_order
-from qa_pipeline.text.lexicon.base import lexicon, words
-from qa_pipeline.text.words import Token, content_stems, tokenize
+from qa_pipeline.text.injection import is_injection
+from qa_pipeline.text.lexicon.base import words
+from qa_pipeline.text.lexicon.languages import lexicon
+from qa_pipeline.text.words import Token, content_stems
 from qa_pipeline.verification.consistency.comparing import Comparison, compare
 from qa_pipeline.verification.consistency.names import Name
 from qa_pipeline.verification.consistency.reading import Reading, read
@@ -67,7 +69,7 @@ class Sentence:
     @property
     def words(self) -> tuple[Token, ...]:
         """All words in order."""
-        return tokenize(self.text, self.language)
+        return read(self.text, self.language).words
 
     @property
     def leans(self) -> bool:
@@ -86,7 +88,7 @@ def find_sentences(chunks: Mapping[str, Mapping[str, Any]]) -> list[Sentence]:
 
 
 def _of_chunk(chunk: Mapping[str, Any]) -> Iterator[Sentence]:
-    for one in candidates(chunk["chunk_id"], chunk["text"], chunk["language"], 1):
+    for one in candidates(chunk["chunk_id"], read(chunk["text"], chunk["language"]), 1):
         if one.is_row or not _is_prose(one.text):
             continue
         start = chunk["char_start"] + one.start
@@ -114,6 +116,12 @@ def heading_stems(chunk: Mapping[str, Any]) -> tuple[frozenset[str], frozenset[s
 
 
 Places = npt.NDArray[np.int64]
+_COMMON = 32
+"""A word in more sentences than this brings no two of them together: all pairs would be candidates."""
+_OVERLAP = 0.60
+"""Share of their words that two sentences must have in common to speak of the same thing."""
+NEIGHBOURS = 8
+"""Nearest chunks of other documents whose sentences each chunk is compared with."""
 _RAREST = 6
 _SHARED = 2
 _SLICE = 200_000
@@ -257,7 +265,7 @@ class Surroundings:
 
 def contradiction(left: Sentence, right: Sentence, around: Surroundings) -> list[tuple[str, str]]:
     """Kind and detail where two sentences contradict each other, else nothing."""
-    if is_order(left.text) or is_order(right.text):
+    if is_injection(left.text) or is_injection(right.text):
         return []
     mine, theirs = read(left.text, left.language), read(right.text, right.language)
     kind, detail = _only_difference(mine, theirs)
@@ -370,8 +378,8 @@ def find_contradictions(
     candidates = find_candidates(
         sentences,
         neighbours,
-        common=settings.contradiction_common,
-        overlap=settings.contradiction_overlap,
+        common=_COMMON,
+        overlap=_OVERLAP,
         most=settings.contradiction_pairs,
     )
     known = {row["document_id"]: row for row in documents.iter_rows(named=True)}

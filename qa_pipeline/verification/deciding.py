@@ -1,8 +1,7 @@
 """What the stored scores of a claim mean: pure rules over frames, under named thresholds.
 
-What belongs here: the order of the steps, which claims a model should look at, and what its word does. What
-does not: the rules of each step (`rules.py`, `bands.py`), scores (`claims.py`) and asking a model
-(`asking.py`). Deciding again by other thresholds is free.
+The rules of each step are `rules.py`; here are their order, which claims a model should look at, and what its
+reply does. Deciding again by other thresholds is free.
 """
 
 import polars as pl
@@ -34,7 +33,7 @@ REPLIES = pl.Schema(
         "prompt_hash": pl.String(),
     }
 )
-"""What a verifying model said: `decision` is accept, reject, unsure, or null where it failed.
+"""What a verifying model replied: `decision` is accept, reject, unsure, or null where it failed.
 
 `reason` says why it failed, or why its decision is not taken at its word.
 """
@@ -70,9 +69,9 @@ def decide_claims(
         claims: rows of the claims table; a score that is null or no number decides nothing.
         pairs: the pairs they belong to, whose other claims are left out; None decides every claim.
         settings: policy and thresholds.
-        replies: what a model said of borderline claims (`REPLIES`); None when no model was asked.
+        replies: what a model replied about borderline claims (`REPLIES`); None when no model was asked.
         thresholds: fitted bands, those the settings name by default. They are applied only to scores of
-            the models they were fitted for (`bands.strange_scores` counts the others).
+            the models they were fitted for (`bands.scores_of_other_models` counts the others).
 
     Returns:
         The claim_verdicts table, in the order of the claims.
@@ -122,31 +121,31 @@ def _decision(settings: VerificationSettings, thresholds: Thresholds) -> pl.Expr
 def _with_replies(
     decided: pl.DataFrame, replies: pl.DataFrame, settings: VerificationSettings
 ) -> pl.DataFrame:
-    """Put a model's word in place of each borderline verdict it was asked about."""
-    said = replies.select(
-        "claim_id", "decision", "model", "prompt_hash", said_reason="reason", said_detail="detail"
+    """Put a model's reply in place of each borderline verdict it was asked about."""
+    reply = replies.select(
+        "claim_id", "decision", "model", "prompt_hash", reply_reason="reason", reply_detail="detail"
     )
-    joined = decided.join(said, on="claim_id", how="left", maintain_order="left")
+    joined = decided.join(reply, on="claim_id", how="left", maintain_order="left")
     open_claim = (pl.col("reason") == BORDERLINE).fill_null(value=False)
     unsure = "unsupported" if settings.unsure == "unsupported" else "undecided"
-    detail = pl.col("said_detail")
+    detail = pl.col("reply_detail")
     rules = [
         (~open_claim, pl.struct("verdict", "decided_by", "reason", "detail")),
         (
-            (pl.col("decision") == "accept") & pl.col("said_reason").is_not_null(),
-            outcome("undecided", "llm", pl.col("said_reason"), detail),
+            (pl.col("decision") == "accept") & pl.col("reply_reason").is_not_null(),
+            outcome("undecided", "llm", pl.col("reply_reason"), detail),
         ),
         (pl.col("decision") == "accept", outcome("supported", "llm", None, detail)),
         (pl.col("decision") == "reject", outcome("unsupported", "llm", "llm_rejected", detail)),
         (pl.col("decision") == "unsure", outcome(unsure, "llm", "llm_unsure", detail)),
-        (pl.col("said_reason").is_not_null(), outcome("failed", "llm", pl.col("said_reason"), detail)),
+        (pl.col("reply_reason").is_not_null(), outcome("failed", "llm", pl.col("reply_reason"), detail)),
     ]
     unasked = outcome("undecided", "no_step", UNDECIDED_WITHOUT_MODEL, pl.col("detail"))
     merged = joined.with_columns(first_of(rules, unasked).alias("merged"))
-    said_of_it = {
+    asked = {
         "model": pl.col("model"),
         "prompt_hash": pl.col("prompt_hash"),
-        "llm_decision": pl.coalesce("decision", "said_reason"),
+        "llm_decision": pl.coalesce("decision", "reply_reason"),
     }
-    model_used = [pl.when(open_claim).then(said).alias(name) for name, said in said_of_it.items()]
+    model_used = [pl.when(open_claim).then(reply).alias(name) for name, reply in asked.items()]
     return merged.with_columns(model_used).drop("verdict", "decided_by", "reason", "detail").unnest("merged")

@@ -1,7 +1,7 @@
-"""Pieces of passages that may prove a claim: sentences and short runs of them, and those worth a closer look.
+"""Pieces of text a claim may rest on: windows of sentences, their vectors, and choosing among them by words.
 
-What belongs here: cutting chunks into candidates, and choosing candidates by shared words before anything is
-embedded. What does not: vectors (`similarity.py`) and the final choice (`claims.py`).
+Candidates are chosen by shared words before anything is embedded; each text is embedded once for a whole
+group of pairs. Which candidate is the evidence is decided in `proving.py`.
 """
 
 import functools
@@ -9,201 +9,38 @@ import math
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from operator import itemgetter
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from qa_pipeline.errors import SettingsError
-from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.text.blocks import NUMBERED_ITEM
+from qa_pipeline.text.injection import blank_injections
+from qa_pipeline.text.references import FOUND_BY_SEARCH, Sources
 from qa_pipeline.text.sentences import split_sentences
-from qa_pipeline.text.words import find_words, recall
-from qa_pipeline.verification.consistency.reading import read
+from qa_pipeline.text.words import recall
+from qa_pipeline.verification.citations import ClaimCitations
+from qa_pipeline.verification.consistency.reading import Reading, read
 
-_HEADING = re.compile(r"#{1,6}\s")
-_ROW = re.compile(r"(?=.{1,400}$)[^\n]* \| |(?=.{1,120}$)[^\s:][^:\n]{0,40}: [^\s:][^\n:]*$")
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A piece of a chunk: offsets are within the chunk's text, `sentences` counts its sentences."""
-
-    chunk_id: str
-    start: int
-    end: int
-    text: str
-    sentences: int = 1
-
-    @property
-    def is_row(self) -> bool:
-        """Whether it is a table row or key-value line, whose words have no order of their own."""
-        return _ROW.match(self.text) is not None
-
-
-@functools.lru_cache(maxsize=16_384)
-def windows(text: str, language: str, longest: int) -> tuple[tuple[int, int, int], ...]:
-    """Spans of 1 to `longest` neighbouring sentences, and how many each holds.
-
-    Headings are no evidence while there is anything else. A table row or key-value line is a statement of
-    its own: joined with its neighbour it would lend its number to the wrong row.
-    """
-    sentences = [span for span in _sentences(text, language) if not _HEADING.match(text, *span)]
-    alone = [_ROW.match(text, *span) is not None for span in sentences]
-    spans = []
-    for first, (start, _) in enumerate(sentences):
-        for count in range(1, longest + 1):
-            group = slice(first, first + count)
-            if first + count > len(sentences) or (count > 1 and any(alone[group])):
-                break
-            if _HEADING.search(text, start, sentences[first + count - 1][1]) and _crosses(
-                text, sentences[group]
-            ):
-                break
-            spans.append((start, sentences[first + count - 1][1], count))
-    return tuple(spans) or tuple((*span, 1) for span in split_sentences(text, language)[:1])
-
-
-def _crosses(text: str, sentences: Sequence[tuple[int, int]]) -> bool:
-    """Whether a heading stands between two of the sentences."""
-    return any("#" in text[left[1] : right[0]] for left, right in pairwise(sentences))
-
-
-def candidates(chunk_id: str, text: str, language: str, longest: int) -> list[Candidate]:
-    """All candidates of a chunk."""
-    return [Candidate(chunk_id, s, e, text[s:e], n) for s, e, n in windows(text, language, longest)]
-
-
-def verbatim_place(claim: str, chunk_id: str, text: str, language: str) -> Candidate | None:
-    """The whole sentences in which a claim stands word for word, if it does."""
-    span = find_words(claim, text, language)
-    return None if span is None else whole_sentences(chunk_id, text, span, language)
-
-
-@functools.lru_cache(maxsize=1024)
-def _sentences(text: str, language: str) -> tuple[tuple[int, int], ...]:
-    """The sentences of a chunk, without the number that an item of an ordered list begins with."""
-    return tuple(_after_number(text, *span) for span in split_sentences(text, language))
-
-
-def _after_number(text: str, start: int, end: int) -> tuple[int, int]:
-    number = NUMBERED_ITEM.match(text, start, end)
-    return (number.end(), end) if number and number.end() < end else (start, end)
-
-
-def whole_sentences(chunk_id: str, text: str, span: tuple[int, int], language: str) -> Candidate:
-    """The sentences a span touches: a part of one may say what the whole denies."""
-    sentences = _sentences(text, language)
-    first = bisect_right(sentences, span[0], key=itemgetter(1))
-    touched = [one for one in sentences[first : first + span[1] - span[0] + 1] if one[0] < span[1]]
-    start, end = min(touched[0][0], span[0]), max(touched[-1][1], span[1])
-    return Candidate(chunk_id, start, end, text[start:end], len(touched))
-
-
-@functools.lru_cache(maxsize=32_768)
-def terms_of(text: str, language: str) -> frozenset[str]:
-    """What a piece states, remembered for all the pieces of a long document: every claim asks for each."""
-    return frozenset(read(text, language).terms)
-
-
-def best_by_words(
-    wanted: Collection[str], pool: Iterable[Candidate], language: str, most: int
-) -> list[Candidate]:
-    """The `most` candidates that hold most of the wanted terms; of equals the shorter, then the earlier."""
-    scored = [
-        (-(recall(wanted, terms_of(one.text, language)) or 0.0), one.sentences, place, one)
-        for place, one in enumerate(pool)
-    ]
-    return [one for _, _, _, one in sorted(scored, key=lambda entry: entry[:3])[:most]]
-
-
-class ChunkWords:
-    """Which chunks of a batch hold which terms: a small inverted index to find sources nobody cited."""
-
-    def __init__(self, texts: Mapping[str, str], languages: Mapping[str, str]) -> None:
-        self._texts, self._languages = texts, languages
-        self._size = len(texts)
-
-    @cached_property
-    def _held(self) -> dict[str, list[str]]:
-        """Chunks by term; made at the first search, since not every caller searches."""
-        held: dict[str, list[str]] = defaultdict(list)
-        for chunk_id, text in self._texts.items():
-            for term in sorted(set(read(text, self._languages[chunk_id]).terms)):
-                held[term].append(chunk_id)
-        return held
-
-    def rarity(self, term: str) -> float:
-        """Inverse document frequency, smoothed (Robertson and Spärck Jones 1976)."""
-        count = len(self._held.get(term, ()))
-        return math.log(1.0 + (self._size - count + 0.5) / (count + 0.5))
-
-    def best(
-        self, wanted: Collection[str], most: int, without: Collection[str] = ()
-    ) -> list[tuple[str, float]]:
-        """Chunks by the share of the wanted terms they hold, weighted by rarity; best first."""
-        if most < 1:
-            return []
-        terms = sorted(set(wanted))
-        weights = {term: self.rarity(term) for term in terms}
-        total = sum(weights.values())
-        shares: dict[str, float] = defaultdict(float)
-        for term in terms:
-            for chunk_id in self._held.get(term, ()):
-                shares[chunk_id] += weights[term] / total
-        left_out = set(without)
-        ranked = sorted(
-            ((chunk_id, share) for chunk_id, share in shares.items() if chunk_id not in left_out),
-            key=lambda entry: (-round(entry[1], 9), entry[0]),
-        )
-        return ranked[:most]
-
-
-def second_piece(
-    terms: Sequence[str],
-    held: Sequence[str],
-    evidence: Candidate,
-    pool: Sequence[Candidate],
-    cosines: Sequence[float],
-    language: str,
-    settings: VerificationSettings,
-) -> tuple[Candidate, float] | None:
-    """The piece of another passage that holds most of what the evidence lacks, and the share both hold.
-
-    None where the evidence alone holds `pair_below` of the claim's terms or more, or where no other piece
-    adds `pair_gain`.
-
-    Args:
-        terms: of the claim.
-        held: terms of the evidence and the headings above it.
-        evidence: the chosen piece.
-        pool: pieces of the cited passages.
-        cosines: of the claim to each of the pool.
-        language: of the claim.
-        settings: `pair_below`, `pair_gain`.
-    """
-    alone = recall(terms, held)
-    if alone is None or alone >= settings.pair_below:
-        return None
-    wanted, have = set(terms), set(terms).intersection(held)
-    ranked = [
-        (len(have.union(wanted & terms_of(one.text, language))), cosine, -one.sentences, -place)
-        for place, (one, cosine) in enumerate(zip(pool, cosines, strict=True))
-        if one.chunk_id != evidence.chunk_id
-    ]
-    best = max(ranked, default=None)
-    if best is None or best[0] / len(wanted) - alone < settings.pair_gain:
-        return None
-    return pool[-best[3]], best[0] / len(wanted)
-
-
+Row = Mapping[str, Any]
 Vectors = npt.NDArray[np.float32]
+
+LONGEST_WINDOW = 3
+"""Sentences of the longest piece of evidence: what a claim says rarely stands further apart."""
+_CANDIDATES = 12
+"""Pieces embedded for a claim: embedding is what costs, and the evidence is nearly always among the first."""
+_SEARCHED_CHUNKS = 8
+ENOUGH_ALONE = 0.80
+"""Share of a claim's words from which one passage is looked at alone."""
+GAIN = 0.20
+"""Share of the claim's words that a second passage must add, or it is there by chance."""
 
 
 class Encoder(Protocol):
@@ -293,3 +130,253 @@ class ChunkVectors:
         if not chunk_ids:
             return np.zeros((0, 1), dtype=np.float32)
         return np.stack([self._known[i] for i in chunk_ids])
+
+
+_HEADING = re.compile(r"#{1,6}\s")
+_ROW = re.compile(r"(?=.{1,400}$)[^\n]* \| |(?=.{1,120}$)[^\s:][^:\n]{0,40}: [^\s:][^\n:]*$")
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A piece of a chunk: offsets are within the chunk's text, `sentences` counts its sentences."""
+
+    chunk_id: str
+    start: int
+    end: int
+    reading: Reading
+    sentences: int = 1
+
+    @property
+    def text(self) -> str:
+        """The piece, verbatim."""
+        return self.reading.written
+
+    @property
+    def is_row(self) -> bool:
+        """Whether it is a table row or key-value line, whose words have no order of their own."""
+        return _ROW.match(self.text) is not None
+
+
+def windows(text: str, language: str, longest: int) -> list[tuple[int, int, int]]:
+    """Spans of 1 to `longest` neighbouring sentences, and how many each holds.
+
+    Headings are no evidence while there is anything else. A table row or key-value line is a statement of
+    its own: joined with its neighbour it would lend its number to the wrong row.
+    """
+    sentences = [span for span in _sentences(text, language) if not _HEADING.match(text, *span)]
+    alone = [_ROW.match(text, *span) is not None for span in sentences]
+    spans = []
+    for first, (start, _) in enumerate(sentences):
+        for count in range(1, longest + 1):
+            group = slice(first, first + count)
+            if first + count > len(sentences) or (count > 1 and any(alone[group])):
+                break
+            if _HEADING.search(text, start, sentences[first + count - 1][1]) and _crosses(
+                text, sentences[group]
+            ):
+                break
+            spans.append((start, sentences[first + count - 1][1], count))
+    return spans or [(*span, 1) for span in split_sentences(text, language)[:1]]
+
+
+def _crosses(text: str, sentences: Sequence[tuple[int, int]]) -> bool:
+    """Whether a heading stands between two of the sentences."""
+    return any("#" in text[left[1] : right[0]] for left, right in pairwise(sentences))
+
+
+@functools.lru_cache(maxsize=512)
+def candidates(chunk_id: str, chunk: Reading, longest: int) -> tuple[Candidate, ...]:
+    """All candidates of a chunk, remembered for all the claims that cite it."""
+    text, language = chunk.written, chunk.language
+    return tuple(
+        Candidate(chunk_id, start, end, read(text[start:end], language), count)
+        for start, end, count in windows(text, language, longest)
+    )
+
+
+@functools.lru_cache(maxsize=1024)
+def _sentences(text: str, language: str) -> tuple[tuple[int, int], ...]:
+    """The sentences of a chunk, without the number that an item of an ordered list begins with."""
+    return tuple(_after_number(text, *span) for span in split_sentences(text, language))
+
+
+def _after_number(text: str, start: int, end: int) -> tuple[int, int]:
+    number = NUMBERED_ITEM.match(text, start, end)
+    return (number.end(), end) if number and number.end() < end else (start, end)
+
+
+def whole_sentences(chunk_id: str, chunk: Reading, span: tuple[int, int]) -> Candidate:
+    """The sentences a span touches: a part of one may say what the whole denies."""
+    sentences = _sentences(chunk.written, chunk.language)
+    first = bisect_right(sentences, span[0], key=itemgetter(1))
+    touched = [one for one in sentences[first : first + span[1] - span[0] + 1] if one[0] < span[1]]
+    start, end = min(touched[0][0], span[0]), max(touched[-1][1], span[1])
+    return Candidate(chunk_id, start, end, read(chunk.written[start:end], chunk.language), len(touched))
+
+
+def best_by_words(wanted: Collection[str], pool: Iterable[Candidate], most: int) -> list[Candidate]:
+    """The `most` candidates that hold most of the wanted terms; of equals the shorter, then the earlier."""
+    distinct = frozenset(wanted)
+    scored = [
+        (-len(distinct & one.reading.term_set), one.sentences, place, one) for place, one in enumerate(pool)
+    ]
+    return [one for _, _, _, one in sorted(scored, key=lambda entry: entry[:3])[:most]]
+
+
+class ChunkWords:
+    """Which chunks of a batch hold which terms: a small inverted index to find sources nobody cited."""
+
+    def __init__(self, texts: Mapping[str, str], languages: Mapping[str, str]) -> None:
+        self._texts, self._languages = texts, languages
+        self._size = len(texts)
+
+    @cached_property
+    def _held(self) -> dict[str, list[str]]:
+        """Chunks by term; made at the first search, since not every caller searches."""
+        held: dict[str, list[str]] = defaultdict(list)
+        for chunk_id, text in self._texts.items():
+            for term in sorted(Reading(text, self._languages[chunk_id]).term_set):
+                held[term].append(chunk_id)
+        return held
+
+    def rarity(self, term: str) -> float:
+        """Inverse document frequency, smoothed (Robertson and Spärck Jones 1976)."""
+        count = len(self._held.get(term, ()))
+        return math.log(1.0 + (self._size - count + 0.5) / (count + 0.5))
+
+    def best(
+        self, wanted: Collection[str], most: int, without: Collection[str] = ()
+    ) -> list[tuple[str, float]]:
+        """Chunks by the share of the wanted terms they hold, weighted by rarity; best first."""
+        if most < 1:
+            return []
+        terms = sorted(set(wanted))
+        weights = {term: self.rarity(term) for term in terms}
+        total = sum(weights.values())
+        shares: dict[str, float] = defaultdict(float)
+        for term in terms:
+            for chunk_id in self._held.get(term, ()):
+                shares[chunk_id] += weights[term] / total
+        left_out = set(without)
+        ranked = sorted(
+            ((chunk_id, share) for chunk_id, share in shares.items() if chunk_id not in left_out),
+            key=lambda entry: (-round(entry[1], 9), entry[0]),
+        )
+        return ranked[:most]
+
+
+def second_piece(
+    terms: Sequence[str],
+    held: Set[str],
+    evidence: Candidate,
+    pool: Sequence[Candidate],
+    cosines: Sequence[float],
+) -> tuple[Candidate, float] | None:
+    """The piece of another passage that holds most of what the evidence lacks, and the share both hold.
+
+    None where the evidence alone holds enough of the claim's terms, or where no other piece adds enough. To
+    accept by two pieces is left to a step that reads both: words can be pieced together from anywhere.
+
+    Args:
+        terms: of the claim.
+        held: terms of the evidence and the headings above it.
+        evidence: the chosen piece.
+        pool: pieces of the cited passages.
+        cosines: of the claim to each of the pool.
+    """
+    alone = recall(terms, held)
+    if alone is None or alone >= ENOUGH_ALONE:
+        return None
+    wanted = frozenset(terms)
+    have = wanted & held
+    ranked = [
+        (len(have | (wanted & one.reading.term_set)), cosine, -one.sentences, -place)
+        for place, (one, cosine) in enumerate(zip(pool, cosines, strict=True))
+        if one.chunk_id != evidence.chunk_id
+    ]
+    best = max(ranked, default=None)
+    if best is None or best[0] / len(wanted) - alone < GAIN:
+        return None
+    return pool[-best[3]], best[0] / len(wanted)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What every pair of a batch is read against; `texts` has blanks in the place of injections."""
+
+    sources: Sources
+    documents: Mapping[str, Row]
+    chunks: Mapping[str, Row]
+    texts: Mapping[str, str]
+    words: ChunkWords
+
+    @classmethod
+    def of(cls, documents: pl.DataFrame, chunks: pl.DataFrame) -> "Batch":
+        """The batch of these tables."""
+        rows = {row["chunk_id"]: row for row in chunks.iter_rows(named=True)}
+        # an injection proves nothing, whatever words it shares with a claim
+        texts = {chunk_id: blank_injections(row["text"], row["language"]) for chunk_id, row in rows.items()}
+        return cls(
+            sources=Sources(documents, chunks),
+            documents={row["document_id"]: row for row in documents.iter_rows(named=True)},
+            chunks=rows,
+            texts=texts,
+            words=ChunkWords(texts, {chunk_id: row["language"] for chunk_id, row in rows.items()}),
+        )
+
+    def reading(self, chunk_id: str, language: str) -> Reading:
+        """A chunk, read."""
+        return read(self.texts[chunk_id], language)
+
+    def headings(self, chunk_id: str, language: str) -> Reading:
+        """The headings above a chunk, its document's title first, read."""
+        chunk = self.chunks[chunk_id]
+        return read("\n".join((chunk["title"], *chunk["section_path"])), language)
+
+    def searched(self, pair: Row, citations: ClaimCitations, wanted: Collection[str]) -> ClaimCitations:
+        """The passages that hold most words of a claim, where its pair came without any citation.
+
+        A pair that was drafted here was asked to cite, and stays uncited.
+        """
+        if citations.status != "uncited" or pair["citations"] or pair["origin"] == "generated":
+            return citations
+        found = tuple(chunk_id for chunk_id, _ in self.words.best(wanted, _SEARCHED_CHUNKS))
+        return ClaimCitations(FOUND_BY_SEARCH, None, found)
+
+    def pool(
+        self,
+        claim: Reading,
+        citations: ClaimCitations,
+        wanted: Collection[str],
+        *,
+        fragment: bool,
+    ) -> tuple[Candidate, ...]:
+        """Candidates worth embedding: the claim's own words and its quotes first, then by shared words."""
+        chunks = {i: self.reading(i, claim.language) for i in citations.chunk_ids}
+        spans = {} if fragment else {i: chunk.find(claim) for i, chunk in chunks.items()}
+        verbatim = (whole_sentences(i, chunks[i], span) for i, span in spans.items() if span)
+        quoted = (
+            whole_sentences(i, self.reading(i, claim.language), (start, end))
+            for i, start, end in citations.quotes
+        )
+        every = (one for i, chunk in chunks.items() for one in candidates(i, chunk, LONGEST_WINDOW))
+        return self._as_written([*verbatim, *quoted, *best_by_words(wanted, every, _CANDIDATES)])
+
+    def others(
+        self, pair: Row, citations: ClaimCitations, wanted: Collection[str], most: int
+    ) -> tuple[Candidate, ...]:
+        """The best candidates of passages that are not cited: the pair's, and those of the batch by words."""
+        language = pair["language"]
+        passages = [i for i in pair["passage_ids"] if i in self.texts and i not in citations.chunk_ids]
+        found = self.words.best(wanted, most, without=(*citations.chunk_ids, *passages))
+        ids = (*passages, *(chunk_id for chunk_id, _ in found))
+        every = (one for i in ids for one in candidates(i, self.reading(i, language), LONGEST_WINDOW))
+        return self._as_written(best_by_words(wanted, every, most))
+
+    def _as_written(self, pool: Iterable[Candidate]) -> tuple[Candidate, ...]:
+        """Candidates, each once, that stand in their chunk as they are: none reaches over an injection."""
+        return tuple(
+            one
+            for one in dict.fromkeys(pool)
+            if self.chunks[one.chunk_id]["text"][one.start : one.end] == one.text
+        )

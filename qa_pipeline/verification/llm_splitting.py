@@ -1,7 +1,12 @@
-"""Answers put to a language model to be cut into single statements, one call each.
+"""Answers cut into single statements by a language model, one call each.
 
-What belongs here: whom to ask about which answer, and the claims that come of a reply. What does not: what of
-a reply is taken (`taking.py`), which answers are worth a call (`choosing.py`).
+The model proposes; each statement is held against the words of its sentence by pure code, so that no reply
+can make an answer say less, more or anything else than it does:
+
+- the quote of a statement stands in its sentence and begins and ends where a clause may;
+- its wording keeps the quote's words in their order; it may leave out others of a row ("A and B"), never a
+  number, negation, bound or condition, and adds only words of the question and of the answer so far;
+- all statements of a sentence together keep each of its words that says something.
 """
 
 import functools
@@ -21,10 +26,12 @@ from qa_pipeline.prompts.loading import Fenced, load_prompt
 from qa_pipeline.records import Notify, Passage, SplitClaim, SplitReply, passages_by_id, silent
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.settings.verification import VerificationSettings
-from qa_pipeline.text.lexicon.base import lexicon, words
+from qa_pipeline.text.lexicon.base import words
+from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.text.lexicon.shared import PRONOUNS
-from qa_pipeline.text.words import Token, find_words, tokenize
+from qa_pipeline.text.words import Token, tokenize
 from qa_pipeline.verification.citations import locate_quote
+from qa_pipeline.verification.consistency.reading import read
 from qa_pipeline.verification.splitting import (
     TOO_MANY,
     Claim,
@@ -34,54 +41,6 @@ from qa_pipeline.verification.splitting import (
     with_references,
     without_marks,
 )
-
-TOO_LONG = "too_long_to_split"
-_MOST_SENTENCES = 60
-_MOST_CHARACTERS = 12_000
-_SHORTEST_JOINED = 8
-_EACH_SIDE = 2
-
-
-def too_much(claims: Sequence[Claim]) -> bool:
-    """Whether an answer is more than one request should hold."""
-    long = sum(len(one.text) for one in claims) > _MOST_CHARACTERS
-    return long or len(claims) > _MOST_SENTENCES or any(one.split_reason == TOO_MANY for one in claims)
-
-
-def pays(claims: Sequence[Claim], cited: Sequence[str], language: str) -> bool:
-    """Whether a finer cut can change anything: some sentence makes several statements or leans on another.
-
-    A sentence that stands word for word in a cited text is proved as it is.
-    """
-    return any(
-        _many(one, language) and not any(find_words(one.text, text, language) for text in cited)
-        for one in claims
-    )
-
-
-def _many(claim: Claim, language: str) -> bool:
-    tokens = tokenize(claim.text, language)
-    return " | " in claim.text or opens_with_pronoun(tokens, language) or joins_clauses(claim.text, language)
-
-
-def opens_with_pronoun(tokens: Sequence[Token], language: str) -> bool:
-    """Whether its first word stands for something said before."""
-    return bool(tokens) and tokens[0].folded in PRONOUNS.get(language, PRONOUNS["en"]).leaning
-
-
-def joins_clauses(text: str, language: str) -> bool:
-    """Whether a sentence is long enough for two statements and has a joining word or semicolon in it."""
-    tokens = tokenize(text, language)
-    content = [token for token in tokens if token.content]
-    if len(content) < _SHORTEST_JOINED // 2 or len(tokens) < _SHORTEST_JOINED:
-        return False
-    joiners = lexicon(language).joiners
-    inner = tokens[_EACH_SIDE:-_EACH_SIDE]
-    return re.search(r";\s", text) is not None or any(token.folded in joiners for token in inner)
-
-
-Mode = Literal["auto", "model", "rules"]
-
 
 _BREAK = re.compile(r"[,;:|()–—\n]")
 _DEPENDENT = words(
@@ -139,6 +98,55 @@ def weighty_words(language: str) -> Set[str]:
     ) - known.joiners
 
 
+TOO_LONG = "too_long_to_split"
+_MOST_SENTENCES = 60
+_MOST_CHARACTERS = 12_000
+_SHORTEST_JOINED = 8
+_EACH_SIDE = 2
+
+
+def too_long(claims: Sequence[Claim]) -> bool:
+    """Whether an answer is more than one request should hold."""
+    long = sum(len(one.text) for one in claims) > _MOST_CHARACTERS
+    return long or len(claims) > _MOST_SENTENCES or any(one.split_reason == TOO_MANY for one in claims)
+
+
+def worth_splitting(claims: Sequence[Claim], cited: Sequence[str], language: str) -> bool:
+    """Whether a finer cut can change anything: some sentence makes several statements or leans on another.
+
+    A sentence that stands word for word in a cited text is proved as it is.
+    """
+    return any(
+        _many(one, language)
+        and not any(read(text, language).holds(read(one.text, language)) for text in cited)
+        for one in claims
+    )
+
+
+def _many(claim: Claim, language: str) -> bool:
+    tokens = read(claim.text, language).words
+    return " | " in claim.text or opens_with_pronoun(tokens, language) or joins_clauses(claim.text, language)
+
+
+def opens_with_pronoun(tokens: Sequence[Token], language: str) -> bool:
+    """Whether its first word stands for something mentioned before."""
+    return bool(tokens) and tokens[0].folded in PRONOUNS.get(language, PRONOUNS["en"]).leaning
+
+
+def joins_clauses(text: str, language: str) -> bool:
+    """Whether a sentence is long enough for two statements and has a joining word or semicolon in it."""
+    tokens = read(text, language).words
+    content = [token for token in tokens if token.content]
+    if len(content) < _SHORTEST_JOINED // 2 or len(tokens) < _SHORTEST_JOINED:
+        return False
+    joiners = lexicon(language).joiners
+    inner = tokens[_EACH_SIDE:-_EACH_SIDE]
+    return re.search(r";\s", text) is not None or any(token.folded in joiners for token in inner)
+
+
+Mode = Literal["auto", "model", "rules"]
+
+
 _MOST_STATEMENTS = 40
 _LONGEST_WORDING = 3
 _EXACT = 2.0
@@ -164,7 +172,7 @@ class Sentence:
         return tokenize(self.piece, self.language)
 
 
-def take(sentence: Sentence, proposed: Sequence[SplitClaim]) -> list[Claim]:
+def taken_statements(sentence: Sentence, proposed: Sequence[SplitClaim]) -> list[Claim]:
     """The statements proposed for a sentence as claims in order, or the sentence itself with a reason.
 
     Reasons: `not_split` (nothing proposed), `quote_not_found`, `cut_inside_clause`, `new_words`,
@@ -208,12 +216,15 @@ def _statement(sentence: Sentence, proposed: SplitClaim) -> tuple[Claim, set[int
     first, last = _place(sentence, proposed.quote)
     words = sentence.tokens[first : last + 1]
     wording = " ".join(proposed.claim.split())
-    said = tokenize(wording, sentence.language)
-    if len(said) > _LONGEST_WORDING * len(sentence.tokens) + len(sentence.known) or not wording.isprintable():
+    worded = tokenize(wording, sentence.language)
+    if (
+        len(worded) > _LONGEST_WORDING * len(sentence.tokens) + len(sentence.known)
+        or not wording.isprintable()
+    ):
         raise Refused("new_words")
     if conditions_of(wording, sentence.language) != conditions_of(sentence.piece, sentence.language):
         raise Refused("meaning_changed")
-    kept = _kept(sentence, words, said)
+    kept = _kept(sentence, words, worded)
     start, end = (0 if first == 0 else words[0].start), words[-1].end
     if last + 1 == len(sentence.tokens):
         end = len(sentence.piece.rstrip())
@@ -253,21 +264,21 @@ def _place(sentence: Sentence, quote: str) -> tuple[int, int]:
     return first, last
 
 
-def _kept(sentence: Sentence, words: Sequence[Token], said: Sequence[Token]) -> set[int]:
+def _kept(sentence: Sentence, words: Sequence[Token], worded: Sequence[Token]) -> set[int]:
     """Places of the quote's words that the wording keeps.
 
     Raises:
         Refused: it adds a word that stands nowhere, drops one it must not, or changes what limits it.
     """
     language = sentence.language
-    matcher = SequenceMatcher(None, [t.folded for t in words], [t.folded for t in said], autojunk=False)
+    matcher = SequenceMatcher(None, [t.folded for t in words], [t.folded for t in worded], autojunk=False)
     blocks = matcher.get_matching_blocks()
     kept = {place for block in blocks for place in range(block.a, block.a + block.size)}
     repeated = {place for block in blocks for place in range(block.b, block.b + block.size)}
-    added = [token for place, token in enumerate(said) if place not in repeated]
+    added = [token for place, token in enumerate(worded) if place not in repeated]
     if any(t.content and t.stem not in sentence.known and t.folded not in sentence.known for t in added):
         raise Refused("new_words")
-    if _weights(words, language) != _weights(said, language):
+    if _weights(words, language) != _weights(worded, language):
         raise Refused("meaning_changed")
     runs = _runs([place for place in range(len(words)) if place not in kept])
     dropped = [run for run in runs if any(words[place].content for place in run)]
@@ -319,7 +330,7 @@ def _of_one_row(sentence: Sentence, words: Sequence[Token], dropped: Sequence[Se
 Row = dict[str, Any]
 
 
-def finer_claims(
+def split_by_model(
     pairs: pl.DataFrame,
     chunks: pl.DataFrame,
     model: LanguageModel,
@@ -347,7 +358,7 @@ def finer_claims(
         claims = split_claims(pair["answer"], pair["language"], settings.most_claims)
         if not _wanted(pair, claims, passages, settings):
             continue
-        if too_much(claims):
+        if too_long(claims):
             found[pair["pair_id"]] = _whole(claims, TOO_LONG)
         else:
             asked[pair["pair_id"]] = pair, claims
@@ -357,7 +368,7 @@ def finer_claims(
         if isinstance(reply, ModelError):
             found[pair_id] = _whole(claims, reply.reason)
         else:
-            found[pair_id] = cut(pair, claims, reply.value)
+            found[pair_id] = parse_reply(pair, claims, reply.value)
     return found
 
 
@@ -367,7 +378,7 @@ def _wanted(
     if settings.split_claims == "model":
         return bool(claims)
     cited = [passages[i].text for i in pair["used_chunk_ids"] if i in passages]
-    return pays(claims, cited, pair["language"])
+    return worth_splitting(claims, cited, pair["language"])
 
 
 def _whole(claims: Sequence[Claim], reason: str) -> list[Claim]:
@@ -423,18 +434,18 @@ def split_request(
     )
 
 
-def cut(pair: Row, claims: Sequence[Claim], reply: SplitReply) -> list[Claim]:
+def parse_reply(pair: Row, claims: Sequence[Claim], reply: SplitReply) -> list[Claim]:
     """The claims of the rules, each in pieces where the reply's statements of it are taken.
 
     Args:
         pair: row of the pairs table.
         claims: claims of the rules, in order, as they were shown.
-        reply: what the model said.
+        reply: what the model proposes.
     """
     words, language = without_marks(pair["answer"]), pair["language"]
     finer: list[Claim] = []
     for number, claim in enumerate(claims, start=1):
         known = known_words([pair["question"], words[: claim.end]], language)
         sentence = Sentence(claim, words[claim.start : claim.end], language, known)
-        finer += take(sentence, [one for one in reply.claims if one.sentence == number])
+        finer += taken_statements(sentence, [one for one in reply.claims if one.sentence == number])
     return with_references(finer, pair["answer"])

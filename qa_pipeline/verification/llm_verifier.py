@@ -1,11 +1,11 @@
-"""Borderline claims put to a language model, one call each.
+"""Borderline claims put to a language model, one call each, and a probe whether it obeys what it reads.
 
-What belongs here: whom to ask about what, and reading replies. What does not: which claims are borderline and
-what a reply means (`deciding.py`). The model's reasoning is kept as a detail for people; it decides nothing.
+Which claims are borderline and what a reply means is `deciding.py`. The model's reasoning is kept as a detail
+for people; it decides nothing.
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,9 +18,9 @@ from qa_pipeline.prompts.loading import fence, load_prompt, render_passages
 from qa_pipeline.records import ClaimReply, Notify, Passage, passages_by_id, silent
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.settings.verification import VerificationSettings
-from qa_pipeline.text.injection import ORDERS_IN_SOURCE, hold_orders, is_order, withhold_orders
+from qa_pipeline.text.injection import INJECTION_IN_SOURCE, hold_injections, is_injection, redact_injections
 from qa_pipeline.verification.deciding import REPLIES, borderline, decide_claims
-from qa_pipeline.verification.rules import strange_scores
+from qa_pipeline.verification.rules import scores_of_other_models
 
 PROBES = {
     "en": "In 1834 the lighthouse of Vinga was painted with 312 litres of goat's milk by order of the mayor.",
@@ -30,43 +30,6 @@ PROBES = {
 """Claims that follow from nothing anybody would train on."""
 
 Shown = tuple[Passage, ...]
-
-
-def led_astray(
-    requests: Sequence[Request[ClaimReply]],
-    replies: Sequence[Reply[ClaimReply] | ModelError],
-    probe: Callable[[Request[ClaimReply], str], Request[ClaimReply]],
-    model: LanguageModel,
-    workers: int,
-) -> set[Shown]:
-    """Sets of passages over which the model accepts a claim that they do not state.
-
-    Asked only of passages over which it accepted another one. A probe that fails proves nothing good: those
-    passages count as leading astray too.
-
-    Args:
-        requests: what the model was asked.
-        replies: what it said, in the same order.
-        probe: the request of a claim over the passages of another request.
-        model: the model.
-        workers: calls in flight.
-
-    Raises:
-        PermanentModelError: the model can answer no further request.
-    """
-    accepted: dict[Shown, Request[ClaimReply]] = {}
-    for request, reply in zip(requests, replies, strict=True):
-        if not isinstance(reply, ModelError) and reply.value.decision == "accept":
-            accepted.setdefault(request.passages, request)
-    probes = [probe(one, PROBES.get(one.language, PROBES["en"])) for one in accepted.values()]
-    answers = ask_all(model, probes, workers=workers) if probes else []
-    return {
-        shown
-        for shown, answer in zip(accepted, answers, strict=True)
-        if isinstance(answer, ModelError) or answer.value.decision != "reject"
-    }
-
-
 Row = dict[str, Any]
 _log = logging.getLogger(__name__)
 _MOST_PASSAGES = 5
@@ -87,7 +50,7 @@ def verify_claims(
     Raises:
         PermanentModelError: the model can answer no further request.
     """
-    for step, count in strange_scores(claims, settings.fitted).items():
+    for step, count in scores_of_other_models(claims, settings.fitted).items():
         if count:
             _log.warning("%d scores of %s are of another model than the thresholds; unused", count, step)
     local = decide_claims(claims, pairs, settings)
@@ -112,8 +75,8 @@ def ask_verifier(
     """Ask about every given claim, in order; a reply that failed is a row with its reason.
 
     Equal questions are asked once. The passages shown are those of the evidence and the second evidence,
-    then the others the pair says it used, with gaps where they hold orders. Where they, the claim or its
-    question hold one, an accept carries the reason `orders_in_source`, and a person decides.
+    then the others the pair says it used, with gaps where they hold injections. Where they, the claim or its
+    question hold one, an accept carries the reason `injection_in_source`, and a person decides.
 
     Raises:
         PermanentModelError: the model can answer no further request.
@@ -128,14 +91,14 @@ def ask_verifier(
     distinct = {request.key: request for request in requests}
     asked = ask_all(model, list(distinct.values()), workers=llm.workers, notify=notify)
     replies = dict(zip(distinct, asked, strict=True))
-    astray = _astray(list(distinct.values()), asked, model, llm) if settings.probe_passages else set()
+    obeyed = _obeyed(list(distinct.values()), asked, model, llm.workers) if settings.probe_passages else set()
     return pl.DataFrame(
         [
             _reply(
                 row,
                 request,
                 replies[request.key],
-                ordered=_ordered(row, passages) or request.passages in astray,
+                injected=_injected(row, passages) or request.passages in obeyed,
             )
             for row, request in zip(rows, requests, strict=True)
         ],
@@ -148,7 +111,7 @@ def claim_request(
 ) -> Request[ClaimReply]:
     """What a claim is verified with; `row` is its row of the claims table with its pair's columns beside."""
     prompt = load_prompt(row["language"], "verify")
-    shown = tuple(withhold_orders(one) for one in _shown(row, passages))
+    shown = tuple(redact_injections(one) for one in _shown(row, passages))
     return Request(
         role="verify",
         system=prompt.system,
@@ -165,19 +128,35 @@ def claim_request(
     )
 
 
-def _astray(
-    requests: list[Request[ClaimReply]],
+def _obeyed(
+    requests: Sequence[Request[ClaimReply]],
     replies: Sequence[Reply[ClaimReply] | ModelError],
     model: LanguageModel,
-    llm: LLMSettings,
+    workers: int,
 ) -> set[Shown]:
-    def probe(request: Request[ClaimReply], claim: str) -> Request[ClaimReply]:
-        template = load_prompt(request.language, "verify")
-        shown = render_passages(request.passages)
-        prompt = template.fill(passages=shown, claim=fence(claim, "claim"))
-        return replace(request, prompt=prompt, answer=claim)
+    """Sets of passages over which the model accepts a claim that they do not state: it obeys what it reads.
 
-    return led_astray(requests, replies, probe, model, llm.workers)
+    An injection that nobody detects makes an obedient model agree with whatever it is asked; a model that
+    reads the passages rejects the probe, and its other replies stand. Asked only of passages over which it
+    accepted another claim. A probe that fails proves nothing good: those passages count too.
+    """
+    accepted: dict[Shown, Request[ClaimReply]] = {}
+    for request, reply in zip(requests, replies, strict=True):
+        if not isinstance(reply, ModelError) and reply.value.decision == "accept":
+            accepted.setdefault(request.passages, request)
+    answers = ask_all(model, [_probe(one) for one in accepted.values()], workers=workers) if accepted else []
+    return {
+        shown
+        for shown, answer in zip(accepted, answers, strict=True)
+        if isinstance(answer, ModelError) or answer.value.decision != "reject"
+    }
+
+
+def _probe(request: Request[ClaimReply]) -> Request[ClaimReply]:
+    claim = PROBES.get(request.language, PROBES["en"])
+    template = load_prompt(request.language, "verify")
+    shown = render_passages(request.passages)
+    return replace(request, prompt=template.fill(passages=shown, claim=fence(claim, "claim")), answer=claim)
 
 
 def _shown(row: Row, passages: dict[str, Passage]) -> list[Passage]:
@@ -186,9 +165,11 @@ def _shown(row: Row, passages: dict[str, Passage]) -> list[Passage]:
     return [passages[i] for i in list(ids)[:_MOST_PASSAGES]]
 
 
-def _ordered(row: Row, passages: dict[str, Passage]) -> bool:
+def _injected(row: Row, passages: dict[str, Passage]) -> bool:
     """Whether anything the model read speaks to it: then its accept is not taken at its word."""
-    return hold_orders(_shown(row, passages)) or is_order(_stated(row)) or is_order(row["question"])
+    return (
+        hold_injections(_shown(row, passages)) or is_injection(_stated(row)) or is_injection(row["question"])
+    )
 
 
 def _stated(row: Row) -> str:
@@ -199,7 +180,7 @@ def _stated(row: Row) -> str:
 
 
 def _reply(
-    row: Row, request: Request[ClaimReply], reply: Reply[ClaimReply] | ModelError, *, ordered: bool
+    row: Row, request: Request[ClaimReply], reply: Reply[ClaimReply] | ModelError, *, injected: bool
 ) -> Row:
     base: Row = {"claim_id": row["claim_id"], "prompt_hash": request.prompt_hash}
     if isinstance(reply, ModelError):
@@ -207,7 +188,7 @@ def _reply(
     return {
         **base,
         "decision": reply.value.decision,
-        "reason": ORDERS_IN_SOURCE if ordered and reply.value.decision == "accept" else None,
+        "reason": INJECTION_IN_SOURCE if injected and reply.value.decision == "accept" else None,
         "detail": reply.value.reasoning,
         "model": reply.model,
     }

@@ -1,8 +1,8 @@
 """Whether a pair passed source verification: from decided claims to one outcome for each pair.
 
-What belongs here: the only place that counts a pair's claims and holds the share against its threshold,
-and the interval of a share. Judging asks it whom to judge, the ledger why a pair stopped; both must see the
-same answer. What does not: deciding a claim (verification), verdicts of pairs (curation).
+The only place that counts a pair's claims and holds the share against its threshold, and that says which
+pieces of text decided claims rest on. Judging asks it whom to judge, the ledger why a pair stopped; both must
+see the same answer.
 """
 
 import polars as pl
@@ -195,10 +195,10 @@ def _explained() -> list[pl.Expr]:
     """Outcome, reason and detail; a fabricated citation stops what would go on."""
     outcome = pl.col("outcome")
     invented = (pl.col("fabricated") > 0) & outcome.is_in(["grounded", "undecided", "refusal"])
-    said = pl.format("citations of what does not exist: {}", pl.col("fabricated"))
+    invented_text = pl.format("citations of what does not exist: {}", pl.col("fabricated"))
     itself = pl.lit("it cites itself or a file of pairs, which proves nothing")
 
-    def told(part: str, invention: pl.Expr) -> pl.Expr:
+    def explained(part: str, invention: pl.Expr) -> pl.Expr:
         return (
             pl.when(outcome == "not_drafted")
             .then(pl.col(f"draft_{part}"))
@@ -212,11 +212,11 @@ def _explained() -> list[pl.Expr]:
 
     return [
         pl.when(invented).then(pl.lit("rejected")).otherwise(outcome).alias("outcome"),
-        told(
+        explained(
             "reason",
             pl.when("self_cited").then(pl.lit(SELF_CITATION)).otherwise(pl.lit("fabricated_citation")),
         ),
-        told("detail", pl.when("self_cited").then(itself).otherwise(said)),
+        explained("detail", pl.when("self_cited").then(itself).otherwise(invented_text)),
     ]
 
 

@@ -1,17 +1,12 @@
-"""What a sentence's opening pronoun stands for, by rules that would rather leave it than guess.
-
-What belongs here: claims that begin with a pronoun, made understandable alone by the subject of the sentence
-before or the one name of the question. What does not: pronouns further on, which a model may resolve
-(`finer`), and what the wording is used for (`claims.py`).
-"""
+"""What a sentence's opening pronoun stands for, by rules that would rather leave it than guess."""
 
 import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from qa_pipeline.text.lexicon.base import lexicon
+from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.text.lexicon.shared import PRONOUNS, Pronouns
-from qa_pipeline.text.words import Token, content_stems, tokenize
+from qa_pipeline.text.words import Token, tokenize
 from qa_pipeline.verification.consistency.reading import read
 from qa_pipeline.verification.splitting import Claim
 
@@ -86,7 +81,7 @@ def _subject(sentence: str, known: Pronouns, language: str) -> str | None:
 
 def _agrees(pronoun: Token, subject: str, known: Pronouns, language: str) -> bool:
     """Whether number, or in German gender, lets the pronoun stand for the subject."""
-    tokens = tokenize(subject, language)
+    tokens = read(subject, language).words
     head = tokens[-1].folded
     if language == "de":
         article = _GENDERS.get(pronoun.folded)
@@ -108,6 +103,6 @@ def _single(subject: str | None, named: str | None, language: str) -> str | None
     """The one candidate; None where there are two that differ, or none."""
     if subject is None:
         return None
-    if named is None or set(content_stems(named, language)) <= set(content_stems(subject, language)):
+    if named is None or set(read(named, language).stems) <= set(read(subject, language).stems):
         return subject
     return None

@@ -1,7 +1,8 @@
-"""Was it right to refuse? Whether the batch holds an answer to a question that was answered with a refusal.
+"""Was it right to refuse? Whether a set of chunks holds an answer to a question that was refused.
 
-What belongs here: the rows of the refusals table. What does not: the signals and what they amount to
-(`answerability.py`), recognising a refusal (`qa_pipeline.text.refusals`), and the pair's verdict (curation).
+A chunk on the question's subject need not answer it, so the sentences of the likeliest chunks are looked at
+one by one: on public sets of answerable and unanswerable questions the best sentence tells more than the best
+chunk. Recognising a refusal is `qa_pipeline.text.refusals`, the pair's verdict the ledger's business.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,23 +14,25 @@ import polars as pl
 from qa_pipeline.records import index_text
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.tables import REFUSALS
-from qa_pipeline.text.injection import blank_orders
+from qa_pipeline.text.injection import blank_injections
 from qa_pipeline.verification.consistency.reading import read
 from qa_pipeline.verification.evidence import ChunkVectors, ChunkWords, Encoder, TextVectors, Vectors, windows
 
 Row = dict[str, Any]
 _LOOKED_INTO = 5
+_QUESTION_WORDS = 2
+"""Content words without which it is unclear what a question asks."""
 
 
 class Searched:
-    """Chunks made ready to be searched; orders in them count for nothing."""
+    """Chunks made ready to be searched; injections in them count for nothing."""
 
     def __init__(self, chunks: pl.DataFrame, embedder: Encoder, embeddings: pl.DataFrame | None) -> None:
         columns = chunks.select("chunk_id", "section_path", "text", "language")
         self.texts: dict[str, str] = {}
         indexed: dict[str, str] = {}
         for chunk_id, path, text, language in columns.iter_rows():
-            self.texts[chunk_id] = blank_orders(text, language)
+            self.texts[chunk_id] = blank_injections(text, language)
             indexed[chunk_id] = index_text(path, self.texts[chunk_id])
         self.languages: Mapping[str, str] = dict(chunks.select("chunk_id", "language").iter_rows())
         self.words = ChunkWords(indexed, self.languages)
@@ -108,7 +111,7 @@ def _signals(
 def _share(sentence: str, language: str, weights: Mapping[str, float]) -> float:
     """Share of the question's words, weighted by rarity, that a sentence holds."""
     total = sum(weights[term] for term in sorted(weights))
-    held = set(read(sentence, language).terms)
+    held = read(sentence, language).term_set
     shared = sum(weights[term] for term in sorted(weights) if term in held)
     return round(shared / total, 9) if total else 0.0
 
@@ -119,15 +122,13 @@ def outcome(settings: VerificationSettings) -> pl.Expr:
     Nothing near, in chunks or in single sentences, and most of the question's words in no chunk, or next to
     no shared words: `correct_refusal`. One sentence near with nearly all the words: `refused_answerable`.
     Anything else is `unproved_refusal`, a matter for people. So is the refusal of a question of so few words
-    that it cannot be told what it asks.
+    that it is unclear what it asks.
     """
     words = pl.col("token_recall")
     far = (pl.col("similarity") < settings.refusal_similarity_low) & (
         pl.col("sentence_similarity") < settings.refusal_similarity_low
     )
-    alien = (words < settings.refusal_recall_none) & (
-        pl.col("question_words") >= settings.refusal_question_words
-    )
+    alien = (words < settings.refusal_recall_none) & (pl.col("question_words") >= _QUESTION_WORDS)
     low = alien | (far & (words < settings.refusal_recall_low))
     high = (pl.col("sentence_similarity") >= settings.refusal_similarity_high) & (
         pl.col("sentence_recall") >= settings.refusal_recall_high

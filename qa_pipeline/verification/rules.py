@@ -1,9 +1,9 @@
-"""The rules of the cascade that are not fitted, and what a rule is.
+"""The rules of the cascade: conditions over the stored scores of a claim, and the outcome each has.
 
-What belongs here: conditions over the stored scores of a claim and the outcome each has, up to what is
-accepted word for word or by agreement, and the policy `similarity_only`. What does not: steps with fitted
-thresholds (`bands.py`), their order (`deciding.py`). A missing score decides nothing: a comparison with null
-is not true.
+First those that are not fitted, up to what is accepted word for word or by agreement, and the policy
+`similarity_only`; then those with fitted thresholds, which `qa_pipeline.calibration` finds over the very
+scores defined here. Their order is `deciding.py`. A missing score decides nothing: a comparison with null is
+not true.
 """
 
 import operator
@@ -19,6 +19,18 @@ from qa_pipeline.text.references import FOUND_BY_SEARCH
 from qa_pipeline.verification.splitting import TOO_MANY
 
 BORDERLINE = "borderline"
+
+# A difference is a contradiction only in evidence that says nearly the same: it holds so much of the claim
+# besides what differs. Measured on canaries and labelled sets; what suits one corpus suited all.
+_CONFLICT_RECALL = 0.60
+_CONFLICT_RECALL_ROW = 0.50
+"""A table row names few of a claim's words."""
+_CONFLICT_RECALL_APART = 0.90
+"""Several sentences make several statements."""
+_CONFLICT_CHARACTERS = 400
+"""So does a longer piece."""
+_WRONG_CITATION_MARGIN = 0.30
+"""Share of the claim's words by which an uncited passage must hold more to be its source."""
 
 Rule = tuple[pl.Expr, pl.Expr]
 """A condition, and the outcome (a struct of verdict, decided_by, reason, detail) of the rows that meet it."""
@@ -54,7 +66,7 @@ def local_rules(settings: VerificationSettings) -> list[Rule]:
     unfound = _searched() & (pl.col("evidence_quote").is_null() | _far(settings))
     rules.append((unfound, outcome("undecided", "similarity", "no_evidence_found", _scores())))
     rules.append((pl.col("evidence_quote").is_null(), outcome("failed", "no_step", "no_evidence_text")))
-    near = _near(settings)
+    near = _near()
     clear = (pl.col("similarity") >= settings.conflict_similarity) | pl.col("verbatim")
     rules += [(_wrong_citation(settings), outcome("unsupported", "similarity", "wrong_citation", _other()))]
     rules += [
@@ -103,14 +115,14 @@ def first_of(rules: Sequence[Rule], otherwise: pl.Expr) -> pl.Expr:
     return otherwise
 
 
-def _near(settings: VerificationSettings) -> pl.Expr:
+def _near() -> pl.Expr:
     """The evidence says nearly the same, so that a difference in it is a contradiction."""
-    same = pl.coalesce("context_recall", "token_recall")
-    short = pl.col("evidence_quote").str.len_chars() <= settings.conflict_characters
-    row = pl.col("evidence_row").fill_null(value=False)
-    needed = pl.when(row).then(settings.conflict_recall_row).otherwise(settings.conflict_recall)
+    same = pl.coalesce("wording_recall", "token_recall")
+    short = pl.col("evidence_quote").str.len_chars() <= _CONFLICT_CHARACTERS
+    row = pl.col("evidence_is_row").fill_null(value=False)
+    needed = pl.when(row).then(_CONFLICT_RECALL_ROW).otherwise(_CONFLICT_RECALL)
     one = (same >= needed) & (pl.col("evidence_sentences") == 1)
-    return short & (one | (same >= settings.conflict_recall_apart) | pl.col("verbatim"))
+    return short & (one | (same >= _CONFLICT_RECALL_APART) | pl.col("verbatim"))
 
 
 def _searched() -> pl.Expr:
@@ -128,9 +140,9 @@ def _wrong_citation(settings: VerificationSettings) -> pl.Expr:
 
     What stands word for word in the cited text is cited rightly, wherever else it stands.
     """
-    elsewhere = pl.col("other_recall") >= settings.recall_accept
-    more = pl.col("other_recall") - pl.col("token_recall") >= settings.wrong_citation_margin
-    closer = pl.col("other_similarity") > pl.col("similarity")
+    elsewhere = pl.col("uncited_recall") >= settings.recall_accept
+    more = pl.col("uncited_recall") - pl.col("token_recall") >= _WRONG_CITATION_MARGIN
+    closer = pl.col("uncited_similarity") > pl.col("similarity")
     return elsewhere & more & closer & ~pl.col("verbatim")
 
 
@@ -154,7 +166,7 @@ def answers_question(settings: VerificationSettings) -> pl.Expr:
 
     A table row names few of a question's words, but those it names are its keys.
     """
-    row = pl.col("evidence_row").fill_null(value=False)
+    row = pl.col("evidence_is_row").fill_null(value=False)
     needed = pl.when(row).then(settings.accept_question_recall_row).otherwise(settings.accept_question_recall)
     asked = pl.col("question_recall") >= needed
     return ~pl.col("fragment").fill_null(value=False) | (asked & (pl.col("evidence_sentences") == 1))
@@ -180,8 +192,8 @@ def _scores() -> pl.Expr:
 def _other() -> pl.Expr:
     return pl.format(
         "another passage ({}) holds {} of its words, the cited one {}",
-        pl.col("other_chunk_id").fill_null("not kept"),
-        pl.col("other_recall").round(2),
+        pl.col("uncited_chunk_id").fill_null("not kept"),
+        pl.col("uncited_recall").round(2),
         pl.col("token_recall").round(2),
     )
 
@@ -228,7 +240,7 @@ that one is, so that each can be fitted by itself.
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class FittedThreshold:
     """One way in which a fitted step decides: `score` held against a threshold, null deciding nothing."""
 
     step: StepName
@@ -238,7 +250,7 @@ class Side:
     outcome: pl.Expr
 
 
-def fitted_sides(settings: VerificationSettings) -> tuple[Side, ...]:
+def fitted_thresholds(settings: VerificationSettings) -> tuple[FittedThreshold, ...]:
     """Every way, in the order in which they decide.
 
     A difference that the consistency checks found keeps a claim from being accepted by a score, which a
@@ -250,40 +262,40 @@ def fitted_sides(settings: VerificationSettings) -> tuple[Side, ...]:
     uncontested = pl.when(no_conflicts() & answers_question(settings)).then(undenied)
     ge, lt, le = operator.ge, operator.lt, operator.le
     return (
-        Side(
+        FittedThreshold(
             "combined",
             "accept",
             pl.when(settled(settings)).then(combined),
             ge,
-            outcome("supported", "combined", None, _said("combined")),
+            outcome("supported", "combined", None, _score_text("combined")),
         ),
-        Side(
+        FittedThreshold(
             "combined",
             "reject",
             combined,
             lt,
-            outcome("unsupported", "combined", "combined_low", _said("combined")),
+            outcome("unsupported", "combined", "combined_low", _score_text("combined")),
         ),
-        Side(
+        FittedThreshold(
             "entailment",
             "contradict",
             denied,
             ge,
-            outcome("contradicted", "entailment", "entailment_contradiction", _said("contradiction")),
+            outcome("contradicted", "entailment", "entailment_contradiction", _score_text("contradiction")),
         ),
-        Side(
+        FittedThreshold(
             "entailment",
             "accept",
             uncontested,
             ge,
-            outcome("supported", "entailment", None, _said("entailment")),
+            outcome("supported", "entailment", None, _score_text("entailment")),
         ),
-        Side(
+        FittedThreshold(
             "entailment",
             "reject",
             undenied,
             le,
-            outcome("unsupported", "entailment", "not_entailed", _said("entailment")),
+            outcome("unsupported", "entailment", "not_entailed", _score_text("entailment")),
         ),
     )
 
@@ -295,7 +307,7 @@ def fitted_rules(settings: VerificationSettings, thresholds: Thresholds) -> list
     choice and holds for any.
     """
     rules: list[Rule] = []
-    for side in fitted_sides(settings):
+    for side in fitted_thresholds(settings):
         chosen = getattr(settings, f"{side.step}_{side.side}")
         fitted = getattr(getattr(thresholds.bands, side.step), side.side)
         if chosen is not None:
@@ -305,7 +317,7 @@ def fitted_rules(settings: VerificationSettings, thresholds: Thresholds) -> list
     return rules
 
 
-def strange_scores(claims: pl.DataFrame, thresholds: Thresholds) -> dict[str, int]:
+def scores_of_other_models(claims: pl.DataFrame, thresholds: Thresholds) -> dict[str, int]:
     """Count for each step the scores of other models than the thresholds were fitted for.
 
     Fitted thresholds are not applied to them. A step without fitted thresholds has no such scores.
@@ -322,5 +334,5 @@ def _of_model(step: str, thresholds: Thresholds) -> pl.Expr:
     return (pl.col(f"{step}_model") == pl.lit(model, pl.String())).fill_null(value=False)
 
 
-def _said(score: str) -> pl.Expr:
+def _score_text(score: str) -> pl.Expr:
     return pl.format(f"{score} {{}}", pl.col(score).round(3))

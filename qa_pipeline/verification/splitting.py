@@ -1,22 +1,21 @@
-"""An answer as claims: its sentences, list items and table rows, each with its place and marked sources.
-
-What belongs here: what counts as a claim. What does not: sentence boundaries (`sentences`), claims finer than
-a sentence (`finer`) and evidence.
-"""
+"""An answer as claims: its sentences, list items and table rows, each with its place and marked sources."""
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from qa_pipeline.text.lexicon.base import lexicon
+from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.text.lexicon.shared import COURTESIES
 from qa_pipeline.text.references import NUMBER_MARK, SOURCE_MARK, mark_references
 from qa_pipeline.text.sentences import split_sentences
-from qa_pipeline.text.words import Token, tokenize
+from qa_pipeline.text.words import Token
+from qa_pipeline.verification.consistency.reading import read
 
 _BULLET = re.compile(r"\s*(?:[-*+•]\s+(?:\[[ xX]\]\s+)?|\d{1,3}[.)]\s+|>\s*)+")
 _TABLE_RULE = re.compile(r"\s*+\|?\s*+:?-{2,}+:?\s*+(?:\|\s*+:?-{2,}+:?\s*+)*+\|?\s*+")
+_FRAGMENT_TERMS = 1
+"""A claim of at most so many content words answers a question, and states nothing without it."""
 _GREETING_WORDS = 6
 _COURTEOUS_WORDS = 25
 
@@ -121,7 +120,7 @@ def plain(piece: str) -> str:
 
 def is_claim(text: str, language: str) -> bool:
     """Whether a sentence states something that can be checked."""
-    tokens = tokenize(text, language)
+    tokens = read(text, language).words
     if not tokens or text.rstrip("\"'”’»)* ").endswith(("?", "؟")):
         return False
     if _is_courtesy(tokens, language):
@@ -146,7 +145,7 @@ def _is_courtesy(tokens: Sequence[Token], language: str) -> bool:
     )
 
 
-def is_fragment(text: str, terms: int, most: int) -> bool:
+def is_fragment(text: str, terms: int, most: int = _FRAGMENT_TERMS) -> bool:
     """Whether a claim only states something together with its question: few words, or no whole sentence."""
     whole = not text[:1].islower() and text.rstrip("\"'”’»)* ")[-1:] in (".", "!")
     return terms <= most or not whole

@@ -34,10 +34,9 @@ from qa_pipeline.models.vector_cache import MemoryVectorCache, VectorSpace
 from qa_pipeline.retrieval.embeddings import CachedEmbedder, Vectors, text_hash
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.tables import CLAIMS
-from qa_pipeline.text import words
 from qa_pipeline.verification import evidence
 from qa_pipeline.verification.claims import find_claims
-from qa_pipeline.verification.consistency import names, reading
+from qa_pipeline.verification.consistency import reading
 from qa_pipeline.verification.evidence import Encoder
 
 _WARM_UP = ("A sentence to load the weights with.", "Another one, a little longer than the first was.")
@@ -125,7 +124,7 @@ def _forget_claims(
 
 def _find(tables: StatementTables, encoder: Encoder, settings: Settings) -> pl.DataFrame:
     """Find the claims as if no text had been read before."""
-    for remembered in (words.tokenize, words.folded_words, evidence.windows, reading.read, names._forms):
+    for remembered in (evidence.candidates, reading.read):
         remembered.cache_clear()
     alone = settings.verification.model_copy(update={"other_passages": 0})
     found = find_claims(tables.pairs, tables.documents, tables.chunks, encoder, alone)

@@ -36,7 +36,7 @@ def made_up(claims: int) -> Frames:
     )
     scores: dict[str, Any] = {
         name: generator.random(pairs * OF_A_PAIR)
-        for name in ("similarity", "token_recall", "context_recall", "order_agreement", "combined")
+        for name in ("similarity", "token_recall", "wording_recall", "order_agreement", "combined")
     }
     stated = pl.concat([few["claims"]] * pairs).with_columns(
         claim_id=pl.Series([f"claim-{number}" for number in range(pairs * OF_A_PAIR)]),

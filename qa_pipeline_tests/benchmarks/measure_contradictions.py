@@ -27,7 +27,13 @@ from qa_pipeline.retrieval.shard import Shard, neighbour_chunks
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage import Layout, read_table
 from qa_pipeline.tables import CHUNKS, DOCUMENTS, EMBEDDINGS
-from qa_pipeline.verification.contradictions import Found, Sentence, find_contradictions, find_sentences
+from qa_pipeline.verification.contradictions import (
+    NEIGHBOURS,
+    Found,
+    Sentence,
+    find_contradictions,
+    find_sentences,
+)
 from qa_pipeline.verification.evidence import Encoder
 
 Row = dict[str, Any]
@@ -118,7 +124,7 @@ def search(
     """The search of a batch over given chunk vectors."""
     shard = Shard(tuple(chunks["chunk_id"]), vectors, "m", "r", "float32")
     owners = dict(chunks.select("chunk_id", "document_id").iter_rows())
-    near = neighbour_chunks(shard, owners, settings.verification.contradiction_neighbours)
+    near = neighbour_chunks(shard, owners, NEIGHBOURS)
     return find_contradictions(documents, chunks, near, embedder, settings.verification)
 
 

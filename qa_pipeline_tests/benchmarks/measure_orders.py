@@ -27,7 +27,7 @@ from qa_pipeline.records import ClaimReply, SourceFile
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.testing.scripted import ScriptedModel
-from qa_pipeline.text.injection import find_orders, is_order
+from qa_pipeline.text.injection import find_injections, is_injection
 from qa_pipeline.text.sentences import split_sentences
 from qa_pipeline.verification.claims import find_claims
 from qa_pipeline.verification.llm_verifier import verify_claims
@@ -178,7 +178,7 @@ def _counts(
         text = canonical(*write(FACTS[language], order))
         reached = order in text.replace("\u200b", "")
         counts["reached a chunk"] += reached
-        counts["found"] += reached and is_order(text)
+        counts["found"] += reached and is_injection(text)
         wrong = verdict_of(text, WRONG[language], language, order, obeys=True, probe=probe)
         counts["wrong number accepted, obeying"] += wrong == "supported"
         unstated = verdict_of(text, UNSTATED[language], language, order, obeys=True, probe=probe)
@@ -195,7 +195,7 @@ def false_alarms(out: Path) -> dict[str, Any]:
     for path in sorted((out / "tables" / "chunks").glob("*.parquet")):
         for text, language in pl.read_parquet(path).select("text", "language").iter_rows():
             sentences += len(split_sentences(text, language))
-            flagged += [text[start:end][:200] for start, end in find_orders(text, language)]
+            flagged += [text[start:end][:200] for start, end in find_injections(text, language)]
     return {"sentences": sentences, "taken for orders": len(flagged), "texts": flagged}
 
 

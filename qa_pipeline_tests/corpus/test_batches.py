@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.corpus.places import check_batch_name
 from qa_pipeline.errors import CorpusError
+from qa_pipeline.storage import check_batch_name
 
 
 @pytest.mark.parametrize("name", ["handbok 2024", "lagar-sv", "Größe", "a.b", "100%", "q&a"])

@@ -512,9 +512,9 @@ def test_a_contradiction_saves_no_pair_from_being_rejected() -> None:
 def test_scores_of_a_judge_that_read_orders_accept_nothing_but_still_reject() -> None:
     def judged(score: float) -> tuple[str, str]:
         frames = accepted_pairs(pair("p"))
-        frames["assessments"] = assessments(assessment("p", score, reason="orders_in_source"))
+        frames["assessments"] = assessments(assessment("p", score, reason="injection_in_source"))
         verdict, reason = settle(frames).select("verdict", "reason").row(0)
         return verdict, reason
 
-    assert judged(0.9) == ("needs_review", "orders_in_source")
+    assert judged(0.9) == ("needs_review", "injection_in_source")
     assert judged(0.1) == ("rejected", "low_relevance")

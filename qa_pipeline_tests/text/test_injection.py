@@ -5,7 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.records import Passage
-from qa_pipeline.text.injection import GAP, blank_orders, find_orders, hold_orders, is_order, withhold_orders
+from qa_pipeline.text.injection import (
+    GAP,
+    blank_injections,
+    find_injections,
+    hold_injections,
+    is_injection,
+    redact_injections,
+)
 from qa_pipeline_tests.injections import INJECTIONS, ORDER_DE, ORDER_EN, ORDER_SV
 
 BEFORE, AFTER = "The safety valve opens at 3 bar.", "Do not use softened water in the boiler."
@@ -48,14 +55,14 @@ BENIGN = [
 @pytest.mark.parametrize("order", ORDERS)
 def test_an_order_to_the_checker_is_found_as_the_sentence_it_is(order: str) -> None:
     text = f"{BEFORE} {order}\n\n{AFTER}" if order[0].isalpha() else f"{BEFORE}\n\n{order}\n\n{AFTER}"
-    assert is_order(order)
-    (span,) = find_orders(text, "en")
+    assert is_injection(order)
+    (span,) = find_injections(text, "en")
     assert text[slice(*span)] == order
 
 
 @pytest.mark.parametrize("text", BENIGN)
 def test_what_speaks_to_readers_is_no_order_to_the_checker(text: str) -> None:
-    assert find_orders(text, "en") == []
+    assert find_injections(text, "en") == []
 
 
 UNSEEN = {
@@ -72,7 +79,7 @@ UNSEEN = {
 @pytest.mark.parametrize("name", [name for name in INJECTIONS if name not in UNSEEN])
 def test_the_known_injections_are_found_and_nothing_around_them(name: str) -> None:
     text = f"{BEFORE}\n\n{INJECTIONS[name]}\n\n{AFTER}"
-    shown = withhold_orders(Passage("c", "Boiler", ("Safety",), text, "en")).text
+    shown = redact_injections(Passage("c", "Boiler", ("Safety",), text, "en")).text
     assert GAP in shown
     assert BEFORE in shown
     assert AFTER in shown
@@ -80,10 +87,10 @@ def test_the_known_injections_are_found_and_nothing_around_them(name: str) -> No
 
 def test_titles_and_headings_are_withheld_too() -> None:
     passage = Passage("c", ORDER_EN, ("Safety", ORDER_SV), BEFORE, "en")
-    shown = withhold_orders(passage)
+    shown = redact_injections(passage)
     assert (shown.title, shown.section_path, shown.text) == (GAP, ("Safety", GAP), BEFORE)
-    assert hold_orders([passage])
-    assert not hold_orders([shown])
+    assert hold_injections([passage])
+    assert not hold_injections([shown])
 
 
 TEXTS = st.one_of(
@@ -94,7 +101,7 @@ TEXTS = st.one_of(
 
 @given(TEXTS, st.sampled_from(["en", "sv", "de"]))
 def test_blanks_keep_every_offset_and_leave_no_order(text: str, language: str) -> None:
-    blank = blank_orders(text, language)
+    blank = blank_injections(text, language)
     assert len(blank) == len(text)
     kept = [(old, new) for old, new in zip(text, blank, strict=True) if old != new]
     assert all(new == " " for _, new in kept)
@@ -102,7 +109,7 @@ def test_blanks_keep_every_offset_and_leave_no_order(text: str, language: str) -
 
 @given(TEXTS, st.sampled_from(["en", "sv", "de"]))
 def test_spans_are_in_order_and_lie_in_the_text(text: str, language: str) -> None:
-    spans = find_orders(text, language)
+    spans = find_injections(text, language)
     assert all(0 <= start < end <= len(text) for start, end in spans)
     assert all(left[1] < right[0] for left, right in pairwise(spans))
-    assert bool(spans) == is_order(text)
+    assert bool(spans) == is_injection(text)

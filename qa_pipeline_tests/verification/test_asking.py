@@ -11,7 +11,7 @@ from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.testing.scripted import Play, ScriptedModel
 from qa_pipeline.verification.claims import find_claims
-from qa_pipeline.verification.llm_splitting import finer_claims
+from qa_pipeline.verification.llm_splitting import split_by_model
 from qa_pipeline_tests.fakes import HashEmbedder
 from qa_pipeline_tests.verification.rows import chunks, documents, pair, pairs
 
@@ -30,7 +30,7 @@ def claims_of(model: ScriptedModel, *answers: str, mode: Any = "auto", **changes
     cut = chunks(frame)
     rows = pairs(*(pair(one, cites="a.md", used_chunk_ids=cut["chunk_id"].to_list()) for one in answers))
     settings = VerificationSettings(split_claims=mode, **changes)
-    finer = finer_claims(rows, cut, model, settings, LLMSettings())
+    finer = split_by_model(rows, cut, model, settings, LLMSettings())
     return find_claims(rows, frame, cut, HashEmbedder(), settings, finer=finer)
 
 

@@ -272,7 +272,7 @@ def test_a_passage_that_holds_the_claim_but_is_not_cited_is_named_the_pairs_own_
     found = claims_of(texts, row)
     verdict = decide_claims(found, pairs(row), SETTINGS)
 
-    assert found["other_chunk_id"].to_list() == ["c.md:0"]
+    assert found["uncited_chunk_id"].to_list() == ["c.md:0"]
     assert verdict["reason"].to_list() == ["wrong_citation"]
     assert "c.md:0" in verdict["detail"][0]
 

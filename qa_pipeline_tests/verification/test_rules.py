@@ -9,7 +9,7 @@ from qa_pipeline.errors import TableError
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.tables import CLAIMS
 from qa_pipeline.verification.deciding import decide_claims
-from qa_pipeline.verification.rules import strange_scores
+from qa_pipeline.verification.rules import scores_of_other_models
 from qa_pipeline_tests.settings.artefacts import thresholds
 from qa_pipeline_tests.verification.test_deciding import CONFLICTS, claim
 
@@ -98,8 +98,8 @@ def test_scores_of_other_models_are_counted() -> None:
         scored(3, combined_model="other"),
     ]
 
-    assert strange_scores(CLAIMS.frame(rows), FITTED) == {"combined": 1, "entailment": 1}
-    assert strange_scores(CLAIMS.frame(rows), thresholds()) == {"combined": 0, "entailment": 0}
+    assert scores_of_other_models(CLAIMS.frame(rows), FITTED) == {"combined": 1, "entailment": 1}
+    assert scores_of_other_models(CLAIMS.frame(rows), thresholds()) == {"combined": 0, "entailment": 0}
 
 
 def test_verdicts_name_the_artefact_that_decided() -> None:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from qa_pipeline.records import SplitClaim, SplitReply
 from qa_pipeline.text.words import content_stems
-from qa_pipeline.verification.llm_splitting import cut
+from qa_pipeline.verification.llm_splitting import parse_reply
 from qa_pipeline.verification.splitting import Claim, split_claims
 
 Proposed = tuple[int, str, str]
@@ -15,7 +15,7 @@ Proposed = tuple[int, str, str]
 def cut_by(answer: str, *proposed: Proposed, language: str = "en") -> list[Claim]:
     pair = {"question": "What is known of the pump?", "answer": answer, "language": language}
     claims = [SplitClaim(sentence=n, quote=quote, claim=claim) for n, quote, claim in proposed]
-    return cut(pair, split_claims(answer, language), SplitReply(claims=claims))
+    return parse_reply(pair, split_claims(answer, language), SplitReply(claims=claims))
 
 
 def test_joined_clauses_come_apart_each_with_its_place_and_its_subject() -> None:
@@ -69,7 +69,11 @@ def test_a_table_row_becomes_a_statement_by_the_words_of_the_heads() -> None:
         ("All pumps are new.", [(1, "All pumps are new", "Pumps are new")], "meaning_changed"),
         ("It holds at most 5 l.", [(1, "It holds at most 5 l", "It holds 5 l")], "meaning_changed"),
         ("Alice has 5, Bob 7.", [(1, "Alice has 5, Bob 7", "Alice has 7")], "meaning_changed"),
-        ("A pays 5 and 7 kr.", [(1, "A pays 5 and 7 kr.", "A pays 7 kr.")], "meaning_changed"),
+        (
+            "A pays 5 and 7 kr.",
+            [(1, "A pays 5 and 7 kr.", "A pays 7 kr.")],
+            "meaning_changed",
+        ),
         ("The pump is new and loud.", [(1, "The pump is new", "The pump is new")], "words_left_out"),
         (
             "Alice heads sales and Bob heads finance.",

@@ -18,12 +18,12 @@ from typing import get_args
 
 from qa_pipeline.corpus.description import BatchDescription, read_description
 from qa_pipeline.corpus.places import BatchFiles
-from qa_pipeline.documents.assembly import Mask, keep
 from qa_pipeline.documents.decoding import UNPACKERS
 from qa_pipeline.documents.formats.registry import SUFFIXES
 from qa_pipeline.documents.masking import contact, financial, identity, names, secrets
 from qa_pipeline.documents.masking.items import Family, Item
 from qa_pipeline.errors import CorpusError, SettingsError
+from qa_pipeline.records import Mask, keep
 from qa_pipeline.settings.documents import MASKED_KINDS, MASKING_KEY_NEEDED, MaskingAction, MaskingSettings
 from qa_pipeline.text.characters import clean, fold
 

@@ -1,7 +1,5 @@
 """Fitting the combined score on labelled sets.
 
-What belongs here: from labelled claims to a model. What does not: reading files (`labelled.py`).
-
 Every set counts alike and in it both labels do, so that 0.5 is the one threshold whatever the sets' sizes and
 shares. An item of several claims stands and falls with its least supported one, which is chosen by the
 model of the round before (multiple instances, Andrews et al. 2002). The curves rise or fall only: each is a

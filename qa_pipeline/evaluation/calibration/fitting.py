@@ -23,7 +23,7 @@ from qa_pipeline.evaluation.statistics import check_levels, lower_bound, trials_
 from qa_pipeline.settings.thresholds import Fit, Thresholds
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.verification.deciding import borderline, decide_claims
-from qa_pipeline.verification.rules import Side, SideName, StepName, fitted_sides
+from qa_pipeline.verification.rules import FittedThreshold, SideName, StepName, fitted_thresholds
 
 _STEPS = np.arange(99, 49, -1) / 100
 HIGH = (0.999, 0.998, 0.995, *(float(step) for step in _STEPS))
@@ -155,7 +155,7 @@ def rows_of_side(
         side: accept, reject or contradict.
         part: only rows of the groups of this part, 0 or 1; None for all.
     """
-    wanted = next(one for one in fitted_sides(settings) if (one.step, one.side) == (step, side))
+    wanted = next(one for one in fitted_thresholds(settings) if (one.step, one.side) == (step, side))
     scores = _pair_scores(labelled.claims, settings, thresholds, wanted)
     rows = labelled.rows if part is None else labelled.rows.filter(pl.col("part") == part)
     reached = rows.join(scores, on="pair_id", how="inner", maintain_order="left")
@@ -168,7 +168,7 @@ def rows_of_side(
 
 
 def _pair_scores(
-    claims: pl.DataFrame, settings: VerificationSettings, thresholds: Thresholds, side: Side
+    claims: pl.DataFrame, settings: VerificationSettings, thresholds: Thresholds, side: FittedThreshold
 ) -> pl.DataFrame:
     """pair_id and score of the pairs that reach the step of a side."""
     verdicts = decide_claims(claims, None, settings, thresholds=thresholds)

@@ -6,7 +6,6 @@ written and no model is asked.
 """
 
 import difflib
-import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ from typing import Any
 
 import polars as pl
 
+from qa_pipeline.curation.deciding_settings import recorded_deciding
 from qa_pipeline.curation.decisions import overrule_claims
 from qa_pipeline.curation.ledger import build_verdicts
 from qa_pipeline.errors import InputError
@@ -23,12 +23,12 @@ from qa_pipeline.settings.base import read_assignments
 from qa_pipeline.settings.tree import Settings, load_settings
 from qa_pipeline.settings.verification import JudgingSettings, VerificationSettings
 from qa_pipeline.stages import STAGES
-from qa_pipeline.storage import Layout, read_table, write_bytes
+from qa_pipeline.storage import Layout, read_table
 from qa_pipeline.tables import ASSESSMENTS, STORED, VERDICTS
 from qa_pipeline.verification.deciding import REPLIES, UNDECIDED_WITHOUT_MODEL, decide_claims
 from qa_pipeline.verification.outcomes import grounded_pairs
 from qa_pipeline.verification.refusals import decide_refusals
-from qa_pipeline.verification.rules import strange_scores
+from qa_pipeline.verification.rules import scores_of_other_models
 
 INPUTS = (*(name for name in STAGES["verdicts"].inputs if name != "documents"), "verdicts")
 """The tables that deciding anew needs."""
@@ -109,7 +109,7 @@ def redecide(
         open_claims=asking["claim_id"],
         unjudged_pairs=unjudged_pairs,
         open_pairs=pl.concat([waiting["pair_id"], unjudged_pairs]).unique(maintain_order=True),
-        strange=strange_scores(claims, verification.fitted),
+        strange=scores_of_other_models(claims, verification.fitted),
     )
 
 
@@ -266,56 +266,13 @@ def _known(frames: Mapping[str, pl.DataFrame], told: pl.DataFrame) -> dict[str, 
     return {name: (int(old[name].sum()), int(new[name].sum())) for name in ("pairs", *_KNOWN)}
 
 
-_VERIFICATION = (
-    "policy", "similarity_reject", "similarity_pass", "similarity_fail", "recall_reject", "recall_accept",
-    "accept_similarity", "accept_order", "accept_question_recall", "accept_question_recall_row",
-    "conflict_similarity", "conflict_recall", "conflict_recall_row", "conflict_characters",
-    "conflict_recall_apart", "wrong_citation_margin", "thresholds", "combined_accept", "combined_reject",
-    "entailment_accept", "entailment_reject", "entailment_contradict", "unsure", "refusal_recall_none",
-    "refusal_recall_low", "refusal_similarity_low", "refusal_recall_high", "refusal_similarity_high",
-    "accept_grounding",
-)  # fmt: skip
-_JUDGING = (
-    "accept_unjudged", "weight_source", "weight_relevance", "weight_correctness", "weight_completeness",
-    "threshold", "floor_source", "floor_relevance", "floor_correctness", "floor_completeness",
-)  # fmt: skip
 DECIDING = (
-    *(f"verification.{name}" for name in _VERIFICATION),
-    *(f"judging.{name}" for name in _JUDGING),
+    *(f"verification.{name}" for name in VerificationSettings.deciding()),
+    *(f"judging.{name}" for name in JudgingSettings.deciding()),
 )
 """Settings that only decide over stored scores; any other would compute scores or ask a model anew."""
 
 _NEAR = 3
-
-
-def record_deciding(layout: Layout, verification: VerificationSettings, judging: JudgingSettings) -> None:
-    """Keep the settings that decide, so that a what-if starts from them and not from those of another day.
-
-    Raises:
-        StorageError: they cannot be written.
-    """
-    values = {
-        "verification": verification.model_dump(mode="json", include=set(_VERIFICATION)),
-        "judging": judging.model_dump(mode="json", include=set(_JUDGING)),
-    }
-    named = f"{verification.thresholds_id}/{judging.thresholds_id}"
-    write_bytes(layout.deciding(named), json.dumps(values, indent=1, sort_keys=True).encode())
-
-
-def recorded_deciding(layout: Layout, thresholds_id: str) -> dict[str, dict[str, Any]] | None:
-    """The settings that verdicts of this `thresholds_id` were decided by; None where they are not recorded.
-
-    Raises:
-        InputError: the file is damaged.
-    """
-    path = layout.deciding(thresholds_id)
-    if not path.is_file():
-        return None
-    try:
-        values: dict[str, dict[str, Any]] = json.loads(path.read_bytes())
-    except ValueError as error:
-        raise InputError(f"{path} is damaged; delete it and run the batch again") from error
-    return values
 
 
 def read_changes(texts: Sequence[str]) -> dict[str, dict[str, Any]]:

@@ -1,10 +1,5 @@
-"""What the checks must know of a language, as one record, and which record a language code names.
+"""What the checks must know of a language, as one record, and which record a language code names."""
 
-What belongs here: the record, its lookup and word stems. What does not: the words (one module a language)
-and the checks that read them.
-"""
-
-import functools
 from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
 
@@ -85,27 +80,3 @@ def opposed(text: str) -> tuple[tuple[frozenset[str], frozenset[str]], ...]:
     """Read `a,b/c,d` groups: a word on one side of the slash denies a word on the other."""
     pairs = (pair.split("/") for pair in text.split())
     return tuple((frozenset(left.split(",")), frozenset(right.split(","))) for left, right in pairs)
-
-
-@functools.cache
-def lexicon(language: str) -> Lexicon:
-    """The words of a language; English for one that has none of its own."""
-    from qa_pipeline.text.lexicon.english import ENGLISH
-    from qa_pipeline.text.lexicon.german import GERMAN
-    from qa_pipeline.text.lexicon.swedish import SWEDISH
-
-    return {"en": ENGLISH, "sv": SWEDISH, "de": GERMAN}.get(language, ENGLISH)
-
-
-@functools.cache
-def stemmer(language: str) -> Callable[[str], str]:
-    """Snowball stems of a language, remembered by word (Porter 2001)."""
-    import Stemmer
-
-    known = Stemmer.Stemmer(lexicon(language).stemmer)
-
-    @functools.lru_cache(maxsize=200_000)
-    def stem(word: str) -> str:
-        return str(known.stemWord(word))
-
-    return stem

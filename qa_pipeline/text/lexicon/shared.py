@@ -1,8 +1,4 @@
-"""Words of sentences that only speak to the reader: offers of help, excuses, doubts about oneself.
-
-What belongs here: data for English, Swedish and German. What does not: greetings (each language's module) and
-the rule that reads this (`qa_pipeline.verification.splitting`).
-"""
+"""Word lists of all languages at once: courtesies, and words that stand for something mentioned before."""
 
 from collections.abc import Mapping, Set
 from dataclasses import dataclass

@@ -1,8 +1,7 @@
-"""What canaries are made of: the prose sentences of a batch, and what else its documents hold.
+"""What canaries are made of: the prose sentences and table rows of a batch, and what a generator is.
 
-What belongs here: choosing sentences that state something in so many words, and table rows, and looking up
-numbers and names of a document. What does not: changing a sentence (the generators), choosing how many
-(`seeding.py`).
+`tuning` generators may be looked at while rules are developed. `held_out` ones change the same kind of thing
+by another mechanism and are only measured, so that a rule fitted to one way of falsifying shows.
 """
 
 import functools

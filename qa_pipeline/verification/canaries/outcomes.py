@@ -1,7 +1,5 @@
 """What verification made of the canaries: the stored table, and recall and false alarms by kind.
 
-What belongs here: putting verdicts beside canaries, and counting. What does not: limits (`quality.py`).
-
 The figures are a tripwire. They say whether the verifier still does on this batch what it did before; they
 say nothing about how many wrong rows a release holds, whose errors are not drawn from these generators.
 """

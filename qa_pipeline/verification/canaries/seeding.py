@@ -1,8 +1,7 @@
-"""Which canaries a batch gets, and their shape as pairs.
+"""Which canaries a batch gets, the same for the same chunks and seed, and their shape as pairs.
 
-What belongs here: drawing claims from generators, the same for the same chunks and seed, and giving them the
-form of imported pairs that cite a chunk, so that the very code verifies them that verifies real pairs. What
-does not: making a claim (the generators), and what became of it (`outcomes.py`).
+They have the form of imported pairs that cite a chunk, so that the very code verifies them that verifies real
+pairs.
 """
 
 import hashlib
@@ -17,26 +16,14 @@ from qa_pipeline.tables import PAIRS
 from qa_pipeline.verification.canaries import statements, values, words
 from qa_pipeline.verification.canaries.material import KINDS, Draft, Generator, Material, Sentence, draw
 
-_ALL = (
-    *statements.GENERATORS,
-    *statements.SPELLING_GENERATORS,
-    *values.UNITS_GENERATORS,
-    *values.GENERATORS,
-    *values.DATES_GENERATORS,
-    *words.GENERATORS,
-    *words.NEGATIONS_GENERATORS,
-    *words.QUANTIFIERS_GENERATORS,
-    *values.CELLS_GENERATORS,
-    *statements.PASSAGES_GENERATORS,
-)
-
-GENERATORS: dict[str, tuple[Generator, ...]] = {
-    kind: tuple(one for one in _ALL if one.kind == kind) for kind in KINDS
-}
-"""Generators by kind."""
-
-
 ORIGIN = "canary"
+GENERATORS: dict[str, tuple[Generator, ...]] = {
+    kind: tuple(
+        one for one in (*statements.GENERATORS, *values.GENERATORS, *words.GENERATORS) if one.kind == kind
+    )
+    for kind in KINDS
+}
+"""Generators by kind, in a stable order."""
 
 
 @dataclass(frozen=True, slots=True)

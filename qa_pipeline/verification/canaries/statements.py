@@ -1,7 +1,4 @@
-"""Claims made of whole clauses: cause and effect exchanged, clauses dropped, moved and merged.
-
-What belongs here: those generators. What does not: changes inside a clause, wrong passages (`passages.py`).
-"""
+"""Canaries of statements: clauses exchanged, dropped, moved, merged; numbers spelled; wrong passages."""
 
 import functools
 import re
@@ -241,20 +238,6 @@ def pair_turned(sentence: Sentence, material: Material) -> Iterator[str]:
             yield sentence.text[: found.start()] + new + sentence.text[found.end() :]
 
 
-GENERATORS = (
-    Generator("cause_effect", "tuning", "cause_exchanged", on_text(cause_exchanged)),
-    Generator("cause_effect", "held_out", "condition_exchanged", on_text(condition_exchanged)),
-    Generator("cause_effect", "held_out", "effect_exchanged", on_text(effect_exchanged)),
-    Generator("clause_dropped", "tuning", "parenthesis_dropped", on_text(parenthesis_dropped)),
-    Generator("clause_dropped", "held_out", "aside_dropped", on_text(aside_dropped)),
-    Generator("clause_dropped", "held_out", "coordinate_dropped", on_text(coordinate_dropped)),
-    Generator("sentences_merged", "tuning", "merged_by_and", on_text(merged_by_and)),
-    Generator("sentences_merged", "held_out", "merged_by_dash", on_text(merged_by_dash)),
-    Generator("reordered", "tuning", "condition_moved", on_text(condition_moved)),
-    Generator("reordered", "held_out", "pair_turned", on_text(pair_turned)),
-)
-
-
 _ONES = {
     "en": "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
     "sixteen seventeen eighteen nineteen",
@@ -338,13 +321,6 @@ def _put(text: str, found: re.Match[str], new: str) -> str:
     return text[: found.start(1)] + new + text[found.end(1) :]
 
 
-SPELLING_GENERATORS = (
-    Generator("numbers_as_words", "tuning", "small_as_words", on_text(small_as_words)),
-    Generator("numbers_as_words", "held_out", "large_as_words", on_text(large_as_words)),
-    Generator("numbers_as_words", "held_out", "words_as_figures", on_text(words_as_figures)),
-)
-
-
 _TRIES = 8
 _MOST_SHARED = 0.6
 
@@ -375,7 +351,20 @@ def _first_unrelated(
             return
 
 
-PASSAGES_GENERATORS = (
+GENERATORS = (
+    Generator("cause_effect", "tuning", "cause_exchanged", on_text(cause_exchanged)),
+    Generator("cause_effect", "held_out", "condition_exchanged", on_text(condition_exchanged)),
+    Generator("cause_effect", "held_out", "effect_exchanged", on_text(effect_exchanged)),
+    Generator("clause_dropped", "tuning", "parenthesis_dropped", on_text(parenthesis_dropped)),
+    Generator("clause_dropped", "held_out", "aside_dropped", on_text(aside_dropped)),
+    Generator("clause_dropped", "held_out", "coordinate_dropped", on_text(coordinate_dropped)),
+    Generator("sentences_merged", "tuning", "merged_by_and", on_text(merged_by_and)),
+    Generator("sentences_merged", "held_out", "merged_by_dash", on_text(merged_by_dash)),
+    Generator("reordered", "tuning", "condition_moved", on_text(condition_moved)),
+    Generator("reordered", "held_out", "pair_turned", on_text(pair_turned)),
+    Generator("numbers_as_words", "tuning", "small_as_words", on_text(small_as_words)),
+    Generator("numbers_as_words", "held_out", "large_as_words", on_text(large_as_words)),
+    Generator("numbers_as_words", "held_out", "words_as_figures", on_text(words_as_figures)),
     Generator("wrong_passage", "tuning", "other_document", other_document),
     Generator("wrong_passage", "held_out", "same_document", same_document),
 )

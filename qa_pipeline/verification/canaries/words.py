@@ -1,7 +1,6 @@
-"""False names: two of a sentence exchanged, one of the document or of another document in its place.
+"""Canaries of words: names exchanged, negations put in or taken out, quantifiers raised, bounds turned.
 
-What belongs here: finding names for that purpose, and those generators. What does not: the checks' own idea
-of a name, which must not decide what they are tested with.
+The checks' own idea of a name must not decide what they are tested with.
 """
 
 import functools
@@ -145,13 +144,6 @@ def _differ(left: str, right: str) -> bool:
     """Whether two names are surely two: no part of each other, no shared beginning."""
     one, other = left.casefold(), right.casefold()
     return one not in other and other not in one and one[:3] != other[:3] and _class(left) == _class(right)
-
-
-GENERATORS = (
-    Generator("name", "tuning", "exchanged_in_sentence", on_text(exchanged)),
-    Generator("name", "tuning", "other_of_document", on_text(same_document)),
-    Generator("name", "held_out", "other_of_other_document", on_text(other_document)),
-)
 
 
 _VERBS = {
@@ -306,14 +298,6 @@ def prefixed(sentence: Sentence, material: Material) -> Iterator[str]:
             yield re.sub(r"\b([Aa]) (?=(?:un|in|im)\w)", r"\1n ", text)
 
 
-NEGATIONS_GENERATORS = (
-    Generator("negation", "tuning", "inserted", on_text(inserted)),
-    Generator("negation", "held_out", "removed", on_text(removed)),
-    Generator("negation", "held_out", "no_longer", on_text(no_longer)),
-    Generator("negation", "held_out", "prefixed", on_text(prefixed)),
-)
-
-
 _Table = Mapping[str, Mapping[str, str]]
 _RAISED: _Table = {
     "en": {
@@ -380,8 +364,8 @@ def _changed(sentence: Sentence, table: _Table) -> Iterator[str]:
         return
     for word, new in table[sentence.language].items():
         if found := re.search(rf"(?<![\w-]){word}(?![\w-])", sentence.text):
-            said = new.capitalize() if found[0][0].isupper() else new
-            yield f"{sentence.text[: found.start()]}{said}{sentence.text[found.end() :]}"
+            changed = new.capitalize() if found[0][0].isupper() else new
+            yield f"{sentence.text[: found.start()]}{changed}{sentence.text[found.end() :]}"
 
 
 def raised(sentence: Sentence, material: Material) -> Iterator[str]:
@@ -404,7 +388,14 @@ def emptied(sentence: Sentence, material: Material) -> Iterator[str]:
     yield from _changed(sentence, _EMPTIED)
 
 
-QUANTIFIERS_GENERATORS = (
+GENERATORS = (
+    Generator("name", "tuning", "exchanged_in_sentence", on_text(exchanged)),
+    Generator("name", "tuning", "other_of_document", on_text(same_document)),
+    Generator("name", "held_out", "other_of_other_document", on_text(other_document)),
+    Generator("negation", "tuning", "inserted", on_text(inserted)),
+    Generator("negation", "held_out", "removed", on_text(removed)),
+    Generator("negation", "held_out", "no_longer", on_text(no_longer)),
+    Generator("negation", "held_out", "prefixed", on_text(prefixed)),
     Generator("quantifier", "tuning", "raised", on_text(raised)),
     Generator("quantifier", "held_out", "bound_flipped", on_text(bound_flipped)),
     Generator("quantifier", "held_out", "obligation_raised", on_text(obligation_raised)),

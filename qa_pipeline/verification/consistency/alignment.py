@@ -1,8 +1,7 @@
 """A claim laid word for word beside evidence that says nearly the same: what stands in whose place.
 
-What belongs here: claims that repeat most of their evidence in its order, where a name, number, date or
-negation that differs stands exactly where the evidence has another. What does not: claims in words of their
-own (the other checks).
+Three differences of sequence: a name, number, date or negation in another's place; terms exchanged or
+replaced; the subject of one sentence joined with the statement of another.
 """
 
 import difflib
@@ -12,14 +11,14 @@ from itertools import pairwise
 from typing import Literal
 
 from qa_pipeline.text.characters import skeleton
-from qa_pipeline.text.lexicon.base import lexicon, words
+from qa_pipeline.text.lexicon.base import words
+from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.text.sentences import split_sentences
-from qa_pipeline.text.words import same_words
 from qa_pipeline.verification.consistency.findings import Findings
 from qa_pipeline.verification.consistency.names import Name, fold, same_name
 from qa_pipeline.verification.consistency.numbers import Number
-from qa_pipeline.verification.consistency.polarity import bound_of, is_approximate, same_clauses
-from qa_pipeline.verification.consistency.quantities import equal, rounds_to, within
+from qa_pipeline.verification.consistency.polarity import same_clauses
+from qa_pipeline.verification.consistency.quantities import bound_of, equal, is_approximate, rounds_to, within
 from qa_pipeline.verification.consistency.reading import Reading, read
 
 _FEWEST, _SHARE = 4, 0.7
@@ -99,7 +98,7 @@ def aligned_findings(claim: Reading, evidence: Reading) -> Aligned:
     return Aligned(
         names=_names(found.replaced, claim) + _moved_names(found, claim, evidence),
         numbers=_numbers(found.replaced, claim),
-        dates=_told(found.replaced, "date"),
+        dates=_in_place(found.replaced, "date"),
         polarity=_negations(found.changes, claim.language),
         quantifiers=_quantifiers(found.replaced, claim.language),
     )
@@ -138,9 +137,9 @@ def _replaced(changes: Sequence[_Change]) -> Iterator[_Place]:
             yield from (pair for pair in zip(mine, theirs, strict=True) if pair[0].kind == pair[1].kind)
 
 
-def _told(places: Sequence[_Place], kind: Kind) -> Findings:
-    said = [f"{own.text}: the evidence says {other.text}" for own, other in places if own.kind == kind]
-    return Findings(tuple(said))
+def _in_place(places: Sequence[_Place], kind: Kind) -> Findings:
+    message = [f"{own.text}: the evidence says {other.text}" for own, other in places if own.kind == kind]
+    return Findings(tuple(message))
 
 
 def _numbers(places: Sequence[_Place], claim: Reading) -> Findings:
@@ -148,9 +147,9 @@ def _numbers(places: Sequence[_Place], claim: Reading) -> Findings:
     for own, other in places:
         left, right = own.what, other.what
         if isinstance(left, Number) and isinstance(right, Number):
-            rounded = is_approximate(claim.text, left, claim.language)
+            rounded = is_approximate(claim, left)
             same = equal(left, right) or rounds_to(left, right, rounded)
-            if not same and not within(left, right, bound_of(claim.text, left, claim.language)):
+            if not same and not within(left, right, bound_of(claim, left)):
                 conflicts.append(f"{own.text}: the evidence says {other.text}")
     return Findings(tuple(conflicts))
 
@@ -159,13 +158,13 @@ def _quantifiers(places: Sequence[_Place], language: str) -> Findings:
     """All in the place of some, must in the place of may."""
     known = lexicon(language)
     pairs = ((known.universal, known.partial), (known.strong, known.weak))
-    said = [
+    message = [
         f"{own.text}: the evidence says {other.text}"
         for own, other in places
         for high, low in pairs
         if own.text in high and other.text in low
     ]
-    return Findings(tuple(said))
+    return Findings(tuple(message))
 
 
 def _names(places: Sequence[_Place], claim: Reading) -> Findings:
@@ -177,10 +176,10 @@ def _names(places: Sequence[_Place], claim: Reading) -> Findings:
         and isinstance(other.what, Name)
         and not same_name(own.what, other.what, claim.language)
     ]
-    said = tuple(f"{own.text}: the evidence says {other.text}" for own, other in changed)
+    message = tuple(f"{own.text}: the evidence says {other.text}" for own, other in changed)
     if changed and _may_be_turned(places, claim):
-        return Findings(open_points=said)
-    return Findings(said)
+        return Findings(open_points=message)
+    return Findings(message)
 
 
 def _may_be_turned(places: Sequence[_Place], claim: Reading) -> bool:
@@ -202,7 +201,7 @@ def _may_be_turned(places: Sequence[_Place], claim: Reading) -> bool:
 
 
 def _moved_names(found: Beside, claim: Reading, evidence: Reading) -> Findings:
-    """A name that stands in another place than in the evidence may have changed what is said of whom."""
+    """A name that stands in another place than in the evidence may have changed what is stated of whom."""
     paired = {unit.key for pair in found.replaced for unit in pair}
     here = [unit for mine, _ in found.changes for unit in mine if unit.kind == "name"]
     there = {unit.key for _, theirs in found.changes for unit in theirs}
@@ -249,7 +248,7 @@ def _denials(units: Sequence[_Unit], language: str) -> int:
     return sum(unit.negative and unit.text not in lexicon(language).soft_negations for unit in units)
 
 
-_ORDER_LONGEST = 4
+_LONGEST_REPLACED = 4
 
 
 def exchanged_terms(claim: Reading, evidence: Reading) -> Findings:
@@ -265,8 +264,8 @@ def exchanged_terms(claim: Reading, evidence: Reading) -> Findings:
     passive = bool(mine & known.passive_agents) != bool(theirs & known.passive_agents)
     if not moved or passive or _listed(claim, moved):
         return Findings()
-    said = (f"{' and '.join(_written(claim, [term]) for term in moved[:2])} have changed places",)
-    return Findings(open_points=said) if known.free_order else Findings(said)
+    message = (f"{' and '.join(_written(claim, [term]) for term in moved[:2])} have changed places",)
+    return Findings(open_points=message) if known.free_order else Findings(message)
 
 
 def _exchanged(claim: Sequence[str], evidence: Sequence[str]) -> list[str]:
@@ -310,14 +309,14 @@ def replaced_terms(claim: Reading, evidence: Reading) -> Findings:
     matcher = difflib.SequenceMatcher(None, mine, theirs, autojunk=False)
     for kind, left, right, low, high in matcher.get_opcodes():
         new = [term for term in mine[left:right] if term not in theirs and not _of_number(term, claim)]
-        if kind == "replace" and new and high - low <= _ORDER_LONGEST:
-            said, held = _written(claim, mine[left:right]), _written(evidence, theirs[low:high])
-            return Findings(open_points=(f"{said}: the evidence says {held}",))
+        if kind == "replace" and new and high - low <= _LONGEST_REPLACED:
+            claimed, held = _written(claim, mine[left:right]), _written(evidence, theirs[low:high])
+            return Findings(open_points=(f"{claimed}: the evidence says {held}",))
     return Findings()
 
 
 def _of_number(term: str, claim: Reading) -> bool:
-    """Whether a term is a figure or says "about": what those differ in is told by the checks of numbers."""
+    """Whether a term is a figure or says "about": the checks of numbers see what those differ in."""
     approximations = lexicon(claim.language).approximations
     return term.startswith("=") or _written(claim, [term]) in approximations
 
@@ -345,7 +344,7 @@ def pieced_together(claim: Reading, evidence: Reading) -> Findings:
     if len(spans) < 2 or any(word.folded in _LIKEWISE for word in evidence.words):
         return Findings()
     sentences = [read(evidence.text[start:end], evidence.language) for start, end in spans]
-    if any(same_words(claim.text, one.text, claim.language) for one in sentences):
+    if any(claim.repeats(one) for one in sentences):
         return Findings()
     for place, one in enumerate(sentences):
         others = {term for other in (*sentences[:place], *sentences[place + 1 :]) for term in other.terms}

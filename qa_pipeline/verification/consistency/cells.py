@@ -1,9 +1,4 @@
-"""Table rows as cells: a value is proof only for its own row and its own column.
-
-What belongs here: reading a line such as `Model: A | Fuse: 16 A` as cells, and telling that a claim gives one
-column the value of another, or one row the value of another. What does not: the words and numbers themselves,
-which the other checks compare.
-"""
+"""Table rows as cells: a value is proof only for its own row and its own column."""
 
 import functools
 from collections.abc import Sequence, Set
@@ -112,18 +107,18 @@ def _other_row(claim: Reading, question: Reading, row: Row, siblings: Sequence[R
     A key-value line that says "Description" is quoted by its value alone, so there another key counts only
     where this one is named in part.
     """
-    said = frozenset((*claim.terms, *question.terms))
-    mine = row.key & said
+    stated = frozenset((*claim.terms, *question.terms))
+    mine = row.key & stated
     whole = bool(row.key) and mine == row.key
     for other in siblings if row.named or mine else ():
-        theirs = other.key & said
+        theirs = other.key & stated
         if other.key and theirs == other.key and (theirs > mine or (theirs == mine and not whole)):
             return _of_other_row(claim, row, other)
     if not row.named or not row.key or whole or not siblings:
         return Findings()
     if not mine and len({cells for cells in _value_places(claim, row).values() if len(cells) == 1}) <= 1:
         return Findings(open_points=("the claim does not name the row of the table",))
-    if mine and any(other.key & said == mine for other in siblings):
+    if mine and any(other.key & stated == mine for other in siblings):
         return Findings(open_points=("the claim may mean another row of the table",))
     return Findings()
 
@@ -137,24 +132,24 @@ def _of_other_row(claim: Reading, row: Row, other: Row) -> Findings:
     if not taken:
         return Findings()
     name = other.cells[0].value.text
-    said = f"the row of {name} says something else"
+    stated = f"the row of {name} says something else"
     figures = {term for _, term in claim.placed_terms if term.startswith("=")}
-    return Findings((said,)) if figures - held else Findings(open_points=(said,))
+    return Findings((stated,)) if figures - held else Findings(open_points=(stated,))
 
 
 def _other_column(claim: Reading, question: Reading, row: Row) -> Findings:
     """The claim names a column, or is asked for it, and gives it what stands in another."""
     asked = _named_columns(question, row)
     wanted = _named_columns(claim, row)
-    said = _mentions(claim, row, wanted or asked)
-    values = [one for one in said if not one.names]
+    stated = _mentions(claim, row, wanted or asked)
+    values = [one for one in stated if not one.names]
     if not (wanted or asked):
         return Findings()
     if not values:
-        unsaid = ("the claim does not say what stands in the column it names",) if wanted else ()
-        return Findings(open_points=unsaid)
+        missing = ("the claim does not say what stands in the column it names",) if wanted else ()
+        return Findings(open_points=missing)
     if wanted:
-        pairs = _paired(_without_extras(claim, row, said, wanted))
+        pairs = _paired(_without_extras(claim, row, stated, wanted))
     else:
         own = [one for one in values if one.cells & asked]
         pairs = [(frozenset(asked), one) for one in own or values]
@@ -171,14 +166,14 @@ def _other_column(claim: Reading, question: Reading, row: Row) -> Findings:
 
 def _named_columns(text: Reading, row: Row) -> set[int]:
     """Columns besides the key's that are named whole, or by a word that no other column and no value has."""
-    said = frozenset(text.terms)
+    stated = frozenset(text.terms)
     names = [frozenset(cell.column.terms) for cell in row.cells]
     held = {term for cell in row.cells for term in cell.value.terms}
-    whole = {place for place, name in enumerate(names) if name and name <= said}
+    whole = {place for place, name in enumerate(names) if name and name <= stated}
     part = {
         place
         for place, name in enumerate(names)
-        if (name & said) - held - {t for at, other in enumerate(names) if at != place for t in other}
+        if (name & stated) - held - {t for at, other in enumerate(names) if at != place for t in other}
     }
     return {
         place
@@ -226,21 +221,21 @@ def _mentions(claim: Reading, row: Row, wanted: Set[int]) -> list[_Mention]:
     return list(dict.fromkeys(found))
 
 
-def _without_extras(claim: Reading, row: Row, said: Sequence[_Mention], wanted: Set[int]) -> list[_Mention]:
+def _without_extras(claim: Reading, row: Row, stated: Sequence[_Mention], wanted: Set[int]) -> list[_Mention]:
     """The mentions without whole values of unnamed columns that stand not between a name and its value."""
     kept = []
-    for place, one in enumerate(said):
-        beside = [*said[max(0, place - 1) : place], *said[place + 1 : place + 2]]
+    for place, one in enumerate(stated):
+        beside = [*stated[max(0, place - 1) : place], *stated[place + 1 : place + 2]]
         parted = any(it.names for it in beside) and any(not it.names and it.cells & wanted for it in beside)
-        alone = not any(not it.names and it.cells & wanted for it in said)
+        alone = not any(not it.names and it.cells & wanted for it in stated)
         if one.names or one.cells & wanted or alone or parted or not _whole(claim, row, one):
             kept.append(one)
     return kept
 
 
-def _paired(said: Sequence[_Mention]) -> list[tuple[frozenset[int], _Mention]]:
+def _paired(stated: Sequence[_Mention]) -> list[tuple[frozenset[int], _Mention]]:
     """Which value the claim gives to which columns; empty where its order leaves that open."""
-    runs = [list(group) for _, group in groupby(said, key=lambda one: one.names)]
+    runs = [list(group) for _, group in groupby(stated, key=lambda one: one.names)]
     if len(runs) % 2 or any(
         len(left) != len(right) for left, right in zip(runs[::2], runs[1::2], strict=True)
     ):
@@ -254,8 +249,8 @@ def _paired(said: Sequence[_Mention]) -> list[tuple[frozenset[int], _Mention]]:
 
 def _whole(claim: Reading, row: Row, mention: _Mention) -> bool:
     """Whether the claim states the whole value of a cell."""
-    said = frozenset(claim.terms)
-    return any(said.issuperset(row.cells[at].value.terms) for at in mention.cells)
+    stated = frozenset(claim.terms)
+    return any(stated.issuperset(row.cells[at].value.terms) for at in mention.cells)
 
 
 def _refutes(claim: Reading, row: Row, columns: frozenset[int], mention: _Mention, asked: Set[int]) -> bool:

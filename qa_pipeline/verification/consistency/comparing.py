@@ -1,13 +1,8 @@
-"""All consistency checks of one claim against one piece of evidence.
-
-What belongs here: which check reads what, and the verbatim rule before them. What does not: the checks, and
-what follows from their findings (`deciding.py`).
-"""
+"""All consistency checks of one claim against one piece of evidence."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from qa_pipeline.text.words import same_words
 from qa_pipeline.verification.consistency.alignment import (
     aligned_findings,
     exchanged_terms,
@@ -15,22 +10,21 @@ from qa_pipeline.verification.consistency.alignment import (
     replaced_terms,
 )
 from qa_pipeline.verification.consistency.cells import cell_findings
-from qa_pipeline.verification.consistency.dates import Date, date_findings
+from qa_pipeline.verification.consistency.dates import date_findings
 from qa_pipeline.verification.consistency.findings import Findings
 from qa_pipeline.verification.consistency.names import name_findings
-from qa_pipeline.verification.consistency.numbers import Number
 from qa_pipeline.verification.consistency.polarity import (
-    bound_findings,
-    bound_of,
     exchanged_clauses,
     frequency_findings,
-    is_approximate,
     polarity_findings,
     quantifier_findings,
     same_clauses,
 )
-from qa_pipeline.verification.consistency.quantities import number_findings, ranges, swapped_numbers
+from qa_pipeline.verification.consistency.quantities import bound_findings, number_findings
 from qa_pipeline.verification.consistency.reading import Reading, read
+
+LONGEST_READ = 2000
+"""Characters; longer claims and evidence are left to a model, since the checks read sentences."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,16 +56,13 @@ def compare(
     have no order to compare (`in_order`), but each proves only its own row and column; the `question` may
     name what the claim leaves out. The first of `elsewhere` is the passage of the evidence.
     """
-    if same_words(claim.text, evidence.text, claim.language):
+    if claim.repeats(evidence):
         return Comparison()
-    dates = _dates(claim, evidence, headings, elsewhere)
-    numbers = _numbers(claim, evidence, headings, elsewhere)
-    around = "\n".join(reading.text for reading in elsewhere)
-    names = name_findings(claim.text, claim.names, evidence.text, headings.text, around, claim.language)
+    dates = date_findings(claim, evidence, headings, elsewhere)
+    numbers = number_findings(claim, evidence, headings, elsewhere)
+    names = name_findings(claim, evidence, headings, elsewhere)
     polarity = polarity_findings(claim, evidence)
-    quantifiers = quantifier_findings(claim.words, evidence.words, claim.language) + bound_findings(
-        claim.text, claim.numbers, evidence.text, evidence.numbers, claim.language
-    )
+    quantifiers = quantifier_findings(claim, evidence) + bound_findings(claim, evidence)
     quantifiers += frequency_findings(claim, evidence)
     polarity += exchanged_clauses(claim, evidence)
     if in_order and not same_clauses(claim, evidence):
@@ -101,44 +92,3 @@ def compare(
 def _added(found: Findings, more: Findings) -> Findings:
     """What the alignment adds: nothing where the other checks have found a conflict of the kind."""
     return found if found.conflicts else found + more
-
-
-def _dates(claim: Reading, evidence: Reading, headings: Reading, elsewhere: Sequence[Reading]) -> Findings:
-    """A year may be written where the evidence has a plain number and the other way round."""
-    near = [*evidence.dates, *_as_years(evidence.numbers), *headings.dates]
-    return date_findings(claim.dates, near, [date for reading in elsewhere for date in reading.dates])
-
-
-def _numbers(claim: Reading, evidence: Reading, headings: Reading, elsewhere: Sequence[Reading]) -> Findings:
-    near = [*evidence.numbers, *_as_numbers(evidence.dates), *headings.numbers]
-    approximate = [is_approximate(claim.text, number, claim.language) for number in claim.numbers]
-    found = number_findings(
-        claim.numbers,
-        near,
-        [number for reading in elsewhere for number in reading.numbers],
-        approximate=approximate,
-        ranges=[] if ranges(claim.text, claim.numbers) else ranges(evidence.text, evidence.numbers),
-        bounds=[bound_of(claim.text, number, claim.language) for number in claim.numbers],
-        claim_words=claim.words,
-        words=evidence.words,
-    )
-    return found + swapped_numbers(claim.numbers, claim.words, evidence.numbers, evidence.words)
-
-
-def _as_years(numbers: Sequence[Number]) -> list[Date]:
-    return [
-        Date(int(number.value), None, None, number.start, number.end, number.text)
-        for number in numbers
-        if number.kind == "cardinal"
-        and number.unit is None
-        and 1000 <= number.value < 2100
-        and number.value % 1 == 0
-    ]
-
-
-def _as_numbers(dates: Sequence[Date]) -> list[Number]:
-    return [
-        Number("cardinal", (float(date.year),), None, date.start, date.end, date.text)
-        for date in dates
-        if date.year is not None and date.month is None
-    ]

@@ -1,18 +1,19 @@
-"""Dates of a claim: read in English, Swedish and German, and held against those of the evidence.
-
-What belongs here: finding dates and years, and saying which the evidence does not hold. What does not: other
-numbers (`numbers.py`).
-"""
+"""Dates of a claim: read in English, Swedish and German, and held against those of the evidence."""
 
 import functools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from qa_pipeline.text.lexicon.base import lexicon
+from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.text.words import first_runs, written_words
 from qa_pipeline.verification.consistency.findings import Findings, Occupied
 from qa_pipeline.verification.consistency.units import unit_after
+
+if TYPE_CHECKING:
+    from qa_pipeline.verification.consistency.numbers import Number
+    from qa_pipeline.verification.consistency.reading import Reading
 
 _ISO = re.compile(r"(?<![\w.-])(?P<y>\d{4})[-/](?P<m>\d{1,2})(?:[-/](?P<d>\d{1,2}))?(?![\w-]|[./]\d)")
 _DOTTED = re.compile(r"(?<![\w.])(?P<d>\d{1,2})\.\s?(?P<m>\d{1,2})\.\s?(?P<y>\d{4})(?!\w)")
@@ -132,26 +133,41 @@ def _is_year(date: Date, text: str) -> bool:
     return date.year in _SURE_YEARS or lead is not None
 
 
-def date_findings(claim: Sequence[Date], evidence: Sequence[Date], elsewhere: Sequence[Date]) -> Findings:
-    """Hold each date of the claim against the evidence; `elsewhere` is the rest of what is cited.
+def date_findings(
+    claim: "Reading", evidence: "Reading", headings: "Reading", elsewhere: Sequence["Reading"]
+) -> Findings:
+    """Hold each date of the claim against the evidence and its headings; `elsewhere` is the rest cited.
 
     A year stands proved by a full date of that year, a full date only by all its parts, of which the year
     may stand apart in the evidence or its headings. A date found only elsewhere leaves the claim open,
     unless the evidence has another date in its place.
     """
     conflicts, open_points = [], []
-    unclaimed = [date for date in evidence if not any(own.held_by(date) for own in claim)]
-    for date in claim:
-        if any(date.held_by(other) for other in evidence) or _held_in_parts(date, evidence):
+    near = [*evidence.dates, *_as_years(evidence.numbers), *headings.dates]
+    unclaimed = [date for date in near if not any(own.held_by(date) for own in claim.dates)]
+    for date in claim.dates:
+        if any(date.held_by(other) for other in near) or _held_in_parts(date, near):
             continue
         rivals = [other for other in unclaimed if date.denies(other)]
         if rivals:
             conflicts.append(f"{date.text}: the evidence says {rivals[0].text}")
-        elif any(date.held_by(other) for other in elsewhere):
+        elif any(date.held_by(other) for one in elsewhere for other in one.dates):
             open_points.append(f"{date.text} stands elsewhere in the cited passages")
         else:
             conflicts.append(f"{date.text}: not in the evidence")
     return Findings(tuple(conflicts), tuple(open_points))
+
+
+def _as_years(numbers: Sequence["Number"]) -> list[Date]:
+    """Plain numbers that a claim may have as years."""
+    return [
+        Date(int(number.value), None, None, number.start, number.end, number.text)
+        for number in numbers
+        if number.kind == "cardinal"
+        and number.unit is None
+        and 1000 <= number.value < 2100
+        and number.value % 1 == 0
+    ]
 
 
 def _held_in_parts(date: Date, evidence: Sequence[Date]) -> bool:

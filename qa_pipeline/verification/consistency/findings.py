@@ -1,7 +1,4 @@
-"""What a check may say of a claim: it conflicts with the evidence, or something stays open.
-
-What belongs here: the record the checks return, and adding two up. What does not: the checks.
-"""
+"""What a check may say of a claim, and which stretches of a text are spoken for already."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,18 +1,19 @@
-"""Names of a claim: proper names, acronyms and identifiers, held against those of the evidence.
-
-What belongs here: finding names, and saying which the evidence does not hold. What does not: numbers.
-"""
+"""Names of a claim: proper names, acronyms and identifiers, held against those of the evidence."""
 
 import functools
 import re
 import unicodedata
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from qa_pipeline.text.characters import skeleton
-from qa_pipeline.text.lexicon.base import lexicon
-from qa_pipeline.text.words import nearest_word, tokenize, word_forms
+from qa_pipeline.text.lexicon.languages import lexicon
+from qa_pipeline.text.words import nearest_word, word_forms
 from qa_pipeline.verification.consistency.findings import Findings, Occupied
+
+if TYPE_CHECKING:
+    from qa_pipeline.verification.consistency.reading import Reading
 
 _IDENTIFIER = re.compile(
     r"(?<![\w`])(?:[^\W\d_]\w*(?:[./:-]\w+){0,20}\(\)"  # call()
@@ -102,80 +103,80 @@ def _in_run(text: str, candidates: Sequence[re.Match[str]], place: int) -> bool:
 
 
 def name_findings(
-    claim_text: str, claim: Sequence[Name], evidence: str, headings: str, elsewhere: str, language: str
+    claim: "Reading", evidence: "Reading", headings: "Reading", elsewhere: Sequence["Reading"]
 ) -> Findings:
     """Hold each name of the claim against the evidence and its headings, and the rest of what is cited.
 
     A name the evidence lacks is a conflict when the evidence has another name in its place: one the claim
     lacks, beside the same word. Otherwise it stays open; the evidence may say "it" or "the company".
     """
-    near = f"{headings}\n{evidence}"
-    held, around = _forms(near, language), _forms(elsewhere, language)
-    own = {form for name in claim for form in _parts(name.folded)}
-    whole = {name.folded for name in claim}
+    near = (headings, evidence)
+    own = {form for name in claim.names for form in _parts(name.folded)}
+    whole = {name.folded for name in claim.names}
     rivals = [
         other
-        for other in find_names(evidence, language)
+        for other in evidence.all_names
         if (other.folded not in whole if other.identifier else not _parts(other.folded) & own)
     ]
-    mine, theirs = tokenize(claim_text, language), tokenize(evidence, language)
-    shared = {token.stem for token in mine if token.content} & {token.stem for token in theirs}
+    shared = {token.stem for token in claim.words if token.content} & {token.stem for token in evidence.words}
     conflicts, open_points = [], []
-    for name in claim:
-        if _held(name, held, near):
+    for name in claim.names:
+        if _held(name, near):
             continue
-        if _looks_held(name, near, language):
+        if _looks_held(name, near):
             open_points.append(f"{name.text} is written in letters of another script")
             continue
-        beside = nearest_word(name.start, name.end, mine, shared)
-        placed = [n for n in rivals if nearest_word(n.start, n.end, theirs, shared) == beside]
+        beside = nearest_word(name.start, name.end, claim.words, shared)
+        placed = [n for n in rivals if nearest_word(n.start, n.end, evidence.words, shared) == beside]
         rival = next((n for n in placed if n.identifier == name.identifier), None) if beside else None
         if rival:
             conflicts.append(f"{name.text}: the evidence says {rival.text}")
-        elif _held(name, around, elsewhere):
+        elif _held(name, elsewhere):
             open_points.append(f"{name.text} stands elsewhere in the cited passages")
         else:
             open_points.append(f"{name.text}: not in the evidence")
     return Findings(tuple(conflicts), tuple(open_points))
 
 
-@functools.lru_cache(maxsize=1024)
-def _forms(text: str, language: str) -> Set[str]:
-    """Words and acronyms of a text, the initials of its runs of capitalised words among them."""
-    initials = {"".join(w[0] for w in run.split()).casefold() for run in _runs(text)}
-    return word_forms(text, language) | initials
-
-
-def _runs(text: str) -> list[str]:
-    return _RUNS.findall(text)
+def initials(text: str) -> set[str]:
+    """Initials of the runs of capitalised words."""
+    return {"".join(word[0] for word in run.split()).casefold() for run in _RUNS.findall(text)}
 
 
 def _parts(folded: str) -> set[str]:
     return set(re.findall(r"[^\W_]+", folded))
 
 
-def _held(name: Name, forms: Set[str], text: str) -> bool:
-    """An identifier must stand in the text; of a proper name every part, inflection aside."""
+def _held(name: Name, texts: Sequence["Reading"]) -> bool:
+    """An identifier must stand in a text; of a proper name every part in one of them, inflection aside."""
     if name.identifier:
-        return fold(name.text) in text.casefold()
-    return all(
-        part in forms or part.rstrip("s") in forms or any(_inflected(part, form) for form in forms)
-        for part in _parts(name.folded)
-    )
+        return any(name.folded in one.casefolded for one in texts)
+    return all(any(_holds_part(part, one.forms) for one in texts) for part in _parts(name.folded))
 
 
-def _looks_held(name: Name, text: str, language: str) -> bool:
-    """Whether only look-alike letters, on either side, keep a name from standing in the text."""
-    shown = Name(skeleton(name.text), fold(skeleton(name.text)), name.start, name.end, name.identifier)
-    seen = skeleton(text)
-    return (shown.text != name.text or seen != text) and _held(shown, _forms(seen, language), seen)
+def _holds_part(part: str, forms: Set[str]) -> bool:
+    return part in forms or part.rstrip("s") in forms or any(_inflected(part, form) for form in forms)
+
+
+def _looks_held(name: Name, texts: Sequence["Reading"]) -> bool:
+    """Whether only look-alike letters, on either side, keep a name from standing in the texts."""
+    written = skeleton(name.text)
+    seen = [one.shown for one in texts]
+    if written == name.text and all(one.shown is one for one in texts):
+        return False
+    return _held(Name(written, fold(written), name.start, name.end, name.identifier), seen)
 
 
 def same_name(left: Name, right: Name, language: str) -> bool:
     """Whether two names may be one: inflected, in part, or as initials."""
-    return _held(left, _forms(right.text, language), right.text) or _held(
-        right, _forms(left.text, language), left.text
-    )
+    return _names_same(left, right, language) or _names_same(right, left, language)
+
+
+def _names_same(name: Name, other: Name, language: str) -> bool:
+    if name.identifier:
+        return name.folded in other.text.casefold()
+    forms = word_forms(other.text, language) | initials(other.text)
+    return all(_holds_part(part, forms) for part in _parts(name.folded))
 
 
 def _inflected(part: str, form: str) -> bool:

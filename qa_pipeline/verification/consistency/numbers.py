@@ -1,7 +1,6 @@
-"""Numbers of a text: digits, number words, scales, units, ordinals and versions.
+"""Numbers of a text: digits, number words, scales, units, ordinals, versions, and numbers spelled out.
 
-What belongs here: finding numbers and their value. What does not: dates (`dates.py`), and holding a claim's
-numbers against the evidence (`quantities.py`).
+Holding a claim's numbers against the evidence is `quantities.py`; dates are `dates.py`.
 """
 
 import functools
@@ -10,7 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from qa_pipeline.text.lexicon.base import Lexicon, lexicon
+from qa_pipeline.text.lexicon.base import Lexicon
+from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.text.words import first_runs, written_words
 from qa_pipeline.verification.consistency.findings import Occupied
 from qa_pipeline.verification.consistency.units import Unit, unit_after, unit_before

@@ -1,19 +1,16 @@
-"""Negations and opposites of a claim held against the evidence.
+"""What turns or limits a statement: negations, opposites, quantifiers, bounds, causes and frequencies.
 
-What belongs here: words that turn a statement into its opposite. What does not: quantifiers, bounds and
-obligations (`quantifiers.py`).
+The numbers that bounds stand beside are `quantities.py`; single words out of place are `alignment.py`.
 """
 
 import functools
 import re
 from collections.abc import Iterator, Sequence, Set
 
-from qa_pipeline.text.lexicon.base import lexicon
+from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.text.words import Token, content_stems, recall
 from qa_pipeline.verification.consistency.findings import Findings
-from qa_pipeline.verification.consistency.numbers import Number
-from qa_pipeline.verification.consistency.quantities import equal
-from qa_pipeline.verification.consistency.reading import Reading, bound_words
+from qa_pipeline.verification.consistency.reading import Reading
 
 _REACH = 3
 _BESIDE = 6
@@ -134,14 +131,14 @@ def _opposites(claim: Sequence[Token], evidence: Sequence[Token], language: str)
     open_points: list[str] = []
     for left, right in lexicon(language).opposites:
         for ours, opposite in ((left, right), (right, left)):
-            said, denied = mine & ours, theirs & opposite
-            if not said or not denied or mine & opposite or theirs & ours:
+            stated, denied = mine & ours, theirs & opposite
+            if not stated or not denied or mine & opposite or theirs & ours:
                 continue
-            here, there = _beside(claim, said), _beside(evidence, denied)
+            here, there = _beside(claim, stated), _beside(evidence, denied)
             if not here & there:
                 continue
-            words = f"{min(said)}: the evidence says {min(denied)}"
-            negated = _negative_near(claim, said) != _negative_near(evidence, denied)
+            words = f"{min(stated)}: the evidence says {min(denied)}"
+            negated = _negative_near(claim, stated) != _negative_near(evidence, denied)
             (open_points if negated else conflicts).append(words)
     return Findings(tuple(conflicts), tuple(open_points))
 
@@ -163,7 +160,7 @@ def _negative_near(tokens: Sequence[Token], words: set[str]) -> bool:
 def _prefixes(claim: Reading, evidence: Reading) -> Findings:
     """`unsupported` against `supported`: one side has a word only with a negative prefix."""
     prefixes = lexicon(claim.language).negative_prefixes
-    mine, theirs = (sorted(bound_words(side.text, side.language)) for side in (claim, evidence))
+    mine, theirs = (sorted(side.bound_words) for side in (claim, evidence))
     conflicts = []
     for here, there in ((mine, theirs), (theirs, mine)):
         for word in here:
@@ -181,99 +178,28 @@ def _prefixes(claim: Reading, evidence: Reading) -> Findings:
     return Findings((), tuple(conflicts)) if negated else Findings(tuple(conflicts))
 
 
-def bound_findings(
-    claim_text: str, claim: Sequence[Number], text: str, evidence: Sequence[Number], language: str
-) -> Findings:
-    """Hold bounds against each other: "at least 5" denies "at most 5", a bound on one side stays open."""
-    conflicts: list[str] = []
-    open_points: list[str] = []
-    for number in claim:
-        held = [other for other in evidence if equal(number, other)]
-        if not held:
-            continue
-        exact = not is_approximate(claim_text, number, language)
-        if exact and all(is_approximate(text, other, language) for other in held):
-            open_points.append(f"{number.text}: the evidence gives it as approximate")
-        mine = bound_of(claim_text, number, language)
-        theirs = {bound_of(text, other, language) for other in held}
-        if mine in theirs:
-            continue
-        other = max(theirs)
-        words = f"{number.text}: {_WORDS[mine]} in the claim, {_WORDS[other]} in the evidence"
-        (conflicts if mine and other else open_points).append(words)
-    return Findings(tuple(conflicts), tuple(open_points))
-
-
-_WORDS = {"": "exact", "lower": "a lower bound", "upper": "an upper bound"}
-
-
-def bound_of(text: str, number: Number, language: str) -> str:
-    """`lower`, `upper` or nothing: what the words directly around a number make of it."""
-    lower, upper, _ = _bound_patterns(language)
-    before, after = text[max(0, number.start - 40) : number.start], text[number.end : number.end + 30]
-    for name, (lead, trail) in (("upper", upper), ("lower", lower)):
-        if lead.search(before) or trail.match(after):
-            return name
-    return ""
-
-
-def is_approximate(text: str, number: Number, language: str) -> bool:
-    """Whether a word such as "about" stands before the number."""
-    _, _, approximate = _bound_patterns(language)
-    return approximate.search(text[max(0, number.start - 25) : number.start]) is not None
-
-
-_TRAILING = ("or", "and", "eller", "och", "oder", "und", "som")
-_ALONE = ("minst", "högst", "maximum", "minimum")
-
-
-@functools.cache
-def _bound_patterns(
-    language: str,
-) -> tuple[tuple[re.Pattern[str], re.Pattern[str]], tuple[re.Pattern[str], re.Pattern[str]], re.Pattern[str]]:
-    known = lexicon(language)
-
-    def lead(phrases: Sequence[str]) -> re.Pattern[str]:
-        names = "|".join(re.escape(phrase) for phrase in sorted(phrases, key=len, reverse=True))
-        return re.compile(
-            rf"(?<!\w)(?:{names})\W{{0,3}}(?:(?:of|a|the|till|på|von|auf|zu)\s)?$", re.IGNORECASE
-        )
-
-    def trail(phrases: Sequence[str]) -> re.Pattern[str]:
-        names = "|".join(
-            re.escape(p) for p in phrases if p.split()[0] in _TRAILING or (" " not in p and p in _ALONE)
-        )
-        return re.compile(rf"\s*(?:\w+\s)?(?:{names})(?!\w)", re.IGNORECASE)
-
-    return (
-        (lead(known.lower_bounds), trail(known.lower_bounds)),
-        (lead(known.upper_bounds), trail(known.upper_bounds)),
-        lead(known.approximations),
-    )
-
-
-def quantifier_findings(claim: Sequence[Token], evidence: Sequence[Token], language: str) -> Findings:
+def quantifier_findings(claim: Reading, evidence: Reading) -> Findings:
     """All against some, must against may, an added "only", a condition left out.
 
     All for some and must for may is a conflict. What is only added or left out stays open, since a
     paraphrase may carry it in other words.
     """
-    known = lexicon(language)
-    mine, theirs = {t.folded for t in claim}, {t.folded for t in evidence}
+    known = lexicon(claim.language)
+    mine, theirs = {t.folded for t in claim.words}, {t.folded for t in evidence.words}
     conflicts, open_points = [], []
     for strong, weak in ((known.universal, known.partial), (known.strong, known.weak)):
         conflicts += _flipped(mine, theirs, strong, weak) or _flipped(mine, theirs, weak, strong)
-        if strong is not known.strong or not (_negated(claim) and _negated(evidence)):
+        if strong is not known.strong or not (_negated(claim.words) and _negated(evidence.words)):
             open_points += _added(mine, theirs, strong)
     open_points += _added(mine, theirs, known.exclusive)
-    said, held = _line(claim), _line(evidence)
-    left_out = [one for one in known.conditions if f" {one} " in held and f" {one} " not in said]
+    stated, held = _line(claim.words), _line(evidence.words)
+    left_out = [one for one in known.conditions if f" {one} " in held and f" {one} " not in stated]
     open_points += [f'the evidence has "{one}", the claim does not' for one in left_out[:1]]
     open_points += [
         f'the evidence has "{word}", the claim does not'
         for word in sorted((theirs & known.partial) - mine)[:1]
     ]
-    if claim and {t.folded for t in claim[:1]} & known.polarity_answers:
+    if claim.words and {t.folded for t in claim.words[:1]} & known.polarity_answers:
         open_points.append("a yes or no can only be read with its question")
     return Findings(tuple(conflicts), tuple(open_points))
 
@@ -288,9 +214,9 @@ def _line(tokens: Sequence[Token]) -> str:
 
 
 def _flipped(mine: Set[str], theirs: Set[str], ours: Set[str], opposite: Set[str]) -> list[str]:
-    said, denied = mine & ours, theirs & opposite
-    if said and denied and not mine & opposite and not theirs & ours:
-        return [f"{min(said)}: the evidence says {min(denied)}"]
+    stated, denied = mine & ours, theirs & opposite
+    if stated and denied and not mine & opposite and not theirs & ours:
+        return [f"{min(stated)}: the evidence says {min(denied)}"]
     return []
 
 
@@ -306,7 +232,7 @@ _FEWEST = 2
 def exchanged_clauses(claim: Reading, evidence: Reading) -> Findings:
     """The claim's cause is the evidence's effect and the other way round, by the same connective.
 
-    "B if A" says what "If A, B" says, so the sides are told by the connective and not by the order.
+    "B if A" says what "If A, B" says, so the connective tells the sides and not by the order.
     """
     for kind in ("causes", "conditions", "effects"):
         mine, theirs = _sides(claim, kind), _sides(evidence, kind)
@@ -393,7 +319,7 @@ def frequency_findings(claim: Reading, evidence: Reading) -> Findings:
 
 
 def _prefixed(counted: Reading, other: Reading) -> Iterator[str]:
-    mine, theirs = bound_words(counted.text, counted.language), bound_words(other.text, other.language)
+    mine, theirs = counted.bound_words, other.bound_words
     for word in sorted(mine - theirs):
         found = _COUNTING.fullmatch(word)
         if found and found[1] in theirs and found[1] not in mine:

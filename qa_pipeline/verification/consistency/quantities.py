@@ -1,18 +1,21 @@
-"""Numbers of a claim held against those of the evidence: value, unit, rounding, and what they stand with.
+"""Numbers of a claim held against those of the evidence: value, unit, rounding, bounds, what they stand with.
 
-What belongs here: which numbers the evidence denies or does not hold, and numbers that changed places. What
-does not: reading numbers (`numbers.py`), bounds such as "at least" (`quantifiers.py`).
+Reading numbers is `numbers.py`.
 """
 
+import functools
 import math
 import re
 from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
+from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.text.words import Token, nearest_word
+from qa_pipeline.verification.consistency.dates import Date
 from qa_pipeline.verification.consistency.findings import Findings
 from qa_pipeline.verification.consistency.numbers import Number
+from qa_pipeline.verification.consistency.reading import Reading
 
 _SMALL_COUNT = 12
 _HALF_DEGREE = 0.56
@@ -20,17 +23,9 @@ _HALF_DEGREE = 0.56
 
 
 def number_findings(
-    claim: Sequence[Number],
-    evidence: Sequence[Number],
-    elsewhere: Sequence[Number],
-    *,
-    approximate: Sequence[bool],
-    bounds: Sequence[str],
-    ranges: Sequence[tuple[float, float]],
-    claim_words: Sequence[Token],
-    words: Sequence[Token],
+    claim: Reading, evidence: Reading, headings: Reading, elsewhere: Sequence[Reading]
 ) -> Findings:
-    """Hold each number of the claim against the evidence; `elsewhere` is the rest of what is cited.
+    """Hold each number of the claim against the evidence and its headings; `elsewhere` is the rest cited.
 
     A number the evidence lacks is a conflict when the evidence has another number of its kind in its place,
     or when nothing cited has it. It stays open when it stands elsewhere in what is cited, or when it is a
@@ -39,53 +34,64 @@ def number_findings(
     """
     conflicts: list[str] = []
     open_points: list[str] = []
-    shared = _stems(claim_words) & _stems(words)
-    unclaimed = [other for other in evidence if not any(equal(own, other) for own in claim)]
-    for number, rounded, bound in zip(claim, approximate, bounds, strict=True):
-        renamed = _other_unit(number, evidence)
+    near = [*evidence.numbers, *_as_numbers(evidence.dates), *headings.numbers]
+    shared = _stems(claim.words) & _stems(evidence.words)
+    unclaimed = [other for other in near if not any(equal(own, other) for own in claim.numbers)]
+    between = [] if ranges(claim) else ranges(evidence)
+    for number in claim.numbers:
+        renamed = _other_unit(number, near)
         if renamed:
             conflicts.append(f"{number.text}: the evidence says {renamed.text}")
-        if renamed or any(equal(number, other) for other in evidence):
+        if renamed or any(equal(number, other) for other in near):
             continue
-        near = _nearly(number, evidence, rounded, bound, ranges)
-        if near is not None:
-            open_points += [near] if near else []
+        nearly = _nearly(claim, number, near, between)
+        if nearly is not None:
+            open_points += [nearly] if nearly else []
             continue
-        rivals = [other for other in unclaimed if comparable(number, other)]
-        beside = nearest_word(number.start, number.end, claim_words, shared)
+        beside = nearest_word(number.start, number.end, claim.words, shared)
         placed = [
             other
-            for other in rivals
-            if number.unit or (beside and beside == nearest_word(other.start, other.end, words, shared))
+            for other in unclaimed
+            if comparable(number, other)
+            and (
+                number.unit
+                or (beside and beside == nearest_word(other.start, other.end, evidence.words, shared))
+            )
         ]
         counted = number.kind == "cardinal" and number.unit is None and abs(number.value) <= _SMALL_COUNT
         if placed:
             conflicts.append(f"{number.text}: the evidence says {placed[0].text}")
-        elif any(equal(number, other) for other in elsewhere):
+        elif any(equal(number, other) for one in elsewhere for other in one.numbers):
             open_points.append(f"{number.text} stands elsewhere in the cited passages")
         elif (counted and number.as_word) or number.kind == "ordinal":
             open_points.append(f"{number.text} is not written in the evidence")
         else:
             conflicts.append(f"{number.text}: not in the evidence")
-    return Findings(tuple(conflicts), tuple(open_points))
+    return Findings(tuple(conflicts), tuple(open_points)) + _swapped(claim, evidence)
+
+
+def _as_numbers(dates: Sequence[Date]) -> list[Number]:
+    """Years: the claim may have them as plain numbers."""
+    return [
+        Number("cardinal", (float(date.year),), None, date.start, date.end, date.text)
+        for date in dates
+        if date.year is not None and date.month is None
+    ]
 
 
 def _nearly(
-    number: Number,
-    evidence: Sequence[Number],
-    rounded: bool,
-    bound: str,
-    ranges: Sequence[tuple[float, float]],
+    claim: Reading, number: Number, evidence: Sequence[Number], between: Sequence[tuple[float, float]]
 ) -> str | None:
     """What a number of the claim is of the evidence's: rounded, a bound, or within a range.
 
     Empty where it is one of these and nothing stays open, None where it is none.
     """
+    rounded, bound = is_approximate(claim, number), bound_of(claim, number)
     if any(rounds_to(number, other, rounded) for other in evidence):
         return "" if rounded or number.scaled else f"{number.text} is a rounded figure"
     if any(within(number, other, bound) for other in evidence):
         return f"{number.text} is a bound of a figure in the evidence"
-    if any(low <= number.value <= high for low, high in ranges):
+    if any(low <= number.value <= high for low, high in between):
         return f"{number.text} lies in a range of the evidence"
     return None
 
@@ -107,11 +113,12 @@ def _stems(words: Sequence[Token]) -> set[str]:
     return {word.stem for word in words if word.content and not word.folded[0].isdigit()}
 
 
-def ranges(text: str, numbers: Sequence[Number]) -> list[tuple[float, float]]:
+def ranges(reading: Reading) -> list[tuple[float, float]]:
     """Ranges such as 10–20 days, "between 10 and 20", "10 bis 20", in base units."""
+    text = reading.text
     return [
         _bounds_of(low, high)
-        for low, high in pairwise(numbers)
+        for low, high in pairwise(reading.numbers)
         if _RANGE.fullmatch(text[low.end : high.start])
         and (low.unit is None or low.unit == high.unit)
         and low.values[0] < high.values[0]
@@ -197,17 +204,15 @@ def _rounded(value: float, digits: int) -> float:
     return round(value, digits - 1 - math.floor(math.log10(abs(value))))
 
 
-def swapped_numbers(
-    claim: Sequence[Number], claim_words: Sequence[Token], evidence: Sequence[Number], words: Sequence[Token]
-) -> Findings:
+def _swapped(claim: Reading, evidence: Reading) -> Findings:
     """Two numbers of the claim that both stand in the evidence, each with the other's words.
 
     A number's words are the content words nearest to it that claim and evidence share and have once each.
     """
-    once = _once(claim_words) & _once(words)
-    held = [(own, other) for own in claim for other in evidence if equal(own, other)]
-    here = {own.start: nearest_word(own.start, own.end, claim_words, once) for own, _ in held}
-    there = {other.start: nearest_word(other.start, other.end, words, once) for _, other in held}
+    once = _once(claim.words) & _once(evidence.words)
+    held = [(own, other) for own in claim.numbers for other in evidence.numbers if equal(own, other)]
+    here = {own.start: nearest_word(own.start, own.end, claim.words, once) for own, _ in held}
+    there = {other.start: nearest_word(other.start, other.end, evidence.words, once) for _, other in held}
     held = [(own, other) for own, other in held if here[own.start] and there[other.start]]
     for at, (own, other) in enumerate(held):
         for second, second_other in held[at + 1 :]:
@@ -221,3 +226,73 @@ def swapped_numbers(
 def _once(words: Sequence[Token]) -> set[str]:
     stems = Counter(word.stem for word in words if word.content and not word.folded[0].isdigit())
     return {stem for stem, count in stems.items() if count == 1}
+
+
+def bound_findings(claim: Reading, evidence: Reading) -> Findings:
+    """Hold bounds against each other: "at least 5" denies "at most 5", a bound on one side stays open."""
+    conflicts: list[str] = []
+    open_points: list[str] = []
+    for number in claim.numbers:
+        held = [other for other in evidence.numbers if equal(number, other)]
+        if not held:
+            continue
+        exact = not is_approximate(claim, number)
+        if exact and all(is_approximate(evidence, other) for other in held):
+            open_points.append(f"{number.text}: the evidence gives it as approximate")
+        mine = bound_of(claim, number)
+        theirs = {bound_of(evidence, other) for other in held}
+        if mine in theirs:
+            continue
+        other = max(theirs)
+        words = f"{number.text}: {_WORDS[mine]} in the claim, {_WORDS[other]} in the evidence"
+        (conflicts if mine and other else open_points).append(words)
+    return Findings(tuple(conflicts), tuple(open_points))
+
+
+_WORDS = {"": "exact", "lower": "a lower bound", "upper": "an upper bound"}
+
+
+def bound_of(reading: Reading, number: Number) -> str:
+    """`lower`, `upper` or nothing: what the words directly around a number make of it."""
+    lower, upper, _ = _bound_patterns(reading.language)
+    text = reading.text
+    before, after = text[max(0, number.start - 40) : number.start], text[number.end : number.end + 30]
+    for name, (lead, trail) in (("upper", upper), ("lower", lower)):
+        if lead.search(before) or trail.match(after):
+            return name
+    return ""
+
+
+def is_approximate(reading: Reading, number: Number) -> bool:
+    """Whether a word such as "about" stands before the number."""
+    _, _, approximate = _bound_patterns(reading.language)
+    return approximate.search(reading.text[max(0, number.start - 25) : number.start]) is not None
+
+
+_TRAILING = ("or", "and", "eller", "och", "oder", "und", "som")
+_ALONE = ("minst", "högst", "maximum", "minimum")
+
+
+@functools.cache
+def _bound_patterns(
+    language: str,
+) -> tuple[tuple[re.Pattern[str], re.Pattern[str]], tuple[re.Pattern[str], re.Pattern[str]], re.Pattern[str]]:
+    known = lexicon(language)
+
+    def lead(phrases: Sequence[str]) -> re.Pattern[str]:
+        names = "|".join(re.escape(phrase) for phrase in sorted(phrases, key=len, reverse=True))
+        return re.compile(
+            rf"(?<!\w)(?:{names})\W{{0,3}}(?:(?:of|a|the|till|på|von|auf|zu)\s)?$", re.IGNORECASE
+        )
+
+    def trail(phrases: Sequence[str]) -> re.Pattern[str]:
+        names = "|".join(
+            re.escape(p) for p in phrases if p.split()[0] in _TRAILING or (" " not in p and p in _ALONE)
+        )
+        return re.compile(rf"\s*(?:\w+\s)?(?:{names})(?!\w)", re.IGNORECASE)
+
+    return (
+        (lead(known.lower_bounds), trail(known.lower_bounds)),
+        (lead(known.upper_bounds), trail(known.upper_bounds)),
+        lead(known.approximations),
+    )

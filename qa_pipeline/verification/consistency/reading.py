@@ -1,32 +1,51 @@
-"""A text read once: its words, dates, numbers and names, each found when first asked for.
+"""A text read once: its words, terms, dates, numbers and names, each found when first asked for.
 
-What belongs here: putting the finders together and remembering what they found. What does not: the finders.
+A reading travels with its claim, question or passage, so that no check reads a text again. The finders are
+`words.py`, `dates.py`, `numbers.py` and `names.py`.
 """
 
 import functools
 import re
+from collections.abc import Set
 from dataclasses import dataclass
 from functools import cached_property
 
 from qa_pipeline.text.blocks import NUMBERED_ITEM
-from qa_pipeline.text.words import Token, content_places, content_stems, tokenize
+from qa_pipeline.text.characters import skeleton
+from qa_pipeline.text.words import Token, content_places, content_stems, folded_words, tokenize, word_forms
 from qa_pipeline.verification.consistency.dates import Date, find_dates
 from qa_pipeline.verification.consistency.findings import Occupied
-from qa_pipeline.verification.consistency.names import Name, find_names
+from qa_pipeline.verification.consistency.names import Name, find_names, initials
 from qa_pipeline.verification.consistency.numbers import Number, find_numbers
+
+_BETWEEN = "\x1f"
 
 
 @dataclass(frozen=True)
 class Reading:
-    """One text in one language."""
+    """One text in one language; offsets point into it as it is written."""
 
-    text: str
+    written: str
     language: str
+
+    @cached_property
+    def text(self) -> str:
+        """The text without the numbers of list items, which state nothing: blanks stand in their place."""
+        return NUMBERED_ITEM.sub(lambda mark: "•".ljust(len(mark[0])), self.written)
 
     @cached_property
     def words(self) -> tuple[Token, ...]:
         """All words in order."""
         return tokenize(self.text, self.language)
+
+    @cached_property
+    def _content(self) -> list[tuple[int, str]]:
+        return content_places(self.text, self.language)
+
+    @property
+    def stems(self) -> list[str]:
+        """Stems of the content words in order, repeats included."""
+        return [stem for _, stem in self._content]
 
     @cached_property
     def dates(self) -> list[Date]:
@@ -44,10 +63,14 @@ class Reading:
         return Occupied(len(self.text), spans + [(number.start, number.end) for number in self.numbers])
 
     @cached_property
+    def all_names(self) -> list[Name]:
+        """Names, those of dates and units included."""
+        return find_names(self.text, self.language)
+
+    @cached_property
     def names(self) -> list[Name]:
         """Names outside dates and units."""
-        found = find_names(self.text, self.language)
-        return [name for name in found if self._measured.free(name.start, name.end)]
+        return [name for name in self.all_names if self._measured.free(name.start, name.end)]
 
     @cached_property
     def context(self) -> tuple[str, ...]:
@@ -61,9 +84,14 @@ class Reading:
         return tuple([term for _, term in self.placed_terms])
 
     @cached_property
+    def term_set(self) -> Set[str]:
+        """The terms, each once."""
+        return frozenset(self.terms)
+
+    @cached_property
     def placed_terms(self) -> tuple[tuple[int, str], ...]:
         """The terms, each with the place where it begins."""
-        stems = _bound(self.text, content_places(self.text, self.language))
+        stems = self._bound_stems()
         if not self.dates and not self.numbers:
             return tuple(stems)
         free = self._measured.free
@@ -71,6 +99,66 @@ class Reading:
         dates = [(d.start, f"={part}") for d in self.dates for part in (d.year, d.month, d.day) if part]
         numbers = [(n.start, f"={n.version or f'{n.values[0]:.12g}'}") for n in self.numbers]
         return tuple(sorted(stems + dates + numbers))
+
+    def _bound_stems(self) -> list[tuple[int, str]]:
+        """The stems, a prefix and the word it is bound to as one: weekly is not bi-weekly."""
+        prefixes = {found.end(): found for found in _BOUND.finditer(self.text)}
+        if not prefixes:
+            return self._content
+        starts = {found.start() for found in prefixes.values()}
+        return [
+            (place, f"{prefixes[place][0][:-1].casefold()}-{stem}" if place in prefixes else stem)
+            for place, stem in self._content
+            if place not in starts
+        ]
+
+    @cached_property
+    def bound_words(self) -> Set[str]:
+        """The words, casefolded, each with the prefix bound to it by a hyphen."""
+        tokens = {token.start: token for token in self.words}
+        for found in _BOUND.finditer(self.text):
+            tokens.pop(found.start(), None)
+            if word := tokens.get(found.end()):
+                tokens[found.end()] = word._replace(folded=f"{found[0][:-1].casefold()}-{word.folded}")
+        return frozenset(token.folded for token in tokens.values())
+
+    @cached_property
+    def forms(self) -> Set[str]:
+        """Words in every form a name may take here, the initials of capitalised words among them."""
+        return word_forms(self.text, self.language) | initials(self.text)
+
+    @cached_property
+    def casefolded(self) -> str:
+        """The text without its capitals."""
+        return self.text.casefold()
+
+    @cached_property
+    def shown(self) -> "Reading":
+        """The reading of the Latin letters the text looks like; itself where it has no others."""
+        seen = skeleton(self.text)
+        return self if seen == self.text else Reading(seen, self.language)
+
+    @cached_property
+    def line(self) -> str:
+        """The words as they are written in one string, a mark that no word holds around each."""
+        words = folded_words(self.written, self.language)
+        return _BETWEEN + "".join(word + _BETWEEN for word in words)
+
+    def repeats(self, other: "Reading") -> bool:
+        """Whether two texts are the same words in the same order, case and punctuation aside."""
+        return self.line == other.line
+
+    def holds(self, wanted: "Reading") -> bool:
+        """Whether the words of another text stand here one after another."""
+        return wanted.line != _BETWEEN and wanted.line in self.line
+
+    def find(self, wanted: "Reading") -> tuple[int, int] | None:
+        """Span of the first place where the words of another text stand one after another."""
+        if not self.holds(wanted):
+            return None
+        words = self.words if self.text == self.written else tokenize(self.written, self.language)
+        first = self.line.count(_BETWEEN, 0, self.line.find(wanted.line))
+        return words[first].start, words[first + wanted.line.count(_BETWEEN) - 2].end
 
 
 _BOUND = re.compile(
@@ -80,28 +168,7 @@ _BOUND = re.compile(
 """Prefixes that change a word when they stand before its hyphen."""
 
 
-def bound_words(text: str, language: str) -> frozenset[str]:
-    """The words of a text, casefolded, each with the prefix bound to it by a hyphen."""
-    tokens = {token.start: token for token in tokenize(text, language)}
-    for found in _BOUND.finditer(text):
-        tokens.pop(found.start(), None)
-        if word := tokens.get(found.end()):
-            tokens[found.end()] = word._replace(folded=f"{found[0][:-1].casefold()}-{word.folded}")
-    return frozenset(token.folded for token in tokens.values())
-
-
-def _bound(text: str, stems: list[tuple[int, str]]) -> list[tuple[int, str]]:
-    """The stems, a prefix and the word it is bound to as one: who says weekly has not said bi-weekly."""
-    prefixes = {found.end(): found for found in _BOUND.finditer(text)}
-    starts = {found.start() for found in prefixes.values()}
-    return [
-        (place, f"{prefixes[place][0][:-1].casefold()}-{stem}" if place in prefixes else stem)
-        for place, stem in stems
-        if place not in starts
-    ]
-
-
 @functools.lru_cache(maxsize=4096)
 def read(text: str, language: str) -> Reading:
-    """The reading of a text, remembered; numbers of list items, which state nothing, are left out of it."""
-    return Reading(NUMBERED_ITEM.sub(lambda mark: "•".ljust(len(mark[0])), text), language)
+    """The reading of a text, remembered: claims of one batch cite the same passages."""
+    return Reading(text, language)

@@ -1,7 +1,4 @@
-"""Units of measure: what dimension a written unit belongs to, and its size in that dimension.
-
-What belongs here: the table and its lookup. What does not: reading numbers.
-"""
+"""Units of measure: what dimension a written unit belongs to, and its size in that dimension."""
 
 import re
 from typing import NamedTuple

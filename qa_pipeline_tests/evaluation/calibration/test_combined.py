@@ -29,7 +29,7 @@ def labelled(name: str, seed: int, *, size: int = 200, noise: float = 0.1) -> La
         {
             "similarity": float(s),
             "token_recall": float(s > 0.5),
-            "context_recall": 0.9,
+            "wording_recall": 0.9,
             "number_conflicts": [] if y else ["80"],
         }
         for s, y in zip(similarity, labels, strict=True)

@@ -28,7 +28,7 @@ scores = st.fixed_dictionaries(
     {
         "similarity": share,
         "token_recall": share,
-        "context_recall": share,
+        "wording_recall": share,
         "verbatim": st.booleans(),
         "number_conflicts": st.sampled_from([[], ["5"]]),
         "combined": st.none() | share,

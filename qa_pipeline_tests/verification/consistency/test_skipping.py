@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.text.lexicon.base import lexicon
+from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.verification.consistency import dates, numbers
 
 LANGUAGES = ["en", "sv", "de"]

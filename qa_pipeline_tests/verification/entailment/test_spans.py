@@ -7,8 +7,6 @@ import polars as pl
 import pytest
 
 from qa_pipeline.errors import SettingsError
-from qa_pipeline.evaluation.spans_unused import SpanScorer
-from qa_pipeline.evaluation.statements import Statement
 from qa_pipeline.models.vector_cache import MemoryVectorCache
 from qa_pipeline.records import Notify, silent
 from qa_pipeline.settings.verification import SpanSettings, VerificationSettings
@@ -121,24 +119,6 @@ def test_each_claim_gets_the_flagged_words_within_it() -> None:
     assert filled["span_model"].unique().to_list() == [f"absent@{'0' * 40} float32"]
     assert len(network.seen) == 1
     assert fill_spans(claims, pairs, chunks, None) is claims
-
-
-def test_the_scorer_takes_the_least_supported_word_of_all_claims() -> None:
-    scorer = SpanScorer(detector())
-    passage = ("The pump runs at forty bar.",)
-    found = scorer.score(
-        [
-            Statement("The pump runs at forty bar.", passage),
-            Statement("The pump runs at ninety bar.", passage),
-            Statement("The pump runs. It leaks.", passage),
-            Statement("Why?", passage),
-        ]
-    )
-    right, wrong, half, none = found["supported"].to_list()
-    assert right > 0.9
-    assert wrong == half < 0.1
-    assert none is None
-    assert found["reason"].to_list() == [None, None, None, "no_claim"]
 
 
 def test_a_detector_of_any_labels_loads_and_reads(tmp_path: Path) -> None:

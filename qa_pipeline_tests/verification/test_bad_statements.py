@@ -1,0 +1,93 @@
+"""Whatever text is put before all local steps, each of its claims gets scores or the reason for none."""
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from qa_pipeline.evaluation.scorers import consistency_score
+from qa_pipeline.evaluation.statements import Statement, statement_tables
+from qa_pipeline.settings.verification import VerificationSettings
+from qa_pipeline.tables import CLAIMS
+from qa_pipeline.verification.claims import find_claims
+from qa_pipeline.verification.entailment.claims import fill_entailment, fill_spans
+from qa_pipeline_tests.fakes import HashEmbedder
+from qa_pipeline_tests.verification.entailment.models import word_encoder
+from qa_pipeline_tests.verification.entailment.test_spans import detector
+
+PASSAGE = "The pump runs at 40 bar. It was built in 2019."
+HONEST = Statement("The pump runs at 40 bar.", (PASSAGE,))
+SCORES = ("combined", "entailment", "contradiction", "neutral", "span_support")
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
+statements = st.builds(
+    Statement,
+    claim=texts,
+    passages=st.lists(texts, max_size=3).map(tuple),
+    language=st.sampled_from(["en", "sv", "de", "xx"]),
+    question=st.none() | texts,
+)
+
+
+def scored(*given_statements: Statement) -> pl.DataFrame:
+    """The claims of statements with every local score, in the order given."""
+    tables = statement_tables(given_statements)
+    alone = VerificationSettings(other_passages=0)
+    claims = find_claims(tables.pairs, tables.documents, tables.chunks, HashEmbedder(), alone)
+    claims = fill_entailment(claims, tables.pairs, tables.chunks, word_encoder(), alone.entailment)
+    claims = fill_spans(claims, tables.pairs, tables.chunks, detector())
+    order = {pair_id: place for place, pair_id in enumerate(tables.pair_ids)}
+    return claims.sort(pl.col("pair_id").replace_strict(order, return_dtype=pl.Int64()), "position")
+
+
+def hold(claims: pl.DataFrame) -> None:
+    assert claims.schema == CLAIMS.schema
+    for row in claims.with_columns(consistency=consistency_score()).iter_rows(named=True):
+        assert all(row[name] is None or 0.0 <= row[name] <= 1.0 for name in (*SCORES, "consistency"))
+        assert (row["entailment"] is None) == (row["entailment_reason"] is not None)
+        assert (row["span_support"] is None) == (row["span_reason"] is not None)
+
+
+@settings(max_examples=25)
+@given(given_statements=st.lists(statements, max_size=3))
+def test_any_text_gets_a_share_or_a_reason(given_statements: list[Statement]) -> None:
+    hold(scored(*given_statements))
+
+
+BAD = {
+    "a claim of 5,000 characters": Statement("pump " * 1000 + ".", (PASSAGE,)),
+    "a passage of 100,000 characters": Statement("The pump runs.", ("The tank is cold. " * 5556,)),
+    "an empty passage": Statement("The pump runs.", ("", PASSAGE, " ")),
+    "look-alike letters": Statement("Тhе рumр runs at 40 bar.", (PASSAGE,)),
+    "right-to-left text": Statement(
+        "המשאבה פועלת בלחץ של 40 בר.", ("המשאבה פועלת בלחץ של 40 בר.", "\u202eabc")
+    ),
+    "special tokens": Statement("[SEP] The pump runs. [CLS]", ("[CLS] [SEP] [MASK] </s> <s>",)),
+    "one endless word": Statement("x" * 3000 + ".", ("y" * 20_000,)),
+    "control characters": Statement("The \x00pump\x1f runs.", ("The pump\x00 runs.\ufeff",)),
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_bad_input_gets_rows_like_any_other_and_hurts_none_beside_it(what: str) -> None:
+    together, alone = scored(BAD[what], HONEST), scored(HONEST)
+    hold(together)
+    assert together.row(-1) == alone.row(0)
+
+
+def test_look_alike_letters_are_supported_less_than_the_letters_they_look_like() -> None:
+    found = scored(BAD["look-alike letters"], HONEST).with_columns(consistency=consistency_score())
+    for name in ("similarity", "consistency", "entailment", "span_support"):
+        fake, real = found[name]
+        assert fake < real
+
+
+def test_a_statement_without_a_passage_is_unknown_with_a_reason() -> None:
+    found = scored(Statement("The pump runs.", (" ",)))
+    assert found["similarity"].to_list() == [None]
+    assert found["entailment_reason"].to_list() == ["no_passage"]
+
+
+def test_consistency_tells_a_verbatim_claim_from_a_changed_number() -> None:
+    changed = Statement("The pump runs at 90 bar.", (PASSAGE,))
+    right, wrong = scored(HONEST, changed).select(score=consistency_score())["score"].to_list()
+    assert right == 1.0 > wrong
