@@ -6,17 +6,17 @@ not: the text inside a paragraph (`inline`), and which parts of a file are read 
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from qa_pipeline.corpus.files import DocumentFailure
 from qa_pipeline.documents.assembly import Omissions, visible
-from qa_pipeline.documents.formats.docx.inline import TEXT, Inline, InlineReader, left_out_as
+from qa_pipeline.documents.formats.docx.inline import InlineReader
+from qa_pipeline.documents.formats.docx.pruning import TEXT
 from qa_pipeline.documents.formats.docx.styles import ParagraphStyle, Role, Styles, properties_of, whole
-from qa_pipeline.documents.formats.docx.tables import CELL, ROW, RawCell, Table, look_of, read_cell
+from qa_pipeline.documents.formats.docx.tables import CELL, ROW, Table, look_of, read_cell
 from qa_pipeline.documents.formats.list_numbers import Style, written_number
-from qa_pipeline.documents.formats.ooxml.drawings import DrawnKind, chosen_branch
 from qa_pipeline.documents.formats.ooxml.package import ALTERNATIVES, WORD
 from qa_pipeline.records import Block, BlockKind
 from qa_pipeline.settings.documents import DocumentSettings
@@ -130,26 +130,17 @@ def _said(element: "_Element | None", name: str) -> str:
     return "" if child is None else child.get(_VALUE, "")
 
 
-PARAGRAPH = f"{WORD}p"
-TABLE = f"{WORD}tbl"
-CHUNK = f"{WORD}altChunk"
-CONTROL = f"{WORD}sdt"
-CHOICES = f"{ALTERNATIVES}AlternateContent"
-WRAPPERS = frozenset(
+TITLE_LEVEL = 0
+"""Level of a heading in the style for titles, until it is known whether it is the document's only one."""
+_PARAGRAPH = f"{WORD}p"
+_TABLE = f"{WORD}tbl"
+_WRAPPERS = frozenset(
     {
-        CONTROL,
-        f"{WORD}sdtContent",
-        f"{WORD}customXml",
-        f"{WORD}smartTag",
-        f"{WORD}ins",
-        f"{WORD}moveTo",
-        CHOICES,
-        f"{ALTERNATIVES}Choice",
+        *(f"{WORD}{name}" for name in ("sdt", "sdtContent", "customXml", "smartTag", "ins", "moveTo")),
+        *(f"{ALTERNATIVES}{name}" for name in ("AlternateContent", "Choice", "Fallback")),
     }
 )
 """Elements around paragraphs, tables, rows and cells that only say something about them."""
-TITLE_LEVEL = 0
-"""Level of a heading in the style for titles, until it is known whether it is the document's only one."""
 _PROPERTIES = f"{WORD}pPr"
 _BODY_TEXT = 9
 _KINDS: dict[Role, BlockKind] = {
@@ -160,9 +151,6 @@ _KINDS: dict[Role, BlockKind] = {
     "item": "list_item",
 }
 
-Drawn = Callable[[DrawnKind, str], list[Block]]
-"""Reads a chart or diagram by the id of the link to its part."""
-
 
 @dataclass(frozen=True, slots=True)
 class Referred:
@@ -171,54 +159,40 @@ class Referred:
     styles: Styles
     numbering: Numbering
     notes: "Mapping[tuple[str, str], _Element]"
-    drawn: Drawn
 
 
 class BlockReader:
-    """Turns the outermost paragraphs, rows and tables of a document into blocks as they come."""
+    """Turns the body of a document and its notes into blocks."""
 
     def __init__(self, referred: Referred, omissions: Omissions, settings: DocumentSettings) -> None:
         self.blocks: list[Block] = []
         self._referred = referred
         self._omissions = omissions
         self._settings = settings
-        self._inline = InlineReader(referred.styles, omissions)
-        self._table = Table()
+        self._inline = InlineReader(omissions)
         self._pending: list[tuple[str, str]] = []
         self._met: set[tuple[str, str]] = set()
         self._carried = ""
         self._length = 0
 
-    def take(self, element: "_Element", lost: str | None) -> None:
-        """Take in an outermost element, in the order in which they end.
-
-        Args:
-            element: a paragraph, a row, or a table whose rows were taken in.
-            lost: count its text as left out under this name.
-        """
-        blocks: list[Block] = []
-        waiting, self._pending = self._pending, []
-        if element.tag == ROW:
-            self._write(self._carried_over())
-            self._row(self._table, element, lost)
-        elif element.tag == TABLE:
-            blocks = self._table.blocks(look_of(element, self._referred.styles), self._omissions)
-            self._table = Table()
-        else:
-            blocks = self._container((element,), lost)
-        self._count_unread(element)
-        met, self._pending = self._pending, waiting  # notes on a heading belong to the section it opens
-        self._write(blocks)
-        self._pending += met
-
-    def finish(self) -> list[Block]:
-        """End the document."""
+    def read(self, body: "_Element") -> list[Block]:
+        """Blocks of the body, notes at the end of the sections that refer to them; what no reader met is counted."""
+        for element in _parts(body, _PARAGRAPH, _TABLE):
+            waiting, self._pending = self._pending, []
+            blocks = self._read([element])
+            met, self._pending = self._pending, waiting  # notes on a heading belong to the section it opens
+            self._write(blocks)
+            self._pending += met
         self._write(self._carried_over())
         self._write_notes()
-        unmet = [element for key, element in self._referred.notes.items() if key not in self._met]
-        for note in unmet:
-            self._container(note, "unreferenced_note")
-            self._count_unread(note)
+        notes = self._referred.notes
+        for key in notes.keys() - self._met:
+            self._omissions.add(
+                "unreferenced_note", "".join(text.text or "" for text in notes[key].iter(TEXT))
+            )
+        read = [body, *(notes[key] for key in self._met)]
+        unread = sum(visible(text.text or "") for one in read for text in one.iter(TEXT)) - self._inline.seen
+        self._omissions.count("unread", int(unread > 0), max(unread, 0))
         return self.blocks
 
     def _write(self, blocks: Iterable[Block]) -> None:
@@ -236,38 +210,30 @@ class BlockReader:
                 if note is not None and key not in self._met:
                     self._met.add(key)
                     self.blocks += [_no_heading(block) for block in self._closed(note)]
-                    self._count_unread(note)
 
-    def _container(self, elements: "Iterable[_Element]", lost: str | None) -> list[Block]:
+    def _read(self, elements: "Iterable[_Element]") -> list[Block]:
         blocks: list[Block] = []
         for element in elements:
-            if element.tag == PARAGRAPH:
-                blocks += self._paragraph(element, lost)
-            elif element.tag == TABLE:
-                blocks += self._carried_over() + self._inner_table(element, lost)
-            elif element.tag == CHUNK:
-                self._omissions.add("embedded_document")
-            elif element.tag == CHOICES:
-                chosen = chosen_branch(element)
-                for branch in element:
-                    blocks += self._container(branch, lost if branch is chosen else "alternative")
-            elif element.tag in WRAPPERS:
-                blocks += self._container(element, lost or left_out_as(element))
+            if element.tag == _PARAGRAPH:
+                blocks += self._paragraph(element)
+            else:
+                blocks += self._carried_over()
+                blocks += self._table(element)
         return blocks
 
-    def _paragraph(self, paragraph: "_Element", lost: str | None) -> list[Block]:
+    def _closed(self, element: "_Element") -> list[Block]:
+        """Blocks of an element that no text goes on after."""
+        return self._read(_parts(element, _PARAGRAPH, _TABLE)) + self._carried_over()
+
+    def _paragraph(self, paragraph: "_Element") -> list[Block]:
         properties = properties_of(paragraph, _PROPERTIES)
         style = self._style(properties)
-        if style.role == "navigation":
-            lost = lost or "navigation"
-        elif style.hidden:
-            lost = lost or "hidden_text"
-        inline = self._inline.read(paragraph, lost)
-        if lost:
-            return []
-        text = self._carried_text() + inline.text
-        self._measure(len(inline.text))
-        beside = self._beside(inline)
+        inline = self._inline.read(paragraph)
+        own_text = "".join(inline.parts)
+        self._measure(len(own_text))
+        text = self._carried_text() + own_text
+        self._pending += inline.notes
+        beside = [block for box in inline.boxes for block in self._closed(box)]
         mark = properties.get(f"{WORD}rPr")
         if mark is not None and mark.find(f"{WORD}del") is not None:
             self._carried, text = text, ""  # its end was deleted, so the next paragraph goes on with it
@@ -277,18 +243,6 @@ class BlockReader:
             marker = self._referred.numbering.marker(style.numbering, style.list_level)
         own = [Block(kind, text, style.level, marker=marker)] if text.strip() or kind == "code" else []
         return own + beside
-
-    def _beside(self, inline: Inline) -> list[Block]:
-        """What hangs on a paragraph: its notes wait, all else follows it."""
-        self._pending += inline.notes
-        blocks: list[Block] = []
-        for box in inline.boxes:
-            blocks += self._closed(box)
-        for kind, link in inline.drawn:
-            found = self._referred.drawn(kind, link)
-            self._measure(sum(len(block.text) for block in found))
-            blocks += found
-        return blocks
 
     def _style(self, properties: "Mapping[str, _Element]") -> ParagraphStyle:
         """What a paragraph is: by its style, and by what it says itself."""
@@ -301,9 +255,7 @@ class BlockReader:
             role, level = ("heading", own + 1) if own < _BODY_TEXT else ("body", 0)
         if role in ("body", "item"):
             return self._listed(properties, style, role)
-        if role == "title":
-            level = TITLE_LEVEL
-        return ParagraphStyle(role, level, hidden=style.hidden)
+        return ParagraphStyle(role, TITLE_LEVEL if role == "title" else level)
 
     def _listed(
         self, properties: "Mapping[str, _Element]", style: ParagraphStyle, role: Role
@@ -317,38 +269,23 @@ class BlockReader:
             level = level if depth is None else whole(depth.get(_VALUE), 0)
         depth_of_style = style.level if role == "item" else 0
         if numbering is None:
-            return ParagraphStyle(role, depth_of_style, hidden=style.hidden)
+            return ParagraphStyle(role, depth_of_style)
         if self._referred.numbering.is_item(numbering, level):
-            return ParagraphStyle("item", max(level, depth_of_style), numbering, level, style.hidden)
-        return ParagraphStyle(hidden=style.hidden)
+            return ParagraphStyle("item", max(level, depth_of_style), numbering, level)
+        return ParagraphStyle()
 
-    def _inner_table(self, table: "_Element", lost: str | None) -> list[Block]:
-        read = Table()
-        for row in _parts(table, ROW):
-            self._row(read, row, lost)
-        return read.blocks(look_of(table, self._referred.styles), self._omissions)
-
-    def _row(self, table: Table, row: "_Element", lost: str | None) -> None:
-        if row.find(f"{WORD}trPr/{WORD}del") is not None:
-            lost = lost or "deleted_text"
-        found = _parts(row, CELL)
-        weigh = len(table.rows) < 2 or len(found) == 2
-        cells = [self._cell(cell, lost, weigh=weigh) for cell in found]
-        if lost is None:
-            table.add(row, cells)
-        if len(table.rows) > self._settings.max_rows:
-            limit = self._settings.max_rows
-            raise DocumentFailure("too_many_rows", f"a table has more rows than documents.max_rows = {limit}")
-
-    def _cell(self, cell: "_Element", lost: str | None, *, weigh: bool) -> RawCell:
-        if f"{WORD}cellDel" in properties_of(cell, f"{WORD}tcPr"):
-            lost = lost or "deleted_text"
-        blocks = self._container(cell, lost) + self._carried_over()
-        return read_cell(cell, blocks, weigh=weigh)
-
-    def _closed(self, element: "_Element") -> list[Block]:
-        """Blocks of an element that no text goes on after."""
-        return self._container(element, None) + self._carried_over()
+    def _table(self, element: "_Element") -> list[Block]:
+        table = Table()
+        for row in _parts(element, ROW):
+            found = list(_parts(row, CELL))
+            weigh = len(table.rows) < 2 or len(found) == 2
+            table.add(row, [read_cell(cell, self._closed(cell), weigh=weigh) for cell in found])
+            if len(table.rows) > self._settings.max_rows:
+                limit = self._settings.max_rows
+                raise DocumentFailure(
+                    "too_many_rows", f"a table has more rows than documents.max_rows = {limit}"
+                )
+        return table.blocks(look_of(element, self._referred.styles), self._omissions)
 
     def _carried_over(self) -> list[Block]:
         """Text of a paragraph whose end was deleted and that nothing follows."""
@@ -365,30 +302,14 @@ class BlockReader:
             limit = self._settings.max_characters
             raise DocumentFailure("too_long", f"the text is longer than documents.max_characters = {limit}")
 
-    def _count_unread(self, element: "_Element") -> None:
-        """Text in places where none should be is not in the blocks, so it is counted."""
-        seen, self._inline.seen = self._inline.seen, 0
-        unread = sum(visible(text.text or "") for text in element.iter(TEXT)) - seen
-        if unread:
-            self._omissions.add("unread")
-            self._omissions.characters["unread"] += unread
 
-
-def lost_around(element: "_Element") -> str | None:
-    """As what an outermost element is left out because of an element around it."""
-    controls = (around for around in element.iterancestors(CONTROL))
-    return next((lost for control in controls if (lost := left_out_as(control))), None)
-
-
-def _parts(element: "_Element", name: str) -> "list[_Element]":
-    """Rows of a table or cells of a row, those in content controls included."""
-    found = []
+def _parts(element: "_Element", *names: str) -> "Iterator[_Element]":
+    """The elements of some names right below another, those in content controls and the like included."""
     for child in element:
-        if child.tag == name:
-            found.append(child)
-        elif child.tag in WRAPPERS:
-            found += _parts(child, name)
-    return found
+        if child.tag in names:
+            yield child
+        elif child.tag in _WRAPPERS:
+            yield from _parts(child, *names)
 
 
 def _no_heading(block: Block) -> Block:
