@@ -6,7 +6,7 @@ not: the text inside a paragraph (`inline`), and which parts of a file are read 
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ from qa_pipeline.documents.formats.docx.styles import ParagraphStyle, Role, Styl
 from qa_pipeline.documents.formats.docx.tables import CELL, ROW, Table, look_of, read_cell
 from qa_pipeline.documents.formats.list_numbers import Style, written_number
 from qa_pipeline.documents.formats.ooxml.package import ALTERNATIVES, WORD
+from qa_pipeline.documents.formats.ooxml.package import whole as blocks_whole
 from qa_pipeline.records import Block, BlockKind
 from qa_pipeline.settings.documents import DocumentSettings
 
@@ -159,6 +160,7 @@ class Referred:
     styles: Styles
     numbering: Numbering
     notes: "Mapping[tuple[str, str], _Element]"
+    drawn: "Callable[[_Element], list[Block]]"
 
 
 class BlockReader:
@@ -176,7 +178,7 @@ class BlockReader:
         self._length = 0
 
     def read(self, body: "_Element") -> list[Block]:
-        """Blocks of the body, notes at the end of the sections that refer to them; what no reader met is counted."""
+        """Blocks of the body, with notes at the end of the sections that refer to them."""
         for element in _parts(body, _PARAGRAPH, _TABLE):
             waiting, self._pending = self._pending, []
             blocks = self._read([element])
@@ -234,6 +236,10 @@ class BlockReader:
         text = self._carried_text() + own_text
         self._pending += inline.notes
         beside = [block for box in inline.boxes for block in self._closed(box)]
+        for shown in inline.drawn:
+            found = self._referred.drawn(shown)
+            self._measure(sum(len(block.text) for block in found))
+            beside += found
         mark = properties.get(f"{WORD}rPr")
         if mark is not None and mark.find(f"{WORD}del") is not None:
             self._carried, text = text, ""  # its end was deleted, so the next paragraph goes on with it
@@ -251,7 +257,7 @@ class BlockReader:
         role, level = style.role, style.level
         outline = properties.get(f"{WORD}outlineLvl")
         if outline is not None and role in ("body", "item", "heading"):
-            own = whole(outline.get(_VALUE), _BODY_TEXT)
+            own = blocks_whole(outline.get(_VALUE), _BODY_TEXT)
             role, level = ("heading", own + 1) if own < _BODY_TEXT else ("body", 0)
         if role in ("body", "item"):
             return self._listed(properties, style, role)
@@ -266,7 +272,7 @@ class BlockReader:
         if listed is not None:
             number, depth = listed.find(f"{WORD}numId"), listed.find(f"{WORD}ilvl")
             numbering = numbering if number is None else number.get(_VALUE, "")
-            level = level if depth is None else whole(depth.get(_VALUE), 0)
+            level = level if depth is None else blocks_whole(depth.get(_VALUE), 0)
         depth_of_style = style.level if role == "item" else 0
         if numbering is None:
             return ParagraphStyle(role, depth_of_style)

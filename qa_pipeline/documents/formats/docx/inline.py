@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from qa_pipeline.documents.assembly import Omissions, visible
 from qa_pipeline.documents.formats.ooxml.drawings import mark_power
 from qa_pipeline.documents.formats.ooxml.math import equation_text
-from qa_pipeline.documents.formats.ooxml.package import DRAWING, MATH, WORD
+from qa_pipeline.documents.formats.ooxml.package import CHART, DIAGRAM, DRAWING, MATH, WORD
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -43,11 +43,12 @@ _FONTS = {
 
 @dataclass(slots=True)
 class Inline:
-    """The text of a paragraph, its text boxes, and its notes by kind and id."""
+    """The text of a paragraph, its text boxes, charts and diagrams, and its notes by kind and id."""
 
     parts: list[str] = field(default_factory=list)
     boxes: "list[_Element]" = field(default_factory=list)
     notes: list[tuple[str, str]] = field(default_factory=list)
+    drawn: "list[_Element]" = field(default_factory=list)
     codes: list[str] = field(default_factory=list)
 
 
@@ -90,6 +91,8 @@ class InlineReader:
                 self._symbol(child.get(f"{WORD}font", ""), child.get(f"{WORD}char", ""))
             elif tag == f"{WORD}txbxContent":
                 inline.boxes.append(child)
+            elif tag in (f"{CHART}chart", f"{DIAGRAM}relIds"):
+                inline.drawn.append(child)
             elif tag == f"{MATH}oMath":
                 inline.parts.append(equation_text(child))
             elif tag == f"{DRAWING}t":  # a drawing made elsewhere has none of Word's own elements

@@ -12,6 +12,7 @@ controls, text boxes and notes.
 import posixpath
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from qa_pipeline.documents.assembly import Omissions
 from qa_pipeline.documents.formats.docx.blocks import TITLE_LEVEL, BlockReader, Numbering, Referred
 from qa_pipeline.documents.formats.docx.pruning import TEXT, prune
 from qa_pipeline.documents.formats.docx.styles import Styles
+from qa_pipeline.documents.formats.ooxml.drawings import DrawnParts
 from qa_pipeline.documents.formats.ooxml.package import WORD, Package, open_package, read_properties
 from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
@@ -58,7 +60,11 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
         if note.get(f"{WORD}type", "normal") == "normal"  # others are the lines that part notes from text
     }
     body = document.find(f"{WORD}body")
-    reader = BlockReader(Referred(styles, numbering, notes), omissions, settings)
+    reader = BlockReader(
+        Referred(styles, numbering, notes, partial(DrawnParts(package, omissions).read, main)),
+        omissions,
+        settings,
+    )
     blocks = _levelled(_joined(reader.read(document if body is None else body)))
     _count_other_parts(package, main, omissions)
     about = read_properties(package)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from qa_pipeline.documents.assembly import Omissions
 from qa_pipeline.documents.formats.docx.styles import Styles, is_on
 from qa_pipeline.documents.formats.ooxml.drawings import chosen_branch
-from qa_pipeline.documents.formats.ooxml.package import ALTERNATIVES, CHART, DIAGRAM, PICTURE, WORD
+from qa_pipeline.documents.formats.ooxml.package import ALTERNATIVES, PICTURE, WORD
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -28,8 +28,6 @@ _ALWAYS = {
     f"{PICTURE}pic": "image",
     f"{_VML}imagedata": "image",
     f"{_VML}textpath": "word_art",
-    f"{CHART}chart": "chart",
-    f"{DIAGRAM}relIds": "diagram",
 }
 _ASKED = ("p", "r", "sdt", "tr", "tc")
 _MARKS = frozenset(f"{WORD}{name}" for name in ("rPr", "trPr", "tcPr", "pPr"))

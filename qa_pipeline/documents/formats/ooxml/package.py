@@ -211,6 +211,10 @@ class Package:
             target for target in dict.fromkeys(targets) if target is not None and self.archive.find(target)
         ]
 
+    def linked_from(self, part: str, element: "_Element", name: str) -> PartLink | None:
+        """The link that an attribute of an element names."""
+        return self.links(part).get(element.get(LINK + name, ""))
+
     def trees(self, part: str, purpose: str) -> "list[_Element]":
         """The roots of those parts."""
         return [self.tree(name) for name in self.linked(part, purpose)]
@@ -268,6 +272,12 @@ def read_properties(package: Package) -> Properties:
             said[name] = " ".join((root.findtext(f"{_DUBLIN_CORE}{name}") or "").split())
     title = None if _NO_TITLE.fullmatch(said["title"]) else said["title"] or None
     return Properties(title, declared_language(said["language"]))
+
+
+def whole(written: str | None, otherwise: int) -> int:
+    """A small number as attributes hold it, or another where it is none."""
+    fits = written is not None and written.isascii() and written.isdecimal() and len(written) <= 9
+    return int(written) if written is not None and fits else otherwise
 
 
 def _no_package(content: bytes, wanted: Kind) -> DocumentFailure:
