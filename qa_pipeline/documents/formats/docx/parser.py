@@ -10,7 +10,7 @@ controls, text boxes and notes.
 """
 
 import posixpath
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import groupby
@@ -21,7 +21,7 @@ from qa_pipeline.documents.formats.docx.blocks import TITLE_LEVEL, BlockReader, 
 from qa_pipeline.documents.formats.docx.pruning import TEXT, prune
 from qa_pipeline.documents.formats.docx.styles import Styles
 from qa_pipeline.documents.formats.ooxml.drawings import DrawnParts
-from qa_pipeline.documents.formats.ooxml.package import WORD, Package, open_package, read_properties
+from qa_pipeline.documents.formats.ooxml.package import WORD, Package, open_package, read_file
 from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 
@@ -34,7 +34,6 @@ _BESIDE_THE_TEXT = {
     "comments": "comment",
     "glossaryDocument": "building_block",
 }
-_DEEPEST_HEADING = 6
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
@@ -45,10 +44,10 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
             `too_large`, `too_long` or `too_many_rows`.
     """
     package, main = open_package(source.content, "Word", settings)
+    document = package.tree(main)
     omissions = Omissions()
     styles = Styles(next(iter(package.trees(main, "styles")), None))
     numbering = Numbering(next(iter(package.trees(main, "numbering")), None))
-    document = package.tree(main)
     roots = {kind: package.trees(main, f"{kind}s") for kind in ("footnote", "endnote")}
     for root in (document, *roots["footnote"], *roots["endnote"]):
         prune(root, styles, omissions)
@@ -65,16 +64,9 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
         omissions,
         settings,
     )
-    blocks = _levelled(_joined(reader.read(document if body is None else body)))
+    blocks = _levelled(list(_joined(reader.read(document if body is None else body))))
     _count_other_parts(package, main, omissions)
-    about = read_properties(package)
-    titled = any(block.kind == "heading" and block.level == 1 for block in blocks[:1])
-    return ParsedFile(
-        blocks=tuple(blocks),
-        title=None if titled else about.title,
-        language=about.language,
-        left_out=omissions.record(),
-    )
+    return read_file(package, blocks, omissions)
 
 
 def _joined(blocks: list[Block]) -> Iterator[Block]:
@@ -86,16 +78,13 @@ def _joined(blocks: list[Block]) -> Iterator[Block]:
             yield from group
 
 
-def _levelled(blocks: Iterable[Block]) -> list[Block]:
+def _levelled(blocks: list[Block]) -> list[Block]:
     """Headings with their final levels: those below a document's only title stand one level lower."""
-    found = list(blocks)
-    headings = [block.level for block in found if block.kind == "heading"]
-    one_title = headings[:1] == [TITLE_LEVEL] and headings.count(TITLE_LEVEL) == 1
+    headings = [block.level for block in blocks if block.kind == "heading"]
+    down = headings[:1] == [TITLE_LEVEL] and headings.count(TITLE_LEVEL) == 1
     return [
-        replace(block, level=min(block.level + one_title, _DEEPEST_HEADING) or 1)
-        if block.kind == "heading"
-        else block
-        for block in found
+        replace(block, level=min(block.level + down, 6) or 1) if block.kind == "heading" else block
+        for block in blocks
     ]
 
 
