@@ -14,28 +14,26 @@ from qa_pipeline.corpus.files import DocumentFailure
 from qa_pipeline.documents.assembly import Omissions, visible
 from qa_pipeline.documents.formats.docx.inline import InlineReader
 from qa_pipeline.documents.formats.docx.pruning import TEXT
-from qa_pipeline.documents.formats.docx.styles import ParagraphStyle, Role, Styles, properties_of, whole
+from qa_pipeline.documents.formats.docx.styles import (
+    VALUE,
+    ParagraphStyle,
+    Role,
+    Styles,
+    properties_of,
+    value_of,
+)
 from qa_pipeline.documents.formats.docx.tables import CELL, ROW, Table, look_of, read_cell
 from qa_pipeline.documents.formats.list_numbers import Style, written_number
-from qa_pipeline.documents.formats.ooxml.package import ALTERNATIVES, WORD
-from qa_pipeline.documents.formats.ooxml.package import whole as blocks_whole
+from qa_pipeline.documents.formats.ooxml.package import ALTERNATIVES, WORD, whole
 from qa_pipeline.records import Block, BlockKind
 from qa_pipeline.settings.documents import DocumentSettings
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
-_VALUE = f"{WORD}val"
-_LEVEL = f"{WORD}ilvl"
 _NO_LIST = "0"
 """The number of the list that takes a paragraph out of the one its style puts it in."""
-_STYLES: dict[str, tuple[Style, bool]] = {
-    "lowerLetter": ("letters", False),
-    "upperLetter": ("letters", True),
-    "lowerRoman": ("roman", False),
-    "upperRoman": ("roman", True),
-}
-_UNNUMBERED = frozenset({"bullet", "none"})
+_STYLES: dict[str, Style] = {"Letter": "letters", "Roman": "roman"}
 _PLACE = re.compile(r"%([1-9])")
 _OUTLINE = re.compile(r"[(]?%[1-9](?:\.%[1-9])+[.)]?")
 """How a level is written that shows the numbers of those above it."""
@@ -45,90 +43,73 @@ class Numbering:
     """The lists of one document, by the numbers that paragraphs name."""
 
     def __init__(self, root: "_Element | None") -> None:
-        self._abstract: dict[str, _Element] = {}
-        self._lists: dict[str, _Element] = {}
-        self._known: dict[tuple[str, int], bool] = {}
+        found = [] if root is None else list(root)
+        abstract = {
+            one.get(f"{WORD}abstractNumId", ""): one for one in found if one.tag == f"{WORD}abstractNum"
+        }
+        self._abstract = abstract
+        self._lists = {one.get(f"{WORD}numId", ""): one for one in found if one.tag == f"{WORD}num"}
+        self._levels: dict[tuple[str, int], _Element | None] = {}
         self._counts: dict[str, dict[int, int]] = defaultdict(dict)
         self._restarted: set[tuple[str, int]] = set()
-        for element in () if root is None else root:
-            if element.tag == f"{WORD}abstractNum":
-                self._abstract[element.get(f"{WORD}abstractNumId", "")] = element
-            elif element.tag == f"{WORD}num":
-                self._lists[element.get(f"{WORD}numId", "")] = element
 
     def is_item(self, number: str, level: int) -> bool:
         """Whether a paragraph of that list and level is shown with a bullet or number.
 
         One of a list that the document does not define is taken for an item.
         """
-        key = number, level
-        if key not in self._known:
-            self._known[key] = number != _NO_LIST and not self._is_bare(number, level)
-        return self._known[key]
+        definition = self._level(number, level)
+        bare = value_of(definition, "numFmt") == "none" and not value_of(definition, "lvlText").strip()
+        return number != _NO_LIST and (definition is None or not bare)
 
     def marker(self, number: str, level: int) -> str | None:
         """The number of the next paragraph of that list and level; None where it shows none."""
         definition = self._level(number, level)
-        form = _said(definition, "numFmt") or "decimal"
-        if definition is None or form in _UNNUMBERED:
+        form = value_of(definition, "numFmt") or "decimal"
+        if definition is None or form in ("bullet", "none"):
             return None
-        counts = self._counts[self._abstract_name(number)]
+        # Lists that stand for the same abstract list count together.
+        counts = self._counts[value_of(self._lists.get(number), "abstractNumId") or number]
         start = self._restart(number, level)
-        if start is not None:
-            counts[level] = start
-        else:
-            counts[level] = counts[level] + 1 if level in counts else self._start(number, level)
+        if start is None:
+            start = counts[level] + 1 if level in counts else self._start(number, level)
+        counts[level] = start
         for deeper in [one for one in counts if one > level]:
             del counts[deeper]
-        shown = _said(definition, "lvlText")
+        shown = value_of(definition, "lvlText")
         if _OUTLINE.fullmatch(shown):
             outer = (int(place) - 1 for place in _PLACE.findall(shown))
             return ".".join(str(counts.get(one, self._start(number, one))) for one in outer) + "."
-        style, upper = _STYLES.get(form, ("digits", False))
-        return written_number(counts[level], style, upper=upper)
+        style = _STYLES.get(form.removeprefix("upper").removeprefix("lower"), "digits")
+        return written_number(start, style, upper=form.startswith("upper"))
 
     def _start(self, number: str, level: int) -> int:
-        return whole(_said(self._level(number, level), "start"), 1)
+        return whole(value_of(self._level(number, level), "start"), 1)
 
     def _restart(self, number: str, level: int) -> int | None:
         """Where a list begins anew that goes on counting in another's place, when it is met first."""
-        named = self._lists.get(number)
-        if named is None or (number, level) in self._restarted:
+        if (number, level) in self._restarted:
             return None
         self._restarted.add((number, level))
-        for change in named.iterchildren(f"{WORD}lvlOverride"):
-            if change.get(_LEVEL) == str(level) and (written := _said(change, "startOverride")):
-                return whole(written, 1)
-        return None
-
-    def _abstract_name(self, number: str) -> str:
-        """Lists that stand for the same abstract list count together."""
-        return _said(self._lists.get(number), "abstractNumId") or number
-
-    def _is_bare(self, number: str, level: int) -> bool:
-        definition = self._level(number, level)
-        if definition is None:
-            return False
-        return _said(definition, "numFmt") == "none" and not _said(definition, "lvlText").strip()
+        starts = (value_of(change, "startOverride") for change in self._changes(number, level))
+        written = next(filter(None, starts), None)
+        return None if written is None else whole(written, 1)
 
     def _level(self, number: str, level: int) -> "_Element | None":
         """The definition of a level: the list's own, else that of the abstract list it stands for."""
+        key = number, level
+        if key not in self._levels:
+            abstract = self._abstract.get(value_of(self._lists.get(number), "abstractNumId"))
+            holders = [*self._changes(number, level), *([] if abstract is None else [abstract])]
+            found = (one for holder in holders for one in holder.iterchildren(f"{WORD}lvl"))
+            self._levels[key] = next((one for one in found if one.get(f"{WORD}ilvl") == str(level)), None)
+        return self._levels[key]
+
+    def _changes(self, number: str, level: int) -> "list[_Element]":
+        """What a list changes in a level of the abstract list it stands for."""
         named = self._lists.get(number)
-        if named is None:
-            return None
-        abstract = self._abstract.get(_said(named, "abstractNumId"))
-        own = [change for change in named if change.tag == f"{WORD}lvlOverride"]
-        for holder in (*own, abstract):
-            for found in () if holder is None else holder.iterchildren(f"{WORD}lvl"):
-                if found.get(_LEVEL) == str(level):
-                    return found
-        return None
-
-
-def _said(element: "_Element | None", name: str) -> str:
-    """The value of a child; empty where there is none."""
-    child = None if element is None else element.find(f"{WORD}{name}")
-    return "" if child is None else child.get(_VALUE, "")
+        changes = [] if named is None else named.iterchildren(f"{WORD}lvlOverride")
+        return [change for change in changes if change.get(f"{WORD}ilvl") == str(level)]
 
 
 TITLE_LEVEL = 0
@@ -253,11 +234,11 @@ class BlockReader:
     def _style(self, properties: "Mapping[str, _Element]") -> ParagraphStyle:
         """What a paragraph is: by its style, and by what it says itself."""
         named = properties.get(f"{WORD}pStyle")
-        style = self._referred.styles.paragraph(None if named is None else named.get(_VALUE))
+        style = self._referred.styles.paragraph(None if named is None else named.get(VALUE))
         role, level = style.role, style.level
         outline = properties.get(f"{WORD}outlineLvl")
         if outline is not None and role in ("body", "item", "heading"):
-            own = blocks_whole(outline.get(_VALUE), _BODY_TEXT)
+            own = whole(outline.get(VALUE), _BODY_TEXT)
             role, level = ("heading", own + 1) if own < _BODY_TEXT else ("body", 0)
         if role in ("body", "item"):
             return self._listed(properties, style, role)
@@ -269,10 +250,8 @@ class BlockReader:
         """What a paragraph is that no style makes a heading, code or a quote: an item of a list, or body."""
         numbering, level = style.numbering, style.list_level
         listed = properties.get(f"{WORD}numPr")
-        if listed is not None:
-            number, depth = listed.find(f"{WORD}numId"), listed.find(f"{WORD}ilvl")
-            numbering = numbering if number is None else number.get(_VALUE, "")
-            level = level if depth is None else blocks_whole(depth.get(_VALUE), 0)
+        numbering = value_of(listed, "numId") or numbering
+        level = whole(value_of(listed, "ilvl"), level)
         depth_of_style = style.level if role == "item" else 0
         if numbering is None:
             return ParagraphStyle(role, depth_of_style)
