@@ -215,7 +215,9 @@ class BlockReader:
         own_text = "".join(inline.parts)
         self._measure(len(own_text))
         text = self._carried_text() + own_text
-        self._pending += inline.notes
+        self._pending += [
+            (note.tag.removesuffix("Reference"), note.get(f"{WORD}id", "")) for note in inline.notes
+        ]
         beside = [block for box in inline.boxes for block in self._closed(box)]
         for shown in inline.drawn:
             found = self._referred.drawn(shown)

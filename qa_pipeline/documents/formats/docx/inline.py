@@ -5,10 +5,13 @@ paragraph is (`blocks`), and what was left out before (`pruning`). Elements nobo
 that no text is lost with them.
 """
 
+import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from qa_pipeline.documents.assembly import Omissions, visible
+from qa_pipeline.documents.formats.docx.styles import value_of
 from qa_pipeline.documents.formats.ooxml.drawings import mark_power
 from qa_pipeline.documents.formats.ooxml.math import equation_text
 from qa_pipeline.documents.formats.ooxml.package import CHART, DIAGRAM, DRAWING, MATH, WORD
@@ -16,8 +19,6 @@ from qa_pipeline.documents.formats.ooxml.package import CHART, DIAGRAM, DRAWING,
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
-_VALUE = f"{WORD}val"
-_RUN = f"{WORD}r"
 _SIGNS = {
     f"{WORD}t": None,
     f"{WORD}tab": "\t",
@@ -26,9 +27,16 @@ _SIGNS = {
     f"{WORD}cr": "\n",
     f"{WORD}noBreakHyphen": "-",
 }
-_CODES = frozenset({f"{WORD}instrText", f"{WORD}delInstrText"})
 _PROPERTIES = frozenset({f"{WORD}pPr", f"{WORD}rPr", f"{WORD}sdtPr"})
-_NOTES = {f"{WORD}footnoteReference": "footnote", f"{WORD}endnoteReference": "endnote"}
+_BESIDE = {
+    f"{WORD}footnoteReference": "notes",
+    f"{WORD}endnoteReference": "notes",
+    f"{WORD}txbxContent": "boxes",
+    f"{CHART}chart": "drawn",
+    f"{DIAGRAM}relIds": "drawn",
+}
+_CODE = re.compile("(?:[Ff]0|00)?([0-9A-Fa-f]{2})")
+"""A place in a font; Word also stores them in the private area from F000 on."""
 _SYMBOL_FROM_SPACE = (
     " !∀#∃%&∍()∗+,−./0123456789:;<=>?≅ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ[∴]⊥_‾αβχδεφγηιϕκλμνοπθρστυϖωξψζ{|}∼"
 )
@@ -43,11 +51,11 @@ _FONTS = {
 
 @dataclass(slots=True)
 class Inline:
-    """The text of a paragraph, its text boxes, charts and diagrams, and its notes by kind and id."""
+    """The text of a paragraph, and what hangs on it: text boxes, drawings, references to notes."""
 
     parts: list[str] = field(default_factory=list)
     boxes: "list[_Element]" = field(default_factory=list)
-    notes: list[tuple[str, str]] = field(default_factory=list)
+    notes: "list[_Element]" = field(default_factory=list)
     drawn: "list[_Element]" = field(default_factory=list)
     codes: list[str] = field(default_factory=list)
 
@@ -74,40 +82,31 @@ class InlineReader:
         return self._inline
 
     def _walk(self, element: "_Element") -> None:
-        inline = self._inline
         for child in element:
             tag = child.tag
-            if tag == _RUN:
-                self._run(child)
-            elif tag in _SIGNS:
+            if tag in _SIGNS:
                 self._text(_SIGNS[tag], child.text or "")
-            elif tag == f"{WORD}fldChar":
-                self._field(child.get(f"{WORD}fldCharType"))
-            elif tag in _CODES:
-                inline.codes.append(child.text or "")
-            elif tag in _NOTES:
-                inline.notes.append((_NOTES[tag], child.get(f"{WORD}id", "")))
-            elif tag == f"{WORD}sym":
-                self._symbol(child.get(f"{WORD}font", ""), child.get(f"{WORD}char", ""))
-            elif tag == f"{WORD}txbxContent":
-                inline.boxes.append(child)
-            elif tag in (f"{CHART}chart", f"{DIAGRAM}relIds"):
-                inline.drawn.append(child)
-            elif tag == f"{MATH}oMath":
-                inline.parts.append(equation_text(child))
-            elif tag == f"{DRAWING}t":  # a drawing made elsewhere has none of Word's own elements
-                inline.parts.append(f" {child.text or ''}")
+            elif tag in _BESIDE:
+                getattr(self._inline, _BESIDE[tag]).append(child)
+            elif (act := self._ACTIONS.get(tag)) is not None:
+                act(self, child)
             elif tag not in _PROPERTIES:
-                if tag == f"{WORD}fldSimple":
-                    inline.codes.append(child.get(f"{WORD}instr", ""))
                 self._walk(child)
 
     def _run(self, run: "_Element") -> None:
         start = len(self._inline.parts)
         self._walk(run)
-        place = run.find(f"{WORD}rPr/{WORD}vertAlign")
-        if place is not None and place.get(_VALUE) == "superscript":
+        if value_of(run, f"rPr/{WORD}vertAlign") == "superscript":
             mark_power(self._inline.parts, start)
+
+    def _code(self, element: "_Element") -> None:
+        self._inline.codes.append(element.text or element.get(f"{WORD}instr", ""))
+        self._walk(element)
+
+    def _written(self, element: "_Element") -> None:
+        """An equation, or text of a drawing made elsewhere, which has none of Word's own elements."""
+        drawn = element.tag == f"{DRAWING}t"
+        self._inline.parts.append(f" {element.text or ''}" if drawn else equation_text(element))
 
     def _text(self, sign: str | None, text: str) -> None:
         if sign is not None:
@@ -116,7 +115,8 @@ class InlineReader:
         self.seen += visible(text)
         (self._inline.codes if self._instructions else self._inline.parts).append(text)
 
-    def _field(self, kind: str | None) -> None:
+    def _field(self, element: "_Element") -> None:
+        kind = element.get(f"{WORD}fldCharType")
         if kind == "begin":
             self._fields.append(True)
             self._instructions += 1
@@ -125,13 +125,22 @@ class InlineReader:
             if kind == "separate":
                 self._fields.append(False)
 
-    def _symbol(self, font: str, code: str) -> None:
-        try:
-            place = int(code, 16) & 0xFF  # Word also stores them in the private area from F000 on
-        except ValueError:
-            place = -1
-        sign = _FONTS.get(font.strip().lower(), {}).get(place)
+    def _symbol(self, element: "_Element") -> None:
+        code = _CODE.fullmatch(element.get(f"{WORD}char", ""))
+        place = int(code[1], 16) if code else -1
+        sign = _FONTS.get(element.get(f"{WORD}font", "").strip().lower(), {}).get(place)
         if sign is None:
             self.omissions.add("symbol")
         else:
             self._inline.parts.append(sign)
+
+    _ACTIONS: ClassVar["dict[str, Callable[[InlineReader, _Element], None]]"] = {
+        f"{WORD}r": _run,
+        f"{WORD}fldChar": _field,
+        f"{WORD}fldSimple": _code,
+        f"{WORD}instrText": _code,
+        f"{WORD}delInstrText": _code,
+        f"{WORD}sym": _symbol,
+        f"{MATH}oMath": _written,
+        f"{DRAWING}t": _written,
+    }

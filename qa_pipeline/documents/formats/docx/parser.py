@@ -48,14 +48,13 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     omissions = Omissions()
     styles = Styles(next(iter(package.trees(main, "styles")), None))
     numbering = Numbering(next(iter(package.trees(main, "numbering")), None))
-    roots = {kind: package.trees(main, f"{kind}s") for kind in ("footnote", "endnote")}
-    for root in (document, *roots["footnote"], *roots["endnote"]):
+    roots = [*package.trees(main, "footnotes"), *package.trees(main, "endnotes")]
+    for root in (document, *roots):
         prune(root, styles, omissions)
     notes = {
-        (kind, note.get(f"{WORD}id", "")): note
-        for kind, found in roots.items()
-        for root in found
-        for note in root.iterchildren(f"{WORD}{kind}")
+        (note.tag, note.get(f"{WORD}id", "")): note
+        for root in roots
+        for note in root.iterchildren(f"{WORD}footnote", f"{WORD}endnote")
         if note.get(f"{WORD}type", "normal") == "normal"  # others are the lines that part notes from text
     }
     body = document.find(f"{WORD}body")

@@ -7,7 +7,7 @@ content. What does not: codes of fields, which only the order of runs tells from
 from typing import TYPE_CHECKING
 
 from qa_pipeline.documents.assembly import Omissions
-from qa_pipeline.documents.formats.docx.styles import Styles, is_on
+from qa_pipeline.documents.formats.docx.styles import Styles, is_on, value_of
 from qa_pipeline.documents.formats.ooxml.drawings import chosen_branch
 from qa_pipeline.documents.formats.ooxml.package import ALTERNATIVES, PICTURE, WORD
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from lxml.etree import _Element
 
 TEXT = f"{WORD}t"
-_VALUE = f"{WORD}val"
 _VML = "{urn:schemas-microsoft-com:vml}"
 _DRAWN = "{http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing}"
 _CELL = f"{WORD}tc"
@@ -61,8 +60,7 @@ def _lost_as(element: "_Element", styles: Styles) -> str | None:
     if tag == f"{WORD}r":
         return "hidden_text" if _is_hidden(element, styles) else None
     if tag == f"{WORD}p":
-        named = element.find(f"{WORD}pPr/{WORD}pStyle")
-        style = styles.paragraph(None if named is None else named.get(_VALUE))
+        style = styles.paragraph(value_of(element, f"pPr/{WORD}pStyle") or None)
         return "navigation" if style.role == "navigation" else "hidden_text" if style.hidden else None
     if tag == f"{WORD}sdt":
         return _control_lost_as(element)
@@ -76,18 +74,16 @@ def _lost_as(element: "_Element", styles: Styles) -> str | None:
 def _control_lost_as(control: "_Element") -> str | None:
     if is_on(control.find(f"{WORD}sdtPr/{WORD}showingPlcHdr")):
         return "placeholder"
-    gallery = control.find(f"{WORD}sdtPr/{WORD}docPartObj/{WORD}docPartGallery")
-    return "navigation" if gallery is not None and gallery.get(_VALUE) == "Table of Contents" else None
+    gallery = value_of(control, f"sdtPr/{WORD}docPartObj/{WORD}docPartGallery")
+    return "navigation" if gallery == "Table of Contents" else None
 
 
 def _is_hidden(run: "_Element", styles: Styles) -> bool:
     properties = run.find(f"{WORD}rPr")
     if properties is None:
         return False
-    own, named = properties.find(f"{WORD}vanish"), properties.find(f"{WORD}rStyle")
-    if own is not None:
-        return is_on(own)
-    return named is not None and styles.hides(named.get(_VALUE, ""))
+    own = properties.find(f"{WORD}vanish")
+    return styles.hides(value_of(properties, "rStyle")) if own is None else is_on(own)
 
 
 def _description(element: "_Element") -> str:

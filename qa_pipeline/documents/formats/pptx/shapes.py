@@ -6,7 +6,7 @@ order of shapes (`order`), what they take over from a layout (`layouts`), and wh
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from qa_pipeline.documents.assembly import Omissions, visible
@@ -318,39 +318,24 @@ def _own(shape: "_Element", name: str) -> str:
 def _table(table: "_Element", omissions: Omissions) -> list[Block]:
     """A table as one block a row; what stands in a cell that another covers is not shown, and counted."""
     properties = table.find(f"{DRAWING}tblPr")
-    rows = list(table.iterchildren(f"{DRAWING}tr"))
-    grid = [_cells(row, omissions) for row in rows]
-    several = len(grid) > 1 and max(map(len, grid)) > 1
-    names = several and properties is not None and properties.get("firstRow") in _TRUE
-    keys = several and properties is not None and properties.get("firstCol") in _TRUE
-    marked = [
-        [
-            Cell(cell.text, _is_header(place, column, row, names=names, keys=keys), cell.columns, cell.rows)
-            for column, cell in enumerate(row)
-        ]
-        for place, row in enumerate(grid)
-    ]
-    return [Block("table_row", line) for line in counted_lines(marked, omissions)]
+    grid = [_cells(row, omissions) for row in table.iterchildren(f"{DRAWING}tr")]
+    said = properties.attrib if properties is not None and len(grid) > 1 and max(map(len, grid)) > 1 else {}
+    names, keys = said.get("firstRow") in _TRUE, said.get("firstCol") in _TRUE
+    for row in grid[:1] if names else ():
+        row[:] = [replace(cell, header=True) for cell in row]
+    for row in grid if keys else ():  # a key alone in its row would name columns instead of a value
+        if any(cell.text for cell in row[1:]):
+            row[0] = replace(row[0], header=True)
+    return [Block("table_row", line) for line in counted_lines(grid, omissions)]
 
 
 def _cells(row: "_Element", omissions: Omissions) -> list[Cell]:
     cells = []
     for cell in row.iterchildren(f"{DRAWING}tc"):
         text = all_text(cell)
-        if cell.get("hMerge") in _TRUE or cell.get("vMerge") in _TRUE:
-            if text:
-                omissions.add("hidden_text", text)
-        else:
-            cells.append(
-                Cell(
-                    text,
-                    columns=max(whole(cell.get("gridSpan"), 1), 1),
-                    rows=max(whole(cell.get("rowSpan"), 1), 1),
-                )
-            )
+        if cell.get("hMerge") not in _TRUE and cell.get("vMerge") not in _TRUE:
+            columns, rows = (max(whole(cell.get(name), 1), 1) for name in ("gridSpan", "rowSpan"))
+            cells.append(Cell(text, columns=columns, rows=rows))
+        elif text:
+            omissions.add("hidden_text", text)
     return cells
-
-
-def _is_header(place: int, column: int, row: list[Cell], *, names: bool, keys: bool) -> bool:
-    """A key alone in its row would name columns instead of a value."""
-    return (names and place == 0) or (keys and column == 0 and any(cell.text for cell in row[1:]))
