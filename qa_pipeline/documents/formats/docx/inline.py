@@ -96,7 +96,8 @@ class InlineReader:
     def _run(self, run: "_Element") -> None:
         start = len(self._inline.parts)
         self._walk(run)
-        if value_of(run, f"rPr/{WORD}vertAlign") == "superscript":
+        properties = run[0] if len(run) and run[0].tag == f"{WORD}rPr" else None
+        if value_of(properties, "vertAlign") == "superscript":
             mark_power(self._inline.parts, start)
 
     def _code(self, element: "_Element") -> None:

@@ -36,11 +36,12 @@ _MARKS = frozenset(f"{WORD}{name}" for name in ("rPr", "trPr", "tcPr", "pPr"))
 def prune(root: "_Element", styles: Styles, omissions: Omissions) -> None:
     """Take out what is no text of the document, and count it by kind."""
     asked = (f"{WORD}{name}" for name in _ASKED)
-    for element in list(root.iter(*_ALWAYS, *asked, f"{ALTERNATIVES}Choice", f"{ALTERNATIVES}Fallback")):
-        what = _lost_as(element, styles)
+    names = (*_ALWAYS, *asked, f"{ALTERNATIVES}Choice", f"{ALTERNATIVES}Fallback")
+    lost = [(element, what) for element in root.iter(*names) if (what := _lost_as(element, styles))]
+    for element, what in lost:
         parent = element.getparent()
-        if what is None or parent is None or root not in element.iterancestors():
-            continue
+        if parent is None or root not in element.iterancestors():
+            continue  # it went with what it stands in
         texts = [text.text or "" for text in element.iter(TEXT, f"{WORD}delText")]
         if texts or what != "alternative":
             written = sum(next(one.iter(TEXT), None) is not None for one in element.iter(f"{WORD}p"))
@@ -58,7 +59,9 @@ def _lost_as(element: "_Element", styles: Styles) -> str | None:
         parent = element.getparent()
         return None if parent is not None and parent.tag in _MARKS else always
     if tag == f"{WORD}r":
-        return "hidden_text" if _is_hidden(element, styles) else None
+        first = element[0] if len(element) else None
+        hidden = first is not None and first.tag == f"{WORD}rPr" and _is_hidden(first, styles)
+        return "hidden_text" if hidden else None
     if tag == f"{WORD}p":
         style = styles.paragraph(value_of(element, f"pPr/{WORD}pStyle") or None)
         return "navigation" if style.role == "navigation" else "hidden_text" if style.hidden else None
@@ -78,10 +81,7 @@ def _control_lost_as(control: "_Element") -> str | None:
     return "navigation" if gallery == "Table of Contents" else None
 
 
-def _is_hidden(run: "_Element", styles: Styles) -> bool:
-    properties = run.find(f"{WORD}rPr")
-    if properties is None:
-        return False
+def _is_hidden(properties: "_Element", styles: Styles) -> bool:
     own = properties.find(f"{WORD}vanish")
     return styles.hides(value_of(properties, "rStyle")) if own is None else is_on(own)
 
