@@ -101,7 +101,7 @@ class InlineReader:
             mark_power(self._inline.parts, start)
 
     def _code(self, element: "_Element") -> None:
-        self._inline.codes.append(element.text or element.get(f"{WORD}instr", ""))
+        self._inline.codes.append(element.text or element.get(f"{WORD}instr") or "")
         self._walk(element)
 
     def _written(self, element: "_Element") -> None:

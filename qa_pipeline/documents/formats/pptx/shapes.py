@@ -319,7 +319,8 @@ def _table(table: "_Element", omissions: Omissions) -> list[Block]:
     """A table as one block a row; what stands in a cell that another covers is not shown, and counted."""
     properties = table.find(f"{DRAWING}tblPr")
     grid = [_cells(row, omissions) for row in table.iterchildren(f"{DRAWING}tr")]
-    said = properties.attrib if properties is not None and len(grid) > 1 and max(map(len, grid)) > 1 else {}
+    several = len(grid) > 1 and max(map(len, grid)) > 1
+    said: dict[str, str] = dict(properties.attrib) if properties is not None and several else {}
     names, keys = said.get("firstRow") in _TRUE, said.get("firstCol") in _TRUE
     for row in grid[:1] if names else ():
         row[:] = [replace(cell, header=True) for cell in row]
