@@ -119,7 +119,7 @@ def look_of(table: "_Element", styles: Styles) -> Look:
     """What a table says of its looks; Word marks first rows by default, so the style must do so too."""
     style = value_of(table, f"tblPr/{WORD}tblStyle")
     look = table.find(f"{WORD}tblPr/{WORD}tblLook")
-    said: dict[str, str] = {} if look is None else dict(look.attrib)
+    said: dict[str, str] = {} if look is None else {str(name): str(one) for name, one in look.items()}
     bits = int(said.get(VALUE, "")[-4:], 16) if _BITS.fullmatch(said.get(VALUE, "")) else 0
     row, column = (
         (bool(bits & bit) or said.get(WORD + name) in ("1", "true")) and styles.stands_out(style, part)

@@ -319,9 +319,8 @@ def _table(table: "_Element", omissions: Omissions) -> list[Block]:
     """A table as one block a row; what stands in a cell that another covers is not shown, and counted."""
     properties = table.find(f"{DRAWING}tblPr")
     grid = [_cells(row, omissions) for row in table.iterchildren(f"{DRAWING}tr")]
-    several = len(grid) > 1 and max(map(len, grid)) > 1
-    said: dict[str, str] = dict(properties.attrib) if properties is not None and several else {}
-    names, keys = said.get("firstRow") in _TRUE, said.get("firstCol") in _TRUE
+    said = properties if len(grid) > 1 and max(map(len, grid)) > 1 else None
+    names, keys = (said is not None and said.get(name) in _TRUE for name in ("firstRow", "firstCol"))
     for row in grid[:1] if names else ():
         row[:] = [replace(cell, header=True) for cell in row]
     for row in grid if keys else ():  # a key alone in its row would name columns instead of a value
