@@ -11,7 +11,7 @@ from qa_pipeline.corpus.archives import ZIP_START, open_archive
 from qa_pipeline.corpus.files import DocumentFailure
 from qa_pipeline.documents.assembly import Omissions
 from qa_pipeline.documents.formats.html.parser import read_fragment
-from qa_pipeline.documents.formats.ooxml.package import parse_xml
+from qa_pipeline.documents.formats.ooxml.package import parse_xml, whole
 from qa_pipeline.records import ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.text.language import declared_language
@@ -77,9 +77,9 @@ class Markup:
 
     def _learn_list(self, listed: "_Element") -> None:
         for level in listed.iterchildren(f"{_TEXT}list-level-style-number"):
-            key = listed.get(f"{_STYLE}name", ""), _whole(level.get(f"{_TEXT}level"), 1)
+            key = listed.get(f"{_STYLE}name", ""), whole(level.get(f"{_TEXT}level"), 1)
             form = level.get(f"{_STYLE}num-format", "")
-            self.formats[key] = (form, _whole(level.get(f"{_TEXT}start-value"), 1))
+            self.formats[key] = (form, whole(level.get(f"{_TEXT}start-value"), 1))
 
     def _inside(self, element: "_Element") -> str:
         parts = [escape(element.text or "")]
@@ -95,7 +95,7 @@ class Markup:
             self.left.add(what or "hidden_text", "".join(map(str, element.itertext())))
             return ""
         if tag == f"{_TEXT}h":
-            level = min(max(_whole(element.get(f"{_TEXT}outline-level"), 1), 1), 6)
+            level = min(max(whole(element.get(f"{_TEXT}outline-level"), 1), 1), 6)
             return f"{self._take_notes()}<h{level}>{self._inside(element)}</h{level}>"
         if tag == f"{_TEXT}p":
             name = self._name_of_paragraph(element)
@@ -111,7 +111,7 @@ class Markup:
     def _spaced(self, element: "_Element") -> str:
         """Blanks and line ends are elements; all others are read for what they hold."""
         if element.tag == f"{_TEXT}s":
-            return " " * min(_whole(element.get(f"{_TEXT}c"), 1), _MOST_REPEATED)
+            return " " * min(whole(element.get(f"{_TEXT}c"), 1), _MOST_REPEATED)
         if element.tag == f"{_TEXT}tab":
             return "\t"
         if element.tag == f"{_TEXT}line-break":
@@ -119,7 +119,7 @@ class Markup:
         name = _NAMES.get(element.tag)
         inside = self._inside(element)
         if name == "li" and (own := element.get(f"{_TEXT}start-value")):
-            return f'<li value="{_whole(own, 1)}">{inside}</li>'
+            return f'<li value="{whole(own, 1)}">{inside}</li>'
         return f"<{name}>{inside}</{name}>" if name else inside
 
     def _name_of_paragraph(self, element: "_Element") -> str:
@@ -161,20 +161,14 @@ class Markup:
     def _part_of_table(self, element: "_Element") -> str:
         if element.tag == f"{_TABLE}table-cell":
             reach = "".join(
-                f' {name}="{_whole(element.get(f"{_TABLE}number-{long}-spanned"), 1)}"'
+                f' {name}="{whole(element.get(f"{_TABLE}number-{long}-spanned"), 1)}"'
                 for name, long in (("colspan", "columns"), ("rowspan", "rows"))
             )
-            repeats = min(_whole(element.get(f"{_TABLE}number-columns-repeated"), 1), _MOST_REPEATED)
+            repeats = min(whole(element.get(f"{_TABLE}number-columns-repeated"), 1), _MOST_REPEATED)
             return f"<td{reach}>{self._inside(element)}</td>" * repeats
         if element.tag == f"{_TABLE}covered-table-cell":
             return ""
         return self._spaced(element)
-
-
-def _whole(written: str | None, otherwise: int) -> int:
-    """A small number as attributes hold it, or another where it is none."""
-    fits = written is not None and written.isascii() and written.isdecimal() and len(written) <= 9
-    return int(written) if written is not None and fits else otherwise
 
 
 _DC = "{http://purl.org/dc/elements/1.1/}"

@@ -6,35 +6,34 @@ not: the text inside a paragraph (`inline`), and which parts of a file are read 
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from qa_pipeline.corpus.files import DocumentFailure
 from qa_pipeline.documents.assembly import Omissions, visible
-from qa_pipeline.documents.formats.docx.inline import TEXT, Inline, InlineReader, left_out_as
-from qa_pipeline.documents.formats.docx.styles import ParagraphStyle, Role, Styles, properties_of, whole
-from qa_pipeline.documents.formats.docx.tables import CELL, ROW, RawCell, Table, look_of, read_cell
+from qa_pipeline.documents.formats.docx.inline import InlineReader
+from qa_pipeline.documents.formats.docx.pruning import TEXT
+from qa_pipeline.documents.formats.docx.styles import (
+    VALUE,
+    ParagraphStyle,
+    Role,
+    Styles,
+    properties_of,
+    value_of,
+)
+from qa_pipeline.documents.formats.docx.tables import CELL, ROW, Table, look_of, read_cell
 from qa_pipeline.documents.formats.list_numbers import Style, written_number
-from qa_pipeline.documents.formats.ooxml.drawings import DrawnKind, chosen_branch
-from qa_pipeline.documents.formats.ooxml.package import ALTERNATIVES, WORD
+from qa_pipeline.documents.formats.ooxml.package import ALTERNATIVES, WORD, whole
 from qa_pipeline.records import Block, BlockKind
 from qa_pipeline.settings.documents import DocumentSettings
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
-_VALUE = f"{WORD}val"
-_LEVEL = f"{WORD}ilvl"
 _NO_LIST = "0"
 """The number of the list that takes a paragraph out of the one its style puts it in."""
-_STYLES: dict[str, tuple[Style, bool]] = {
-    "lowerLetter": ("letters", False),
-    "upperLetter": ("letters", True),
-    "lowerRoman": ("roman", False),
-    "upperRoman": ("roman", True),
-}
-_UNNUMBERED = frozenset({"bullet", "none"})
+_STYLES: dict[str, Style] = {"Letter": "letters", "Roman": "roman"}
 _PLACE = re.compile(r"%([1-9])")
 _OUTLINE = re.compile(r"[(]?%[1-9](?:\.%[1-9])+[.)]?")
 """How a level is written that shows the numbers of those above it."""
@@ -44,112 +43,86 @@ class Numbering:
     """The lists of one document, by the numbers that paragraphs name."""
 
     def __init__(self, root: "_Element | None") -> None:
-        self._abstract: dict[str, _Element] = {}
-        self._lists: dict[str, _Element] = {}
-        self._known: dict[tuple[str, int], bool] = {}
+        found = [] if root is None else list(root)
+        abstract = {
+            one.get(f"{WORD}abstractNumId", ""): one for one in found if one.tag == f"{WORD}abstractNum"
+        }
+        self._abstract = abstract
+        self._lists = {one.get(f"{WORD}numId", ""): one for one in found if one.tag == f"{WORD}num"}
+        self._levels: dict[tuple[str, int], _Element | None] = {}
         self._counts: dict[str, dict[int, int]] = defaultdict(dict)
         self._restarted: set[tuple[str, int]] = set()
-        for element in () if root is None else root:
-            if element.tag == f"{WORD}abstractNum":
-                self._abstract[element.get(f"{WORD}abstractNumId", "")] = element
-            elif element.tag == f"{WORD}num":
-                self._lists[element.get(f"{WORD}numId", "")] = element
 
     def is_item(self, number: str, level: int) -> bool:
         """Whether a paragraph of that list and level is shown with a bullet or number.
 
         One of a list that the document does not define is taken for an item.
         """
-        key = number, level
-        if key not in self._known:
-            self._known[key] = number != _NO_LIST and not self._is_bare(number, level)
-        return self._known[key]
+        definition = self._level(number, level)
+        bare = value_of(definition, "numFmt") == "none" and not value_of(definition, "lvlText").strip()
+        return number != _NO_LIST and (definition is None or not bare)
 
     def marker(self, number: str, level: int) -> str | None:
         """The number of the next paragraph of that list and level; None where it shows none."""
         definition = self._level(number, level)
-        form = _said(definition, "numFmt") or "decimal"
-        if definition is None or form in _UNNUMBERED:
+        form = value_of(definition, "numFmt") or "decimal"
+        if definition is None or form in ("bullet", "none"):
             return None
-        counts = self._counts[self._abstract_name(number)]
+        # Lists that stand for the same abstract list count together.
+        counts = self._counts[value_of(self._lists.get(number), "abstractNumId") or number]
         start = self._restart(number, level)
-        if start is not None:
-            counts[level] = start
-        else:
-            counts[level] = counts[level] + 1 if level in counts else self._start(number, level)
+        if start is None:
+            start = counts[level] + 1 if level in counts else self._start(number, level)
+        counts[level] = start
         for deeper in [one for one in counts if one > level]:
             del counts[deeper]
-        shown = _said(definition, "lvlText")
+        shown = value_of(definition, "lvlText")
         if _OUTLINE.fullmatch(shown):
             outer = (int(place) - 1 for place in _PLACE.findall(shown))
             return ".".join(str(counts.get(one, self._start(number, one))) for one in outer) + "."
-        style, upper = _STYLES.get(form, ("digits", False))
-        return written_number(counts[level], style, upper=upper)
+        style = _STYLES.get(form.removeprefix("upper").removeprefix("lower"), "digits")
+        return written_number(start, style, upper=form.startswith("upper"))
 
     def _start(self, number: str, level: int) -> int:
-        return whole(_said(self._level(number, level), "start"), 1)
+        return whole(value_of(self._level(number, level), "start"), 1)
 
     def _restart(self, number: str, level: int) -> int | None:
         """Where a list begins anew that goes on counting in another's place, when it is met first."""
-        named = self._lists.get(number)
-        if named is None or (number, level) in self._restarted:
+        if (number, level) in self._restarted:
             return None
         self._restarted.add((number, level))
-        for change in named.iterchildren(f"{WORD}lvlOverride"):
-            if change.get(_LEVEL) == str(level) and (written := _said(change, "startOverride")):
-                return whole(written, 1)
-        return None
-
-    def _abstract_name(self, number: str) -> str:
-        """Lists that stand for the same abstract list count together."""
-        return _said(self._lists.get(number), "abstractNumId") or number
-
-    def _is_bare(self, number: str, level: int) -> bool:
-        definition = self._level(number, level)
-        if definition is None:
-            return False
-        return _said(definition, "numFmt") == "none" and not _said(definition, "lvlText").strip()
+        starts = (value_of(change, "startOverride") for change in self._changes(number, level))
+        written = next(filter(None, starts), None)
+        return None if written is None else whole(written, 1)
 
     def _level(self, number: str, level: int) -> "_Element | None":
         """The definition of a level: the list's own, else that of the abstract list it stands for."""
+        key = number, level
+        if key not in self._levels:
+            abstract = self._abstract.get(value_of(self._lists.get(number), "abstractNumId"))
+            holders = [*self._changes(number, level), *([] if abstract is None else [abstract])]
+            found = (one for holder in holders for one in holder.iterchildren(f"{WORD}lvl"))
+            self._levels[key] = next((one for one in found if one.get(f"{WORD}ilvl") == str(level)), None)
+        return self._levels[key]
+
+    def _changes(self, number: str, level: int) -> "list[_Element]":
+        """What a list changes in a level of the abstract list it stands for."""
         named = self._lists.get(number)
-        if named is None:
-            return None
-        abstract = self._abstract.get(_said(named, "abstractNumId"))
-        own = [change for change in named if change.tag == f"{WORD}lvlOverride"]
-        for holder in (*own, abstract):
-            for found in () if holder is None else holder.iterchildren(f"{WORD}lvl"):
-                if found.get(_LEVEL) == str(level):
-                    return found
-        return None
+        changes = [] if named is None else named.iterchildren(f"{WORD}lvlOverride")
+        return [change for change in changes if change.get(f"{WORD}ilvl") == str(level)]
 
 
-def _said(element: "_Element | None", name: str) -> str:
-    """The value of a child; empty where there is none."""
-    child = None if element is None else element.find(f"{WORD}{name}")
-    return "" if child is None else child.get(_VALUE, "")
-
-
-PARAGRAPH = f"{WORD}p"
-TABLE = f"{WORD}tbl"
-CHUNK = f"{WORD}altChunk"
-CONTROL = f"{WORD}sdt"
-CHOICES = f"{ALTERNATIVES}AlternateContent"
-WRAPPERS = frozenset(
+TITLE_LEVEL = 0
+"""Level of a heading in the style for titles, until it is known whether it is the document's only one."""
+_PARAGRAPH = f"{WORD}p"
+_TABLE = f"{WORD}tbl"
+_WRAPPERS = frozenset(
     {
-        CONTROL,
-        f"{WORD}sdtContent",
-        f"{WORD}customXml",
-        f"{WORD}smartTag",
-        f"{WORD}ins",
-        f"{WORD}moveTo",
-        CHOICES,
-        f"{ALTERNATIVES}Choice",
+        *(f"{WORD}{name}" for name in ("sdt", "sdtContent", "customXml", "smartTag", "ins", "moveTo")),
+        *(f"{ALTERNATIVES}{name}" for name in ("AlternateContent", "Choice", "Fallback")),
     }
 )
 """Elements around paragraphs, tables, rows and cells that only say something about them."""
-TITLE_LEVEL = 0
-"""Level of a heading in the style for titles, until it is known whether it is the document's only one."""
 _PROPERTIES = f"{WORD}pPr"
 _BODY_TEXT = 9
 _KINDS: dict[Role, BlockKind] = {
@@ -160,9 +133,6 @@ _KINDS: dict[Role, BlockKind] = {
     "item": "list_item",
 }
 
-Drawn = Callable[[DrawnKind, str], list[Block]]
-"""Reads a chart or diagram by the id of the link to its part."""
-
 
 @dataclass(frozen=True, slots=True)
 class Referred:
@@ -171,54 +141,41 @@ class Referred:
     styles: Styles
     numbering: Numbering
     notes: "Mapping[tuple[str, str], _Element]"
-    drawn: Drawn
+    drawn: "Callable[[_Element], list[Block]]"
 
 
 class BlockReader:
-    """Turns the outermost paragraphs, rows and tables of a document into blocks as they come."""
+    """Turns the body of a document and its notes into blocks."""
 
     def __init__(self, referred: Referred, omissions: Omissions, settings: DocumentSettings) -> None:
         self.blocks: list[Block] = []
         self._referred = referred
         self._omissions = omissions
         self._settings = settings
-        self._inline = InlineReader(referred.styles, omissions)
-        self._table = Table()
+        self._inline = InlineReader(omissions)
         self._pending: list[tuple[str, str]] = []
         self._met: set[tuple[str, str]] = set()
         self._carried = ""
         self._length = 0
 
-    def take(self, element: "_Element", lost: str | None) -> None:
-        """Take in an outermost element, in the order in which they end.
-
-        Args:
-            element: a paragraph, a row, or a table whose rows were taken in.
-            lost: count its text as left out under this name.
-        """
-        blocks: list[Block] = []
-        waiting, self._pending = self._pending, []
-        if element.tag == ROW:
-            self._write(self._carried_over())
-            self._row(self._table, element, lost)
-        elif element.tag == TABLE:
-            blocks = self._table.blocks(look_of(element, self._referred.styles), self._omissions)
-            self._table = Table()
-        else:
-            blocks = self._container((element,), lost)
-        self._count_unread(element)
-        met, self._pending = self._pending, waiting  # notes on a heading belong to the section it opens
-        self._write(blocks)
-        self._pending += met
-
-    def finish(self) -> list[Block]:
-        """End the document."""
+    def read(self, body: "_Element") -> list[Block]:
+        """Blocks of the body, with notes at the end of the sections that refer to them."""
+        for element in _parts(body, _PARAGRAPH, _TABLE):
+            waiting, self._pending = self._pending, []
+            blocks = self._read([element])
+            met, self._pending = self._pending, waiting  # notes on a heading belong to the section it opens
+            self._write(blocks)
+            self._pending += met
         self._write(self._carried_over())
         self._write_notes()
-        unmet = [element for key, element in self._referred.notes.items() if key not in self._met]
-        for note in unmet:
-            self._container(note, "unreferenced_note")
-            self._count_unread(note)
+        notes = self._referred.notes
+        for key in notes.keys() - self._met:
+            self._omissions.add(
+                "unreferenced_note", "".join(text.text or "" for text in notes[key].iter(TEXT))
+            )
+        read = [body, *(notes[key] for key in self._met)]
+        unread = sum(visible(text.text or "") for one in read for text in one.iter(TEXT)) - self._inline.seen
+        self._omissions.count("unread", int(unread > 0), max(unread, 0))
         return self.blocks
 
     def _write(self, blocks: Iterable[Block]) -> None:
@@ -236,38 +193,36 @@ class BlockReader:
                 if note is not None and key not in self._met:
                     self._met.add(key)
                     self.blocks += [_no_heading(block) for block in self._closed(note)]
-                    self._count_unread(note)
 
-    def _container(self, elements: "Iterable[_Element]", lost: str | None) -> list[Block]:
+    def _read(self, elements: "Iterable[_Element]") -> list[Block]:
         blocks: list[Block] = []
         for element in elements:
-            if element.tag == PARAGRAPH:
-                blocks += self._paragraph(element, lost)
-            elif element.tag == TABLE:
-                blocks += self._carried_over() + self._inner_table(element, lost)
-            elif element.tag == CHUNK:
-                self._omissions.add("embedded_document")
-            elif element.tag == CHOICES:
-                chosen = chosen_branch(element)
-                for branch in element:
-                    blocks += self._container(branch, lost if branch is chosen else "alternative")
-            elif element.tag in WRAPPERS:
-                blocks += self._container(element, lost or left_out_as(element))
+            if element.tag == _PARAGRAPH:
+                blocks += self._paragraph(element)
+            else:
+                blocks += self._carried_over()
+                blocks += self._table(element)
         return blocks
 
-    def _paragraph(self, paragraph: "_Element", lost: str | None) -> list[Block]:
+    def _closed(self, element: "_Element") -> list[Block]:
+        """Blocks of an element that no text goes on after."""
+        return self._read(_parts(element, _PARAGRAPH, _TABLE)) + self._carried_over()
+
+    def _paragraph(self, paragraph: "_Element") -> list[Block]:
         properties = properties_of(paragraph, _PROPERTIES)
         style = self._style(properties)
-        if style.role == "navigation":
-            lost = lost or "navigation"
-        elif style.hidden:
-            lost = lost or "hidden_text"
-        inline = self._inline.read(paragraph, lost)
-        if lost:
-            return []
-        text = self._carried_text() + inline.text
-        self._measure(len(inline.text))
-        beside = self._beside(inline)
+        inline = self._inline.read(paragraph)
+        own_text = "".join(inline.parts)
+        self._measure(len(own_text))
+        text = self._carried_text() + own_text
+        self._pending += [
+            (note.tag.removesuffix("Reference"), note.get(f"{WORD}id", "")) for note in inline.notes
+        ]
+        beside = [block for box in inline.boxes for block in self._closed(box)]
+        for shown in inline.drawn:
+            found = self._referred.drawn(shown)
+            self._measure(sum(len(block.text) for block in found))
+            beside += found
         mark = properties.get(f"{WORD}rPr")
         if mark is not None and mark.find(f"{WORD}del") is not None:
             self._carried, text = text, ""  # its end was deleted, so the next paragraph goes on with it
@@ -278,32 +233,18 @@ class BlockReader:
         own = [Block(kind, text, style.level, marker=marker)] if text.strip() or kind == "code" else []
         return own + beside
 
-    def _beside(self, inline: Inline) -> list[Block]:
-        """What hangs on a paragraph: its notes wait, all else follows it."""
-        self._pending += inline.notes
-        blocks: list[Block] = []
-        for box in inline.boxes:
-            blocks += self._closed(box)
-        for kind, link in inline.drawn:
-            found = self._referred.drawn(kind, link)
-            self._measure(sum(len(block.text) for block in found))
-            blocks += found
-        return blocks
-
     def _style(self, properties: "Mapping[str, _Element]") -> ParagraphStyle:
         """What a paragraph is: by its style, and by what it says itself."""
         named = properties.get(f"{WORD}pStyle")
-        style = self._referred.styles.paragraph(None if named is None else named.get(_VALUE))
+        style = self._referred.styles.paragraph(None if named is None else named.get(VALUE))
         role, level = style.role, style.level
         outline = properties.get(f"{WORD}outlineLvl")
         if outline is not None and role in ("body", "item", "heading"):
-            own = whole(outline.get(_VALUE), _BODY_TEXT)
+            own = whole(outline.get(VALUE), _BODY_TEXT)
             role, level = ("heading", own + 1) if own < _BODY_TEXT else ("body", 0)
         if role in ("body", "item"):
             return self._listed(properties, style, role)
-        if role == "title":
-            level = TITLE_LEVEL
-        return ParagraphStyle(role, level, hidden=style.hidden)
+        return ParagraphStyle(role, TITLE_LEVEL if role == "title" else level)
 
     def _listed(
         self, properties: "Mapping[str, _Element]", style: ParagraphStyle, role: Role
@@ -311,44 +252,27 @@ class BlockReader:
         """What a paragraph is that no style makes a heading, code or a quote: an item of a list, or body."""
         numbering, level = style.numbering, style.list_level
         listed = properties.get(f"{WORD}numPr")
-        if listed is not None:
-            number, depth = listed.find(f"{WORD}numId"), listed.find(f"{WORD}ilvl")
-            numbering = numbering if number is None else number.get(_VALUE, "")
-            level = level if depth is None else whole(depth.get(_VALUE), 0)
+        numbering = value_of(listed, "numId") or numbering
+        level = whole(value_of(listed, "ilvl"), level)
         depth_of_style = style.level if role == "item" else 0
         if numbering is None:
-            return ParagraphStyle(role, depth_of_style, hidden=style.hidden)
+            return ParagraphStyle(role, depth_of_style)
         if self._referred.numbering.is_item(numbering, level):
-            return ParagraphStyle("item", max(level, depth_of_style), numbering, level, style.hidden)
-        return ParagraphStyle(hidden=style.hidden)
+            return ParagraphStyle("item", max(level, depth_of_style), numbering, level)
+        return ParagraphStyle()
 
-    def _inner_table(self, table: "_Element", lost: str | None) -> list[Block]:
-        read = Table()
-        for row in _parts(table, ROW):
-            self._row(read, row, lost)
-        return read.blocks(look_of(table, self._referred.styles), self._omissions)
-
-    def _row(self, table: Table, row: "_Element", lost: str | None) -> None:
-        if row.find(f"{WORD}trPr/{WORD}del") is not None:
-            lost = lost or "deleted_text"
-        found = _parts(row, CELL)
-        weigh = len(table.rows) < 2 or len(found) == 2
-        cells = [self._cell(cell, lost, weigh=weigh) for cell in found]
-        if lost is None:
-            table.add(row, cells)
-        if len(table.rows) > self._settings.max_rows:
-            limit = self._settings.max_rows
-            raise DocumentFailure("too_many_rows", f"a table has more rows than documents.max_rows = {limit}")
-
-    def _cell(self, cell: "_Element", lost: str | None, *, weigh: bool) -> RawCell:
-        if f"{WORD}cellDel" in properties_of(cell, f"{WORD}tcPr"):
-            lost = lost or "deleted_text"
-        blocks = self._container(cell, lost) + self._carried_over()
-        return read_cell(cell, blocks, weigh=weigh)
-
-    def _closed(self, element: "_Element") -> list[Block]:
-        """Blocks of an element that no text goes on after."""
-        return self._container(element, None) + self._carried_over()
+    def _table(self, element: "_Element") -> list[Block]:
+        table = Table()
+        for row in _parts(element, ROW):
+            found = list(_parts(row, CELL))
+            weigh = len(table.rows) < 2 or len(found) == 2
+            table.add(row, [read_cell(cell, self._closed(cell), weigh=weigh) for cell in found])
+            if len(table.rows) > self._settings.max_rows:
+                limit = self._settings.max_rows
+                raise DocumentFailure(
+                    "too_many_rows", f"a table has more rows than documents.max_rows = {limit}"
+                )
+        return table.blocks(look_of(element, self._referred.styles), self._omissions)
 
     def _carried_over(self) -> list[Block]:
         """Text of a paragraph whose end was deleted and that nothing follows."""
@@ -365,30 +289,14 @@ class BlockReader:
             limit = self._settings.max_characters
             raise DocumentFailure("too_long", f"the text is longer than documents.max_characters = {limit}")
 
-    def _count_unread(self, element: "_Element") -> None:
-        """Text in places where none should be is not in the blocks, so it is counted."""
-        seen, self._inline.seen = self._inline.seen, 0
-        unread = sum(visible(text.text or "") for text in element.iter(TEXT)) - seen
-        if unread:
-            self._omissions.add("unread")
-            self._omissions.characters["unread"] += unread
 
-
-def lost_around(element: "_Element") -> str | None:
-    """As what an outermost element is left out because of an element around it."""
-    controls = (around for around in element.iterancestors(CONTROL))
-    return next((lost for control in controls if (lost := left_out_as(control))), None)
-
-
-def _parts(element: "_Element", name: str) -> "list[_Element]":
-    """Rows of a table or cells of a row, those in content controls included."""
-    found = []
+def _parts(element: "_Element", *names: str) -> "Iterator[_Element]":
+    """The elements of some names right below another, those in content controls and the like included."""
     for child in element:
-        if child.tag == name:
-            found.append(child)
-        elif child.tag in WRAPPERS:
-            found += _parts(child, name)
-    return found
+        if child.tag in names:
+            yield child
+        elif child.tag in _WRAPPERS:
+            yield from _parts(child, *names)
 
 
 def _no_heading(block: Block) -> Block:

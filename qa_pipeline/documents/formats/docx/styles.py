@@ -9,16 +9,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from qa_pipeline.documents.formats.ooxml.package import WORD
+from qa_pipeline.documents.formats.ooxml.package import WORD, whole
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
 Role = Literal["body", "title", "heading", "code", "quote", "item", "navigation"]
 
-_VALUE = f"{WORD}val"
+VALUE = f"{WORD}val"
+_HIDDEN = f"{WORD}rPr/{WORD}vanish"
 _HEADING = re.compile(
-    r"(?:heading|rubrik|überschrift|overskrift|otsikko|titre|título|titolo|kop|nagłówek) ?(?P<level>[1-9])",
+    r"(?:heading|rubrik|überschrift|overskrift|otsikko|titre|título|titolo|kop|nagłówek) ?(?P<number>[1-9])",
     re.IGNORECASE,
 )
 _TITLE = re.compile(r"title|titel|rubrik|tittel|otsikko|document title|dokumenttitel", re.IGNORECASE)
@@ -40,12 +41,18 @@ _CONTENTS = re.compile(
 )
 _ITEM = re.compile(
     r"(?:list bullet|list number|aufzählungszeichen|listennummer|punktlista|numrerad lista)"
-    r"(?: (?P<depth>[1-9]))?",
+    r"(?: (?P<number>[1-9]))?",
     re.IGNORECASE,
 )
-_NAMES_OF_ROLES: dict[Role, re.Pattern[str]] = {"code": _CODE, "quote": _QUOTE, "navigation": _CONTENTS}
-_BODY: tuple[Role, int] = ("body", 0)
-_OUTLINE_LEVELS = 9
+_NAMES: tuple[tuple[Role, re.Pattern[str]], ...] = (
+    ("heading", _HEADING),
+    ("item", _ITEM),
+    ("title", _TITLE),
+    ("code", _CODE),
+    ("quote", _QUOTE),
+    ("navigation", _CONTENTS),
+)
+_NO_OUTLINE = 9
 _LONGEST_CHAIN = 50
 _FALSE = frozenset({"0", "false", "off", "none"})
 
@@ -73,7 +80,8 @@ class Styles:
         self._elements = {element.get(f"{WORD}styleId", ""): element for element in found}
         self._paragraphs: dict[str | None, ParagraphStyle] = {}
         self._hiding: dict[str, bool] = {}
-        self._default = next((key for key, element in self._elements.items() if _is_default(element)), None)
+        defaults = (key for key, element in self._elements.items() if _is_default(element))
+        self._default = next(defaults, None)
 
     def paragraph(self, style: str | None) -> ParagraphStyle:
         """What a paragraph style means; the default style for none.
@@ -87,38 +95,38 @@ class Styles:
     def hides(self, style: str) -> bool:
         """Whether a character style hides its text."""
         if style not in self._hiding:
-            self._hiding[style] = any(_hidden(element) for element in self._chain(style))
+            self._hiding[style] = any(is_on(element.find(_HIDDEN)) for element in self._chain(style))
         return self._hiding[style]
 
     def stands_out(self, style: str | None, part: Literal["firstRow", "firstCol"]) -> bool:
         """Whether a table style sets the first row or column off from the others."""
-        return any(
-            element.get(f"{WORD}type") == part
-            for ancestor in self._chain(style)
-            for element in ancestor.iterchildren(f"{WORD}tblStylePr")
-        )
+        changes = (one for element in self._chain(style) for one in element.iterchildren(f"{WORD}tblStylePr"))
+        return any(one.get(f"{WORD}type") == part for one in changes)
 
     def _resolve(self, style: str | None) -> ParagraphStyle:
         chain = list(self._chain(style))
-        names = [_name(element) for element in chain] or [style or ""]
-        role, level = next(filter(None, map(_named, names)), _BODY)
-        outline = next((own for element in chain if (own := _outline(element)) is not None), _OUTLINE_LEVELS)
-        if role == "body" and outline < _OUTLINE_LEVELS:
+        names = [value_of(one, "name", one.get(f"{WORD}styleId", "")) for one in chain] or [style or ""]
+        role, level = next((known for name in names if (known := _named(name.strip()))), ("body", 0))
+        outlines = (value_of(one, f"pPr/{WORD}outlineLvl") for one in chain)
+        outline = whole(next(filter(None, outlines), None), _NO_OUTLINE)
+        if role == "body" and outline < _NO_OUTLINE:
             role, level = "heading", outline + 1
-        numbering, list_level = next(
-            (found for element in chain if (found := _numbering(element))), (None, 0)
-        )
-        return ParagraphStyle(role, level, numbering, list_level, any(map(_hidden, chain)))
+        lists = (one.find(f"{WORD}pPr/{WORD}numPr") for one in chain)
+        listed = next((one for one in lists if one is not None and value_of(one, "numId")), None)
+        hidden = any(is_on(one.find(_HIDDEN)) for one in chain)
+        if listed is None:
+            return ParagraphStyle(role, level, hidden=hidden)
+        depth = whole(value_of(listed, "ilvl"), 0)
+        return ParagraphStyle(role, level, value_of(listed, "numId"), depth, hidden)
 
     def _chain(self, style: str | None) -> Iterator["_Element"]:
         """A style and those it is based on; they may form a ring."""
         for _ in range(_LONGEST_CHAIN):
-            element = None if style is None else self._elements.get(style)
+            element = self._elements.get(style or "")
             if element is None:
                 return
             yield element
-            base = element.find(f"{WORD}basedOn")
-            style = None if base is None else base.get(_VALUE)
+            style = value_of(element, "basedOn")
 
 
 def properties_of(element: "_Element", name: str) -> "dict[str, _Element]":
@@ -132,55 +140,24 @@ def properties_of(element: "_Element", name: str) -> "dict[str, _Element]":
 
 def is_on(element: "_Element | None") -> bool:
     """Whether a switch of a paragraph or run is there and not set off."""
-    return element is not None and element.get(_VALUE, "1") not in _FALSE
+    return element is not None and element.get(VALUE, "1") not in _FALSE
+
+
+def value_of(element: "_Element | None", name: str, otherwise: str = "") -> str:
+    """The value of a child; another where there is none."""
+    child = None if element is None else element.find(WORD + name)
+    return otherwise if child is None else child.get(VALUE, "")
 
 
 def _named(name: str) -> tuple[Role, int] | None:
     """What the name of a style says; the names of built-in styles are translated by some programs."""
-    if heading := _HEADING.fullmatch(name):
-        return "heading", int(heading["level"])
-    if item := _ITEM.fullmatch(name):
-        return "item", int(item["depth"] or 1) - 1
-    if _TITLE.fullmatch(name):
-        return "title", 1
-    for role, names in _NAMES_OF_ROLES.items():
-        if names.fullmatch(name):
-            return role, 0
+    for role, names in _NAMES:
+        if found := names.fullmatch(name):
+            number = int(found.groupdict().get("number") or 1)
+            return role, {"heading": number, "item": number - 1, "title": 1}.get(role, 0)
     return None
-
-
-def _name(element: "_Element") -> str:
-    name = element.find(f"{WORD}name")
-    return (element.get(f"{WORD}styleId", "") if name is None else name.get(_VALUE, "")).strip()
 
 
 def _is_default(element: "_Element") -> bool:
     is_paragraph = element.get(f"{WORD}type") == "paragraph"
     return is_paragraph and element.get(f"{WORD}default", "0") not in _FALSE
-
-
-def _hidden(element: "_Element") -> bool:
-    return is_on(element.find(f"{WORD}rPr/{WORD}vanish"))
-
-
-def _outline(element: "_Element") -> int | None:
-    level = element.find(f"{WORD}pPr/{WORD}outlineLvl")
-    return None if level is None else whole(level.get(_VALUE), _OUTLINE_LEVELS)
-
-
-def _numbering(element: "_Element") -> tuple[str, int] | None:
-    listed = element.find(f"{WORD}pPr/{WORD}numPr")
-    number = None if listed is None else listed.find(f"{WORD}numId")
-    if listed is None or number is None:
-        return None
-    level = listed.find(f"{WORD}ilvl")
-    return number.get(_VALUE, ""), 0 if level is None else whole(level.get(_VALUE), 0)
-
-
-def whole(written: str | None, otherwise: int) -> int:
-    """A small number as attributes hold it, or another where it is none."""
-    return (
-        int(written)
-        if written and written.isascii() and written.isdecimal() and len(written) <= 4
-        else otherwise
-    )

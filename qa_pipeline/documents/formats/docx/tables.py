@@ -4,15 +4,16 @@ What belongs here: which cells a row has, how far they reach, and which rows and
 not: what stands in a cell (`blocks`), and how rows are worded (`rows`).
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from qa_pipeline.documents.assembly import Omissions
 from qa_pipeline.documents.formats.delimited import names_columns
-from qa_pipeline.documents.formats.docx.styles import Styles, is_on, properties_of, whole
-from qa_pipeline.documents.formats.ooxml.package import WORD
+from qa_pipeline.documents.formats.docx.styles import VALUE, Styles, is_on, properties_of, value_of
+from qa_pipeline.documents.formats.ooxml.package import WORD, whole
 from qa_pipeline.documents.formats.rows import Cell, counted_lines
 from qa_pipeline.records import Block, BlockKind
 
@@ -21,8 +22,11 @@ if TYPE_CHECKING:
 
 ROW = f"{WORD}tr"
 CELL = f"{WORD}tc"
-_VALUE = f"{WORD}val"
-_FIRST_ROW, _FIRST_COLUMN = 0x20, 0x80
+_BITS = re.compile("[0-9A-Fa-f]{1,8}")
+_LOOKS: tuple[tuple[int, str, Literal["firstRow", "firstCol"]], ...] = (
+    (0x20, "firstRow", "firstRow"),
+    (0x80, "firstColumn", "firstCol"),
+)
 _LOOKED_AT = 200
 """Rows that tell whether the first names the columns."""
 _MOST_REPEATED = 200_000
@@ -57,12 +61,8 @@ class Table:
 
     def add(self, row: "_Element", cells: Sequence[RawCell]) -> None:
         """Append a row."""
-        properties = row.find(f"{WORD}trPr")
-        ahead = None
-        if properties is not None:
-            self.named += self.named == len(self.rows) and is_on(properties.find(f"{WORD}tblHeader"))
-            ahead = properties.find(f"{WORD}gridBefore")
-        indent = 0 if ahead is None else whole(ahead.get(_VALUE), 0)
+        self.named += self.named == len(self.rows) and is_on(row.find(f"{WORD}trPr/{WORD}tblHeader"))
+        indent = whole(value_of(row, f"trPr/{WORD}gridBefore"), 0)
         self.rows.append([*([RawCell((), indent)] if indent else []), *cells])
 
     def blocks(self, look: Look, omissions: Omissions) -> list[Block]:
@@ -117,18 +117,15 @@ class Table:
 
 def look_of(table: "_Element", styles: Styles) -> Look:
     """What a table says of its looks; Word marks first rows by default, so the style must do so too."""
-    style = table.find(f"{WORD}tblPr/{WORD}tblStyle")
-    name = None if style is None else style.get(_VALUE)
+    style = value_of(table, f"tblPr/{WORD}tblStyle")
     look = table.find(f"{WORD}tblPr/{WORD}tblLook")
-    bits = 0
-    if look is not None:
-        bits = _hexadecimal(look.get(_VALUE, "0"))
-        bits |= _FIRST_ROW * (look.get(f"{WORD}firstRow") in ("1", "true"))
-        bits |= _FIRST_COLUMN * (look.get(f"{WORD}firstColumn") in ("1", "true"))
-    return Look(
-        bool(bits & _FIRST_ROW) and styles.stands_out(name, "firstRow"),
-        bool(bits & _FIRST_COLUMN) and styles.stands_out(name, "firstCol"),
+    said: dict[str, str] = {} if look is None else {str(name): str(one) for name, one in look.items()}
+    bits = int(said.get(VALUE, "")[-4:], 16) if _BITS.fullmatch(said.get(VALUE, "")) else 0
+    row, column = (
+        (bool(bits & bit) or said.get(WORD + name) in ("1", "true")) and styles.stands_out(style, part)
+        for bit, name, part in _LOOKS
     )
+    return Look(row, column)
 
 
 def read_cell(cell: "_Element", blocks: Sequence[Block], *, weigh: bool) -> RawCell:
@@ -141,8 +138,8 @@ def read_cell(cell: "_Element", blocks: Sequence[Block], *, weigh: bool) -> RawC
     """
     properties = properties_of(cell, f"{WORD}tcPr")
     span, merged = properties.get(f"{WORD}gridSpan"), properties.get(f"{WORD}vMerge")
-    columns = 1 if span is None else max(whole(span.get(_VALUE), 1), 1)
-    goes_on = merged is not None and merged.get(_VALUE, "continue") == "continue"
+    columns = 1 if span is None else max(whole(span.get(VALUE), 1), 1)
+    goes_on = merged is not None and merged.get(VALUE, "continue") == "continue"
     return RawCell(tuple(blocks), columns, goes_on, weigh and _is_bold(cell))
 
 
@@ -178,10 +175,3 @@ def _one_line(blocks: Sequence[Block]) -> str:
         alike = before.kind == block.kind
         parts += [_BETWEEN.get(block.kind, " ") if alike else " ", " ".join(block.text.split())]
     return "".join(parts)
-
-
-def _hexadecimal(written: str) -> int:
-    try:
-        return int(written, 16)
-    except ValueError:
-        return 0

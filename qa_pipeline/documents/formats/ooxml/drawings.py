@@ -5,10 +5,9 @@ are read and in which order (`pptx/shapes`).
 """
 
 import re
-from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from qa_pipeline.documents.assembly import Omissions
 from qa_pipeline.documents.formats.ooxml.math import equation_text
@@ -20,6 +19,7 @@ from qa_pipeline.documents.formats.ooxml.package import (
     MATH,
     WORD,
     Package,
+    whole,
 )
 from qa_pipeline.documents.formats.rows import Cell, render_table
 from qa_pipeline.records import Block
@@ -93,7 +93,50 @@ _LAST_DAY = 2_958_465
 """Number of the last day that sheets can name, in the year 9999."""
 
 
-def read_chart(root: "_Element") -> list[Block]:
+class DrawnParts:
+    """Reads charts and diagrams; one that is not there, or gives no text, is counted as left out."""
+
+    def __init__(self, package: Package, omissions: Omissions) -> None:
+        self._package = package
+        self._omissions = omissions
+        self._known: dict[tuple[str, str], list[Block]] = {}
+
+    def read(self, part: str, shown: "_Element") -> list[Block]:
+        """Blocks of a drawing, by the part that shows it and the element that names it."""
+        purpose, read = ("chart", _chart) if shown.tag == f"{CHART}chart" else ("diagramData", _diagram)
+        link = self._package.linked_from(part, shown, "id" if read is _chart else "dm")
+        key = purpose, "" if link is None or link.purpose != purpose else link.target or ""
+        if key not in self._known:
+            there = bool(key[1]) and self._package.archive.find(key[1]) is not None
+            self._known[key] = read(self._package.tree(key[1])) if there else []
+        if not self._known[key]:
+            self._omissions.add("chart" if read is _chart else "diagram")
+        return self._known[key]
+
+
+def _diagram(root: "_Element") -> list[Block]:
+    """The texts of a diagram as list items; one that hangs on no other comes last."""
+    points = {point.get("modelId", ""): point for point in root.iter(f"{DIAGRAM}pt")}
+    links = [link for link in root.iter(f"{DIAGRAM}cxn") if link.get("type", "parOf") == "parOf"]
+    below: dict[str, list[str]] = {}
+    for link in sorted(links, key=lambda one: whole(one.get("srcOrd"), 0)):
+        below.setdefault(link.get("srcId", ""), []).append(link.get("destId", ""))
+    depths: dict[str, int] = {}
+    pending = [(key, 0) for key in reversed(points) if points[key].get("type") == "doc"]
+    while pending:
+        key, depth = pending.pop()
+        if key in points and key not in depths:
+            depths[key] = depth
+            pending += [(child, depth + 1) for child in reversed(below.get(key, []))]
+    depths |= {key: 1 for key in points if key not in depths}
+    return [
+        Block("list_item", text, max(depth - 1, 0))
+        for key, depth in depths.items()
+        if points[key].get("type", "node") in ("node", "asst") and (text := all_text(points[key]))
+    ]
+
+
+def _chart(root: "_Element") -> list[Block]:
     """Title and axes of a chart as a paragraph, its values as table rows; nothing of one too large.
 
     The name of a series without values, which no row repeats, stands in the paragraph.
@@ -109,19 +152,16 @@ def read_chart(root: "_Element") -> list[Block]:
 
 
 def _grid(series: "Sequence[_Element]") -> list[list[Cell]]:
-    names = [_series_name(one) for one in series]
+    """A row for each category with the values of all series."""
     columns = [_points(one, "val") or _points(one, "yVal") for one in series]
     categories: dict[int, str] = {}
     for one in series:
         categories = {**(_points(one, "cat") or _points(one, "xVal")), **categories}
+    head = [Cell("", header=True), *(Cell(_series_name(one), header=True) for one in series)]
     places = sorted(set(categories).union(*columns))
-    head = [Cell("", header=True), *(Cell(name, header=True) for name in names)]
-    return [
-        head,
-        *(
-            [Cell(categories.get(place, "")), *(Cell(column.get(place, "")) for column in columns)]
-            for place in places
-        ),
+    return [head] + [
+        [Cell(categories.get(place, "")), *(Cell(column.get(place, "")) for column in columns)]
+        for place in places
     ]
 
 
@@ -129,34 +169,32 @@ def _series_name(series: "_Element") -> str:
     named = series.find(f"{CHART}tx")
     if named is None:
         return ""
-    values = [value.text or "" for value in named.iter(f"{CHART}v")]
-    return " ".join(" ".join(values).split()) or all_text(named)
+    return " ".join(" ".join(value.text or "" for value in named.iter(f"{CHART}v")).split()) or all_text(
+        named
+    )
 
 
 def _points(series: "_Element", name: str) -> dict[int, str]:
-    """Values of a series by their places; where categories have levels, the outer ones are put in front."""
+    """Values of a series by their places; of categories in levels the outer ones stand in front."""
     holder = series.find(f"{CHART}{name}")
     if holder is None:
         return {}
-    levels = [dict(_level(level)) for level in holder.iter(f"{CHART}lvl")]
-    if not levels:
-        return dict(_level(holder))
-    inner, *outer = levels
+    inner, *outer = [dict(_level(level)) for level in holder.iter(f"{CHART}lvl")] or [dict(_level(holder))]
     for level in outer:
-        starts = sorted(level)
-        for place in inner:
-            before = bisect_right(starts, place)
-            inner[place] = " ".join([*(level[start] for start in starts[before - 1 : before]), inner[place]])
+        name_of_group = ""
+        for place in sorted(inner.keys() | level.keys()):
+            name_of_group = level.get(place, name_of_group)
+            if place in inner:
+                inner[place] = f"{name_of_group} {inner[place]}".strip()
     return inner
 
 
 def _level(holder: "_Element") -> Iterator[tuple[int, str]]:
     form = next((element.text or "" for element in holder.iter(f"{CHART}formatCode")), "")
     for point in holder.iter(f"{CHART}pt"):
-        place = point.get("idx", "")
-        value = point.findtext(f"{CHART}v")
-        if value is not None and place.isascii() and place.isdecimal():
-            yield int(place[:9]), _shown(value.strip(), point.get("formatCode", form))
+        place, value = whole(point.get("idx"), -1), point.findtext(f"{CHART}v")
+        if value is not None and place >= 0:
+            yield place, _shown(value.strip(), point.get("formatCode", form))
 
 
 def _shown(value: str, form: str) -> str:
@@ -171,74 +209,3 @@ def _shown(value: str, form: str) -> str:
     if re.search("[yY]", re.sub(r'"[^"]*"|\[[^\][]*\]', "", form)) and 0 < number <= _LAST_DAY:
         return (_DAY_ZERO + timedelta(days=int(number))).isoformat()
     return f"{number:.15g}"
-
-
-_SHOWN = frozenset({"node", "asst"})
-
-
-def read_diagram(root: "_Element") -> list[Block]:
-    """The texts of a diagram as list items; one that hangs on no other comes last."""
-    points = {point.get("modelId", ""): point for point in root.iter(f"{DIAGRAM}pt")}
-    below = _children(root)
-    top = [key for key, point in points.items() if point.get("type") == "doc"]
-    order: dict[str, int] = {}
-    pending = [(key, 0) for key in reversed(top)]
-    while pending:
-        key, depth = pending.pop()
-        if key in points and key not in order:
-            order[key] = depth
-            pending += [(child, depth + 1) for child in reversed(below.get(key, []))]
-    order |= {key: 1 for key in points if key not in order}
-    return [
-        Block("list_item", text, max(depth - 1, 0))
-        for key, depth in order.items()
-        if points[key].get("type", "node") in _SHOWN and (text := all_text(points[key]))
-    ]
-
-
-def _children(root: "_Element") -> dict[str, list[str]]:
-    """The points that hang on each point, in their order."""
-    ordered: list[tuple[int, str, str]] = []
-    for link in root.iter(f"{DIAGRAM}cxn"):
-        if link.get("type", "parOf") == "parOf":
-            place = link.get("srcOrd", "0")
-            number = int(place[:9]) if place.isascii() and place.isdecimal() else 0
-            ordered.append((number, link.get("srcId", ""), link.get("destId", "")))
-    children: dict[str, list[str]] = {}
-    for _, source, target in sorted(ordered):
-        children.setdefault(source, []).append(target)
-    return children
-
-
-DrawnKind = Literal["chart", "diagram"]
-
-_READERS: "dict[DrawnKind, tuple[str, Callable[[_Element], list[Block]]]]" = {
-    "chart": ("chart", read_chart),
-    "diagram": ("diagramData", read_diagram),
-}
-"""For what a link to such a part is, and what reads it."""
-
-
-class DrawnParts:
-    """Reads charts and diagrams; one that is not there, or gives no text, is counted as left out."""
-
-    def __init__(self, package: Package, omissions: Omissions) -> None:
-        self._package = package
-        self._omissions = omissions
-        self._known: dict[tuple[str, str], list[Block]] = {}
-
-    def read(self, kind: DrawnKind, part: str, link: str) -> list[Block]:
-        """Blocks of a drawing, by the part that shows it and the id of its link."""
-        key = part, link
-        if key not in self._known:
-            self._known[key] = self._look_up(kind, part, link)
-        if not self._known[key]:
-            self._omissions.add(kind)
-        return self._known[key]
-
-    def _look_up(self, kind: DrawnKind, part: str, link: str) -> list[Block]:
-        purpose, read = _READERS[kind]
-        named = self._package.links(part).get(link)
-        if named is None or named.target is None or named.purpose != purpose:
-            return []
-        return read(self._package.tree(named.target)) if self._package.archive.find(named.target) else []

@@ -7,29 +7,22 @@ Only links to parts of the same file are followed. One that leads out of it, to 
 is known to be external and has no target here.
 """
 
-import io
 import posixpath
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import unquote
 
 from qa_pipeline.corpus.archives import ZIP_START, Archive, open_archive
 from qa_pipeline.corpus.files import DocumentFailure
+from qa_pipeline.documents.assembly import Omissions
+from qa_pipeline.records import Block, ParsedFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.text.language import declared_language
 
 if TYPE_CHECKING:
     from lxml.etree import XMLSyntaxError, _Element, _ElementTree
-
-
-class Readable(Protocol):
-    """What XML can be read from piece by piece."""
-
-    def read(self, size: int) -> bytes:
-        """At most `size` bytes; none at the end."""
-        ...
 
 
 def parse_xml(content: bytes, *, declared_type: bool = False, comments: bool = False) -> "_Element":
@@ -55,58 +48,6 @@ def parse_xml(content: bytes, *, declared_type: bool = False, comments: bool = F
     if not declared_type:
         _refuse_type(root.getroottree())
     return root
-
-
-def stream_xml(source: Readable, names: Sequence[str]) -> Iterator["_Element"]:
-    """Elements of the given names in the order in which they end; a consumer may clear what it has read.
-
-    Raises:
-        DocumentFailure: `damaged` or `nested_too_deep`.
-    """
-    from lxml import etree
-
-    events = etree.iterparse(
-        source,
-        events=("end",),
-        tag=names,
-        resolve_entities=False,
-        no_network=True,
-        load_dtd=False,
-        remove_comments=True,
-        remove_pis=True,
-    )
-    first = True
-    try:
-        for _, element in events:
-            if first:
-                _refuse_type(element.getroottree())
-                first = False
-            yield element
-    except etree.XMLSyntaxError as error:
-        raise _failure(error) from error
-
-
-def root_name(source: Readable) -> str:
-    """Name of the outermost element, without reading further.
-
-    Raises:
-        DocumentFailure: `damaged`.
-    """
-    from lxml import etree
-
-    events = etree.iterparse(
-        source,
-        events=("start",),
-        resolve_entities=False,
-        no_network=True,
-        load_dtd=False,
-    )
-    try:
-        for _, element in events:
-            return str(element.tag)
-    except etree.XMLSyntaxError as error:
-        raise _failure(error) from error
-    raise DocumentFailure("damaged", "a part of the file is empty")
 
 
 def _refuse_type(tree: "_ElementTree") -> None:
@@ -147,19 +88,8 @@ _OLE_ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 _LARGEST_TREE = 50_000_000
 """A tree takes some ten times the bytes of its XML; only what is streamed may be larger."""
 
-# The strict form of the formats (ISO 29500-1) differs in the names of its namespaces only.
+# The strict form of the formats (ISO 29500-1) differs in the names of its namespaces only, by a year.
 _STRICT = b"http://purl.oclc.org/ooxml/"
-_STRICT_NAMES = {
-    b"wordprocessingml/main": b"wordprocessingml/2006/main",
-    b"presentationml/main": b"presentationml/2006/main",
-    b"spreadsheetml/main": b"spreadsheetml/2006/main",
-    b"drawingml/main": b"drawingml/2006/main",
-    b"drawingml/chart": b"drawingml/2006/chart",
-    b"drawingml/diagram": b"drawingml/2006/diagram",
-    b"drawingml/picture": b"drawingml/2006/picture",
-    b"officeDocument/math": b"officeDocument/2006/math",
-    b"officeDocument/relationships": b"officeDocument/2006/relationships",
-}
 _STRICT_DECLARATION = re.compile(
     rb"""(xmlns(?::[\w.-]+)?\s*=\s*["'])http://purl\.oclc\.org/ooxml/([\w/]+)(?=["'])"""
 )
@@ -175,17 +105,8 @@ _NO_TITLE = re.compile(
 class PartLink:
     """A link from one part to another: what it is for, and the part, None where it leads out of the file."""
 
-    id: str
     purpose: str
     target: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Properties:
-    """What an Office file says about itself."""
-
-    title: str | None
-    language: str | None
 
 
 class Package:
@@ -194,6 +115,7 @@ class Package:
     def __init__(self, archive: Archive) -> None:
         self.archive = archive
         self._links: dict[str, dict[str, PartLink]] = {}
+        self._last: tuple[str, _Element] | None = None
 
     def links(self, part: str) -> dict[str, PartLink]:
         """Links of a part by their ids; "" for those of the file as a whole."""
@@ -211,6 +133,10 @@ class Package:
             target for target in dict.fromkeys(targets) if target is not None and self.archive.find(target)
         ]
 
+    def linked_from(self, part: str, element: "_Element", name: str) -> PartLink | None:
+        """The link that an attribute of an element names."""
+        return self.links(part).get(element.get(LINK + name, ""))
+
     def trees(self, part: str, purpose: str) -> "list[_Element]":
         """The roots of those parts."""
         return [self.tree(name) for name in self.linked(part, purpose)]
@@ -224,14 +150,13 @@ class Package:
         member = self.archive.find(part)
         if member is not None and member.size > _LARGEST_TREE:
             raise DocumentFailure("too_large", f"a part holds more than {_LARGEST_TREE} bytes of XML")
-        return parse_xml(_transitional(self.archive.read(part)))
-
-    def stream(self, part: str) -> Readable:
-        """A part to be read piece by piece."""
-        start = self.archive.open(part).read(4096)
-        if _STRICT in start:
-            return io.BytesIO(_transitional(self.archive.read(part)))
-        return self.archive.open(part)
+        if self._last is None or self._last[0] != part:
+            self._last = None
+            content = self.archive.read(part)
+            strict = _STRICT in content[:4096]
+            root = parse_xml(_STRICT_DECLARATION.sub(_renamed, content) if strict else content)
+            self._last = part, root
+        return self._last[1]
 
 
 def open_package(content: bytes, wanted: Kind, settings: DocumentSettings) -> tuple[Package, str]:
@@ -249,7 +174,7 @@ def open_package(content: bytes, wanted: Kind, settings: DocumentSettings) -> tu
     main = next(iter(package.linked("", "officeDocument")), None)
     if main is None:
         raise DocumentFailure("damaged", f"the ZIP container holds no document, so it is no {wanted} file")
-    kind = _ROOTS.get(root_name(package.stream(main)))
+    kind = _ROOTS.get(str(package.tree(main).tag))
     if kind is None:
         raise DocumentFailure("damaged", f"the main part is not one of a {wanted} file")
     if kind != wanted:
@@ -260,14 +185,29 @@ def open_package(content: bytes, wanted: Kind, settings: DocumentSettings) -> tu
     return package, main
 
 
-def read_properties(package: Package) -> Properties:
-    """Title and language, if the file has them; a title that programs fill in is none."""
-    said = {"title": "", "language": ""}
-    for root in package.trees("", "core-properties")[:1]:
-        for name in said:
-            said[name] = " ".join((root.findtext(f"{_DUBLIN_CORE}{name}") or "").split())
-    title = None if _NO_TITLE.fullmatch(said["title"]) else said["title"] or None
-    return Properties(title, declared_language(said["language"]))
+def read_file(package: Package, blocks: Sequence[Block], omissions: Omissions) -> ParsedFile:
+    """A file of these blocks, with the language it names, and with its title where its text has none.
+
+    A title that programs fill in is none.
+    """
+    about = next(iter(package.trees("", "core-properties")), None)
+    title, language = (
+        "" if about is None else " ".join((about.findtext(f"{_DUBLIN_CORE}{name}") or "").split())
+        for name in ("title", "language")
+    )
+    titled = any(block.kind == "heading" and block.level == 1 for block in blocks[:1])
+    return ParsedFile(
+        blocks=tuple(blocks),
+        title=None if titled or _NO_TITLE.fullmatch(title) else title or None,
+        language=declared_language(language),
+        left_out=omissions.record(),
+    )
+
+
+def whole(written: str | None, otherwise: int) -> int:
+    """A small number as attributes hold it, or another where it is none."""
+    fits = written is not None and written.isascii() and written.isdecimal() and len(written) <= 9
+    return int(written) if written is not None and fits else otherwise
 
 
 def _no_package(content: bytes, wanted: Kind) -> DocumentFailure:
@@ -283,27 +223,19 @@ def _no_package(content: bytes, wanted: Kind) -> DocumentFailure:
 
 
 def _read_links(root: "_Element", folder: str) -> dict[str, PartLink]:
+    """Links by their ids; none leads above the root of the container."""
     links = {}
     for element in root.iter(f"{_LINKS}Relationship"):
+        target = posixpath.normpath(posixpath.join("/", folder, unquote(element.get("Target", "")))).lstrip(
+            "/"
+        )
+        external = element.get("TargetMode") == "External"
         purpose = element.get("Type", "").rsplit("/", 1)[-1]
-        target = None if element.get("TargetMode") == "External" else _part(element.get("Target", ""), folder)
-        link = PartLink(element.get("Id", ""), purpose, target)
-        links[link.id] = link
+        links[element.get("Id", "")] = PartLink(purpose, None if external else target)
     return links
 
 
-def _part(target: str, folder: str) -> str:
-    """Name of the part a link leads to; none leads above the root of the container."""
-    return posixpath.normpath(posixpath.join("/", folder, unquote(target))).lstrip("/")
-
-
-def _transitional(content: bytes) -> bytes:
-    """A part of the strict form in the names of the common one, which programs write by default."""
-    if _STRICT not in content[:4096]:
-        return content
-    return _STRICT_DECLARATION.sub(_renamed, content)
-
-
 def _renamed(declaration: "re.Match[bytes]") -> bytes:
-    name = _STRICT_NAMES.get(declaration[2])
-    return declaration[1] + b"http://schemas.openxmlformats.org/" + name if name else declaration[0]
+    """A namespace of the strict form by the name of the common one, which programs write by default."""
+    family, _, name = declaration[2].partition(b"/")
+    return b"/".join((declaration[1] + b"http://schemas.openxmlformats.org", family, b"2006", name))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from qa_pipeline.corpus.files import DocumentFailure
 from qa_pipeline.documents.assembly import Omissions
 from qa_pipeline.documents.formats.ooxml.drawings import TEXT, DrawnParts, all_text
-from qa_pipeline.documents.formats.ooxml.package import LINK, SLIDES, Package, open_package, read_properties
+from qa_pipeline.documents.formats.ooxml.package import LINK, SLIDES, Package, open_package, read_file
 from qa_pipeline.documents.formats.pptx.shapes import TREE, Layout, SlideReader, placeholder_of, read_layout
 from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
@@ -46,14 +46,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
         blocks += found
     for _ in package.linked(main, "vbaProject"):
         presentation.omissions.add("macro")
-    about = read_properties(package)
-    titled = any(block.kind == "heading" and block.level == 1 for block in blocks[:1])
-    return ParsedFile(
-        blocks=tuple(blocks),
-        title=None if titled else about.title,
-        language=about.language,
-        left_out=presentation.omissions.record(),
-    )
+    return read_file(package, blocks, presentation.omissions)
 
 
 def _slides(package: Package, main: str, settings: DocumentSettings) -> list[str]:

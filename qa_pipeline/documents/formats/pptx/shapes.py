@@ -1,13 +1,13 @@
 """Shapes of a slide to blocks.
 
-What belongs here: what a shape is, its paragraphs, and what of it is left out. What does not: the order of
-shapes (`order`), what they take over from a layout (`layouts`), and which slides are read (`parser`).
+What belongs here: what a shape is, its paragraphs or table, and what of it is left out. What does not: the
+order of shapes (`order`), what they take over from a layout (`layouts`), and which slides are read
+(`parser`).
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from heapq import heapify, heappop, heappush
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, NamedTuple
 
 from qa_pipeline.documents.assembly import Omissions, visible
 from qa_pipeline.documents.formats.ooxml.drawings import (
@@ -23,9 +23,9 @@ from qa_pipeline.documents.formats.ooxml.package import (
     CHART,
     DIAGRAM,
     DRAWING,
-    LINK,
     SLIDES,
     Package,
+    whole,
 )
 from qa_pipeline.documents.formats.rows import Cell, counted_lines
 from qa_pipeline.records import Block
@@ -33,57 +33,13 @@ from qa_pipeline.records import Block
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
-_TRUE = frozenset({"1", "true"})
-
-
-def read_table(table: "_Element", omissions: Omissions) -> list[Block]:
-    """A table as one block a row; what stands in a cell that another covers is not shown, and counted."""
-    properties = table.find(f"{DRAWING}tblPr")
-    rows = list(table.iterchildren(f"{DRAWING}tr"))
-    grid = [_cells(row, omissions) for row in rows]
-    several = len(grid) > 1 and max(map(len, grid)) > 1
-    names = several and properties is not None and properties.get("firstRow") in _TRUE
-    keys = several and properties is not None and properties.get("firstCol") in _TRUE
-    marked = [
-        [
-            Cell(cell.text, _is_header(place, column, row, names=names, keys=keys), cell.columns, cell.rows)
-            for column, cell in enumerate(row)
-        ]
-        for place, row in enumerate(grid)
-    ]
-    return [Block("table_row", line) for line in counted_lines(marked, omissions)]
-
-
-def _cells(row: "_Element", omissions: Omissions) -> list[Cell]:
-    cells = []
-    for cell in row.iterchildren(f"{DRAWING}tc"):
-        text = all_text(cell)
-        if cell.get("hMerge") in _TRUE or cell.get("vMerge") in _TRUE:
-            if text:
-                omissions.add("hidden_text", text)
-        else:
-            cells.append(Cell(text, columns=_reach(cell, "gridSpan"), rows=_reach(cell, "rowSpan")))
-    return cells
-
-
-def _is_header(place: int, column: int, row: list[Cell], *, names: bool, keys: bool) -> bool:
-    """A key alone in its row would name columns instead of a value."""
-    return (names and place == 0) or (keys and column == 0 and any(cell.text for cell in row[1:]))
-
-
-def _reach(cell: "_Element", name: str) -> int:
-    written = cell.get(name, "1")
-    return int(written) if written.isascii() and written.isdecimal() and len(written) <= 4 else 1
-
-
 _MOST = 300
 """Shapes that are compared one with another; more are read from top to bottom."""
 _SLACK = 0.1
 _SAME_HEIGHT = 0.5
 
 
-@dataclass(frozen=True, slots=True)
-class Box:
+class Box(NamedTuple):
     """Where a shape lies, in any unit, from the upper left corner."""
 
     left: int
@@ -94,49 +50,34 @@ class Box:
 
 def reading_order(boxes: Sequence[Box | None]) -> list[int]:
     """Places of the shapes in the order in which they are read; one without a box waits for no other."""
+
+    def corner(place: int) -> tuple[int, int]:
+        box = boxes[place]
+        return (box.top, box.left) if box else (0, 0)
+
+    left = dict.fromkeys(range(len(boxes)))
     if len(boxes) > _MOST:
-        return sorted(range(len(boxes)), key=lambda place: _corner(boxes[place]))
-    later: list[list[int]] = [[] for _ in boxes]
-    waiting = [0] * len(boxes)
-    for place, box in enumerate(boxes):
-        for other, another in enumerate(boxes):
-            if box and another and place != other and (_above(box, another) or _left_of(box, another)):
-                later[place].append(other)
-                waiting[other] += 1
-    return _sorted(boxes, later, waiting)
-
-
-def _sorted(boxes: Sequence[Box | None], later: list[list[int]], waiting: list[int]) -> list[int]:
-    """First of those that wait for no other the first listed; in a ring the uppermost breaks it."""
-    ready = [place for place, count in enumerate(waiting) if not count]
-    heapify(ready)
-    left = set(range(len(boxes)))
-    order = []
-    while left:
-        place = heappop(ready) if ready else min(left, key=lambda one: _corner(boxes[one]))
-        if place in left:
-            left.remove(place)
-            order.append(place)
-            for other in later[place]:
-                waiting[other] -= 1
-                if not waiting[other]:
-                    heappush(ready, other)
+        return sorted(left, key=corner)
+    waits = [
+        {one for one, other in enumerate(boxes) if one != place and box and other and _before(other, box)}
+        for place, box in enumerate(boxes)
+    ]
+    order: list[int] = []
+    while left:  # in a ring of shapes that wait for one another the uppermost breaks it
+        ready = next((place for place in left if waits[place].isdisjoint(left)), None)
+        order.append(min(left, key=corner) if ready is None else ready)
+        del left[order[-1]]
     return order
 
 
-def _corner(box: Box | None) -> tuple[int, int]:
-    return (box.top, box.left) if box else (0, 0)
-
-
-def _above(box: Box, other: Box) -> bool:
-    apart = box.top + box.height <= other.top + _SLACK * min(box.height, other.height)
-    return apart and _overlap(box.left, box.width, other.left, other.width) > 0
-
-
-def _left_of(box: Box, other: Box) -> bool:
-    apart = box.left + box.width <= other.left + _SLACK * min(box.width, other.width)
-    shared = _overlap(box.top, box.height, other.top, other.height)
-    return apart and shared > _SAME_HEIGHT * min(box.height, other.height)
+def _before(box: Box, other: Box) -> bool:
+    """Whether a box lies right above another, or to the left of it on the same height."""
+    across = _overlap(box.left, box.width, other.left, other.width)
+    along = _overlap(box.top, box.height, other.top, other.height)
+    slack = _SLACK * min(box.height, other.height), _SLACK * min(box.width, other.width)
+    above = box.top + box.height <= other.top + slack[0] and across > 0
+    beside = box.left + box.width <= other.left + slack[1]
+    return above or (beside and along > _SAME_HEIGHT * min(box.height, other.height))
 
 
 def _overlap(start: int, length: int, other: int, other_length: int) -> int:
@@ -231,29 +172,11 @@ def own_bullet(properties: "_Element") -> bool | None:
 
 def box_of(shape: "_Element") -> Box | None:
     """Where a shape says that it lies."""
-    frame = next(
-        (
-            found
-            for path in (
-                f"{SLIDES}spPr/{DRAWING}xfrm",
-                f"{SLIDES}xfrm",
-                f"{SLIDES}grpSpPr/{DRAWING}xfrm",
-            )
-            if (found := shape.find(path)) is not None
-        ),
-        None,
-    )
-    if frame is None:
-        return None
-    offset, extent = frame.find(f"{DRAWING}off"), frame.find(f"{DRAWING}ext")
-    if offset is None or extent is None:
-        return None
-    return Box(
-        _number(offset.get("x")),
-        _number(offset.get("y")),
-        _number(extent.get("cx")),
-        _number(extent.get("cy")),
-    )
+    for path in (f"{SLIDES}spPr/{DRAWING}xfrm", f"{SLIDES}xfrm", f"{SLIDES}grpSpPr/{DRAWING}xfrm"):
+        offset, extent = shape.find(f"{path}/{DRAWING}off"), shape.find(f"{path}/{DRAWING}ext")
+        if offset is not None and extent is not None:
+            return Box(*map(_number, (offset.get("x"), offset.get("y"), extent.get("cx"), extent.get("cy"))))
+    return None
 
 
 def _number(written: str | None) -> int:
@@ -270,6 +193,7 @@ _SHAPE, _GROUP = f"{SLIDES}sp", f"{SLIDES}grpSp"
 _FRAME, _PICTURE = f"{SLIDES}graphicFrame", f"{SLIDES}pic"
 _SHAPES = frozenset({_SHAPE, _GROUP, _FRAME, _PICTURE, f"{SLIDES}cxnSp"})
 _DEEPEST = 8
+_TRUE = frozenset({"1", "true"})
 
 
 class SlideReader:
@@ -319,14 +243,14 @@ class SlideReader:
         return next((box for behind in self.layout.behind(placeholder) if (box := box_of(behind))), None)
 
     def _blocks(self, shape: "_Element") -> list[Block]:
-        if _is_hidden(shape):
+        if _own(shape, "hidden") in _TRUE:
             self._leave_out("hidden_text", shape)
             return []
         if shape.tag == _GROUP:
             return self._ordered(_listed(shape))
         if shape.tag == _PICTURE:
             self._see(shape)
-            self.omissions.add("image", _description(shape))
+            self.omissions.add("image", _own(shape, "descr"))
             return []
         if shape.tag == _FRAME:
             return self._frame(shape)
@@ -345,7 +269,7 @@ class SlideReader:
                 if not text.strip():
                     continue
                 properties = paragraph.find(f"{DRAWING}pPr")
-                level = 0 if properties is None else _level(properties.get("lvl", "0"))
+                level = 0 if properties is None else min(whole(properties.get("lvl"), 0), _DEEPEST)
                 said = None if properties is None else own_bullet(properties)
                 if said is None and level not in bullets:
                     bullets[level] = self.layout.bulleted(placeholder, shape, level)
@@ -360,11 +284,9 @@ class SlideReader:
             self.omissions.add("embedded_object")
         for element in frame.iter(f"{DRAWING}tbl", f"{CHART}chart", f"{DIAGRAM}relIds"):
             if element.tag == f"{DRAWING}tbl":
-                blocks += read_table(element, self.omissions)
-            elif element.tag == f"{CHART}chart":
-                blocks += self.drawn.read("chart", self.part, element.get(f"{LINK}id", ""))
+                blocks += _table(element, self.omissions)
             else:
-                blocks += self.drawn.read("diagram", self.part, element.get(f"{LINK}dm", ""))
+                blocks += self.drawn.read(self.part, element)
         return blocks
 
     def _leave_out(self, what: str, shape: "_Element") -> None:
@@ -387,22 +309,33 @@ def _listed(tree: "_Element") -> "list[_Element]":
     return shapes
 
 
-def _properties(shape: "_Element") -> "_Element | None":
-    """The element with a shape's name and description, which stands first in the first one of each kind."""
-    return next(iter(shape[0].iterchildren(f"{SLIDES}cNvPr")), None) if len(shape) else None
+def _own(shape: "_Element", name: str) -> str:
+    """What a shape says of itself; its properties stand first in the first element of each kind of shape."""
+    properties = next(iter(shape[0].iterchildren(f"{SLIDES}cNvPr")), None) if len(shape) else None
+    return "" if properties is None else properties.get(name, "")
 
 
-def _is_hidden(shape: "_Element") -> bool:
-    properties = _properties(shape)
-    return properties is not None and properties.get("hidden") in ("1", "true")
+def _table(table: "_Element", omissions: Omissions) -> list[Block]:
+    """A table as one block a row; what stands in a cell that another covers is not shown, and counted."""
+    properties = table.find(f"{DRAWING}tblPr")
+    grid = [_cells(row, omissions) for row in table.iterchildren(f"{DRAWING}tr")]
+    said = properties if len(grid) > 1 and max(map(len, grid)) > 1 else None
+    names, keys = (said is not None and said.get(name) in _TRUE for name in ("firstRow", "firstCol"))
+    for row in grid[:1] if names else ():
+        row[:] = [replace(cell, header=True) for cell in row]
+    for row in grid if keys else ():  # a key alone in its row would name columns instead of a value
+        if any(cell.text for cell in row[1:]):
+            row[0] = replace(row[0], header=True)
+    return [Block("table_row", line) for line in counted_lines(grid, omissions)]
 
 
-def _description(shape: "_Element") -> str:
-    properties = _properties(shape)
-    return "" if properties is None else properties.get("descr", "")
-
-
-def _level(written: str) -> int:
-    return (
-        min(int(written), _DEEPEST) if written.isascii() and written.isdecimal() and len(written) < 3 else 0
-    )
+def _cells(row: "_Element", omissions: Omissions) -> list[Cell]:
+    cells = []
+    for cell in row.iterchildren(f"{DRAWING}tc"):
+        text = all_text(cell)
+        if cell.get("hMerge") not in _TRUE and cell.get("vMerge") not in _TRUE:
+            columns, rows = (max(whole(cell.get(name), 1), 1) for name in ("gridSpan", "rowSpan"))
+            cells.append(Cell(text, columns=columns, rows=rows))
+        elif text:
+            omissions.add("hidden_text", text)
+    return cells
