@@ -85,8 +85,8 @@ ENGLISH = Phrases(
             "date",
         ),
         states(
-            rf"(?:In order to|To) (?P<goal>(?:{_VERB}) [^,;:()]{{5,90}}), (?:then )?"
-            rf"(?:you (?:can|must|need|should|have|may)|{_VERB}|click|press|type)\b .*",
+            r"(?:In order to|To) (?P<goal>(?!the |an? |date |all |most )[a-z]+ [^,;:()]{5,90}), (?:then )?"
+            rf"(?:you (?:can|must|need|should|have|may)|{_VERB}|click|press|type|go|drag|hold)\b .*",
             _BY + "how do you {goal}?",
             "how_to",
         ),
@@ -123,6 +123,7 @@ ENGLISH = Phrases(
         disadvantage drawback effect example exception fact former goal idea intent issue latter main
         motivation option point possibility problem purpose question reason result rule solution thing way
         workaround concern aim challenge one part rest difficulty note remember all each every some any no
-        many most several few if when while since whether because only"""
+        many most several few if when while since whether because only notes warning tip caution important
+        hint remark"""
     ),
 )

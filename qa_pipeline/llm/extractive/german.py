@@ -114,6 +114,7 @@ GERMAN = Phrases(
         """alternative antwort aufgabe ausnahme beispiel besonderheit effekt ergebnis fall frage gedanke
         grund idee lösung möglichkeit methode nachteil option problem punkt regel sache schwierigkeit teil
         unterschied ursache voraussetzung vorteil weg weise ziel zweck folge ansatz aspekt beispielsweise
-        alle jeder jede jedes einige viele mehrere manche wenn falls"""
+        alle jeder jede jedes einige viele mehrere manche wenn falls hinweis anmerkung achtung warnung
+        tipp wichtig merke siehe"""
     ),
 )

@@ -44,9 +44,9 @@ def place_of(passage: Passage, phrases: Phrases) -> Place:
         chapter = next((found[0] for part in path[:-1] if (found := _CHAPTER.match(part))), "")
         return Place(title, "", f"{chapter} {clause[0]}".strip())
     heading = next(filter(None, (telling(part, phrases) for part in reversed(path))), "")
-    if heading.casefold() in title.casefold():
+    if heading.lower() in title.lower():
         heading = ""
-    elif title.casefold() in heading.casefold():
+    elif title.lower() in heading.lower():
         title, heading = heading if title else "", ""
     return Place(title, heading, "")
 
@@ -54,7 +54,7 @@ def place_of(passage: Passage, phrases: Phrases) -> Place:
 def telling(heading: str, phrases: Phrases) -> str:
     """Strip a heading's numbering; empty when what is left names nothing or cannot be quoted."""
     name = _NUMBERING.sub("", " ".join(heading.replace("`", "").split()).rstrip(" :¶#"), count=1)
-    named_by = [word.casefold() for word in _WORD.findall(name)]
+    named_by = [word.lower() for word in _WORD.findall(name)]
     if (
         not 3 <= len(name) <= MAX_NAME
         or any(mark in name for mark in '"“”„«»[]{}\ufffd|')
@@ -70,7 +70,7 @@ def telling(heading: str, phrases: Phrases) -> str:
 
 def stems(text: str) -> set[str]:
     """The first five letters of each word of four or more, which inflection leaves alone."""
-    return {word[:5].casefold() for word in _WORD.findall(text) if len(word) >= 4}
+    return {word[:5].lower() for word in _WORD.findall(text) if len(word) >= 4}
 
 
 def is_identifier(word: str) -> bool:
@@ -80,18 +80,18 @@ def is_identifier(word: str) -> bool:
 
 def leans(text: str, phrases: Phrases) -> bool:
     """Tell whether a phrase points at something outside it: "its value", "the same file"."""
-    return any(word.casefold() in phrases.leaning for word in _WORD.findall(text))
+    return any(word.lower() in phrases.leaning for word in _WORD.findall(text))
 
 
 def points(text: str, phrases: Phrases) -> bool:
     """Tell whether a text sends its reader elsewhere: "the following example", "as shown below"."""
-    return any(word.casefold() in phrases.pointing for word in _WORD.findall(text))
+    return any(word.lower() in phrases.pointing for word in _WORD.findall(text))
 
 
 def decapitalised(text: str, passage: Passage, phrases: Phrases) -> str:
     """Lower the capital that a word has only because it opens a sentence or a heading."""
     first, words = text.split(" ", 1)[0], lexicon(passage.language)
-    if first.casefold() not in words.stop_words | phrases.indefinite | phrases.definite and (
+    if first.lower() not in words.stop_words | phrases.indefinite | phrases.definite and (
         is_identifier(first)
         or words.nouns_capitalised
         or text[1:] != text[1:].lower()
@@ -110,7 +110,7 @@ def named(word: str, passage: Passage) -> bool:
 @functools.lru_cache(maxsize=8192)
 def in_language(text: str, language: str) -> bool:
     """Tell whether a text of some length is written in a language and not left untranslated."""
-    words = [word.casefold() for word in _WORD.findall(text)]
+    words = [word.lower() for word in _WORD.findall(text)]
     if len(words) < 5:
         return True
     counts = {

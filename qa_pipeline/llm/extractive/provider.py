@@ -1,7 +1,6 @@
 """The offline language model: fixed rules that ask what a passage plainly states.
 
-It writes questions and answers them word for word from the passages; it neither verifies nor judges, because
-a rule that agrees with itself proves nothing.
+It neither verifies nor judges, because a rule that agrees with itself proves nothing.
 """
 
 import functools
@@ -22,7 +21,7 @@ from qa_pipeline.llm.extractive.phrases import Phrases
 from qa_pipeline.llm.extractive.swedish import SWEDISH
 from qa_pipeline.records import Passage
 from qa_pipeline.text.blocks import blocks
-from qa_pipeline.text.lexicon.base import lexicon
+from qa_pipeline.text.lexicon.base import Lexicon
 from qa_pipeline.text.sentences import Conventions, split_sentences
 
 LANGUAGES: Mapping[str, Phrases] = {"en": ENGLISH, "sv": SWEDISH, "de": GERMAN}
@@ -92,7 +91,7 @@ def _answer(request: Request[Any]) -> dict[str, Any]:
 def _rules_hash() -> str:
     """Hash the source of the rules, and of the sentence splitter and the word lists they rest on."""
     splitter = {Path(inspect.getfile(part)) for part in (split_sentences, blocks, Conventions)}
-    words = Path(inspect.getfile(lexicon)).parent.glob("*.py")
+    words = Path(inspect.getfile(Lexicon)).parent.glob("*.py")
     digest = hashlib.sha256()
     for file in sorted({*Path(__file__).parent.glob("*.py"), *splitter, *words}):
         digest.update(file.name.encode() + b"\0" + file.read_bytes().replace(b"\r\n", b"\n") + b"\0")

@@ -15,7 +15,7 @@ from qa_pipeline.text.lexicon.base import lexicon
 MIN_SENTENCE, MAX_SENTENCE = 30, 420
 """Characters of a sentence that can be an answer; a shorter one is a fragment."""
 MAX_SUBJECT = 6
-"""Words of a subject; a longer one mostly holds a clause."""
+"""Words; a longer subject mostly holds a clause."""
 
 
 def find(passage: Passage, phrases: Phrases) -> Iterator[Candidate]:
@@ -76,7 +76,7 @@ def _readable(sentence: Sentence, passage: Passage, phrases: Phrases) -> bool:
 def _subject(subject: str, passage: Passage, phrases: Phrases) -> str | None:
     """The subject as it stands in a question; None where it is no name of a thing."""
     words = subject.split()
-    first = words[0].casefold()
+    first = words[0].lower()
     inner = words[1:] if first in phrases.indefinite | phrases.definite else words
     outer = lexicon(passage.language).stop_words | phrases.abstract
     if (
@@ -84,8 +84,8 @@ def _subject(subject: str, passage: Passage, phrases: Phrases) -> str | None:
         or len(words) > MAX_SUBJECT
         or places.leans(" ".join(inner), phrases)
         or first in phrases.leaning - phrases.definite - phrases.indefinite
-        or not outer.isdisjoint(word.casefold() for word in (inner[0], inner[-1]))
-        or not phrases.weak.isdisjoint(word.casefold() for word in inner)
+        or not outer.isdisjoint(word.lower() for word in (inner[0], inner[-1]))
+        or not phrases.weak.isdisjoint(word.lower() for word in inner)
         or not any(character.isalpha() for character in subject)
         or any(mark in subject for mark in '"“”„«»[]{}<>=|*')
     ):
@@ -96,7 +96,7 @@ def _subject(subject: str, passage: Passage, phrases: Phrases) -> str | None:
 def _known(subject: str, passage: Passage, phrases: Phrases) -> bool:
     """Tell whether a subject means the same outside the passage: a class of things, a name or a heading."""
     words = subject.split()
-    first = words[0].casefold()
+    first = words[0].lower()
     nouns_capitalised = lexicon(passage.language).nouns_capitalised
     return (
         first in phrases.indefinite
@@ -108,7 +108,7 @@ def _known(subject: str, passage: Passage, phrases: Phrases) -> bool:
 
 def _headed(subject: str, passage: Passage, phrases: Phrases) -> bool:
     """Tell whether a heading above the passage speaks of little else than the subject."""
-    own = places.stems(" ".join(word for word in subject.split() if word.casefold() not in phrases.definite))
+    own = places.stems(" ".join(word for word in subject.split() if word.lower() not in phrases.definite))
     headings = (places.stems(heading) for heading in (passage.title, *passage.section_path[-1:]))
     return bool(own) and any(own <= heading and 2 * len(own) > len(heading) for heading in headings)
 
@@ -116,4 +116,4 @@ def _headed(subject: str, passage: Passage, phrases: Phrases) -> bool:
 def _weak(rest: str, phrases: Phrases) -> bool:
     """Tell whether a predicate judges or points and does not define: "a good idea", "the same"."""
     words = [word.strip(",.") for word in rest.split()[1:3]]
-    return any(word.casefold() in phrases.weak or phrases.superlative.fullmatch(word) for word in words)
+    return any(word.lower() in phrases.weak or phrases.superlative.fullmatch(word) for word in words)

@@ -22,14 +22,11 @@ MAX_VALUE = 300
 """Characters of a value that still reads as an answer."""
 MIN_LEAD, MAX_LEAD = 60, 420
 """Characters of a section's first paragraph that answers for the section."""
-MIN_SENTENCE = 25
-"""Characters of a sentence; a shorter one at the end of a paragraph is a note, such as a source."""
-MAX_OPEN = 400
-"""Characters of a passage; the list at the end of a longer one may go on in the next."""
+MIN_SENTENCE, MAX_OPEN = 25, 400
+"""A shorter sentence is a mere note; the list at the end of a longer passage may go on in the next."""
 
 Span = tuple[int, int]
-Cell = tuple[str, str, int]
-"""A column, its value in a row, and where in the line the value begins."""
+Cell = tuple[str, str, int]  # a column or key, its value, and where in the line the value begins
 
 _KEY_VALUE = re.compile(r"([^\W\d_][^:.!?|\n]{1,48}): (\S.{0,300})")
 _ITEM = re.compile(r"(?![(\d\"“„])([^:!?|\n]{2,50}?)(?:: | [–—-] )(\S.{14,420})")
@@ -69,7 +66,7 @@ def _pairs(
                 fits
                 and keys.count(key) == 1
                 and quoted not in where
-                and _nameable(key, passage, phrases)
+                and _nameable(key, passage, phrases, empty=not listed)
                 and _answers(value, passage, phrases)
             ):
                 template = phrases.item if listed else phrases.key_value
@@ -145,7 +142,7 @@ def _goal(heading: str, passage: Passage, phrases: Phrases) -> str:
         return ""
     first, _, rest = match["goal"].partition(" ")
     if phrases.infinitives:
-        verb = phrases.infinitives.get(first.casefold())
+        verb = phrases.infinitives.get(first.lower())
         return f"{verb} {rest}" if verb else ""
     if rest[:1].isupper() and first.endswith(("e", "en", "es", "er")):
         return heading[:1].lower() + heading[1:]
@@ -219,7 +216,7 @@ def _nameable(name: str, passage: Passage, phrases: Phrases, *, empty: bool = Fa
         0 < len(name.split()) <= 5
         and (empty or len(name) < 3 or bool(telling(name, phrases)))
         and not any(mark in name for mark in '"“”„«»()[]{}\ufffd.,;?!=')
-        and not leans(name.split()[0], phrases)
+        and (phrases.leaning | phrases.abstract).isdisjoint(name.lower().split()[:1])
         and in_language(name, passage.language)
     )
 

@@ -112,6 +112,7 @@ SWEDISH = Phrases(
     abstract=words(
         """alternativ exempel fall fråga följd idé lösning metod möjlighet nackdel fördel orsak problem regel
         resultat sak skillnad skäl sätt syfte undantag uppgift del anledning mål tanke alla varje några
-        vissa många flera ingen inget om när medan eftersom"""
+        vissa många flera ingen inget om när medan eftersom obs notera observera anmärkning tips varning
+        viktigt se"""
     ),
 )
