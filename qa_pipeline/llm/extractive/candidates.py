@@ -11,7 +11,7 @@ MAX_QUESTION = 200
 MAX_ANSWER = 600
 """Characters of an answer; longer ones are hard to read and to prove."""
 
-_BRACKETS = ("()", "[]", "{}")
+_BRACKETS = (("(", ")"), ("[", "]"), ("{", "}"))
 _TORN = re.compile(r"\s[.,;](?:\s|$)")
 """Where a picture or a link without text left a gap: "click on , then"."""
 
