@@ -1,8 +1,4 @@
-"""The lines and sentences of a passage, each with its place in the text.
-
-What belongs here: telling headings, code, list items, table rows and prose apart in canonical text, and
-cutting prose into sentences. What does not: judging what a sentence says.
-"""
+"""The lines and sentences of a passage, each with its place in the text."""
 
 import re
 from dataclasses import dataclass
@@ -15,32 +11,30 @@ from qa_pipeline.text.sentences import split_sentences
 LineKind = Literal["heading", "code", "list_item", "table_row", "prose"]
 
 _HEADING = re.compile(r"#{1,6} ")
+_NUMBER = re.compile(r"\d{1,3}")
 _LIST_ITEM = re.compile(r" {0,16}(?:[-*]|\d{1,3}[.)]) ")
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One non-empty line without its list marker; `passage.text[start:end] == text`."""
+    """One line without its list marker, `passage.text[start:end]`; `number` is 0 but in an ordered list."""
 
     kind: LineKind
     text: str
     start: int
     end: int
+    number: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """One sentence; `text` is on one line, `passage.text[start:end]` is the same words verbatim.
-
-    `first` says that it opens its paragraph or list item, `whole` that it is all of it.
-    """
+    """One sentence; `text` is on one line, `passage.text[start:end]` verbatim; `first` opens a paragraph."""
 
     text: str
     start: int
     end: int
     in_list: bool
     first: bool
-    whole: bool
 
 
 def lines(text: str) -> list[Line]:
@@ -65,25 +59,13 @@ def sentences(passage: Passage) -> list[Sentence]:
         spans = split_sentences(passage.text[start:end], passage.language)
         for position, (left, right) in enumerate(spans):
             verbatim = passage.text[start + left : start + right]
-            found.append(
-                Sentence(
-                    text=" ".join(verbatim.split()),
-                    start=start + left,
-                    end=start + right,
-                    in_list=in_list,
-                    first=position == 0,
-                    whole=len(spans) == 1,
-                )
-            )
+            text = " ".join(verbatim.split())
+            found.append(Sentence(text, start + left, start + right, in_list, first=position == 0))
     return found
 
 
 def _starts_in_code(raw: list[str]) -> bool:
-    """Guess whether a passage begins inside a fence that was opened before it.
-
-    Only a passage with an odd number of fences can; the bare first fence then closes, while one with an
-    info string opens.
-    """
+    """Guess whether a passage begins inside a fence: its fences are odd and the first, bare one closes it."""
     fences = [line.strip() for line in raw if line.lstrip().startswith("```")]
     return len(fences) % 2 == 1 and fences[0] == "```" and not raw[0].startswith("#")
 
@@ -96,7 +78,9 @@ def _line(line: str, offset: int, *, in_code: bool) -> Line:
         return Line("heading", line, start, end)
     marker = NUMBERED_ITEM.match(line) or _LIST_ITEM.match(line)
     if marker:
-        return Line("list_item", line[marker.end() :], start + marker.end(), end)
+        digits = _NUMBER.search(marker[0])
+        number = int(digits[0]) if digits else 0
+        return Line("list_item", line[marker.end() :], start + marker.end(), end, number)
     kind: LineKind = "table_row" if " | " in line else "prose"
     return Line(kind, line, start, end)
 

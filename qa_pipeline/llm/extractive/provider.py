@@ -1,27 +1,30 @@
 """The offline language model: fixed rules that ask what a passage plainly states.
 
-What belongs here: the `LanguageModel` protocol over the rules, and which rules read which language. What
-does not: the rules. It writes questions and answers them word for word from the passages; it neither
-verifies nor judges, because a rule that agrees with itself proves nothing.
+It neither verifies nor judges, because a rule that agrees with itself proves nothing.
 """
 
 import functools
 import hashlib
+import inspect
 import json
-from importlib import resources
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from qa_pipeline.errors import PermanentModelError
 from qa_pipeline.llm.base import Reply, ReplyT, Request
-from qa_pipeline.llm.extractive import english, german, structure, swedish
-from qa_pipeline.llm.extractive.candidates import Candidate, Rule, ranked, well_formed
+from qa_pipeline.llm.extractive import statements, structure
+from qa_pipeline.llm.extractive.candidates import Candidate, ranked, well_formed
+from qa_pipeline.llm.extractive.english import ENGLISH
+from qa_pipeline.llm.extractive.german import GERMAN
+from qa_pipeline.llm.extractive.phrases import Phrases
+from qa_pipeline.llm.extractive.swedish import SWEDISH
 from qa_pipeline.records import Passage
+from qa_pipeline.text.blocks import blocks
+from qa_pipeline.text.lexicon.base import Lexicon
+from qa_pipeline.text.sentences import Conventions, split_sentences
 
-RULES: dict[str, tuple[Rule, ...]] = {
-    "en": (structure.find, english.find),
-    "sv": (structure.find, swedish.find),
-    "de": (structure.find, german.find),
-}
+LANGUAGES: Mapping[str, Phrases] = {"en": ENGLISH, "sv": SWEDISH, "de": GERMAN}
 
 
 class ExtractiveModel:
@@ -38,15 +41,13 @@ class ExtractiveModel:
         Raises:
             PermanentModelError: the request asks for verification or judgement.
         """
-        if request.role == "questions":
-            payload = _questions(request)
-        elif request.role == "answer":
-            payload = _answer(request)
-        else:
+        replies = {"questions": _questions, "answer": _answer}
+        if request.role not in replies:
             raise PermanentModelError(
                 f"the extractive provider writes questions and answers, it has no role {request.role!r}; "
                 "switch verification by a model and the judge off, or configure another provider"
             )
+        payload = replies[request.role](request)
         value = request.reply_model.model_validate(payload)
         raw = json.dumps(payload, ensure_ascii=False, sort_keys=True)
         return Reply(value=value, raw=raw, model=self.name)
@@ -54,19 +55,20 @@ class ExtractiveModel:
 
 @functools.lru_cache(maxsize=4096)
 def find_candidates(passage: Passage) -> tuple[Candidate, ...]:
-    """Every question the rules find in a passage, best first; empty for a language without rules."""
-    found = [candidate for rule in RULES.get(passage.language, ()) for candidate in rule(passage)]
+    """Every question the rules find in a passage, best first; empty for a language without phrases."""
+    phrases = LANGUAGES.get(passage.language)
+    if phrases is None:
+        return ()
+    if passage.section_path and phrases.references.fullmatch(passage.section_path[-1]):
+        return ()
+    found = [*structure.find(passage, phrases), *statements.find(passage, phrases)]
     return tuple(ranked(candidate for candidate in found if well_formed(candidate, passage)))
 
 
 def _questions(request: Request[Any]) -> dict[str, Any]:
     found = find_candidates(request.passages[0]) if request.passages else ()
-    return {
-        "questions": [
-            {"question": candidate.question, "question_type": candidate.question_type}
-            for candidate in found[: request.limit]
-        ]
-    }
+    asked = [{"question": one.question, "question_type": one.question_type} for one in found[: request.limit]]
+    return {"questions": asked}
 
 
 def _answer(request: Request[Any]) -> dict[str, Any]:
@@ -87,11 +89,10 @@ def _answer(request: Request[Any]) -> dict[str, Any]:
 
 @functools.cache
 def _rules_hash() -> str:
-    """Hash the source of the rules and of the sentence splitter they rest on."""
-    folders = ("qa_pipeline.llm.extractive", "qa_pipeline.text")
+    """Hash the source of the rules, and of the sentence splitter and the word lists they rest on."""
+    splitter = {Path(inspect.getfile(part)) for part in (split_sentences, blocks, Conventions)}
+    words = Path(inspect.getfile(Lexicon)).parent.glob("*.py")
     digest = hashlib.sha256()
-    for folder in folders:
-        for file in sorted(resources.files(folder).iterdir(), key=lambda entry: entry.name):
-            if file.name.endswith(".py"):
-                digest.update(file.name.encode() + b"\0" + file.read_bytes().replace(b"\r\n", b"\n") + b"\0")
+    for file in sorted({*Path(__file__).parent.glob("*.py"), *splitter, *words}):
+        digest.update(file.name.encode() + b"\0" + file.read_bytes().replace(b"\r\n", b"\n") + b"\0")
     return digest.hexdigest()[:12]

@@ -1,127 +1,232 @@
-"""Questions about key-value lines and table cells, which need no knowledge of grammar.
-
-What belongs here: finding such lines, naming what they are about, and filling the wording of
-`phrases.py`. What does not: sentences (the language modules).
-"""
+"""Questions about key-value lines, table cells, list items and headings, which need no grammar."""
 
 import re
-from typing import cast
+from collections.abc import Iterator
+from itertools import groupby
 
-from qa_pipeline.llm.extractive.candidates import Candidate
-from qa_pipeline.llm.extractive.headings import Subject, product_of, subject_of
-from qa_pipeline.llm.extractive.phrases import PHRASES, Ask, Phrases
-from qa_pipeline.llm.extractive.prose import Line, lines
-from qa_pipeline.records import Language, Passage
+from qa_pipeline.llm.extractive.candidates import MAX_ANSWER, Candidate
+from qa_pipeline.llm.extractive.phrases import Phrases, fill
+from qa_pipeline.llm.extractive.places import (
+    decapitalised,
+    in_language,
+    leans,
+    place_of,
+    points,
+    stems,
+    telling,
+)
+from qa_pipeline.llm.extractive.prose import Line, lines, sentences
+from qa_pipeline.records import Passage, QuestionType
 
 MAX_VALUE = 300
 """Characters of a value that still reads as an answer."""
+MIN_LEAD, MAX_LEAD = 60, 420
+"""Characters of a section's first paragraph that answers for the section."""
+MIN_SENTENCE, MAX_OPEN = 25, 400
+"""A shorter sentence is a mere note; the list at the end of a longer passage may go on in the next."""
 
-_KEY_VALUE = re.compile(r"([^\W\d_][\w /-]{1,38}): (\S.*)")
-_COLUMN = re.compile(r"[^\W\d_][\w /-]{1,28}")
-_NAME = re.compile(r"[^\W\d_][\w.:/<>*-]*(?: [\w.:/<>*-]+){0,3}(?:\(\))?")
-_MARKS = re.compile(r"\*\*|`")
+Span = tuple[int, int]
+Cell = tuple[str, str, int]  # a column or key, its value, and where in the line the value begins
+
+_KEY_VALUE = re.compile(r"([^\W\d_][^:.!?|\n]{1,48}): (\S.{0,300})")
+_ITEM = re.compile(r"(?![(\d\"“„])([^:!?|\n]{2,50}?)(?:: | [–—-] )(\S.{14,420})")
+_CELL = re.compile(r"([^\W\d_][^:|\n]{1,38}): (\S.{0,300})")
+_ROW_NAME = re.compile(r"(?!\+)(?=[^\n]*[^\W\d_])[^\n|:;?!]{1,48}")
+_MARKS = re.compile(r"\*\*|`|[\"“”„»«]")
+_NOTHING = re.compile(r"[\W_]*|[Nn]/?[Aa]|TBD|TODO")
 
 
-def find(passage: Passage) -> list[Candidate]:
-    """Ask for the values of the passage's key-value lines and table rows."""
-    phrases = PHRASES.get(cast("Language", passage.language))
-    if phrases is None:
-        return []
-    subject = subject_of(passage, phrases) or product_of(passage, phrases)
-    found: list[Candidate] = []
+def find(passage: Passage, phrases: Phrases) -> Iterator[Candidate]:
+    """Ask for what the shape of the passage's text says."""
+    where = place_of(passage, phrases).quoted(phrases)
     read = lines(passage.text)
-    for position, line in enumerate(read):
-        if line.kind == "table_row":
-            found += _cells(line, phrases)
-        elif line.kind in ("prose", "list_item") and subject is not None:
-            neighbours = read[max(position - 1, 0) : position] + read[position + 1 : position + 2]
-            found += _value(line, neighbours, subject, phrases)
-    return found
+    if where:
+        yield from _pairs(read, _KEY_VALUE, "prose", where, passage, phrases)
+        yield from _pairs(read, _ITEM, "list_item", where, passage, phrases)
+        yield from _cells(read, where, passage, phrases)
+    if passage.section_path and len(read) > 1 and read[0].kind == "heading" != read[1].kind:
+        yield from _under_heading(read[1:], where, passage, phrases)
 
 
-def _value(line: Line, neighbours: list[Line], subject: Subject, phrases: Phrases) -> list[Candidate]:
-    parts = _KEY_VALUE.fullmatch(line.text)
-    if parts is None or len(parts[2]) > MAX_VALUE or line.text.endswith(":"):
-        return []
-    key = parts[1].strip()
-    ask = phrases.keys.get(key.casefold())
-    if key.casefold() in phrases.skipped or (ask and not re.search(ask.value, parts[2])):
-        return []
-    if ask is None and line.kind == "prose" and _in_a_block(neighbours):
-        ask = phrases.any_keys if phrases.plural(key) else phrases.any_key
-    if ask is None:
-        return []
-    names = {
-        "subject": subject.subject,
-        "of": subject.of,
-        "states": subject.states,
-        "key": _inside(key, phrases),
-    }
-    template = ask.nominal if ask.nominal and not phrases.verbal(parts[2]) else ask.template
-    question = template.format_map(names)
-    return [_candidate(line, question, ask, parts[2], start=parts.start(2))]
+def _pairs(
+    read: list[Line], shape: re.Pattern[str], kind: str, where: str, passage: Passage, phrases: Phrases
+) -> Iterator[Candidate]:
+    """Ask for the values of neighbouring lines of keys or terms; one alone may be a sentence with a colon."""
+    listed = kind == "list_item"
+    for wanted, group in groupby(read, lambda line: line.kind == kind and not line.number):
+        block = list(group) if wanted else []
+        found = [(line, match) for line in block if (match := shape.fullmatch(line.text))]
+        keys = [_MARKS.sub("", match[1]).strip() for _, match in found]
+        if len(found) < 2 or 2 * len(found) < len(block):
+            continue
+        for key, (line, match) in zip(keys, found, strict=True):
+            value, quoted = match[2], phrases.quoted(key)
+            fits = len(value.split()) > 3 and not value.endswith(",") if listed else key[0].isupper()
+            if (
+                fits
+                and keys.count(key) == 1
+                and quoted not in where
+                and _nameable(key, passage, phrases, empty=not listed)
+                and _answers(value, passage, phrases)
+            ):
+                template = phrases.item if listed else phrases.key_value
+                question = fill(template, {"place": where, "key": quoted}, placed=True)
+                cell = (key, value, match.start(2))
+                yield _value(question, "definition" if listed else "key_value", line, cell, 0, 0.65)
 
 
-def _in_a_block(neighbours: list[Line]) -> bool:
-    """Tell a table of properties from a sentence that happens to hold a colon."""
-    return any(_KEY_VALUE.fullmatch(line.text) is not None for line in neighbours)
+def _cells(read: list[Line], where: str, passage: Passage, phrases: Phrases) -> Iterator[Candidate]:
+    """Ask for the cells of tables whose first column names each row."""
+    rows = [(line, cells) for line in read if line.kind == "table_row" and (cells := _row(line))]
+    for columns, group in groupby(rows, lambda row: [column for column, _, _ in row[1]]):
+        table = list(group)
+        names = [_MARKS.sub("", cells[0][1]) for _, cells in table]
+        if len(table) < 2 or len(set(columns)) < len(columns):
+            continue
+        for name, (line, cells) in zip(names, table, strict=True):
+            if names.count(name) > 1 or not _ROW_NAME.fullmatch(name) or len(name.split()) > 5:
+                continue
+            for cell in cells[1:]:
+                if _nameable(cell[0], passage, phrases, empty=True) and _answers(cell[1], passage, phrases):
+                    quoted = {"row": phrases.quoted(name), "column": phrases.quoted(cell[0]), "place": where}
+                    question = fill(phrases.cell, quoted, placed=True)
+                    yield _value(question, "table_cell", line, cell, cell[2] - len(cell[0]) - 2, 0.6)
 
 
-def _cells(line: Line, phrases: Phrases) -> list[Candidate]:
-    """Ask for every cell of a row whose first cell names what the row is about."""
-    cells: list[tuple[str, str, int]] = []
+def _row(line: Line) -> list[Cell]:
+    """Read "Column: value | Column: value"; nothing when a part of the line is no such cell."""
+    cells: list[Cell] = []
     offset = 0
     for part in line.text.split(" | "):
-        column, colon, value = part.partition(": ")
-        if not colon or not _COLUMN.fullmatch(column) or not value.strip():
+        match = _CELL.fullmatch(part)
+        if match is None:
             return []
-        cells.append((column, value.strip(), offset))
-        offset += len(part) + len(" | ")
-    name = _MARKS.sub("", cells[0][1])
-    if len(cells) < 2 or not _NAME.fullmatch(name):
-        return []
-    found = []
-    for column, value, start in cells[1:]:
-        ask = phrases.cells.get(column.casefold()) or _any_cell(column, phrases)
-        if (
-            column.casefold() in phrases.skipped
-            or not column[1:].replace(" ", "").isalpha()
-            or not column[1:].islower()
-        ):
-            continue
-        if ask is not None and len(value) <= MAX_VALUE:
-            question = ask.template.format_map({"row": name, "column": _inside(column, phrases)})
-            found.append(_candidate(line, question, ask, value, start=start + len(column) + 2))
-    return found
+        cells.append((match[1], match[2].strip(), offset + match.start(2)))
+        offset += len(part) + 3
+    return cells if len(cells) > 1 else []
 
 
-def _any_cell(column: str, phrases: Phrases) -> Ask | None:
-    """The question for a column of any name; none where it is no noun."""
-    if phrases.no_noun is not None and phrases.no_noun.fullmatch(column.casefold()):
+def _under_heading(body: list[Line], where: str, passage: Passage, phrases: Phrases) -> Iterator[Candidate]:
+    """Ask what the heading above the passage's text promises: an answer, instructions or a subject."""
+    place = place_of(passage, phrases)
+    written = " ".join(passage.section_path[-1].replace("`", "").split()).rstrip(" ¶#")
+    heading = telling(written.rstrip("?"), phrases)
+    lead, steps = _lead(body, passage, phrases), _steps(body, passage)
+    if written.endswith("?"):
+        if lead and len(heading.split()) > 2 and not leans(heading, phrases):
+            yield _passage(f"{heading}?", "fact", lead, passage, 0.95)
+        return
+    goal = _goal(heading, passage, phrases)
+    if steps and goal:
+        yield _passage(
+            fill(phrases.instructions, {"goal": goal}, placed=False), "how_to", steps, passage, 0.9
+        )
+    elif steps and where and heading:
+        yield _passage(fill(phrases.steps, {"place": where}, placed=True), "how_to", steps, passage, 0.4)
+    if not lead or not place.title:
+        return
+    names = {"title": phrases.quoted(place.title), "heading": place.clause or phrases.quoted(heading)}
+    whole = body[-1].end <= lead[1]
+    if place.clause and whole:
+        yield _passage(phrases.clause.format_map(names), "fact", lead, passage, 0.5)
+    elif (
+        place.heading and place.heading == heading and (whole or _shares(heading, passage.text[slice(*lead)]))
+    ):
+        yield _passage(phrases.section.format_map(names), "fact", lead, passage, 0.3)
+
+
+def _goal(heading: str, passage: Passage, phrases: Phrases) -> str:
+    """Turn "Adding a filter" or "Add a filter" into "add a filter"; empty when it is no instruction."""
+    match = phrases.how_to.fullmatch(heading)
+    if match is None or leans(heading, phrases):
+        return ""
+    first, _, rest = match["goal"].partition(" ")
+    if phrases.infinitives:
+        verb = phrases.infinitives.get(first.lower())
+        return f"{verb} {rest}" if verb else ""
+    if rest[:1].isupper() and first.endswith(("e", "en", "es", "er")):
+        return heading[:1].lower() + heading[1:]
+    return decapitalised(heading, passage, phrases)
+
+
+def _shares(heading: str, text: str) -> bool:
+    """Tell whether a paragraph speaks of at least half of its heading's words."""
+    promised = stems(heading)
+    return bool(promised) and 2 * len(promised & stems(text)) >= len(promised)
+
+
+def _steps(body: list[Line], passage: Passage) -> Span | None:
+    """The span of the one numbered list of a section, where it is whole and short enough for an answer."""
+    numbered = [position for position, line in enumerate(body) if line.number]
+    steps = [body[position] for position in numbered]
+    if (
+        len(steps) < 2
+        or numbered[-1] - numbered[0] + 1 != len(steps)
+        or [line.number for line in steps] != list(range(1, len(steps) + 1))
+        or any(line.text[-1:] not in ".)!" for line in steps)
+        or (steps[-1] is body[-1] and len(passage.text) > MAX_OPEN)
+    ):
         return None
-    return phrases.any_cells if phrases.any_cells and phrases.plural(column) else phrases.any_cell
+    start = passage.text.rfind("\n", 0, steps[0].start) + 1
+    return (start, steps[-1].end) if steps[-1].end - start <= MAX_ANSWER else None
 
 
-def _candidate(line: Line, question: str, ask: Ask, value: str, *, start: int) -> Candidate:
-    """Quote the key with its value; answer with the value, or with both where the value alone is bare."""
-    whole = line.text.rfind(" | ", 0, start)
-    left = whole + len(" | ") if whole >= 0 else 0
-    right = start + len(value.rstrip())
-    quote = line.text[left:right]
-    bare = len(value.split()) < 3
-    return Candidate(
-        question=question,
-        question_type=ask.question_type,
-        answer=quote if bare else value.strip(),
-        quote=quote,
-        start=line.start + left,
-        end=line.start + right,
-        score=ask.score,
+def _lead(body: list[Line], passage: Passage, phrases: Phrases) -> Span | None:
+    """The span of a section's first paragraph, where it is whole and can be read by itself."""
+    if body[0].kind != "prose" or (len(body) > 1 and body[1].kind in ("list_item", "code")):
+        return None
+    read = [one for one in sentences(passage) if one.start >= body[0].start]
+    last = next((place for place, one in enumerate(read[1:], 1) if one.first), len(read))
+    paragraph = read[:last]
+    while len(paragraph) > 1 and len(paragraph[-1].text) < MIN_SENTENCE:
+        paragraph.pop()
+    if not paragraph or any(not one.text.endswith((".", "!")) for one in paragraph):
+        return None
+    start, end = paragraph[0].start, paragraph[-1].end
+    text, opening = passage.text[start:end], paragraph[0].text.split()
+    alone = (
+        MIN_LEAD <= len(text) <= MAX_LEAD
+        and text[0].isupper()
+        and not leans(" ".join(opening[:2]), phrases)
+        and not any(word.endswith(":") for word in opening[:4])
+        and not points(text, phrases)
+        and in_language(text, passage.language)
+    )
+    return (start, end) if alone else None
+
+
+def _passage(question: str, kind: QuestionType, span: Span, passage: Passage, score: float) -> Candidate:
+    """Answer with a part of the passage, its lines joined and the bullets of its items left out."""
+    quote = passage.text[slice(*span)]
+    answer = " ".join(" ".join(line.strip().removeprefix("- ") for line in quote.split("\n")).split())
+    return Candidate(question, kind, answer, quote, *span, score)
+
+
+def _value(question: str, kind: QuestionType, line: Line, cell: Cell, left: int, score: float) -> Candidate:
+    """Quote a key with its value; answer with the value, or with both where the value alone is bare."""
+    _, value, start = cell
+    quote = line.text[left : start + len(value)]
+    answer = quote if len(value.split()) < 3 else value
+    return Candidate(question, kind, answer, quote, line.start + left, line.start + left + len(quote), score)
+
+
+def _nameable(name: str, passage: Passage, phrases: Phrases, *, empty: bool = False) -> bool:
+    """Tell whether a key, a column or a term can be quoted in a question and names what is asked for."""
+    return (
+        0 < len(name.split()) <= 5
+        and (empty or len(name) < 3 or bool(telling(name, phrases)))
+        and not any(mark in name for mark in '"“”„«»()[]{}\ufffd.,;?!=')
+        and (phrases.leaning | phrases.abstract).isdisjoint(name.lower().split()[:1])
+        and in_language(name, passage.language)
     )
 
 
-def _inside(key: str, phrases: Phrases) -> str:
-    """Lower the first letter of a word that is capitalised only because it opens a line."""
-    if phrases.nouns_capital:
-        return key
-    return key if key[1:2].isupper() else key[:1].lower() + key[1:]
+def _answers(value: str, passage: Passage, phrases: Phrases) -> bool:
+    """Tell whether a value says something by itself, in the language of the passage."""
+    return (
+        len(value) <= MAX_VALUE
+        and _NOTHING.fullmatch(value) is None
+        and not value.endswith((":", "…", "..."))
+        and not points(value, phrases)
+        and in_language(value, passage.language)
+    )

@@ -1,6 +1,7 @@
 """The extractive provider as a language model: what it asks, it answers from the same words."""
 
 import asyncio
+import re
 
 import pytest
 from hypothesis import given, settings
@@ -87,16 +88,32 @@ def test_the_same_text_gives_the_same_questions(text: str) -> None:
     assert first == find_candidates.__wrapped__(passage(text))
 
 
+@settings(max_examples=150, deadline=None)
+@given(TEXTS, LANGUAGES)
+def test_every_question_names_its_document_its_heading_or_a_term_of_its_answer(
+    text: str, language: str
+) -> None:
+    asked = passage(text, language=language)
+    for candidate in find_candidates(asked):
+        names = {asked.title, *asked.section_path}
+        words = {word.casefold() for word in re.findall(r"[^\W_]{2,}", candidate.answer)}
+        assert any(name in candidate.question for name in names) or words & {
+            word.casefold() for word in re.findall(r"[^\W_]{2,}", candidate.question)
+        }
+
+
 def test_no_more_questions_than_asked_for_and_the_best_come_first() -> None:
     everything = questions(passage(GUIDE)).questions
     assert len(everything) >= 4
     assert questions(passage(GUIDE), limit=2).questions == everything[:2]
-    assert everything[0].question == "What does the Timeout directive specify?"
+    place = "“Timeout Directive” in “Server Guide for Everyone”"
+    assert everything[0].question == f"According to {place}, how do you shorten the wait?"
 
 
 def test_an_answer_names_the_number_of_the_passage_it_rests_on() -> None:
     other = passage("Nothing to see here.", path=("Other",))
-    reply = answer("What is the syntax of the Timeout directive?", other, passage(GUIDE))
+    question = "What does “Timeout Directive” in “Server Guide for Everyone” state under “Syntax”?"
+    reply = answer(question, other, passage(GUIDE))
     assert reply.used_chunks == [2]
     assert reply.citations[0].passage == 2
     assert reply.citations[0].quote == "Syntax: Timeout seconds"
@@ -137,6 +154,10 @@ def test_a_request_without_passages_asks_nothing() -> None:
         "- A: " * 5_000,
         "a-" * 9_000 + "(AB)",
         "A_" * 200 + " is a b.",
+        "The a " * 4_000 + "is 5.",
+        "X | Y: " * 5_000,
+        "- 1. a.\n" * 3_000,
+        "“" * 20_000,
         ("A-a_b" * 8 + " ") * 30 + ".",
     ],
 )
