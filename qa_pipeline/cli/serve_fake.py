@@ -51,12 +51,12 @@ def _chosen(
 ) -> "ServerPlan":
     from dataclasses import replace
 
-    from qa_pipeline.testing.fake_server.plan import Fixed, ServerPlan, load_plan
+    from qa_pipeline.testing.fake_server.plan import ServerPlan, load_plan
 
     changes = {
         "requests_per_minute": quota,
         "burst": burst,
-        "latency": None if latency is None else Fixed(latency),
+        "latency": latency,
         "seed": seed,
     }
     given: dict[str, Any] = {name: value for name, value in changes.items() if value is not None}

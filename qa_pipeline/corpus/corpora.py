@@ -1,15 +1,9 @@
-"""From the location of a corpus to the place that opens it.
-
-What belongs here: choosing among places, and short ways for callers that want one thing of a corpus. What
-does not: any kind of place (one module each).
-"""
+"""From the location of a corpus to the place that opens it."""
 
 import os
-from hashlib import sha256
 from pathlib import Path, PurePosixPath
 
-from qa_pipeline.corpus.folders import FolderBatch, FolderCorpus
-from qa_pipeline.corpus.origins import read_checkout
+from qa_pipeline.corpus.folders import FolderCorpus, folder_batch
 from qa_pipeline.corpus.places import BatchFiles, Corpus, FoundBatches, is_archive
 from qa_pipeline.corpus.remote import RemoteCorpus
 from qa_pipeline.errors import CorpusError
@@ -33,12 +27,12 @@ def open_corpus(location: str | Path, limits: DocumentSettings = _LIMITS) -> Cor
         known = location_of(location)
     except ValueError as error:
         raise CorpusError(f"the corpus cannot be opened: {error}") from error
-    return RemoteCorpus(known, limits) if is_remote(known) else FolderCorpus(Path(known), limits)
+    return RemoteCorpus(known, limits) if is_remote(known) else FolderCorpus(known, limits)
 
 
 def open_folder(folder: Path) -> BatchFiles:
     """The files of a local folder that is a batch, whatever stands beside it."""
-    return FolderBatch(folder)
+    return folder_batch(folder)
 
 
 def find_batches(location: str | Path) -> FoundBatches:
@@ -100,17 +94,3 @@ def single_batch(location: str | Path) -> tuple[str, str] | None:
         return None
     flat = bool(shown) and not any(entry.is_dir() or is_archive(entry.name) for entry in shown)
     return split_batch(location) if flat else None
-
-
-def batch_fingerprint(files: BatchFiles) -> str:
-    """Hash of all that the documents and pairs of a batch depend on: equal when nothing was changed.
-
-    Raises:
-        CorpusError: there is no such batch, or it cannot be read as a whole.
-    """
-    content = files.fingerprint()
-    try:
-        checkout = read_checkout(files)
-    except CorpusError:  # a damaged archive: the run of its batch says so
-        checkout = None
-    return content if checkout is None else sha256(f"{content}\n{checkout.identity}".encode()).hexdigest()

@@ -1,13 +1,13 @@
-"""`batch.yaml`: what its owner says about a batch and its documents.
+"""`batch.yaml`: origin, licence and masking of a batch and its documents, as their owner states them.
 
-What belongs here: the shape of that file. What does not: what a document says about itself
-(`front_matter`), which stands between the two: a line for the document wins over the document, and the
-document over the line for the batch.
+A line for one document wins over what the document says of itself, and that over the lines for the batch.
 """
 
+import re
 import unicodedata
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, TypeVar
+from urllib.parse import quote
 
 import yaml
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, ValidationError
@@ -20,7 +20,7 @@ from qa_pipeline.settings.documents import MaskingAction
 from qa_pipeline.text.characters import clean, lay_out
 
 _LONGEST = 5_000_000
-_TOLD = 3
+_SHOWN = 3
 
 
 def _line(text: str) -> str:
@@ -29,6 +29,12 @@ def _line(text: str) -> str:
 
 def _composed(paths: Mapping[str, "Source"]) -> Mapping[str, "Source"]:
     return {unicodedata.normalize("NFC", path): source for path, source in paths.items()}
+
+
+def _base(address: str) -> str:
+    if not re.fullmatch(r"[a-z][a-z0-9+.-]*://[^\s?#@/]+(/[^\s?#]*)?", address) or _line(address) != address:
+        raise ValueError("it must be an address without query, such as https://example.org/manuals")
+    return address.rstrip("/")
 
 
 def _or_none_listed(value: object) -> object:
@@ -57,15 +63,14 @@ SourceT = TypeVar("SourceT", bound=Source)
 class BatchDescription(Source):
     """The whole file: values for the batch, and for single documents by their path.
 
-    `masking` says what becomes of personal data in this batch. It may ask for more than the settings do, in
-    the order off, flag, mask, drop; for less only where `documents.masking.batches_may_loosen` is set.
-    `kind` says what the batch is where its files could mislead: `folder` believes no mark of an origin, the
-    others only theirs. None believes all that are found.
+    `base_uri` is the address of the folder that the batch is a copy of, such as a web site or the page of a
+    git commit: the path of each document is appended to it. `masking` says what becomes of personal data in
+    this batch. It may ask for more than the settings do, in the order off, flag, mask, drop; for less only
+    where `documents.masking.batches_may_loosen` is set.
     """
 
+    base_uri: Annotated[str, AfterValidator(_base)] | None = None
     masking: Annotated[MaskingAction | None, BeforeValidator(_or_off)] = None
-    kind: Literal["folder", "git", "website", "dataset"] | None = None
-
     documents: Annotated[
         Mapping[str, Source], BeforeValidator(_or_none_listed), AfterValidator(_composed)
     ] = {}
@@ -77,6 +82,10 @@ class BatchDescription(Source):
     def source_uri_of(self, path: str) -> str | None:
         """The origin named for one document."""
         return self.documents[path].source_uri if path in self.documents else None
+
+    def address_of(self, raw: bytes) -> str | None:
+        """Where a file lies below `base_uri`, from its name as bytes."""
+        return f"{self.base_uri}/{quote(raw, safe='/')}" if self.base_uri else None
 
     def masked(self, mask: Mask) -> "BatchDescription":
         """The same with what it says of the documents masked; their paths stay, to be looked up by."""
@@ -114,9 +123,9 @@ def read_description(files: BatchFiles, mask: Mask = keep) -> BatchDescription:
         return BatchDescription.model_validate(values)
     except ValidationError as error:
         problems = error.errors(include_input=False, include_url=False)
-        rest = f" and {len(problems) - _TOLD} more" if len(problems) > _TOLD else ""
-        told = "; ".join(_problem(one, mask) for one in problems[:_TOLD])
-        raise CorpusError(f"{name}: {told}{rest}") from None  # the error quotes the file
+        rest = f" and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
+        shown = "; ".join(_problem(one, mask) for one in problems[:_SHOWN])
+        raise CorpusError(f"{name}: {shown}{rest}") from None  # the error quotes the file
 
 
 def _parsed(content: bytes, name: str) -> Any:
@@ -131,6 +140,9 @@ def _parsed(content: bytes, name: str) -> Any:
 
 def _problem(problem: Mapping[str, Any], mask: Mask) -> str:
     place = ".".join(mask(str(part))[0] for part in problem["loc"])
-    if problem["type"] == "extra_forbidden":
-        return f"{place} is unknown; known are licence, source_uri and, for a batch, documents, kind, masking"
-    return f"{place}: {problem['msg']}"
+    if problem["type"] != "extra_forbidden":
+        return f"{place}: {problem['msg'].removeprefix('Value error, ')}"
+    if problem["loc"] == ("kind",):
+        return "kind is no longer read; state source_uri or base_uri, and licence, in its place"
+    known = "licence and source_uri; for a batch also base_uri, documents and masking"
+    return f"{place} is unknown; known are {known}"

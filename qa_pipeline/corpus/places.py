@@ -1,15 +1,14 @@
-"""What a corpus and a batch are to the rest of the package, wherever they lie.
+"""What a corpus and a batch are to the rest of the package, wherever they lie."""
 
-What belongs here: the two protocols, and sorting the entries of a corpus into batches. What does not: any
-kind of place (one module each), and choosing among them (`corpora`).
-"""
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Protocol
-
-from qa_pipeline.corpus.files import FoundFile, stored_path
-from qa_pipeline.storage import name_problem, refusal
+from qa_pipeline.corpus.archives import ArchiveOpener, hash_archive, list_archive
+from qa_pipeline.corpus.files import DocumentFailure, FoundFile, hash_files, in_order, stored_path
+from qa_pipeline.errors import CorpusError
+from qa_pipeline.settings.documents import DocumentSettings
+from qa_pipeline.storage import check_batch_name, name_problem, refusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +28,24 @@ ZIP_SUFFIX = ".zip"
 LINKED = "is a link out of the corpus; put the documents themselves there"
 
 
-class BatchFiles(Protocol):
-    """The files of one batch."""
+class BatchFiles:
+    """The files of one batch.
 
-    @property
-    def name(self) -> str:
-        """What messages call it: the name of its folder or archive."""
-        ...
+    Args:
+        name: what messages call it: the name of its folder or archive.
+        list_files: lists every visible file, in any order.
+        hash_all: hash of the whole batch, where that is not the hash of its files.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        list_files: Callable[[], Iterable[FoundFile]],
+        hash_all: Callable[[], str] | None = None,
+    ) -> None:
+        self.name = name
+        self._list_files = list_files
+        self._hash_all = hash_all
 
     def list(self) -> list[FoundFile]:
         """Every visible file, the pairs and the description among them, in order.
@@ -43,11 +53,22 @@ class BatchFiles(Protocol):
         Raises:
             CorpusError: there is no such batch, or it cannot be read as a whole.
         """
-        ...
+        return in_order(self._list_files())
 
     def find(self, path: str) -> FoundFile | None:
-        """One file by its path inside the batch, hidden or not; None where there is none."""
-        ...
+        """One visible file by its path inside the batch, of several the readable one; None if there is none.
+
+        A folder of that name with files in it comes as a file that cannot be read.
+        """
+        listed = self.list()
+        named = sorted(
+            (file for file in listed if file.path == path), key=lambda file: file.failure is not None
+        )
+        below = (file for file in listed if file.path.startswith(f"{path}/"))
+        if not named and (inside := next(below, None)):
+            folder = DocumentFailure("not_a_file", "a folder is in its place")
+            return replace(inside, path=path, raw=path.encode(), size=0, failure=folder)
+        return next(iter(named), None)
 
     def fingerprint(self) -> str:
         """Hash of the names and contents of all files: equal when nothing was changed.
@@ -55,38 +76,16 @@ class BatchFiles(Protocol):
         Raises:
             CorpusError: there is no such batch, or it cannot be read as a whole.
         """
-        ...
+        return self._hash_all() if self._hash_all else hash_files(self.list())
 
 
-class Corpus(Protocol):
-    """A place that holds batches."""
-
-    def find_batches(self) -> FoundBatches:
-        """Look through the corpus, hidden entries aside; what can be no batch takes no other one down.
-
-        Raises:
-            CorpusError: it is missing, cannot be read or holds no batch.
-        """
-        ...
-
-    def batch(self, name: str) -> BatchFiles:
-        """The files of a batch.
-
-        Raises:
-            CorpusError: there is none of that name, or it leads out of the corpus.
-        """
-        ...
-
-    def looks(self, names: Iterable[str]) -> dict[str, str | None]:
-        """How each batch looks from outside: another text when files come, go or change.
-
-        Nothing is read for it. None while files come and go, or when the batch cannot be looked at.
-        """
-        ...
-
-    def address(self, name: str) -> str:
-        """Where a batch lies, for people."""
-        ...
+def archive_batch(
+    name: str, open_file: ArchiveOpener, limits: DocumentSettings, stamp: str | None = None
+) -> BatchFiles:
+    """The members of a ZIP archive as the files of a batch; `stamp` is what its place says of its content."""
+    return BatchFiles(
+        name, lambda: list_archive(name, open_file, limits), lambda: hash_archive(name, open_file, stamp)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +95,53 @@ class Entry:
     raw: bytes
     is_folder: bool
     problem: str | None = None
+
+
+class Corpus(ABC):
+    """A place that holds batches."""
+
+    def __init__(self, location: str, limits: DocumentSettings) -> None:
+        self.location = location
+        self.limits = limits
+
+    def find_batches(self) -> FoundBatches:
+        """Look through the corpus, hidden entries aside; what can be no batch takes no other one down.
+
+        Raises:
+            CorpusError: it is missing, cannot be read or holds no batch.
+        """
+        batches = sort_out(entry for entry in self._entries() if not entry.raw.startswith(b"."))
+        if not batches.names and not batches.refused:
+            raise CorpusError(f"corpus {self.location} holds no batch; put documents into folders inside it")
+        return batches
+
+    def batch(self, name: str) -> BatchFiles:
+        """The files of a batch.
+
+        Raises:
+            CorpusError: there is none of that name, or it leads out of the corpus.
+        """
+        check_batch_name(name)
+        return self._batch(name)
+
+    @abstractmethod
+    def looks(self, names: Iterable[str]) -> dict[str, str | None]:
+        """How each batch looks from outside: another text when files come, go or change.
+
+        Nothing is read for it. None while files come and go, or when the batch cannot be looked at.
+        """
+
+    def address(self, name: str) -> str:
+        """Where a batch lies, for people."""
+        return f"{self.location}/{name}"
+
+    @abstractmethod
+    def _entries(self) -> Iterable[Entry]:
+        """Everything that lies directly in the corpus."""
+
+    @abstractmethod
+    def _batch(self, name: str) -> BatchFiles:
+        """The batch of a name that may be one."""
 
 
 def sort_out(entries: Iterable[Entry]) -> FoundBatches:
@@ -115,7 +161,7 @@ def sort_out(entries: Iterable[Entry]) -> FoundBatches:
         elif problem := name_problem(name):
             refused[shown] = refusal(name, problem)
         elif not entry.is_folder and (name in folders or name in names):
-            refused[shown] = f"{shown} stands beside a batch of the same name; rename one of them"
+            refused[shown] = f"{shown} lies beside a batch of the same name; rename one of them"
         else:
             names.append(name)
     return FoundBatches(tuple(sorted(names)), refused, tuple(loose))
@@ -126,6 +172,11 @@ def is_archive(name: str) -> bool:
     return name.lower().endswith(ZIP_SUFFIX) and len(name) > len(ZIP_SUFFIX)
 
 
+def without_suffix(name: str) -> str:
+    """The name of the batch that an archive is."""
+    return name[: -len(ZIP_SUFFIX)] if is_archive(name) else name
+
+
 def _name(entry: Entry) -> str:
     name = entry.raw.decode("utf-8", "surrogateescape")
-    return name[: -len(ZIP_SUFFIX)] if not entry.is_folder and is_archive(name) else name
+    return name if entry.is_folder else without_suffix(name)

@@ -16,7 +16,7 @@ from itertools import chain
 import dagster as dg
 from pydantic import BaseModel
 
-from qa_pipeline.corpus.corpora import batch_fingerprint, open_corpus
+from qa_pipeline.corpus.corpora import open_corpus
 from qa_pipeline.corpus.places import Corpus
 from qa_pipeline.curation.withdrawals import withdraw_missing, withdrawn_batches
 from qa_pipeline.defs.base import DATA_VERSION, PARTITIONS_NAME, document_batches, latest_tags
@@ -90,7 +90,7 @@ def changed_contents(
     unread: dict[str, str] = {}
     for batch in batches:
         try:
-            fingerprint = batch_fingerprint(place.batch(batch))
+            fingerprint = place.batch(batch).fingerprint()
         except CorpusError as error:
             unread[batch] = str(error)
             continue

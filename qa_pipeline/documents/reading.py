@@ -14,7 +14,7 @@ import polars as pl
 from qa_pipeline.corpus.corpora import open_folder
 from qa_pipeline.corpus.description import BatchDescription
 from qa_pipeline.corpus.files import DocumentFailure, FoundFile, documents_among, read_bytes
-from qa_pipeline.corpus.origins import Origins, find_origins
+from qa_pipeline.corpus.origins import card_licence
 from qa_pipeline.corpus.places import BatchFiles
 from qa_pipeline.documents.decoding import UNPACKERS
 from qa_pipeline.documents.formats.registry import ROWS, SUFFIXES, format_of
@@ -63,7 +63,7 @@ def read_documents(
     found = documents_among(files.list())
     description, masking = description_and_masking(batch, files, settings.masking)
     settings = settings.model_copy(update={"masking": masking})
-    about = _About(description, find_origins(files, found, description), bare_mask(masking))
+    about = _About(description, card_licence(found), bare_mask(masking))
     work = _Work(settings, _known(previous, parser_version(settings)), found)
     for number, outcome in enumerate(parse(work.requests(), settings)):
         work.outcomes[work.asked[number]] = outcome
@@ -74,26 +74,25 @@ def read_documents(
 
 @dataclass(frozen=True, slots=True)
 class _About:
-    """What is said of documents beside themselves: by the batch's owner, and by the place where they lie."""
+    """What is known of documents beside themselves: from the batch's owner, and from a dataset's card."""
 
-    said: BatchDescription
-    origins: Origins
+    stated: BatchDescription
+    card_licence: str | None
     mask: Mask
 
     def source_uri_of(self, file: FoundFile, declared: str | None = None) -> str | None:
         """Where a file came from; `declared` is what the document says itself."""
-        alone = self.said.source_uri_of(file.path) or declared
-        return alone or self._place_of(file) or self.said.source_uri
+        alone = self.stated.source_uri_of(file.path) or declared
+        return alone or self._address_of(file) or self.stated.source_uri
 
     def licence_of(self, file: FoundFile, declared: str | None = None) -> str | None:
         """The licence of a file."""
-        alone = self.said.licence_of(file.path) or declared
-        placed = self.origins.licence
-        return alone or (self.mask(placed)[0] if placed else None) or self.said.licence
+        alone = self.stated.licence_of(file.path) or declared or self.stated.licence
+        return alone or (self.mask(self.card_licence)[0] if self.card_licence else None)
 
-    def _place_of(self, file: FoundFile) -> str | None:
-        """The address its place tells; none where it holds personal data, for masked it leads nowhere."""
-        address = self.origins.source_uri_of(file)
+    def _address_of(self, file: FoundFile) -> str | None:
+        """Its address below that of the batch; none with personal data, for masked it leads nowhere."""
+        address = self.stated.address_of(file.raw)
         return address if address and self.mask(address)[0] == address else None
 
 
@@ -208,7 +207,7 @@ def _became(number: int, file: FoundFile, work: _Work, parsed: dict[str, int], a
 
 
 def _named(file: FoundFile, shown: str, columns: Row, about: _About) -> Row:
-    """Title, origin and licence: its line in the batch's description, the document, its place, the batch."""
+    """Title, origin and licence: its line in the batch's description, the document, the batch."""
     declared = columns["declared"]
     sections = () if columns["format"].partition(".")[0] in ROWS else columns["sections"]
     headings = (part["heading_path"][-1] for part in sections if part["level"])

@@ -4,7 +4,7 @@ What belongs here: playing scripted replies and remembering what was asked. What
 reads the passages; that is the extractive provider.
 """
 
-from collections import deque
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -64,30 +64,19 @@ class ScriptedModel:
 def _player(script: Script) -> Callable[[Request[Any]], Play]:
     if callable(script):
         return script
-    if isinstance(script, Mapping):
-        return _by_role({role: deque(plays) for role, plays in script.items()})
-    return _in_order(deque(script))
-
-
-def _in_order(plays: deque[Play]) -> Callable[[Request[Any]], Play]:
-    length = len(plays)
+    by_role = script if isinstance(script, Mapping) else None
+    in_order: Sequence[Play] = () if isinstance(script, Mapping) else script
+    played: Counter[Role | None] = Counter()
 
     def play(request: Request[Any]) -> Play:
-        if not plays:
-            raise LookupError(f"the script had {length} replies and is asked for one more ({request.role})")
-        return plays.popleft()
-
-    return play
-
-
-def _by_role(plays: Mapping[Role, deque[Play]]) -> Callable[[Request[Any]], Play]:
-    lengths = {role: len(of_role) for role, of_role in plays.items()}
-
-    def play(request: Request[Any]) -> Play:
-        of_role = plays.get(request.role)
-        if not of_role:
-            length = lengths.get(request.role, 0)
-            raise LookupError(f"the script had {length} replies for {request.role} and is asked for one more")
-        return of_role.popleft()
+        role = None if by_role is None else request.role
+        plays = in_order if by_role is None else by_role.get(request.role, ())
+        if played[role] == len(plays):
+            share = f" for {role}" if role else ""
+            raise LookupError(
+                f"the script had {len(plays)} replies{share} and is asked for one more ({request.role})"
+            )
+        played[role] += 1
+        return plays[played[role] - 1]
 
     return play

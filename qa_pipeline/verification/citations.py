@@ -1,6 +1,6 @@
 """The citations of one claim: which chunks it rests on, and whether its quotes stand there.
 
-Resolving references is for `qa_pipeline.text.references`, whether the cited text supports the claim for others.
+Resolving references is for `qa_pipeline.text.references`; whether the text supports the claim, for others.
 """
 
 import difflib

@@ -41,7 +41,7 @@ def main() -> None:
 
 def measured(calls: int, in_flight: int, latency: str) -> tuple[float, float]:
     """Calls a second, and milliseconds of the server's CPU a call."""
-    with serving(latency={"seconds": float(latency)}) as server:
+    with serving(latency=float(latency)) as server:
         before = cpu_seconds(server.process)
         rate = asyncio.run(asked(server.url, server.key, calls, in_flight))
         used = cpu_seconds(server.process) - before

@@ -74,7 +74,7 @@ def main() -> None:
     faults = FAULTS | (DRIPS if options.drips else {})
     measured = {}
     for name, share in (("fault_free", {}), ("faulty", faults)):
-        with serving(latency={"seconds": options.latency}, faults=share) as server:
+        with serving(latency=options.latency, faults=share) as server:
             measured[name] = measure(server, options.calls, options.concurrency)
     rate = measured["faulty"]["calls_a_second"] / measured["fault_free"]["calls_a_second"]
     print(json.dumps({"latency": options.latency, "of_fault_free": round(rate, 3), **measured}))

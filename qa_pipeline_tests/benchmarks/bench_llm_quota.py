@@ -45,7 +45,7 @@ def main() -> None:
     options = parser.parse_args()
     plan = {"requests_per_minute": options.quota, "burst": options.burst}
     with (
-        serving(latency={"seconds": options.latency}, **plan) as server,
+        serving(latency=options.latency, **plan) as server,
         tempfile.TemporaryDirectory() as folder,
     ):
         until = time.time() + options.warm_up + options.seconds + 5

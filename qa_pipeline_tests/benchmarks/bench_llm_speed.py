@@ -107,7 +107,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=2)
     options = parser.parse_args()
     calls, workers = options.calls, options.concurrency
-    with serving(latency={"seconds": options.latency}) as server:
+    with serving(latency=options.latency) as server:
         ours(server, verifications(workers), workers)
         bare(server, verifications(workers), workers)
         rates: dict[str, list[float]] = {"ours": [], "bare": []}

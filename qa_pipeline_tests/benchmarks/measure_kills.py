@@ -96,13 +96,13 @@ def main() -> None:
         folder = options.keep or Path(name)
         for batch in options.folders:
             shutil.copytree(batch, folder / "corpus" / batch.name)
-        with serving(latency={"seconds": options.latency}) as server:
+        with serving(latency=options.latency) as server:
             calm = start(folder / "corpus", folder / "calm", server, options.workers)
             assert calm.wait() in _OK
             calls = server.stats()["asked"]
         moments = sorted(random.Random(options.seed).sample(range(1, calls, _APART), options.kills))
         # at the same address, which is part of a model's name
-        with serving(server.port, latency={"seconds": options.latency}) as server:
+        with serving(server.port, latency=options.latency) as server:
             ran = run_with_kills(folder / "corpus", folder / "killed", server, options.workers, moments)
             stats = server.stats()
         calm_tables, killed_tables = tables(folder / "calm"), tables(folder / "killed")

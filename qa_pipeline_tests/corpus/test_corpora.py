@@ -2,14 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from qa_pipeline.corpus.corpora import (
-    batch_fingerprint,
-    find_batches,
-    list_batches,
-    open_corpus,
-    open_folder,
-    split_batch,
-)
+from qa_pipeline.corpus.corpora import find_batches, list_batches, open_corpus, open_folder, split_batch
 from qa_pipeline.errors import CorpusError
 from qa_pipeline_tests.corpus.archives import zip_bytes
 from qa_pipeline_tests.documents.builders import write_files
@@ -39,7 +32,7 @@ def test_the_fingerprint_changes_with_names_contents_and_pairs_and_with_nothing_
     files: dict[str, str | bytes] = {"a.md": "x", "sub/b.md": "y"}
 
     def printed(name: str, files: dict[str, str | bytes]) -> str:
-        return batch_fingerprint(open_folder(write_files(tmp_path / name, files)))
+        return open_folder(write_files(tmp_path / name, files)).fingerprint()
 
     base = printed("1", files)
     assert printed("2", dict(reversed(files.items()))) == base
@@ -55,7 +48,7 @@ def test_the_fingerprint_changes_with_names_contents_and_pairs_and_with_nothing_
 
 def test_a_missing_batch_folder_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match="does not exist"):
-        batch_fingerprint(open_folder(tmp_path / "gone"))
+        open_folder(tmp_path / "gone").fingerprint()
 
 
 def test_the_location_of_a_batch_is_split_into_its_corpus_and_its_name(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ import pytest
 
 from qa_pipeline.documents.reading import read_documents
 from qa_pipeline.errors import CorpusError
-from qa_pipeline_tests.corpus.test_git_checkouts import COMMIT, checkout
 from qa_pipeline_tests.documents.builders import SETTINGS, write_files
 
 PAGE = "<h1>Page</h1><p>Some words about it.</p>"
@@ -20,30 +19,58 @@ def origins(folder: Path) -> dict[str, tuple[str | None, str | None]]:
     }
 
 
-def test_its_line_wins_over_the_document_that_over_its_place_and_that_over_the_batch(tmp_path: Path) -> None:
+def test_its_line_wins_over_the_document_and_that_over_the_batch(
+    tmp_path: Path,
+) -> None:
     described = (
-        "licence: of-the-batch\nsource_uri: https://batch.example\n"
-        "documents:\n  www.example.org/a.md: {source_uri: 'https://line.example'}\n"
+        "licence: of-the-batch\nsource_uri: https://batch.example\nbase_uri: https://www.example.org/docs/\n"
+        "documents:\n  a.md: {source_uri: 'https://line.example'}\n"
     )
     own = "---\nsource: https://own.example\nlicense: of-its-own\n---\n"
-    write_files(
-        tmp_path,
-        {
-            "batch.yaml": described,
-            "www.example.org/a.md": f"{own}Text A.",
-            "www.example.org/b.md": f"{own}Text B.",
-            "www.example.org/c.html": PAGE,
-            "www.example.org/d.html": PAGE.replace("words", "letters"),
-            "e.md": "Text E.",
-        },
-    )
+    files = {"a.md": f"{own}Text A.", "b.md": f"{own}Text B.", "in/å c#1.html": PAGE, "d.xyz": "x"}
+    write_files(tmp_path, {"batch.yaml": described, **files})
     assert origins(tmp_path) == {
-        "e.md": ("https://batch.example", "of-the-batch"),
-        "www.example.org/a.md": ("https://line.example", "of-its-own"),
-        "www.example.org/b.md": ("https://own.example", "of-its-own"),
-        "www.example.org/c.html": ("https://www.example.org/c.html", "of-the-batch"),
-        "www.example.org/d.html": ("https://www.example.org/d.html", "of-the-batch"),
+        "a.md": ("https://line.example", "of-its-own"),
+        "b.md": ("https://own.example", "of-its-own"),
+        "d.xyz": ("https://www.example.org/docs/d.xyz", "of-the-batch"),
+        "in/å c#1.html": ("https://www.example.org/docs/in/%C3%A5%20c%231.html", "of-the-batch"),
     }
+
+
+def test_the_address_of_a_batch_stands_for_documents_without_one(tmp_path: Path) -> None:
+    write_files(tmp_path, {"batch.yaml": "source_uri: https://batch.example\n", "a.md": "Text."})
+    assert origins(tmp_path) == {"a.md": ("https://batch.example", None)}
+
+
+def test_an_address_that_would_hold_personal_data_is_not_stored(tmp_path: Path) -> None:
+    write_files(tmp_path, {"batch.yaml": "base_uri: https://example.org/docs\n", "811218-9876.md": "Text."})
+    masking = SETTINGS.masking.model_copy(update={"action": "drop"})
+    frame = read_documents("b", tmp_path, SETTINGS.model_copy(update={"masking": masking}))
+    assert frame["source_uri"].to_list() == [None]
+
+
+def test_no_origin_is_made_up_for_a_checkout_or_a_mirrored_site(tmp_path: Path) -> None:
+    config = '[remote "origin"]\n\turl = https://github.com/o/r\n'
+    write_files(tmp_path, {".git/config": config, ".git/HEAD": "a" * 40, "www.example.org/a.html": PAGE})
+    assert origins(tmp_path) == {"www.example.org/a.html": (None, None)}
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "www.example.org",
+        "https://",
+        "https://h/a?token=x",
+        "https://h/#a",
+        "https://u:p@h/a",
+        "https://h/a b",
+        "''",
+    ],
+)
+def test_a_base_address_that_nothing_can_be_appended_to_is_an_error(tmp_path: Path, address: str) -> None:
+    write_files(tmp_path, {"a.md": "x", "batch.yaml": f"base_uri: {address!r}\n"})
+    with pytest.raises(CorpusError, match=r"batch\.yaml: base_uri: it must be an address without query"):
+        origins(tmp_path)
 
 
 def test_the_rows_of_a_dataset_are_documents_under_the_licence_of_its_card(tmp_path: Path) -> None:
@@ -84,32 +111,13 @@ def test_a_readme_without_data_beside_it_is_no_card(tmp_path: Path) -> None:
     assert origins(tmp_path)["guide.md"] == (None, None)
 
 
-def test_a_checkout_of_a_dataset_has_pages_and_a_licence(tmp_path: Path) -> None:
-    card = CARD.format(licence="mit")
-    checkout(tmp_path, "https://github.com/o/r", **{"README.md": card, "data__rows.jsonl": ROWS})
-    assert origins(tmp_path)["docs/a b.md"] == (f"https://github.com/o/r/blob/{COMMIT}/docs/a%20b.md", "mit")
+def test_the_licence_an_owner_states_wins_over_the_card(tmp_path: Path) -> None:
+    files = {"README.md": CARD.format(licence="mit"), "rows.jsonl": ROWS, "batch.yaml": "licence: cc0-1.0\n"}
+    write_files(tmp_path, {**files})
+    assert origins(tmp_path)["rows.jsonl"] == (None, "cc0-1.0")
 
 
-def test_the_owner_says_what_a_batch_is_where_its_files_mislead(tmp_path: Path) -> None:
-    files: dict[str, str | bytes] = {"www.example.org/a.html": PAGE, "README.md": CARD.format(licence="mit")}
-    write_files(tmp_path, {**files, "rows.jsonl": ROWS, "batch.yaml": "kind: folder\n"})
-    assert origins(tmp_path)["www.example.org/a.html"] == origins(tmp_path)["rows.jsonl"] == (None, None)
-    write_files(tmp_path, {"batch.yaml": "kind: website\n"})
-    assert origins(tmp_path)["www.example.org/a.html"] == ("https://www.example.org/a.html", None)
-    write_files(tmp_path, {"batch.yaml": "kind: dataset\n"})
-    assert origins(tmp_path)["www.example.org/a.html"] == (None, "mit")
-
-
-@pytest.mark.parametrize(
-    ("kind", "told"), [("git", r"\.git"), ("website", "host"), ("dataset", r"README\.md")]
-)
-def test_a_kind_of_which_the_batch_bears_no_mark_is_an_error(tmp_path: Path, kind: str, told: str) -> None:
-    write_files(tmp_path, {"a.md": "x", "batch.yaml": f"kind: {kind}\n"})
-    with pytest.raises(CorpusError, match=told):
-        origins(tmp_path)
-
-
-def test_an_unknown_kind_is_an_error_that_names_the_known_ones(tmp_path: Path) -> None:
-    write_files(tmp_path, {"a.md": "x", "batch.yaml": "kind: mirror\n"})
-    with pytest.raises(CorpusError, match="'folder', 'git', 'website' or 'dataset'"):
+def test_a_kind_that_is_no_longer_read_says_what_to_state_in_its_place(tmp_path: Path) -> None:
+    write_files(tmp_path, {"a.md": "x", "batch.yaml": "kind: git\n"})
+    with pytest.raises(CorpusError, match=r"batch\.yaml: kind is no longer read; state source_uri"):
         origins(tmp_path)

@@ -6,7 +6,7 @@ from typing import Any
 import fsspec
 import pytest
 
-from qa_pipeline.corpus.corpora import batch_fingerprint, open_corpus
+from qa_pipeline.corpus.corpora import open_corpus
 from qa_pipeline.corpus.files import read_bytes
 from qa_pipeline.documents.reading import read_documents
 from qa_pipeline.errors import CorpusError
@@ -86,10 +86,11 @@ def test_documents_are_read_as_from_a_folder(store: Store, tmp_path: Path) -> No
 
 def test_one_file_is_found_by_its_path(store: Store) -> None:
     files = open_corpus(store.location).batch("b1")
-    hidden, folder = files.find(".git/HEAD"), files.find("sub")
-    assert files.find("none.md") is None
-    assert hidden is not None
-    assert read_bytes(hidden, 9) == b"hidden"
+    found = files.find("guide.md")
+    assert found is not None
+    assert read_bytes(found, 99) == GUIDE
+    assert files.find("none.md") is files.find(".git/HEAD") is None
+    folder = files.find("sub")
     assert folder is not None
     assert refusal(lambda: read_bytes(folder, 9)) == "not_a_file"
 
@@ -97,7 +98,7 @@ def test_one_file_is_found_by_its_path(store: Store) -> None:
 def test_fingerprint_and_look_change_with_the_content_and_with_nothing_else(store: Store) -> None:
     def seen() -> tuple[str, str, dict[str, str | None]]:
         place = open_corpus(store.location)
-        prints = [batch_fingerprint(place.batch(name)) for name in ("b1", "b2")]
+        prints = [place.batch(name).fingerprint() for name in ("b1", "b2")]
         return prints[0], prints[1], place.looks(["b1", "b2", "gone"])
 
     before = seen()

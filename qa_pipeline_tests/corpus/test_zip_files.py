@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.corpus.archives import ZipBatch
 from qa_pipeline.corpus.corpora import open_corpus
 from qa_pipeline.corpus.files import Stream, read_bytes
+from qa_pipeline.corpus.places import BatchFiles, archive_batch
 from qa_pipeline.documents.reading import read_documents
 from qa_pipeline.errors import CorpusError
 from qa_pipeline.settings.documents import DocumentSettings
@@ -21,13 +21,13 @@ from qa_pipeline_tests.corpus.archives import flagged, linked_zip, renamed, zip_
 from qa_pipeline_tests.documents.builders import SETTINGS, refusal, write_files
 
 
-def batch(content: bytes, settings: DocumentSettings = SETTINGS) -> ZipBatch:
+def batch(content: bytes, settings: DocumentSettings = SETTINGS) -> BatchFiles:
     @contextmanager
     def opened() -> Iterator[Stream]:
         with io.BytesIO(content) as file:
             yield file
 
-    return ZipBatch("b.zip", opened, settings)
+    return archive_batch("b.zip", opened, settings)
 
 
 def contents(content: bytes) -> dict[str, bytes | str | None]:

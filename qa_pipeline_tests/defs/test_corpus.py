@@ -7,8 +7,8 @@ import dagster as dg
 import fsspec
 import pytest
 
-from qa_pipeline.corpus.corpora import batch_fingerprint, open_folder
-from qa_pipeline.corpus.folders import FolderBatch
+from qa_pipeline.corpus.corpora import open_folder
+from qa_pipeline.corpus.places import BatchFiles
 from qa_pipeline.defs.base import DATA_VERSION, PARTITIONS_NAME, latest_tags
 from qa_pipeline.defs.corpus import BATCHES_A_TICK, CORPUS, corpus_of, corpus_sensor, report_batches
 from qa_pipeline.errors import CorpusError
@@ -76,8 +76,8 @@ def test_new_folders_are_registered_at_once_and_reported_when_they_stand_still(c
     assert ticker.reported() == []
     assert ticker.partitions == ["b1", "b2"]
     assert ticker.reported() == ["b1", "b2"]
-    assert latest_tags(ticker.instance, CORPUS, "b1")[DATA_VERSION] == batch_fingerprint(
-        open_folder(corpus / "b1")
+    assert (
+        latest_tags(ticker.instance, CORPUS, "b1")[DATA_VERSION] == open_folder(corpus / "b1").fingerprint()
     )
     assert ticker.reported() == []
 
@@ -201,13 +201,13 @@ def test_a_batch_that_cannot_be_read_is_told_and_tried_again(
     ticker = Ticker(corpus)
     ticker.tick()
 
-    def closed(self: FolderBatch) -> str:
+    def closed(self: BatchFiles) -> str:
         if self.name == "b1":
             raise CorpusError("b1 cannot be read today")
         return "same"
 
     with monkeypatch.context() as patch:
-        patch.setattr(FolderBatch, "fingerprint", closed)
+        patch.setattr(BatchFiles, "fingerprint", closed)
         result = ticker.tick()
         assert reported(result) == ["b2"]
         assert "b1 cannot be read today" in str(result.skip_reason)

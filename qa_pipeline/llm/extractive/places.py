@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from qa_pipeline.llm.extractive.phrases import Phrases
 from qa_pipeline.records import Passage
-from qa_pipeline.text.lexicon.base import lexicon
+from qa_pipeline.text.lexicon.languages import lexicon
 
 MAX_NAME = 90
 """Characters of a heading or title that can be quoted in a question."""

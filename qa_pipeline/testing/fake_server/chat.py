@@ -1,8 +1,4 @@
-"""Replies and errors as OpenAI's chat completions write them, and servers that speak the same.
-
-What belongs here: plays for a script, in the wire form of chat completions. What does not: when they are
-played, and reading requests (`chat_requests.py`).
-"""
+"""Replies and errors in the wire form of OpenAI's chat completions."""
 
 import json
 import math

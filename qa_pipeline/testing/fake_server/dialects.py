@@ -1,13 +1,9 @@
-"""One way to speak for each protocol: the same events, written as Gemini or as OpenAI would.
-
-What belongs here: which play stands for a reply, a refusal or a fault, with tokens counted honestly. What
-does not: deciding which it shall be (`service.py`, `plan.py`).
-"""
+"""The two dialects: the same replies, refusals and faults as Gemini or as OpenAI writes them."""
 
 import json
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Literal, Protocol
+from typing import Literal
 
 from qa_pipeline.testing.fake_server import chat, gemini
 from qa_pipeline.testing.fake_server.plan import Fault
@@ -21,39 +17,7 @@ _THOUGHTS = 16
 """Tokens that a model is said to have thought with, where the request asks it to think."""
 
 
-class Voice(Protocol):
-    """What the server has to say, in one protocol."""
-
-    def reply(self, asked: Asked, text: str, ending: Ending = "stop") -> ServerPlay:
-        """Reply with a text, or end without one."""
-        ...
-
-    def fails(self, status: int, message: str) -> ServerPlay:
-        """Reply with an error status."""
-        ...
-
-    def limits_rate(self, seconds: float) -> ServerPlay:
-        """Ask to wait, as a drawn fault."""
-        ...
-
-    def exceeds_quota(self, seconds: float) -> ServerPlay:
-        """Ask to wait until the quota lets the next one in."""
-        ...
-
-    def refuses_key(self, *, missing: bool) -> ServerPlay:
-        """Refuse a key that is missing, wrong or revoked."""
-        ...
-
-    def lacks_model(self, model: str) -> ServerPlay:
-        """Say that no model has this name."""
-        ...
-
-    def is_too_long(self, tokens: int, limit: int) -> ServerPlay:
-        """Say that the model does not read so much."""
-        ...
-
-
-class GeminiVoice:
+class GeminiDialect:
     """Speaks as Gemini, or as Vertex AI, which has other errors for keys."""
 
     def __init__(self, *, vertex: bool = False) -> None:
@@ -109,7 +73,7 @@ class GeminiVoice:
         return gemini.fails(400, message)
 
 
-class ChatVoice:
+class ChatDialect:
     """Speaks as OpenAI's chat completions."""
 
     def reply(self, asked: Asked, text: str, ending: Ending = "stop") -> ServerPlay:
@@ -158,40 +122,43 @@ class ChatVoice:
         return chat.fails(400, message, code="context_length_exceeded", param="messages")
 
 
+Dialect = GeminiDialect | ChatDialect
+
+
 def prompt_tokens(asked: Asked) -> int:
     """Tokens of instruction and prompt."""
     return count_tokens(asked.system) + count_tokens(asked.prompt)
 
 
-def capped_reply(voice: Voice, asked: Asked, text: str) -> ServerPlay:
+def capped_reply(dialect: Dialect, asked: Asked, text: str) -> ServerPlay:
     """Reply with a text, cut where the request caps the tokens of the reply."""
     most = asked.most_tokens
     if most is not None and count_tokens(text) > most:
-        return voice.reply(asked, text[: most * 4], "length")
-    return voice.reply(asked, text)
+        return dialect.reply(asked, text[: most * 4], "length")
+    return dialect.reply(asked, text)
 
 
 def spoiled(
-    voice: Voice, fault: Fault, asked: Asked, text: str, *, retry_seconds: float, drip_seconds: float
+    dialect: Dialect, fault: Fault, asked: Asked, text: str, *, retry_seconds: float, drip_seconds: float
 ) -> ServerPlay:
     """The play of a fault, where `text` would have been the reply."""
     half = text[: len(text) // 2]
     plays: dict[Fault, Callable[[], ServerPlay]] = {
-        "rate_limit": lambda: voice.limits_rate(retry_seconds),
-        "server_error": lambda: voice.fails(500, "An internal error has occurred."),
-        "unavailable": lambda: voice.fails(503, "The model is overloaded. Please try again later."),
+        "rate_limit": lambda: dialect.limits_rate(retry_seconds),
+        "server_error": lambda: dialect.fails(500, "An internal error has occurred."),
+        "unavailable": lambda: dialect.fails(503, "The model is overloaded. Please try again later."),
         "reset": resets,
-        "half_body": lambda: replace(voice.reply(asked, text), cut=True),
-        "drip": lambda: replace(voice.reply(asked, text), drip_seconds=drip_seconds),
+        "half_body": lambda: replace(dialect.reply(asked, text), cut=True),
+        "drip": lambda: replace(dialect.reply(asked, text), drip_seconds=drip_seconds),
         "babble": lambda: babbles(502),
-        "fenced": lambda: voice.reply(asked, f"Here is the JSON:\n```json\n{text}\n```\nDone."),
-        "wrong_json": lambda: voice.reply(asked, f"{text.rstrip()[:-1]},{text.rstrip()[-1:]}"),
-        "prose": lambda: voice.reply(asked, "The answer follows from the first passage."),
-        "cut_json": lambda: voice.reply(asked, half),
-        "truncated": lambda: voice.reply(asked, half, "length"),
-        "safety": lambda: voice.reply(asked, "", "safety"),
-        "recitation": lambda: voice.reply(asked, "", "recitation"),
-        "schema_breach": lambda: voice.reply(asked, json.dumps({"unexpected": True})),
-        "refusal": lambda: voice.reply(asked, "", "refusal"),
+        "fenced": lambda: dialect.reply(asked, f"Here is the JSON:\n```json\n{text}\n```\nDone."),
+        "wrong_json": lambda: dialect.reply(asked, f"{text.rstrip()[:-1]},{text.rstrip()[-1:]}"),
+        "prose": lambda: dialect.reply(asked, "The answer follows from the first passage."),
+        "cut_json": lambda: dialect.reply(asked, half),
+        "truncated": lambda: dialect.reply(asked, half, "length"),
+        "safety": lambda: dialect.reply(asked, "", "safety"),
+        "recitation": lambda: dialect.reply(asked, "", "recitation"),
+        "schema_breach": lambda: dialect.reply(asked, json.dumps({"unexpected": True})),
+        "refusal": lambda: dialect.reply(asked, "", "refusal"),
     }
     return plays[fault]()

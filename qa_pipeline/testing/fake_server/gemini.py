@@ -1,8 +1,4 @@
-"""Replies and errors as Gemini writes them.
-
-What belongs here: plays for a script, in the wire form of generateContent and of Google's errors. What does
-not: when they are played, and reading requests (`gemini_requests.py`).
-"""
+"""Replies and errors in the wire form of generateContent and of Google's errors."""
 
 import itertools
 import json

@@ -1,7 +1,6 @@
 """How the loopback server behaves: speed, faults, quota, models, and the end of batch jobs.
 
-What belongs here: the plan, its YAML form, and drawing from it. What does not: what a fault looks like in a
-protocol (`voices.py`). The same seed, request and number of arrival always draw the same.
+The same seed, request and number of arrival always draw the same fault.
 """
 
 import random
@@ -45,58 +44,12 @@ _ABLE = ChatAbilities()
 
 
 @dataclass(frozen=True)
-class Fixed:
-    """A latency that is always the same, in seconds."""
-
-    __pydantic_config__ = _CONFIG
-    seconds: float = 0.0
-
-    def draw(self, dice: random.Random) -> float:
-        """The latency of one reply."""
-        return self.seconds
-
-
-@dataclass(frozen=True)
-class Uniform:
-    """A latency between two bounds, in seconds."""
-
-    __pydantic_config__ = _CONFIG
-    low: float
-    high: float
-
-    def draw(self, dice: random.Random) -> float:
-        """The latency of one reply."""
-        return dice.uniform(self.low, self.high)
-
-
-@dataclass(frozen=True)
-class Lognormal:
-    """A latency with a long tail: its median in seconds, and the deviation of its logarithm."""
-
-    __pydantic_config__ = _CONFIG
-    median: float
-    sigma: float
-
-    def draw(self, dice: random.Random) -> float:
-        """The latency of one reply."""
-        return self.median * dice.lognormvariate(0, self.sigma)
-
-
-@dataclass(frozen=True)
-class Drawn:
-    """What the plan has for one request."""
-
-    fault: Fault | None
-    latency: float
-
-
-@dataclass(frozen=True)
 class ServerPlan:
     """What a server does beside replying.
 
     Args:
         seed: of everything drawn.
-        latency: until the first byte of a reply.
+        latency: seconds until the first byte of a reply.
         faults: share of the requests that meet each fault.
         retry_seconds: what a drawn 429 asks to wait.
         drip_seconds: how long a dripping body takes.
@@ -112,7 +65,7 @@ class ServerPlan:
 
     __pydantic_config__ = _CONFIG
     seed: int = 0
-    latency: Fixed | Uniform | Lognormal = Fixed()
+    latency: float = 0.0
     faults: Mapping[Fault, float] = field(default_factory=dict)
     retry_seconds: float = 1.0
     drip_seconds: float = 5.0
@@ -137,15 +90,10 @@ class ServerPlan:
         if any(share < 0 for share in self.faults.values()) or sum(self.faults.values()) > 1:
             raise ValueError("the shares of faults are 0 or more each, and at most 1 together")
 
-    def draw(self, request: bytes, arrival: int) -> Drawn:
-        """What the given arrival of a request meets; `request` is what tells it from others."""
-        if not self.faults and isinstance(self.latency, Fixed):
-            return Drawn(None, self.latency.seconds)
+    def draw(self, request: bytes, arrival: int) -> Fault | None:
+        """The fault that the given arrival of a request meets; `request` tells it from others."""
         content = f"{self.seed} {arrival} ".encode() + request
-        dice = random.Random(blake2b(content, digest_size=16).digest())  # noqa: S311 - no secret
-        return Drawn(self._fault(dice.random()), self.latency.draw(dice))
-
-    def _fault(self, point: float) -> Fault | None:
+        point = random.Random(blake2b(content, digest_size=16).digest()).random()  # noqa: S311 - no secret
         for fault, share in self.faults.items():
             point -= share
             if point < 0:

@@ -1,9 +1,4 @@
-"""What a request to the loopback server asks, and what the server does in return.
-
-What belongs here: the records that pass between reading a request, deciding on a reply and playing it, and
-the server's way to count tokens. What does not: how a protocol writes a reply (`gemini_plays.py`,
-`chat_plays.py`).
-"""
+"""A request as it arrived, the reply to it, and how tokens are counted."""
 
 from collections import deque
 from collections.abc import Callable, Sequence

@@ -1,24 +1,20 @@
-"""What the server answers to a request: the order of its checks, and the reply of script or plan.
-
-What belongs here: from method, path, headers and body to a play, without a network. What does not: playing it
-(`playing.py`), the words of a protocol (`voices.py`), rules about requests (`*_requests.py`).
-"""
+"""From method, path, headers and body of a request to what the server replies, without a network."""
 
 import json
 import re
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from hashlib import blake2b
 from typing import Any
 
 from qa_pipeline.testing.fake_server import chat, gemini
 from qa_pipeline.testing.fake_server.chat import chat_complaint
 from qa_pipeline.testing.fake_server.dialects import (
-    ChatVoice,
-    GeminiVoice,
-    Voice,
+    ChatDialect,
+    Dialect,
+    GeminiDialect,
     capped_reply,
     prompt_tokens,
     spoiled,
@@ -127,20 +123,8 @@ class Stats:
 
     def as_dict(self) -> dict[str, Any]:
         """All counts by name."""
-        names = (
-            "asked",
-            "granted",
-            "refused",
-            "answered",
-            "answered_again",
-            "repeats",
-            "invalid",
-            "batched",
-            "in_flight",
-            "most_in_flight",
-            "prompt_tokens",
-        )
-        return {**{name: getattr(self, name) for name in names}, "faults": dict(self.faults)}
+        names = [one.name for one in fields(self) if one.type == "int" or one.type is int]
+        return {**{name: getattr(self, name) for name in [*names, "repeats"]}, "faults": dict(self.faults)}
 
 
 _MODEL = re.compile(
@@ -172,10 +156,10 @@ class Service:
         self._script = script
         self._revoked = False
         self._quota = Quota(plan.requests_per_minute, plan.burst) if plan.requests_per_minute else None
-        self._voices: dict[str, Voice] = {
-            "gemini": GeminiVoice(),
-            "vertex": GeminiVoice(vertex=True),
-            "chat": ChatVoice(),
+        self._dialects: dict[str, Dialect] = {
+            "gemini": GeminiDialect(),
+            "vertex": GeminiDialect(vertex=True),
+            "chat": ChatDialect(),
         }
         self._batches = BatchJobs(self._batched, plan.batch_polls, plan.batch_ends)
 
@@ -190,8 +174,8 @@ class Service:
         return play
 
     def _chat(self, method: str, path: str, headers: Mapping[str, str], content: bytes) -> ServerPlay:
-        voice = self._voices["chat"]
-        refused = self._refused_key(voice, _bearer(headers))
+        dialect = self._dialects["chat"]
+        refused = self._refused_key(dialect, _bearer(headers))
         if refused:
             return refused
         if path.startswith("/v1/models"):
@@ -200,7 +184,7 @@ class Service:
             return chat.fails(404, f"Invalid URL ({method} {path})")
         body = _parsed(content)
         complaint = chat_complaint(body, self.plan.chat)
-        return complaint or self._ask(voice, Asked(body["model"], body, "chat"), _mark(path, content))
+        return complaint or self._ask(dialect, Asked(body["model"], body, "chat"), _mark(path, content))
 
     def _chat_models(self, name: str) -> ServerPlay:
         if name and not self._knows(name):
@@ -221,18 +205,18 @@ class Service:
     ) -> ServerPlay:
         model = _MODEL.fullmatch(path)
         vertex = bool(model and model[2])
-        voice = self._voices["vertex" if vertex else "gemini"]
+        dialect = self._dialects["vertex" if vertex else "gemini"]
         given = _bearer(headers) if vertex else headers.get("x-goog-api-key") or query.get("key")
-        refused = self._refused_key(voice, given)
+        refused = self._refused_key(dialect, given)
         if refused:
             return refused
         if model:
-            return self._model(voice, method, model[3], model[4], path, content)
+            return self._model(dialect, method, model[3], model[4], path, content)
         if _MODELS.fullmatch(path) and method == "GET":
             return _ok({"models": [self._card(name) for name in self.plan.models or ["gemini-loopback"]]})
-        return self._batch_road(method, path, query)
+        return self._batch_job(method, path, query)
 
-    def _batch_road(self, method: str, path: str, query: Mapping[str, str]) -> ServerPlay:
+    def _batch_job(self, method: str, path: str, query: Mapping[str, str]) -> ServerPlay:
         job = _BATCH.fullmatch(path)
         if job:
             return self._batches.act(method, job[1], job[2])
@@ -241,28 +225,28 @@ class Service:
         return gemini.fails(404, "no such method")
 
     def _model(
-        self, voice: Voice, method: str, model: str, action: str | None, path: str, content: bytes
+        self, dialect: Dialect, method: str, model: str, action: str | None, path: str, content: bytes
     ) -> ServerPlay:
         if not self._knows(model):
-            return voice.lacks_model(model)
+            return dialect.lacks_model(model)
         if method == "GET" and action is None:
             return _ok(self._card(model))
-        roads: dict[str | None, Callable[[Any], ServerPlay]] = {
-            "generateContent": lambda body: self._generate(voice, model, body, _mark(path, content)),
+        actions: dict[str | None, Callable[[Any], ServerPlay]] = {
+            "generateContent": lambda body: self._generate(dialect, model, body, _mark(path, content)),
             "countTokens": lambda body: count_complaint(body) or _counted(model, body),
             "batchGenerateContent": lambda body: batch_complaint(body) or self._batches.create(model, body),
         }
-        road = roads.get(action) if method == "POST" else None
-        if road is None:
+        handler = actions.get(action) if method == "POST" else None
+        if handler is None:
             return gemini.fails(404, "no such method")
         body = _parsed(content)
         if body is None:
             return gemini.refuses_field("Invalid JSON payload received. Expected a value.", "")
-        return road(body)
+        return handler(body)
 
-    def _generate(self, voice: Voice, model: str, body: Any, mark: bytes) -> ServerPlay:
+    def _generate(self, dialect: Dialect, model: str, body: Any, mark: bytes) -> ServerPlay:
         body = camel_cased(body)
-        return generate_complaint(body) or self._ask(voice, Asked(model, body), mark)
+        return generate_complaint(body) or self._ask(dialect, Asked(model, body), mark)
 
     def _batched(self, model: str, body: Any) -> ServerPlay:
         """One request of a batch job: no quota, and no fault of the line."""
@@ -272,14 +256,16 @@ class Service:
         complaint = generate_complaint(body)
         if complaint:
             return complaint
-        voice, asked = self._voices["gemini"], Asked(model, body)
-        play = self._refused_request(voice, asked) or self._play(voice, asked, mark, self.stats.arrives(mark))
-        return self._reply(voice, asked) if play.body is None or play.cut else play
+        dialect, asked = self._dialects["gemini"], Asked(model, body)
+        play = self._refused_request(dialect, asked) or self._play(
+            dialect, asked, mark, self.stats.arrives(mark)
+        )
+        return self._reply(dialect, asked) if play.body is None or play.cut else play
 
-    def _ask(self, voice: Voice, asked: Asked, mark: bytes) -> ServerPlay:
+    def _ask(self, dialect: Dialect, asked: Asked, mark: bytes) -> ServerPlay:
         if not self._knows(asked.model):
-            return voice.lacks_model(asked.model)
-        refused = self._refused_request(voice, asked)
+            return dialect.lacks_model(asked.model)
+        refused = self._refused_request(dialect, asked)
         if refused:
             return refused
         self.stats.asked += 1
@@ -288,40 +274,40 @@ class Service:
         wait = self._quota.take() if self._quota else 0.0
         if wait:
             self.stats.refused += 1
-            return voice.exceeds_quota(wait)
+            return dialect.exceeds_quota(wait)
         self.stats.granted += 1
         if self.plan.revoke_key_after is not None and self.stats.granted > self.plan.revoke_key_after:
             self._revoked = True
-            return voice.refuses_key(missing=False)
-        return self._play(voice, asked, mark, arrival)
+            return dialect.refuses_key(missing=False)
+        return self._play(dialect, asked, mark, arrival)
 
-    def _play(self, voice: Voice, asked: Asked, mark: bytes, arrival: int) -> ServerPlay:
-        drawn = self.plan.draw(mark, arrival)
-        if drawn.fault is None:
-            play = self._script(asked) if self._script else self._reply(voice, asked)
+    def _play(self, dialect: Dialect, asked: Asked, mark: bytes, arrival: int) -> ServerPlay:
+        fault = self.plan.draw(mark, arrival)
+        if fault is None:
+            play = self._script(asked) if self._script else self._reply(dialect, asked)
         else:
-            self.stats.faults[drawn.fault] += 1
+            self.stats.faults[fault] += 1
             waits = {"retry_seconds": self.plan.retry_seconds, "drip_seconds": self.plan.drip_seconds}
-            play = spoiled(voice, drawn.fault, asked, sensible_text(asked), **waits)
+            play = spoiled(dialect, fault, asked, sensible_text(asked), **waits)
         if play.status == 200 and not play.cut:
             self.stats.is_answered(mark)
             self.stats.prompt_tokens += prompt_tokens(asked)
-        at_once = play.status == 429 or not drawn.latency
-        return play if at_once else replace(play, delay_seconds=play.delay_seconds + drawn.latency)
+        latency = 0.0 if play.status == 429 else self.plan.latency
+        return replace(play, delay_seconds=play.delay_seconds + latency) if latency else play
 
-    def _reply(self, voice: Voice, asked: Asked) -> ServerPlay:
-        return capped_reply(voice, asked, sensible_text(asked))
+    def _reply(self, dialect: Dialect, asked: Asked) -> ServerPlay:
+        return capped_reply(dialect, asked, sensible_text(asked))
 
-    def _refused_key(self, voice: Voice, key: str | None) -> ServerPlay | None:
+    def _refused_key(self, dialect: Dialect, key: str | None) -> ServerPlay | None:
         if self._key is None:
             return None
         if key == self._key and not self._revoked:
             return None
-        return voice.refuses_key(missing=not key)
+        return dialect.refuses_key(missing=not key)
 
-    def _refused_request(self, voice: Voice, asked: Asked) -> ServerPlay | None:
+    def _refused_request(self, dialect: Dialect, asked: Asked) -> ServerPlay | None:
         tokens, limit = prompt_tokens(asked), self._limit(asked.model)
-        return voice.is_too_long(tokens, limit) if tokens > limit else None
+        return dialect.is_too_long(tokens, limit) if tokens > limit else None
 
     def _knows(self, model: str) -> bool:
         return self.plan.models is None or model in self.plan.models

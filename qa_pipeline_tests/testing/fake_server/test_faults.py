@@ -15,7 +15,7 @@ from google.genai.errors import APIError
 from qa_pipeline.errors import UnreadableReplyError
 from qa_pipeline.llm.replies import parse_reply
 from qa_pipeline.records import ClaimReply
-from qa_pipeline.testing.fake_server.plan import Fault, Fixed, ServerPlan
+from qa_pipeline.testing.fake_server.plan import Fault, ServerPlan
 from qa_pipeline.testing.fake_server.server import ChatServer, GeminiServer
 from qa_pipeline_tests.testing.fake_server.clients import generate, with_chat
 from qa_pipeline_tests.testing.fake_server.test_chat_road import chat
@@ -49,7 +49,7 @@ def test_an_error_status_reaches_both_clients(fault: Fault, status: int) -> None
 
 
 def test_a_drawn_rate_limit_says_how_long_to_wait() -> None:
-    plan = always("rate_limit", retry_seconds=7, latency=Fixed(60))
+    plan = always("rate_limit", retry_seconds=7, latency=60)
     with GeminiServer(plan=plan) as server, pytest.raises(APIError) as gemini:
         generate(server)
     assert gemini.value.details["error"]["details"][0]["retryDelay"] == "7s"
@@ -207,7 +207,7 @@ def test_many_calls_wait_at_once_without_a_thread_each() -> None:
 
             assert set(await asyncio.gather(*[one() for _ in range(100)])) == {200}
 
-    with GeminiServer(plan=ServerPlan(latency=Fixed(0.5))) as server:
+    with GeminiServer(plan=ServerPlan(latency=0.5)) as server:
         asyncio.run(run(server.url, str(server.key)))
     assert server.stats.most_in_flight > 1
     assert server.stats.in_flight == 0
