@@ -273,15 +273,15 @@ def make_claims(
 ) -> pl.DataFrame:
     """Split the answers into claims, find the evidence of each and compute every local score.
 
-    A model that verifies cuts answers finer, where the settings want it and there is one.
+    A model that verifies cuts answers into single statements, where the settings want it and there is one.
     """
     settings, model = parts.settings, parts.reviewer("verifier")
-    finer = (
+    model_claims = (
         None
         if model is None
         else split_by_model(pairs, chunks, model, settings.verification, settings.llm, notify=notify)
     )
-    return score_claims(parts, pairs, documents, chunks, embeddings, notify, finer=finer)
+    return score_claims(parts, pairs, documents, chunks, embeddings, notify, model_claims=model_claims)
 
 
 def score_claims(
@@ -292,15 +292,15 @@ def score_claims(
     embeddings: pl.DataFrame,
     notify: Notify = silent,
     *,
-    finer: Mapping[str, list[Claim]] | None = None,
+    model_claims: Mapping[str, list[Claim]] | None = None,
 ) -> pl.DataFrame:
-    """Every local score of every claim; answers without `finer` claims are cut by the rules.
+    """Every local score of every claim; answers without `model_claims` are cut by the rules.
 
     No language model is asked.
     """
     settings = parts.settings.verification
     claims = find_claims(
-        pairs, documents, chunks, parts.embedder, settings, embeddings=embeddings, finer=finer
+        pairs, documents, chunks, parts.embedder, settings, embeddings=embeddings, model_claims=model_claims
     )
     read = fill_entailment(claims, pairs, chunks, parts.entailment, settings.entailment, notify)
     return fill_spans(read, pairs, chunks, parts.spans)
