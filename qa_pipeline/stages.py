@@ -285,10 +285,10 @@ def _decisions(run: StageRun) -> pl.DataFrame:
 def _claims(run: StageRun) -> pl.DataFrame:
     """Split the answers into claims, find the evidence of each and compute every local score.
 
-    A model that verifies cuts answers finer, where the settings want it and there is one.
+    A model that verifies cuts answers model_claims, where the settings want it and there is one.
     """
     settings, model = run.parts.settings, run.parts.reviewer("verifier")
-    finer = (
+    model_claims = (
         None
         if model is None
         else split_by_model(
@@ -296,7 +296,7 @@ def _claims(run: StageRun) -> pl.DataFrame:
         )
     )
     return score_claims(
-        run.parts, run["pairs"], run["documents"], run["chunks"], run["embeddings"], run.notify, finer=finer
+        run.parts, run["pairs"], run["documents"], run["chunks"], run["embeddings"], run.notify, model_claims=model_claims
     )
 
 
@@ -308,15 +308,15 @@ def score_claims(
     embeddings: pl.DataFrame,
     notify: Notify = silent,
     *,
-    finer: Mapping[str, list[Claim]] | None = None,
+    model_claims: Mapping[str, list[Claim]] | None = None,
 ) -> pl.DataFrame:
-    """Every local score of every claim; answers without `finer` claims are cut by the rules.
+    """Every local score of every claim; answers without `model_claims` claims are cut by the rules.
 
     No language model is asked.
     """
     settings = parts.settings.verification
     claims = find_claims(
-        pairs, documents, chunks, parts.embedder, settings, embeddings=embeddings, finer=finer
+        pairs, documents, chunks, parts.embedder, settings, embeddings=embeddings, model_claims=model_claims
     )
     read = fill_entailment(claims, pairs, chunks, parts.entailment, settings.entailment, notify)
     return fill_spans(read, pairs, chunks, parts.spans)

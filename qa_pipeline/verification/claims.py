@@ -36,7 +36,7 @@ def find_claims(
     notify: Notify = silent,
     *,
     embeddings: pl.DataFrame | None = None,
-    finer: Mapping[str, Sequence[Claim]] | None = None,
+    model_claims: Mapping[str, Sequence[Claim]] | None = None,
 ) -> pl.DataFrame:
     """Split the answers of drafted pairs and score every claim against what it cites.
 
@@ -48,7 +48,7 @@ def find_claims(
         settings: sizes of the search; no threshold is applied here.
         notify: hears how many pairs are done.
         embeddings: vectors of chunks already computed, so that none is embedded twice.
-        finer: claims by pair, where a model cut the answer; the others are cut by the rules.
+        model_claims: claims by pair, where a model cut the answer; the others are cut by the rules.
 
     Raises:
         SettingsError: the file of verification.combined_model cannot be used, or the embedding model gives
@@ -62,7 +62,7 @@ def find_claims(
     done = 0
     for group in answered.iter_slices(_GROUP):
         rows_of = group.iter_rows(named=True)
-        tasks = [task for pair in rows_of for task in _tasks(pair, batch, settings, finer or {})]
+        tasks = [task for pair in rows_of for task in _tasks(pair, batch, settings, model_claims or {})]
         lacking = vectors.lacking(i for task in tasks for i in task.cited_documents)
         texts = TextVectors([*_texts(tasks), *(batch.texts[i] for i in lacking)], embedder)
         vectors.take(lacking, texts)
@@ -74,10 +74,10 @@ def find_claims(
 
 
 def _tasks(
-    pair: Row, batch: Batch, settings: VerificationSettings, finer: Mapping[str, Sequence[Claim]]
+    pair: Row, batch: Batch, settings: VerificationSettings, model_claims: Mapping[str, Sequence[Claim]]
 ) -> Iterator[Task]:
     language = pair["language"]
-    claims = finer.get(pair["pair_id"]) or split_claims(pair["answer"], language, settings.most_claims)
+    claims = model_claims.get(pair["pair_id"]) or split_claims(pair["answer"], language, settings.most_claims)
     claims = self_contained(claims, pair["question"], language)
     cited = cite_claims(pair, claims, batch.sources, batch.texts)
     question = read(pair["question"] or "", language)
@@ -87,7 +87,7 @@ def _tasks(
         fragment = is_fragment(claim.text, len(stated.term_set))
         wanted = (*stated.terms, *question.stems) if fragment else stated.terms
         citations = batch.searched(pair, given, wanted)
-        documents = dict.fromkeys(batch.chunks[i]["document_id"] for i in citations.chunk_ids)
+        with_question = fragment and claim.self_contained is None
         yield Task(
             pair=pair,
             position=position,
@@ -97,9 +97,10 @@ def _tasks(
             question=question,
             citations=citations,
             fragment=fragment,
+            compared_text=f"{pair['question']} {claim.text}" if with_question else stated.written,
             pool=batch.pool(reading, citations, wanted, fragment=fragment),
             others=batch.others(pair, citations, wanted, settings.other_passages),
-            cited_documents=tuple(i for document in documents for i in batch.sources.chunks_of(document)),
+            cited_documents=batch.documents_of(citations),
         )
 
 
@@ -111,11 +112,12 @@ def _texts(tasks: Sequence[Task]) -> Iterator[str]:
 
 
 def _row(task: Task, batch: Batch, texts: TextVectors, vectors: ChunkVectors) -> Row:
+    identity = _identity(task)
     cosines = texts.cosines(task.compared_text, [one.text for one in task.pool])
     vector = texts.of(task.compared_text)
     in_chunks = vectors.best(vector, task.citations.chunk_ids)
     return {
-        **_identity(task),
+        **identity,
         **evidence_columns(task, batch, cosines),
         "citation_status": task.citations.status,
         "citation_reason": task.citations.reason,

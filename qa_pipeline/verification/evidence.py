@@ -9,7 +9,7 @@ import math
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -25,7 +25,6 @@ from qa_pipeline.text.blocks import NUMBERED_ITEM
 from qa_pipeline.text.injection import blank_injections
 from qa_pipeline.text.references import FOUND_BY_SEARCH, Sources
 from qa_pipeline.text.sentences import split_sentences
-from qa_pipeline.text.words import recall
 from qa_pipeline.verification.citations import ClaimCitations
 from qa_pipeline.verification.consistency.reading import Reading, read
 
@@ -37,10 +36,6 @@ LONGEST_WINDOW = 3
 _CANDIDATES = 12
 """Pieces embedded for a claim: embedding is what costs, and the evidence is nearly always among the first."""
 _SEARCHED_CHUNKS = 8
-ENOUGH_ALONE = 0.80
-"""Share of a claim's words from which one passage is looked at alone."""
-GAIN = 0.20
-"""Share of the claim's words that a second passage must add, or it is there by chance."""
 
 
 class Encoder(Protocol):
@@ -235,7 +230,7 @@ class ChunkWords:
         """Chunks by term; made at the first search, since not every caller searches."""
         held: dict[str, list[str]] = defaultdict(list)
         for chunk_id, text in self._texts.items():
-            for term in sorted(Reading(text, self._languages[chunk_id]).term_set):
+            for term in sorted(read(text, self._languages[chunk_id]).term_set):
                 held[term].append(chunk_id)
         return held
 
@@ -263,41 +258,6 @@ class ChunkWords:
             key=lambda entry: (-round(entry[1], 9), entry[0]),
         )
         return ranked[:most]
-
-
-def second_piece(
-    terms: Sequence[str],
-    held: Set[str],
-    evidence: Candidate,
-    pool: Sequence[Candidate],
-    cosines: Sequence[float],
-) -> tuple[Candidate, float] | None:
-    """The piece of another passage that holds most of what the evidence lacks, and the share both hold.
-
-    None where the evidence alone holds enough of the claim's terms, or where no other piece adds enough. To
-    accept by two pieces is left to a step that reads both: words can be pieced together from anywhere.
-
-    Args:
-        terms: of the claim.
-        held: terms of the evidence and the headings above it.
-        evidence: the chosen piece.
-        pool: pieces of the cited passages.
-        cosines: of the claim to each of the pool.
-    """
-    alone = recall(terms, held)
-    if alone is None or alone >= ENOUGH_ALONE:
-        return None
-    wanted = frozenset(terms)
-    have = wanted & held
-    ranked = [
-        (len(have | (wanted & one.reading.term_set)), cosine, -one.sentences, -place)
-        for place, (one, cosine) in enumerate(zip(pool, cosines, strict=True))
-        if one.chunk_id != evidence.chunk_id
-    ]
-    best = max(ranked, default=None)
-    if best is None or best[0] / len(wanted) - alone < GAIN:
-        return None
-    return pool[-best[3]], best[0] / len(wanted)
 
 
 @dataclass(frozen=True)
@@ -342,6 +302,11 @@ class Batch:
             return citations
         found = tuple(chunk_id for chunk_id, _ in self.words.best(wanted, _SEARCHED_CHUNKS))
         return ClaimCitations(FOUND_BY_SEARCH, None, found)
+
+    def documents_of(self, citations: ClaimCitations) -> tuple[str, ...]:
+        """All chunks of the documents whose chunks are cited."""
+        documents = dict.fromkeys(self.chunks[i]["document_id"] for i in citations.chunk_ids)
+        return tuple(i for document in documents for i in self.sources.chunks_of(document))
 
     def pool(
         self,

@@ -4,7 +4,7 @@ Gathering candidates and embedding them is `evidence.py` and `claims.py`, verdic
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,12 +12,16 @@ from qa_pipeline.text.words import order_agreement, recall
 from qa_pipeline.verification.citations import ClaimCitations
 from qa_pipeline.verification.consistency.comparing import LONGEST_READ, Comparison, compare
 from qa_pipeline.verification.consistency.reading import Reading
-from qa_pipeline.verification.evidence import Batch, Candidate, second_piece
+from qa_pipeline.verification.evidence import Batch, Candidate
 from qa_pipeline.verification.splitting import Claim
 
 Row = dict[str, Any]
 _ELSEWHERE = 20
 _UNSEEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069]")
+ENOUGH_ALONE = 0.80
+"""Share of a claim's words from which one passage is looked at alone."""
+GAIN = 0.20
+"""Share of the claim's words that a second passage must add, or it is there by chance."""
 _FEW = 2
 _COVERAGE = 0.60
 """Share of its evidence that a fragment and its question must make up: more is another statement."""
@@ -29,7 +33,8 @@ class Task:
     """One claim, read, with everything it will be compared with.
 
     `stated` is the reading of the claim as it is understood alone: what evidence must hold of it, the words
-    that stand for its pronouns included. `question` is that of its pair.
+    that stand for its pronouns included. `compared_text` is what is embedded: the same text, or a fragment
+    with its question.
     """
 
     pair: Mapping[str, Any]
@@ -40,16 +45,10 @@ class Task:
     question: Reading
     citations: ClaimCitations
     fragment: bool
+    compared_text: str
     pool: tuple[Candidate, ...]
     others: tuple[Candidate, ...]
     cited_documents: tuple[str, ...]
-
-    @property
-    def compared_text(self) -> str:
-        """What is embedded: the claim as it is understood alone; a fragment with its question."""
-        if self.claim.self_contained is None and self.fragment:
-            return f"{self.pair['question']} {self.claim.text}"
-        return self.stated.written
 
 
 def evidence_columns(task: Task, batch: Batch, cosines: Sequence[float]) -> Row:
@@ -94,10 +93,45 @@ def evidence_columns(task: Task, batch: Batch, cosines: Sequence[float]) -> Row:
         "evidence_sentences": evidence.sentences,
         **_placed("evidence", evidence, batch),
     }
-    second = second_piece(task.stated.terms, held, evidence, task.pool, cosines)
+    second = _second_piece(task.stated.terms, held, evidence, task.pool, cosines)
     if second is None:
         return columns
     return {**columns, "joint_recall": second[1], **_placed("second_evidence", second[0], batch)}
+
+
+def _second_piece(
+    terms: Sequence[str],
+    held: Set[str],
+    evidence: Candidate,
+    pool: Sequence[Candidate],
+    cosines: Sequence[float],
+) -> tuple[Candidate, float] | None:
+    """The piece of another passage that holds most of what the evidence lacks, and the share both hold.
+
+    None where the evidence alone holds enough of the claim's terms, or where no other piece adds enough. To
+    accept by two pieces is left to a step that reads both: words can be pieced together from anywhere.
+
+    Args:
+        terms: of the claim.
+        held: terms of the evidence and the headings above it.
+        evidence: the chosen piece.
+        pool: pieces of the cited passages.
+        cosines: of the claim to each of the pool.
+    """
+    alone = recall(terms, held)
+    if alone is None or alone >= ENOUGH_ALONE:
+        return None
+    wanted = frozenset(terms)
+    have = wanted & held
+    ranked = [
+        (len(have | (wanted & one.reading.term_set)), cosine, -one.sentences, -place)
+        for place, (one, cosine) in enumerate(zip(pool, cosines, strict=True))
+        if one.chunk_id != evidence.chunk_id
+    ]
+    best = max(ranked, default=None)
+    if best is None or best[0] / len(wanted) - alone < GAIN:
+        return None
+    return pool[-best[3]], best[0] / len(wanted)
 
 
 def _placed(name: str, piece: Candidate, batch: Batch) -> Row:

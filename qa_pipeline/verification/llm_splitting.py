@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
-from typing import Any, Literal
+from typing import Any
 
 import polars as pl
 
@@ -142,9 +142,6 @@ def joins_clauses(text: str, language: str) -> bool:
     joiners = lexicon(language).joiners
     inner = tokens[_EACH_SIDE:-_EACH_SIDE]
     return re.search(r";\s", text) is not None or any(token.folded in joiners for token in inner)
-
-
-Mode = Literal["auto", "model", "rules"]
 
 
 _MOST_STATEMENTS = 40

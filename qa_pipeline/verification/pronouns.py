@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.text.lexicon.shared import PRONOUNS, Pronouns
-from qa_pipeline.text.words import Token, tokenize
+from qa_pipeline.text.words import Token
 from qa_pipeline.verification.consistency.reading import read
 from qa_pipeline.verification.splitting import Claim
 
@@ -56,7 +56,7 @@ def resolved(text: str, before: Sequence[str], question: str, language: str) -> 
 
 def _opening(text: str, known: Pronouns, language: str) -> Token | None:
     """The pronoun that is the sentence's subject: a verb follows, and the sentence is not impersonal."""
-    tokens = tokenize(text[:400], language)
+    tokens = read(text[:400], language).words
     if len(tokens) < 3 or tokens[0].folded not in known.singular | known.plural:
         return None
     follows = tokens[1].folded in known.verbs or tokens[0].folded in ("it", "they", "he", "she", "han", "hon")
@@ -66,7 +66,7 @@ def _opening(text: str, known: Pronouns, language: str) -> Token | None:
 
 def _subject(sentence: str, known: Pronouns, language: str) -> str | None:
     """The words before the first finite verb, where they are one short noun phrase."""
-    tokens = tokenize(sentence[:400], language)
+    tokens = read(sentence[:400], language).words
     end = next((place for place, token in enumerate(tokens) if token.folded in known.verbs), None)
     if end is None or not 0 < end <= _LONGEST_SUBJECT:
         return None

@@ -69,11 +69,13 @@ def _scores(rows: list[dict[str, Any]], wordings: Sequence[str | None], encoder:
         Statement(row["answer"], tuple(row["context"]), row["language"], row["question"]) for row in rows
     ]
     made = statement_tables(statements)
-    finer = {
+    model_claims = {
         pair_id: [Claim(row["answer"], 0, len(row["answer"]), self_contained=wording, split_by="model")]
         for pair_id, row, wording in zip(made.pair_ids, rows, wordings, strict=True)
     }
-    found = find_claims(made.pairs, made.documents, made.chunks, encoder, VerificationSettings(), finer=finer)
+    found = find_claims(
+        made.pairs, made.documents, made.chunks, encoder, VerificationSettings(), model_claims=model_claims
+    )
     ids = {"id": [row["id"] for row in rows], "label": [row["label"] for row in rows]}
     return pl.DataFrame({**ids, "pair_id": made.pair_ids}).join(
         found.select("pair_id", *SCORES), on="pair_id", maintain_order="left"

@@ -301,7 +301,8 @@ def test_only_a_judge_accepts_an_answer_with_unproved_statements(
     frames: dict[str, pl.DataFrame], accept: float, unjudged: bool
 ) -> None:
     verdicts = settle(frames, accept, accept_unjudged=unjudged)
-    partly = verdicts.filter(pl.col("verdict") == "accepted", pl.col("supported_claims") < pl.col("claims"))
+    answered = verdicts.filter(pl.col("reason") != "correct_refusal")
+    partly = answered.filter(pl.col("verdict") == "accepted", pl.col("supported_claims") < pl.col("claims"))
     assert partly.filter(pl.col("reason") != "partially_supported").height == 0
     assert partly.filter(pl.col("composite").is_null() | (pl.col("composite") < 0.7)).height == 0
     assert partly.filter(pl.col("grounding") < max(accept, 0.5)).height == 0

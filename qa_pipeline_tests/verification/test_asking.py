@@ -30,8 +30,8 @@ def claims_of(model: ScriptedModel, *answers: str, mode: Any = "auto", **changes
     cut = chunks(frame)
     rows = pairs(*(pair(one, cites="a.md", used_chunk_ids=cut["chunk_id"].to_list()) for one in answers))
     settings = VerificationSettings(split_claims=mode, **changes)
-    finer = split_by_model(rows, cut, model, settings, LLMSettings())
-    return find_claims(rows, frame, cut, HashEmbedder(), settings, finer=finer)
+    model_claims = split_by_model(rows, cut, model, settings, LLMSettings())
+    return find_claims(rows, frame, cut, HashEmbedder(), settings, model_claims=model_claims)
 
 
 def told(claims: pl.DataFrame) -> list[tuple[Any, ...]]:
