@@ -29,7 +29,7 @@ from qa_pipeline.llm.budget.prices import (
     caps_cost,
     check_cost_caps,
     load_prices,
-    unpriced_told,
+    unpriced_message,
     utc_day,
 )
 from qa_pipeline.llm.store.database import Database
@@ -186,7 +186,7 @@ class Budget:
             self._known[asked_model] = self._prices.of_name(asked_model)
         found = self._known[asked_model]
         if found is None and self._needs_price:
-            raise SettingsError(unpriced_told(asked_model))
+            raise SettingsError(unpriced_message(asked_model))
         return found
 
     def cost(self, asked_model: str, usage: Usage, *, batched: bool = False) -> Decimal | None:

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from qa_pipeline.errors import ReplyStoreError, SettingsError
 from qa_pipeline.llm.store.database import Database
-from qa_pipeline.llm.store.schema import PACE, STORE_VERSION
+from qa_pipeline.llm.store.schema import PACE
 from qa_pipeline.llm.store.store import Outcome, Round, SqlReplyStore
 from qa_pipeline_tests.llm.asking import ACCEPT, claim
 from qa_pipeline_tests.llm.postgres_server import NewPlace, Server, running_server
@@ -155,7 +155,7 @@ def test_sqlite_is_in_wal_mode_with_normal_durability(path: Path) -> None:
     database.close()
 
 
-def test_replies_of_the_first_version_are_kept(path: Path) -> None:
+def test_a_store_of_an_earlier_version_is_refused_and_left_as_it_is(path: Path) -> None:
     path.parent.mkdir()
     with sqlite3.connect(path) as connection:
         connection.execute(FIRST_VERSION)
@@ -165,31 +165,11 @@ def test_replies_of_the_first_version_are_kept(path: Path) -> None:
         )
         connection.execute("PRAGMA user_version=1")
     connection.close()
-    store = SqlReplyStore(Database(path))
-    request_id = ("scripted", claim().key)
-    outcome = store.find([request_id])[request_id]
-    assert (outcome.outcome, outcome.value, outcome.model) == ("replied", ACCEPT.model_dump_json(), "m-2026")
-    assert (outcome.usage.input_tokens, outcome.usage.output_tokens) == (5, None)
-    store.write(Round(paid=[paid(("m", "k"), outcome)]))
-    store.close()
-    with sqlite3.connect(path) as connection:  # so that the release before this one leaves the file alone
-        assert connection.execute("PRAGMA user_version").fetchone() == (STORE_VERSION,)
-    connection.close()
-
-
-def test_a_migration_that_fails_leaves_the_file_of_the_first_version(path: Path) -> None:
-    path.parent.mkdir()
-    with sqlite3.connect(path) as connection:
-        connection.execute(FIRST_VERSION)
-        connection.execute("CREATE TABLE calls (a)")
-        connection.execute("CREATE INDEX ix_replies_stored_at ON replies (role)")
-        connection.execute("PRAGMA user_version=1")
-    connection.close()
-    with pytest.raises(ReplyStoreError):
+    with pytest.raises(ReplyStoreError, match="is of version 1, this program reads version 2"):
         use(path)
     with sqlite3.connect(path) as connection:
         assert connection.execute("PRAGMA user_version").fetchone() == (1,)
-        assert connection.execute("SELECT count(reply_model) FROM replies").fetchone() == (0,)
+        assert connection.execute("SELECT count(*) FROM replies").fetchone() == (1,)
     connection.close()
 
 
