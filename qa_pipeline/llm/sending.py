@@ -131,27 +131,27 @@ class Sender:
                 self._charge(request, asking, reservation, error.reason, None, Usage())
             else:
                 reservation.cancel()
-            await self._tell_throttle(error, turn)
+            self._tell_throttle(error, turn)
             raise
         except UnreadableReplyError as error:
             if isinstance(error, OversizedRequestError):
                 reservation.cancel()
-                await self._throttle.served(turn, None)
+                self._throttle.served(turn, None)
                 raise OversizedRequestError(f"{error.detail}; {shown(request)}") from None
             self._charge(request, asking, reservation, error.reason, error.model, error.usage)
-            await self._throttle.served(turn, _total(error.usage))
+            self._throttle.served(turn, _total(error.usage))
             raise
         except ModelError:
             reservation.cancel()
             raise
         # before anything is awaited: whatever happens from here on, the call is paid and noted
         self._charge(request, asking, reservation, REPLIED, raw.model, raw.usage)
-        await self._throttle.served(turn, _total(raw.usage))
+        self._throttle.served(turn, _total(raw.usage))
         return raw
 
-    async def _tell_throttle(self, error: TransientModelError, turn: Turn) -> None:
+    def _tell_throttle(self, error: TransientModelError, turn: Turn) -> None:
         if error.limited:
-            await self._throttle.refused(turn, min(error.wait_seconds, self._longest_wait))
+            self._throttle.refused(turn, min(error.wait_seconds, self._longest_wait))
         else:
             self._throttle.failed(turn)
 

@@ -17,7 +17,7 @@ from qa_pipeline.errors import (
 )
 from qa_pipeline.llm.base import Reply, Request
 from qa_pipeline.llm.hosted import HostedModel
-from qa_pipeline.llm.pace import Declared, LocalBook
+from qa_pipeline.llm.pace import Declared
 from qa_pipeline.llm.provider import RawReply
 from qa_pipeline.llm.sending import Sender
 from qa_pipeline.llm.throttle import Throttle
@@ -101,7 +101,7 @@ class Asked:
 
 def ask(*plays: str | ModelError, request: Request[Any] | None = None, **settings: Any) -> Asked:
     provider, accounts, clock = Played(plays), Kept(), FastClock()
-    throttle = Throttle(provider.name, 4, Declared(), LocalBook(), clock.clock)
+    throttle = Throttle(4, Declared(), clock.clock)
     sender = Sender(
         provider,
         LLMSettings(**settings),

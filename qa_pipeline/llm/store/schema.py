@@ -103,13 +103,6 @@ RESERVED = sa.Table(
     sa.Column("expires_at", sa.Float, nullable=False),
 )
 
-PACE = sa.Table(
-    "pace",
-    METADATA,
-    sa.Column("asked_model", sa.String(_WHO), primary_key=True),
-    sa.Column("state", sa.Text, nullable=False, comment="JSON of limits.pace.Pace"),
-)
-
 PROVIDER_JOBS = sa.Table(
     "provider_jobs",
     METADATA,
