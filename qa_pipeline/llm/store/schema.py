@@ -50,7 +50,7 @@ DOCUMENT_NAMES = sa.Table(
     sa.Column("path", sa.Text, primary_key=True, comment="also of earlier versions, which no table has"),
 )
 
-CLAIMS = sa.Table(
+LEASES = sa.Table(
     "claims",
     METADATA,
     sa.Column("request_key", sa.String(64), primary_key=True),
