@@ -26,6 +26,7 @@ from qa_pipeline.settings.llm import LLMSettings
 REPLIED = "replied"
 _NUMBERS = itertools.count(1)
 _FIRST_BACKOFF, _LONGEST_BACKOFF = 0.5, 60.0
+_FAILING_SECONDS = 600.0  # five times the longest wait a server may ask for: a quota of a minute has passed
 _NAMED_CHUNKS = 5
 
 
@@ -210,7 +211,7 @@ class Sender:
             if asking.faults >= self._settings.max_tries:
                 raise error
             bound = min(_LONGEST_BACKOFF, _FIRST_BACKOFF * 2 ** (asking.faults - 1))
-        if now - asking.failing_since + error.wait_seconds > self._settings.limits.total_seconds:
+        if now - asking.failing_since + error.wait_seconds > _FAILING_SECONDS:
             raise error
         return error.wait_seconds + random.uniform(0, bound)  # noqa: S311 - no secret
 

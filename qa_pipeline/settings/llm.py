@@ -87,9 +87,6 @@ class LimitSettings(Group):
     longest_wait_seconds: float = Field(
         120.0, gt=0, description="A server that asks to wait longer (a daily quota) ends the call."
     )
-    total_seconds: float = Field(
-        600.0, gt=0, description="After so long a call that keeps failing is given up."
-    )
 
 
 class BudgetSettings(Group):
