@@ -154,4 +154,4 @@ def test_a_replayed_run_needs_no_key_and_names_the_reply_that_is_missing(
         ran = run(road)
     assert (ran.code, server.stats.asked) == (STOPPED, asked)
     assert "questions" in ran.stderr
-    assert "replies import" in ran.stderr
+    assert "llm.store.mode=record" in ran.stderr

@@ -14,7 +14,6 @@ from typer.core import TyperGroup
 
 from qa_pipeline.cli.app import app
 from qa_pipeline.cli.common import OK
-from qa_pipeline.llm.budget.prices import LISTED
 from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY, GeminiServer
 from qa_pipeline_tests.documents.builders import pdf_bytes
 from qa_pipeline_tests.end_to_end import GUIDE, Files, invoke, walk
@@ -100,7 +99,6 @@ def test_the_commands_of_the_readme_run_one_after_the_other(
     with GeminiServer() as server:
         monkeypatch.setenv("GEMINI_API_KEY", LOOPBACK_KEY)
         monkeypatch.setenv("QA_PIPELINE_LLM__BASE_URL", server.url)
-        monkeypatch.setenv("QA_PIPELINE_LLM__BUDGET__PRICES", str(LISTED))
         for command in [one for one in COMMANDS if one[0] in RUN_HERE]:
             ran = invoke(*command)
             assert ran.code == OK, f"{' '.join(command)}: {ran.stderr}{ran.stdout}"

@@ -1,6 +1,6 @@
 """`qa-pipeline replies`: looking after the store of model replies.
 
-What belongs here: its commands, and what they print. What does not: counting, deleting and moving replies
+What belongs here: its commands, and what they print. What does not: counting and deleting
 (`llm/store/`), finding documents (`forgetting.py`).
 """
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 replies = typer.Typer(
     name="replies",
     no_args_is_help=True,
-    help="Look after the stored model replies: size, pruning, forgetting, export and import.",
+    help="Look after the stored model replies: size, pruning, forgetting.",
 )
 
 Out = Annotated[Path, typer.Option(help="Folder of the run; a store at llm.store.url goes before it.")]
@@ -89,9 +89,6 @@ def forget(
         str, typer.Argument(help="Its id, the beginning of it, or its path; BATCH/PATH if need be.")
     ],
     out: Out = Path("data"),
-    unknown: Annotated[
-        bool, typer.Option("--unknown", help="Also the replies of which nobody knows what they saw.")
-    ] = False,
 ) -> None:
     """Delete every reply that saw a document or an earlier version of it, and the prompts that show it."""
     from qa_pipeline.llm.store.maintenance import forget as delete
@@ -99,7 +96,7 @@ def forget(
 
     with _opened(out) as database:
         versions = find_versions(Layout(out), database, document)
-        gone = delete(database, sorted(versions), unknown=unknown)
+        gone = delete(database, sorted(versions))
         _say(
             f"{document} (known versions: {len(versions)}): {gone.replies:,} replies and {gone.prompts:,} "
             "prompts are deleted. Tables of runs hold its text until its batch is run without it"
@@ -109,47 +106,17 @@ def forget(
                 f"People's decisions about {', '.join(kept)} stay in {out / 'decisions'}: "
                 "answers edited there may repeat its text"
             )
-        if gone.unknown:
-            _say(
-                f"{gone.unknown:,} replies of an earlier release do not tell what they saw: run their "
-                "batches once, which notes it, and forget again; or delete them all with --unknown"
-            )
-
-
-@replies.command(name="export")
-def export_file(
-    file: Annotated[str, typer.Argument(help="FILE.jsonl.gz or .jsonl.zst, or s3://bucket/FILE.jsonl.gz.")],
-    out: Out = Path("data"),
-) -> None:
-    """Write all stored replies to one file, here or at an address."""
-    from qa_pipeline.llm.store.transfer import export_replies
-
-    with _opened(out) as database:
-        _say(f"{export_replies(database, file):,} replies are in {file}")
-
-
-@replies.command(name="import")
-def import_file(
-    file: Annotated[str, typer.Argument(help="A file of `export`, here or at an address.")],
-    out: Out = Path("data"),
-) -> None:
-    """Add the replies of a file; what is stored stays as it is. A store that is not there yet is made."""
-    from qa_pipeline.llm.store.transfer import import_replies
-
-    with _opened(out, made=True) as database:
-        imported = import_replies(database, file)
-        _say(f"{imported.new:,} replies are new; {imported.known:,} were stored before and stay as they were")
 
 
 @contextmanager
-def _opened(out: Path, *, made: bool = False) -> "Iterator[Database]":
+def _opened(out: Path) -> "Iterator[Database]":
     from qa_pipeline.llm.store.database import Database
     from qa_pipeline.settings.tree import load_settings
     from qa_pipeline.storage import Layout
 
     with errors_as_exit_codes():
         place = load_settings(out=out).llm.store.url or Layout(out).replies
-        if isinstance(place, Path) and not made and not place.is_file():
+        if isinstance(place, Path) and not place.is_file():
             raise InputError(
                 f"{place} is not there; name the folder of a run with --out, or set llm.store.url"
             )

@@ -37,8 +37,7 @@ def serve_fake(
     """Serve Gemini and OpenAI chat completions on this machine, for trying things out at no cost.
 
     Replies are made from the prompts alone, so that the same prompt always gets the same one. The key it
-    prints is the only one it lets in; the file of prices is for llm.budget.prices, so that --max-cost and
-    estimates count as they would with the real model. GET /stats counts what was asked, GET /asked shows the
+    prints is the only one it lets in. GET /stats counts what was asked, GET /asked shows the
     last requests.
     """
     chosen = _chosen(plan, quota, burst, latency, seed)
@@ -81,13 +80,12 @@ def _serve(plan: "ServerPlan", host: str, port: int) -> None:
     import asyncio
     import signal
 
-    from qa_pipeline.llm.budget.prices import LISTED
     from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY, serve
     from qa_pipeline.testing.fake_server.service import Service
 
     def tell(bound: int) -> None:
         place = f"http://[{host}]:{bound}" if ":" in host else f"http://{host}:{bound}"
-        sys.stdout.write(f"url {place}\nopenai {place}/v1\nkey {LOOPBACK_KEY}\nprices {LISTED}\n")
+        sys.stdout.write(f"url {place}\nopenai {place}/v1\nkey {LOOPBACK_KEY}\n")
         sys.stdout.flush()
 
     async def run() -> None:

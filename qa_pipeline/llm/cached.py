@@ -107,7 +107,7 @@ class CachedModel:
             raise MissingReplyError(
                 f"replies are replayed (llm.store.mode), and {self._front.place} has none of {self.name} to "
                 f"the request {request.key} (role {request.role}, batch {request.batch or 'unknown'}): run "
-                "once with llm.store.mode=record, or bring it in with qa-pipeline replies import FILE"
+                "once with llm.store.mode=record, or copy the store that has it to this place"
             )
         return self._hit(request, outcome)
 

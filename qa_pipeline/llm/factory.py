@@ -17,7 +17,7 @@ from qa_pipeline.llm.budget.budget import Budget, open_budget
 from qa_pipeline.llm.budget.tokens import MOST_OUTPUT
 from qa_pipeline.llm.cached import CachedModel
 from qa_pipeline.llm.hosted import HostedModel
-from qa_pipeline.llm.pace import Declared, SharedBook
+from qa_pipeline.llm.pace import Declared
 from qa_pipeline.llm.provider import Clock, Provider
 from qa_pipeline.llm.sending import Sender
 from qa_pipeline.llm.store.database import Database
@@ -45,6 +45,7 @@ class Models:
         self._environ = environ
         self._run = run
         self._built: dict[ModelSettings, LanguageModel | None] = {}
+        self._throttles: dict[str, Throttle] = {}
 
     def of(self, settings: ModelSettings) -> LanguageModel | None:
         """The model of a role; None for the provider `none`. Roles of equal settings share one.
@@ -162,7 +163,8 @@ class Models:
     def _hosted(self, provider: Provider, settings: ModelSettings) -> HostedModel:
         limits = self._settings.limits
         declared = Declared(limits.requests_per_minute, limits.tokens_per_minute)
-        throttle = Throttle(provider.name, self._settings.workers, declared, SharedBook(self.database))
+        # roles that ask one model in different ways meet the same limits
+        throttle = self._throttles.setdefault(provider.name, Throttle(self._settings.workers, declared))
         sender = Sender(
             provider,
             self._settings,

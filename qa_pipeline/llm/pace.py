@@ -1,7 +1,7 @@
-"""How fast a model may be asked: a pure state that all processes of a deployment share.
+"""How fast a model may be asked: a pure state of one process.
 
 What belongs here: when the next requests may leave, and what a refusal teaches. What does not: waiting
-(`throttle.py`), keeping the state (`book.py`), how many calls are in flight (`window.py`).
+(`throttle.py`), how many calls are in flight (`window.py`).
 
 Slots are given out as in the generic cell rate algorithm (ITU-T I.371): one time, `next_at`, moves on by the
 interval of each slot. The rate is learned: after a refusal it starts below the rate that was refused and
@@ -9,17 +9,8 @@ comes back to it along CUBIC's curve (Ha, Rhee, Xu 2008), fast at first, slowly 
 beyond it ever faster, so that a quota that was raised is found. Times are seconds of one clock.
 """
 
-import json
 import math
-import threading
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
-from typing import Protocol, TypeVar
-
-import sqlalchemy as sa
-
-from qa_pipeline.llm.store.database import Database
-from qa_pipeline.llm.store.schema import PACE
+from dataclasses import dataclass, replace
 
 CATCH_UP_SECONDS = 0.25
 """Slots missed by up to so long are made up for; a process that was busy elsewhere is not slowed twice."""
@@ -51,7 +42,7 @@ class Declared:
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """The shared state of one model.
+    """The state of one model.
 
     Args:
         next_at: when the next request may leave.
@@ -123,8 +114,8 @@ class Pace:
         Args:
             now: present time.
             sent_at: when the refused request left.
-            version: `changed_at` of the pace it left under; one that left under another, such as one of a
-                process that had not heard of the limit, says nothing of this pace.
+            version: `changed_at` of the pace it left under; one that left before
+                the rate fell says nothing of this pace.
             wait: seconds the server asks to wait.
             sent_rate: requests per second this process sent then, for a rate that is not known yet.
         """
@@ -148,74 +139,3 @@ class Pace:
         if max(times) <= now + _FARTHEST and all(math.isfinite(time) for time in times):
             return self
         return replace(self, next_at=now, tokens_at=now, held_until=now, changed_at=now)
-
-
-Told = TypeVar("Told")
-Change = Callable[[Pace], tuple[Pace, Told]]
-
-
-class PaceBook(Protocol):
-    """A pace for each model."""
-
-    def change(self, model: str, change: Change[Told]) -> Told:
-        """Apply a change to the model's pace with nobody in between, and return what it tells."""
-        ...
-
-
-class LocalBook:
-    """Paces of this process alone."""
-
-    def __init__(self) -> None:
-        self._paces: dict[str, Pace] = {}
-        self._lock = threading.Lock()
-
-    def change(self, model: str, change: Change[Told]) -> Told:
-        """Apply a change to the model's pace."""
-        with self._lock:
-            self._paces[model], told = change(self._paces.get(model, Pace()))
-        return told
-
-
-class SharedBook:
-    """Paces in the database of the deployment."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    def change(self, model: str, change: Change[Told]) -> Told:
-        """Apply a change to the model's pace, in one transaction.
-
-        Raises:
-            ReplyStoreError: the database cannot be used.
-        """
-
-        def work(connection: sa.Connection) -> Told:
-            connection.execute(_make_row(self._database, model))
-            row = sa.select(PACE.c.state).where(PACE.c.asked_model == model).with_for_update()
-            before = _read(connection.execute(row).scalar_one())
-            after, told = change(before)
-            if after != before:
-                update = sa.update(PACE).where(PACE.c.asked_model == model)
-                connection.execute(update.values(state=json.dumps(asdict(after))))
-            return told
-
-        return self._database.transact(work)
-
-
-def _make_row(database: Database, model: str) -> sa.Executable:
-    values = {"asked_model": model, "state": json.dumps(asdict(Pace()))}
-    if database.is_postgres:
-        from sqlalchemy.dialects.postgresql import insert
-
-        return insert(PACE).values(values).on_conflict_do_nothing()
-    from sqlalchemy.dialects.sqlite import insert as insert_sqlite
-
-    return insert_sqlite(PACE).values(values).on_conflict_do_nothing()
-
-
-def _read(state: str) -> Pace:
-    """A state that an older or newer release wrote differently is forgotten: it only saves learning."""
-    try:
-        return Pace(**json.loads(state))
-    except (TypeError, ValueError):
-        return Pace()

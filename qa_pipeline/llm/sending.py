@@ -26,6 +26,7 @@ from qa_pipeline.settings.llm import LLMSettings
 REPLIED = "replied"
 _NUMBERS = itertools.count(1)
 _FIRST_BACKOFF, _LONGEST_BACKOFF = 0.5, 60.0
+_FAILING_SECONDS = 600.0  # five times the longest wait a server may ask for: a quota of a minute has passed
 _NAMED_CHUNKS = 5
 
 
@@ -131,27 +132,27 @@ class Sender:
                 self._charge(request, asking, reservation, error.reason, None, Usage())
             else:
                 reservation.cancel()
-            await self._tell_throttle(error, turn)
+            self._tell_throttle(error, turn)
             raise
         except UnreadableReplyError as error:
             if isinstance(error, OversizedRequestError):
                 reservation.cancel()
-                await self._throttle.served(turn, None)
+                self._throttle.served(turn, None)
                 raise OversizedRequestError(f"{error.detail}; {shown(request)}") from None
             self._charge(request, asking, reservation, error.reason, error.model, error.usage)
-            await self._throttle.served(turn, _total(error.usage))
+            self._throttle.served(turn, _total(error.usage))
             raise
         except ModelError:
             reservation.cancel()
             raise
         # before anything is awaited: whatever happens from here on, the call is paid and noted
         self._charge(request, asking, reservation, REPLIED, raw.model, raw.usage)
-        await self._throttle.served(turn, _total(raw.usage))
+        self._throttle.served(turn, _total(raw.usage))
         return raw
 
-    async def _tell_throttle(self, error: TransientModelError, turn: Turn) -> None:
+    def _tell_throttle(self, error: TransientModelError, turn: Turn) -> None:
         if error.limited:
-            await self._throttle.refused(turn, min(error.wait_seconds, self._longest_wait))
+            self._throttle.refused(turn, min(error.wait_seconds, self._longest_wait))
         else:
             self._throttle.failed(turn)
 
@@ -210,7 +211,7 @@ class Sender:
             if asking.faults >= self._settings.max_tries:
                 raise error
             bound = min(_LONGEST_BACKOFF, _FIRST_BACKOFF * 2 ** (asking.faults - 1))
-        if now - asking.failing_since + error.wait_seconds > self._settings.limits.total_seconds:
+        if now - asking.failing_since + error.wait_seconds > _FAILING_SECONDS:
             raise error
         return error.wait_seconds + random.uniform(0, bound)  # noqa: S311 - no secret
 

@@ -74,17 +74,18 @@ class RoleSettings(Group):
 
 
 class LimitSettings(Group):
-    """How fast a model may be asked; holds for all runs that share a store of replies."""
+    """How fast a model may be asked, by each process that asks."""
 
     requests_per_minute: int | None = Field(
-        None, gt=0, description="Per model; without it the pace is learned from what the server refuses."
+        None,
+        gt=0,
+        description="Per model and process; else the pace is learned from what is refused.",
     )
-    tokens_per_minute: int | None = Field(None, gt=0, description="Per model, of prompts and replies.")
+    tokens_per_minute: int | None = Field(
+        None, gt=0, description="Per model and process, of prompts and replies."
+    )
     longest_wait_seconds: float = Field(
         120.0, gt=0, description="A server that asks to wait longer (a daily quota) ends the call."
-    )
-    total_seconds: float = Field(
-        600.0, gt=0, description="After so long a call that keeps failing is given up."
     )
 
 

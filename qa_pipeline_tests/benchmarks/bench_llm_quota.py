@@ -2,7 +2,7 @@
 
     python -m qa_pipeline_tests.benchmarks.bench_llm_quota --quota 600 --seconds 300
 
-The processes share a store, and with it what they learned. After the warm-up the server counts what it let
+The processes share a store; each learns the pace by itself. After the warm-up the server counts what it let
 in and what it answered with 429.
 """
 

@@ -76,8 +76,6 @@ def test_failures_are_asked_again_after_retry_failures(road: Road) -> None:
         (("prune",), "say which replies to prune: --older-than, --model or --failures"),
         (("prune", "--older-than", "soon"), "write hours, days or weeks as 12h, 90d or 4w"),
         (("forget", "nothing.md"), "no document is called 'nothing.md'"),
-        (("export", "replies.csv"), "must end in .jsonl.gz"),
-        (("import", "nowhere.jsonl.gz"), "nowhere.jsonl.gz is not there"),
     ],
 )
 def test_what_cannot_be_done_is_told(road: Road, arguments: tuple[str, ...], told: str) -> None:
@@ -124,14 +122,3 @@ def test_a_document_that_is_gone_can_still_be_forgotten(road: Road) -> None:
     shown = ask(road, "forget", "one/guide.md")
     assert (shown.code, "(known versions: 1)" in shown.stdout) == (OK, True)
     assert replies_of(road) < before
-
-
-def test_what_was_exported_serves_a_new_folder_without_a_call(road: Road, tmp_path: Path) -> None:
-    file = str(tmp_path / "kept.jsonl.gz")
-    count = replies_of(road)
-    assert f"{count} replies are in {file}" in ask(road, "export", file).stdout
-    assert f"{count} were stored before and stay" in ask(road, "import", file).stdout
-    other = Road(road.corpus, tmp_path / "other")
-    assert f"{count} replies are new" in ask(other, "import", file).stdout
-    other.run()
-    assert replies_of(other) == count

@@ -23,7 +23,7 @@ def test_it_tells_where_it_is_serves_counts_and_ends_at_a_signal(tmp_path: Path,
     started = [*COMMAND, "--plan", str(plan), "--burst", "2", "--latency", "0"]
     with subprocess.Popen(started, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
-        told = dict(process.stdout.readline().split() for _ in range(4))
+        told = dict(process.stdout.readline().split() for _ in range(3))
         assert told["openai"] == f"{told['url']}/v1"
         body = json.dumps({"contents": [{"parts": [{"text": "hej"}]}]}).encode()
         request = Request(f"{told['url']}/v1/models/m:generateContent", body, {"x-goog-api-key": told["key"]})
@@ -44,7 +44,7 @@ def test_it_tells_where_it_is_serves_counts_and_ends_at_a_signal(tmp_path: Path,
 def test_it_ends_at_a_signal_while_somebody_waits_for_a_reply() -> None:
     with subprocess.Popen([*COMMAND, "--latency", "600"], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
-        told = dict(process.stdout.readline().split() for _ in range(4))
+        told = dict(process.stdout.readline().split() for _ in range(3))
         port = int(told["url"].rpartition(":")[2])
         body = b'{"contents": [{"parts": [{"text": "hej"}]}]}'
         head = f"POST /v1/models/m:generateContent HTTP/1.1\r\nHost: x\r\nx-goog-api-key: {told['key']}\r\n"
@@ -82,10 +82,14 @@ def test_a_run_against_it_may_be_capped_in_cost(tmp_path: Path, monkeypatch: pyt
     road.write({"boilers/guide.md": GUIDE})
     with subprocess.Popen(COMMAND, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
-        told = dict(process.stdout.readline().split() for _ in range(4))
+        told = dict(process.stdout.readline().split() for _ in range(3))
         monkeypatch.setenv("GEMINI_API_KEY", told["key"])
         monkeypatch.setenv("QA_PIPELINE_LLM__BASE_URL", told["url"])
-        options = ("--provider", "gemini", "--max-cost", "5", "--set", f"llm.budget.prices={told['prices']}")
+        prices = tmp_path / "prices.yaml"
+        prices.write_text(
+            "currency: USD\nproviders: {gemini: {gemini-3-flash-preview: {input: 0.5, output: 3}}}\n"
+        )
+        options = ("--provider", "gemini", "--max-cost", "5", "--set", f"llm.budget.prices={prices}")
         ran = invoke("run", road.corpus, "--out", road.out, *options)
         process.terminate()
     assert ran.code == 0, ran.stderr + ran.stdout

@@ -1,18 +1,14 @@
-"""Turns: never more in flight than the window, never faster than the pace, over any loop and process."""
+"""Turns: never more in flight than the window, never faster than the pace, over any loop."""
 
 import asyncio
-import multiprocessing
 import threading
 from itertools import pairwise
-from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.llm.pace import Declared, LocalBook, Pace, PaceBook, SharedBook
+from qa_pipeline.llm.pace import Declared
 from qa_pipeline.llm.provider import Clock
-from qa_pipeline.llm.store.database import Database
 from qa_pipeline.llm.throttle import Throttle
 from qa_pipeline_tests.llm.asking import claim
 
@@ -33,8 +29,8 @@ class PlayedTime:
         return Clock(now=lambda: self.at, steady=lambda: self.at, sleep=self.sleep)
 
 
-def throttle(most: int = 4, declared: Declared | None = None, book: PaceBook | None = None) -> Throttle:
-    return Throttle("m", most, declared or Declared(), book or LocalBook(), PlayedTime().clock)
+def throttle(most: int = 4, declared: Declared | None = None) -> Throttle:
+    return Throttle(most, declared or Declared(), PlayedTime().clock)
 
 
 @given(st.integers(1, 8), st.integers(1, 40))
@@ -49,7 +45,7 @@ def test_never_more_calls_are_in_flight_than_the_window_holds(most: int, calls: 
             highest = max(highest, flying)
             await asyncio.sleep(0)
             flying -= 1
-        await turns.served(turn, 1)
+        turns.served(turn, 1)
 
     async def run() -> None:
         await asyncio.gather(*(one() for _ in range(calls)))
@@ -76,10 +72,10 @@ def test_a_refusal_narrows_the_window_and_successes_widen_it_again() -> None:
         turns = throttle(16)
         async with turns.turn(claim()) as turn:
             pass
-        await turns.refused(turn, 0.0)
+        turns.refused(turn, 0.0)
         narrow = turns.window.limit
         for _ in range(200):
-            await turns.served(turn, 1)
+            turns.served(turn, 1)
         return narrow, turns.window.limit
 
     assert asyncio.run(run()) == (12, 16)
@@ -122,7 +118,7 @@ def test_a_cancelled_caller_gives_its_place_to_the_next() -> None:
 
 
 def test_several_loops_share_one_window() -> None:
-    turns = Throttle("m", 3, Declared(), LocalBook())
+    turns = Throttle(3, Declared())
     lock, flying, highest = threading.Lock(), 0, 0
 
     async def one() -> None:
@@ -159,47 +155,14 @@ def test_a_declared_rate_spaces_the_calls() -> None:
     assert [round(later - earlier) for earlier, later in pairwise(sent)] == [1, 1, 1, 1]
 
 
-def test_a_limit_that_one_throttle_met_is_heard_of_by_another() -> None:
-    book = LocalBook()
-    first, second = throttle(book=book), throttle(book=book)
+def test_a_refused_wait_holds_every_later_call_back() -> None:
+    turns = throttle()
 
     async def run() -> float:
-        async with first.turn(claim()) as turn:
+        async with turns.turn(claim()) as turn:
             pass
-        await first.refused(turn, 30.0)
-        async with second.turn(claim()) as later:
+        turns.refused(turn, 30.0)
+        async with turns.turn(claim()) as later:
             return later.sent_at - turn.sent_at
 
     assert asyncio.run(run()) >= 30.0
-
-
-@pytest.mark.parametrize("book", ["local", "shared"])
-def test_a_book_keeps_what_was_written(book: str, tmp_path: Path) -> None:
-    database = Database(tmp_path / "store.sqlite")
-    kept: PaceBook = LocalBook() if book == "local" else SharedBook(database)
-    assert kept.change("m", lambda pace: (Pace(next_at=5.0), pace)) == Pace()
-    assert kept.change("m", lambda pace: (pace, pace)) == Pace(next_at=5.0)
-    assert kept.change("other", lambda pace: (pace, pace)) == Pace()
-    database.close()
-
-
-def take_slots(place: Path, number: int) -> None:
-    database = Database(place)
-    book = SharedBook(database)
-    for _ in range(number):
-        book.change("m", lambda pace: (Pace(next_at=pace.next_at + 1), None))
-    database.close()
-
-
-def test_processes_that_change_a_pace_at_once_lose_no_change(tmp_path: Path) -> None:
-    place = tmp_path / "store.sqlite"
-    processes = [
-        multiprocessing.get_context("spawn").Process(target=take_slots, args=(place, 50)) for _ in range(2)
-    ]
-    for process in processes:
-        process.start()
-    for process in processes:
-        process.join()
-    database = Database(place)
-    assert SharedBook(database).change("m", lambda pace: (pace, pace.next_at)) == 100
-    database.close()

@@ -19,7 +19,7 @@ from qa_pipeline.errors import ModelError
 from qa_pipeline.llm.base import Request
 from qa_pipeline.llm.budget.budget import restored as restored_room
 from qa_pipeline.llm.budget.budget import written as written_room
-from qa_pipeline.llm.budget.daily import Held
+from qa_pipeline.llm.budget.daily import DayReservation
 from qa_pipeline.llm.provider import RawReply
 from qa_pipeline.llm.store.database import Database
 from qa_pipeline.llm.store.schema import PROVIDER_ITEMS, PROVIDER_JOBS, REPLIES
@@ -131,7 +131,7 @@ class ProviderJob:
     created_at: float = 0.0
     ended_at: float | None = None
     detail: str | None = None
-    held: Held | None = None
+    held: DayReservation | None = None
 
     @property
     def ended(self) -> bool:
@@ -157,7 +157,7 @@ class JobBook:
         return self.database.read(lambda connection: next(iter(_items(connection, wanted)), None))
 
     def open(
-        self, asked_model: str, items: Sequence[Item], *, run: str, now: float, held: Held | None
+        self, asked_model: str, items: Sequence[Item], *, run: str, now: float, held: DayReservation | None
     ) -> tuple[ProviderJob, list[Item]] | None:
         """Note a job of those items that are in no other and whose replies have not come meanwhile.
 

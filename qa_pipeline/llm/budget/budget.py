@@ -21,7 +21,7 @@ from typing import Any
 from qa_pipeline.errors import BudgetExhaustedError, SettingsError
 from qa_pipeline.llm.base import Request
 from qa_pipeline.llm.budget.amounts import Amount, Caps, refusal_of_run
-from qa_pipeline.llm.budget.daily import DayLedger, Entry, Held, Settled
+from qa_pipeline.llm.budget.daily import DayLedger, DayReservation, Entry, Settlement
 from qa_pipeline.llm.budget.prices import (
     Price,
     PriceTable,
@@ -29,7 +29,7 @@ from qa_pipeline.llm.budget.prices import (
     caps_cost,
     check_cost_caps,
     load_prices,
-    unpriced_told,
+    unpriced_message,
     utc_day,
 )
 from qa_pipeline.llm.store.database import Database
@@ -186,7 +186,7 @@ class Budget:
             self._known[asked_model] = self._prices.of_name(asked_model)
         found = self._known[asked_model]
         if found is None and self._needs_price:
-            raise SettingsError(unpriced_told(asked_model))
+            raise SettingsError(unpriced_message(asked_model))
         return found
 
     def cost(self, asked_model: str, usage: Usage, *, batched: bool = False) -> Decimal | None:
@@ -295,7 +295,7 @@ class Commitment:
 
     budget: Budget
     reservations: Sequence[Reservation]
-    held: Held | None
+    held: DayReservation | None
 
     @property
     def count(self) -> int:
@@ -356,7 +356,7 @@ async def _of_day(budget: Budget, reservations: list[Reservation], told: str) ->
         del reservations[half:]
 
 
-def give_back(budget: Budget, held: Held, took: Amount) -> None:
+def give_back(budget: Budget, held: DayReservation, took: Amount) -> None:
     """Count what a job took on the day it was submitted, in place of what it held.
 
     It is written when this returns: a job is collected once, and nobody would count it again.
@@ -365,11 +365,11 @@ def give_back(budget: Budget, held: Held, took: Amount) -> None:
         ReplyStoreError: it cannot be written.
     """
     if budget.days is not None:
-        budget.days.settle(Settled(held, took))
+        budget.days.settle(Settlement(held, took))
         budget.end()
 
 
-def written(held: Held | None) -> str | None:
+def written(held: DayReservation | None) -> str | None:
     """As JSON, exactly."""
     if held is None:
         return None
@@ -379,10 +379,10 @@ def written(held: Held | None) -> str | None:
     return json.dumps({"day": held.day} | named | room)
 
 
-def restored(text: str | None) -> Held | None:
+def restored(text: str | None) -> DayReservation | None:
     """What `written` wrote."""
     if text is None:
         return None
     parts = json.loads(text)
     amount = Amount(parts["calls"], parts["tokens"], Decimal(parts["cost"]))
-    return Held(parts["day"], amount, parts["expires_at"], parts["reservation_id"])
+    return DayReservation(parts["day"], amount, parts["expires_at"], parts["reservation_id"])

@@ -40,7 +40,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class DayReservation:
     """Room that was given."""
 
     day: str
@@ -50,10 +50,10 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class Settlement:
     """What became of it."""
 
-    held: Held
+    held: DayReservation
     took: Amount
 
 
@@ -74,14 +74,16 @@ class DayTables:
         self._database = database
         self._caps = caps
 
-    def write(self, asks: Sequence[Asked], settled: Sequence[Settled], now: float) -> list[Held | State]:
+    def write(
+        self, asks: Sequence[Asked], settled: Sequence[Settlement], now: float
+    ) -> list[DayReservation | State]:
         """Settle, then give room in the order in which it was asked for, as far as the caps leave any.
 
         Raises:
             ReplyStoreError: the database cannot be used.
         """
 
-        def work(connection: sa.Connection) -> list[Held | State]:
+        def work(connection: sa.Connection) -> list[DayReservation | State]:
             if self._database.is_postgres:
                 connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
             for one in settled:
@@ -90,17 +92,19 @@ class DayTables:
 
         return self._database.transact(work)
 
-    def _give(self, connection: sa.Connection, asks: Sequence[Asked], now: float) -> list[Held | State]:
+    def _give(
+        self, connection: sa.Connection, asks: Sequence[Asked], now: float
+    ) -> list[DayReservation | State]:
         _expire(connection, now)
         day = _day(connection, now)
         spent = _spent(connection, day)
         held = _held(connection, day)
-        answers: list[Held | State] = []
-        given: list[Held] = []
+        answers: list[DayReservation | State] = []
+        given: list[DayReservation] = []
         for ask in asks:
             unit = self._caps.broken_by(spent + held + ask.want)
             if unit is None:
-                given.append(Held(day, ask.want, now + LONGEST_CALL))
+                given.append(DayReservation(day, ask.want, now + LONGEST_CALL))
                 answers.append(given[-1])
                 held += ask.want
             else:
@@ -111,7 +115,7 @@ class DayTables:
         return answers
 
 
-def _settle(connection: sa.Connection, settled: Settled, now: float) -> None:
+def _settle(connection: sa.Connection, settled: Settlement, now: float) -> None:
     held = settled.held
     found = connection.execute(RESERVED.delete().where(RESERVED.c.reservation_id == held.reservation_id))
     if found.rowcount:
@@ -164,7 +168,7 @@ def _held(connection: sa.Connection, day: str) -> Amount:
     return sum((_amount(row) for row in rows), Amount())
 
 
-def _row(held: Held) -> dict[str, object]:
+def _row(held: DayReservation) -> dict[str, object]:
     return {
         "reservation_id": held.reservation_id,
         "day": held.day,
@@ -191,19 +195,19 @@ class Entry:
 
     __slots__ = ("_held", "_ledger")
 
-    def __init__(self, ledger: "DayLedger", held: Held) -> None:
+    def __init__(self, ledger: "DayLedger", held: DayReservation) -> None:
         self._ledger = ledger
         self._held = held
 
     def settle(self, took: Amount) -> None:
         """Count what the call took; nothing if it was not charged."""
-        self._ledger.settle(Settled(self._held, took))
+        self._ledger.settle(Settlement(self._held, took))
 
 
 @dataclass(slots=True)
 class _Ask:
     asked: Asked
-    answer: "Future[Held | State]" = field(default_factory=Future)
+    answer: "Future[DayReservation | State]" = field(default_factory=Future)
 
 
 class DayLedger:
@@ -233,7 +237,7 @@ class DayLedger:
         self._sleep = sleep
         self._lock = threading.Lock()
         self._asks: list[_Ask] = []
-        self._settled: list[Settled] = []
+        self._settled: list[Settlement] = []
         self._worker: ThreadPoolExecutor | None = None
 
     async def take(self, want: Amount, told: str) -> Entry:
@@ -246,14 +250,14 @@ class DayLedger:
         pause = _FIRST_PAUSE
         while True:
             answer = await self._ask(want)
-            if isinstance(answer, Held):
+            if isinstance(answer, DayReservation):
                 return Entry(self, answer)
             if answer.hopeless:
                 raise self._refusal(answer, want, told)
             await self._sleep(pause)
             pause = min(pause * 2, _LONGEST_PAUSE)
 
-    async def take_now(self, want: Amount, told: str) -> Held:
+    async def take_now(self, want: Amount, told: str) -> DayReservation:
         """Take room of today without waiting for calls in flight.
 
         Raises:
@@ -261,11 +265,11 @@ class DayLedger:
             ReplyStoreError: the database cannot be used.
         """
         answer = await self._ask(want)
-        if isinstance(answer, Held):
+        if isinstance(answer, DayReservation):
             return answer
         raise self._refusal(answer, want, told)
 
-    def settle(self, settled: Settled) -> None:
+    def settle(self, settled: Settlement) -> None:
         """Count what a call took; written soon, and at the latest before anything else is asked for."""
         with self._lock:
             self._settled.append(settled)
@@ -285,7 +289,7 @@ class DayLedger:
         if self._settled:
             self._transact([], self._drain()[1])
 
-    async def _ask(self, want: Amount) -> Held | State:
+    async def _ask(self, want: Amount) -> DayReservation | State:
         ask = _Ask(Asked(want))
         with self._lock:
             self._asks.append(ask)
@@ -296,12 +300,12 @@ class DayLedger:
             ask.answer.add_done_callback(self._return)
             raise
 
-    def _return(self, answer: "Future[Held | State]") -> None:
+    def _return(self, answer: "Future[DayReservation | State]") -> None:
         """Give back what was taken for somebody who no longer waits."""
         if not answer.cancelled() and answer.exception() is None:
             given = answer.result()
-            if isinstance(given, Held):
-                self.settle(Settled(given, Amount()))
+            if isinstance(given, DayReservation):
+                self.settle(Settlement(given, Amount()))
 
     def _run(self) -> None:
         if self._worker is None:
@@ -324,13 +328,13 @@ class DayLedger:
         for ask, answer in zip(asks, answers, strict=True):
             ask.answer.set_result(answer)
 
-    def _drain(self) -> tuple[list[_Ask], list[Settled]]:
+    def _drain(self) -> tuple[list[_Ask], list[Settlement]]:
         with self._lock:
             drained = self._asks, self._settled
             self._asks, self._settled = [], []
         return drained
 
-    def _transact(self, asks: list[Asked], settled: list[Settled]) -> list[Held | State]:
+    def _transact(self, asks: list[Asked], settled: list[Settlement]) -> list[DayReservation | State]:
         return self._tables.write(asks, settled, self._clock())
 
     def _refusal(self, state: State, want: Amount, told: str) -> BudgetExhaustedError:

@@ -1,4 +1,4 @@
-"""Who asks for what: how claims are taken, and how those of the dead are found.
+"""Leases: which process asks for what, and how the leases of a dead process are found.
 
 What belongs here: the table `claims`, and the two ways of telling that an owner lives. What does not:
 replies.
@@ -21,12 +21,12 @@ from weakref import WeakSet
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
-from qa_pipeline.llm.store.schema import CLAIMS
+from qa_pipeline.llm.store.schema import LEASES
 
-_HELD: "WeakSet[OwnerFile]" = WeakSet()
+_HELD: "WeakSet[ProcessLock]" = WeakSet()
 
 
-class OwnerFile:
+class ProcessLock:
     """One living owner.
 
     Raises:
@@ -89,28 +89,28 @@ _ENDLESS = 0.0
 KeysByModel = Mapping[str, Sequence[str]]
 """Request keys of each asked model, no more of them than a statement takes."""
 
-_OF_OWNER = CLAIMS.c.owner == sa.bindparam("of_owner")
+_OF_OWNER = LEASES.c.owner == sa.bindparam("of_owner")
 _OF_KEYS = sa.and_(
-    CLAIMS.c.asked_model == sa.bindparam("of_model"),
-    CLAIMS.c.request_key.in_(sa.bindparam("of_keys", expanding=True)),
+    LEASES.c.asked_model == sa.bindparam("of_model"),
+    LEASES.c.request_key.in_(sa.bindparam("of_keys", expanding=True)),
 )
-_MINE = sa.select(CLAIMS.c.request_key).where(_OF_OWNER, _OF_KEYS)
-_OTHERS = sa.select(CLAIMS.c.owner).distinct().where(sa.not_(_OF_OWNER))
-_DROP = sa.delete(CLAIMS).where(_OF_OWNER, _OF_KEYS)
-_DROP_OWNERS = sa.delete(CLAIMS).where(CLAIMS.c.owner.in_(sa.bindparam("owners", expanding=True)))
+_MINE = sa.select(LEASES.c.request_key).where(_OF_OWNER, _OF_KEYS)
+_OTHERS = sa.select(LEASES.c.owner).distinct().where(sa.not_(_OF_OWNER))
+_DROP = sa.delete(LEASES).where(_OF_OWNER, _OF_KEYS)
+_DROP_OWNERS = sa.delete(LEASES).where(LEASES.c.owner.in_(sa.bindparam("owners", expanding=True)))
 _SERVER_NOW = sa.extract("epoch", sa.func.clock_timestamp())
 _SERVER_UP_SINCE = sa.extract("epoch", sa.func.pg_postmaster_start_time())
 _LEASE = sa.bindparam("lease", type_=sa.Float)
-_DROP_EXPIRED = sa.delete(CLAIMS).where(
-    sa.not_(_OF_OWNER), CLAIMS.c.expires_at < _SERVER_NOW, _SERVER_UP_SINCE + _LEASE < _SERVER_NOW
+_DROP_EXPIRED = sa.delete(LEASES).where(
+    sa.not_(_OF_OWNER), LEASES.c.expires_at < _SERVER_NOW, _SERVER_UP_SINCE + _LEASE < _SERVER_NOW
 )
-_RENEW = sa.update(CLAIMS).where(_OF_OWNER).values(expires_at=_SERVER_NOW + _LEASE)
-_LEASE_OUT = postgresql.insert(CLAIMS).values(expires_at=_SERVER_NOW + _LEASE).on_conflict_do_nothing()
-_TAKE = sqlite.insert(CLAIMS).values(expires_at=_ENDLESS).on_conflict_do_nothing()
+_RENEW = sa.update(LEASES).where(_OF_OWNER).values(expires_at=_SERVER_NOW + _LEASE)
+_LEASE_OUT = postgresql.insert(LEASES).values(expires_at=_SERVER_NOW + _LEASE).on_conflict_do_nothing()
+_TAKE = sqlite.insert(LEASES).values(expires_at=_ENDLESS).on_conflict_do_nothing()
 
 
-class Claims(Protocol):
-    """The claims of one owner."""
+class Leases(Protocol):
+    """The leases of one process."""
 
     @property
     def beat_seconds(self) -> float | None:
@@ -138,7 +138,7 @@ class Claims(Protocol):
         ...
 
 
-class _OwnClaims:
+class _OwnLeases:
     owner: str
 
     def drop(self, connection: sa.Connection, keys: KeysByModel) -> None:
@@ -175,14 +175,14 @@ class _OwnClaims:
         ]
 
 
-class FileClaims(_OwnClaims):
-    """Claims in a SQLite file; owners are told by locked files in the folder."""
+class LockedLeases(_OwnLeases):
+    """Leases in a SQLite file; owners are told by locked files in the folder."""
 
     beat_seconds = None
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._file: OwnerFile | None = None
+        self._file: ProcessLock | None = None
 
     @property
     def owner(self) -> str:  # type: ignore[override]
@@ -194,7 +194,7 @@ class FileClaims(_OwnClaims):
     def open(self) -> None:
         """Lock a file of its own."""
         if self._file is None:
-            self._file = OwnerFile(self._folder)
+            self._file = ProcessLock(self._folder)
 
     def close(self) -> None:
         """Unlock and remove it."""
@@ -214,8 +214,8 @@ class FileClaims(_OwnClaims):
         """The locked file says it all."""
 
 
-class LeasedClaims(_OwnClaims):
-    """Claims on Postgres, held for a while after each beat."""
+class TimedLeases(_OwnLeases):
+    """Leases on Postgres, held for a while after each beat."""
 
     def __init__(self, seconds: float = LEASE_SECONDS) -> None:
         self._seconds = seconds

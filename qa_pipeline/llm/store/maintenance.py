@@ -1,7 +1,6 @@
 """Looking after a store of replies: how much there is, what is old, and what must be forgotten.
 
-What belongs here: counting and deleting. What does not: moving replies between stores (`transfer.py`),
-printing (`replies_cli.py`).
+What belongs here: counting and deleting. What does not: printing (`replies_cli.py`).
 
 Calls stay when replies go, since the money was spent; only the text of a forgotten document's prompts is
 taken from them.
@@ -18,14 +17,7 @@ import sqlalchemy as sa
 from qa_pipeline.errors import InputError
 from qa_pipeline.llm.batch_jobs.book import forget_documents
 from qa_pipeline.llm.store.database import Database
-from qa_pipeline.llm.store.schema import (
-    CALLS,
-    DOCUMENT_NAMES,
-    METADATA,
-    REPLIES,
-    REPLY_DOCUMENTS,
-    UNKNOWN_DOCUMENT,
-)
+from qa_pipeline.llm.store.schema import CALLS, DOCUMENT_NAMES, METADATA, REPLIES, REPLY_DOCUMENTS
 from qa_pipeline.llm.store.store import REPLIED, call_of, insert_missing, storable
 from qa_pipeline.records import CallRecord
 
@@ -74,15 +66,10 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """How much went: replies, and prompts of the journal; and replies left that may have seen it.
-
-    `unknown` are replies of version 1 of the store that nobody has asked for since: what they saw is not
-    known.
-    """
+    """How much went: replies, and prompts of the journal."""
 
     replies: int
     prompts: int
-    unknown: int
 
 
 def size(database: Database, now: float | None = None) -> Size:
@@ -138,15 +125,13 @@ def prune(database: Database, choice: Choice) -> int:
     return deleted
 
 
-def forget(database: Database, documents: Sequence[str], *, unknown: bool = False) -> Forgotten:
+def forget(database: Database, documents: Sequence[str]) -> Forgotten:
     """Delete every reply that saw one of the documents, and the prompts that show them.
-
-    With `unknown`, the replies go as well of which is not known what they saw (`Forgotten.unknown`).
 
     Raises:
         ReplyStoreError: the store cannot be used.
     """
-    forgotten = database.transact(lambda connection: _forget(connection, documents, unknown=unknown))
+    forgotten = database.transact(lambda connection: _forget(connection, documents))
     if forgotten.replies or forgotten.prompts:
         _vacuum(database)
     return forgotten
@@ -160,8 +145,7 @@ def known_documents(database: Database, beginning: str) -> list[str]:
     """
     seen = REPLY_DOCUMENTS.c.document_id
     chosen = sa.select(seen).distinct().where(seen.startswith(beginning, autoescape=True)).order_by(seen)
-    found = database.read(lambda connection: connection.scalars(chosen).all())
-    return [document for document in found if document != UNKNOWN_DOCUMENT]
+    return list(database.read(lambda connection: connection.scalars(chosen).all()))
 
 
 def _shares(connection: sa.Connection, chosen: sa.Select[Any]) -> tuple[Share, ...]:
@@ -171,15 +155,6 @@ def _shares(connection: sa.Connection, chosen: sa.Select[Any]) -> tuple[Share, .
     )
 
 
-_NOTED = REPLY_DOCUMENTS.alias("noted")
-_UNKNOWN = sa.and_(
-    REPLY_DOCUMENTS.c.document_id == UNKNOWN_DOCUMENT,
-    ~sa.exists().where(
-        _NOTED.c.asked_model == REPLY_DOCUMENTS.c.asked_model,
-        _NOTED.c.request_key == REPLY_DOCUMENTS.c.request_key,
-        _NOTED.c.document_id != UNKNOWN_DOCUMENT,
-    ),
-)
 _SAME_REQUEST = sa.and_(
     CALLS.c.asked_model == REPLY_DOCUMENTS.c.asked_model, CALLS.c.request_key == REPLY_DOCUMENTS.c.request_key
 )
@@ -193,7 +168,7 @@ _DROP_UNUSED_DOCUMENTS = sa.delete(REPLY_DOCUMENTS).where(
 )
 
 
-def _forget(connection: sa.Connection, ids: Sequence[str], *, unknown: bool) -> Forgotten:
+def _forget(connection: sa.Connection, ids: Sequence[str]) -> Forgotten:
     if connection.dialect.name == "sqlite":
         connection.exec_driver_sql("PRAGMA secure_delete=ON")  # deleted text is overwritten, not only let go
     replies = prompts = 0
@@ -201,14 +176,13 @@ def _forget(connection: sa.Connection, ids: Sequence[str], *, unknown: bool) -> 
         REPLY_DOCUMENTS.c.document_id.in_(ids[start : start + _IDS_A_STATEMENT])
         for start in range(0, len(ids), _IDS_A_STATEMENT)
     ]
-    for of_documents in [*saw, _UNKNOWN] if unknown else saw:
+    for of_documents in saw:
         replies += connection.execute(sa.delete(REPLIES).where(_saw(REPLIES, of_documents))).rowcount
         shown = sa.update(CALLS).where(CALLS.c.prompt.is_not(None), _saw(CALLS, of_documents))
         prompts += connection.execute(shown.values(prompt=None)).rowcount
     connection.execute(_DROP_UNUSED_DOCUMENTS)
     replies += forget_documents(connection, ids)
-    left = sa.select(sa.func.count()).select_from(REPLY_DOCUMENTS).where(_UNKNOWN)
-    return Forgotten(replies, prompts, connection.execute(left).scalar_one())
+    return Forgotten(replies, prompts)
 
 
 def _saw(table: sa.Table, of_documents: sa.ColumnElement[bool]) -> sa.ColumnElement[bool]:

@@ -4,8 +4,6 @@ What belongs here: columns and the version of the whole. What does not: reading 
 Times are Unix seconds. `asked_model` and `request_key` together name a request.
 """
 
-import time
-
 import sqlalchemy as sa
 
 from qa_pipeline.errors import ReplyStoreError
@@ -14,8 +12,6 @@ STORE_VERSION = 2
 METADATA = sa.MetaData()
 
 _WHO = 400
-UNKNOWN_DOCUMENT = "unknown"
-"""Stands for the documents of a reply that was stored before they were noted."""
 
 REPLIES = sa.Table(
     "replies",
@@ -54,7 +50,7 @@ DOCUMENT_NAMES = sa.Table(
     sa.Column("path", sa.Text, primary_key=True, comment="also of earlier versions, which no table has"),
 )
 
-CLAIMS = sa.Table(
+LEASES = sa.Table(
     "claims",
     METADATA,
     sa.Column("request_key", sa.String(64), primary_key=True),
@@ -107,13 +103,6 @@ RESERVED = sa.Table(
     sa.Column("expires_at", sa.Float, nullable=False),
 )
 
-PACE = sa.Table(
-    "pace",
-    METADATA,
-    sa.Column("asked_model", sa.String(_WHO), primary_key=True),
-    sa.Column("state", sa.Text, nullable=False, comment="JSON of limits.pace.Pace"),
-)
-
 PROVIDER_JOBS = sa.Table(
     "provider_jobs",
     METADATA,
@@ -154,24 +143,21 @@ VERSION = sa.Table("store_version", METADATA, sa.Column("version", sa.Integer, p
 
 
 def prepare(connection: sa.Connection, place: str) -> None:
-    """Make the tables, or migrate them, inside the transaction of the connection.
+    """Make the tables inside the transaction of the connection, where there are none.
 
     Raises:
-        ReplyStoreError: the tables are of a later version, or of another program.
+        ReplyStoreError: the tables are of another version, or of another program.
     """
     found = _version(connection)
     if found == STORE_VERSION:
         return
-    if found == 1:
-        _migrate_first(connection)
-    elif found is None:
-        _refuse_foreign_tables(connection, place)
-        METADATA.create_all(connection)
-    else:
+    if found is not None:
         raise ReplyStoreError(
             f"the reply store {place} is of version {found}, this program reads version "
-            f"{STORE_VERSION}: use the program that wrote it, or name another store"
+            f"{STORE_VERSION}: use the program that wrote it, or name another store; nothing in it is changed"
         )
+    _refuse_foreign_tables(connection, place)
+    METADATA.create_all(connection)
     connection.execute(sa.insert(VERSION).values(version=STORE_VERSION))
     if connection.dialect.name == "sqlite":
         connection.exec_driver_sql(f"PRAGMA user_version={STORE_VERSION}")
@@ -194,25 +180,3 @@ def _refuse_foreign_tables(connection: sa.Connection, place: str) -> None:
             f"the database {place} has a table {foreign[0]} of another program: give the store of replies a "
             "database of its own (llm.store.url)"
         )
-
-
-def _migrate_first(connection: sa.Connection) -> None:
-    """Keep every reply that was paid for. What documents they saw was not told then."""
-    connection.exec_driver_sql("ALTER TABLE replies RENAME TO replies_of_version_1")
-    METADATA.create_all(connection)
-    connection.execute(
-        sa.text(
-            f"INSERT INTO {REPLIES.name} (asked_model, request_key, role, batch, outcome, raw, value, "  # noqa: S608 - our own names
-            "replied_model, repair, input_tokens, output_tokens, stored_at) "
-            "SELECT asked_model, request_key, role, '', 'replied', raw, raw, reply_model, 'none', "
-            "input_tokens, output_tokens, :now FROM replies_of_version_1"
-        ),
-        {"now": time.time()},
-    )
-    connection.execute(
-        sa.insert(REPLY_DOCUMENTS).from_select(
-            ["asked_model", "request_key", "document_id"],
-            sa.select(REPLIES.c.asked_model, REPLIES.c.request_key, sa.literal(UNKNOWN_DOCUMENT)),
-        )
-    )
-    connection.exec_driver_sql("DROP TABLE replies_of_version_1")

@@ -17,7 +17,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from qa_pipeline.errors import ReplyStoreError
 from qa_pipeline.llm.store.database import Database
-from qa_pipeline.llm.store.leases import LEASE_SECONDS, Claims, FileClaims, KeysByModel, LeasedClaims
+from qa_pipeline.llm.store.leases import LEASE_SECONDS, KeysByModel, Leases, LockedLeases, TimedLeases
 from qa_pipeline.llm.store.schema import CALLS, REPLIES, REPLY_DOCUMENTS
 from qa_pipeline.records import CallRecord, Repair, Usage
 
@@ -262,7 +262,7 @@ _NOTED = sa.select(REPLY_DOCUMENTS.c.request_key, REPLY_DOCUMENTS.c.document_id)
 
 
 class SqlReplyStore:
-    """Replies in one database; equal for both dialects but for the words of an insert and for claims.
+    """Replies in one database; equal for both dialects but for the words of an insert and for leases.
 
     Args:
         database: where; the store closes it.
@@ -279,8 +279,8 @@ class SqlReplyStore:
     ) -> None:
         self._database = database
         self._clock = clock
-        self._claims: Claims = (
-            LeasedClaims(lease_seconds) if database.is_postgres else FileClaims(_owners_of(database))
+        self._leases: Leases = (
+            TimedLeases(lease_seconds) if database.is_postgres else LockedLeases(_owners_of(database))
         )
         self._insert_reply = insert_missing(database, REPLIES)
         self._insert_documents = insert_missing(database, REPLY_DOCUMENTS)
@@ -294,7 +294,7 @@ class SqlReplyStore:
     @property
     def beat_seconds(self) -> float | None:
         """How often to renew the leases."""
-        return self._claims.beat_seconds
+        return self._leases.beat_seconds
 
     def find(self, wanted: Collection[RequestId]) -> dict[RequestId, Outcome]:
         """What is stored of all that is wanted."""
@@ -314,7 +314,7 @@ class SqlReplyStore:
     def write(self, round_: Round) -> Written:
         """Store, release and claim in one transaction."""
         try:
-            self._claims.open()
+            self._leases.open()
         except OSError as error:
             raise ReplyStoreError(
                 f"the reply store {self.place} cannot be used: {error.strerror or error}: {error.filename}. "
@@ -325,11 +325,11 @@ class SqlReplyStore:
     def beat(self) -> None:
         """Renew the leases."""
         if self.beat_seconds is not None:
-            self._database.transact(self._claims.renew)
+            self._database.transact(self._leases.renew)
 
     def close(self) -> None:
         """Close the database; whoever waits for a claim of this owner takes it over."""
-        self._claims.close()
+        self._leases.close()
         self._database.close()
 
     def _write(self, connection: sa.Connection, round_: Round) -> Written:
@@ -363,11 +363,11 @@ class SqlReplyStore:
             connection.execute(self._insert_documents, rows)
 
     def _claim(self, connection: sa.Connection, wanted: Collection[RequestId]) -> set[RequestId]:
-        return {mine for keys in _by_model(wanted) for mine in self._claims.take(connection, keys)}
+        return {mine for keys in _by_model(wanted) for mine in self._leases.take(connection, keys)}
 
     def _drop(self, connection: sa.Connection, done: Collection[RequestId]) -> None:
         for keys in _by_model(done):
-            self._claims.drop(connection, keys)
+            self._leases.drop(connection, keys)
 
 
 def insert_paid(

@@ -205,7 +205,7 @@ class Rounds:
             due.append(self._clock() + _LONGEST_PAUSE)
         return max(0.0, min(due) - self._clock()) if due else None
 
-    def play(self, jobs: Iterable[Job]) -> list[Job]:
+    def run_round(self, jobs: Iterable[Job]) -> list[Job]:
         """Do everything that is asked; returns what is to be done next because of loops that have ended."""
         asked = self._sorted(jobs)
         try:
@@ -468,7 +468,7 @@ class _Worker:
         late: list[Job] = []
         while True:
             jobs, ended = self._taken(0.0 if late else self._rounds.rest)
-            late = self._rounds.play([*late, *jobs])
+            late = self._rounds.run_round([*late, *jobs])
             if ended:
                 break
         try:

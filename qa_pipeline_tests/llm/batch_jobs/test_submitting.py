@@ -83,7 +83,7 @@ def test_calls_are_recorded_at_half_the_price_for_the_run_that_submitted(place: 
     prices = place.with_name("prices.yaml")
     prices.write_text(
         "currency: USD\nproviders:\n  gemini:\n    gemini-2.5-flash:\n      input: 2.0\n"
-        "      output: 4.0\n      batch_discount: 0.5\n      as_of: 2026-01-01\n"
+        "      output: 4.0\n      as_of: 2026-01-01\n"
     )
     with served() as server:
         desk = Desk(place, server, budget={"prices": prices})

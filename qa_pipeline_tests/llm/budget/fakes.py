@@ -1,22 +1,19 @@
 """Prices, clocks and calls for tests of money."""
 
 import asyncio
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from decimal import Decimal
 
-from qa_pipeline.llm.budget.prices import Price, PriceTable, Rates, Terms
+from genai_prices.types import ModelPrice
+
+from qa_pipeline.llm.budget.prices import Price, PriceTable
 
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC).timestamp()
 DAY = 86_400.0
 MODEL = "openai/mine"
+_MILLION = Decimal(1_000_000)
 DOLLAR_A_TOKEN = PriceTable(
-    "USD",
-    {},
-    {
-        "openai": {
-            "mine": Price("USD", Terms(Rates(Decimal(1_000_000), Decimal(1_000_000))), date(2026, 1, 1))
-        }
-    },
+    "USD", {"openai": {"mine": Price(ModelPrice(input_mtok=_MILLION, output_mtok=_MILLION))}}, listed=False
 )
 """Every token of `MODEL` costs a dollar: tokens and cost are the same number."""
 

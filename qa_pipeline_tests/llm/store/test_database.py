@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from qa_pipeline.errors import ReplyStoreError, SettingsError
 from qa_pipeline.llm.store.database import Database
-from qa_pipeline.llm.store.schema import PACE, STORE_VERSION
+from qa_pipeline.llm.store.schema import SPENT
 from qa_pipeline.llm.store.store import Outcome, Round, SqlReplyStore
 from qa_pipeline_tests.llm.asking import ACCEPT, claim
 from qa_pipeline_tests.llm.postgres_server import NewPlace, Server, running_server
@@ -86,13 +86,13 @@ def restarting() -> Iterator[Server]:
 def use(place: Path | str, **options: float) -> None:
     database = Database(place, **options)  # type: ignore[arg-type]
     try:
-        database.transact(lambda connection: connection.execute(sa.select(PACE)).all())
+        database.transact(lambda connection: connection.execute(sa.select(SPENT)).all())
     finally:
         database.close()
 
 
-def add_pace(connection: sa.Connection, name: str) -> None:
-    connection.execute(sa.insert(PACE).values(asked_model=name, state="{}"))
+def add_day(connection: sa.Connection, name: str) -> None:
+    connection.execute(sa.insert(SPENT).values(day=name, calls=0, tokens=0, cost=0))
 
 
 def run_apart(code: str, path: Path) -> str:
@@ -109,15 +109,13 @@ def test_a_transaction_is_whole_or_nothing(place: Path | str) -> None:
     database = Database(place)
 
     def fail(connection: sa.Connection) -> None:
-        add_pace(connection, "half")
+        add_day(connection, "half")
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
         database.transact(fail)
-    database.transact(lambda connection: add_pace(connection, "whole"))
-    assert database.read(lambda connection: connection.scalars(sa.select(PACE.c.asked_model)).all()) == [
-        "whole"
-    ]
+    database.transact(lambda connection: add_day(connection, "whole"))
+    assert database.read(lambda connection: connection.scalars(sa.select(SPENT.c.day)).all()) == ["whole"]
     database.close()
 
 
@@ -137,8 +135,8 @@ def test_reading_waits_for_no_writer(place: Path | str) -> None:
     use(place)
 
     def write(connection: sa.Connection) -> int:
-        add_pace(connection, "unseen")
-        return database.read(lambda other: len(other.execute(sa.select(PACE)).all()))
+        add_day(connection, "unseen")
+        return database.read(lambda other: len(other.execute(sa.select(SPENT)).all()))
 
     assert database.transact(write) == 0
     database.close()
@@ -155,7 +153,7 @@ def test_sqlite_is_in_wal_mode_with_normal_durability(path: Path) -> None:
     database.close()
 
 
-def test_replies_of_the_first_version_are_kept(path: Path) -> None:
+def test_a_store_of_an_earlier_version_is_refused_and_left_as_it_is(path: Path) -> None:
     path.parent.mkdir()
     with sqlite3.connect(path) as connection:
         connection.execute(FIRST_VERSION)
@@ -165,31 +163,11 @@ def test_replies_of_the_first_version_are_kept(path: Path) -> None:
         )
         connection.execute("PRAGMA user_version=1")
     connection.close()
-    store = SqlReplyStore(Database(path))
-    request_id = ("scripted", claim().key)
-    outcome = store.find([request_id])[request_id]
-    assert (outcome.outcome, outcome.value, outcome.model) == ("replied", ACCEPT.model_dump_json(), "m-2026")
-    assert (outcome.usage.input_tokens, outcome.usage.output_tokens) == (5, None)
-    store.write(Round(paid=[paid(("m", "k"), outcome)]))
-    store.close()
-    with sqlite3.connect(path) as connection:  # so that the release before this one leaves the file alone
-        assert connection.execute("PRAGMA user_version").fetchone() == (STORE_VERSION,)
-    connection.close()
-
-
-def test_a_migration_that_fails_leaves_the_file_of_the_first_version(path: Path) -> None:
-    path.parent.mkdir()
-    with sqlite3.connect(path) as connection:
-        connection.execute(FIRST_VERSION)
-        connection.execute("CREATE TABLE calls (a)")
-        connection.execute("CREATE INDEX ix_replies_stored_at ON replies (role)")
-        connection.execute("PRAGMA user_version=1")
-    connection.close()
-    with pytest.raises(ReplyStoreError):
+    with pytest.raises(ReplyStoreError, match="is of version 1, this program reads version 2"):
         use(path)
     with sqlite3.connect(path) as connection:
         assert connection.execute("PRAGMA user_version").fetchone() == (1,)
-        assert connection.execute("SELECT count(reply_model) FROM replies").fetchone() == (0,)
+        assert connection.execute("SELECT count(*) FROM replies").fetchone() == (1,)
     connection.close()
 
 
@@ -324,10 +302,10 @@ def test_a_server_that_is_gone_for_a_while_is_waited_for(restarting: Server) -> 
             restarting.start()
 
     database = Database(restarting.new_database(), sleep=wait)
-    database.transact(lambda connection: add_pace(connection, "before"))
+    database.transact(lambda connection: add_day(connection, "before"))
     restarting.stop()
-    database.transact(lambda connection: add_pace(connection, "after"))
-    names = database.read(lambda connection: connection.scalars(sa.select(PACE.c.asked_model)).all())
+    database.transact(lambda connection: add_day(connection, "after"))
+    names = database.read(lambda connection: connection.scalars(sa.select(SPENT.c.day)).all())
     assert sorted(names) == ["after", "before"]
     assert len(waits) == 8
     assert max(waits) <= 5.0
@@ -339,16 +317,16 @@ def test_a_transaction_that_is_cut_off_in_the_middle_is_done_again(restarting: S
     done: list[int] = []
 
     def work(connection: sa.Connection) -> None:
-        add_pace(connection, "once")
+        add_day(connection, "once")
         done.append(1)
         if len(done) == 1:
             restarting.stop()
             restarting.start()
-            connection.execute(sa.select(PACE))
+            connection.execute(sa.select(SPENT))
 
     database.transact(work)
     assert len(done) == 2
-    assert database.read(lambda connection: len(connection.execute(sa.select(PACE)).all())) == 1
+    assert database.read(lambda connection: len(connection.execute(sa.select(SPENT)).all())) == 1
     database.close()
 
 
@@ -358,7 +336,7 @@ def test_a_server_that_stays_away_ends_the_run_after_three_minutes(restarting: S
     database.transact(lambda connection: None)
     restarting.stop()
     with pytest.raises(ReplyStoreError, match="what was stored is kept"):
-        database.transact(lambda connection: connection.execute(sa.select(PACE)))
+        database.transact(lambda connection: connection.execute(sa.select(SPENT)))
     assert 180 <= sum(waits) <= 186
 
 
@@ -384,6 +362,6 @@ def test_any_thread_may_use_a_database(new_place: NewPlace) -> None:
     database = Database(new_place())
     with ThreadPoolExecutor(4) as pool:
         for number in range(20):
-            pool.submit(database.transact, lambda connection, name=f"{number}": add_pace(connection, name))
-    assert database.read(lambda connection: len(connection.execute(sa.select(PACE)).all())) == 20
+            pool.submit(database.transact, lambda connection, name=f"{number}": add_day(connection, name))
+    assert database.read(lambda connection: len(connection.execute(sa.select(SPENT)).all())) == 20
     database.close()

@@ -128,7 +128,7 @@ def test_forgetting_takes_every_reply_that_saw_the_document_and_its_prompts_alon
     )
     store.close()
     assert known_documents(database, "aaaaaa") == ["a" * 32]
-    assert forget(database, ["a" * 32]) == Forgotten(replies=2, prompts=3, unknown=0)
+    assert forget(database, ["a" * 32]) == Forgotten(replies=2, prompts=3)
     assert keys(database) == {("m", "other")}
     assert {made.call_id: made.prompt for made in read_calls(database)} == {
         "both": None,
@@ -137,7 +137,7 @@ def test_forgetting_takes_every_reply_that_saw_the_document_and_its_prompts_alon
         "other": "shows other",
     }
     assert known_documents(database, "aaaaaa") == []
-    assert forget(database, ["a" * 32]) == Forgotten(0, 0, 0)
+    assert forget(database, ["a" * 32]) == Forgotten(0, 0)
 
 
 def test_a_prompt_can_be_forgotten_after_its_reply_was_pruned(database: Database) -> None:
@@ -146,7 +146,7 @@ def test_a_prompt_can_be_forgotten_after_its_reply_was_pruned(database: Database
     store.write(Round(paid=[paid(("m", "k"), FAILURE, documents=("a" * 32,), calls=(made,))]))
     store.close()
     prune(database, Choice(failures=True))
-    assert forget(database, ["a" * 32]) == Forgotten(replies=0, prompts=1, unknown=0)
+    assert forget(database, ["a" * 32]) == Forgotten(replies=0, prompts=1)
 
 
 def test_no_byte_of_a_forgotten_reply_stays_in_the_files(tmp_path: Path) -> None:
@@ -160,21 +160,6 @@ def test_no_byte_of_a_forgotten_reply_stays_in_the_files(tmp_path: Path) -> None
     left = b"".join(file.read_bytes() for file in tmp_path.rglob("*") if file.is_file())
     store.close()
     assert b"tell-tale" not in left
-
-
-def test_replies_of_the_first_version_count_as_unknown_until_they_are_asked_for(database: Database) -> None:
-    store_at(database, 0, {("m", "first"): REPLY, ("m", "second"): REPLY})
-    database.transact(
-        lambda connection: connection.execute(sa.update(REPLY_DOCUMENTS).values(document_id="unknown"))
-    )
-    store = SqlReplyStore(database)
-    shown = {("m", "first"): ("a" * 32,)}
-    store.write(Round(seen=store.unseen(shown)))
-    assert store.unseen(shown) == []
-    assert forget(database, ["b" * 32]) == Forgotten(replies=0, prompts=0, unknown=1)
-    assert forget(database, ["a" * 32]).replies == 1
-    assert forget(database, ["b" * 32], unknown=True) == Forgotten(replies=1, prompts=0, unknown=0)
-    store.close()
 
 
 def test_documents_are_known_by_path_with_their_earlier_versions(database: Database) -> None:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
 from qa_pipeline.llm.store.database import Database
-from qa_pipeline.llm.store.leases import OwnerFile, is_alive
+from qa_pipeline.llm.store.leases import ProcessLock, is_alive
 from qa_pipeline.llm.store.store import Outcome, RequestId, Round, SqlReplyStore
 from qa_pipeline.records import Usage
 from qa_pipeline_tests.llm.postgres_server import NewPlace
@@ -114,7 +114,7 @@ def test_what_a_server_says_of_itself_fits_any_column(store: SqlReplyStore) -> N
 
 
 def test_an_owner_can_be_looked_at_by_other_users(tmp_path: Path) -> None:
-    owner = OwnerFile(tmp_path)
+    owner = ProcessLock(tmp_path)
     assert (tmp_path / owner.name).stat().st_mode & 0o044
     assert is_alive(tmp_path, owner.name)
     owner.close()

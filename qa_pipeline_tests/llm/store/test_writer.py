@@ -99,9 +99,9 @@ print("parent", found, flush=True)
 PARENT = """
 import os, signal, sys
 from pathlib import Path
-from qa_pipeline.llm.store.leases import OwnerFile
+from qa_pipeline.llm.store.leases import ProcessLock
 
-owner = OwnerFile(Path(sys.argv[1]))
+owner = ProcessLock(Path(sys.argv[1]))
 ready, say = os.pipe()
 child = os.fork()
 if child == 0:
