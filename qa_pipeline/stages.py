@@ -285,7 +285,7 @@ def _decisions(run: StageRun) -> pl.DataFrame:
 def _claims(run: StageRun) -> pl.DataFrame:
     """Split the answers into claims, find the evidence of each and compute every local score.
 
-    A model that verifies cuts answers model_claims, where the settings want it and there is one.
+    A model that verifies cuts answers into single statements, where the settings want it and there is one.
     """
     settings, model = run.parts.settings, run.parts.reviewer("verifier")
     model_claims = (
@@ -296,7 +296,13 @@ def _claims(run: StageRun) -> pl.DataFrame:
         )
     )
     return score_claims(
-        run.parts, run["pairs"], run["documents"], run["chunks"], run["embeddings"], run.notify, model_claims=model_claims
+        run.parts,
+        run["pairs"],
+        run["documents"],
+        run["chunks"],
+        run["embeddings"],
+        run.notify,
+        model_claims=model_claims,
     )
 
 
@@ -310,7 +316,7 @@ def score_claims(
     *,
     model_claims: Mapping[str, list[Claim]] | None = None,
 ) -> pl.DataFrame:
-    """Every local score of every claim; answers without `model_claims` claims are cut by the rules.
+    """Every local score of every claim; answers without `model_claims` are cut by the rules.
 
     No language model is asked.
     """
