@@ -23,7 +23,7 @@ from qa_pipeline.chunking.borders import Chunker, Section
 from qa_pipeline.chunking.fitting import SHARE, Fitter, Path, Paths, Piece, Sibling, merge_tiny, shorten_paths
 from qa_pipeline.chunking.strategies import Encode, build_chunker
 from qa_pipeline.chunking.token_counts import Ruler, WordCounts, measure
-from qa_pipeline.retrieval.embeddings import TokenCounter
+from qa_pipeline.models.base import TokenCounter
 from qa_pipeline.settings.documents import ChunkingSettings
 from qa_pipeline.tables import CHUNKS
 

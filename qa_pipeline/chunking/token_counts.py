@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from tokenizers import Tokenizer, normalizers, pre_tokenizers
 
-from qa_pipeline.retrieval.embeddings import TokenCounter
+from qa_pipeline.models.base import TokenCounter
 
 _AT_ONCE = 256
 """Words encoded as one text: few texts cost less than many, and several keep all cores at work."""

@@ -23,8 +23,6 @@ SYSTEM_PROMPT = "system_training"
 
 _ONLY_SPEED = {
     "documents": set(ONLY_SPEED),
-    "embedding": {"batch_size"},
-    "verification": {"entailment.batch_tokens", "spans.batch_tokens"},
     "llm": {"workers", "delivery", "timeout_seconds", "max_tries", "limits", "budget", "store"},
 }
 

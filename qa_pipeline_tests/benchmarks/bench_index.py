@@ -4,9 +4,9 @@
         [--sizes 100000 300000] [--real 20000] [--kinds flat ivf hnsw]
 
 Prints one JSON line. Vectors: sentences of the .md, .rst, .txt and .html files and of the `context` columns
-of the .parquet files below the folders, embedded by the backend onnx_int8, at most `--real` of them, drawn by
-lot. Where more are asked for, the rest are made near real ones: a real vector moved by 0.3 to 0.9 along the
-difference of two others, so that they spread in the directions in which real ones do. Queries: real
+of the .parquet files below the folders, embedded with the default settings, at most `--real` of them, drawn
+by lot. Where more are asked for, the rest are made near real ones: a real vector moved by 0.3 to 0.9 along
+the difference of two others, so that they spread in the directions in which real ones do. Queries: real
 questions, the `question` columns below the folder of questions. Recall counts vectors as near as the true
 tenth.
 """
@@ -19,7 +19,6 @@ import re
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, get_args
 
 import numpy as np
@@ -152,9 +151,8 @@ def _as_many(real: Vectors, size: int) -> Vectors:
 
 
 def _embedded(sentences: list[str], questions: list[str]) -> tuple[Vectors, Vectors]:
-    with TemporaryDirectory() as graphs:
-        encoder = load_embedder(EmbeddingSettings(backend="onnx_int8"), Path(graphs))
-        return encoder.encode(sentences), encoder.encode(questions)
+    encoder = load_embedder(EmbeddingSettings())
+    return encoder.encode(sentences), encoder.encode(questions)
 
 
 def _sentences(folders: Sequence[Path]) -> Iterator[str]:

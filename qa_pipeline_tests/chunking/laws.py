@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from qa_pipeline.models.base import TokenCounter
 from qa_pipeline.records import index_text
-from qa_pipeline.retrieval.embeddings import TokenCounter
 from qa_pipeline.text.blocks import blocks, line_spans
 from qa_pipeline.text.sentences import split_sentences
 

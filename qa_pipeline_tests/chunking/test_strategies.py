@@ -11,8 +11,8 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from qa_pipeline.chunking.chunks import chunk_documents
 from qa_pipeline.chunking.strategies import build_chunker, deepest_gaps
 from qa_pipeline.errors import SettingsError
+from qa_pipeline.models.base import Vectors
 from qa_pipeline.records import Block
-from qa_pipeline.retrieval.embeddings import Vectors
 from qa_pipeline.settings.documents import ChunkingSettings
 from qa_pipeline_tests.chunking.documents import BLOCKS, CHOSEN, SENTENCE, Counter, chunk, documents, section
 from qa_pipeline_tests.chunking.laws import broken_chunks, torn

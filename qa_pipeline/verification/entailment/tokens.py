@@ -13,6 +13,8 @@ from tokenizers import Encoding, Tokenizer
 
 from qa_pipeline.errors import SettingsError
 
+CLAIM_SHARE = 0.5
+"""A claim or answer that takes a larger share of an input leaves too little room for what should prove it."""
 _PLACES = re.compile(r"\{(passage|claim|sep)\}")
 
 
