@@ -34,7 +34,7 @@ from qa_pipeline.reporting.costs import calls_frame
 from qa_pipeline.resources import Parts
 from qa_pipeline.retrieval.embeddings import embed_chunks
 from qa_pipeline.retrieval.search import Retriever
-from qa_pipeline.retrieval.shard import Shard, build_index, neighbour_chunks
+from qa_pipeline.retrieval.shard import Shard, build_index, nearest_chunks
 from qa_pipeline.settings.documents import MaskingSettings
 from qa_pipeline.settings.generation import PairsFileSettings
 from qa_pipeline.tables import CANARIES, DECISIONS, LAYOUTS, PAIRS, QUESTIONS
@@ -320,7 +320,7 @@ def make_contradictions(
     """Look for what the documents of the batch say against each other."""
     settings = parts.settings.verification
     owners = dict(chunks.select("chunk_id", "document_id").iter_rows())
-    near = neighbour_chunks(make_index(parts, embeddings), owners, settings.contradiction_neighbours)
+    near = nearest_chunks(make_index(parts, embeddings), owners, settings.contradiction_neighbours)
     return find_contradictions(documents, chunks, near, parts.embedder, settings)
 
 

@@ -229,8 +229,9 @@ def index(parts: PartsParam, embeddings: Frame) -> dg.MaterializeResult[Shard]:
         "model": shard.model,
         "kind": shard.kind,
     }
-    metadata |= {} if shard.recall is None else {"recall of ten nearest, in trial": shard.recall}
-    metadata |= {} if shard.note is None else {"note": shard.note}
+    choice = shard.choice
+    metadata |= {} if choice.recall is None else {"recall of ten nearest, in trial": choice.recall}
+    metadata |= {} if choice.note is None else {"note": choice.note}
     version = content_version(dump_shard(shard))
     return dg.MaterializeResult(value=shard, data_version=version, metadata=metadata)
 

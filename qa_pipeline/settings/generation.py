@@ -39,16 +39,14 @@ class EmbeddingSettings(Group):
 class IndexSettings(Group):
     """Finding near vectors."""
 
-    kind: Literal["auto", "flat", "ivf", "hnsw"] = Field(
-        "auto",
-        description="flat compares every vector, ivf and hnsw a part; auto takes hnsw from exact_below on.",
+    exact_below: int = Field(
+        50_000, gt=0, description="Batches of fewer chunks are searched exactly, larger ones by HNSW."
     )
-    exact_below: int = Field(50_000, gt=0, description="auto: batches of fewer chunks are searched exactly.")
     min_recall: float = Field(
         0.95,
         gt=0,
         le=1,
-        description="Share of the true ten nearest that ivf or hnsw must find in a trial; else flat is kept.",
+        description="Share of the true ten nearest that HNSW must find in a trial; else search stays exact.",
     )
 
 
