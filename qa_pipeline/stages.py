@@ -73,8 +73,7 @@ def make_documents(
 def make_chunks(parts: Parts, documents: pl.DataFrame) -> pl.DataFrame:
     """Cut the parsed documents, and mark what says again what others say."""
     settings = parts.settings.chunking
-    encode = parts.embedder.encode if settings.strategy == "semantic" else None
-    chunks = chunk_documents(documents, parts.counter, settings, encode=encode, languages=_chunk_languages)
+    chunks = chunk_documents(documents, parts.counter, settings, languages=_chunk_languages)
     return mark_repeats(chunks, documents, settings.repeated_in_documents)
 
 

@@ -1,4 +1,4 @@
-"""What must hold for every document and its chunks, whatever the strategy; each law lists what breaks it.
+"""What must hold for every document and its chunks, whatever the settings; each law lists what breaks it.
 
 Used by the tests on generated documents, and by `benchmarks/check_offsets.py` on real ones.
 """
