@@ -54,10 +54,6 @@ class RetrievalSettings(Group):
     """Finding passages."""
 
     top_k: int = Field(5, gt=0, description="Passages a draft may read.")
-    depth: int = Field(50, gt=0, description="Candidates each ranking contributes to the fusion.")
-    rrf_k: int = Field(
-        1, gt=0, description="Constant of reciprocal rank fusion; small lets the first places stand out."
-    )
     vector_weight: float = Field(
         0.4, ge=0, description="Weight of vectors beside words; raise it for a model of the corpus' language."
     )

@@ -1,7 +1,7 @@
 """How often the right passage is found: words alone, vectors alone, and both fused, by precision.
 
     python -m qa_pipeline_tests.benchmarks.bench_retrieval --bench FOLDER [--precisions auto float32]
-        [--questions 700] [--vector-weight W] [--rrf-k K]
+        [--questions 700] [--vector-weight W]
 
 FOLDER holds `retrieval/NAME/{corpus,queries,qrels}.parquet` and `qa/*quad*.parquet`, whose contexts are
 the passages and whose questions ask for their own. Prints one JSON line with hit@1, hit@5 and nDCG@10
@@ -45,11 +45,10 @@ def main() -> None:
     parser.add_argument("--bench", type=Path, required=True)
     parser.add_argument("--questions", type=int, default=700, help="most questions of a set, drawn by lot")
     parser.add_argument("--vector-weight", type=float, default=defaults.vector_weight)
-    parser.add_argument("--rrf-k", type=int, default=defaults.rrf_k)
     parser.add_argument("--model", default=EmbeddingSettings().model)
     parser.add_argument("--precisions", nargs="+", choices=PRECISIONS, default=PRECISIONS)
     arguments = parser.parse_args()
-    settings = RetrievalSettings(vector_weight=arguments.vector_weight, rrf_k=arguments.rrf_k)
+    settings = RetrievalSettings(vector_weight=arguments.vector_weight)
     sets = {path.stem: _qa_set(path) for path in sorted(arguments.bench.glob("qa/*quad*.parquet"))}
     sets |= {path.name: _retrieval_set(path) for path in sorted(arguments.bench.glob("retrieval/*"))}
     embedders = {name: _embedder(name, arguments.model) for name in arguments.precisions}
@@ -62,7 +61,6 @@ def main() -> None:
         "model": arguments.model,
         "precisions": {name: embedder.precision for name, embedder in embedders.items()},
         "vector_weight": settings.vector_weight,
-        "rrf_k": settings.rrf_k,
         "sets": {name: _told(*found) for name, found in measured.items()},
         "all": _told(*_together([found for _, found in measured.values()])),
     }
