@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from qa_pipeline.chunking.chunks import chunk_documents
-from qa_pipeline.chunking.repeats import mark_repeats
+from qa_pipeline.chunking.repeats import mark_repeated_blocks
 from qa_pipeline.corpus.corpora import open_corpus
 from qa_pipeline.corpus.files import PAIRS_FILES, DocumentFailure, FoundFile, read_bytes
 from qa_pipeline.corpus.places import BatchFiles
@@ -74,7 +74,7 @@ def make_chunks(parts: Parts, documents: pl.DataFrame) -> pl.DataFrame:
     """Cut the parsed documents, and mark what says again what others say."""
     settings = parts.settings.chunking
     chunks = chunk_documents(documents, parts.counter, settings, languages=_chunk_languages)
-    return mark_repeats(chunks, documents, settings.repeated_in_documents)
+    return mark_repeated_blocks(chunks, documents, settings.repeated_in_documents)
 
 
 def _chunk_languages(texts: Sequence[str], document: Mapping[str, Any]) -> list[str]:

@@ -15,7 +15,7 @@ NEAR_DUPLICATE = "near_duplicate"
 REPEATED_BLOCK = "repeated_block"
 
 
-def mark_repeats(chunks: pl.DataFrame, documents: pl.DataFrame, in_documents: int) -> pl.DataFrame:
+def mark_repeated_blocks(chunks: pl.DataFrame, documents: pl.DataFrame, in_documents: int) -> pl.DataFrame:
     """Fill `repeats` of each chunk.
 
     A chunk of a near duplicate is marked as such. Of the rest a chunk is a repeated block when most of it

@@ -126,7 +126,7 @@ def read_index(content: bytes, vectors: Vectors, effort: int) -> Any:
         raise BadIndexError("its links are of other vectors")
     if index.metric_type != faiss.METRIC_INNER_PRODUCT or not _is_sound(index.hnsw, count):
         raise BadIndexError("its links are not those of an index of cosines")
-    storage = faiss.IndexFlatIP(dimension)
+    storage: Any = faiss.IndexFlatIP(dimension)
     storage.add(np.ascontiguousarray(vectors, dtype=np.float32))
     storage.this.disown()
     index.storage, index.own_fields = storage, True

@@ -186,7 +186,8 @@ def build_index(embeddings: pl.DataFrame, settings: IndexSettings | None = None)
         )
     vectors = np.array(embeddings["vector"].list.to_array(lengths[0]).to_numpy(), dtype=np.float32)
     choice = choose_index(vectors, settings or IndexSettings())
-    return Shard(tuple(embeddings["chunk_id"]), vectors, *origins.row(0), choice)
+    model, revision, precision = origins.row(0)
+    return Shard(tuple(embeddings["chunk_id"]), vectors, model, revision, precision, choice)
 
 
 _ALLOWANCE = 3
