@@ -1,8 +1,4 @@
-"""Chunks that say again what other documents of the batch say already.
-
-What belongs here: marking them. What does not: finding documents that are nearly the same
-(`documents.near_duplicates`), and leaving marked chunks out of generation, which is a setting there.
-"""
+"""Chunks that say again what other documents of the batch say already."""
 
 import polars as pl
 

@@ -1,13 +1,10 @@
 """Finding the passages of a batch that answer a question: words and vectors, fused.
 
-What belongs here: BM25, its words, and the fusion of rankings. What does not: vectors and their index
-(`embedding/embeddings.py`, `index/shard.py`), and what is done with a passage.
-
 BM25 (Robertson and Zaragoza 2009) finds names, numbers and identifiers; vectors find paraphrases. Their
-rankings are fused by weighted reciprocal rank fusion: score(d) = sum over rankings of
-weight / (rrf_k + rank(d)), Cormack, Clarke and Büttcher 2009. A small constant and a weight below one for
-the vectors were best on labelled questions in English, Swedish and German (`bench_retrieval.py`): with the
-usual 60 and equal weights, a model that does not know the language overrules the words.
+rankings are fused by weighted reciprocal rank fusion: score(d) = sum over rankings of weight / (rrf_k +
+rank(d)), Cormack, Clarke and Büttcher 2009. A small constant and a weight below one for the vectors were
+best on labelled questions in English, Swedish and German (`bench_retrieval.py`): with the usual 60 and
+equal weights, a model that does not know the language overrules the words.
 """
 
 import re

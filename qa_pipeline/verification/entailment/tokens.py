@@ -1,8 +1,7 @@
 """A passage and a claim as the tokens one model reads: windows of the passage, the claim always whole.
 
-What belongs here: everything the tokenizer decides. What does not: running the model. Each distinct text is
-tokenised once; inputs are put together from token ids, so that nothing a text says can look like a border
-between the two.
+Each distinct text is tokenised once; inputs are put together from token ids, so that nothing a text says
+can look like a border between the two.
 """
 
 import re
