@@ -94,7 +94,7 @@ class _Result:
 
 
 def _measure(asked: AskedDocuments, settings: ChunkingSettings, embedder: CachedEmbedder) -> _Result:
-    chunks = chunk_documents(asked.frame, embedder, settings, encode=embedder.encode)
+    chunks = chunk_documents(asked.frame, embedder, settings)
     shard = build_index(embed_chunks(chunks, embedder, embedder.cache))
     retriever = Retriever(chunks, shard, embedder, RetrievalSettings(top_k=DEPTH))
     found = retriever.retrieve(
