@@ -17,9 +17,9 @@ import polars as pl
 from qa_pipeline.documents.parsing import ParseFiles
 from qa_pipeline.llm.base import LanguageModel
 from qa_pipeline.llm.batch_jobs.collecting import Collected
-from qa_pipeline.models.vector_cache import VectorCache
+from qa_pipeline.models.base import Embedder, TokenCounter
+from qa_pipeline.models.vector_cache import CachedEmbedder, VectorCache
 from qa_pipeline.records import CallRecord
-from qa_pipeline.retrieval.embeddings import CachedEmbedder, Embedder, TokenCounter
 from qa_pipeline.settings.llm import Reviewer
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage import Layout
@@ -75,8 +75,7 @@ class Parts:
         """The embedding model, behind the store of vectors."""
         from qa_pipeline.models.loading import load_embedder
 
-        embedding, graphs = self.settings.embedding, self.layout.graphs
-        return CachedEmbedder(self._embedder or load_embedder(embedding, graphs), self.vectors)
+        return CachedEmbedder(self._embedder or load_embedder(self.settings.embedding), self.vectors)
 
     @cached_property
     def vectors(self) -> VectorCache:
@@ -104,7 +103,7 @@ class Parts:
             return None
         from qa_pipeline.verification.entailment.models import load_cross_encoder
 
-        return load_cross_encoder(settings, self.logits, self.layout.graphs)
+        return load_cross_encoder(settings, self.logits)
 
     @cached_property
     def spans(self) -> "SpanDetector | None":
@@ -118,7 +117,7 @@ class Parts:
             return None
         from qa_pipeline.verification.entailment.models import load_span_detector
 
-        return load_span_detector(settings, self.logits, self.layout.graphs)
+        return load_span_detector(settings, self.logits)
 
     @cached_property
     def models(self) -> "Models":

@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 
 from qa_pipeline.chunking.chunks import chunk_documents
-from qa_pipeline.chunking.repeats import mark_repeats
+from qa_pipeline.chunking.repeats import mark_repeated_blocks
 from qa_pipeline.corpus.corpora import open_corpus
 from qa_pipeline.corpus.files import PAIRS_FILES, DocumentFailure, FoundFile, read_bytes
 from qa_pipeline.corpus.places import BatchFiles
@@ -43,7 +43,7 @@ from qa_pipeline.records import Notify, silent
 from qa_pipeline.resources import Parts
 from qa_pipeline.retrieval.embeddings import embed_chunks
 from qa_pipeline.retrieval.search import Retriever
-from qa_pipeline.retrieval.shard import Shard, build_index, neighbour_chunks
+from qa_pipeline.retrieval.shard import Shard, build_index, nearest_chunks
 from qa_pipeline.settings.documents import MaskingSettings
 from qa_pipeline.settings.generation import PairsFileSettings
 from qa_pipeline.storage import Layout, write_bytes
@@ -158,9 +158,8 @@ def _note_documents(run: StageRun, documents: pl.DataFrame) -> None:
 def cut_documents(parts: Parts, documents: pl.DataFrame) -> pl.DataFrame:
     """Cut the parsed documents, and mark what says again what others say."""
     settings = parts.settings.chunking
-    encode = parts.embedder.encode if settings.strategy == "semantic" else None
-    chunks = chunk_documents(documents, parts.counter, settings, encode=encode, languages=_chunk_languages)
-    return mark_repeats(chunks, documents, settings.repeated_in_documents)
+    chunks = chunk_documents(documents, parts.counter, settings, languages=_chunk_languages)
+    return mark_repeated_blocks(chunks, documents, settings.repeated_in_documents)
 
 
 def _chunk_languages(texts: Sequence[str], document: Mapping[str, Any]) -> list[str]:
@@ -338,7 +337,7 @@ def _refusals(run: StageRun) -> pl.DataFrame:
 def _contradictions(run: StageRun) -> pl.DataFrame:
     settings, chunks = run.parts.settings.verification, run["chunks"]
     owners = dict(chunks.select("chunk_id", "document_id").iter_rows())
-    near = neighbour_chunks(_index(run), owners, NEIGHBOURS)
+    near = nearest_chunks(_index(run), owners, NEIGHBOURS)
     found = find_contradictions(run["documents"], chunks, near, run.parts.embedder, settings)
     run.figures.update(found.counts)
     return found.table

@@ -303,8 +303,3 @@ class Layout:
     def logits(self) -> Path:
         """Store of what models said that read a passage and a claim together."""
         return self.out / "cache" / "logits.sqlite"
-
-    @property
-    def graphs(self) -> Path:
-        """Models exported for the backend onnx_int8."""
-        return self.out / "cache" / "graphs"

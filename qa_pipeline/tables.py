@@ -419,7 +419,7 @@ EMBEDDINGS = Table(
         column("text_sha256", S, "Hash of the text given to the model; vectors are cached by it."),
         column("model", S, "Embedding model."),
         column("model_revision", S, "Revision or content hash of its weights."),
-        column("precision", S, "float32, bfloat16, int8 or int7: the arithmetic the vector was computed in."),
+        column("precision", S, "float32 or bfloat16, the arithmetic the vector was computed in; else the backend."),
         column("vector", pl.List(pl.Float32()), "Unit-length vector."),
     ),
     preview=("chunk_id", "model", "precision"),

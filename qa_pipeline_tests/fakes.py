@@ -9,9 +9,9 @@ from functools import cached_property
 import numpy as np
 from tokenizers import Tokenizer
 
+from qa_pipeline.models.base import Vectors
 from qa_pipeline.models.embedding_files import FileTokenCounter
 from qa_pipeline.models.loading import load_token_counter
-from qa_pipeline.retrieval.embeddings import Vectors
 from qa_pipeline.settings.generation import EmbeddingSettings
 
 

@@ -19,7 +19,7 @@ from qa_pipeline.embedding import model as embedding_model
 from qa_pipeline.cli.app import app
 from qa_pipeline_tests.fakes import HashEmbedder
 
-embedding_model.load_embedder = lambda settings, graphs: HashEmbedder()
+embedding_model.load_embedder = lambda settings: HashEmbedder()
 corpus, out, mishap, number = *sys.argv[1:4], int(sys.argv[4])
 write, writes = storage._write_synced, []
 

@@ -12,11 +12,11 @@ def test_environment_wins_over_the_file_and_arguments_over_both(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "settings.yaml"
-    file.write_text("retrieval: {top_k: 3, depth: 30}\nllm: {workers: 2}\n")
+    file.write_text("retrieval: {top_k: 3, vector_weight: 0.3}\nllm: {workers: 2}\n")
     monkeypatch.setenv("QA_PIPELINE_SETTINGS", str(file))
     monkeypatch.setenv("QA_PIPELINE_RETRIEVAL__TOP_K", "4")
     settings = load_settings(llm={"seed": 7})
-    assert (settings.retrieval.top_k, settings.retrieval.depth) == (4, 30)
+    assert (settings.retrieval.top_k, settings.retrieval.vector_weight) == (4, 0.3)
     assert (settings.llm.workers, settings.llm.seed) == (2, 7)
 
 

@@ -44,7 +44,7 @@ class Waiting(HashEmbedder):
 
 if sys.stdin.isatty():
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-embedding_model.load_embedder = lambda settings, graphs: Waiting()
+embedding_model.load_embedder = lambda settings: Waiting()
 app(sys.argv[2:])
 """
 

@@ -1,18 +1,18 @@
-"""The best place to end a piece of a section: the end of a block, a line, a sentence, a word, in this order.
+"""Where a section is cut: the end of a block, a line, a sentence, a word, in this order.
 
-What belongs here: the borders of a section by rank, and choosing one within reach of a wanted place. What
-does not: how large pieces should be (the strategies). Sentences are read only of the one line or paragraph
-in which no better border lies within reach, so most text is never looked at.
+A section is cut on its own, and never by what surrounds it, so that an edit in one leaves the chunks of all
+others as they were. Chunks are even. Sentences are read only of the one line or paragraph in which no
+better border lies within reach, so most text is never looked at, and time is linear.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Protocol
+from math import ceil, inf
 
-from qa_pipeline.chunking.token_counts import Ruler, Scale
+from qa_pipeline.chunking.token_counts import SectionTokens, TextTokens
 from qa_pipeline.text.blocks import blocks, joined_lines, line_spans
 from qa_pipeline.text.sentences import sentence_cuts
 
@@ -110,17 +110,17 @@ class Section:
     """A stretch of a document that is cut on its own.
 
     Args:
-        ruler: measures the document.
+        text_tokens: measures the document.
         start: its first character in the document, that of its heading line if it has one.
         end: one past its last.
         heading_end: end of its heading line; `start` without one.
         total: its tokens.
-        room: most tokens of a piece.
-        shared: tokens of a piece that may repeat the end of the piece before it.
+        room: most tokens of a chunk.
+        shared: tokens of a chunk that may repeat the end of the chunk before it.
         language: whose rules say where sentences end.
     """
 
-    ruler: Ruler
+    text_tokens: TextTokens
     start: int
     end: int
     heading_end: int
@@ -132,31 +132,24 @@ class Section:
     @cached_property
     def text(self) -> str:
         """Its text; all places a strategy speaks of are places in it."""
-        return self.ruler.text[self.start : self.end]
+        return self.text_tokens.text[self.start : self.end]
 
     @cached_property
-    def scale(self) -> Scale:
+    def tokens(self) -> SectionTokens:
         """Tokens up to each of its words."""
-        return self.ruler.section(self.start, self.end)
+        return self.text_tokens.section(self.start, self.end)
 
     @cached_property
     def floor(self) -> int:
-        """Where what follows the heading line begins: no piece ends before it has some of that."""
+        """Where what follows the heading line begins: no chunk ends before it has some of that."""
         length = self.heading_end - self.start
-        if not length or self.scale.at(length) > self.room // _HEADING_SHARE:
+        if not length or self.tokens.at(length) > self.room // _HEADING_SHARE:
             return 0
         return after_blanks(self.text, length)
 
 
 Cuts = list[int]
-"""Places in a section at which a new piece begins, in order; none where it stays whole."""
-
-
-class Chunker(Protocol):
-    """A strategy: where sections are cut."""
-
-    def cut(self, sections: Sequence[Section]) -> list[Cuts]:
-        """Cuts of each section such that no piece has more tokens than its room, as the scale measures."""
+"""Places in a section at which a new chunk begins, in order; none where it stays whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +171,7 @@ class _Marks:
     def __init__(self, section: Section, places: Iterable[int]) -> None:
         floor = section.floor
         self.places = [place for place in places if place > floor]
-        self.tokens = [section.scale.at(place) for place in self.places]
+        self.tokens = [section.tokens.at(place) for place in self.places]
 
     def nearest(self, low: float, wanted: float, high: float) -> int | None:
         """The place within reach that is closest to the wanted one, the earlier of equals."""
@@ -209,10 +202,10 @@ class Borders:
         self._inside: dict[int, _Marks] = {}
 
     def best(self, begin: int, reach: Reach) -> int:
-        """The place to end a piece that begins at `begin`.
+        """The place to end a chunk that begins at `begin`.
 
         Within reach the end of a block comes before that of a line, and this before that of a sentence. Where
-        none is, the sentence or line that spans the reach goes whole to this piece, else to the next one. If
+        none is, the sentence or line that spans the reach goes whole to this chunk, else to the next one. If
         it fits neither, it is cut between words.
         """
         for marks in (self._blocks, self._units):
@@ -225,25 +218,14 @@ class Borders:
             return found
         start = max(inside.last(reach.low), self._units.last(reach.low))
         end = self._first_border(inside, reach.low)
-        if self.section.scale.at(end) <= reach.limit:
+        if self.section.tokens.at(end) <= reach.limit:
             return end
-        fits = self.section.scale.at(end) - self.section.scale.at(start) <= self.section.room
+        fits = self.section.tokens.at(end) - self.section.tokens.at(start) <= self.section.room
         return start if fits and start > max(begin, self.section.floor) else self._word(begin, reach)
 
     def first_from(self, low: float) -> int:
         """The first border of a line or sentence that has at least `low` tokens before it."""
         return self._first_border(self._marks_inside(self._unit_at(low)), low)
-
-    def sentences(self) -> list[int]:
-        """Starts of all sentences, rows and items but the first; a code block counts as one sentence."""
-        text, language, floor = self.section.text, self.section.language, self.section.floor
-        starts = [
-            start
-            for line in self._lines
-            if line.opens or not line.code
-            for start in sentence_starts(text, line, language)
-        ]
-        return [start for start in starts if start > floor]
 
     @cached_property
     def _lines(self) -> list[Line]:
@@ -282,7 +264,7 @@ class Borders:
 
     def _word(self, begin: int, reach: Reach) -> int:
         """A word's start within reach, else the last before it, else the first after `begin`, else any."""
-        scale, length = self.section.scale, len(self.section.text)
+        scale, length = self.section.tokens, len(self.section.text)
         earliest = max(begin, self.section.floor) + 1
         found = _Marks(self.section, (scale.starts[n] for n in scale.words(reach.low, reach.high)))
         near = found.nearest(reach.low, reach.wanted, reach.high)
@@ -292,3 +274,32 @@ class Borders:
         places = (near, before, after)
         inside = (place for place in places if place is not None and earliest <= place < length)
         return next(inside, begin + max((length - begin) // 2, 1))
+
+
+_SHORTEST = 0.5
+"""Share of an even chunk below which a chunk ends only to keep a sentence or line whole."""
+
+
+def cut_section(section: Section) -> Cuts:
+    """Leave a section whole that fits, and cut any other into as few chunks as even ones would be."""
+    return [] if section.total <= section.room else even_cuts(Borders(section), 0, section.total)
+
+
+def even_cuts(borders: Borders, begin: int, end: float = inf) -> Cuts:
+    """Cut what lies between a place and `end`, a number of tokens, into even chunks.
+
+    Each chunk ends at the best border within reach of the even place; the rest is then divided anew, so that
+    no sliver is left at the end. Every step looks at what lies within reach only: time is linear.
+    """
+    section = borders.section
+    last = min(end, section.total)
+    cuts: Cuts = []
+    before = section.tokens.at(begin)
+    while last - before > section.room:
+        most = section.room - (section.shared if cuts or begin else 0)
+        wanted = (last - before) / ceil((last - before) / most)
+        reach = Reach(before + _SHORTEST * wanted, before + wanted, before + most, before + section.room)
+        begin = borders.best(begin, reach)
+        before = section.tokens.at(begin)
+        cuts.append(begin)
+    return cuts

@@ -1,7 +1,4 @@
-"""Documents to chunks: the passages that are indexed, retrieved and cited.
-
-What belongs here: the way from documents to the chunks table. What does not: where a section is cut (one
-module a strategy), finding sections (documents) and counting tokens (the embedding model's tokenizer).
+"""Documents to chunks: the passages that are indexed, retrieved and cited, as rows of their table.
 
 A section is cut on its own, so an edit in one section leaves the chunks of all others as they were. A
 section that is nothing but its heading gives no chunk where its words stand in the section path of sections
@@ -19,11 +16,10 @@ from typing import Any
 
 import polars as pl
 
-from qa_pipeline.chunking.borders import Chunker, Section
-from qa_pipeline.chunking.fitting import SHARE, Fitter, Path, Paths, Piece, Sibling, merge_tiny, shorten_paths
-from qa_pipeline.chunking.strategies import Encode, build_chunker
-from qa_pipeline.chunking.token_counts import Ruler, WordCounts, measure
-from qa_pipeline.retrieval.embeddings import TokenCounter
+from qa_pipeline.chunking.borders import Section, cut_section
+from qa_pipeline.chunking.fitting import SHARE, Draft, Fitter, Path, Paths, Sibling, merge_tiny, shorten_paths
+from qa_pipeline.chunking.token_counts import TextTokens, WordCounts, count_texts
+from qa_pipeline.models.base import TokenCounter
 from qa_pipeline.settings.documents import ChunkingSettings
 from qa_pipeline.tables import CHUNKS
 
@@ -59,9 +55,9 @@ def _hash(path: Path, text: str, repeat: int) -> str:
 
 
 def chunk_frame(
-    cut: Iterable[tuple[Row, Sequence[Piece]]], ids: Ids, languages: TellLanguages
+    cut: Iterable[tuple[Row, Sequence[Draft]]], ids: Ids, languages: TellLanguages
 ) -> pl.DataFrame:
-    """Documents with their pieces, in order, as a CHUNKS frame."""
+    """Documents with their drafts, in order, as a CHUNKS frame."""
     rows = list(_rows(cut, ids, languages))
     plain = {name: dtype for name, dtype in CHUNKS.schema.items() if name != "section_path"}
     frame = pl.DataFrame(rows, schema=plain)
@@ -80,28 +76,28 @@ def _lists(name: str, lists: Sequence[Sequence[str]]) -> pl.Series:
 
 
 def _rows(
-    cut: Iterable[tuple[Row, Sequence[Piece]]], ids: Ids, languages: TellLanguages
+    cut: Iterable[tuple[Row, Sequence[Draft]]], ids: Ids, languages: TellLanguages
 ) -> Iterator[dict[str, Any]]:
-    for row, pieces in cut:
-        texts = [piece.text for piece in pieces]
-        told = languages(texts, row)
+    for row, drafts in cut:
+        texts = [draft.text for draft in drafts]
+        spoken = languages(texts, row)
         pages = _Pages(row["pages"])
-        for position, (piece, text, language) in enumerate(zip(pieces, texts, told, strict=True)):
-            first, last = pages.range(piece.start, piece.end)
+        for position, (draft, text, language) in enumerate(zip(drafts, texts, spoken, strict=True)):
+            first, last = pages.range(draft.start, draft.end)
             yield {
-                "chunk_id": ids.next(piece.path, text),
+                "chunk_id": ids.next(draft.path, text),
                 "batch": row["batch"],
                 "document_id": row["document_id"],
                 "position": position,
-                "char_start": piece.start,
-                "char_end": piece.end,
+                "char_start": draft.start,
+                "char_end": draft.end,
                 "title": row["title"],
-                "section_path": piece.path,
-                "section_start": piece.section.start,
-                "section_end": piece.section.end,
+                "section_path": draft.path,
+                "section_start": draft.section.start,
+                "section_end": draft.section.end,
                 "page_first": first,
                 "page_last": last,
-                "tokens": piece.tokens,
+                "tokens": draft.tokens,
                 "language": language,
                 "text": text,
             }
@@ -131,7 +127,6 @@ def chunk_documents(
     count: TokenCounter,
     settings: ChunkingSettings,
     *,
-    encode: Encode | None = None,
     languages: TellLanguages = language_of_document,
 ) -> pl.DataFrame:
     """Cut every parsed document into chunks of at most `settings.max_tokens` or the model's window.
@@ -142,21 +137,13 @@ def chunk_documents(
     Args:
         documents: DOCUMENTS frame.
         count: the embedding model's tokenizer.
-        settings: strategy and sizes.
-        encode: the embedding model, for the strategy that compares sentences.
+        settings: sizes.
         languages: tells the language of each chunk.
-
-    Raises:
-        SettingsError: the strategy needs `encode`.
     """
-    chunker = build_chunker(settings, encode)
     counts = WordCounts(count)
     bound = min(settings.max_tokens, count.window)
     ids = Ids()
-    frames = [
-        chunk_frame(_cut(rows, chunker, counts, bound, settings), ids, languages)
-        for rows in _groups(documents)
-    ]
+    frames = [chunk_frame(_cut(rows, counts, bound, settings), ids, languages) for rows in _groups(documents)]
     return CHUNKS.conform(pl.concat(frames)) if frames else CHUNKS.empty()
 
 
@@ -189,22 +176,24 @@ class _Titled:
 
 
 def _cut(
-    rows: Sequence[Row], chunker: Chunker, counts: WordCounts, bound: int, settings: ChunkingSettings
-) -> Iterator[tuple[Row, list[Piece]]]:
-    """Pieces of each document."""
-    rulers = measure([row["text"] for row in rows], counts, longest=bound // 2)
+    rows: Sequence[Row], counts: WordCounts, bound: int, settings: ChunkingSettings
+) -> Iterator[tuple[Row, list[Draft]]]:
+    """Drafts of each document."""
+    texts_tokens = count_texts([row["text"] for row in rows], counts, longest=bound // 2)
     titled = list(_sections(rows))
     full = [one for one in titled if not one.lone]
     paths = shorten_paths(
         (path for one in full for path in (one.path, one.path[:-1])), bound // SHARE, counts
     )
-    sections = _measured_sections(full, rows, rulers, paths, bound, settings.overlap_tokens)
+    sections = _measured_sections(full, rows, texts_tokens, paths, bound, settings.overlap_tokens)
     fitter = Fitter(bound, counts, paths)
     named = [(paths.short[one.path], section) for one, section in zip(full, sections, strict=True)]
-    fitted = [fitter.overlapped(own) for own in fitter.fit(named, chunker.cut(sections))]
+    fitted = [
+        fitter.overlapped(own) for own in fitter.fit(named, [cut_section(section) for section in sections])
+    ]
     by_document: list[list[Sibling]] = [[] for _ in rows]
-    for one, pieces in zip(full, fitted, strict=True):
-        by_document[one.document].append(Sibling(one.group, paths.short[one.path[:-1]], pieces))
+    for one, drafts in zip(full, fitted, strict=True):
+        by_document[one.document].append(Sibling(one.group, paths.short[one.path[:-1]], drafts))
     for row, siblings in zip(rows, by_document, strict=True):
         yield row, merge_tiny(siblings, fitter, settings.merge_below_tokens)
 
@@ -230,20 +219,20 @@ def _sections(rows: Sequence[Row]) -> Iterator[_Titled]:
 def _measured_sections(
     titled: Sequence[_Titled],
     rows: Sequence[Row],
-    rulers: Sequence[Ruler],
+    texts_tokens: Sequence[TextTokens],
     paths: Paths,
     bound: int,
     overlap: int,
 ) -> list[Section]:
-    """The sections as strategies see them."""
+    """The sections with their token counts."""
     totals: list[int] = []
     for number, group in groupby(titled, key=lambda one: one.document):
         own = list(group)
-        totals += rulers[number].between([one.start for one in own], [one.end for one in own])
+        totals += texts_tokens[number].between([one.start for one in own], [one.end for one in own])
     rooms = [bound - paths.tokens[paths.short[one.path]] for one in titled]
     return [
         Section(
-            ruler=rulers[one.document],
+            text_tokens=texts_tokens[one.document],
             start=one.start,
             end=one.end,
             heading_end=one.heading_end,

@@ -1,15 +1,16 @@
-"""Cuts to pieces that keep the bound, whatever tokenizer counts them.
+"""Cuts to chunk drafts that keep the bound, whatever tokenizer counts them.
 
-What belongs here: the exact tokens of every piece, cutting again what is over the bound, and letting a piece
-begin with the end of the one before it. What does not: choosing the cuts (the strategies).
+The headings a draft carries, kept short enough to leave room for text; the exact tokens of every draft,
+cutting again what is over the bound; letting a draft begin with the end of the one before it; and tiny
+sections side by side as one. Only sections of one level under one parent, with nothing of another level
+between them, are merged: such a run is the group within which an edit may move a border.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 
-from qa_pipeline.chunking.borders import Borders, Cuts, Section
-from qa_pipeline.chunking.strategies import even_cuts
+from qa_pipeline.chunking.borders import Borders, Cuts, Section, even_cuts
 from qa_pipeline.chunking.token_counts import WordCounts
 from qa_pipeline.records import index_text
 
@@ -52,7 +53,7 @@ _SAFE = 0.95
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class Draft:
     """A stretch of a document that becomes a chunk, its `section` being what it was cut from.
 
     `tokens` are those of path and text, or negative while nobody has counted them.
@@ -67,14 +68,14 @@ class Piece:
     @property
     def text(self) -> str:
         """The document's text from `start` to `end`."""
-        return self.section.ruler.text[self.start : self.end]
+        return self.section.text_tokens.text[self.start : self.end]
 
 
 class Fitter:
-    """Makes pieces of sections and their cuts.
+    """Makes drafts of sections and their cuts.
 
     Args:
-        bound: most tokens of a piece with its path, special tokens included.
+        bound: most tokens of a draft with its path, special tokens included.
         counts: counts them.
         paths: the paths and their tokens.
     """
@@ -84,155 +85,155 @@ class Fitter:
         self.counts = counts
         self.paths = paths
 
-    def fit(self, sections: Sequence[tuple[Path, Section]], cuts: Sequence[Cuts]) -> list[list[Piece]]:
-        """Pieces of each section, in order, disjoint, every one within the bound.
+    def fit(self, sections: Sequence[tuple[Path, Section]], cuts: Sequence[Cuts]) -> list[list[Draft]]:
+        """Drafts of each section, in order, disjoint, every one within the bound.
 
         A single character may be over it: nothing can be done about that.
         """
-        fitted: list[list[Piece]] = [[] for _ in sections]
+        fitted: list[list[Draft]] = [[] for _ in sections]
         waiting = [
-            (number, piece)
+            (number, draft)
             for number, ((path, section), own) in enumerate(zip(sections, cuts, strict=True))
-            for piece in self._between(path, section, [0, *own, section.end - section.start])
+            for draft in self._between(path, section, [0, *own, section.end - section.start])
         ]
         while waiting:
-            sized = self.sized([piece for _, piece in waiting])
-            over: list[tuple[int, Piece]] = []
-            for (number, _), piece in zip(waiting, sized, strict=True):
-                if piece.tokens <= self.bound or piece.end - piece.start < 2:
-                    fitted[number].append(piece)
+            sized = self.sized([draft for _, draft in waiting])
+            over: list[tuple[int, Draft]] = []
+            for (number, _), draft in zip(waiting, sized, strict=True):
+                if draft.tokens <= self.bound or draft.end - draft.start < 2:
+                    fitted[number].append(draft)
                 else:
-                    over.append((number, piece))
-            waiting = [(number, part) for number, piece in over for part in self._again(piece)]
-        return [sorted(own, key=lambda piece: piece.start) for own in fitted]
+                    over.append((number, draft))
+            waiting = [(number, part) for number, draft in over for part in self._again(draft)]
+        return [sorted(own, key=lambda draft: draft.start) for own in fitted]
 
-    def piece(self, path: Path, section: Section, start: int, end: int) -> Piece:
-        """A piece with its tokens, if the ruler can tell them."""
-        exact = self.counts.exact and section.ruler.is_exact(start, end)
+    def draft(self, path: Path, section: Section, start: int, end: int) -> Draft:
+        """A draft with its tokens, if the counts can tell them."""
+        exact = self.counts.exact and section.text_tokens.is_exact(start, end)
         tokens = self.paths.tokens[path] + measured(section, start, end) if exact else -1
-        return Piece(path, section, start, end, tokens)
+        return Draft(path, section, start, end, tokens)
 
-    def sized(self, pieces: Sequence[Piece]) -> list[Piece]:
-        """Pieces with their tokens; those that the ruler could not tell are counted, all in one call."""
-        unsure = [piece for piece in pieces if piece.tokens < 0]
+    def sized(self, drafts: Sequence[Draft]) -> list[Draft]:
+        """Drafts with their tokens; those that the counts could not tell are counted, all in one call."""
+        unsure = [draft for draft in drafts if draft.tokens < 0]
         if not unsure:
-            return list(pieces)
-        counted = iter(self.counts.count([index_text(piece.path, piece.text) for piece in unsure]))
-        return [replace(piece, tokens=next(counted)) if piece.tokens < 0 else piece for piece in pieces]
+            return list(drafts)
+        counted = iter(self.counts.count([index_text(draft.path, draft.text) for draft in unsure]))
+        return [replace(draft, tokens=next(counted)) if draft.tokens < 0 else draft for draft in drafts]
 
-    def overlapped(self, pieces: Sequence[Piece]) -> list[Piece]:
-        """The pieces of one section, each from the second on with whole sentences or lines before it.
+    def overlapped(self, drafts: Sequence[Draft]) -> list[Draft]:
+        """The drafts of one section, each from the second on with whole sentences or lines before it.
 
         As many as `shared` and the bound allow; none where the last of them alone would be too long, and
-        never all of the piece before.
+        never all of the draft before.
         """
-        if len(pieces) < 2 or not pieces[0].section.shared:
-            return list(pieces)
-        borders = Borders(pieces[0].section)
-        wider = self.sized([self._wider(borders, *pair) for pair in pairwise(pieces)])
+        if len(drafts) < 2 or not drafts[0].section.shared:
+            return list(drafts)
+        borders = Borders(drafts[0].section)
+        wider = self.sized([self._wider(borders, *pair) for pair in pairwise(drafts)])
         kept = [
-            after if after.tokens <= self.bound else piece
-            for after, piece in zip(wider, pieces[1:], strict=True)
+            after if after.tokens <= self.bound else draft
+            for after, draft in zip(wider, drafts[1:], strict=True)
         ]
-        return [pieces[0], *kept]
+        return [drafts[0], *kept]
 
-    def _wider(self, borders: Borders, before: Piece, piece: Piece) -> Piece:
-        """A piece that begins with the end of the one before it; itself if there is no place to begin."""
-        section = piece.section
-        tokens = section.scale.at(piece.start - section.start)
-        allowed = min(section.shared, self.bound - piece.tokens)
-        start = section.start + borders.first_from(tokens - allowed) if allowed > 0 else piece.start
-        if not before.start < start < piece.start:
-            return piece
-        return self.piece(piece.path, section, start, piece.end)
+    def _wider(self, borders: Borders, before: Draft, draft: Draft) -> Draft:
+        """A draft that begins with the end of the one before it; itself if there is no place to begin."""
+        section = draft.section
+        tokens = section.tokens.at(draft.start - section.start)
+        allowed = min(section.shared, self.bound - draft.tokens)
+        start = section.start + borders.first_from(tokens - allowed) if allowed > 0 else draft.start
+        if not before.start < start < draft.start:
+            return draft
+        return self.draft(draft.path, section, start, draft.end)
 
-    def _between(self, path: Path, section: Section, places: Sequence[int]) -> list[Piece]:
-        """Pieces between neighbouring places of a section, without white space at their end or alone."""
-        text, shift = section.ruler.text, section.start
-        found: list[Piece] = []
+    def _between(self, path: Path, section: Section, places: Sequence[int]) -> list[Draft]:
+        """Drafts between neighbouring places of a section, without white space at their end or alone."""
+        text, shift = section.text_tokens.text, section.start
+        found: list[Draft] = []
         for left, right in pairwise(places):
             start, end = shift + left, shift + right
             while end > start and text[end - 1].isspace():
                 end -= 1
             if start < end:
-                found.append(self.piece(path, section, start, end))
+                found.append(self.draft(path, section, start, end))
         return found
 
-    def _again(self, piece: Piece) -> list[Piece]:
-        """Parts of a piece that turned out to be over the bound."""
-        section, estimate = piece.section, measured(piece.section, piece.start, piece.end)
-        counted = max(piece.tokens - self.paths.tokens[piece.path], 1)
+    def _again(self, draft: Draft) -> list[Draft]:
+        """Parts of a draft that turned out to be over the bound."""
+        section, estimate = draft.section, measured(draft.section, draft.start, draft.end)
+        counted = max(draft.tokens - self.paths.tokens[draft.path], 1)
         room = min(int(section.room * estimate / counted * _SAFE), estimate - 1)
         cuts: Cuts = []
         if room > 0:
-            headed = piece.start < section.heading_end < piece.end
+            headed = draft.start < section.heading_end < draft.end
             part = replace(
                 section,
-                start=piece.start,
-                end=piece.end,
-                heading_end=section.heading_end if headed else piece.start,
+                start=draft.start,
+                end=draft.end,
+                heading_end=section.heading_end if headed else draft.start,
                 total=estimate,
                 room=room,
                 shared=0,
             )
             cuts = even_cuts(Borders(part), 0)
-        first, last = piece.start - section.start, piece.end - section.start
+        first, last = draft.start - section.start, draft.end - section.start
         inside = [first + cut for cut in cuts if first + cut < last] or [(first + last) // 2]
-        return self._between(piece.path, section, [first, *inside, last])
+        return self._between(draft.path, section, [first, *inside, last])
 
 
 def measured(section: Section, start: int, end: int) -> int:
-    """Tokens between two places of a document, both in the section, as its ruler tells."""
+    """Tokens between two places of a document, both in the section, as its counts tells."""
     if start == section.start and end == section.end:
         return section.total
-    at = section.scale.at
+    at = section.tokens.at
     return at(end - section.start) - at(start - section.start)
 
 
 @dataclass(frozen=True, slots=True)
 class Sibling:
-    """The pieces of one section; neighbours of one `group` are siblings, `parent` is the path above them."""
+    """The drafts of one section; neighbours of one `group` are siblings, `parent` is the path above them."""
 
     group: int
     parent: Path
-    pieces: Sequence[Piece]
+    drafts: Sequence[Draft]
 
 
-def merge_tiny(siblings: Iterable[Sibling], fitter: Fitter, below: int) -> list[Piece]:
+def merge_tiny(siblings: Iterable[Sibling], fitter: Fitter, below: int) -> list[Draft]:
     """Join neighbouring siblings while what is joined has fewer than `below` tokens.
 
     Args:
         siblings: the sections of documents, in order.
         fitter: sizes what is joined.
-        below: a section of one piece with fewer tokens, headings included, is tiny.
+        below: a section of one draft with fewer tokens, headings included, is tiny.
 
     Returns:
-        All pieces in order; a joined one has the path of its parent and the span of its sections.
+        All drafts in order; a joined one has the path of its parent and the span of its sections.
     """
     if not below:
-        return [piece for sibling in siblings for piece in sibling.pieces]
+        return [draft for sibling in siblings for draft in sibling.drafts]
     runs = [
         run
         for _, group in groupby(siblings, key=lambda sibling: sibling.group)
         for run in _runs(list(group), fitter, below)
     ]
     joined = iter(fitter.sized([_joined(run, fitter) for run in runs if len(run) > 1]))
-    found: list[Piece] = []
+    found: list[Draft] = []
     for run in runs:
         whole = next(joined) if len(run) > 1 else None
         fits = whole is not None and whole.tokens <= fitter.bound
-        found += [whole] if whole and fits else [piece for sibling in run for piece in sibling.pieces]
+        found += [whole] if whole and fits else [draft for sibling in run for draft in sibling.drafts]
     return found
 
 
 def _runs(group: Sequence[Sibling], fitter: Fitter, below: int) -> list[list[Sibling]]:
-    """Siblings in runs that become one piece each, as far as the ruler can tell; most are alone."""
+    """Siblings in runs that become one draft each, as far as the counts can tell; most are alone."""
     runs: list[list[Sibling]] = []
     size = below
     for sibling in group:
-        if not sibling.pieces:
+        if not sibling.drafts:
             continue
-        tiny = len(sibling.pieces) == 1 and sibling.pieces[0].tokens < below
+        tiny = len(sibling.drafts) == 1 and sibling.drafts[0].tokens < below
         if tiny and size < below:
             together = _estimate([*runs[-1], sibling], fitter)
             if together <= fitter.bound:
@@ -240,19 +241,19 @@ def _runs(group: Sequence[Sibling], fitter: Fitter, below: int) -> list[list[Sib
                 size = together
                 continue
         runs.append([sibling])
-        size = sibling.pieces[0].tokens if tiny else below
+        size = sibling.drafts[0].tokens if tiny else below
     return runs
 
 
-def _joined(run: Sequence[Sibling], fitter: Fitter) -> Piece:
-    """One piece of several sections."""
-    first, last = run[0].pieces[0].section, run[-1].pieces[0].section
-    (total,) = first.ruler.between([first.start], [last.end])
+def _joined(run: Sequence[Sibling], fitter: Fitter) -> Draft:
+    """One draft of several sections."""
+    first, last = run[0].drafts[0].section, run[-1].drafts[0].section
+    (total,) = first.text_tokens.between([first.start], [last.end])
     section = replace(first, end=last.end, total=total)
-    return fitter.piece(run[0].parent, section, section.start, section.end)
+    return fitter.draft(run[0].parent, section, section.start, section.end)
 
 
 def _estimate(run: Sequence[Sibling], fitter: Fitter) -> int:
-    """Tokens of a run as one piece, as the ruler tells."""
-    piece = _joined(run, fitter)
-    return fitter.paths.tokens[piece.path] + piece.section.total
+    """Tokens of a run as one draft, as the counts tells."""
+    draft = _joined(run, fitter)
+    return fitter.paths.tokens[draft.path] + draft.section.total

@@ -1,8 +1,4 @@
-"""Chunks that say again what other documents of the batch say already.
-
-What belongs here: marking them. What does not: finding documents that are nearly the same
-(`documents.near_duplicates`), and leaving marked chunks out of generation, which is a setting there.
-"""
+"""Chunks that say again what other documents of the batch say already."""
 
 import polars as pl
 
@@ -15,7 +11,7 @@ NEAR_DUPLICATE = "near_duplicate"
 REPEATED_BLOCK = "repeated_block"
 
 
-def mark_repeats(chunks: pl.DataFrame, documents: pl.DataFrame, in_documents: int) -> pl.DataFrame:
+def mark_repeated_blocks(chunks: pl.DataFrame, documents: pl.DataFrame, in_documents: int) -> pl.DataFrame:
     """Fill `repeats` of each chunk.
 
     A chunk of a near duplicate is marked as such. Of the rest a chunk is a repeated block when most of it

@@ -1,10 +1,7 @@
-"""How many tokens lie between any two places of a text.
+"""How many tokens lie between any two places of a text, counting each distinct word once.
 
-What belongs here: adding up the tokens of words once, so that every later question costs a look-up. What
-does not: counting the tokens of a word (`word_counts.py`) and choosing where to cut.
-
-For tokenizers that read every word alone the answers are exact between blanks; for others, and inside a word,
-they are estimates, and whoever must be sure counts the text itself.
+For tokenizers that read every word alone the answers are exact between blanks; for others, and inside a
+word, they are estimates, and whoever must be sure counts the text itself.
 """
 
 from bisect import bisect_left, bisect_right
@@ -16,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from tokenizers import Tokenizer, normalizers, pre_tokenizers
 
-from qa_pipeline.retrieval.embeddings import TokenCounter
+from qa_pipeline.models.base import TokenCounter
 
 _AT_ONCE = 256
 """Words encoded as one text: few texts cost less than many, and several keep all cores at work."""
@@ -111,7 +108,7 @@ pieces of this length, so that it can be cut and a megabyte of it is not taken f
 _BLANK = frozenset(" \n")
 
 
-class Ruler:
+class TextTokens:
     """Tokens up to each word of a text; a word that could not fit a chunk counts by its parts.
 
     Args:
@@ -141,17 +138,17 @@ class Ruler:
             and (end == len(text) or text[end] in _BLANK)
         )
 
-    def section(self, start: int, end: int) -> "Scale":
-        """The part of the ruler beside a stretch of the text; places on it count from the stretch's start."""
+    def section(self, start: int, end: int) -> "SectionTokens":
+        """The counts of a stretch of the text; places in it count from the stretch's start."""
         first, last = np.searchsorted(self.starts, (start, end)).tolist()
-        return Scale(
+        return SectionTokens(
             (self.starts[first:last] - start).tolist(),
             (self.before[first : last + 1] - self.before[first]).tolist(),
         )
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
+class SectionTokens:
     """Words of a section and the tokens before each; `before` has one entry more, the total."""
 
     starts: list[int]
@@ -171,8 +168,8 @@ class Scale:
         return range(bisect_left(self.before, low), min(bisect_right(self.before, high), len(self.starts)))
 
 
-def measure(texts: Sequence[str], counts: WordCounts, *, longest: int) -> list[Ruler]:
-    """Rulers of texts.
+def count_texts(texts: Sequence[str], counts: WordCounts, *, longest: int) -> list[TextTokens]:
+    """Token counts of texts.
 
     Args:
         texts: what to measure.
@@ -182,7 +179,7 @@ def measure(texts: Sequence[str], counts: WordCounts, *, longest: int) -> list[R
     split = [_placed_words(text) for text in texts]
     counts.learn(chain.from_iterable(found for found, _, _ in split))
     return [
-        _ruler(text, found, starts, counts, longest=longest, whole=whole)
+        _text_tokens(text, found, starts, counts, longest=longest, whole=whole)
         for text, (found, starts, whole) in zip(texts, split, strict=True)
     ]
 
@@ -204,9 +201,9 @@ def _placed_words(text: str) -> tuple[list[str], Places, bool]:
     return found, starts, whole
 
 
-def _ruler(
+def _text_tokens(
     text: str, found: list[str], starts: Places, counts: WordCounts, *, longest: int, whole: bool
-) -> Ruler:
+) -> TextTokens:
     sizes = np.fromiter(counts.sizes(found), dtype=np.int64, count=len(found))
     large = np.flatnonzero(sizes > longest)
     if large.size:
@@ -221,4 +218,4 @@ def _ruler(
         starts = np.insert(starts, places, np.fromiter(added, dtype=np.int64, count=sum(extra)))
         sizes = np.insert(sizes, places, 1)
     keep = sizes > 0  # two blanks in a row have an empty word between them
-    return Ruler(text, starts[keep], sizes[keep], whole=whole)
+    return TextTokens(text, starts[keep], sizes[keep], whole=whole)

@@ -176,8 +176,8 @@ def shard_metadata(shard: Shard) -> dict[str, Any]:
         "dimension": shard.dimension,
         "model": shard.model,
         "kind": shard.kind,
-        "recall of ten nearest, in trial": shard.recall,
-        "note": shard.note,
+        "recall of ten nearest, in trial": shard.choice.recall,
+        "note": shard.choice.note,
     }
     return {name: value for name, value in figures.items() if value is not None}
 

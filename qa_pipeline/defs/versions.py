@@ -18,8 +18,6 @@ from qa_pipeline.stages import STAGES, SYSTEM_PROMPT
 
 _ONLY_SPEED = {
     "documents": set(ONLY_SPEED),
-    "embedding": {"batch_size"},
-    "verification": {"entailment.batch_tokens", "spans.batch_tokens"},
     "llm": {"workers", "delivery", "timeout_seconds", "max_tries", "limits", "budget", "store"},
 }
 

@@ -1,8 +1,7 @@
-"""Which arithmetic this processor is good at.
+"""What this processor is good at: the arithmetic to compute in, and threads that each use one core.
 
-What belongs here: choosing a precision by what the processor says of itself. What does not: computing in it
-(`encoder.py`, `onnx.py`). Read from the kernel rather than from torch, whose import
-takes seconds that a fully cached run saves.
+Flags are read from the kernel rather than from torch, whose import takes seconds that a fully cached run
+saves.
 """
 
 import platform
@@ -12,16 +11,10 @@ from threading import Barrier
 from typing import Literal
 
 TorchPrecision = Literal["float32", "bfloat16"]
-IntegerPrecision = Literal["int8", "int7"]
 
 CPUINFO = Path("/proc/cpuinfo")
 BFLOAT16_FLAGS = frozenset({"avx512_bf16", "amx_bf16", "bf16"})
 """Names under which the kernel lists native bfloat16 arithmetic (x86, x86, ARM)."""
-INT8_FLAGS = frozenset({"avx512_vnni", "avx_vnni", "amx_int8", "asimddp"})
-"""The same for products of 8-bit integers summed in 32 bits (three of x86, one of ARM)."""
-WEIGHT_STEPS: dict[IntegerPrecision, int] = {"int8": 127, "int7": 64}
-"""Largest integer a weight becomes. Processors without such instructions add two products in 16 bits, which
-255 x 127 twice overflows and 255 x 64 twice does not."""
 
 
 def choose_precision(wanted: Literal["auto", "float32", "bfloat16"]) -> TorchPrecision:
@@ -29,11 +22,6 @@ def choose_precision(wanted: Literal["auto", "float32", "bfloat16"]) -> TorchPre
     if wanted != "auto":
         return wanted
     return "bfloat16" if every_core_has(BFLOAT16_FLAGS, CPUINFO) else "float32"
-
-
-def integer_precision() -> IntegerPrecision:
-    """Full 8-bit weights where the processor adds up their products without overflow, else 7-bit ones."""
-    return "int8" if every_core_has(INT8_FLAGS, CPUINFO) else "int7"
 
 
 def every_core_has(flags: frozenset[str], cpuinfo: Path) -> bool:
@@ -46,7 +34,11 @@ def every_core_has(flags: frozenset[str], cpuinfo: Path) -> bool:
 
 
 def single_threaded_workers() -> ThreadPoolExecutor:
-    """One thread a core, within each of which torch computes with that thread alone."""
+    """One thread a core, within each of which torch computes with that thread alone.
+
+    Threads that share a batch wait for each other after every operation: encoding was 26 times slower when
+    two other processes kept the same two cores busy.
+    """
     import torch
 
     threads = torch.get_num_threads()

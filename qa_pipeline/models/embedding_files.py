@@ -1,7 +1,6 @@
 """An embedding model's files: where they are, what they are, and counting tokens with their tokenizer.
 
-What belongs here: everything that can be known of a model without its weights in memory, so that this
-module never imports torch. What does not: computing vectors (`encoder.py`).
+All that can be known of a model without its weights in memory; this module never imports torch.
 """
 
 import importlib.util
@@ -9,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar, Literal
 
 from tokenizers import Tokenizer
 
@@ -27,31 +26,23 @@ WAYS_OUT = (
     f"Either name a folder that holds the model, or run once where the hub can be reached so that it is "
     f"cached, or set embedding.model to {EMBEDDED_EMBEDDING_MODEL}, which needs no hub."
 )
-POOLING_KEYS = {
-    "pooling_mode_cls_token": "cls",
-    "pooling_mode_max_tokens": "max",
-    "pooling_mode_mean_tokens": "mean",
-    "pooling_mode_mean_sqrt_len_tokens": "mean_sqrt_len_tokens",
-    "pooling_mode_weightedmean_tokens": "weightedmean",
-    "pooling_mode_lasttoken": "lasttoken",
-}
-"""The switches of older pooling configurations, and the names that newer ones use instead."""
-
-
-@dataclass(frozen=True)
-class Pooling:
-    """How token vectors become one, and whether those of the prompt count."""
-
-    modes: tuple[str, ...]
-    size: Any
-    with_prompt: bool
+POOLING_KEYS = (
+    "pooling_mode_cls_token",
+    "pooling_mode_max_tokens",
+    "pooling_mode_mean_tokens",
+    "pooling_mode_mean_sqrt_len_tokens",
+    "pooling_mode_weightedmean_tokens",
+    "pooling_mode_lasttoken",
+)
+"""The switches of older pooling configurations; newer ones list names as `pooling_mode`."""
 
 
 @dataclass(frozen=True)
 class ModelFiles(ModelFolder):
-    """A model's folder; `packaged` marks the pinned default."""
+    """A model's folder; `packaged` marks the pinned default, `backend` is what shall compute."""
 
     packaged: bool = False
+    backend: Literal["torch", "onnx", "openvino"] = "torch"
 
     kind: ClassVar[str] = "embedding model"
 
@@ -65,34 +56,14 @@ class ModelFiles(ModelFolder):
     @cached_property
     def dimension(self) -> int | None:
         """Length of a vector as the pooling configuration states it; None where only the model knows."""
-        if self.pooling is None or set(self.modules) - {"Transformer", "Pooling", "Normalize"}:
+        modules = {kind.rsplit(".", 1)[-1]: path for kind, path in self._modules()}
+        if "Pooling" not in modules or set(modules) - {"Transformer", "Pooling", "Normalize"}:
             return None
-        size = self.pooling.size
-        return size if len(self.pooling.modes) == 1 and isinstance(size, int) and size > 0 else None
-
-    @property
-    def modules(self) -> dict[str, str]:
-        """Class name and sub-folder of each module, in order; the last of a kind that repeats."""
-        return {kind.rsplit(".", 1)[-1]: path for kind, path in self._modules()}
-
-    @cached_property
-    def pooling(self) -> Pooling | None:
-        """How token vectors become one; None where no module says it."""
-        if "Pooling" not in self.modules:
-            return None
-        config = self.read_json(self.modules["Pooling"], "config.json") or {}
+        config = self.read_json(modules["Pooling"], "config.json") or {}
         listed = config.get("pooling_mode") or [key for key in POOLING_KEYS if config.get(key) is True]
-        modes = [listed] if isinstance(listed, str) else listed
+        modes = 1 if isinstance(listed, str) else len(listed) or 1
         size = config.get("embedding_dimension", config.get("word_embedding_dimension"))
-        names = tuple(POOLING_KEYS.get(str(mode), str(mode)) for mode in modes)
-        return Pooling(names or ("mean",), size, config.get("include_prompt", True) is True)
-
-    @cached_property
-    def prompt(self) -> str:
-        """What the model wants to stand before each text."""
-        config = self.read_json("config_sentence_transformers.json") or {}
-        prompts = config.get("prompts") or {}
-        return str(prompts.get(config.get("default_prompt_name")) or "")
+        return size if modes == 1 and isinstance(size, int) and size > 0 else None
 
     @cached_property
     def window(self) -> int:
@@ -119,10 +90,19 @@ class ModelFiles(ModelFolder):
             place = self.folder / path
             if (place / PICKLED_WEIGHTS).is_file() and not any(place.glob("*.safetensors")):
                 raise SettingsError(f"embedding model {self.name}: {PICKLED_WEIGHTS} must become safetensors")
-        if not any(self.folder.rglob("*.safetensors")):
+        if not any(self.folder.rglob("*.safetensors")) and not self._exported():
             raise SettingsError(f"embedding model {self.name}: no safetensors in {self.folder}. {WAYS_OUT}")
         if self.packaged:
             check_packaged(self.folder, *EMBEDDED_SHA256)
+
+    def _exported(self) -> list[str]:
+        """Files of the backend, where another than torch has been exported to."""
+        patterns = {"onnx": ("*.onnx", "*.onnx_data"), "openvino": ("openvino*.xml", "openvino*.bin")}
+        found = [path for pattern in patterns.get(self.backend, ()) for path in self.folder.rglob(pattern)]
+        return sorted(path.relative_to(self.folder).as_posix() for path in found)
+
+    def _shaping_files(self) -> list[str]:
+        return super()._shaping_files() + self._exported()
 
     def _modules(self) -> list[tuple[str, str]]:
         """Class and sub-folder of each module; one transformer where the folder lists none."""
@@ -154,9 +134,9 @@ def find_model(settings: EmbeddingSettings) -> ModelFiles:
         SettingsError: the model is not there; says what to do.
     """
     if settings.model == EMBEDDED_EMBEDDING_MODEL:
-        return ModelFiles(settings.model, _packaged_folder(), packaged=True)
+        return ModelFiles(settings.model, _packaged_folder(), packaged=True, backend=settings.backend)
     place = find_folder(settings.model, settings.revision, setting="embedding", ways_out=WAYS_OUT)
-    return ModelFiles(place.name, place.folder, place.commit)
+    return ModelFiles(place.name, place.folder, place.commit, backend=settings.backend)
 
 
 def token_counter(files: ModelFiles) -> FileTokenCounter:

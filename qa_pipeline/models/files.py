@@ -1,9 +1,4 @@
-"""Folders of model files: finding one by path or by a pinned commit of the hub, and what its files say.
-
-What belongs here: what holds for a model of any kind, without its weights in memory, so that this module
-never imports torch. What does not: what a kind of model needs besides (`embedding/files.py`,
-`verification/entailment/files.py`).
-"""
+"""Folders of model files: finding one by path or by a pinned commit of the hub, and what its files say."""
 
 import hashlib
 import json

@@ -1,18 +1,15 @@
-"""From settings to an embedding model or to its tokenizer alone.
+"""From settings to an embedding model or to its tokenizer alone."""
 
-What belongs here: the two ways to load. What does not: finding and checking files (`files.py`),
-computing vectors (`encoder.py`, `onnx.py`), what stages ask of a model (`embeddings.py`).
-"""
-
-from pathlib import Path
+from importlib.util import find_spec
 
 from qa_pipeline.errors import SettingsError
-from qa_pipeline.models.cpu import choose_precision, integer_precision
+from qa_pipeline.models.cpu import choose_precision
 from qa_pipeline.models.embedding_files import FileTokenCounter, find_model, token_counter
 from qa_pipeline.models.encoder import SentenceEncoder
-from qa_pipeline.models.graph_cache import GraphCache
-from qa_pipeline.models.onnx_encoder import OnnxEncoder
 from qa_pipeline.settings.generation import EmbeddingSettings
+
+PACKAGES = {"onnx": ("optimum", "onnxruntime"), "openvino": ("optimum", "openvino")}
+"""What sentence-transformers imports for each backend but torch."""
 
 
 def load_token_counter(settings: EmbeddingSettings) -> FileTokenCounter:
@@ -24,17 +21,20 @@ def load_token_counter(settings: EmbeddingSettings) -> FileTokenCounter:
     return token_counter(find_model(settings))
 
 
-def load_embedder(settings: EmbeddingSettings, graphs: Path | None = None) -> SentenceEncoder | OnnxEncoder:
+def load_embedder(settings: EmbeddingSettings) -> SentenceEncoder:
     """Find and check the model; its weights are read at the first text that must be encoded.
 
-    Args:
-        settings: which model, computed by what.
-        graphs: folder that keeps exported graphs; only the backend `onnx_int8` needs one.
-
     Raises:
-        SettingsError: the model is not there, is not safetensors, is not the pinned revision, or is not one
-            that the backend can compute; or the backend is not installed.
+        SettingsError: the model is not there, is not safetensors, is not the pinned revision, or the packages
+            of the backend are not installed.
     """
+    backend = settings.backend
+    missing = [name for name in PACKAGES.get(backend, ()) if find_spec(name) is None]
+    if missing:
+        raise SettingsError(
+            f"embedding.backend is {backend}, which needs {' and '.join(missing)}; "
+            f"run: pip install 'sentence-transformers[{backend}]', or set embedding.backend to torch"
+        )
     files = find_model(settings)
     files.check()
     if settings.revision is not None and settings.revision != files.revision:
@@ -42,11 +42,5 @@ def load_embedder(settings: EmbeddingSettings, graphs: Path | None = None) -> Se
             f"embedding.revision pins {settings.revision}, but the files of {files.name} are "
             f"{files.revision}; correct the setting or restore the files"
         )
-    if settings.backend == "torch":
-        precision = choose_precision(settings.precision)
-        return SentenceEncoder(files, token_counter(files), precision, settings.batch_size)
-    if graphs is None:
-        raise ValueError("the backend onnx_int8 keeps what it exports: name a folder")
-    encoder = OnnxEncoder(files, token_counter(files), integer_precision(), GraphCache(graphs))
-    encoder.check()
-    return encoder
+    precision = choose_precision(settings.precision) if backend == "torch" else backend
+    return SentenceEncoder(files, token_counter(files), precision)

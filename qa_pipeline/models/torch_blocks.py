@@ -1,13 +1,10 @@
 """Few shapes of matrix for oneDNN, whatever the lengths of the texts.
 
-What belongs here: cutting the rows of a layer into blocks of few sizes. What does not: loading and running
-the model (`encoder.py`), the only one to import this, since torch takes seconds.
-
 For each shape it sees, oneDNN generates code for bfloat16 products and activations and keeps it: half a
 megabyte a shape, of which the capacity of its cache bounds only a part. Texts of exactly their own lengths
 gave thousands of shapes, so that memory grew with the texts, to 2.5 times what it is with blocks. These
-layers treat each row (a token) on its own: computed in blocks, the last one filled up with zeros, it has the
-same value bit for bit.
+layers treat each row (a token) on its own: computed in blocks, the last one filled up with zeros, it has
+the same value bit for bit.
 """
 
 from bisect import bisect_left

@@ -1,11 +1,11 @@
-"""Vectors that were computed once: a cache by text hash that many processes share.
+"""Vectors that were computed once: a cache by text hash that many processes share, and a model behind it.
 
-What belongs here: storing and finding vectors. What does not: deciding what to embed (`embeddings.py`).
 A stored vector is final: whoever comes second with another vector for the same key keeps the first, so
 that every reader sees one value. The file can be deleted at any time; only computing time is lost.
 """
 
 import contextlib
+import hashlib
 import sqlite3
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,10 +15,16 @@ from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
+from tokenizers import Tokenizer
 
 from qa_pipeline.errors import StorageError
+from qa_pipeline.models.base import Embedder, Vectors
+from qa_pipeline.records import Notify, silent
 
 Vector = npt.NDArray[np.float32]
+
+STORE_EVERY = 256
+"""Texts embedded between two commits to the cache: what a kill can cost."""
 
 _LITTLE_ENDIAN = np.dtype("<f4")
 _LOOKUP = 500
@@ -143,3 +149,81 @@ class SqliteVectorCache:
         if len(blob) % _LITTLE_ENDIAN.itemsize:
             raise StorageError(f"vector cache {self.path} is damaged; delete it (vectors are computed again)")
         return np.frombuffer(blob, dtype=_LITTLE_ENDIAN).astype(np.float32)
+
+
+def encode_cached(
+    texts: Sequence[str], embedder: Embedder, cache: VectorCache, notify: Notify = silent
+) -> Vectors:
+    """Encode through the cache: each distinct text at most once, ever.
+
+    Everything is read back from the cache, so that two processes embedding the same text at the same
+    time return the same vector.
+    """
+    space = VectorSpace(embedder.model, embedder.revision, embedder.precision)
+    hashes = [text_hash(text) for text in texts]
+    distinct = dict(zip(hashes, texts, strict=True))
+    found = cache.get_many(space, list(distinct))
+    missing = [name for name in distinct if name not in found]
+    # Short texts first, so that batches of one length are full and the order does not depend on `texts`.
+    missing.sort(key=lambda name: (len(distinct[name]), name))
+    for start in range(0, len(missing), STORE_EVERY):
+        names = missing[start : start + STORE_EVERY]
+        notify(len(distinct) - len(missing) + start, len(distinct))
+        encoded = embedder.encode([distinct[name] for name in names])
+        cache.put_many(space, dict(zip(names, encoded, strict=True)))
+        found |= cache.get_many(space, names)
+    notify(len(distinct), len(distinct))
+    if not hashes:
+        return np.zeros((0, embedder.dimension), dtype=np.float32)
+    return np.stack([found[name] for name in hashes])
+
+
+def text_hash(text: str) -> str:
+    """Key of a text in the cache."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@dataclass(frozen=True, eq=False)
+class CachedEmbedder:
+    """An embedder that computes each text at most once, ever: for questions and claims as for chunks."""
+
+    inner: Embedder
+    cache: VectorCache
+
+    @property
+    def window(self) -> int:
+        """Most tokens the model reads."""
+        return self.inner.window
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """The model's tokenizer, without truncation or padding."""
+        return self.inner.tokenizer
+
+    @property
+    def model(self) -> str:
+        """Name of the model."""
+        return self.inner.model
+
+    @property
+    def revision(self) -> str:
+        """Commit or hash of its files."""
+        return self.inner.revision
+
+    @property
+    def precision(self) -> str:
+        """Arithmetic of its weights."""
+        return self.inner.precision
+
+    @property
+    def dimension(self) -> int:
+        """Length of a vector."""
+        return self.inner.dimension
+
+    def count(self, texts: Sequence[str]) -> list[int]:
+        """Tokens of each text, special tokens included and nothing cut off."""
+        return self.inner.count(texts)
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """Unit-length vectors, one row for each text, in the order given."""
+        return encode_cached(texts, self.inner, self.cache)

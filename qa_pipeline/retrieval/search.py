@@ -1,13 +1,10 @@
 """Finding the passages of a batch that answer a question: words and vectors, fused.
 
-What belongs here: BM25, its words, and the fusion of rankings. What does not: vectors and their index
-(`embedding/embeddings.py`, `index/shard.py`), and what is done with a passage.
-
 BM25 (Robertson and Zaragoza 2009) finds names, numbers and identifiers; vectors find paraphrases. Their
-rankings are fused by weighted reciprocal rank fusion: score(d) = sum over rankings of
-weight / (rrf_k + rank(d)), Cormack, Clarke and Büttcher 2009. A small constant and a weight below one for
-the vectors were best on labelled questions in English, Swedish and German (`bench_retrieval.py`): with the
-usual 60 and equal weights, a model that does not know the language overrules the words.
+rankings are fused by weighted reciprocal rank fusion: score(d) = sum over rankings of weight / (rrf_k +
+rank(d)), Cormack, Clarke and Büttcher 2009. A small constant and a weight below one for the vectors were
+best on labelled questions in English, Swedish and German (`bench_retrieval.py`): with the usual 60 and
+equal weights, a model that does not know the language overrules the words.
 """
 
 import re
@@ -30,6 +27,11 @@ Positions = npt.NDArray[np.int64]
 TERM_SATURATION = 1.2
 LENGTH_NORMALISATION = 0.6
 """k1 and b of BM25. Chunks are cut to similar lengths, so their length says less than a document's."""
+
+DEPTH = 50
+"""Candidates each ranking contributes to the fusion: ten times as many as are read by default."""
+RRF_K = 1
+"""Constant of the fusion; small lets the first places stand out."""
 
 SNOWBALL = {
     "da": "danish", "de": "german", "en": "english", "es": "spanish", "fi": "finnish", "fr": "french",
@@ -66,7 +68,7 @@ class Retriever:
         chunks: CHUNKS frame of the batch.
         shard: index over exactly these chunks.
         encoder: the model the shard was computed with.
-        settings: depth, fusion and number of passages.
+        settings: weight of vectors and number of passages.
 
     Raises:
         IndexMismatchError: the shard covers other chunks.
@@ -104,9 +106,8 @@ class Retriever:
         return self._hits([question], [language])[0]
 
     def _hits(self, questions: Sequence[str], languages: Sequence[str]) -> list[list[Hit]]:
-        depth = self._settings.depth
         by_words = [
-            self._words.rank(terms(question, language), depth)
+            self._words.rank(terms(question, language), DEPTH)
             for question, language in zip(questions, languages, strict=True)
         ]
         return [self._fused(*rankings) for rankings in zip(by_words, self._nearest(questions), strict=True)]
@@ -114,11 +115,11 @@ class Retriever:
     def _nearest(self, questions: Sequence[str]) -> list[list[int]]:
         if not self._chunk_ids:
             return [[] for _ in questions]
-        found, _ = self._shard.search(self._encoder.encode(questions), self._settings.depth)
+        found, _ = self._shard.search(self._encoder.encode(questions), DEPTH)
         return [list(row) for row in found.tolist()]
 
     def _fused(self, by_words: Sequence[int], by_vectors: Sequence[int]) -> list[Hit]:
-        scores = fuse((by_words, by_vectors), (1.0, self._settings.vector_weight), self._settings.rrf_k)
+        scores = fuse((by_words, by_vectors), (1.0, self._settings.vector_weight), RRF_K)
         word_ranks = {place: rank for rank, place in enumerate(by_words, start=1)}
         vector_ranks = {place: rank for rank, place in enumerate(by_vectors, start=1)}
         return [

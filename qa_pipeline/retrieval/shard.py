@@ -1,9 +1,4 @@
-"""One batch's vectors as a searchable shard.
-
-What belongs here: building and searching a shard. What does not: computing vectors (the embedding stage), the
-file a shard is kept in (`file.py`), finding near vectors without comparing all (`choice.py`), and combining
-rankings (`retrieval.py`).
-"""
+"""One batch's vectors as a searchable shard."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,7 +11,8 @@ import numpy.typing as npt
 import polars as pl
 
 from qa_pipeline.errors import IndexMismatchError
-from qa_pipeline.retrieval.ann import Finder, Vectors, choose_finder
+from qa_pipeline.models.base import Vectors
+from qa_pipeline.retrieval.ann import ALL_COMPARED, Choice, choose_index, read_index
 from qa_pipeline.settings.generation import IndexSettings
 
 _TOGETHER = 16
@@ -37,9 +33,8 @@ class Shard:
         model: name of the model.
         revision: its revision.
         precision: arithmetic the vectors were computed in.
-        finder: finds near vectors without comparing all; None compares all.
-        recall: share of the true ten nearest that the finder found in its trial.
-        note: why an approximate kind that was asked for is not used.
+        choice: how near vectors are found, and what the trial of that gave.
+        order: where each vector of the index stands among `vectors`; None where both have one order.
     """
 
     chunk_ids: tuple[str, ...]
@@ -47,9 +42,8 @@ class Shard:
     model: str
     revision: str
     precision: str
-    finder: Finder | None = None
-    recall: float | None = None
-    note: str | None = None
+    choice: Choice = ALL_COMPARED
+    order: npt.NDArray[np.int64] | None = None
 
     @property
     def dimension(self) -> int:
@@ -58,8 +52,8 @@ class Shard:
 
     @property
     def kind(self) -> str:
-        """Name of the kind, as the settings call it."""
-        return self.finder.parameters.kind if self.finder else "flat"
+        """Flat compares every vector, hnsw a part."""
+        return "flat" if self.choice.index is None else "hnsw"
 
     def in_order_of(self, chunk_ids: Sequence[str]) -> "Shard":
         """The same shard with its chunks in this order, which decides between equal cosines.
@@ -76,8 +70,13 @@ class Shard:
             )
         rows = {chunk_id: row for row, chunk_id in enumerate(self.chunk_ids)}
         order = np.array([rows[chunk_id] for chunk_id in chunk_ids], dtype=np.int64)
-        finder = self.finder and self.finder.reordered(order)
-        return replace(self, chunk_ids=tuple(chunk_ids), vectors=self.vectors[order], finder=finder)
+        places = np.argsort(order)
+        return replace(
+            self,
+            chunk_ids=tuple(chunk_ids),
+            vectors=self.vectors[order],
+            order=places if self.order is None else places[self.order],
+        )
 
     def search(self, vectors: Vectors, k: int) -> tuple[npt.NDArray[np.int64], Vectors]:
         """Find the nearest chunks of each query.
@@ -88,19 +87,22 @@ class Shard:
 
         Returns:
             Positions in `chunk_ids` and cosines, one row a query, best first; equal cosines in the order
-            of the chunks. A query's row does not depend on the other queries. With a finder, a near chunk
-            may be missed and the next one stand in its place.
+            of the chunks. A query's row does not depend on the other queries. Of kind hnsw a near chunk may
+            be missed, and the next one is in its place.
+
+        Raises:
+            BadIndexError: links that were read from a file and never searched are not those of these vectors.
         """
         k = min(k, len(self.chunk_ids))
         if k == 0 or not len(vectors):
             empty = (len(vectors), k)
             return np.empty(empty, dtype=np.int64), np.empty(empty, dtype=np.float32)
         queries = np.ascontiguousarray(vectors, dtype=np.float32)
-        if self.finder is None:
+        if self.choice.index is None:
             return self._all_compared(queries, k)
         with _threads(1):
-            positions, scores = _ranked(queries, lambda part: self._searcher.search(part, k))
-        # Where links or lists end too soon, there are no positions: those queries compare all.
+            positions, scores = _ranked(queries, lambda part: self._by_links(part, k))
+        # Where links end too soon, there are no positions: those queries compare all.
         for row in np.flatnonzero((positions < 0).any(axis=1)):
             every_position, every_score = self._all_compared(queries[row : row + 1], k)
             positions[row], scores[row] = every_position[0], every_score[0]
@@ -126,9 +128,19 @@ class Shard:
         with _threads(1 if len(self.chunk_ids) < _WORTH_SHARING else None):
             return _ranked(queries, lambda part: faiss.knn(part, self.vectors, k, metric=metric))
 
+    def _by_links(self, queries: Vectors, k: int) -> tuple[Vectors, npt.NDArray[np.int64]]:
+        scores, found = self.links.search(queries, k)
+        positions = found if self.order is None else np.where(found < 0, found, self.order[found])
+        return scores, positions
+
     @cached_property
-    def _searcher(self) -> Any:
-        return self.finder.searcher(self.vectors) if self.finder else None
+    def links(self) -> Any:
+        """The index of faiss; None where every vector is compared."""
+        index, effort = self.choice.index, self.choice.effort
+        if index is None or effort is None:
+            return None
+        vectors = self.vectors if self.order is None else self.vectors[self.order]
+        return read_index(index, vectors, effort)
 
 
 def _ranked(queries: Vectors, search: Callable[[Vectors], Any]) -> tuple[npt.NDArray[np.int64], Vectors]:
@@ -158,7 +170,7 @@ def build_index(embeddings: pl.DataFrame, settings: IndexSettings | None = None)
 
     Args:
         embeddings: EMBEDDINGS frame.
-        settings: how it shall be searched; by default whatever suits its size.
+        settings: from how many vectors on an index is built, and what it must find.
 
     Raises:
         IndexMismatchError: the rows come from more than one model, or their vectors differ in length.
@@ -173,17 +185,16 @@ def build_index(embeddings: pl.DataFrame, settings: IndexSettings | None = None)
             f"with lengths {lengths}; compute the embeddings of the batch again"
         )
     vectors = np.array(embeddings["vector"].list.to_array(lengths[0]).to_numpy(), dtype=np.float32)
-    chosen = choose_finder(vectors, settings or IndexSettings())
+    choice = choose_index(vectors, settings or IndexSettings())
     model, revision, precision = origins.row(0)
-    told = (chosen.finder, chosen.recall, chosen.note)
-    return Shard(tuple(embeddings["chunk_id"]), vectors, model, revision, precision, *told)
+    return Shard(tuple(embeddings["chunk_id"]), vectors, model, revision, precision, choice)
 
 
 _ALLOWANCE = 3
 """Chunks asked for beside each one wanted: the nearest are often of the same document."""
 
 
-def neighbour_chunks(shard: Shard, owners: Mapping[str, str], count: int) -> pl.DataFrame:
+def nearest_chunks(shard: Shard, owners: Mapping[str, str], count: int) -> pl.DataFrame:
     """The nearest chunks of other documents, at most `count` for each chunk.
 
     Args:

@@ -1,34 +1,22 @@
-"""The single file a shard is kept in.
+"""The single file a shard is kept in, and refusing what is not one.
 
-What belongs here: storing and reading a shard, and refusing what is not one. What does not: building and
-searching it (`shard.py`).
-
-The file: a magic line with the SHA-256 of all that follows, one line of JSON (model, revision, precision,
-dimension, kind, chunk ids), then the vectors as little-endian float32, then the arrays of the kind: none for
-exact search. A hostile file meets no C++ parser: every size is checked against the file's own length, and
-every number that leads somewhere against where it leads, before anything is built.
+A magic line with the SHA-256 of all that follows, one line of JSON (model, revision, precision, dimension,
+bytes of the index, chunk ids), then the vectors as little-endian float32, then the bytes of faiss, if there
+are any. Nothing is unpickled; checksum, header and sizes are checked before faiss reads a byte.
 """
 
 import hashlib
 from pathlib import Path
-from typing import Annotated
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from qa_pipeline.errors import IndexMismatchError
-from qa_pipeline.retrieval.ann import (
-    BadBytesError,
-    Finder,
-    HnswParameters,
-    InvertedLists,
-    IvfParameters,
-    NavigableGraph,
-)
+from qa_pipeline.retrieval.ann import EFFORTS, BadIndexError, Choice
 from qa_pipeline.retrieval.shard import Shard
 from qa_pipeline.storage import write_bytes
 
-MAGIC = b"qa-pipeline shard 1 sha256:"
+MAGIC = b"qa-pipeline shard 2 sha256:"
 MAX_BYTES = 8 * 2**30
 _LITTLE_ENDIAN = np.dtype("<f4")
 _INTERCHANGEABLE = frozenset({"float32", "bfloat16"})
@@ -42,29 +30,37 @@ class _Header(BaseModel):
     revision: str
     precision: str
     dimension: int = Field(ge=0, le=65_536)
-    finder: Annotated[IvfParameters | HnswParameters, Field(discriminator="kind")] | None = None
+    index_bytes: int = Field(0, ge=0)
+    effort: int | None = Field(None, ge=1, le=EFFORTS[-1])
     recall: float | None = None
     note: str | None = None
     chunk_ids: list[str]
 
 
 def dump_shard(shard: Shard) -> bytes:
-    """Serialise a shard; equal shards give equal bytes."""
+    """Serialise a shard; equal shards give equal bytes.
+
+    Raises:
+        ValueError: its chunks are in another order than its index.
+    """
+    if shard.order is not None and shard.choice.index is not None:
+        raise ValueError("a shard is kept in the order it was built in")
+    index = shard.choice.index or b""
     header = _Header(
         model=shard.model,
         revision=shard.revision,
         precision=shard.precision,
         dimension=shard.dimension,
-        finder=shard.finder.parameters if shard.finder else None,
-        recall=shard.recall,
-        note=shard.note,
+        index_bytes=len(index),
+        effort=shard.choice.effort,
+        recall=shard.choice.recall,
+        note=shard.choice.note,
         chunk_ids=list(shard.chunk_ids),
     )
-    arrays = [shard.vectors.astype(_LITTLE_ENDIAN, copy=False)]
-    arrays += shard.finder.arrays() if shard.finder else []
-    # Views, not copies: a shard may be large.
-    views = [np.ascontiguousarray(values).reshape(-1).view(np.uint8).data for values in arrays]
-    body: list[bytes | memoryview] = [header.model_dump_json().encode(), b"\n", *views]
+    vectors = np.ascontiguousarray(shard.vectors.astype(_LITTLE_ENDIAN, copy=False))
+    # A view, not a copy: a shard may be large.
+    view = vectors.reshape(-1).view(np.uint8).data
+    body: list[bytes | memoryview] = [header.model_dump_json().encode(), b"\n", view, index]
     digest = hashlib.sha256()
     for part in body:
         digest.update(part)
@@ -106,20 +102,14 @@ def load_shard(
     vectors = flat.reshape(len(header.chunk_ids), header.dimension)
     if not np.allclose(np.einsum("ij,ij->i", vectors, vectors), 1.0, atol=2e-3):
         raise _damaged(source, "its vectors do not have unit length")
-    finder = _read_finder(header, payload[split:], source)
-    return Shard(tuple(header.chunk_ids), vectors, *origin, finder, header.recall, header.note)
-
-
-def _read_finder(header: _Header, content: memoryview, source: str) -> Finder | None:
-    size = (len(header.chunk_ids), header.dimension)
+    index = payload[split:].tobytes() or None
+    choice = Choice(index, header.effort, header.recall, header.note)
+    shard = Shard(tuple(header.chunk_ids), vectors, *origin, choice)
     try:
-        if isinstance(header.finder, IvfParameters):
-            return InvertedLists.read(header.finder, content, *size)
-        if isinstance(header.finder, HnswParameters):
-            return NavigableGraph.read(header.finder, content, *size)
-    except BadBytesError as error:
+        _ = shard.links
+    except BadIndexError as error:
         raise _damaged(source, str(error)) from error
-    return None
+    return shard
 
 
 def write_shard(path: Path, shard: Shard) -> None:
@@ -164,11 +154,11 @@ def _checked(content: bytes, source: str) -> tuple[_Header, memoryview]:
     except ValidationError as error:
         raise _damaged(source, f"its header has {error.error_count()} faults") from error
     payload = memoryview(content)[end + 1 :]
-    expected = _vector_bytes(header)
-    if header.finder is not None:
-        expected += header.finder.size(len(header.chunk_ids), header.dimension)
-    if len(payload) != expected or (header.finder and not header.chunk_ids):
+    expected = _vector_bytes(header) + header.index_bytes
+    if len(payload) != expected or (header.index_bytes and not header.chunk_ids):
         raise _damaged(source, f"it holds {len(payload)} bytes of vectors and links instead of {expected}")
+    if (header.effort is None) == bool(header.index_bytes):
+        raise _damaged(source, "its effort and its links do not go together")
     if len(set(header.chunk_ids)) != len(header.chunk_ids):
         raise _damaged(source, "a chunk id repeats")
     return header, payload

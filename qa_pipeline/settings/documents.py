@@ -125,11 +125,6 @@ class DocumentSettings(Group):
 class ChunkingSettings(Group):
     """Cutting documents."""
 
-    strategy: Literal["structure", "sentences", "tokens", "semantic"] = Field(
-        "structure",
-        description="structure cuts where blocks, lines and sentences end, sentences after every so many, "
-        "tokens wherever a chunk is full, semantic where the subject changes.",
-    )
     max_tokens: int = Field(768, ge=16, description="Upper bound; the model's own window bounds it further.")
     overlap_tokens: int = Field(
         0,
@@ -140,10 +135,6 @@ class ChunkingSettings(Group):
         0,
         ge=0,
         description="Neighbouring sections of one parent with fewer tokens are merged; 0 merges none.",
-    )
-    window_sentences: int = Field(8, gt=0, description="Strategy sentences: most sentences of a chunk.")
-    semantic_percentile: float = Field(
-        95, gt=0, lt=100, description="Strategy semantic: share of the gaps between sentences not cut at."
     )
     repeated_in_documents: int = Field(
         3, ge=2, description="Documents that must hold a block for it to count as repeated."

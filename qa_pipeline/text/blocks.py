@@ -1,7 +1,6 @@
 """The parts of canonical text that no sentence crosses: blocks, and the rows, items and paragraphs in them.
 
-What belongs here: reading lines, blank lines and fences. What does not: sentences within a paragraph
-(`boundaries.py`). Time is linear in the length of the text.
+Time is linear in the length of the text.
 """
 
 import re

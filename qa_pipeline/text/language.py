@@ -1,13 +1,11 @@
 """The languages of a document and of its parts.
 
-What belongs here: telling languages from what a file declares and from its text. What does not: what is done
-with a language (prompts exist for English, Swedish and German; other languages are told all the same, so that
-nobody takes French for English).
+Identified from what a file declares and from its text (prompts exist for English, Swedish and German; other
+languages are identified all the same, so that nobody takes French for English).
 """
 
 import re
 import tempfile
-from array import array
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from copy import copy
@@ -20,9 +18,9 @@ from qa_pipeline.records import Language
 
 HANDLED: tuple[str, ...] = get_args(Language)
 UNDETERMINED = "und"
-"""ISO 639-2 for a text whose language cannot be told, such as a table of numbers."""
+"""ISO 639-2 for a text whose language cannot be identified, such as a table of numbers."""
 
-_TOLD_APART = (
+_KNOWN = (
     *HANDLED, "da", "no", "fi", "fr", "es", "it", "nl", "pl", "pt", "cs", "hu", "ro", "tr", "ru", "uk",
     "el", "ar", "he", "zh", "ja", "ko",
 )  # fmt: skip
@@ -30,7 +28,7 @@ _TOLD_APART = (
 _NAMES = {"english": "en", "svenska": "sv", "swedish": "sv", "deutsch": "de", "german": "de"}
 _SEGMENT = 1200
 READ_OF_A_STRETCH = 600
-"""Characters at its beginning by which the language of a stretch of text is told."""
+"""Characters at its beginning by which the language of a stretch of text is identified."""
 _SURE = 0.95
 """A segment counts as of another language than its document's main one only when it is this certain."""
 _LIKELY = 0.6
@@ -51,12 +49,12 @@ class LanguageShare:
 
 
 def declared_language(value: str | None) -> str | None:
-    """The language a tag such as `de-AT` or a name such as `svenska` stands for, if it is one told apart."""
+    """The language a tag such as `de-AT` or a name such as `svenska` stands for, if it is a known one."""
     if not value:
         return None
     tag = value.strip().lower().replace("_", "-")
     code = _NAMES.get(tag, tag.split("-")[0])
-    return code if code in _TOLD_APART else None
+    return code if code in _KNOWN else None
 
 
 def languages_of(text: str, declared: str | None = None) -> list[LanguageShare]:
@@ -67,9 +65,9 @@ def languages_of(text: str, declared: str | None = None) -> list[LanguageShare]:
     """
     lengths: Counter[str] = Counter()
     segments = list(stretches(text))
-    told = [_tell(segment[:READ_OF_A_STRETCH]) for segment in segments]
-    main = _main(segments, told, declared)
-    for segment, (language, certainty) in zip(segments, told, strict=True):
+    identified = [_identify(segment[:READ_OF_A_STRETCH]) for segment in segments]
+    main = _main(segments, identified, declared)
+    for segment, (language, certainty) in zip(segments, identified, strict=True):
         other = language != main and certainty >= _SURE and _letters(segment) >= _SHORTEST
         lengths[language if other else main] += len(segment)
     total = lengths.total()
@@ -92,18 +90,18 @@ def _of_piece(text: str, main: str) -> str:
     prose = _CODE.sub("", text)
     if _letters(prose) < _SHORTEST:
         return main
-    language, certainty = _tell(prose[:READ_OF_A_STRETCH])
+    language, certainty = _identify(prose[:READ_OF_A_STRETCH])
     return language if certainty >= _SURE else main
 
 
-def _main(segments: Sequence[str], told: Sequence[tuple[str, float]], declared: str | None) -> str:
+def _main(segments: Sequence[str], identified: Sequence[tuple[str, float]], declared: str | None) -> str:
     lengths: Counter[str] = Counter()
-    for segment, (language, certainty) in zip(segments, told, strict=True):
+    for segment, (language, certainty) in zip(segments, identified, strict=True):
         lengths[language] += len(segment) if certainty >= _LIKELY else 0
     found = max(lengths, key=lambda name: (lengths[name], name), default=UNDETERMINED)
     if declared is None:
         return found if lengths[found] else UNDETERMINED
-    sure_of_others = sum(certainty >= _SURE and language != declared for language, certainty in told)
+    sure_of_others = sum(certainty >= _SURE and language != declared for language, certainty in identified)
     overruled = not lengths[declared] and sure_of_others >= _ENOUGH_TO_OVERRULE
     return found if overruled else declared
 
@@ -126,11 +124,11 @@ def _letters(text: str) -> int:
     return sum(character.isalpha() for character in text[:READ_OF_A_STRETCH])
 
 
-def _tell(text: str) -> tuple[str, float]:
+def _identify(text: str) -> tuple[str, float]:
     """The likeliest language and how certain it is; where no one is likely, the likeliest handled one."""
     if not any(character.isalpha() for character in text):
         return UNDETERMINED, 0.0
-    language, certainty = _identifier(_TOLD_APART).classify(text)
+    language, certainty = _identifier(_KNOWN).classify(text)
     if certainty < _LIKELY and _plausible(text):
         nearby, likely = _identifier(HANDLED).classify(text)
         if likely >= _NEARBY:
@@ -155,13 +153,9 @@ def load_models() -> None:
 
 @cache
 def _identifier(languages: tuple[str, ...]) -> Any:
-    """The model, restricted to some languages; all restrictions share its largest arrays."""
-    import numpy as np
-
+    """The model, restricted to some languages; all restrictions share its largest lists."""
     identifier = copy(_model())
     identifier.set_languages(list(languages))
-    # What the model holds of a feature is read together; as it is cut out, it lies far apart in memory.
-    identifier.nb_ptc = np.ascontiguousarray(identifier.nb_ptc)
     return identifier
 
 
@@ -170,12 +164,9 @@ def _model() -> Any:
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
     try:
-        model = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+        return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
     except OSError as error:  # the library unpacks its model into a temporary file
         raise StorageError(
             f"the language model cannot be unpacked into {tempfile.gettempdir()}: {error.strerror}; "
             "free some space there, or name another folder in TMPDIR"
         ) from error
-    # Telling a language waits for memory most of the time; numbers in arrays take less of it than in lists.
-    model.tk_output, model._rowbase = array("i", model.tk_output), array("I", model._rowbase)  # noqa: SLF001
-    return model

@@ -1,11 +1,8 @@
 """Where sentences begin and end in canonical text, for English, Swedish and German.
 
-What belongs here: cutting text into sentences, as character spans. What does not: what no sentence crosses
-(`units.py`), the abbreviation lists (`abbreviations.py`), and cutting a sentence into claims.
-
 Why own rules: on 20 tricky texts in the three languages such rules made 1 false split and missed 2; the
-libraries tried (blingfire, sentencex, pysbd, nupunkt, sentence-splitter, Punkt) made 4 to 28 and missed 2 to
-5, and the best known of them has no Swedish rules.
+libraries tried (blingfire, sentencex, pysbd, nupunkt, sentence-splitter, Punkt) made 4 to 28 and missed 2
+to 5, and the best known of them has no Swedish rules.
 """
 
 import re

@@ -1,15 +1,16 @@
-"""How often the passage that answers a question is found, by chunking strategy and size.
+"""How often the passage that answers a question is found, by size of chunks, overlap and merging.
 
     python -m qa_pipeline_tests.benchmarks.bench_chunkers --bench FOLDER [--words N] [--seed S]
 
-FOLDER holds question sets as Parquet files; `asked_documents.py` says how they become documents. Each
-strategy cuts them, chunks are embedded with the package's model and retrieved as in a run (words and
-vectors, fused). A question counts as answered by a chunk that holds the whole character span of its answer.
+FOLDER holds question sets as Parquet files; `asked_documents.py` says how they become documents. They
+are cut with each variant of the settings, chunks are embedded with the package's model and retrieved as in a
+run (words and vectors, fused). A question counts as answered by a chunk that holds the whole character span
+of its answer.
 
 `hit@1` and `hit@5` favour large chunks, which hold more of everything, so `tokens@1` and `tokens@5` say how
 much was read for it, and `hit@budget` counts what is found in the first chunks that have together at most
 512 tokens. Intervals are 95 % percentile bootstraps over groups (articles or pages), `against` those of the
-difference to the default settings, paired. Prints one JSON line for each set and strategy, then one for all
+difference to the default settings, paired. Prints one JSON line for each set and variant, then one for all
 sets together (the mean over sets), and a table on the error stream.
 """
 
@@ -26,8 +27,8 @@ import numpy.typing as npt
 
 from qa_pipeline.chunking.chunks import chunk_documents
 from qa_pipeline.models.loading import load_embedder
-from qa_pipeline.models.vector_cache import MemoryVectorCache
-from qa_pipeline.retrieval.embeddings import CachedEmbedder, embed_chunks
+from qa_pipeline.models.vector_cache import CachedEmbedder, MemoryVectorCache
+from qa_pipeline.retrieval.embeddings import embed_chunks
 from qa_pipeline.retrieval.search import Retriever
 from qa_pipeline.retrieval.shard import build_index
 from qa_pipeline.settings.documents import ChunkingSettings
@@ -46,14 +47,6 @@ VARIANTS = {
     "structure 64": ChunkingSettings(max_tokens=64),
     "structure, overlap 48": ChunkingSettings(overlap_tokens=48),
     "structure, merged below 96": ChunkingSettings(merge_below_tokens=96),
-    "sentences 3": ChunkingSettings(strategy="sentences", window_sentences=3),
-    "sentences 5": ChunkingSettings(strategy="sentences", window_sentences=5),
-    "sentences 8": ChunkingSettings(strategy="sentences", window_sentences=8),
-    "tokens": ChunkingSettings(strategy="tokens"),
-    "tokens 128": ChunkingSettings(strategy="tokens", max_tokens=128),
-    "semantic 75": ChunkingSettings(strategy="semantic", semantic_percentile=75),
-    "semantic 85": ChunkingSettings(strategy="semantic", semantic_percentile=85),
-    "semantic 95": ChunkingSettings(strategy="semantic", semantic_percentile=95),
 }
 MEASURES = ("hit@1", "hit@5", "hit@budget")
 
@@ -72,15 +65,15 @@ def main() -> None:
             results[name][asked.name] = _measure(asked, settings, embedder)
         for name, row in _rows({name: {asked.name: own[asked.name]} for name, own in results.items()}):
             questions = {"questions": len(asked.questions), "not_found": asked.not_found}
-            print(json.dumps({"set": asked.name, "strategy": name, **questions, **row}), flush=True)
+            print(json.dumps({"set": asked.name, "variant": name, **questions, **row}), flush=True)
     table = dict(_rows(results))
     for name, row in table.items():
-        print(json.dumps({"set": "all", "strategy": name, **row}))
+        print(json.dumps({"set": "all", "variant": name, **row}))
     _print_table(table)
 
 
 class _Result:
-    """What each question of a set found, by strategy: one row a question, one column a measure."""
+    """What each question of a set found, by variant: one row a question, one column a measure."""
 
     def __init__(self, hits: Shares, tokens: Shares, groups: Sequence[str], chunks: int) -> None:
         self.hits = hits
@@ -101,7 +94,7 @@ class _Result:
 
 
 def _measure(asked: AskedDocuments, settings: ChunkingSettings, embedder: CachedEmbedder) -> _Result:
-    chunks = chunk_documents(asked.frame, embedder, settings, encode=embedder.encode)
+    chunks = chunk_documents(asked.frame, embedder, settings)
     shard = build_index(embed_chunks(chunks, embedder, embedder.cache))
     retriever = Retriever(chunks, shard, embedder, RetrievalSettings(top_k=DEPTH))
     found = retriever.retrieve(
@@ -127,7 +120,7 @@ def _hits(asked: Asked, ranked: Sequence[Mapping[str, Any]]) -> list[bool]:
 
 
 def _rows(results: Mapping[str, Mapping[str, _Result]]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Figures of each strategy, the mean over the sets, with intervals."""
+    """Figures of each variant, the mean over the sets, with intervals."""
     base = _draws(results[DEFAULT])
     for name, sets in results.items():
         draws = _draws(sets)
@@ -143,7 +136,7 @@ def _rows(results: Mapping[str, Mapping[str, _Result]]) -> Iterator[tuple[str, d
 
 
 def _draws(sets: Mapping[str, _Result]) -> Shares:
-    """Bootstrap means over the sets; the seed makes them comparable draw by draw between strategies."""
+    """Bootstrap means over the sets; the seed makes them comparable draw by draw between variants."""
     drawn = [list(one.resampled(np.random.default_rng(7))) for one in sets.values()]
     mean: Shares = np.array(drawn).mean(axis=0)
     return mean
@@ -155,16 +148,16 @@ def _interval(values: Shares) -> list[float]:
 
 def _print_table(table: Mapping[str, Mapping[str, Any]]) -> None:
     names = ["chunks", *MEASURES, "tokens@1", "tokens@5"]
-    print("| strategy | " + " | ".join(names) + " |", file=sys.stderr)
+    print("| variant | " + " | ".join(names) + " |", file=sys.stderr)
     print("|---" * (len(names) + 1) + "|", file=sys.stderr)
-    for strategy, row in table.items():
+    for variant, row in table.items():
         cells = [
             f"{row[name]} ({row[f'{name} interval'][0]}–{row[f'{name} interval'][1]})"
             if name in MEASURES
             else str(row[name])
             for name in names
         ]
-        print(f"| {strategy} | " + " | ".join(cells) + " |", file=sys.stderr)
+        print(f"| {variant} | " + " | ".join(cells) + " |", file=sys.stderr)
 
 
 if __name__ == "__main__":

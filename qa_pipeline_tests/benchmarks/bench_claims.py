@@ -27,11 +27,10 @@ import polars as pl
 
 from qa_pipeline.evaluation.calibration.rows import read_items
 from qa_pipeline.evaluation.statements import Statement, StatementTables, statement_tables
+from qa_pipeline.models.base import Vectors
 from qa_pipeline.models.encoder import SentenceEncoder
 from qa_pipeline.models.loading import load_embedder
-from qa_pipeline.models.onnx_encoder import OnnxEncoder
-from qa_pipeline.models.vector_cache import MemoryVectorCache, VectorSpace
-from qa_pipeline.retrieval.embeddings import CachedEmbedder, Vectors, text_hash
+from qa_pipeline.models.vector_cache import CachedEmbedder, MemoryVectorCache, VectorSpace, text_hash
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.tables import CLAIMS
 from qa_pipeline.verification import evidence
@@ -86,7 +85,7 @@ def _tables(items: pl.DataFrame) -> StatementTables:
 
 
 def measure(
-    tables: StatementTables, encoder: SentenceEncoder | OnnxEncoder, settings: Settings, rounds: int
+    tables: StatementTables, encoder: SentenceEncoder, settings: Settings, rounds: int
 ) -> dict[str, Any]:
     """All figures."""
     encoder.encode(_WARM_UP)
@@ -114,9 +113,7 @@ def measure(
     }
 
 
-def _forget_claims(
-    cache: MemoryVectorCache, encoder: SentenceEncoder | OnnxEncoder, claims: pl.DataFrame
-) -> None:
+def _forget_claims(cache: MemoryVectorCache, encoder: SentenceEncoder, claims: pl.DataFrame) -> None:
     space = VectorSpace(encoder.model, encoder.revision, encoder.precision)
     for text in claims["text"].to_list():
         cache.stored.pop((space, text_hash(text)), None)

@@ -1,8 +1,8 @@
-"""Speed and exactness of `encode` beside plain sentence-transformers, for each backend, measured in one run.
+"""Speed and exactness of `encode` beside plain sentence-transformers, by precision, measured in one run.
 
     python -m qa_pipeline_tests.benchmarks.bench_embedding [--corpus FOLDER] [--texts 400] [--repeats 3]
 
-Prints one JSON line. For each backend: `ratio` (plain seconds / our seconds, best of the repeats, taken in
+Prints one JSON line. For each precision: `ratio` (plain seconds / our seconds, best of the repeats, taken in
 turns, all with the same cores), `cpu_ratio` (the same of processor time, which depends less on what else
 runs), cosines between both vectors of the same text, how far cosines between texts moved, and what a process
 of its own needs to have its first vector. The texts are as long as sentences and chunks are.
@@ -17,19 +17,18 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 
-from qa_pipeline.models.encoder import SentenceEncoder, Vectors
+from qa_pipeline.models.base import Vectors
+from qa_pipeline.models.encoder import SentenceEncoder
 from qa_pipeline.models.loading import load_embedder
-from qa_pipeline.models.onnx_encoder import OnnxEncoder
 from qa_pipeline.settings.generation import EmbeddingSettings
 
 WORDS_PER_TEXT = (6, 10, 14, 18, 22, 28, 36, 60, 90, 120, 150, 180)
 """Half sentences, half chunks: what a run embeds."""
-BACKENDS: tuple[str, ...] = get_args(EmbeddingSettings.model_fields["backend"].annotation)
+PRECISIONS = ("auto", "float32")
 WARM_UP = 16
 
 START = """
@@ -38,8 +37,8 @@ start = time.perf_counter()
 from pathlib import Path
 from qa_pipeline.models.loading import load_embedder
 from qa_pipeline.settings.generation import EmbeddingSettings
-settings = EmbeddingSettings(backend=sys.argv[1], model=sys.argv[2])
-load_embedder(settings, Path(sys.argv[3])).encode(["How many workers start?"])
+settings = EmbeddingSettings(precision=sys.argv[1], model=sys.argv[2])
+load_embedder(settings).encode(["How many workers start?"])
 status = Path("/proc/self/status").read_text()
 peak = next(line.split()[1] for line in status.splitlines() if line.startswith("VmHWM:"))
 print(round(time.perf_counter() - start, 2), round(int(peak) * 1024 / 1e6), "torch" in sys.modules)
@@ -53,27 +52,21 @@ def main() -> None:
     parser.add_argument("--texts", type=int, default=400)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--model", default=EmbeddingSettings().model)
-    parser.add_argument("--backends", nargs="+", choices=BACKENDS, default=BACKENDS)
     arguments = parser.parse_args()
-    with TemporaryDirectory() as graphs:
-        encoders = {
-            name: load_embedder(
-                EmbeddingSettings.model_validate({"backend": name, "model": arguments.model}), Path(graphs)
-            )
-            for name in arguments.backends
-        }
-        first = next(iter(encoders.values()))
-        words = _corpus_words(arguments.corpus) if arguments.corpus else _vocabulary_words(first)
-        texts = _mixed_lengths(words, arguments.texts)
-        result = _measure(encoders, texts, arguments.repeats)
-        for name in encoders:
-            result["backends"][name] |= _start(name, arguments.model, graphs)
+    encoders = {
+        name: load_embedder(EmbeddingSettings.model_validate({"precision": name, "model": arguments.model}))
+        for name in PRECISIONS
+    }
+    first = next(iter(encoders.values()))
+    words = _corpus_words(arguments.corpus) if arguments.corpus else _vocabulary_words(first)
+    texts = _mixed_lengths(words, arguments.texts)
+    result = _measure(encoders, texts, arguments.repeats)
+    for name in encoders:
+        result["precisions"][name] |= _start(name, arguments.model)
     print(json.dumps(result))
 
 
-def _measure(
-    encoders: dict[str, SentenceEncoder | OnnxEncoder], texts: list[str], repeats: int
-) -> dict[str, Any]:
+def _measure(encoders: dict[str, SentenceEncoder], texts: list[str], repeats: int) -> dict[str, Any]:
     from sentence_transformers import SentenceTransformer
 
     first = next(iter(encoders.values()))
@@ -101,7 +94,7 @@ def _measure(
         "texts": len(texts),
         "mean_tokens": round(float(tokens.mean()), 1),
         "plain_seconds": round(best["plain"], 3),
-        "backends": {
+        "precisions": {
             name: {
                 "precision": encoder.precision,
                 "seconds": round(best[name], 3),
@@ -129,9 +122,9 @@ def _exactness(reference: Vectors, vectors: Vectors) -> dict[str, float]:
     }
 
 
-def _start(backend: str, model: str, graphs: str) -> dict[str, Any]:
-    """What a new process needs until its first vector; the graph has been made before."""
-    command = [sys.executable, "-c", START, backend, model, graphs]
+def _start(precision: str, model: str) -> dict[str, Any]:
+    """What a new process needs until its first vector."""
+    command = [sys.executable, "-c", START, precision, model]
     told = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.split()
     return {"start_seconds": float(told[0]), "peak_mb": int(told[1]), "imports_torch": told[2] == "True"}
 
@@ -143,7 +136,7 @@ def _mixed_lengths(words: list[str], count: int) -> list[str]:
     return [" ".join(words[start : start + length]) for start, length in zip(starts, lengths, strict=True)]
 
 
-def _vocabulary_words(encoder: SentenceEncoder | OnnxEncoder) -> list[str]:
+def _vocabulary_words(encoder: SentenceEncoder) -> list[str]:
     known = sorted(word for word in encoder.tokenizer.get_vocab() if word.isalpha() and len(word) > 2)
     return random.Random(0).choices(known, k=50_000)
 

@@ -1,10 +1,10 @@
-"""Speed of the cross-encoder's road beside its bare forward, and of its backends, measured in one run.
+"""Speed of the cross-encoder's road beside its bare forward, by precision, measured in one run.
 
     python -m qa_pipeline_tests.benchmarks.bench_entailment [--claims 200] [--passages 2] [--repeats 3]
 
 Prints one JSON line. The model has the packaged embedding model's weights and a random head: as large and as
 fast as a trained one. Claims and passages are words of the vocabulary, as long as sentences and chunks are.
-For each backend: `pairs_per_second` of the whole road (windows, tokens, batches, store of logits in a new
+For each precision: `pairs_per_second` of the whole road (windows, tokens, batches, store of logits in a new
 file, best window; no pairs of passages), `ratio` to `forward` (the bare model on the very batches that the
 road makes, longest first, two threads) and to `padded` (sorted batches of 32 with padding and a mask, as
 most programs run a model), all taken in turns, best of the repeats; and how far probabilities moved from
@@ -36,11 +36,7 @@ from qa_pipeline.verification.entailment.tokens import Input
 CLAIM_WORDS = (6, 10, 14, 18, 24)
 PASSAGE_WORDS = (40, 80, 120, 160, 200)
 PADDED_BATCH = 32
-BACKENDS: dict[str, dict[str, str]] = {
-    "float32": {"precision": "float32"},
-    "auto": {"precision": "auto"},
-    "onnx_int8": {"backend": "onnx_int8"},
-}
+PRECISIONS = ("float32", "auto")
 
 
 def main() -> None:
@@ -53,7 +49,7 @@ def main() -> None:
     with TemporaryDirectory() as folder:
         write_cross_encoder(Path(folder, "model"))
         asked = questions(arguments.claims, arguments.passages)
-        measured = {name: _measure(Path(folder), name, asked, arguments.repeats) for name in BACKENDS}
+        measured = {name: _measure(Path(folder), name, asked, arguments.repeats) for name in PRECISIONS}
     reference = measured["float32"].pop("scores")
     for one in measured.values():
         moved = np.abs(one.pop("scores", reference) - reference)
@@ -65,7 +61,7 @@ def main() -> None:
                 "cores": len(os.sched_getaffinity(0)),
                 "load": [round(value, 1) for value in os.getloadavg()],
                 "pairs": sum(len(one.passages) for one in asked),
-                "backends": measured,
+                "precisions": measured,
             }
         )
     )
@@ -103,13 +99,13 @@ def questions(claims: int, passages: int) -> list[Asked]:
 
 def _measure(folder: Path, name: str, asked: list[Asked], repeats: int) -> dict[str, Any]:
     settings = EntailmentSettings.model_validate(
-        {"model": str(folder / "model"), "most_pairs": 0, **BACKENDS[name]}
+        {"model": str(folder / "model"), "pair_below": 0, "precision": name}
     )
     stores = iter(range(1000))
 
     def encoder() -> CrossEncoder:
         store = SqliteVectorCache(folder / f"{name}-{next(stores)}.sqlite")
-        return load_cross_encoder(settings, store, folder / "graphs")
+        return load_cross_encoder(settings, store)
 
     warm = encoder()
     search(asked[:8], warm, settings)
@@ -117,11 +113,10 @@ def _measure(folder: Path, name: str, asked: list[Asked], repeats: int) -> dict[
     inputs = [warm.reader.join(passage, one.claim) for one in asked for passage in one.passages]
     scores = warm.probabilities([(passage, one.claim) for one in asked for passage in one.passages])
     calls: dict[str, Callable[[], object]] = {
-        "road": lambda: search(asked, _with(inner, encoder()), settings)
+        "road": lambda: search(asked, _with(inner, encoder()), settings),
+        "forward": lambda: _forward(inner, inputs),
+        "padded": lambda: _padded(inner, inputs),
     }
-    if isinstance(inner, TorchNetwork):
-        network = inner
-        calls |= {"forward": lambda: _forward(network, inputs), "padded": lambda: _padded(network, inputs)}
     times = _times(calls, repeats)
     start = time.perf_counter()
     search(asked, warm, settings)

@@ -1,12 +1,12 @@
 """Recall, speed and size of each kind of index against exact search.
 
     python -m qa_pipeline_tests.benchmarks.bench_index --texts FOLDER ... --questions FOLDER
-        [--sizes 100000 300000] [--real 20000] [--kinds flat ivf hnsw]
+        [--sizes 100000 300000] [--real 20000]
 
 Prints one JSON line. Vectors: sentences of the .md, .rst, .txt and .html files and of the `context` columns
-of the .parquet files below the folders, embedded by the backend onnx_int8, at most `--real` of them, drawn by
-lot. Where more are asked for, the rest are made near real ones: a real vector moved by 0.3 to 0.9 along the
-difference of two others, so that they spread in the directions in which real ones do. Queries: real
+of the .parquet files below the folders, embedded with the default settings, at most `--real` of them, drawn
+by lot. Where more are asked for, the rest are made near real ones: a real vector moved by 0.3 to 0.9 along
+the difference of two others, so that they spread in the directions in which real ones do. Queries: real
 questions, the `question` columns below the folder of questions. Recall counts vectors as near as the true
 tenth.
 """
@@ -19,23 +19,21 @@ import re
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import polars as pl
 
+from qa_pipeline.models.base import Vectors
 from qa_pipeline.models.loading import load_embedder
-from qa_pipeline.retrieval.ann import SAME_COSINE, Vectors
+from qa_pipeline.retrieval.ann import SAME_COSINE
 from qa_pipeline.retrieval.shard import Shard, build_index
 from qa_pipeline.retrieval.shard_file import dump_shard, load_shard
 from qa_pipeline.settings.generation import EmbeddingSettings, IndexSettings
 from qa_pipeline.tables import EMBEDDINGS
 from qa_pipeline_tests.benchmarks.measured_run import load_now
 
-KINDS: tuple[str, ...] = tuple(
-    kind for kind in get_args(IndexSettings.model_fields["kind"].annotation) if kind != "auto"
-)
+KINDS = {"flat": IndexSettings(exact_below=10**9), "hnsw": IndexSettings(exact_below=1)}
 SUFFIXES = {".md", ".rst", ".txt", ".html"}
 LENGTHS = (25, 900)
 """Characters of a sentence that is taken."""
@@ -54,7 +52,6 @@ def main() -> None:
     parser.add_argument("--questions", type=Path, required=True)
     parser.add_argument("--sizes", type=int, nargs="+", default=[100_000, 300_000])
     parser.add_argument("--real", type=int, default=20_000)
-    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS)
     arguments = parser.parse_args()
     real, queries = _embedded(
         _drawn(_sentences(arguments.texts), arguments.real),
@@ -69,19 +66,19 @@ def main() -> None:
     }
     for size in arguments.sizes:
         frame = _frame(_as_many(real, size))
-        result["sizes"][size] = _measured_kinds(frame, queries, arguments.kinds)
+        result["sizes"][size] = _measured_kinds(frame, queries)
     print(json.dumps(result))
 
 
-def _measured_kinds(frame: pl.DataFrame, queries: Vectors, kinds: Sequence[str]) -> dict[str, Any]:
-    exact = build_index(frame, IndexSettings(kind="flat"))
+def _measured_kinds(frame: pl.DataFrame, queries: Vectors) -> dict[str, Any]:
+    exact = build_index(frame, KINDS["flat"])
     nearest = exact.search(queries, DEPTH)[1][:, -1:]
-    return {kind: _measure(frame, queries, nearest, kind) for kind in kinds}
+    return {kind: _measure(frame, queries, nearest, kind) for kind in KINDS}
 
 
 def _measure(frame: pl.DataFrame, queries: Vectors, nearest: Vectors, kind: str) -> dict[str, Any]:
     start = time.perf_counter()
-    shard = build_index(frame, IndexSettings.model_validate({"kind": kind}))
+    shard = build_index(frame, KINDS[kind])
     built = time.perf_counter()
     content = dump_shard(shard)
     start_loading = time.perf_counter()
@@ -93,9 +90,9 @@ def _measure(frame: pl.DataFrame, queries: Vectors, nearest: Vectors, kind: str)
     recall = float((scores >= nearest - SAME_COSINE).mean())
     return {
         "kind": shard.kind,
-        "effort": shard.finder.parameters.effort if shard.finder else None,
-        "recall_in_trial": shard.recall,
-        "note": shard.note,
+        "effort": shard.choice.effort,
+        "recall_in_trial": shard.choice.recall,
+        "note": shard.choice.note,
         "recall@10_of_questions": round(recall, 4),
         "build_seconds": round(built - start, 1),
         "load_seconds": round(ready - start_loading, 2),
@@ -152,9 +149,8 @@ def _as_many(real: Vectors, size: int) -> Vectors:
 
 
 def _embedded(sentences: list[str], questions: list[str]) -> tuple[Vectors, Vectors]:
-    with TemporaryDirectory() as graphs:
-        encoder = load_embedder(EmbeddingSettings(backend="onnx_int8"), Path(graphs))
-        return encoder.encode(sentences), encoder.encode(questions)
+    encoder = load_embedder(EmbeddingSettings())
+    return encoder.encode(sentences), encoder.encode(questions)
 
 
 def _sentences(folders: Sequence[Path]) -> Iterator[str]:

@@ -14,8 +14,7 @@ The tokenizer uses one core in `ratio`, as the parsers and stages do, so that it
 number of cores; what counts is processor time. In `ratio_all_cores` both sides let it use every core, and
 what counts is the clock. All are timed in turns, several times over, and the fastest round of each counts:
 other work on the machine slows all or none.
-`chunk_ratio` compares the cutting alone: the time of semantic-text-splitter, cutting the same texts into
-about as many pieces by characters, and of the tokenizer over the time of the stage, on one core.
+`chunk_ratio` is the time of the tokenizer alone over that of cutting, on one core.
 `growth` is the time for four times the text over four times the time, so 1 is linear.
 """
 
@@ -36,7 +35,7 @@ from qa_pipeline.documents.reading import read_documents
 from qa_pipeline.records import index_text
 from qa_pipeline.settings.documents import ChunkingSettings, DocumentSettings
 from qa_pipeline.text.language import READ_OF_A_STRETCH, languages_of, stretches
-from qa_pipeline_tests.benchmarks.libraries_alone import parse_alone, sketch_alone, split_alone, tell_alone
+from qa_pipeline_tests.benchmarks.libraries_alone import parse_alone, sketch_alone, tell_alone
 from qa_pipeline_tests.chunking.documents import Counter
 
 _ROUNDS = 5
@@ -89,13 +88,12 @@ def measure(folder: Path) -> dict[str, float | int | str | None]:
         lambda: counter.count(indexed),
         lambda: read_documents("bench", folder, reading),
         lambda: chunk_documents(documents, counter, chunking),
-        lambda: split_alone(texts, chunks.height),
     )
     tokenize_on(all_cores=True)
-    *alone, parsing, cutting, _ = fastest(perf_counter, *works)
+    *alone, parsing, cutting = fastest(perf_counter, *works)
     ratio_all_cores = sum(alone) / (parsing + cutting)
     tokenize_on(all_cores=False)
-    *alone, parsing, cutting, splitter = fastest(process_time, *works)
+    *alone, parsing, cutting = fastest(process_time, *works)
     parsers, teller, sketches, tokenizer = alone
     with tempfile.TemporaryDirectory() as target:
         growth = _growth(folder, Path(target), counter)
@@ -112,8 +110,7 @@ def measure(folder: Path) -> dict[str, float | int | str | None]:
         "tokenizer_alone_s": round(tokenizer, 4),
         "ratio": round(sum(alone) / (parsing + cutting), 3),
         "ratio_parsers": round((parsers + tokenizer) / (parsing + cutting), 3),
-        "splitter_alone_s": round(splitter, 4),
-        "chunk_ratio": round((splitter + tokenizer) / cutting, 3),
+        "chunk_ratio": round(tokenizer / cutting, 3),
         "ratio_all_cores": round(ratio_all_cores, 3),
         "growth": growth,
     }

@@ -1,11 +1,11 @@
-"""How often the right passage is found: words alone, vectors alone, and both fused, by each backend.
+"""How often the right passage is found: words alone, vectors alone, and both fused, by precision.
 
-    python -m qa_pipeline_tests.benchmarks.bench_retrieval --bench FOLDER [--backends torch onnx_int8]
-        [--questions 700] [--vector-weight W] [--rrf-k K]
+    python -m qa_pipeline_tests.benchmarks.bench_retrieval --bench FOLDER [--precisions auto float32]
+        [--questions 700] [--vector-weight W]
 
 FOLDER holds `retrieval/NAME/{corpus,queries,qrels}.parquet` and `qa/*quad*.parquet`, whose contexts are
 the passages and whose questions ask for their own. Prints one JSON line with hit@1, hit@5 and nDCG@10
-(Järvelin and Kekäläinen 2002, a passage is relevant or not) of each set; for every further backend also
+(Järvelin and Kekäläinen 2002, a passage is relevant or not) of each set; for every further precision also
 what it gains or loses against the first one, with the 95 % interval of a paired bootstrap over questions.
 """
 
@@ -13,20 +13,20 @@ import argparse
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from qa_pipeline.models.base import Embedder
 from qa_pipeline.models.loading import load_embedder
-from qa_pipeline.models.vector_cache import MemoryVectorCache
-from qa_pipeline.retrieval.embeddings import CachedEmbedder, Embedder, embed_chunks
+from qa_pipeline.models.vector_cache import CachedEmbedder, MemoryVectorCache
+from qa_pipeline.retrieval.embeddings import embed_chunks
 from qa_pipeline.retrieval.search import Retriever
 from qa_pipeline.retrieval.shard import build_index
 from qa_pipeline.settings.generation import EmbeddingSettings, RetrievalSettings
-from qa_pipeline_tests.benchmarks.bench_embedding import BACKENDS
+from qa_pipeline_tests.benchmarks.bench_embedding import PRECISIONS
 
 LANGUAGES = {"swefaq_dev": "sv"}
 """Sets of `retrieval/` that are not English; those of `qa/` say it themselves."""
@@ -45,34 +45,31 @@ def main() -> None:
     parser.add_argument("--bench", type=Path, required=True)
     parser.add_argument("--questions", type=int, default=700, help="most questions of a set, drawn by lot")
     parser.add_argument("--vector-weight", type=float, default=defaults.vector_weight)
-    parser.add_argument("--rrf-k", type=int, default=defaults.rrf_k)
     parser.add_argument("--model", default=EmbeddingSettings().model)
-    parser.add_argument("--backends", nargs="+", choices=BACKENDS, default=BACKENDS)
+    parser.add_argument("--precisions", nargs="+", choices=PRECISIONS, default=PRECISIONS)
     arguments = parser.parse_args()
-    settings = RetrievalSettings(vector_weight=arguments.vector_weight, rrf_k=arguments.rrf_k)
+    settings = RetrievalSettings(vector_weight=arguments.vector_weight)
     sets = {path.stem: _qa_set(path) for path in sorted(arguments.bench.glob("qa/*quad*.parquet"))}
     sets |= {path.name: _retrieval_set(path) for path in sorted(arguments.bench.glob("retrieval/*"))}
-    with TemporaryDirectory() as graphs:
-        embedders = {name: _embedder(name, arguments.model, Path(graphs)) for name in arguments.backends}
-        measured = {
-            name: _measure(chunks, _some(questions, arguments.questions), embedders, settings)
-            for name, (chunks, questions) in sets.items()
-        }
+    embedders = {name: _embedder(name, arguments.model) for name in arguments.precisions}
+    measured = {
+        name: _measure(chunks, _some(questions, arguments.questions), embedders, settings)
+        for name, (chunks, questions) in sets.items()
+    }
     result = {
         "benchmark": "retrieval",
         "model": arguments.model,
         "precisions": {name: embedder.precision for name, embedder in embedders.items()},
         "vector_weight": settings.vector_weight,
-        "rrf_k": settings.rrf_k,
         "sets": {name: _told(*found) for name, found in measured.items()},
         "all": _told(*_together([found for _, found in measured.values()])),
     }
     print(json.dumps(result))
 
 
-def _embedder(backend: str, model: str, graphs: Path) -> Embedder:
-    settings = EmbeddingSettings.model_validate({"backend": backend, "model": model})
-    return CachedEmbedder(load_embedder(settings, graphs), MemoryVectorCache())
+def _embedder(precision: str, model: str) -> Embedder:
+    settings = EmbeddingSettings.model_validate({"precision": precision, "model": model})
+    return CachedEmbedder(load_embedder(settings), MemoryVectorCache())
 
 
 def _some(questions: pl.DataFrame, most: int) -> pl.DataFrame:
@@ -85,7 +82,7 @@ def _measure(
     embedders: Mapping[str, Embedder],
     settings: RetrievalSettings,
 ) -> tuple[int, dict[str, dict[str, Scores]]]:
-    """Number of passages, and by backend the scores of each ranking."""
+    """Number of passages, and by precision the scores of each ranking."""
     return chunks.height, {
         name: _scores(chunks, questions, embedder, settings) for name, embedder in embedders.items()
     }

@@ -1,12 +1,12 @@
-"""Every place of every document and chunk, held against the text: sections, pages, chunks of each strategy.
+"""Every place of every document and chunk, held against the text: sections, pages, chunks of any size.
 
     python -m qa_pipeline_tests.benchmarks.check_offsets FOLDER ... [--generated N] [--seed S]
 
-Reads the files of each folder, adds N generated documents, cuts them with every strategy at several sizes,
+Reads the files of each folder, adds N generated documents, cuts them at several sizes,
 with overlap and with merged sections, and looks for anything that breaks the laws of `chunking/laws.py`:
 slices that are not the text, gaps beyond white space (sections that are nothing but their heading stand in
 section paths), chunks over the bound or out of their section, cuts inside a sentence, row or line of code
-that a chunk can hold. Sentence vectors come from hashed words: the laws do not depend on them. Prints one
+that a chunk can hold. Prints one
 JSON line; exits with 1 if anything was found.
 """
 
@@ -26,23 +26,13 @@ from qa_pipeline.settings.documents import ChunkingSettings, DocumentSettings
 from qa_pipeline_tests.benchmarks.generated_documents import generated_documents
 from qa_pipeline_tests.chunking.documents import Counter
 from qa_pipeline_tests.chunking.laws import broken_chunks, broken_document, torn
-from qa_pipeline_tests.fakes import HashEmbedder
 
 VARIANTS = {
-    "structure": ChunkingSettings(),
-    "structure, 64 tokens": ChunkingSettings(max_tokens=64),
-    "structure, overlap": ChunkingSettings(max_tokens=128, overlap_tokens=40),
-    "structure, merged": ChunkingSettings(merge_below_tokens=96),
-    "sentences": ChunkingSettings(strategy="sentences"),
-    "sentences, overlap, merged": ChunkingSettings(
-        strategy="sentences", window_sentences=3, overlap_tokens=40, merge_below_tokens=96
-    ),
-    "tokens": ChunkingSettings(strategy="tokens"),
-    "tokens, overlap": ChunkingSettings(strategy="tokens", max_tokens=64, overlap_tokens=24),
-    "semantic": ChunkingSettings(strategy="semantic"),
-    "semantic, overlap, merged": ChunkingSettings(
-        strategy="semantic", max_tokens=128, overlap_tokens=40, merge_below_tokens=96
-    ),
+    "default": ChunkingSettings(),
+    "64 tokens": ChunkingSettings(max_tokens=64),
+    "overlap": ChunkingSettings(max_tokens=128, overlap_tokens=40),
+    "merged": ChunkingSettings(merge_below_tokens=96),
+    "32 tokens, overlap, merged": ChunkingSettings(max_tokens=32, overlap_tokens=12, merge_below_tokens=24),
 }
 SHOWN = 10
 
@@ -67,7 +57,7 @@ class Findings:
                 self.looked_at[name] += len(row[name])
             self._note("documents", row["document_id"], broken_document(row))
         for name, settings in VARIANTS.items():
-            chunks = chunk_documents(parsed, self.counter, settings, encode=HashEmbedder().encode)
+            chunks = chunk_documents(parsed, self.counter, settings)
             self.chunks[name] += chunks.height
             by_document = chunks.partition_by("document_id", as_dict=True)
             bound = min(settings.max_tokens, self.counter.window)
@@ -75,7 +65,7 @@ class Findings:
                 frame = by_document.get((row["document_id"],))
                 own = frame.to_dicts() if frame is not None else []
                 found = broken_chunks(row, own, self.counter, bound)
-                cut = torn(row, own, self.counter, bound) if settings.strategy != "tokens" else ()
+                cut = torn(row, own, self.counter, bound)
                 self._note(name, row["document_id"], chain(found, cut))
 
     def _note(self, name: str, document_id: str, found: Iterator[str]) -> None:

@@ -130,12 +130,3 @@ def _bands(threshold: float) -> tuple[int, int]:
 
     best = MinHashLSH(threshold=threshold, num_perm=_PERMUTATIONS)
     return best.b, best.r
-
-
-def split_alone(texts: list[str], pieces: int) -> None:
-    """Have the splitter cut texts into about so many pieces in all."""
-    from semantic_text_splitter import TextSplitter
-
-    splitter = TextSplitter(max(sum(map(len, texts)) // max(pieces, 1), 1))
-    for text in texts:
-        splitter.chunk_indices(text)

@@ -23,7 +23,7 @@ import numpy as np
 import polars as pl
 
 from qa_pipeline.models.loading import load_embedder
-from qa_pipeline.retrieval.shard import Shard, neighbour_chunks
+from qa_pipeline.retrieval.shard import Shard, nearest_chunks
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage import Layout, read_table
 from qa_pipeline.tables import CHUNKS, DOCUMENTS, EMBEDDINGS
@@ -124,7 +124,7 @@ def search(
     """The search of a batch over given chunk vectors."""
     shard = Shard(tuple(chunks["chunk_id"]), vectors, "m", "r", "float32")
     owners = dict(chunks.select("chunk_id", "document_id").iter_rows())
-    near = neighbour_chunks(shard, owners, NEIGHBOURS)
+    near = nearest_chunks(shard, owners, NEIGHBOURS)
     return find_contradictions(documents, chunks, near, embedder, settings.verification)
 
 

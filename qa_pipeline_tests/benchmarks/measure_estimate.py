@@ -25,11 +25,11 @@ from typing import Any
 from qa_pipeline.llm.base import Reply, ReplyT, Request
 from qa_pipeline.llm.budget.tokens import request_tokens
 from qa_pipeline.llm.calls import calls_frame
+from qa_pipeline.models.base import Embedder
 from qa_pipeline.pipeline import run_batches
 from qa_pipeline.records import CallRecord, Usage
 from qa_pipeline.reporting.estimate import Estimate, estimate_run
 from qa_pipeline.resources import Parts
-from qa_pipeline.retrieval.embeddings import Embedder
 from qa_pipeline.settings.tree import Settings, load_settings
 from qa_pipeline.storage import write_table
 from qa_pipeline.tables import LLM_CALLS

@@ -14,7 +14,6 @@ from qa_pipeline.documents.assembly import assemble
 from qa_pipeline.records import Block
 from qa_pipeline.settings.documents import ChunkingSettings
 from qa_pipeline.tables import DOCUMENTS
-from qa_pipeline_tests.fakes import HashEmbedder
 
 SENTENCE = "The server reads its configuration again when it is told to. "
 
@@ -71,9 +70,7 @@ def documents(*contents: Sequence[Block], status: str = "parsed", language: str 
 
 
 def chunk(frame: pl.DataFrame, settings: ChunkingSettings | None = None, window: int = 256) -> pl.DataFrame:
-    """Chunks, with hashed words for vectors where a strategy wants some."""
-    chosen = settings or ChunkingSettings()
-    return chunk_documents(frame, Counter(window), chosen, encode=HashEmbedder().encode)
+    return chunk_documents(frame, Counter(window), settings or ChunkingSettings())
 
 
 def section(title: str, text: str, level: int = 2) -> list[Block]:
@@ -107,9 +104,6 @@ BLOCKS = st.lists(
 CHOSEN = st.builds(
     lambda share, **values: ChunkingSettings(**values, overlap_tokens=int(share * values["max_tokens"])),
     share=st.sampled_from([0.0, 0.0, 0.15, 0.5]),
-    strategy=st.sampled_from(["structure", "structure", "sentences", "tokens", "semantic"]),
     max_tokens=st.sampled_from([16, 24, 64, 256]),
     merge_below_tokens=st.sampled_from([0, 0, 24, 100]),
-    window_sentences=st.integers(1, 6),
-    semantic_percentile=st.sampled_from([50.0, 85.0]),
 )

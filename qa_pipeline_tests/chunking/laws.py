@@ -1,4 +1,4 @@
-"""What must hold for every document and its chunks, whatever the strategy; each law lists what breaks it.
+"""What must hold for every document and its chunks, whatever the settings; each law lists what breaks it.
 
 Used by the tests on generated documents, and by `benchmarks/check_offsets.py` on real ones.
 """
@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from qa_pipeline.models.base import TokenCounter
 from qa_pipeline.records import index_text
-from qa_pipeline.retrieval.embeddings import TokenCounter
 from qa_pipeline.text.blocks import blocks, line_spans
 from qa_pipeline.text.sentences import split_sentences
 

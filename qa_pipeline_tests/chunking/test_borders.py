@@ -1,73 +1,100 @@
-from hypothesis import given
-from hypothesis import strategies as st
+import time
+from itertools import pairwise
 
-from qa_pipeline.chunking.borders import join_lines, read_lines, sentence_starts
+import pytest
+from hypothesis import given, settings
+from tokenizers import Tokenizer, models, pre_tokenizers
 
-TEXT = """## Options
-
-They are:
-
-- One. It is first.
-- Two
-
-Name: a | Price: 1
-Name: b | Price: 2
-
-```python
-if x:
-    return 1
-
-return 2
-```
-
-A paragraph. Of two
-sentences."""
-
-UNITS = [
-    "## Options\n\nThey are:\n\n- One. It is first.",
-    "- Two",
-    "Name: a | Price: 1",
-    "Name: b | Price: 2",
-    "```python\nif x:\n    return 1",
-    "return 2\n```",
-    "A paragraph. Of two\nsentences.",
-]
+from qa_pipeline.chunking.chunks import chunk_documents
+from qa_pipeline.records import Block
+from qa_pipeline.settings.documents import ChunkingSettings
+from qa_pipeline_tests.chunking.documents import BLOCKS, CHOSEN, SENTENCE, Counter, chunk, documents, section
+from qa_pipeline_tests.chunking.laws import broken_chunks
 
 
-def test_headings_lead_ins_and_fences_go_with_what_is_beside_them() -> None:
-    joined = join_lines(read_lines(TEXT, heading=10))
-    assert [TEXT[unit[0].start : unit[-1].end] for unit in joined] == UNITS
+def texts(blocks: list[Block], **values: object) -> list[str]:
+    found: list[str] = chunk(documents(blocks), ChunkingSettings.model_validate(values))["text"].to_list()
+    return found
 
 
-def test_a_heading_too_long_to_be_kept_is_a_unit_of_its_own() -> None:
-    first, *_ = join_lines(read_lines("## Options\n\nThey are few.", heading=0))
-    assert [line.end for line in first] == [10]
+def test_a_lead_in_stays_with_its_list_and_a_fence_with_its_code() -> None:
+    items = [Block("list_item", f"{SENTENCE}Number {n}.") for n in range(3)]
+    code = Block("code", "\n".join(f"call(number_{n}, another_{n}, third_{n})" for n in range(8)))
+    blocks = [Block("paragraph", SENTENCE * 2 + "These are all:"), *items, code]
+    for text in texts(blocks, max_tokens=72):
+        assert not text.endswith((":", "```\ncall", "\n```\n"))
+        assert text.split("\n")[-1] != "```" or text.count("\n") > 1
 
 
-def test_blocks_begin_where_blank_lines_or_fences_part_them() -> None:
-    opening = [TEXT[line.start : line.end] for line in read_lines(TEXT, heading=10) if line.opens]
-    assert opening == [
-        "## Options",
-        "They are:",
-        "- One. It is first.",
-        "Name: a | Price: 1",
-        "```python",
-        UNITS[-1],
-    ]
+def test_chunks_of_indented_lines_keep_their_indentation() -> None:
+    code = "def f():\n" + "\n".join(f"    value_{n} = compute(value_{n + 1}, other)" for n in range(20))
+    found = texts([Block("code", code)], max_tokens=48)
+    assert len(found) > 4
+    assert all(text.startswith("    ") for text in found[1:])
 
 
-def test_sentences_are_read_of_paragraphs_and_items_but_not_of_rows_and_code() -> None:
-    lines = read_lines(TEXT, heading=10)
-    starts = [TEXT[at:][:5] for line in lines for at in sentence_starts(TEXT, line, "en")[1:]]
-    assert starts == ["It is", "Of tw"]
+def test_a_chunk_repeats_whole_sentences_of_the_one_before_it() -> None:
+    numbered = " ".join(f"This is sentence number {n}." for n in range(40))
+    first, second, *_ = texts([Block("paragraph", numbered)], max_tokens=64, overlap_tokens=16)
+    shared = second[: second.index(first.split(". ")[-1]) + len(first.split(". ")[-1])]
+    assert first.endswith(shared)
+    assert shared.startswith("This is sentence")
+    assert shared.count(".") == 2
 
 
-@given(st.text(st.sampled_from("ab \n`-#|:. "), max_size=200), st.integers(0, 20))
-def test_lines_are_disjoint_in_order_and_hold_all_that_is_no_space(text: str, heading: int) -> None:
-    place = 0
-    for line in read_lines(text, heading=heading):
-        assert place <= line.start < line.end
-        assert not text[place : line.start].strip()
-        assert text[line.start : line.end].strip()
-        place = line.end
-    assert not text[place:].strip()
+def test_chunks_of_a_table_repeat_whole_rows() -> None:
+    rows = [f"Name: item {n} | Price: {n} kr | Stock: {n * 7}" for n in range(40)]
+    found = texts([Block("table_row", row) for row in rows], max_tokens=64, overlap_tokens=20)
+    lines = [text.split("\n") for text in found]
+    assert {line for own in lines for line in own} == set(rows)
+    assert all(before[-1] == after[0] for before, after in pairwise(lines))
+
+
+def test_an_overlap_never_reaches_into_another_section() -> None:
+    blocks = [*section("A", SENTENCE * 12), *section("B", SENTENCE * 12)]
+    chunks = chunk(documents(blocks), ChunkingSettings(max_tokens=64, overlap_tokens=30))
+    for row in chunks.to_dicts():
+        assert row["section_start"] <= row["char_start"]
+        assert row["char_end"] <= row["section_end"]
+
+
+class OtherCounter(Counter):
+    """A tokenizer that reads texts whole: every byte is a token."""
+
+    def __init__(self, window: int) -> None:
+        super().__init__(window)
+        pieces = pre_tokenizers.ByteLevel.alphabet()
+        self.tokenizer = Tokenizer(models.BPE({piece: n for n, piece in enumerate(sorted(pieces))}, []))
+        self.tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
+
+
+@settings(max_examples=60)
+@given(BLOCKS, CHOSEN)
+def test_the_bound_holds_for_tokenizers_whose_words_are_not_read_alone(
+    blocks: list[Block], chosen: ChunkingSettings
+) -> None:
+    frame, counter = documents(blocks), OtherCounter(90)
+    chunks = chunk_documents(frame, counter, chosen).to_dicts()
+    bound = min(chosen.max_tokens, 90)
+    assert not list(broken_chunks(frame.to_dicts()[0], chunks, counter, bound))
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "a. " * 30_000,
+        "word " * 30_000,
+        "x" * 200_000,
+        "a,b;" * 20_000,
+        "\n".join(["Key:"] * 20_000),
+        "あ" * 30_000,
+        "line | of | cells\n" * 10_000,
+        "```\n" * 10_001,
+    ],
+    ids=["sentences", "words", "letters", "marks", "lead_ins", "no_blanks", "rows", "fences"],
+)
+def test_hostile_text_is_cut_in_linear_time(hostile: str) -> None:
+    begun = time.process_time()
+    block = Block("code" if "\n" in hostile else "paragraph", hostile)
+    chunk(documents([block]), ChunkingSettings(overlap_tokens=40))
+    assert time.process_time() - begun < 20

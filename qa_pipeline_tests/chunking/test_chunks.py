@@ -36,7 +36,7 @@ def test_chunks_are_exact_ordered_within_bound_and_section_and_cover_the_text(
 
 
 @settings(max_examples=100)
-@given(BLOCKS, CHOSEN.filter(lambda chosen: chosen.strategy != "tokens"))
+@given(BLOCKS, CHOSEN)
 def test_no_cut_falls_into_a_sentence_row_or_line_that_a_chunk_can_hold(
     blocks: list[Block], chosen: ChunkingSettings
 ) -> None:

@@ -4,7 +4,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.chunking.repeats import mark_repeats
+from qa_pipeline.chunking.repeats import mark_repeated_blocks
 
 NOTICE = "This manual is given without any warranty, and the owner may change it at any time."
 OWN = "The pump of model {} runs at its own pressure, which stands nowhere else in the batch."
@@ -33,7 +33,7 @@ def frames(texts: Sequence[Sequence[str]], near: Sequence[int] = ()) -> tuple[pl
 def marks(
     texts: Sequence[Sequence[str]], near: Sequence[int] = (), in_documents: int = 3
 ) -> list[str | None]:
-    return mark_repeats(*frames(texts, near), in_documents)["repeats"].to_list()
+    return mark_repeated_blocks(*frames(texts, near), in_documents)["repeats"].to_list()
 
 
 @given(st.lists(st.lists(st.sampled_from([NOTICE, OWN, "Short.", ""]), max_size=3), max_size=6))
@@ -41,7 +41,7 @@ def test_no_chunk_is_lost_and_the_first_document_to_say_something_is_never_marke
     texts: list[list[str]],
 ) -> None:
     chunks, documents = frames(texts)
-    marked = mark_repeats(chunks, documents, 2)
+    marked = mark_repeated_blocks(chunks, documents, 2)
     assert marked.drop("repeats").equals(chunks)
     first = next((number for number, document in enumerate(texts) if document), None)
     assert marked.filter(pl.col("document_id") == f"d{first}")["repeats"].null_count() == (

@@ -1,4 +1,4 @@
-"""Every strategy, with overlap and merged sections, down the whole road: the later stages must not care."""
+"""Chunks with overlap and merged sections, end to end: the later stages must not care."""
 
 from itertools import pairwise
 from pathlib import Path
@@ -20,11 +20,10 @@ LONG = (
 )
 
 
-@pytest.mark.parametrize("strategy", ["structure", "sentences", "tokens", "semantic"])
 def test_pairs_are_accepted_and_proved_whatever_cuts_the_documents(
-    strategy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    chunking = {"STRATEGY": strategy, "MAX_TOKENS": "64", "OVERLAP_TOKENS": "24", "MERGE_BELOW_TOKENS": "48"}
+    chunking = {"MAX_TOKENS": "64", "OVERLAP_TOKENS": "24", "MERGE_BELOW_TOKENS": "48"}
     settings = [(f"CHUNKING__{name}", value) for name, value in chunking.items()]
     road = walk(tmp_path, monkeypatch, settings)
     road.write({"handbooks/guide.md": LONG})

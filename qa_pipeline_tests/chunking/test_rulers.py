@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.chunking.token_counts import WordCounts, measure
+from qa_pipeline.chunking.token_counts import WordCounts, count_texts
 from qa_pipeline_tests.chunking.documents import Counter
 
 WORDS = st.sampled_from(
@@ -15,37 +15,37 @@ def test_tokens_between_blanks_are_those_the_tokenizer_counts(
     words: list[str], first: int, last: int, longest: int
 ) -> None:
     counter = Counter()
-    (ruler,) = measure([" ".join(words)], WordCounts(counter), longest=longest)
+    (counted_text,) = count_texts([" ".join(words)], WordCounts(counter), longest=longest)
     first, last = sorted((min(first, len(words)), min(last, len(words))))
     start = len(" ".join(words[:first])) + bool(first)
     end = start + len(" ".join(words[first:last]))
-    if last > first and ruler.is_exact(start, end):
-        (special, counted) = counter.count(["", ruler.text[start:end]])
-        assert ruler.between([start], [end]) == [counted - special]
+    if last > first and counted_text.is_exact(start, end):
+        (special, counted) = counter.count(["", counted_text.text[start:end]])
+        assert counted_text.between([start], [end]) == [counted - special]
 
 
 @given(st.lists(WORDS, max_size=20), st.integers(0, 500))
 def test_a_section_has_the_tokens_of_its_part_of_the_text(words: list[str], at: int) -> None:
     text = " ".join(words)
     start = min(at, len(text))
-    (ruler,) = measure([text], WordCounts(Counter()), longest=5)
-    scale = ruler.section(start, len(text))
-    assert [scale.total] == ruler.between([start], [len(text)])
-    assert scale.at(len(text) - start) == scale.total
-    assert scale.at(0) == 0
+    (counted_text,) = count_texts([text], WordCounts(Counter()), longest=5)
+    tokens = counted_text.section(start, len(text))
+    assert [tokens.total] == counted_text.between([start], [len(text)])
+    assert tokens.at(len(text) - start) == tokens.total
+    assert tokens.at(0) == 0
 
 
 def test_a_word_that_cannot_fit_is_measured_by_its_tokens() -> None:
     text = "see a.b.c.d.e.f now"
-    (ruler,) = measure([text], WordCounts(Counter()), longest=4)
-    scale = ruler.section(0, len(text))
-    assert [text[start] for start in scale.starts] == list("sa.b.c.d.e.fn")
-    assert scale.total == 13
-    assert not ruler.is_exact(0, 5)
+    (counted_text,) = count_texts([text], WordCounts(Counter()), longest=4)
+    tokens = counted_text.section(0, len(text))
+    assert [text[start] for start in tokens.starts] == list("sa.b.c.d.e.fn")
+    assert tokens.total == 13
+    assert not counted_text.is_exact(0, 5)
 
 
 @pytest.mark.parametrize("text", ["x" * 10_000, "ab " + "あ" * 700, "a," * 400])
 def test_a_stretch_without_blanks_is_measured_in_parts_and_never_exact(text: str) -> None:
-    (ruler,) = measure([text], WordCounts(Counter()), longest=100)
-    assert not ruler.is_exact(0, len(text))
-    assert len(ruler.starts) > len(text) // 256
+    (counted_text,) = count_texts([text], WordCounts(Counter()), longest=100)
+    assert not counted_text.is_exact(0, len(text))
+    assert len(counted_text.starts) > len(text) // 256

@@ -26,5 +26,3 @@ def test_speed_and_caps_change_nothing() -> None:
         changed(llm={"workers": 50, "budget": {"max_calls": 10}, "timeout_seconds": 5, "max_tries": 1})
         == set()
     )
-    assert changed(embedding={"batch_size": 8}) == set()
-    assert changed(verification={"entailment": {"batch_tokens": 8}}) == set()

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from qa_pipeline.retrieval.embeddings import Embedder
+from qa_pipeline.models.base import Embedder
 
 TEXTS = [
     "How many workers start by default?",

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.errors import SettingsError
+from qa_pipeline.models import loading as embedding_model
 from qa_pipeline.models.encoder import SentenceEncoder, batches_of_one_length
 from qa_pipeline.models.loading import load_embedder
 from qa_pipeline.settings.generation import EmbeddingSettings
@@ -16,18 +17,12 @@ from qa_pipeline_tests.models.encoder_laws import TEXTS, check_vectors
 
 @pytest.fixture(scope="module")
 def embedder() -> SentenceEncoder:
-    return torch_encoder(EmbeddingSettings())
+    return load_embedder(EmbeddingSettings())
 
 
 @pytest.fixture(scope="module")
 def exact() -> SentenceEncoder:
-    return torch_encoder(EmbeddingSettings(precision="float32"))
-
-
-def torch_encoder(settings: EmbeddingSettings) -> SentenceEncoder:
-    encoder = load_embedder(settings)
-    assert isinstance(encoder, SentenceEncoder)
-    return encoder
+    return load_embedder(EmbeddingSettings(precision="float32"))
 
 
 @given(lengths=st.lists(st.integers(1, 6), max_size=40), batch_size=st.integers(1, 5))
@@ -107,3 +102,49 @@ def test_vectors_without_a_direction_are_refused(embedder: SentenceEncoder) -> N
     for broken in (np.zeros((1, 3), np.float32), np.full((1, 3), np.nan, np.float32)):
         with pytest.raises(SettingsError, match=r"set embedding\.precision to float32"):
             embedder._unit_length(broken)
+
+
+@pytest.mark.parametrize("backend", ["onnx", "openvino"])
+def test_a_backend_whose_packages_are_missing_is_refused_before_anything_is_read(
+    backend: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embedding_model, "PACKAGES", {backend: ("optimum_that_is_not_there",)})
+    wanted = rf"embedding\.backend is {backend}, which needs optimum_that_is_not_there; run: pip install"
+    with pytest.raises(SettingsError, match=wanted):
+        load_embedder(EmbeddingSettings.model_validate({"backend": backend, "model": "no/such"}))
+
+
+def test_a_backend_that_cannot_load_the_model_is_one_clear_sentence(
+    embedder: SentenceEncoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, backend: str, **__: object) -> None:
+        raise Exception(f"Using the {backend} backend requires something\nelse")  # noqa: TRY002
+
+    monkeypatch.setattr("sentence_transformers.SentenceTransformer", broken)
+    foreign = replace(embedder, files=replace(embedder.files, backend="onnx"), precision="onnx")
+    with pytest.raises(SettingsError, match=r"onnx cannot load .*requires something\); set embedding"):
+        foreign.encode(["a"])
+
+
+def test_another_backend_computes_batches_of_one_length_too_and_is_never_taken_for_torch(
+    exact: SentenceEncoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = exact._loaded
+    asked = []
+
+    def load(*_: object, backend: str, **__: object) -> Any:
+        asked.append(backend)
+        return plain
+
+    monkeypatch.setattr("sentence_transformers.SentenceTransformer", load)
+    monkeypatch.setattr(embedding_model, "PACKAGES", {})
+    other = load_embedder(EmbeddingSettings(backend="onnx"))
+    together = other.encode(TEXTS)
+    assert together.tobytes() == np.vstack([other.encode([text]) for text in TEXTS]).tobytes()
+    assert (together * exact.encode(TEXTS)).sum(axis=1).min() > 0.999999
+    assert (asked, other.precision) == (["onnx"], "onnx")
+
+
+def test_a_precision_of_torch_contradicts_another_backend() -> None:
+    with pytest.raises(ValueError, match=r"embedding\.precision is float32, but the backend onnx"):
+        EmbeddingSettings(backend="onnx", precision="float32")

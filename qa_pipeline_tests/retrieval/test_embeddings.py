@@ -8,17 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qa_pipeline.models.vector_cache import MemoryVectorCache, VectorSpace
-from qa_pipeline.records import index_text
-from qa_pipeline.retrieval.embeddings import (
+from qa_pipeline.models.base import Embedder, Vectors
+from qa_pipeline.models.vector_cache import (
     STORE_EVERY,
     CachedEmbedder,
-    Embedder,
-    Vectors,
-    embed_chunks,
+    MemoryVectorCache,
+    VectorSpace,
     encode_cached,
     text_hash,
 )
+from qa_pipeline.records import index_text
+from qa_pipeline.retrieval.embeddings import embed_chunks
 from qa_pipeline.tables import EMBEDDINGS
 from qa_pipeline_tests.chunk_frames import chunk_frame
 from qa_pipeline_tests.fakes import HashEmbedder

@@ -8,7 +8,7 @@ import pytest
 
 from qa_pipeline.cli.calibrate import as_file
 from qa_pipeline.errors import SettingsError
-from qa_pipeline.retrieval.embeddings import Vectors
+from qa_pipeline.models.base import Vectors
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.verification.claims import find_claims
 from qa_pipeline.verification.combined import CombinedModel, load_model, unscored, with_combined

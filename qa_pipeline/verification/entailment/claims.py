@@ -1,7 +1,7 @@
-"""The entailment columns of the claims table.
+"""How far its passages entail and contradict a claim, and which of its words they do not support.
 
-What belongs here: which texts a claim of a batch is read with, and its columns. What does not: reading
-(`searching.py`). A claim is read whatever its citations are worth: local steps always all run.
+Which texts a claim of a batch is read with, what of the models' scores becomes the claim's, and its columns
+of the claims table. A claim is read whatever its citations are worth: local steps always all run.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,13 +16,209 @@ from qa_pipeline.records import Notify, index_text, silent
 from qa_pipeline.settings.verification import EntailmentSettings
 from qa_pipeline.tables import CLAIMS
 from qa_pipeline.verification.entailment.files import Scores
-from qa_pipeline.verification.entailment.models import CrossEncoder
-from qa_pipeline.verification.entailment.tokens import PairReader
+from qa_pipeline.verification.entailment.spans import Answer, SpanDetector, Words, flagged, support
+from qa_pipeline.verification.entailment.tokens import CLAIM_SHARE, PairReader
 
 if TYPE_CHECKING:
-    from qa_pipeline.verification.entailment.spans import SpanDetector, Words
+    from qa_pipeline.verification.entailment.models import CrossEncoder
 
 Row = Mapping[str, Any]
+
+_GROUP = 256
+_LEAST_ROOM = 8
+_MOST_PAIRS = 3
+"""Pairs of passages read for a claim, the best ones: further ones hardly ever entail more."""
+_BETWEEN = "\n"
+_BORDERS = 4
+"""Tokens kept free where two passages stand together: words at a border may be cut otherwise there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A claim and the texts that should prove it."""
+
+    claim: str
+    passages: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Scores of a claim; None is unknown, and `reason` then says why.
+
+    `passages` has the places of the passage or pair that entails it most.
+    """
+
+    entailment: float | None = None
+    contradiction: float | None = None
+    neutral: float | None = None
+    passages: tuple[int, ...] = ()
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A text read for one claim, and the passages it is of."""
+
+    row: int
+    text: str
+    passages: tuple[int, ...]
+
+
+def search(
+    asked: Sequence[Asked], model: "CrossEncoder", settings: EntailmentSettings, notify: Notify = silent
+) -> list[Found]:
+    """Score claims against windows of their passages, then against pairs of passages where none suffices.
+
+    A claim has the largest entailment and the largest contradiction over its windows. It is unknown with the
+    reason `empty_claim`, `claim_too_long`, `no_passage` or `model_nan` (one number that is none leaves the
+    largest of all numbers unknown).
+
+    Args:
+        asked: claims with their passages.
+        model: reads a passage and a claim.
+        settings: sizes.
+        notify: hears how many claims are done.
+    """
+    found: list[Found] = []
+    for start in range(0, len(asked), _GROUP):
+        found += _search_group(asked[start : start + _GROUP], model, settings)
+        model.reader.forget()
+        notify(len(found), len(asked))
+    return found
+
+
+def room_for(claim: str, reader: PairReader, settings: EntailmentSettings) -> int | None:
+    """Tokens of a passage that fit beside a claim; None where the claim takes too many itself."""
+    tokens = reader.count(claim)
+    room = reader.most_tokens - reader.overhead - tokens
+    too_long = tokens > CLAIM_SHARE * reader.most_tokens or room < _LEAST_ROOM
+    return None if too_long else room
+
+
+def _search_group(asked: Sequence[Asked], model: "CrossEncoder", settings: EntailmentSettings) -> list[Found]:
+    reader = model.reader
+    reader.learn(text for one in asked for text in (one.claim, *one.passages))
+    rooms = [room_for(one.claim, reader, settings) for one in asked]
+    pieces = [
+        piece
+        for row, (one, room) in enumerate(zip(asked, rooms, strict=True))
+        if room is not None and one.claim.strip()
+        for piece in _windows(row, one, reader, min(room, settings.window_tokens), settings.overlap_tokens)
+    ]
+    scores = _scores(pieces, asked, model)
+    found = [
+        _best(one, room, [piece for piece, _ in of_row], [score for _, score in of_row])
+        for one, room, of_row in zip(asked, rooms, _by_row(pieces, scores, len(asked)), strict=True)
+    ]
+    return _with_pairs(found, asked, rooms, _by_row(pieces, scores, len(asked)), model, settings)
+
+
+def _windows(row: int, one: Asked, reader: PairReader, most: int, overlap: int) -> Iterator[_Piece]:
+    for place, passage in enumerate(one.passages):
+        for window in reader.windows(passage, most, overlap):
+            yield _Piece(row, passage[window.start : window.end], (place,))
+
+
+def _scores(pieces: Sequence[_Piece], asked: Sequence[Asked], model: "CrossEncoder") -> Scores:
+    return model.probabilities([(piece.text, asked[piece.row].claim) for piece in pieces])
+
+
+def _by_row(pieces: Sequence[_Piece], scores: Scores, rows: int) -> list[list[tuple[_Piece, Scores]]]:
+    grouped: list[list[tuple[_Piece, Scores]]] = [[] for _ in range(rows)]
+    for piece, score in zip(pieces, scores, strict=True):
+        grouped[piece.row].append((piece, score))
+    return grouped
+
+
+def _best(one: Asked, room: int | None, pieces: Sequence[_Piece], scores: Sequence[Scores]) -> Found:
+    if not one.claim.strip():
+        return Found(reason="empty_claim")
+    if room is None:
+        return Found(reason="claim_too_long")
+    if not pieces:
+        return Found(reason="no_passage")
+    table = np.stack(scores)
+    if np.isnan(table[:, 0]).any():
+        return Found(reason="model_nan")
+    place = int(table[:, 0].argmax())
+    return Found(
+        entailment=float(table[place, 0]),
+        contradiction=_known(float(table[:, 2].max())),
+        neutral=_known(float(table[place, 1])),
+        passages=pieces[place].passages,
+    )
+
+
+def _known(value: float) -> float | None:
+    return None if np.isnan(value) else value
+
+
+def _with_pairs(
+    found: list[Found],
+    asked: Sequence[Asked],
+    rooms: Sequence[int | None],
+    singles: Sequence[Sequence[tuple[_Piece, Scores]]],
+    model: "CrossEncoder",
+    settings: EntailmentSettings,
+) -> list[Found]:
+    pieces = [
+        pair
+        for row, (one, room) in enumerate(zip(found, rooms, strict=True))
+        if room is not None and one.entailment is not None and one.entailment < settings.pair_below
+        for pair in _pairs(singles[row], asked[row].claim, room, model.reader, _MOST_PAIRS)
+    ]
+    scores = _scores(pieces, asked, model)
+    merged = list(found)
+    for piece, score in zip(pieces, scores, strict=True):
+        merged[piece.row] = _better(merged[piece.row], piece, score)
+    return merged
+
+
+def _better(one: Found, piece: _Piece, score: Scores) -> Found:
+    if one.entailment is None:
+        return one
+    if np.isnan(score[0]):
+        return Found(reason="model_nan")
+    if score[0] <= one.entailment:
+        return one
+    return Found(float(score[0]), one.contradiction, _known(float(score[1])), piece.passages)
+
+
+def _pairs(
+    singles: Sequence[tuple[_Piece, Scores]], claim: str, room: int, reader: PairReader, most: int
+) -> Iterator[_Piece]:
+    """Pairs of the best windows of different passages, best first, each in the order of its passages."""
+    best: dict[tuple[int, ...], _Piece] = {}
+    for piece, _ in sorted(singles, key=lambda one: -one[1][0]):
+        best.setdefault(piece.passages, piece)
+    ranked = sorted(
+        combinations(enumerate(best.values()), 2), key=lambda two: (two[0][0] + two[1][0], two[0][0])
+    )
+    for (_, one), (_, other) in islice(ranked, most):
+        first, second = sorted((one, other), key=lambda piece: piece.passages)
+        texts = _fitted(first.text, second.text, claim, room - _BORDERS, reader)
+        if texts is not None:
+            yield _Piece(first.row, _BETWEEN.join(texts), first.passages + second.passages)
+
+
+def _fitted(first: str, second: str, claim: str, room: int, reader: PairReader) -> tuple[str, str] | None:
+    """Both texts, or as much of each as fits: the parts that share most tokens with the claim."""
+    sizes = reader.count(first), reader.count(second)
+    if sum(sizes) <= room:
+        return first, second
+    half = room // 2
+    most_first = max(half, room - sizes[1])
+    most_second = room - min(sizes[0], most_first)
+    if min(most_first, most_second) < _LEAST_ROOM:
+        return None
+    return _nearest(first, claim, most_first, reader), _nearest(second, claim, most_second, reader)
+
+
+def _nearest(text: str, claim: str, most: int, reader: PairReader) -> str:
+    """The window of a text that shares most tokens with the claim; the first of equals."""
+    slices = [text[one.start : one.end] for one in reader.windows(text, most, most // 2)]
+    wanted = set(reader.ids(claim))
+    return max(slices, key=lambda part: len(wanted & set(reader.ids(part))))
 
 
 def fill_entailment(
@@ -48,7 +244,6 @@ def fill_entailment(
     """
     if model is None or not claims.height:
         return claims
-
     read = claims_with_chunks(claims, pairs, settings.most_passages)
     texts = chunk_texts(chunks)
     asked = [
@@ -120,8 +315,6 @@ def fill_spans(
     """
     if detector is None or not claims.height:
         return claims
-    from qa_pipeline.verification.entailment.spans import Answer
-
     most = detector.settings.most_passages
     rows = claims_with_chunks(claims, pairs, most).to_dicts()
     texts = chunk_texts(chunks)
@@ -155,8 +348,6 @@ def _chunks(rows: list[dict[str, Any]], most: int) -> list[str]:
 
 
 def _part(row: dict[str, Any], words: "Words", flag_from: float) -> dict[str, Any]:
-    from qa_pipeline.verification.entailment.spans import flagged, support
-
     if words.reason is not None:
         return {"span_reason": words.reason}
     spans = flagged(words, row["start"], row["end"], flag_from)
@@ -166,198 +357,3 @@ def _part(row: dict[str, Any], words: "Words", flag_from: float) -> dict[str, An
         "span_support": share,
         "span_reason": "empty_claim" if share is None else None,
     }
-
-
-_GROUP = 256
-_LEAST_ROOM = 8
-_BETWEEN = "\n"
-_BORDERS = 4
-"""Tokens kept free where two passages stand together: words at a border may be cut otherwise there."""
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A claim and the texts that should prove it."""
-
-    claim: str
-    passages: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """Scores of a claim; None is unknown, and `reason` then says why.
-
-    `passages` has the places of the passage or pair that entails it most.
-    """
-
-    entailment: float | None = None
-    contradiction: float | None = None
-    neutral: float | None = None
-    passages: tuple[int, ...] = ()
-    reason: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Piece:
-    """A text read for one claim, and the passages it is of."""
-
-    row: int
-    text: str
-    passages: tuple[int, ...]
-
-
-def search(
-    asked: Sequence[Asked], model: CrossEncoder, settings: EntailmentSettings, notify: Notify = silent
-) -> list[Found]:
-    """Score claims against windows of their passages, then against pairs of passages where none suffices.
-
-    A claim has the largest entailment and the largest contradiction over its windows. It is unknown with the
-    reason `empty_claim`, `claim_too_long`, `no_passage` or `model_nan` (one number that is none leaves the
-    largest of all numbers unknown).
-
-    Args:
-        asked: claims with their passages.
-        model: reads a passage and a claim.
-        settings: sizes.
-        notify: hears how many claims are done.
-    """
-    found: list[Found] = []
-    for start in range(0, len(asked), _GROUP):
-        found += _search_group(asked[start : start + _GROUP], model, settings)
-        model.reader.forget()
-        notify(len(found), len(asked))
-    return found
-
-
-def room_for(claim: str, reader: PairReader, settings: EntailmentSettings) -> int | None:
-    """Tokens of a passage that fit beside a claim; None where the claim takes too many itself."""
-    tokens = reader.count(claim)
-    room = reader.most_tokens - reader.overhead - tokens
-    too_long = tokens > settings.claim_share * reader.most_tokens or room < _LEAST_ROOM
-    return None if too_long else room
-
-
-def _search_group(asked: Sequence[Asked], model: CrossEncoder, settings: EntailmentSettings) -> list[Found]:
-    reader = model.reader
-    reader.learn(text for one in asked for text in (one.claim, *one.passages))
-    rooms = [room_for(one.claim, reader, settings) for one in asked]
-    pieces = [
-        piece
-        for row, (one, room) in enumerate(zip(asked, rooms, strict=True))
-        if room is not None and one.claim.strip()
-        for piece in _windows(row, one, reader, min(room, settings.window_tokens), settings.overlap_tokens)
-    ]
-    scores = _scores(pieces, asked, model)
-    found = [
-        _best(one, room, [piece for piece, _ in of_row], [score for _, score in of_row])
-        for one, room, of_row in zip(asked, rooms, _by_row(pieces, scores, len(asked)), strict=True)
-    ]
-    return _with_pairs(found, asked, rooms, _by_row(pieces, scores, len(asked)), model, settings)
-
-
-def _windows(row: int, one: Asked, reader: PairReader, most: int, overlap: int) -> Iterator[_Piece]:
-    for place, passage in enumerate(one.passages):
-        for window in reader.windows(passage, most, overlap):
-            yield _Piece(row, passage[window.start : window.end], (place,))
-
-
-def _scores(pieces: Sequence[_Piece], asked: Sequence[Asked], model: CrossEncoder) -> Scores:
-    return model.probabilities([(piece.text, asked[piece.row].claim) for piece in pieces])
-
-
-def _by_row(pieces: Sequence[_Piece], scores: Scores, rows: int) -> list[list[tuple[_Piece, Scores]]]:
-    grouped: list[list[tuple[_Piece, Scores]]] = [[] for _ in range(rows)]
-    for piece, score in zip(pieces, scores, strict=True):
-        grouped[piece.row].append((piece, score))
-    return grouped
-
-
-def _best(one: Asked, room: int | None, pieces: Sequence[_Piece], scores: Sequence[Scores]) -> Found:
-    if not one.claim.strip():
-        return Found(reason="empty_claim")
-    if room is None:
-        return Found(reason="claim_too_long")
-    if not pieces:
-        return Found(reason="no_passage")
-    table = np.stack(scores)
-    if np.isnan(table[:, 0]).any():
-        return Found(reason="model_nan")
-    place = int(table[:, 0].argmax())
-    return Found(
-        entailment=float(table[place, 0]),
-        contradiction=_known(float(table[:, 2].max())),
-        neutral=_known(float(table[place, 1])),
-        passages=pieces[place].passages,
-    )
-
-
-def _known(value: float) -> float | None:
-    return None if np.isnan(value) else value
-
-
-def _with_pairs(
-    found: list[Found],
-    asked: Sequence[Asked],
-    rooms: Sequence[int | None],
-    singles: Sequence[Sequence[tuple[_Piece, Scores]]],
-    model: CrossEncoder,
-    settings: EntailmentSettings,
-) -> list[Found]:
-    pieces = [
-        pair
-        for row, (one, room) in enumerate(zip(found, rooms, strict=True))
-        if room is not None and one.entailment is not None and one.entailment < settings.pair_below
-        for pair in _pairs(singles[row], asked[row].claim, room, model.reader, settings.most_pairs)
-    ]
-    scores = _scores(pieces, asked, model)
-    merged = list(found)
-    for piece, score in zip(pieces, scores, strict=True):
-        merged[piece.row] = _better(merged[piece.row], piece, score)
-    return merged
-
-
-def _better(one: Found, piece: _Piece, score: Scores) -> Found:
-    if one.entailment is None:
-        return one
-    if np.isnan(score[0]):
-        return Found(reason="model_nan")
-    if score[0] <= one.entailment:
-        return one
-    return Found(float(score[0]), one.contradiction, _known(float(score[1])), piece.passages)
-
-
-def _pairs(
-    singles: Sequence[tuple[_Piece, Scores]], claim: str, room: int, reader: PairReader, most: int
-) -> Iterator[_Piece]:
-    """Pairs of the best windows of different passages, best first, each in the order of its passages."""
-    best: dict[tuple[int, ...], _Piece] = {}
-    for piece, _ in sorted(singles, key=lambda one: -one[1][0]):
-        best.setdefault(piece.passages, piece)
-    ranked = sorted(
-        combinations(enumerate(best.values()), 2), key=lambda two: (two[0][0] + two[1][0], two[0][0])
-    )
-    for (_, one), (_, other) in islice(ranked, most):
-        first, second = sorted((one, other), key=lambda piece: piece.passages)
-        texts = _fitted(first.text, second.text, claim, room - _BORDERS, reader)
-        if texts is not None:
-            yield _Piece(first.row, _BETWEEN.join(texts), first.passages + second.passages)
-
-
-def _fitted(first: str, second: str, claim: str, room: int, reader: PairReader) -> tuple[str, str] | None:
-    """Both texts, or as much of each as fits: the parts that share most tokens with the claim."""
-    sizes = reader.count(first), reader.count(second)
-    if sum(sizes) <= room:
-        return first, second
-    half = room // 2
-    most_first = max(half, room - sizes[1])
-    most_second = room - min(sizes[0], most_first)
-    if min(most_first, most_second) < _LEAST_ROOM:
-        return None
-    return _nearest(first, claim, most_first, reader), _nearest(second, claim, most_second, reader)
-
-
-def _nearest(text: str, claim: str, most: int, reader: PairReader) -> str:
-    """The window of a text that shares most tokens with the claim; the first of equals."""
-    slices = [text[one.start : one.end] for one in reader.windows(text, most, most // 2)]
-    wanted = set(reader.ids(claim))
-    return max(slices, key=lambda part: len(wanted & set(reader.ids(part))))

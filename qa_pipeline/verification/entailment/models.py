@@ -1,18 +1,16 @@
-"""From settings to a cross-encoder or a span detector.
+"""Cross-encoders: from pairs of texts to probabilities, each input computed once, ever.
 
-What belongs here: putting its parts together. What does not: the parts.
+Loads them, and span detectors, from settings. Which texts are read for a claim is decided in `claims.py`.
 """
 
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 from qa_pipeline.errors import SettingsError
-from qa_pipeline.models.cpu import choose_precision, integer_precision
-from qa_pipeline.models.graph_cache import GraphCache
+from qa_pipeline.models.cpu import choose_precision
 from qa_pipeline.models.vector_cache import VectorCache, VectorSpace
 from qa_pipeline.records import Notify, silent
 from qa_pipeline.settings.verification import EntailmentSettings, PairModelSettings, SpanSettings
@@ -26,37 +24,12 @@ from qa_pipeline.verification.entailment.files import (
     read_labels,
     with_preset,
 )
-from qa_pipeline.verification.entailment.network import Kind, Logits, Network, OnnxNetwork, TorchNetwork
+from qa_pipeline.verification.entailment.network import Kind, Logits, Network, TorchNetwork
 from qa_pipeline.verification.entailment.spans import SpanDetector, unsupported_classes
 from qa_pipeline.verification.entailment.tokens import Input, PairReader
 
-
-@dataclass(frozen=True, eq=False)
-class CrossEncoder:
-    """A model, what its labels mean, and how it is given texts."""
-
-    network: Network
-    labels: Labels
-    reader: PairReader
-
-    @property
-    def name(self) -> str:
-        """Model, revision and arithmetic, as tables show them."""
-        files = self.network.files
-        return f"{files.name}@{files.revision} {self.network.precision}"
-
-    def probabilities(self, pairs: Sequence[tuple[str, str]], notify: Notify = silent) -> Scores:
-        """Entailment, neutral and contradiction of each pair of passage and claim.
-
-        Returns:
-            pairs x 3; NaN where the model does not tell, and for all of a pair it has no finite number for.
-        """
-        if not pairs:
-            return np.zeros((0, 3))
-        self.reader.learn(text for pair in pairs for text in pair)
-        inputs = [self.reader.join(passage, claim) for passage, claim in pairs]
-        logits = np.stack(self.network.run(inputs, notify))
-        return self.labels.probabilities(logits)
+SETTING = "verification.entailment"
+SPANS = "verification.spans"
 
 
 STORE_EVERY = 512
@@ -110,19 +83,40 @@ def _key(one: Input) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-SETTING = "verification.entailment"
-SPANS = "verification.spans"
+@dataclass(frozen=True, eq=False)
+class CrossEncoder:
+    """A model, what its labels mean, and how it is given texts."""
+
+    network: Network
+    labels: Labels
+    reader: PairReader
+
+    @property
+    def name(self) -> str:
+        """Model, revision and arithmetic, as tables show them."""
+        files = self.network.files
+        return f"{files.name}@{files.revision} {self.network.precision}"
+
+    def probabilities(self, pairs: Sequence[tuple[str, str]], notify: Notify = silent) -> Scores:
+        """Entailment, neutral and contradiction of each pair of passage and claim.
+
+        Returns:
+            pairs x 3; NaN where the model does not tell, and for all of a pair it has no finite number for.
+        """
+        if not pairs:
+            return np.zeros((0, 3))
+        self.reader.learn(text for pair in pairs for text in pair)
+        inputs = [self.reader.join(passage, claim) for passage, claim in pairs]
+        logits = np.stack(self.network.run(inputs, notify))
+        return self.labels.probabilities(logits)
 
 
-def load_cross_encoder(
-    settings: EntailmentSettings, store: VectorCache, graphs: Path | None = None
-) -> CrossEncoder:
+def load_cross_encoder(settings: EntailmentSettings, store: VectorCache) -> CrossEncoder:
     """Find and check the model; its weights are read at the first input that must be computed.
 
     Args:
         settings: which model, and how it is given texts.
         store: logits computed before.
-        graphs: folder that keeps exported graphs; only the backend `onnx_int8` needs one.
 
     Raises:
         SettingsError: there is no model, or it cannot be used; says what to do.
@@ -134,19 +128,16 @@ def load_cross_encoder(
     labels = read_labels(files.labels, settings.labels, model=files.name, setting=f"{SETTING}.labels")
     most = files.most_tokens(settings.input_tokens)
     reader = PairReader(files.tokenizer(), most, settings.template, SETTING)
-    network = RememberedNetwork(_network(settings, files, "texts", graphs), store)
+    network = RememberedNetwork(_network(settings, files, "texts"), store)
     return CrossEncoder(network, labels, reader)
 
 
-def load_span_detector(
-    settings: SpanSettings, store: VectorCache, graphs: Path | None = None
-) -> SpanDetector:
+def load_span_detector(settings: SpanSettings, store: VectorCache) -> SpanDetector:
     """Find and check the detector; its weights are read at the first input that must be computed.
 
     Args:
         settings: which model, and how it is given texts.
         store: logits computed before.
-        graphs: as for `load_cross_encoder`.
 
     Raises:
         SettingsError: there is no model, or it cannot be used; says what to do.
@@ -158,16 +149,9 @@ def load_span_detector(
     names = files.labels
     places = unsupported_classes(names, settings.labels, model=files.name, setting=f"{SPANS}.labels")
     reader = PairReader(files.tokenizer(), files.most_tokens(settings.input_tokens), None, SPANS)
-    network = RememberedNetwork(_network(settings, files, "tokens", graphs), store)
+    network = RememberedNetwork(_network(settings, files, "tokens"), store)
     return SpanDetector(network, len(names), places, reader, settings)
 
 
-def _network(settings: PairModelSettings, files: PairModelFiles, kind: Kind, graphs: Path | None) -> Network:
-    """The model in the backend that the settings name."""
-    if settings.backend == "onnx_int8":
-        if graphs is None:
-            raise ValueError("the backend onnx_int8 keeps what it exports: name a folder")
-        network = OnnxNetwork(files, kind, integer_precision(), GraphCache(graphs))
-        network.check()
-        return network
-    return TorchNetwork(files, kind, choose_precision(settings.precision), settings.batch_tokens)
+def _network(settings: PairModelSettings, files: PairModelFiles, kind: Kind) -> TorchNetwork:
+    return TorchNetwork(files, kind, choose_precision(settings.precision))

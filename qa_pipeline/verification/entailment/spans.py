@@ -1,11 +1,10 @@
 """Which words of an answer its passages do not support, by a classifier of tokens.
 
-What belongs here: the road of LettuceDetect (Kovács and Recski 2025, arXiv 2502.17125): question and passages
-before, the answer behind, and for each token of the answer the probability that nothing supports it. What
-does not: running the model (`network.py`), its columns (`span_claims.py`).
+As LettuceDetect does (Kovács and Recski 2025, arXiv 2502.17125): question and passages before, the answer
+behind, and for each token of the answer the probability that nothing supports it.
 
-Passages that do not fit are read in groups. LettuceDetect then takes the largest probability of a token over
-the groups, so that every group must support it; here the smallest counts: one group suffices.
+Passages that do not fit are read in groups. LettuceDetect then takes the largest probability of a token
+over the groups, so that every group must support it; here the smallest counts: one group suffices.
 """
 
 import re
@@ -20,7 +19,7 @@ from qa_pipeline.records import Notify, silent
 from qa_pipeline.settings.verification import SpanSettings
 from qa_pipeline.text.references import NUMBER_MARK, SOURCE_MARK
 from qa_pipeline.verification.entailment.network import Network
-from qa_pipeline.verification.entailment.tokens import PairReader
+from qa_pipeline.verification.entailment.tokens import CLAIM_SHARE, PairReader
 
 Shares = npt.NDArray[np.float64]
 
@@ -127,7 +126,7 @@ class SpanDetector:
         tokens, most = self.reader.count(one.text), self.reader.most_tokens
         frame = self.reader.count(_filled(self._template, one.question, [" "]))
         room = most - self.reader.overhead - tokens - frame
-        if tokens > self.settings.claim_share * most or room < _LEAST_ROOM:
+        if tokens > CLAIM_SHARE * most or room < _LEAST_ROOM:
             return "claim_too_long"
         groups = self._groups(one.passages, room)
         return [_filled(self._template, one.question, group) for group in groups] or "no_passage"

@@ -1,8 +1,7 @@
 """A passage and a claim as the tokens one model reads: windows of the passage, the claim always whole.
 
-What belongs here: everything the tokenizer decides. What does not: running the model. Each distinct text is
-tokenised once; inputs are put together from token ids, so that nothing a text says can look like a border
-between the two.
+Each distinct text is tokenised once; inputs are put together from token ids, so that nothing a text says
+can look like a border between the two.
 """
 
 import re
@@ -13,6 +12,8 @@ from tokenizers import Encoding, Tokenizer
 
 from qa_pipeline.errors import SettingsError
 
+CLAIM_SHARE = 0.5
+"""A claim or answer that takes a larger share of an input leaves too little room for what should prove it."""
 _PLACES = re.compile(r"\{(passage|claim|sep)\}")
 
 

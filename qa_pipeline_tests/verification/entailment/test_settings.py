@@ -9,9 +9,8 @@ from qa_pipeline.settings.verification import VerificationSettings
     ("group", "message"),
     [
         ({"overlap_tokens": 320}, "overlap_tokens must be smaller than window_tokens"),
-        ({"backend": "onnx_int8", "precision": "bfloat16"}, "leave precision at auto"),
         ({"labels": {"LABEL_0": "perhaps"}}, "labels"),
-        ({"claim_share": 1.0}, "claim_share"),
+        ({"most_passages": 17}, "most_passages"),
     ],
 )
 def test_settings_that_cannot_be_meant_are_refused(group: dict[str, object], message: str) -> None:

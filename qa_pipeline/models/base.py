@@ -1,0 +1,48 @@
+"""What the stages need of an embedding model, whatever computes its vectors."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+from tokenizers import Tokenizer
+
+Vectors = npt.NDArray[np.float32]
+
+
+class TokenCounter(Protocol):
+    """Counts tokens the way the embedding model does; needs no weights."""
+
+    @property
+    def window(self) -> int:
+        """Most tokens the model reads of a text, special tokens included."""
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """The model's tokenizer, without truncation or padding."""
+
+    def count(self, texts: Sequence[str]) -> list[int]:
+        """Tokens of each text, special tokens included and nothing cut off."""
+
+
+class Embedder(TokenCounter, Protocol):
+    """A sentence embedding model of a known revision."""
+
+    @property
+    def model(self) -> str:
+        """Name as the tables show it."""
+
+    @property
+    def revision(self) -> str:
+        """Commit of the hub, or `sha256:` and a hash of the files."""
+
+    @property
+    def precision(self) -> str:
+        """float32 or bfloat16: the arithmetic of torch; else the backend, whose file decides it."""
+
+    @property
+    def dimension(self) -> int:
+        """Length of a vector."""
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """Unit-length vectors, one row for each text, in the order given."""
