@@ -104,37 +104,8 @@ _LEAST_SHARE = 0.25
 _DEEPEST = 5_000
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9-]*)")
 _NO_END_TAG = frozenset(
-    {
-        "area",
-        "base",
-        "body",
-        "br",
-        "col",
-        "colgroup",
-        "dd",
-        "dt",
-        "embed",
-        "head",
-        "hr",
-        "html",
-        "img",
-        "input",
-        "li",
-        "link",
-        "meta",
-        "option",
-        "p",
-        "param",
-        "source",
-        "tbody",
-        "td",
-        "tfoot",
-        "th",
-        "thead",
-        "tr",
-        "track",
-        "wbr",
-    }
+    "area base body br col colgroup dd dt embed head hr html img input li link meta option p param source "
+    "tbody td tfoot th thead tr track wbr".split()
 )
 
 
@@ -153,19 +124,25 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     return ParsedFile(blocks=tuple(blocks), left_out=left.record(), notes=left.notes(), **declared)
 
 
-def read_fragment(markup: str, left: Omissions | None = None) -> list[Block]:
+def read_fragment(markup: str, left: Omissions | None = None, *, furniture: bool = True) -> list[Block]:
     """Blocks of a piece of HTML inside another format; all of it counts as content.
 
     Args:
         markup: the piece.
         left: counts what has no place in the text.
+        furniture: whether scripts, forms, hidden parts and menus are taken out; not of HTML that was written
+            from another format, where all is content.
+
+    Raises:
+        DocumentFailure: elements are nested deeper than any page needs.
     """
     left = Omissions() if left is None else left
     tree = _tree(markup)
-    count_comments(tree, markup, left)
     if tree.body is None:
         return []
-    remove_furniture(tree, left)
+    if furniture:
+        count_comments(tree, markup, left)
+        remove_furniture(tree, left)
     return read_blocks(tree.body, frozenset(), left)
 
 
