@@ -146,6 +146,16 @@ def read_fragment(markup: str, left: Omissions | None = None, *, furniture: bool
     return read_blocks(tree.body, frozenset(), left)
 
 
+def balanced(markup: str) -> str:
+    """A piece of HTML in which every element that is open also ends.
+
+    Raises:
+        DocumentFailure: elements are nested deeper than any page needs.
+    """
+    body = _tree(f"<body><div>{markup}</div>").body
+    return (body.html or "").removeprefix("<body>").removesuffix("</body>") if body is not None else ""
+
+
 def _tree(markup: str) -> "LexborHTMLParser":
     """Parse markup; the time to parse open elements grows with their square, so their number is bounded."""
     from selectolax.lexbor import LexborHTMLParser

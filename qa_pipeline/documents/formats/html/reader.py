@@ -277,6 +277,8 @@ class Reader:
             self.verbatim += 1
         elif tag == "p":
             self.labelling = not LABELS.isdisjoint((node.attributes.get("class") or "").split())
+        elif tag == "summary":
+            self.labelling = True
         if tag in ("li", "dd", "dt"):
             self.containers.append(tag)
 
@@ -294,6 +296,8 @@ class Reader:
             self.verbatim = max(self.verbatim - 1, 0)
         elif tag == "dd":
             self._write_term()
+        elif tag == "details":
+            self._write_label()
         if tag in ("li", "dd", "dt") and self.containers:
             self.containers.pop()
             self.fresh_item = False
