@@ -116,7 +116,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
         DocumentFailure: the bytes cannot be decoded, or elements are nested deeper than any page needs.
     """
     markup = decode(source.content, declared=True)
-    tree = _tree(markup)
+    tree = parse_tree(markup)
     declared = _about(tree)
     left = Omissions()
     count_comments(tree, markup, left)
@@ -124,26 +124,38 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     return ParsedFile(blocks=tuple(blocks), left_out=left.record(), notes=left.notes(), **declared)
 
 
-def read_fragment(markup: str, left: Omissions | None = None, *, furniture: bool = True) -> list[Block]:
+def read_fragment(markup: str, left: Omissions | None = None, *, page: bool = True) -> list[Block]:
     """Blocks of a piece of HTML inside another format; all of it counts as content.
 
     Args:
         markup: the piece.
         left: counts what has no place in the text.
-        furniture: whether scripts, forms, hidden parts and menus are taken out; not of HTML that was written
-            from another format, where all is content.
+        page: whether menus, asides and hidden parts are taken out as on a page of a site; false for HTML that
+            was written from another format, where all but scripts is content.
 
     Raises:
         DocumentFailure: elements are nested deeper than any page needs.
     """
     left = Omissions() if left is None else left
-    tree = _tree(markup)
-    if tree.body is None:
-        return []
-    if furniture:
-        count_comments(tree, markup, left)
-        remove_furniture(tree, left)
-    return read_blocks(tree.body, frozenset(), left)
+    tree = parse_tree(markup)
+    count_comments(tree, markup, left)
+    return read_tree(tree, left, page=page)
+
+
+def read_tree(
+    tree: "LexborHTMLParser", left: Omissions, *, page: bool = False, contents: bool = False
+) -> list[Block]:
+    """Blocks of a tree, all of whose body counts as content.
+
+    Args:
+        tree: what `parse_tree` returned; elements are taken out of it.
+        left: counts what has no place in the text.
+        page: as in `read_fragment`.
+        contents: whether lists that only lead elsewhere are left out, as of a table of contents.
+    """
+    remove_furniture(tree, left, page=page)
+    body = tree.body
+    return [] if body is None else read_blocks(body, navigation(body) if contents else frozenset(), left)
 
 
 def balanced(markup: str) -> str:
@@ -152,12 +164,16 @@ def balanced(markup: str) -> str:
     Raises:
         DocumentFailure: elements are nested deeper than any page needs.
     """
-    body = _tree(f"<body><div>{markup}</div>").body
+    body = parse_tree(f"<body><div>{markup}</div>").body
     return (body.html or "").removeprefix("<body>").removesuffix("</body>") if body is not None else ""
 
 
-def _tree(markup: str) -> "LexborHTMLParser":
-    """Parse markup; the time to parse open elements grows with their square, so their number is bounded."""
+def parse_tree(markup: str) -> "LexborHTMLParser":
+    """Parse markup; the time to parse open elements grows with their square, so their number is bounded.
+
+    Raises:
+        DocumentFailure: elements are nested deeper than any page needs.
+    """
     from selectolax.lexbor import LexborHTMLParser
 
     if markup.count("<") > _DEEPEST and _depth(markup) > _DEEPEST:

@@ -101,7 +101,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     except RecursionError as error:
         raise DocumentFailure("nested_too_deep", "blocks are nested too deep to be read") from error
     translator.count_unused_substitutions()
-    blocks = read_fragment("".join(translator.body), left, furniture=False)
+    blocks = read_fragment("".join(translator.body), left, page=False)
     about = known_fields({name: " ".join(body.astext().split()) for name, body in fields.items()})
     pieces = "1 piece of markup" if unread == 1 else f"{unread} pieces of markup"
     notes = (f"{pieces} could not be read and stands as it is written",) if unread else ()
