@@ -41,7 +41,12 @@ _ROLES = {
 """Parts of a chapter that are no text of the book, by their `epub:type` or `role`."""
 _DOCTYPE = re.compile(r"<!DOCTYPE[^>\[]{0,1000}(?:\[[^\]]*\]\s*)?>", re.IGNORECASE)
 _EMPTY = re.compile(r"<(?P<name>[a-zA-Z][\w:-]*)(?P<rest>(?:\s[^<>]*)?)/>")
-_VOID = frozenset("area base br col embed hr img input link meta param source track wbr".split())
+_VOID = frozenset(
+    {
+        "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source",
+        "track", "wbr",
+    }
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

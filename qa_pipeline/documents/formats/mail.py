@@ -1,9 +1,9 @@
 """E-mail files: who wrote to whom about what, and the text of the message.
 
-`EmailMessage.get_body` takes one part of a message and so loses digests, forwarded messages and what a mailing
-list adds, and its policy raises on malformed headers; therefore all parts are walked here under the older
-policy. Of plain and HTML versions of a text the plain one is taken, unless it is cut or only names the other.
-Attachments are counted and never opened.
+`EmailMessage.get_body` takes one part of a message and so loses digests, forwarded messages and what a
+mailing list adds, and its policy raises on malformed headers; therefore all parts are walked here under the
+older policy. Of plain and HTML versions of a text the plain one is taken, unless it is cut or only names the
+other. Attachments are counted and never opened.
 """
 
 import email
@@ -26,14 +26,17 @@ from qa_pipeline.text.language import declared_language
 
 _SHOWN = ("From", "To", "Cc", "Date")
 _OF_A_MAIL = frozenset(
-    "from to subject date received message-id mime-version return-path delivered-to".split()
-)
+    {
+        "from", "to", "subject", "date", "received", "message-id", "mime-version", "return-path",
+        "delivered-to",
+    }
+)  # fmt: skip
 _DEEPEST = 20
 _MOST_PARTS = 1000
 _MOST_HEADER_LINES, _MOST_BOUNDARIES = 10_000, 100_000
 """The library takes seconds for as many, and all of them before it tells how many there are."""
 _LEAST_SHARE = 0.5
-"""A version with less than this share of the longest one's text is cut, or only says that there is another."""
+"""A version with less than this share of the longest one's text is cut, or only names another."""
 _SUPERSETS = {"iso-8859-1": "cp1252", "us-ascii": "utf-8", "ascii": "utf-8", "latin-1": "cp1252"}
 _LONGEST_ENCODED = 20_000
 """Looking for encoded words in a header takes the square of its length."""

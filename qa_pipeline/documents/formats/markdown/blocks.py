@@ -43,9 +43,11 @@ _INCLUDE = re.compile(
 """A line that only names a file: MkDocs, mkdocstrings, Jekyll, mdBook, Hugo, DocFX, VitePress and others."""
 _MYST = re.compile(r"\{(?P<kind>[a-z:_-]+)\}\s*(?P<title>.*)$")
 _MYST_BOXES = frozenset(
-    "admonition attention caution danger dropdown error hint important note seealso sidebar tab-item tip topic "
-    "warning".split()
-)
+    {
+        "admonition", "attention", "caution", "danger", "dropdown", "error", "hint", "important", "note",
+        "seealso", "sidebar", "tab-item", "tip", "topic", "warning",
+    }
+)  # fmt: skip
 _ATTRIBUTE_LINE = re.compile(r"^[ \t]*\{[ ]{0,20}:?[ ]{0,20}[#.][^{}\n]*\}[ \t]*$", re.MULTILINE)
 _ATTRIBUTES = re.compile(r"^\{[ ]{0,20}:?[ ]{0,20}[#.][^{}\n]*\}")
 _HEADING_ATTRIBUTES = re.compile(r"\s{0,20}\{\s{0,20}:?\s{0,20}[#.][^{}\n]*\}\s*$")
@@ -64,7 +66,11 @@ _TAG = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-_LINKS = frozenset("link page pageref page_ref page-ref post_url ref relref url xref".split())
+_LINKS = frozenset(
+    {
+        "link", "page", "pageref", "page_ref", "page-ref", "post_url", "ref", "relref", "url", "xref",
+    }
+)  # fmt: skip
 _LABEL = re.compile(r"\b(?:title|text|label|name)\s*=\s*(?:\"([^\"]+)\"|'([^']+)')")
 _ARGUMENT = re.compile(r"\"([^\"]+)\"|'([^']+)'|(?<![\w=])([\w./\#-]+)(?!\s*=)")
 _PATH = re.compile(r"[/#]|\.\w{2,5}$")

@@ -1,8 +1,9 @@
 """reStructuredText files: docutils' parser and HTML writer, then the reader of HTML.
 
-Directives and roles are looked up here and not in docutils, as Sphinx does it: one that docutils does not know
-would become an error message, and one that it knows might read a file. No file is read or written, nothing is
-printed. Text of directives and roles that nobody knows is kept; what has no place in the text is counted.
+Directives and roles are looked up here and not in docutils, as Sphinx does it: one that docutils does not
+know would become an error message, and one that it knows might read a file. No file is read or written,
+nothing is printed. Text of directives and roles that nobody knows is kept; what has no place in the text is
+counted.
 
 A file may begin with lines such as `Title: ...`, as Python Enhancement Proposals do: they become rows of a
 table, and the title above them the heading of the document.
@@ -42,9 +43,11 @@ _ADORNED = re.compile(r"(?:([^\w\s])\1*\n)?(?P<text>[^\n]+)\n([^\w\s])\3+\s*\Z")
 _TITLED = re.compile(r"(?P<title>.*\S)\s*<(?P<target>[^<>]+)>\Z", re.DOTALL)
 _NUMBERED = {"pep": "PEP", "pep-reference": "PEP", "rfc": "RFC", "rfc-reference": "RFC"}
 _PLAIN_ROLES = frozenset(
-    "code command dfn emphasis file guilabel kbd literal mailheader math mimetype program regexp samp strong "
-    "sub subscript title-reference title".split()
-)
+    {
+        "code", "command", "dfn", "emphasis", "file", "guilabel", "kbd", "literal", "mailheader", "math",
+        "mimetype", "program", "regexp", "samp", "strong", "sub", "subscript", "title-reference", "title",
+    }
+)  # fmt: skip
 """Roles whose text is all there is to it; in others `Text <target>` names what is linked to."""
 _LIST_TYPES = {"loweralpha": "a", "upperalpha": "A", "lowerroman": "i", "upperroman": "I"}
 _LONGEST_SUBSTITUTION = 2_000
@@ -56,18 +59,22 @@ def _names(words: str, kind: str) -> dict[str, str]:
 
 _BOXES = {
     name: name.capitalize()
-    for name in "attention caution danger error hint important note tip todo warning withdrawn".split()
+    for name in _names("attention caution danger error hint important note tip todo warning withdrawn", "")
+} | {
+    "seealso": "See also",
+    "versionadded": "New in version",
+    "versionchanged": "Changed in version",
+    "deprecated": "Deprecated since version",
+    "versionremoved": "Removed in version",
 }
-_BOXES |= {"seealso": "See also", "versionadded": "New in version", "versionchanged": "Changed in version",
-           "deprecated": "Deprecated since version", "versionremoved": "Removed in version"}  # fmt: skip
 _KINDS = {
     **_names("code code-block sourcecode prompt ipython", "code"),
     **_names("parsed-literal math productionlist testcode testoutput testsetup testcleanup doctest graphviz "
              "digraph graph mermaid plantuml uml literal", "verbatim"),
     **_names("admonition topic sidebar", "titled_box"),
-    **_names("include literalinclude automodule autoclass autofunction autoexception automethod autoattribute "
-             "autodata autosummary argparse program-output doxygenfile", "include"),
-    **_names("sectnum section-numbering target-notes default-role highlight currentmodule date", "nothing"),
+    **_names("include literalinclude automodule autoclass autofunction autoexception automethod "
+             "autoattribute autodata autosummary argparse program-output doxygenfile", "include"),
+    **_names("sectnum section-numbering target-notes default-role highlight currentmodule date", "metadata"),
     **_names("only ifconfig class rst-class cssclass container compound grid tabs tab-set list hlist "
              "figure-md div", "content"),
     **_names("epigraph highlights pull-quote pull_quote", "quote"),
@@ -185,18 +192,16 @@ class _Any(Directive):
         named = bool(self.block_text.split("\n", 1)[0].partition("::")[2].strip())
         self.first, self.below = (lines[0], lines[1:]) if named and lines else ("", lines)
         short = self.name.lower()
-        kind = "signature" if ":" in short else _KINDS.get(short, "body")
-        kind = "box" if short in _BOXES else kind
+        kind = "signature" if ":" in short else _KINDS.get(short, "box" if short in _BOXES else "body")
         caption = self._paragraph(self.options.pop("caption", ""))
-        found = caption + getattr(self, f"_{kind}")()
+        handle = getattr(self, f"_{kind}", None)
+        found = caption + (handle() if handle else self._left_out_whole(kind))
         rest = " ".join(self.options.values()).strip()
         return [*found, _left_out("option", rest)] if rest else found
 
     def _paragraph(self, text: str) -> list[nodes.Node]:
-        if not text.strip():
-            return []
         found, messages = self.state.inline_text(text, self.lineno)
-        return [nodes.paragraph(text, "", *found), *messages]
+        return [nodes.paragraph(text, "", *found), *messages] if text.strip() else []
 
     def _blocks(self, *above: str) -> list[nodes.Node]:
         """Lines from above the content, and the content, as blocks."""
@@ -214,37 +219,32 @@ class _Any(Directive):
         return self._blocks(*self.below)
 
     def _code(self) -> list[nodes.Node]:
+        """What stands on the line of the directive is the language of the code."""
         return _literal([*self.below, *([""] if self.below and self.content else []), *self.content])
 
     def _verbatim(self) -> list[nodes.Node]:
-        lines = [line for line in (self.first, *self.below) if line]
-        text = "\n".join([*lines, *([""] if lines and self.content else []), *self.content])
-        if self.name.lower() == "parsed-literal" and text.strip():
+        self.below = [line for line in (self.first, *self.below) if line]
+        block = self._code()
+        if self.name.lower() == "parsed-literal" and block:
+            text = block[0].astext()
             found, messages = self.state.inline_text(text, self.lineno)
             return [nodes.literal_block(text, "", *found), *messages]
-        return _literal([text])
+        return block
 
-    def _box(self, label: str = "") -> list[nodes.Node]:
-        name = self.name.lower()
-        above = [self.first, *self.below]
-        if not label:
-            label = _BOXES[name]
-            if " in version" in label or " since " in label:
-                version, _, rest = self.first.partition(" ")
-                label, above = f"{label} {version}".strip(), [rest, *self.below]
-        title = nodes.title("", "", nodes.Text(label.rstrip(":")))
-        return [nodes.admonition("", title, *self._blocks(*above))]
+    def _box(self) -> list[nodes.Node]:
+        label = _BOXES[self.name.lower()]
+        if label.endswith("version"):
+            version, _, self.first = self.first.partition(" ")
+            label = f"{label} {version}".strip()
+        return self._labelled(label)
+
+    def _labelled(self, label: str) -> list[nodes.Node]:
+        return [nodes.admonition("", nodes.title("", label.rstrip(":")), *self._body())]
 
     def _titled_box(self) -> list[nodes.Node]:
         label = " ".join([self.first, *self.below]).strip()
         self.first, self.below = "", []
-        return self._box(label) if label else self._content()
-
-    def _include(self) -> list[nodes.Node]:
-        return [_left_out("include", " ".join(self.below)), *self._blocks()]
-
-    def _nothing(self) -> list[nodes.Node]:
-        return []
+        return self._labelled(label) if label else self._body()
 
     def _quote(self) -> list[nodes.Node]:
         return [nodes.block_quote("", *self._body())]
@@ -254,31 +254,15 @@ class _Any(Directive):
         lines = [line for line in (self.first, *self.below) if line.strip()]
         return [*(nodes.paragraph(line, line) for line in lines), *self._blocks()]
 
+    def _include(self) -> list[nodes.Node]:
+        return [_left_out("include", " ".join(self.below)), *self._blocks()]
+
     def _image(self) -> list[nodes.Node]:
-        text = " ".join([self.options.pop("alt", ""), *self.below])
-        return [nodes.image(alt=text), *self._blocks()]
+        return [nodes.image(alt=" ".join([self.options.pop("alt", ""), *self.below])), *self._blocks()]
 
     def _raw(self) -> list[nodes.Node]:
-        self._note_file()
-        what = "include" if self.files else "raw"
-        return [_left_out(what, "\n".join([*self.below, *self.content]))]
-
-    def _note_file(self) -> None:
-        self.files = [self.options.pop(name) for name in ("file", "url") if name in self.options]
-
-    def _left_out_whole(self, what: str) -> list[nodes.Node]:
-        text = "\n".join([self.first, *self.below, *self.content, *self.options.values()])
-        self.options.clear()
-        return [_left_out(what, text)]
-
-    def _navigation(self) -> list[nodes.Node]:
-        return self._left_out_whole("navigation")
-
-    def _metadata(self) -> list[nodes.Node]:
-        return self._left_out_whole("metadata")
-
-    def _running_head(self) -> list[nodes.Node]:
-        return self._left_out_whole("running_head")
+        files = [self.options.pop(name) for name in ("file", "url") if name in self.options]
+        return [_left_out("include" if files else "raw", "\n".join([*self.below, *self.content]))]
 
     def _role(self) -> list[nodes.Node]:
         """A role the document defines; only one whose text is meant for another format needs remembering."""
@@ -286,6 +270,11 @@ class _Any(Directive):
         if base.rstrip(") ").endswith("raw"):
             _raw_roles(self.state.document).add(name.strip().lower())
         return []
+
+    def _left_out_whole(self, what: str) -> list[nodes.Node]:
+        text = "\n".join([self.first, *self.below, *self.content, *self.options.values()])
+        self.options.clear()
+        return [_left_out(what, text)]
 
 
 class _Table(Directive):
@@ -534,7 +523,7 @@ class _Translator(html5_polyglot.HTMLTranslator):
         fields = [field.children for field in node.children if len(field.children) == 2]
         row = "<tr><th>{}</th><td>{}</td></tr>"
         simple = all(
-            len(body) == 0 or isinstance(body[0], nodes.paragraph) and len(body) == 1 for _, body in fields
+            len(body) == 0 or (len(body) == 1 and isinstance(body[0], nodes.paragraph)) for _, body in fields
         )
         if not simple:
             row = "<dt>{}</dt><dd>{}</dd>"
