@@ -178,14 +178,13 @@ def _read_chapter(content: bytes, left: Omissions, *, contents: bool = False) ->
     count_comments(tree, markup, left)
     if tree.head is not None and (title := tree.head.css_first("title")) is not None and title.text().strip():
         left.add("metadata", title.text())
+    dropped: dict[int, str] = {}
     for node in tree.css("*"):
         attributes = node.attributes
         roles = f"{attributes.get('epub:type') or ''} {attributes.get('role') or ''}".split()
-        what = next((_ROLES[role] for role in roles if role in _ROLES), None)
-        if what and node.parent is not None and node.tag not in ("html", "body"):
-            left.add(what, node.text())
-            node.decompose()
-    return read_tree(tree, left, contents=contents)
+        if what := next((_ROLES[role] for role in roles if role in _ROLES), None):
+            dropped[node.mem_id] = what
+    return read_tree(tree, left, contents=contents, dropped=dropped)
 
 
 def _with_end_tag(tag: "re.Match[str]") -> str:

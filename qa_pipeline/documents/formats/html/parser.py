@@ -8,6 +8,7 @@ Every text node of a page ends in the blocks, or is counted as left out.
 """
 
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from qa_pipeline.corpus.files import DocumentFailure
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser
 
 
-def read_blocks(root: "LexborNode", dropped: frozenset[int], left: Omissions) -> list[Block]:
-    """Blocks below `root`, leaving out the elements whose `mem_id` is in `dropped` and counting them.
+def read_blocks(root: "LexborNode", dropped: Mapping[int, str], left: Omissions) -> list[Block]:
+    """Blocks below `root`; elements whose `mem_id` is in `dropped` are left out and counted as it says.
 
     The walk keeps its own stack, so the depth of a page is no limit. Each look at a node goes through the
     parser's library, so what is known of an open element stays on the stack.
@@ -42,7 +43,7 @@ def read_blocks(root: "LexborNode", dropped: frozenset[int], left: Omissions) ->
         if part == "text":
             reader.text(node.text_content or "")
         elif dropped and node.mem_id in dropped:
-            left.add("navigation", node.text())
+            left.add(dropped[node.mem_id], node.text())
         elif part != "unseen":
             matters = part != "passive"
             if matters:
@@ -146,7 +147,12 @@ def read_fragment(markup: str, left: Omissions | None = None, *, page: bool = Tr
 
 
 def read_tree(
-    tree: "LexborHTMLParser", left: Omissions, *, page: bool = False, contents: bool = False
+    tree: "LexborHTMLParser",
+    left: Omissions,
+    *,
+    page: bool = False,
+    contents: bool = False,
+    dropped: Mapping[int, str] = {},
 ) -> list[Block]:
     """Blocks of a tree, all of whose body counts as content.
 
@@ -155,10 +161,13 @@ def read_tree(
         left: counts what has no place in the text.
         page: as in `read_fragment`.
         contents: whether lists that only lead elsewhere are left out, as of a table of contents.
+        dropped: elements to leave out by their `mem_id`, each with the kind it is counted as.
     """
     remove_furniture(tree, left, page=page)
     body = tree.body
-    return [] if body is None else read_blocks(body, navigation(body) if contents else frozenset(), left)
+    if body is None:
+        return []
+    return read_blocks(body, {**(_navigation(body) if contents else {}), **dropped}, left)
 
 
 def balanced(markup: str) -> str:
@@ -231,13 +240,17 @@ def _content(tree: "LexborHTMLParser", left: Omissions) -> list[Block]:
         around = visible(body.text()) - visible(main.text())
         left.count("outside_main", 1 if around else 0, around)
     inside = Omissions()
-    blocks = read_blocks(main, navigation(main), inside)
+    blocks = read_blocks(main, _navigation(main), inside)
     if not blocks:
         # A page that is nothing but links is read as a list of links rather than as nothing.
         inside = Omissions()
-        blocks = read_blocks(main, frozenset(), inside)
+        blocks = read_blocks(main, {}, inside)
     left.update(inside.record())
     return blocks
+
+
+def _navigation(root: "LexborNode") -> dict[int, str]:
+    return dict.fromkeys(navigation(root), "navigation")
 
 
 def _main(body: "LexborNode") -> "LexborNode":

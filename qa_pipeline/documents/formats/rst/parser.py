@@ -285,7 +285,7 @@ class _Table(Directive):
             title = nodes.paragraph("", " ".join(self.arguments)) if self.arguments else None
             return [*([title] if title else []), _left_out("include")]
         self.options = {name: value for name, value in self.options.items() if name in _TABLE_OPTIONS}
-        return super().run()
+        return list(super().run())
 
 
 _TABLE_OPTIONS = {
@@ -314,7 +314,8 @@ def _literal(lines: list[str]) -> list[nodes.Node]:
 
 def _raw_roles(document: nodes.document) -> set[str]:
     """Roles that the document defined for output of another format."""
-    return document.attributes.setdefault("raw_roles", set())
+    names: set[str] = document.attributes.setdefault("raw_roles", set())
+    return names
 
 
 def _role(name: str, rawtext: str, text: str, lineno: int, inliner: Any, *_: Any, **__: Any) -> Any:
@@ -385,7 +386,7 @@ def _first_fields(document: nodes.document) -> dict[str, nodes.Element]:
     return {
         field[0].astext().strip().lower(): field[1]
         for field in found
-        if isinstance(field, nodes.field) and len(field) == 2
+        if isinstance(field, nodes.field) and len(field) == 2 and isinstance(field[1], nodes.Element)
     }
 
 
@@ -431,7 +432,7 @@ class _Translator(html5_polyglot.HTMLTranslator):
         self.left.add(what, text)
         raise nodes.SkipNode
 
-    def visit_comment(self, node: Any) -> None:
+    def visit_comment(self, node: Any, sub: Any = None) -> None:
         self._skip(node.get("what", "comment"), node.astext())
 
     def visit_image(self, node: Any) -> None:
@@ -484,7 +485,11 @@ class _Translator(html5_polyglot.HTMLTranslator):
     def depart_footnote(self, node: Any) -> None:
         self.body.append("</div>")
 
-    visit_citation, depart_citation = html5_polyglot.HTMLTranslator.visit_container, depart_footnote
+    def visit_citation(self, node: Any) -> None:
+        self.body.append("<div>")
+
+    def depart_citation(self, node: Any) -> None:
+        self.body.append("</div>")
 
     def visit_label(self, node: Any) -> None:
         if isinstance(node.parent, nodes.citation):
