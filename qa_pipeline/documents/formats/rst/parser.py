@@ -368,7 +368,12 @@ def _replace_messages(document: nodes.document, lines: list[str]) -> int:
 def _explicit_markup(lines: list[str], last: int) -> list[str]:
     """Lines of a construct behind two dots, by the number of its last line, from 1."""
     first = next(
-        (number for number in range(last, 0, -1) if lines[number - 1].lstrip().startswith("..")), last
+        (
+            number
+            for number in range(min(last, len(lines)), 0, -1)
+            if lines[number - 1].lstrip().startswith("..")
+        ),
+        last,
     )
     return [line.strip() for line in lines[first - 1 : last]]
 
