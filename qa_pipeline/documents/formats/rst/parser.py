@@ -51,6 +51,8 @@ _PLAIN_ROLES = frozenset(
 """Roles whose text is all there is to it; in others `Text <target>` names what is linked to."""
 _LIST_TYPES = {"loweralpha": "a", "upperalpha": "A", "lowerroman": "i", "upperroman": "I"}
 _LONGEST_SUBSTITUTION = 2_000
+_DEEPEST = 100
+"""More levels cost the parser a copy of all lines each, and end in a RecursionError anyway."""
 
 
 def _names(words: str, kind: str) -> dict[str, str]:
@@ -96,12 +98,15 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
         DocumentFailure: the bytes cannot be decoded, or blocks are nested deeper than any writer means.
     """
     text = decode(source.content).replace("\r\n", "\n").replace("\r", "\n").lstrip("\ufeff\n")
+    lines = text.split("\n")
+    if _depth(lines) > _DEEPEST:
+        raise DocumentFailure("nested_too_deep", f"blocks are nested more than {_DEEPEST} levels deep")
     left = Omissions()
     document = utils.new_document("document", copy(_settings()))
     try:
         with _own_lookups():
             Parser(rfc2822=_HEADERS.match(f"{text}\n") is not None).parse(text, document)
-        unread = _replace_messages(document, text.split("\n"))
+        unread = _replace_messages(document, lines)
         fields = _first_fields(document)
         translator = _Translator(document, left, title=_take_title(fields))
         document.walkabout(translator)
@@ -121,6 +126,20 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
         left_out=left.record(),
         notes=(*left.notes(), *notes),
     )
+
+
+def _depth(lines: list[str]) -> int:
+    """Most levels of indentation that are open at once."""
+    widths: list[int] = []
+    deepest = 0
+    for line in lines:
+        if bare := line.lstrip():
+            width = len(line) - len(bare)
+            while widths and widths[-1] >= width:
+                widths.pop()
+            widths.append(width)
+            deepest = max(deepest, len(widths))
+    return deepest
 
 
 @cache
