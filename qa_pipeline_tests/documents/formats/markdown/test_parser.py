@@ -320,3 +320,14 @@ def test_depth_no_writer_means_is_a_failure(text: str) -> None:
 )
 def test_items_of_ordered_lists_keep_their_numbers(written: str, text: str) -> None:
     assert assemble(markdown.parse(source(written), SETTINGS).blocks).text == text
+
+
+@pytest.mark.parametrize(
+    "opened", ["<div hidden>", "Use the <script> element.", "<div><nav>", "A <!-- comment -->."]
+)
+def test_an_element_left_open_swallows_nothing_below_it(opened: str) -> None:
+    assert blocks(f"{opened}\n\nKeep this.")[-1] == ("paragraph", "Keep this.")
+
+
+def test_braces_inside_code_are_no_attributes() -> None:
+    assert blocks("Write `{: .note }` below it.") == [("paragraph", "Write {: .note } below it.")]

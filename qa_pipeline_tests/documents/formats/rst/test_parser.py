@@ -377,3 +377,15 @@ def test_a_line_of_thousands_of_marks_that_never_end_is_read() -> None:
 )
 def test_items_of_ordered_lists_keep_their_numbers(written: str, text: str) -> None:
     assert assemble(parse(written).blocks).text == text
+
+
+def test_html_in_the_text_is_text() -> None:
+    assert blocks("Use <script>alert(1)</script> &amp; <nav>.\n\n<!-- x -->\n") == [
+        ("paragraph", "Use <script>alert(1)</script> &amp; <nav>."),
+        ("paragraph", "<!-- x -->"),
+    ]
+
+
+def test_a_file_nested_too_deep_is_refused_before_it_costs_memory() -> None:
+    with pytest.raises(DocumentFailure, match="nested_too_deep"):
+        parse("\n".join(" " * (2 * depth) + "- x" for depth in range(3_000)))
