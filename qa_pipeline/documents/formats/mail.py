@@ -1,10 +1,9 @@
 """E-mail files: who wrote to whom about what, and the text of the message.
 
-What belongs here: the parts of a message and which of them are its text. What does not: the layout of a plain
-text body (`bodies`), and HTML (`html`).
-
-The parser's older policy is used on purpose: it hands out headers as they stand, while the newer one parses
-each on access and raises on malformed ones. Attachments are counted and never opened.
+`EmailMessage.get_body` takes one part of a message and so loses digests, forwarded messages and what a
+mailing list adds, and its policy raises on malformed headers; therefore all parts are walked here under the
+older policy. Of plain and HTML versions of a text the plain one is taken, unless it is cut or only names the
+other. Attachments are counted and never opened.
 """
 
 import email
@@ -25,92 +24,30 @@ from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.text.language import declared_language
 
-_QUOTED = re.compile(r"^(?:> ?)+")
-_SIGNATURES = ("-- ", "--")
-
-
-def read_body(
-    text: str, left: Omissions, path: str, settings: DocumentSettings, *, flowed: bool = False
-) -> tuple[Block, ...]:
-    """Blocks of a plain text body.
-
-    Args:
-        text: the body.
-        left: counts marks that go: of quotes, of the signature, of lists.
-        path: the file, for messages.
-        settings: limits of the reader of plain text.
-        flowed: whether lines that end in a space go on with the next (RFC 3676).
-    """
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    blocks: list[Block] = []
-    told = _told_apart(_joined(lines, left) if flowed else lines, left)
-    for kind, part in groupby(told, key=itemgetter(0)):
-        run = [line for _, line in part]
-        if kind == "quote":
-            blocks += _quotes(run)
-        elif kind == "signature":
-            blocks += [Block("paragraph", "\n".join(run))]
-        else:
-            parsed = read_inner("\n".join(run), "text", path, settings)
-            left.update(parsed.left_out)
-            blocks += parsed.blocks
-    return tuple(blocks)
-
-
-def _told_apart(lines: list[str], left: Omissions) -> Iterator[tuple[str, str]]:
-    """Each line with what it is; a signature goes on to the end or to a quote below it."""
-    kind = "text"
-    for line in lines:
-        mark = _QUOTED.match(line)
-        if mark:
-            kind = "text"
-            left.add("quote_mark", mark[0])
-            yield "quote", line[mark.end() :]
-        elif line in _SIGNATURES:
-            kind = "signature"
-            left.add("signature_mark", line)
-        elif kind == "text" or line.strip():
-            yield kind, line
-
-
-def _quotes(lines: list[str]) -> Iterator[Block]:
-    """One block a paragraph of the quoted text, its lines as they stand."""
-    for blank, part in groupby(lines, key=lambda line: not line.strip()):
-        if not blank:
-            yield Block("quote", "\n".join(part))
-
-
-def _joined(lines: list[str], left: Omissions) -> list[str]:
-    """Lines that were broken to fit a width, put together again within their depth of quoting."""
-    whole: list[str] = []
-    open_depth = None
-    for line in lines:
-        mark = _QUOTED.match(line)
-        depth = mark[0].count(">") if mark else 0
-        content = line[mark.end() :] if mark else line.removeprefix(" ")
-        if open_depth == depth and whole:
-            left.count("quote_mark", min(depth, 1), depth)
-            whole[-1] += content
-        else:
-            whole.append(f"{'>' * depth} {content}" if depth else content)
-        open_depth = depth if content.endswith(" ") and content not in _SIGNATURES else None
-    return whole
-
-
 _SHOWN = ("From", "To", "Cc", "Date")
 _OF_A_MAIL = frozenset(
-    {"from", "to", "subject", "date", "received", "message-id", "mime-version", "return-path", "delivered-to"}
-)
+    {
+        "from", "to", "subject", "date", "received", "message-id", "mime-version", "return-path",
+        "delivered-to",
+    }
+)  # fmt: skip
 _DEEPEST = 20
 _MOST_PARTS = 1000
 _MOST_HEADER_LINES, _MOST_BOUNDARIES = 10_000, 100_000
 """The library takes seconds for as many, and all of them before it tells how many there are."""
-_STUB = 0.2
-"""A plain part with less than this share of the HTML part's text only says that there is an HTML part."""
+_LEAST_SHARE = 0.5
+"""A version with less than this share of the longest one's text is cut, or only names another."""
 _SUPERSETS = {"iso-8859-1": "cp1252", "us-ascii": "utf-8", "ascii": "utf-8", "latin-1": "cp1252"}
 _LONGEST_ENCODED = 20_000
 """Looking for encoded words in a header takes the square of its length."""
 _FOLD = re.compile(r"[^\S\r\n]{0,200}[\r\n]\s*")
+_QUOTED = re.compile(r"^(?:> ?)+")
+_SIGNATURES = ("-- ", "--")
+_NOTES = {
+    "attachment": "attachments were not opened",
+    "undecodable_part": "parts are in no known encoding and were left out",
+    "deep_message": "parts are nested too deep and were left out",
+}
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
@@ -128,12 +65,13 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
         raise DocumentFailure("damaged", "the file has none of the headers of an e-mail")
     reader = _Reader(source.path, settings)
     blocks = tuple(reader.message(message, level=1, depth=0))
+    pieces = reader.left.pieces
     return ParsedFile(
         blocks=blocks,
         title=_header(message, "subject"),
         language=declared_language(_header(message, "content-language")),
         left_out=reader.left.record(),
-        notes=reader.notes(),
+        notes=tuple(f"{pieces[what]} {text}" for what, text in _NOTES.items() if pieces[what]),
     )
 
 
@@ -167,15 +105,6 @@ class _Reader:
                 self.left.add("header", f"{name}{value}")
         yield from self._part(message, level, depth)
 
-    def notes(self) -> tuple[str, ...]:
-        told = {
-            "attachment": "attachments were not opened",
-            "undecodable_part": "parts are in no known encoding and were left out",
-            "deep_message": "parts are nested too deep and were left out",
-        }
-        pieces = self.left.pieces
-        return tuple(f"{pieces[what]} {text}" for what, text in told.items() if pieces[what])
-
     def _part(self, part: Message, level: int, depth: int) -> Iterator[Block]:
         self.parts += 1
         kind, inner = part.get_content_type(), _inner_parts(part)
@@ -202,10 +131,12 @@ class _Reader:
                 self.left.add("beside_parts", text)
 
     def _best_of(self, parts: list[Message], level: int, depth: int) -> Iterator[Block]:
-        """Of versions of the same text the plain one, unless it is a stub; then the richest."""
+        """Of versions of the same text the plain one, unless it is cut; then the richest."""
         versions = [list(self._part(part, level, depth + 1)) for part in parts]
         lengths = [sum(len(block.text) for block in blocks) for blocks in versions]
-        good = [place for place, length in enumerate(lengths) if length and length >= _STUB * max(lengths)]
+        good = [
+            place for place, length in enumerate(lengths) if length and length >= _LEAST_SHARE * max(lengths)
+        ]
         plain = [place for place in good if parts[place].get_content_type() == "text/plain"]
         chosen = next(iter(plain or good[-1:]), None)
         for place, blocks in enumerate(versions):
@@ -222,11 +153,61 @@ class _Reader:
             return []
         if part.get_content_type() != "text/html":
             flowed = str(part.get_param("format", "")).lower() == "flowed"
-            body = read_body(text, self.left, self.path, self.settings, flowed=flowed)
-            return lower_headings(body, by=level)
+            return lower_headings(tuple(self._plain(text, flowed=flowed)), by=level)
         parsed = read_inner(text, "html", self.path, self.settings)
         self.left.update(parsed.left_out)
         return lower_headings(parsed.blocks, by=level)
+
+    def _plain(self, text: str, *, flowed: bool) -> Iterator[Block]:
+        """Blocks of a plain body; `flowed` if lines that end in a space go on with the next (RFC 3676)."""
+        lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+        kinds = _kinds(_joined(lines, self.left) if flowed else lines, self.left)
+        for kind, part in groupby(kinds, key=itemgetter(0)):
+            run = [line for _, line in part]
+            if kind == "quote":
+                paragraphs = (
+                    list(some) for blank, some in groupby(run, key=lambda line: not line.strip()) if not blank
+                )
+                yield from (Block("quote", "\n".join(paragraph)) for paragraph in paragraphs)
+            elif kind == "signature":
+                yield Block("paragraph", "\n".join(run))
+            else:
+                parsed = read_inner("\n".join(run), "text", self.path, self.settings)
+                self.left.update(parsed.left_out)
+                yield from parsed.blocks
+
+
+def _kinds(lines: list[str], left: Omissions) -> Iterator[tuple[str, str]]:
+    """Each line with what it is; a signature goes on to the end or to a quote below it."""
+    kind = "text"
+    for line in lines:
+        mark = _QUOTED.match(line)
+        if mark:
+            kind = "text"
+            left.add("quote_mark", mark[0])
+            yield "quote", line[mark.end() :]
+        elif line in _SIGNATURES:
+            kind = "signature"
+            left.add("signature_mark", line)
+        elif kind == "text" or line.strip():
+            yield kind, line
+
+
+def _joined(lines: list[str], left: Omissions) -> list[str]:
+    """Lines that were broken to fit a width, put together again within their depth of quoting."""
+    whole: list[str] = []
+    open_depth = None
+    for line in lines:
+        mark = _QUOTED.match(line)
+        depth = mark[0].count(">") if mark else 0
+        content = line[mark.end() :] if mark else line.removeprefix(" ")
+        if open_depth == depth and whole:
+            left.count("quote_mark", min(depth, 1), depth)
+            whole[-1] += content
+        else:
+            whole.append(f"{'>' * depth} {content}" if depth else content)
+        open_depth = depth if content.endswith(" ") and content not in _SIGNATURES else None
+    return whole
 
 
 def _inner_parts(part: Message) -> list[Message]:
@@ -274,7 +255,12 @@ def _decoded(part: Message) -> str:
 def _header(message: Message, name: str) -> str | None:
     """A header as a reader sees it: encoded words decoded, folded lines joined, repeats in one line."""
     raw = ", ".join(str(value) for key, value in message.raw_items() if key.lower() == name)
-    text = _FOLD.sub(" ", _as_utf8(raw))
+    content = raw.encode("utf-8", "surrogateescape")  # bytes beyond ASCII are handed out as lone surrogates
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        text = content.decode("cp1252", "replace")
+    text = _FOLD.sub(" ", text)
     if len(text) > _LONGEST_ENCODED:
         return text.strip()
     try:
@@ -282,15 +268,6 @@ def _header(message: Message, name: str) -> str | None:
     except HeaderParseError:  # broken Base64: better as it stands than not at all
         return text.strip() or None
     return "".join(_decoded_word(word, charset) for word, charset in parts).strip() or None
-
-
-def _as_utf8(raw: str) -> str:
-    """Header bytes beyond ASCII, which the parser hands out as lone surrogates."""
-    content = raw.encode("utf-8", "surrogateescape")
-    try:
-        return content.decode()
-    except UnicodeDecodeError:
-        return content.decode("cp1252", "replace")
 
 
 def _decoded_word(word: bytes | str, charset: str | None) -> str:

@@ -15,17 +15,24 @@ from qa_pipeline.documents.formats.html import parser as html
 from qa_pipeline.documents.formats.markdown import parser as markdown
 from qa_pipeline.documents.formats.pdf import parser as pdf
 from qa_pipeline.documents.formats.pptx import parser as pptx
-from qa_pipeline.documents.formats.rst import parser as rst
 from qa_pipeline.records import ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 
 Parser = Callable[[SourceFile, DocumentSettings], ParsedFile]
 
+
+def _rst(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
+    """reStructuredText; its library is slow to import and waits for the first such file."""
+    from qa_pipeline.documents.formats.rst import parser
+
+    return parser.parse(source, settings)
+
+
 PARSERS: dict[str, Parser] = {
     "markdown": markdown.parse,
     "html": html.parse,
     "pdf": pdf.parse,
-    "rst": rst.parse,
+    "rst": _rst,
     "text": text.parse,
     "table": table_files.parse,
     "jsonl": row_files.parse,

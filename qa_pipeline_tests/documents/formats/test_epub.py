@@ -33,10 +33,10 @@ PLACES: dict[str, tuple[str, str | None]] = {
     "style": ("<style>{word}</style>", "script"),
     "picture": ('<p>.<img alt="{word}" src="http://example.org/x.png"/></p>', "image"),
     "drawing": ('<svg xmlns="http://www.w3.org/2000/svg"><text>{word}</text></svg>', "image"),
-    "hidden": ('<p hidden="hidden">{word}</p>', "hidden_text"),
+    "hidden": ('<p hidden="hidden">{word}</p>', "hidden"),
     "page": ('<p>.<span epub:type="pagebreak">{word}</span></p>', "page_number"),
     "mark": ('<p>.<sup><a epub:type="noteref" href="#n">{word}</a></sup></p>', "note_mark"),
-    "form": ("<form><button>{word}</button></form>", "form_control"),
+    "form": ("<form><button>{word}</button></form>", "form"),
     "comment": ("<!-- {word} -->", "comment"),
     "raised": ("<p>.<sup>[{word}]</sup></p>", "footnote_mark"),
     "column": ("<table><tr><th>.</th><th>{word}</th></tr><tr><td>.</td><td/></tr></table>", "empty_column"),
@@ -131,8 +131,11 @@ def test_a_table_of_contents_in_the_order_of_reading_is_navigation(how: str) -> 
     guide = '<guide><reference type="toc" href="nav.xhtml#x"/></guide>' if how == "guide" else ""
     attributes = 'media-type="application/xhtml+xml"' + (' properties="nav"' if how == "properties" else "")
     parsed = read(book({"nav.xhtml": contents}, attributes=attributes, guide=guide))
-    assert parsed.blocks == ()
-    assert left_out(parsed) == {"navigation": (2, len("ContentsOne")), "metadata": (1, 15)}
+    headings, dropped = (
+        ([], (2, len("ContentsOne"))) if how == "properties" else (["Contents"], (1, len("One")))
+    )
+    assert [block.text for block in parsed.blocks] == headings
+    assert left_out(parsed) == {"navigation": dropped, "metadata": (1, 15)}
 
 
 def test_a_chapter_above_which_the_table_of_contents_stands_is_read() -> None:
@@ -140,6 +143,23 @@ def test_a_chapter_above_which_the_table_of_contents_stands_is_read() -> None:
     guide = '<guide><reference type="toc" href="a.xhtml#toc"/></guide>'
     parsed = read(book({"a.xhtml": chapter(body, "<title/>")}, guide=guide))
     assert ("paragraph", "A pump moves the water.") in outline(parsed)
+
+
+def test_a_file_that_the_guide_takes_for_the_table_of_contents_is_never_dropped_whole() -> None:
+    entries = "".join(f'<li><a href="#n{n}">Chapter number {n}</a></li>' for n in range(40))
+    body = f"<h1>Contents</h1><ul>{entries}</ul><h1>One</h1><p>A pump moves the water.</p>"
+    guide = '<guide><reference type="toc" href="a.xhtml"/></guide>'
+    parsed = read(book({"a.xhtml": chapter(body, "<title/>")}, guide=guide))
+    assert outline(parsed)[-2:] == [("heading", "One"), ("paragraph", "A pump moves the water.")]
+    assert left_out(parsed)["navigation"][1] >= 40 * len("Chapternumber1")
+    linked = "".join(f'<p><a href="b.xhtml">Each word of entry {n} is a link.</a></p>' for n in range(9))
+    parsed = read(book({"a.xhtml": chapter(linked, "<title/>")}, guide=guide))
+    assert len(parsed.blocks) == 9
+
+
+def test_numbers_of_ordered_lists_are_kept() -> None:
+    parsed = read(book({"a.xhtml": chapter('<ol start="3"><li>three</li><li>four</li></ol>')}))
+    assert [block.marker for block in parsed.blocks] == ["3.", "4."]
 
 
 def test_elements_that_end_themselves_do_not_swallow_what_follows() -> None:
@@ -224,7 +244,7 @@ def test_limits_on_chapters_depth_and_text_hold() -> None:
     long = book({"a.xhtml": chapter("<p>0123456789</p>" * 11)})
     assert refusal(lambda: read(long, DocumentSettings(max_characters=100))) == "too_long"
     assert refusal(lambda: read(long, DocumentSettings(max_bytes=300))) == "too_large"
-    deep = book({"a.xhtml": chapter("<div>" * 3_000 + "x" + "</div>" * 3_000)})
+    deep = book({"a.xhtml": chapter("<div>" * 6_000 + "x" + "</div>" * 6_000)})
     assert refusal(lambda: read(deep)) == "nested_too_deep"
     unclosed = book({"a.xhtml": "<html><body>" + "<div>" * 9_000 + "x"})
     assert refusal(lambda: read(unclosed)) in {None, "nested_too_deep", "damaged"}

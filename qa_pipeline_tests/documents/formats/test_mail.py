@@ -117,6 +117,16 @@ def test_a_plain_version_that_only_names_the_other_is_not_preferred() -> None:
     assert "Rich words" in outline(parse(message.as_bytes()))[-1][1]
 
 
+def test_a_plain_version_that_is_cut_is_not_preferred() -> None:
+    message = mail("The plain words of it end here.")
+    message.add_alternative(
+        "<p>The plain words of it end here, but these other words go on and on and on.</p>", subtype="html"
+    )
+    parsed = parse(message.as_bytes())
+    assert outline(parsed)[-1][1].endswith("on and on.")
+    assert left_out(parsed)["alternative"] == 1
+
+
 def test_a_body_of_html_alone_is_read_as_a_page() -> None:
     message = mail()
     message.set_content("<h1>News</h1><p>Words.</p><script>x</script>", subtype="html")

@@ -210,12 +210,13 @@ _KINDS = {
     **dict.fromkeys(("iframe", "object", "audio", "video"), "media"),
     **dict.fromkeys(("dialog", "annotation"), "hidden"),
 }
+_NEVER_CONTENT = ", ".join((*_KINDS, "nav", "[hidden]"))
 _FURNITURE = ", ".join(
     (
-        *_KINDS,
-        "nav, aside, footer, menu",
+        _NEVER_CONTENT,
+        "aside, footer, menu",
         "[role=navigation], [role=banner], [role=contentinfo], [role=complementary], [role=search]",
-        "[hidden], [aria-hidden=true]",
+        "[aria-hidden=true]",
         "div#footer, div#page-header, .breadcrumb, .breadcrumbs, .pagination, div.sidebar, .skip-link",
         ".headerlink, .permalink, .mw-editsection, .noprint, .outofdate",
     )
@@ -225,19 +226,26 @@ _COMMENT = re.compile("<!--|<[!?]")
 _DECLARATIONS = ("doctype", "xml")
 
 
-def remove_furniture(tree: "LexborHTMLParser", left: Omissions) -> None:
-    """Take out what is never content; a page header stays where it holds the page's heading."""
+def remove_furniture(tree: "LexborHTMLParser", left: Omissions, *, page: bool = True) -> None:
+    """Take out what is never content; a page header stays where it holds the page's heading.
+
+    Args:
+        tree: the page.
+        left: counts what is taken out.
+        page: whether it is a page of a site, whose menus and asides are known by their names; false for a
+            piece of another document, where they are content.
+    """
     for node in tree.css("template"):
         # It keeps its text in a tree apart, where elements around it do not see it.
         left.add("script", _TAG.sub("", node.html or ""))
         node.decompose()
-    for node in tree.css(_FURNITURE):
+    for node in tree.css(_FURNITURE if page else _NEVER_CONTENT):
         # Outer elements come first; what was inside them is gone with them. A page as a whole may be hidden
         # until its script has run.
         if node.parent is not None and node.tag not in ("html", "body"):
             left.add(_kind(node), node.text())
             node.decompose()
-    for node in tree.css("header, div#header"):
+    for node in tree.css("header, div#header") if page else ():
         if node.parent is not None and node.css_first("h1, h2") is None:
             left.add("navigation", node.text())
             node.decompose()

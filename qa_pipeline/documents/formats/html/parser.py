@@ -8,6 +8,7 @@ Every text node of a page ends in the blocks, or is counted as left out.
 """
 
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from qa_pipeline.corpus.files import DocumentFailure
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser
 
 
-def read_blocks(root: "LexborNode", dropped: frozenset[int], left: Omissions) -> list[Block]:
-    """Blocks below `root`, leaving out the elements whose `mem_id` is in `dropped` and counting them.
+def read_blocks(root: "LexborNode", dropped: Mapping[int, str], left: Omissions) -> list[Block]:
+    """Blocks below `root`; elements whose `mem_id` is in `dropped` are left out and counted as it says.
 
     The walk keeps its own stack, so the depth of a page is no limit. Each look at a node goes through the
     parser's library, so what is known of an open element stays on the stack.
@@ -42,7 +43,7 @@ def read_blocks(root: "LexborNode", dropped: frozenset[int], left: Omissions) ->
         if part == "text":
             reader.text(node.text_content or "")
         elif dropped and node.mem_id in dropped:
-            left.add("navigation", node.text())
+            left.add(dropped[node.mem_id], node.text())
         elif part != "unseen":
             matters = part != "passive"
             if matters:
@@ -105,37 +106,11 @@ _DEEPEST = 5_000
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9-]*)")
 _NO_END_TAG = frozenset(
     {
-        "area",
-        "base",
-        "body",
-        "br",
-        "col",
-        "colgroup",
-        "dd",
-        "dt",
-        "embed",
-        "head",
-        "hr",
-        "html",
-        "img",
-        "input",
-        "li",
-        "link",
-        "meta",
-        "option",
-        "p",
-        "param",
-        "source",
-        "tbody",
-        "td",
-        "tfoot",
-        "th",
-        "thead",
-        "tr",
-        "track",
-        "wbr",
+        "area", "base", "body", "br", "col", "colgroup", "dd", "dt", "embed", "head", "hr", "html", "img",
+        "input", "li", "link", "meta", "option", "p", "param", "source", "tbody", "td", "tfoot", "th",
+        "thead", "tr", "track", "wbr",
     }
-)
+)  # fmt: skip
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
@@ -145,7 +120,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
         DocumentFailure: the bytes cannot be decoded, or elements are nested deeper than any page needs.
     """
     markup = decode(source.content, declared=True)
-    tree = _tree(markup)
+    tree = parse_tree(markup)
     declared = _about(tree)
     left = Omissions()
     count_comments(tree, markup, left)
@@ -153,24 +128,64 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     return ParsedFile(blocks=tuple(blocks), left_out=left.record(), notes=left.notes(), **declared)
 
 
-def read_fragment(markup: str, left: Omissions | None = None) -> list[Block]:
+def read_fragment(markup: str, left: Omissions | None = None, *, page: bool = True) -> list[Block]:
     """Blocks of a piece of HTML inside another format; all of it counts as content.
 
     Args:
         markup: the piece.
         left: counts what has no place in the text.
+        page: whether menus, asides and hidden parts are taken out as on a page of a site; false for HTML that
+            was written from another format, where all but scripts is content.
+
+    Raises:
+        DocumentFailure: elements are nested deeper than any page needs.
     """
     left = Omissions() if left is None else left
-    tree = _tree(markup)
+    tree = parse_tree(markup)
     count_comments(tree, markup, left)
-    if tree.body is None:
+    return read_tree(tree, left, page=page)
+
+
+def read_tree(
+    tree: "LexborHTMLParser",
+    left: Omissions,
+    *,
+    page: bool = False,
+    contents: bool = False,
+    dropped: Mapping[int, str] = {},
+) -> list[Block]:
+    """Blocks of a tree, all of whose body counts as content.
+
+    Args:
+        tree: what `parse_tree` returned; elements are taken out of it.
+        left: counts what has no place in the text.
+        page: as in `read_fragment`.
+        contents: whether lists that only lead elsewhere are left out, as of a table of contents.
+        dropped: elements to leave out by their `mem_id`, each with the kind it is counted as.
+    """
+    remove_furniture(tree, left, page=page)
+    body = tree.body
+    if body is None:
         return []
-    remove_furniture(tree, left)
-    return read_blocks(tree.body, frozenset(), left)
+    return read_blocks(body, {**(_navigation(body) if contents else {}), **dropped}, left)
 
 
-def _tree(markup: str) -> "LexborHTMLParser":
-    """Parse markup; the time to parse open elements grows with their square, so their number is bounded."""
+def balanced(markup: str) -> str:
+    """A piece of HTML in which every element that is open also ends.
+
+    Raises:
+        DocumentFailure: elements are nested deeper than any page needs.
+    """
+    body = parse_tree(f"<body><div>{markup}</div>").body
+    return (body.html or "").removeprefix("<body>").removesuffix("</body>") if body is not None else ""
+
+
+def parse_tree(markup: str) -> "LexborHTMLParser":
+    """Parse markup; the time to parse open elements grows with their square, so their number is bounded.
+
+    Raises:
+        DocumentFailure: elements are nested deeper than any page needs.
+    """
     from selectolax.lexbor import LexborHTMLParser
 
     if markup.count("<") > _DEEPEST and _depth(markup) > _DEEPEST:
@@ -225,13 +240,17 @@ def _content(tree: "LexborHTMLParser", left: Omissions) -> list[Block]:
         around = visible(body.text()) - visible(main.text())
         left.count("outside_main", 1 if around else 0, around)
     inside = Omissions()
-    blocks = read_blocks(main, navigation(main), inside)
+    blocks = read_blocks(main, _navigation(main), inside)
     if not blocks:
         # A page that is nothing but links is read as a list of links rather than as nothing.
         inside = Omissions()
-        blocks = read_blocks(main, frozenset(), inside)
+        blocks = read_blocks(main, {}, inside)
     left.update(inside.record())
     return blocks
+
+
+def _navigation(root: "LexborNode") -> dict[int, str]:
+    return dict.fromkeys(navigation(root), "navigation")
 
 
 def _main(body: "LexborNode") -> "LexborNode":

