@@ -11,9 +11,9 @@ import polars as pl
 
 from qa_pipeline.errors import ModelError
 from qa_pipeline.llm.base import LanguageModel, Reply, Request
-from qa_pipeline.llm.concurrency import ask_all
+from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.prompts.loading import fence, load_prompt, render_passages
-from qa_pipeline.records import JudgeReply, Notify, Passage, passages_by_id, silent
+from qa_pipeline.records import JudgeReply, Passage, ProgressCallback, no_progress, passages_by_id
 from qa_pipeline.settings.verification import JudgingSettings
 from qa_pipeline.tables import ASSESSMENTS
 from qa_pipeline.text.injection import INJECTION_IN_SOURCE, hold_injections, is_injection, redact_injections
@@ -33,7 +33,7 @@ def assess_pairs(
     accept_grounding: float,
     workers: int,
     seed: int | None = None,
-    notify: Notify = silent,
+    notify: ProgressCallback = no_progress,
 ) -> pl.DataFrame:
     """Have every pair that passed source verification judged, one call each, in the order of `pairs`.
 
@@ -67,7 +67,7 @@ def assess_pairs(
         for row, gone in zip(rows, missing, strict=True)
     ]
     asked = [request for request in requests if request is not None]
-    replies = iter(ask_all(model, asked, workers=workers, notify=notify))
+    replies = iter(complete_all(model, asked, workers=workers, notify=notify))
     return ASSESSMENTS.frame(
         [
             _unaskable(row, gone)

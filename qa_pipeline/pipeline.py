@@ -21,8 +21,8 @@ from qa_pipeline.errors import (
 from qa_pipeline.quality.canaries import swap_counts
 from qa_pipeline.quality.gate import Gate
 from qa_pipeline.quality.gates import EarlierFigures, batch_gates, batch_yield, pair_counts
-from qa_pipeline.records import Notify, silent
-from qa_pipeline.resources import Parts, collect_replies
+from qa_pipeline.records import ProgressCallback, no_progress
+from qa_pipeline.resources import Resources, collect_replies
 from qa_pipeline.retrieval.shard_file import write_shard
 from qa_pipeline.stages import STAGES, Stage, StageRun, calls_table, pairs_of_file, publish
 from qa_pipeline.storage import Layout, read_earlier, write_table
@@ -38,7 +38,7 @@ from qa_pipeline.tables import (
     VERDICTS,
 )
 
-Watch = Callable[[str, str], Notify]
+StageObserver = Callable[[str, str], ProgressCallback]
 """Called with (batch, stage) when a stage starts; what it returns hears how far the stage is."""
 
 BLOCKED = "a blocking gate failed; the batch has no training examples until it passes"
@@ -70,12 +70,14 @@ class BatchOutcome:
         return self.outcome in ("succeeded", "unchanged")
 
 
-def unwatched(batch: str, stage: str) -> Notify:
+def no_observer(batch: str, stage: str) -> ProgressCallback:
     """Tell nobody."""
-    return silent
+    return no_progress
 
 
-def run_batches(parts: Parts, batches: Sequence[str], watch: Watch = unwatched) -> list[BatchOutcome]:
+def run_batches(
+    resources: Resources, batches: Sequence[str], watch: StageObserver = no_observer
+) -> list[BatchOutcome]:
     """Run batches one after the other; one that fails takes no other down.
 
     Replies that have come in batch jobs meanwhile are stored first.
@@ -83,11 +85,13 @@ def run_batches(parts: Parts, batches: Sequence[str], watch: Watch = unwatched) 
     Raises:
         PermanentModelError: the model can answer no further request; what was answered is stored.
     """
-    collect_replies(parts)
-    return [_run_alone(parts, batch, watch) for batch in batches]
+    collect_replies(resources)
+    return [_run_alone(resources, batch, watch) for batch in batches]
 
 
-def validate_pairs(parts: Parts, batch: str, pairs_file: Path, watch: Watch = unwatched) -> BatchOutcome:
+def validate_pairs(
+    resources: Resources, batch: str, pairs_file: Path, watch: StageObserver = no_observer
+) -> BatchOutcome:
     """Verify and judge the pairs of a file against a folder of documents; nothing is generated.
 
     Raises:
@@ -95,16 +99,16 @@ def validate_pairs(parts: Parts, batch: str, pairs_file: Path, watch: Watch = un
         PairsFileError: the file as a whole cannot be read.
         CorpusError: the folder cannot be used.
     """
-    collect_replies(parts)
+    collect_replies(resources)
     try:
-        return run_batch(parts, batch, watch, pairs_file=pairs_file)
+        return run_batch(resources, batch, watch, pairs_file=pairs_file)
     except RepliesPendingError as error:
         return BatchOutcome(batch, "pending", error=str(error))
 
 
-def _run_alone(parts: Parts, batch: str, watch: Watch) -> BatchOutcome:
+def _run_alone(resources: Resources, batch: str, watch: StageObserver) -> BatchOutcome:
     try:
-        return run_batch(parts, batch, watch)
+        return run_batch(resources, batch, watch)
     except PermanentModelError:
         raise
     except RepliesPendingError as error:
@@ -114,7 +118,7 @@ def _run_alone(parts: Parts, batch: str, watch: Watch) -> BatchOutcome:
 
 
 def run_batch(
-    parts: Parts, batch: str, watch: Watch = unwatched, *, pairs_file: Path | None = None
+    resources: Resources, batch: str, watch: StageObserver = no_observer, *, pairs_file: Path | None = None
 ) -> BatchOutcome:
     """Run one batch from its files to its training examples, keeping each table as soon as it is whole.
 
@@ -133,16 +137,16 @@ def run_batch(
             PAIRS.name: lambda run: pairs_of_file(run, pairs_file),
         }
     try:
-        made = _run_stages(parts, batch, watch, replaced)
+        made = _run_stages(resources, batch, watch, replaced)
     finally:  # a batch that failed has cost something too
-        write_table(parts.layout.table(LLM_CALLS.name, batch), calls_table(parts, batch), LLM_CALLS)
+        write_table(resources.layout.table(LLM_CALLS.name, batch), calls_table(resources, batch), LLM_CALLS)
     if pairs_file is not None:
-        note_origin(parts.layout, batch, None)
-    return _published(parts, batch, made)
+        note_origin(resources.layout, batch, None)
+    return _published(resources, batch, made)
 
 
 def _run_stages(
-    parts: Parts, batch: str, watch: Watch, replaced: Mapping[str, Callable[[StageRun], Any]]
+    resources: Resources, batch: str, watch: StageObserver, replaced: Mapping[str, Callable[[StageRun], Any]]
 ) -> dict[str, Any]:
     """Every stage of a batch; its tables, and the shard under `index`.
 
@@ -152,17 +156,17 @@ def _run_stages(
     for stage in STAGES.values():
         if stage.name == LLM_CALLS.name:
             continue
-        previous = _previous(parts.layout, batch, stage)
+        previous = _previous(resources.layout, batch, stage)
         inputs = {name: made[name] for name in stage.inputs}
-        run = StageRun(parts, batch, inputs, previous, watch(batch, stage.name))
+        run = StageRun(resources, batch, inputs, previous, watch(batch, stage.name))
         made[stage.name] = output = replaced.get(stage.name, stage.run)(run)
         if stage.finish is not None:
             stage.finish(run, output)
         if stage.name == "index":
             if output is not None:
-                write_shard(parts.layout.index(batch), output)
+                write_shard(resources.layout.index(batch), output)
         elif stage.name != TRAINING_EXAMPLES.name:
-            write_table(parts.layout.table(stage.name, batch), output, STORED[stage.name])
+            write_table(resources.layout.table(stage.name, batch), output, STORED[stage.name])
     return made
 
 
@@ -170,17 +174,17 @@ def _previous(layout: Layout, batch: str, stage: Stage) -> pl.DataFrame | None:
     return read_earlier(layout.table(stage.name, batch), STORED[stage.name]) if stage.keeps else None
 
 
-def _published(parts: Parts, batch: str, made: Mapping[str, Any]) -> BatchOutcome:
+def _published(resources: Resources, batch: str, made: Mapping[str, Any]) -> BatchOutcome:
     frames = {name: made[name] for name in STORED if name in made}
-    gates = batch_gates(frames, parts.settings.quality, earlier_figures(parts.layout, batch))
+    gates = batch_gates(frames, resources.settings.quality, earlier_figures(resources.layout, batch))
     messages = tuple(_message(gate) for gate in gates if not gate.passed)
     blocking = {gate.name: gate.detail for gate in gates if gate.blocking and not gate.passed}
     if blocking:
-        withdraw_failed(parts.layout, batch, blocking)
+        withdraw_failed(resources.layout, batch, blocking)
         return BatchOutcome(batch, "failed", BLOCKED, messages)
     examples = frames[TRAINING_EXAMPLES.name]
-    write_table(parts.layout.table(TRAINING_EXAMPLES.name, batch), examples, TRAINING_EXAMPLES)
-    publish(parts.layout, batch, examples)
+    write_table(resources.layout.table(TRAINING_EXAMPLES.name, batch), examples, TRAINING_EXAMPLES)
+    publish(resources.layout, batch, examples)
     return BatchOutcome(batch, "succeeded", failed_gates=messages)
 
 

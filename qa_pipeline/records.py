@@ -219,11 +219,11 @@ class CallRecord:
     prompt: str | None = None
 
 
-Notify = Callable[[int, int], None]
+ProgressCallback = Callable[[int, int], None]
 """Called with (done, total) as work proceeds."""
 
 
-def silent(done: int, total: int) -> None:
+def no_progress(done: int, total: int) -> None:
     """Ignore progress."""
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @cache
-def parse_contained() -> ParseFiles:
+def parse_sandboxed() -> ParseFiles:
     """Parse in worker processes; the first file starts them, and they end with this process."""
     from qa_pipeline.documents.sandbox.pool import ParsingPool
 
@@ -40,7 +40,7 @@ def parse_contained() -> ParseFiles:
     return pool.parse
 
 
-class Parts:
+class Resources:
     """Settings and what is built from them; tests and users hand in parts of their own."""
 
     def __init__(
@@ -61,7 +61,7 @@ class Parts:
     @property
     def parse(self) -> ParseFiles:
         """The parsers, in worker processes that all batches of this process share."""
-        return self._parse or parse_contained()
+        return self._parse or parse_sandboxed()
 
     @cached_property
     def counter(self) -> TokenCounter:
@@ -179,7 +179,7 @@ class Parts:
         return read_calls(self.models.database, batch)
 
 
-def collect_replies(parts: Parts) -> Collected:
+def collect_replies(resources: Resources) -> Collected:
     """Store the replies of the batch jobs that have ended; nothing where none is awaited.
 
     Where replies are asked for at once (llm.delivery), nobody is asked about jobs: nothing waits for them.
@@ -188,15 +188,15 @@ def collect_replies(parts: Parts) -> Collected:
         PermanentModelError: the provider refuses the key, or to tell of a job.
         ReplyStoreError: the store cannot be used.
     """
-    if parts.settings.llm.delivery != "batch":
+    if resources.settings.llm.delivery != "batch":
         return Collected()
-    return asyncio.run(parts.models.collector().collect())
+    return asyncio.run(resources.models.collector().collect())
 
 
-def waiting_batches(parts: Parts) -> set[str]:
+def waiting_batches(resources: Resources) -> set[str]:
     """Batches of which replies are awaited from batch jobs.
 
     Raises:
         ReplyStoreError: the store cannot be used.
     """
-    return parts.models.jobs.waiting() if parts.settings.llm.delivery == "batch" else set()
+    return resources.models.jobs.waiting() if resources.settings.llm.delivery == "batch" else set()

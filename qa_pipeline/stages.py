@@ -39,8 +39,8 @@ from qa_pipeline.generation.pairs_file import import_pairs, mask_pairs, parse_pa
 from qa_pipeline.generation.questions import write_questions
 from qa_pipeline.judging import assess_pairs
 from qa_pipeline.llm.calls import calls_frame
-from qa_pipeline.records import Notify, silent
-from qa_pipeline.resources import Parts
+from qa_pipeline.records import ProgressCallback, no_progress
+from qa_pipeline.resources import Resources
 from qa_pipeline.retrieval.embeddings import embed_chunks
 from qa_pipeline.retrieval.search import Retriever
 from qa_pipeline.retrieval.shard import Shard, build_index, nearest_chunks
@@ -68,7 +68,7 @@ class StageRun:
     """One stage of one batch, about to run.
 
     Args:
-        parts: settings and the models that are built from them.
+        resources: settings and the models that are built from them.
         batch: the name of the batch.
         inputs: the stage's inputs by name: tables, and the shard under `index`.
         previous: the stage's own table as the last run left it; None without one, or where it is not asked.
@@ -76,11 +76,11 @@ class StageRun:
         figures: what the stage counted besides its table, for people; the stage fills it.
     """
 
-    parts: Parts
+    resources: Resources
     batch: str
     inputs: Mapping[str, Any]
     previous: pl.DataFrame | None = None
-    notify: Notify = silent
+    notify: ProgressCallback = no_progress
     figures: dict[str, int] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> Any:
@@ -129,36 +129,36 @@ class Stage:
         return self.name in STORED
 
 
-def batch_files(parts: Parts, batch: str) -> BatchFiles:
+def batch_files(resources: Resources, batch: str) -> BatchFiles:
     """The files of a batch, wherever the corpus lies.
 
     Raises:
         CorpusError: there is no such batch.
     """
-    return open_corpus(parts.settings.corpus, parts.settings.documents).batch(batch)
+    return open_corpus(resources.settings.corpus, resources.settings.documents).batch(batch)
 
 
 def read_batch(
-    parts: Parts, batch: str, previous: pl.DataFrame | None, notify: Notify = silent
+    resources: Resources, batch: str, previous: pl.DataFrame | None, notify: ProgressCallback = no_progress
 ) -> pl.DataFrame:
     """Read the files of a batch; those of unchanged bytes are taken over from the previous table."""
-    files = batch_files(parts, batch)
-    return read_documents(batch, files, parts.settings.documents, parts.parse, previous, notify)
+    files = batch_files(resources, batch)
+    return read_documents(batch, files, resources.settings.documents, resources.parse, previous, notify)
 
 
 def _documents(run: StageRun) -> pl.DataFrame:
-    return read_batch(run.parts, run.batch, run.previous, run.notify)
+    return read_batch(run.resources, run.batch, run.previous, run.notify)
 
 
 def _note_documents(run: StageRun, documents: pl.DataFrame) -> None:
-    run.parts.note_documents(documents)
-    note_origin(run.parts.layout, run.batch, run.parts.settings.corpus)
+    run.resources.note_documents(documents)
+    note_origin(run.resources.layout, run.batch, run.resources.settings.corpus)
 
 
-def cut_documents(parts: Parts, documents: pl.DataFrame) -> pl.DataFrame:
+def cut_documents(resources: Resources, documents: pl.DataFrame) -> pl.DataFrame:
     """Cut the parsed documents, and mark what says again what others say."""
-    settings = parts.settings.chunking
-    chunks = chunk_documents(documents, parts.counter, settings, languages=_chunk_languages)
+    settings = resources.settings.chunking
+    chunks = chunk_documents(documents, resources.counter, settings, languages=_chunk_languages)
     return mark_repeated_blocks(chunks, documents, settings.repeated_in_documents)
 
 
@@ -168,27 +168,27 @@ def _chunk_languages(texts: Sequence[str], document: Mapping[str, Any]) -> list[
 
 
 def _chunks(run: StageRun) -> pl.DataFrame:
-    return cut_documents(run.parts, run["documents"])
+    return cut_documents(run.resources, run["documents"])
 
 
 def _embeddings(run: StageRun) -> pl.DataFrame:
     """Embed the chunks; only texts never embedded before reach the model."""
-    return embed_chunks(run["chunks"], run.parts.embedder, run.parts.vectors, run.notify)
+    return embed_chunks(run["chunks"], run.resources.embedder, run.resources.vectors, run.notify)
 
 
 def _index(run: StageRun) -> Shard:
-    return build_index(run["embeddings"], run.parts.settings.index)
+    return build_index(run["embeddings"], run.resources.settings.index)
 
 
 def _questions(run: StageRun) -> pl.DataFrame:
     """Ask the chunks for questions; without a generator there are none."""
-    parts, settings = run.parts, run.parts.settings
-    if parts.generator is None:
+    resources, settings = run.resources, run.resources.settings
+    if resources.generator is None:
         return QUESTIONS.empty()
-    retriever = Retriever(run["chunks"], run["index"], parts.embedder, settings.retrieval)
+    retriever = Retriever(run["chunks"], run["index"], resources.embedder, settings.retrieval)
     return write_questions(
         run["chunks"],
-        parts.generator,
+        resources.generator,
         retriever.retrieve_scored,
         settings.generation,
         settings.llm,
@@ -200,14 +200,14 @@ def _questions(run: StageRun) -> pl.DataFrame:
 
 def _pairs(run: StageRun) -> pl.DataFrame:
     """Draft an answer to each kept question; add the pairs beside the documents and those people edited."""
-    parts, settings = run.parts, run.parts.settings
-    beside = read_pairs_beside(batch_files(parts, run.batch), settings.pairs_file)
+    resources, settings = run.resources, run.resources.settings
+    beside = read_pairs_beside(batch_files(resources, run.batch), settings.pairs_file)
     pairs = [_imported(run, beside)]
-    if parts.generator is not None:
+    if resources.generator is not None:
         drafted = draft_answers(
             run["questions"],
             run["chunks"],
-            parts.generator,
+            resources.generator,
             settings.generation,
             settings.llm,
             previous=run.previous,
@@ -219,7 +219,7 @@ def _pairs(run: StageRun) -> pl.DataFrame:
 
 def pairs_of_file(run: StageRun, file: Path) -> pl.DataFrame:
     """Read one local file of existing pairs, and add those that people edited."""
-    return _with_edits(run, _imported(run, [read_pairs(file, run.parts.settings.pairs_file)]))
+    return _with_edits(run, _imported(run, [read_pairs(file, run.resources.settings.pairs_file)]))
 
 
 def _with_edits(run: StageRun, pairs: pl.DataFrame) -> pl.DataFrame:
@@ -262,14 +262,14 @@ def _imported(run: StageRun, read: Sequence[pl.DataFrame]) -> pl.DataFrame:
 
 def _masking(run: StageRun) -> MaskingSettings | None:
     """How texts of the batch are masked; None where they stay as they are."""
-    files, settings = batch_files(run.parts, run.batch), run.parts.settings.documents.masking
+    files, settings = batch_files(run.resources, run.batch), run.resources.settings.documents.masking
     _, masking = description_and_masking(run.batch, files, settings)
     return masking if masking.action in ("mask", "drop") else None
 
 
 def _decisions(run: StageRun) -> pl.DataFrame:
     """What people decided about the batch, the texts they wrote masked like its documents."""
-    decisions = read_decisions(run.parts.layout.decisions(run.batch))
+    decisions = read_decisions(run.resources.layout.decisions(run.batch))
     masking = _masking(run) if decisions.height else None
     if masking is None:
         return decisions
@@ -286,7 +286,7 @@ def _claims(run: StageRun) -> pl.DataFrame:
 
     A model that verifies cuts answers into single statements, where the settings want it and there is one.
     """
-    settings, model = run.parts.settings, run.parts.reviewer("verifier")
+    settings, model = run.resources.settings, run.resources.reviewer("verifier")
     model_claims = (
         None
         if model is None
@@ -295,7 +295,7 @@ def _claims(run: StageRun) -> pl.DataFrame:
         )
     )
     return score_claims(
-        run.parts,
+        run.resources,
         run["pairs"],
         run["documents"],
         run["chunks"],
@@ -306,12 +306,12 @@ def _claims(run: StageRun) -> pl.DataFrame:
 
 
 def score_claims(
-    parts: Parts,
+    resources: Resources,
     pairs: pl.DataFrame,
     documents: pl.DataFrame,
     chunks: pl.DataFrame,
     embeddings: pl.DataFrame,
-    notify: Notify = silent,
+    notify: ProgressCallback = no_progress,
     *,
     model_claims: Mapping[str, list[Claim]] | None = None,
 ) -> pl.DataFrame:
@@ -319,39 +319,45 @@ def score_claims(
 
     No language model is asked.
     """
-    settings = parts.settings.verification
+    settings = resources.settings.verification
     claims = find_claims(
-        pairs, documents, chunks, parts.embedder, settings, embeddings=embeddings, model_claims=model_claims
+        pairs,
+        documents,
+        chunks,
+        resources.embedder,
+        settings,
+        embeddings=embeddings,
+        model_claims=model_claims,
     )
-    read = fill_entailment(claims, pairs, chunks, parts.entailment, settings.entailment, notify)
-    return fill_spans(read, pairs, chunks, parts.spans)
+    read = fill_entailment(claims, pairs, chunks, resources.entailment, settings.entailment, notify)
+    return fill_spans(read, pairs, chunks, resources.spans)
 
 
 def _refusals(run: StageRun) -> pl.DataFrame:
-    settings = run.parts.settings.verification
+    settings = run.resources.settings.verification
     return judge_refusals(
-        run["pairs"], run["chunks"], run.parts.embedder, settings, embeddings=run["embeddings"]
+        run["pairs"], run["chunks"], run.resources.embedder, settings, embeddings=run["embeddings"]
     )
 
 
 def _contradictions(run: StageRun) -> pl.DataFrame:
-    settings, chunks = run.parts.settings.verification, run["chunks"]
+    settings, chunks = run.resources.settings.verification, run["chunks"]
     owners = dict(chunks.select("chunk_id", "document_id").iter_rows())
     near = nearest_chunks(_index(run), owners, NEIGHBOURS)
-    found = find_contradictions(run["documents"], chunks, near, run.parts.embedder, settings)
+    found = find_contradictions(run["documents"], chunks, near, run.resources.embedder, settings)
     run.figures.update(found.counts)
     return found.table
 
 
 def _claim_verdicts(run: StageRun) -> pl.DataFrame:
     """Decide each claim; a model, where there is one, decides the borderline band, and a person anything."""
-    settings = run.parts.settings
+    settings = run.resources.settings
     decided = verify_claims(
         run["claims"],
         run["pairs"],
         run["chunks"],
         settings.verification,
-        model=run.parts.reviewer("verifier"),
+        model=run.resources.reviewer("verifier"),
         llm=settings.llm,
         notify=run.notify,
     )
@@ -360,19 +366,19 @@ def _claim_verdicts(run: StageRun) -> pl.DataFrame:
 
 def _canaries(run: StageRun) -> pl.DataFrame:
     """Seed the batch with claims whose right verdict is known, and verify them as pairs are verified."""
-    parts, settings, chunks = run.parts, run.parts.settings, run["chunks"]
+    resources, settings, chunks = run.resources, run.resources.settings, run["chunks"]
     if not settings.canaries.enabled:
         return CANARIES.empty()
     material = gather(chunks, settings.canaries.seed)
     drawn = seed_canaries(material, settings.canaries.per_kind)
     pairs = canary_pairs(drawn, material, run.batch)
-    claims = score_claims(parts, pairs, run["documents"], chunks, run["embeddings"])
+    claims = score_claims(resources, pairs, run["documents"], chunks, run["embeddings"])
     verdicts = verify_claims(
         claims,
         pairs,
         chunks,
         settings.verification,
-        model=parts.reviewer("verifier") if settings.canaries.ask_model else None,
+        model=resources.reviewer("verifier") if settings.canaries.ask_model else None,
         llm=settings.llm,
         notify=run.notify,
     )
@@ -381,10 +387,10 @@ def _canaries(run: StageRun) -> pl.DataFrame:
 
 def _assessments(run: StageRun) -> pl.DataFrame:
     """Have the pairs that passed source verification judged."""
-    settings = run.parts.settings
+    settings = run.resources.settings
     return assess_pairs(
         **run.inputs,
-        model=run.parts.reviewer("judge"),
+        model=run.resources.reviewer("judge"),
         settings=settings.judging,
         accept_grounding=settings.verification.accept_grounding,
         workers=settings.llm.workers,
@@ -395,17 +401,17 @@ def _assessments(run: StageRun) -> pl.DataFrame:
 
 def _verdicts(run: StageRun) -> pl.DataFrame:
     """Give every pair its verdict, and record the settings that decided."""
-    settings = run.parts.settings
-    record_deciding(run.parts.layout, settings.verification, settings.judging)
+    settings = run.resources.settings
+    record_deciding(run.resources.layout, settings.verification, settings.judging)
     frames = {name: frame for name, frame in run.inputs.items() if name != "documents"}
     return build_verdicts(**frames, verification=settings.verification, judging=settings.judging)
 
 
 def _write_ledger(run: StageRun, verdicts: pl.DataFrame) -> None:
     """The JSONL files of the ledger, whatever the gates will say; a batch they disagree with is withdrawn."""
-    withdraw_outdated(run.parts.layout, run.batch, verdicts)
+    withdraw_outdated(run.resources.layout, run.batch, verdicts)
     frames = {name: run[name] for name in ("pairs", "claims", "claim_verdicts", "assessments", "documents")}
-    write_exports(run.parts.layout, run.batch, ledger_files(ledger_rows(verdicts=verdicts, **frames)))
+    write_exports(run.resources.layout, run.batch, ledger_files(ledger_rows(verdicts=verdicts, **frames)))
 
 
 def ledger_names() -> Sequence[str]:
@@ -414,18 +420,18 @@ def ledger_names() -> Sequence[str]:
 
 
 def _llm_calls(run: StageRun) -> pl.DataFrame:
-    return calls_table(run.parts, run.batch)
+    return calls_table(run.resources, run.batch)
 
 
-def calls_table(parts: Parts, batch: str) -> pl.DataFrame:
+def calls_table(resources: Resources, batch: str) -> pl.DataFrame:
     """What the calls for a batch took, those of earlier runs included."""
-    return calls_frame(parts.calls(batch), keep_prompts=parts.settings.llm.store.keep_prompts)
+    return calls_frame(resources.calls(batch), keep_prompts=resources.settings.llm.store.keep_prompts)
 
 
 def _training_examples(run: StageRun) -> pl.DataFrame:
     """The rows are gated in there, whatever comes in."""
-    settings = run.parts.settings.training
-    return build_training_examples(**run.inputs, counter=run.parts.counter, settings=settings)
+    settings = run.resources.settings.training
+    return build_training_examples(**run.inputs, counter=run.resources.counter, settings=settings)
 
 
 def publish(layout: Layout, batch: str, training_examples: pl.DataFrame) -> list[str]:

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from qa_pipeline.defs.location import build_definitions
-from qa_pipeline.resources import Parts
+from qa_pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings, load_settings
 from qa_pipeline.tables import STORED
 from qa_pipeline_tests.fakes import HashEmbedder
@@ -91,7 +91,7 @@ HEAVY = {
 def definitions(tmp_path_factory: pytest.TempPathFactory) -> dg.Definitions:
     folder = tmp_path_factory.mktemp("project")
     settings = Settings(corpus=folder / "corpus", out=folder / "out")
-    return build_definitions(settings, parts=Parts(settings, embedder=HashEmbedder()))
+    return build_definitions(settings, resources=Resources(settings, embedder=HashEmbedder()))
 
 
 @pytest.fixture(scope="module")
@@ -185,5 +185,5 @@ def test_workspace_and_project_file_name_the_same_code() -> None:
 
 def test_the_settings_the_definitions_were_built_from_reach_the_assets(tmp_path: Path) -> None:
     settings = load_settings(corpus=tmp_path / "in", out=tmp_path / "out")
-    parts = (build_definitions(settings).resources or {})["parts"]
-    assert parts.settings is settings
+    resources = (build_definitions(settings).resources or {})["resources"]
+    assert resources.settings is settings

@@ -19,7 +19,7 @@ from qa_pipeline.pipeline import (
     run_batches,
     validate_pairs,
 )
-from qa_pipeline.resources import Parts
+from qa_pipeline.resources import Resources
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.settings.llm import Reviewer
 from qa_pipeline.settings.tree import Settings, load_settings
@@ -72,14 +72,14 @@ class RememberingParser:
             yield from parse_here([request], settings)
 
 
-class OnlyGenerates(Parts):
+class OnlyGenerates(Resources):
     """Rules that generate, and nobody who verifies or judges."""
 
     def reviewer(self, role: Reviewer) -> None:
         return None
 
 
-class VerifiesToo(Parts):
+class VerifiesToo(Resources):
     """One model that generates and verifies."""
 
     def reviewer(self, role: Reviewer) -> LanguageModel | None:
@@ -109,8 +109,8 @@ def run(
 ) -> tuple[list[BatchOutcome], CountingRules]:
     rules = model or CountingRules()
     stored = CachedModel(rules, open_replies(settings.out / "cache" / "replies.sqlite"))
-    parts = OnlyGenerates(settings, embedder=HashEmbedder(), model=stored)
-    return run_batches(parts, batches), rules
+    resources = OnlyGenerates(settings, embedder=HashEmbedder(), model=stored)
+    return run_batches(resources, batches), rules
 
 
 def table(settings: Settings, name: str, batch: str) -> pl.DataFrame:
@@ -172,8 +172,8 @@ def test_a_renamed_file_keeps_its_pairs_and_is_neither_parsed_nor_embedded_nor_a
     (corpus / "boilers" / "guide.md").rename(corpus / "boilers" / "manuals" / "kestrel.md")
     rules, embedder, parser = CountingRules(), HashEmbedder(), RememberingParser()
     stored = CachedModel(rules, open_replies(settings.out / "cache" / "replies.sqlite"))
-    parts = OnlyGenerates(settings, embedder=embedder, model=stored, parse=parser.parse)
-    assert run_batches(parts, ["boilers"]) == [BatchOutcome("boilers", "succeeded")]
+    resources = OnlyGenerates(settings, embedder=embedder, model=stored, parse=parser.parse)
+    assert run_batches(resources, ["boilers"]) == [BatchOutcome("boilers", "succeeded")]
     assert (parser.parsed, embedder.encoded, rules.asked) == ([], [], [])
     for name, table_before in before.items():
         key = list(STORED[name].key)
@@ -264,9 +264,9 @@ def test_a_pairs_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     corpus_at(tmp_path / "corpus", boilers=GUIDE)
     pairs = tmp_path / "mine.parquet"
     pairs.write_bytes(b"not parquet")
-    parts = OnlyGenerates(settings_for(tmp_path), embedder=HashEmbedder(), model=CountingRules())
+    resources = OnlyGenerates(settings_for(tmp_path), embedder=HashEmbedder(), model=CountingRules())
     with pytest.raises(PairsFileError, match=r"mine\.parquet"):
-        validate_pairs(parts, "boilers", pairs)
+        validate_pairs(resources, "boilers", pairs)
 
 
 def test_what_calls_took_is_kept_apart_and_unchanged_until_there_are_more(tmp_path: Path) -> None:

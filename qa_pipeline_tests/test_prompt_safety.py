@@ -18,7 +18,7 @@ from qa_pipeline.generation.answers import draft_answers
 from qa_pipeline.generation.questions import write_questions
 from qa_pipeline.judging import assess_pairs
 from qa_pipeline.llm.base import LanguageModel
-from qa_pipeline.llm.concurrency import ask_all
+from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.prompts import loading
 from qa_pipeline.prompts.loading import LANGUAGES, Prompt, fence, render_passages
 from qa_pipeline.records import Language, Passage, passages_by_id
@@ -140,7 +140,7 @@ def split(attack: Attack, model: LanguageModel) -> object:
     request = split_request(
         rows.pair("p", **carried), ["First.", attack.text], {}, VerificationSettings(), LLMSettings().seed
     )
-    return ask_all(model, [request], workers=1)
+    return complete_all(model, [request], workers=1)
 
 
 STAGES = {

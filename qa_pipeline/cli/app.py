@@ -25,7 +25,7 @@ from qa_pipeline.cli.show import show
 
 if TYPE_CHECKING:
     from qa_pipeline.corpus.places import FoundBatches
-    from qa_pipeline.pipeline import BatchOutcome, Watch
+    from qa_pipeline.pipeline import BatchOutcome, StageObserver
     from qa_pipeline.settings.tree import Settings
 
 NAMED_FILES = 5
@@ -166,7 +166,7 @@ def validate(
     from qa_pipeline.cli.console import show_outcomes, show_verdicts, watching
     from qa_pipeline.corpus.corpora import split_batch
     from qa_pipeline.pipeline import validate_pairs
-    from qa_pipeline.resources import Parts
+    from qa_pipeline.resources import Resources
     from qa_pipeline.settings.tree import load_settings
     from qa_pipeline.storage import Layout, check_batch_name, prepare_folder
 
@@ -178,7 +178,7 @@ def validate(
         check_batch_name(name)
         prepare_folder(settings.out)
         with watching(quiet=as_json) as watch:
-            outcome = validate_pairs(Parts(settings), name, pairs, watch)
+            outcome = validate_pairs(Resources(settings), name, pairs, watch)
         if not as_json:
             show_verdicts(Layout(settings.out), name)
         show_outcomes(Layout(settings.out), [outcome], as_json=as_json)
@@ -211,14 +211,16 @@ def _code(outcomes: "Sequence[BatchOutcome]") -> int:
     return OK if all(outcome.passed for outcome in outcomes) else FAILED
 
 
-def _run(settings: "Settings", batches: Sequence[str], watch: "Watch") -> "list[BatchOutcome]":
+def _run(settings: "Settings", batches: Sequence[str], watch: "StageObserver") -> "list[BatchOutcome]":
     from qa_pipeline.pipeline import run_batches
-    from qa_pipeline.resources import Parts
+    from qa_pipeline.resources import Resources
 
-    return run_batches(Parts(settings), batches, watch)
+    return run_batches(Resources(settings), batches, watch)
 
 
-def _run_dagster(settings: "Settings", batches: Sequence[str], watch: "Watch") -> "list[BatchOutcome]":
+def _run_dagster(
+    settings: "Settings", batches: Sequence[str], watch: "StageObserver"
+) -> "list[BatchOutcome]":
     from qa_pipeline.defs.launch import run_on_instance  # noqa: TID251 - the one way to Dagster
 
     return run_on_instance(settings, batches, watch)
@@ -249,13 +251,13 @@ def _tell_loose_files(found: "FoundBatches", corpus: str) -> None:
 
 def _check_models(settings: "Settings", asked: str | None) -> None:
     """Say what is wrong with the choice of models now, and not after hours of parsing."""
-    from qa_pipeline.resources import Parts
+    from qa_pipeline.resources import Resources
     from qa_pipeline.settings.llm import HOSTED
     from qa_pipeline.settings.tree import check_model, notes
 
     check_model(settings, asked)
     if any(model.provider in HOSTED for model in settings.llm.models):
-        Parts(settings).check_models()
+        Resources(settings).check_models()
     for note in notes(settings):
         sys.stderr.write(f"Note: {note}\n")
 

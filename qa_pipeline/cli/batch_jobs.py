@@ -30,14 +30,14 @@ def jobs(
 ) -> None:
     """List the batch jobs at the provider (llm.delivery=batch): state, age, requests."""
     from qa_pipeline.cli.console import print_document
-    from qa_pipeline.resources import Parts, collect_replies
+    from qa_pipeline.resources import Resources, collect_replies
     from qa_pipeline.settings.tree import load_settings
 
-    parts = Parts(load_settings(out=out))
+    resources = Resources(load_settings(out=out))
     if collect:
-        for problem in collect_replies(parts).problems:
+        for problem in collect_replies(resources).problems:
             sys.stderr.write(f"{problem}\n")
-    rows = [_row(job, time.time()) for job in parts.models.jobs.jobs()]
+    rows = [_row(job, time.time()) for job in resources.models.jobs.jobs()]
     if as_json:
         print_document({"jobs": rows})
     else:

@@ -79,13 +79,13 @@ def _calibrated(
     from qa_pipeline.evaluation.calibration.calibrating import calibrate_files
     from qa_pipeline.evaluation.calibration.fitting import Levels
     from qa_pipeline.evaluation.statistics import check_levels
-    from qa_pipeline.resources import Parts
+    from qa_pipeline.resources import Resources
     from qa_pipeline.settings.tree import load_settings
 
     check_levels(target, confidence)
     settings = load_settings(verification={"thresholds": None, "other_passages": 0})
     return calibrate_files(
-        Parts(settings),
+        Resources(settings),
         files,
         Levels(target, confidence),
         name=_checked_name(name),
@@ -215,12 +215,12 @@ def _fitted(data: list[Path], name: str, licence_note: str) -> "CombinedModel":
 
     from qa_pipeline.evaluation.calibration.combined import fit_model
     from qa_pipeline.evaluation.calibration.rows import labelled_files, labelled_set, read_items
-    from qa_pipeline.resources import Parts
+    from qa_pipeline.resources import Resources
     from qa_pipeline.settings.tree import load_settings
 
     files = [(path, read_items(path)) for path in labelled_files(data)]
     settings = load_settings()
-    embedder = Parts(settings).embedder
+    embedder = Resources(settings).embedder
     sets = [labelled_set(path, items, embedder, settings.verification) for path, items in files]
     today = datetime.now(tz=UTC).date()
     return fit_model(

@@ -26,8 +26,8 @@ from rich.table import Table
 from rich.text import Text
 
 from qa_pipeline.errors import TableError
-from qa_pipeline.pipeline import BatchOutcome, Watch, unwatched
-from qa_pipeline.records import Notify, silent
+from qa_pipeline.pipeline import BatchOutcome, StageObserver, no_observer
+from qa_pipeline.records import ProgressCallback, no_progress
 from qa_pipeline.reporting.costs import CostSummary
 from qa_pipeline.reporting.report import Report, report
 from qa_pipeline.review.document_view import Piece, Row, Shown, facts, in_context, pieces
@@ -64,11 +64,11 @@ CANARY_COLUMNS = (
 
 
 @contextmanager
-def watching(*, quiet: bool) -> Iterator[Watch]:
+def watching(*, quiet: bool) -> Iterator[StageObserver]:
     """Show the stage at work on standard error: a bar on a terminal, a line for each stage elsewhere."""
     console = Console(stderr=True)
     if quiet or not console.is_terminal:
-        yield unwatched if quiet else _print_stages()
+        yield no_observer if quiet else _print_stages()
         return
     columns = (
         SpinnerColumn(),
@@ -81,25 +81,25 @@ def watching(*, quiet: bool) -> Iterator[Watch]:
         yield watch_bars(progress)
 
 
-def _print_stages() -> Watch:
+def _print_stages() -> StageObserver:
     """Print a line for each stage of each batch, once."""
     printed: set[tuple[str, str]] = set()
 
-    def watch(batch: str, stage: str) -> Notify:
+    def watch(batch: str, stage: str) -> ProgressCallback:
         if (batch, stage) not in printed:
             printed.add((batch, stage))
             sys.stderr.write(f"{batch}: {stage.replace('_', ' ')}\n")
             sys.stderr.flush()
-        return silent
+        return no_progress
 
     return watch
 
 
-def watch_bars(progress: Progress) -> Watch:
+def watch_bars(progress: Progress) -> StageObserver:
     """Show one bar, for the stage at work; batches run one after the other."""
     shown: dict[str, TaskID] = {}
 
-    def watch(batch: str, stage: str) -> Notify:
+    def watch(batch: str, stage: str) -> ProgressCallback:
         for other in [name for name in shown if name != batch]:
             progress.remove_task(shown.pop(other))
         if batch not in shown:

@@ -66,10 +66,10 @@ def _estimate(settings: "Settings", batches: Sequence[str], *, counted: bool) ->
     import time
 
     from qa_pipeline.reporting.estimate import estimate_run
-    from qa_pipeline.resources import Parts
+    from qa_pipeline.resources import Resources
 
     factor = _counter(settings) if counted else None
-    return estimate_run(Parts(settings), batches, now=time.time(), count_factor=factor)
+    return estimate_run(Resources(settings), batches, now=time.time(), count_factor=factor)
 
 
 def _counter(settings: "Settings") -> "CountFactor":

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from qa_pipeline.evaluation.scorers import ScoreColumn
     from qa_pipeline.evaluation.scoring import Scored
     from qa_pipeline.llm.base import LanguageModel
-    from qa_pipeline.resources import Parts
+    from qa_pipeline.resources import Resources
     from qa_pipeline.settings.tree import Settings
 
 
@@ -82,7 +82,7 @@ def grounding(
     from qa_pipeline.evaluation.plots import check_plots
     from qa_pipeline.evaluation.scorers import chosen_scorers
     from qa_pipeline.evaluation.scoring import evaluation_settings, score_items
-    from qa_pipeline.resources import Parts
+    from qa_pipeline.resources import Resources
 
     with errors_as_exit_codes():
         scorers = chosen_scorers(scorer)
@@ -93,7 +93,7 @@ def grounding(
         if plots is not None:
             check_plots()
         with watching(quiet=False) as watch:
-            scored = score_items(items, Parts(settings), scorers, watch("evaluation", "claims"))
+            scored = score_items(items, Resources(settings), scorers, watch("evaluation", "claims"))
             found = measure_grounding(
                 scored.items, scorers, settings.verification, options, watch("evaluation", "figures")
             )
@@ -160,12 +160,12 @@ def judge(
     from qa_pipeline.evaluation.judge import compare_responses, score_answers
     from qa_pipeline.evaluation.judge_figures import judge_document, paired_figures, rated_figures
     from qa_pipeline.evaluation.judged_datasets import read_judged
-    from qa_pipeline.resources import Parts
+    from qa_pipeline.resources import Resources
 
     with errors_as_exit_codes():
-        parts = Parts(settings_of(out, max_calls, max_cost))
-        settings = parts.settings
-        model = _model(parts)
+        resources = Resources(settings_of(out, max_calls, max_cost))
+        settings = resources.settings
+        model = _model(resources)
         rated, paired, left_out = read_judged(data, settings.pairs_file)
         answers, responses = draw(rated, limit), draw(paired, limit)
         how = (model, settings.judging, settings.llm, repeats)
@@ -182,10 +182,10 @@ def judge(
             show_judge(of_rated, of_paired, left_out)
 
 
-def _model(parts: "Parts") -> "LanguageModel":
+def _model(resources: "Resources") -> "LanguageModel":
     from qa_pipeline.errors import SettingsError
 
-    model = parts.reviewer("judge")
+    model = resources.reviewer("judge")
     if model is None:
         raise SettingsError(
             "no model judges under these settings; set llm.judge.provider "

@@ -31,7 +31,7 @@ def refusals(
         stored_batches,
         stored_refusals,
     )
-    from qa_pipeline.resources import Parts
+    from qa_pipeline.resources import Resources
     from qa_pipeline.settings.tree import load_settings
     from qa_pipeline.storage import Layout
 
@@ -39,13 +39,13 @@ def refusals(
         layout = Layout(out)
         if not layout.tables("pairs"):
             raise InputError(f"{out} holds no pairs; run qa-pipeline run CORPUS --out {out} first")
-        parts = Parts(load_settings(out=out))
+        resources = Resources(load_settings(out=out))
         judged, shards = judge_over_corpus(
             stored_refusals(layout),
             stored_batches(layout),
-            parts.embedder,
-            parts.settings.verification,
-            model=parts.embedder.model,
+            resources.embedder,
+            resources.settings.verification,
+            model=resources.embedder.model,
         )
         document = _document(judged, shards, index_snapshot(shards))
         if as_json:

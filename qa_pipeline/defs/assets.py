@@ -16,7 +16,7 @@ from qa_pipeline.curation.withdrawals import tombstone_of
 from qa_pipeline.defs.base import (
     LLM_POOL,
     Frame,
-    PartsParam,
+    ResourcesParam,
     Tables,
     content_version,
     document_batches,
@@ -39,7 +39,7 @@ from qa_pipeline.defs.metadata import (
 from qa_pipeline.defs.schedules import unless_pending
 from qa_pipeline.defs.versions import code_version
 from qa_pipeline.quality.gates import GATES
-from qa_pipeline.resources import Parts
+from qa_pipeline.resources import Resources
 from qa_pipeline.retrieval.shard_file import dump_shard
 from qa_pipeline.settings.llm import same_model_warning
 from qa_pipeline.settings.tree import Settings
@@ -61,15 +61,15 @@ def _asset(stage: Stage) -> dg.AssetsDefinition:
     """A stage as an asset."""
 
     def run(
-        context: dg.AssetExecutionContext, parts: PartsParam, tables: Tables, **inputs: Any
+        context: dg.AssetExecutionContext, resources: ResourcesParam, tables: Tables, **inputs: Any
     ) -> Iterator[dg.MaterializeResult[Any]]:
         batch = context.partition_key
         before = _BEFORE.get(stage.name)
         if before is not None:
-            before(context, parts)
+            before(context, resources)
         previous = tables.previous(STORED[stage.name], batch) if stage.keeps else None
         notify = logged(context.log, stage.counts or stage.name)
-        stage_run = StageRun(parts, batch, inputs, previous, notify)
+        stage_run = StageRun(resources, batch, inputs, previous, notify)
 
         def made() -> dg.MaterializeResult[Any]:
             output = stage.run(stage_run)
@@ -99,13 +99,13 @@ def _asset(stage: Stage) -> dg.AssetsDefinition:
 
 @dg.asset(partitions_def=document_batches, group_name="curation", kinds={"json"})
 def exports(
-    context: dg.AssetExecutionContext, parts: PartsParam, training_examples: Frame
+    context: dg.AssetExecutionContext, resources: ResourcesParam, training_examples: Frame
 ) -> dg.MaterializeResult[Any]:
     """One JSONL file of chat messages for each layout; those of the ledger are written with the verdicts."""
     batch = context.partition_key
-    names = publish(parts.layout, batch, training_examples)
-    files = [parts.layout.export(name, batch).read_bytes() for name in names]
-    metadata = export_metadata(parts.layout, batch, names)
+    names = publish(resources.layout, batch, training_examples)
+    files = [resources.layout.export(name, batch).read_bytes() for name in names]
+    metadata = export_metadata(resources.layout, batch, names)
     return dg.MaterializeResult(data_version=content_version(*files), metadata=metadata)
 
 
@@ -114,28 +114,28 @@ def _shard_result(shard: Any) -> dg.MaterializeResult[Any]:
     return dg.MaterializeResult(value=shard, data_version=version, metadata=shard_metadata(shard))
 
 
-def _check_gates(context: dg.AssetExecutionContext, parts: Parts) -> None:
+def _check_gates(context: dg.AssetExecutionContext, resources: Resources) -> None:
     """A blocking check stops only its own run; this stops the next one too, until the check passes."""
     batch = context.partition_key
-    stone = tombstone_of(parts.layout, batch)
+    stone = tombstone_of(resources.layout, batch)
     failing = stone.details if stone and stone.reason == "gate_failed" else {}
     if stone and set(failing) - _OWN_GATES:
         message = f"batch {batch} is withdrawn: {stone.told()}; run the whole batch again (job build_batch)"
         raise dg.Failure(message, allow_retries=False)
 
 
-def _warn_of_one_model(context: dg.AssetExecutionContext, parts: Parts) -> None:
-    warning = _judge_warning(parts)
+def _warn_of_one_model(context: dg.AssetExecutionContext, resources: Resources) -> None:
+    warning = _judge_warning(resources)
     if warning is not None:
         context.log.warning(warning)
 
 
-def _judge_warning(parts: Parts) -> str | None:
-    settings = parts.settings
+def _judge_warning(resources: Resources) -> str | None:
+    settings = resources.settings
     return same_model_warning(settings.llm) if settings.judging.enabled else None
 
 
-_BEFORE: Mapping[str, Callable[[dg.AssetExecutionContext, Parts], None]] = {
+_BEFORE: Mapping[str, Callable[[dg.AssetExecutionContext, Resources], None]] = {
     "assessments": _warn_of_one_model,
     "training_examples": _check_gates,
 }
@@ -146,7 +146,7 @@ def _nothing_more(run: StageRun, tables: ParquetTables, output: Any) -> dict[str
 
 
 def _assessments_shown(run: StageRun, tables: ParquetTables, assessments: Frame) -> dict[str, Any]:
-    warning = _judge_warning(run.parts)
+    warning = _judge_warning(run.resources)
     return {"warning": warning} if warning else {}
 
 
@@ -154,8 +154,8 @@ def _verdicts_shown(run: StageRun, tables: ParquetTables, verdicts: Frame) -> di
     return {
         "preview": verdict_preview(verdicts, run["pairs"], run["claims"]),
         **summary_metadata(verdicts),
-        **export_metadata(run.parts.layout, run.batch, ledger_names()),
-        **cost_metadata(calls_table(run.parts, run.batch), verdicts),
+        **export_metadata(run.resources.layout, run.batch, ledger_names()),
+        **cost_metadata(calls_table(run.resources, run.batch), verdicts),
     }
 
 

@@ -21,7 +21,7 @@ from qa_pipeline.defs.corpus import CORPUS
 from qa_pipeline.defs.schedules import REASON_TAG, build_batch
 from qa_pipeline.defs.staleness import Step, work_left
 from qa_pipeline.errors import ReplyStoreError
-from qa_pipeline.resources import Parts, waiting_batches
+from qa_pipeline.resources import Resources, waiting_batches
 
 REPORTS_A_TICK = 100
 """Reports looked at in one tick; the first over a large corpus must not run into Dagster's time limit."""
@@ -46,19 +46,19 @@ def automation_sensor(steps: Sequence[Step]) -> dg.SensorDefinition:
         "turned on. Off until turned on: runs may cost money.",
     )
     def automation(
-        context: dg.SensorEvaluationContext, parts: dg.ResourceParam[Parts]
+        context: dg.SensorEvaluationContext, resources: dg.ResourceParam[Resources]
     ) -> dg.SensorResult | dg.SkipReason:
         instance, looked = context.instance, Looked.model_validate_json(context.cursor or "{}")
         unseen = dg.AssetRecordsFilter(CORPUS, after_storage_id=looked.last)
         reports = instance.fetch_materializations(unseen, limit=REPORTS_A_TICK, ascending=True).records
         batches = sorted({*looked.again, *(str(report.partition_key) for report in reports)})
         try:
-            busy = running_batches(instance) | waiting_batches(parts)
+            busy = running_batches(instance) | waiting_batches(resources)
         except ReplyStoreError as error:
             return dg.SkipReason(str(error))
         ready = set(instance.get_dynamic_partitions(PARTITIONS_NAME)) - busy
         reasons = {
-            batch: work_left(instance, parts.layout, steps, batch, compare_code=False)
+            batch: work_left(instance, resources.layout, steps, batch, compare_code=False)
             for batch in batches
             if batch in ready
         }

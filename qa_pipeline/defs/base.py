@@ -13,9 +13,9 @@ import polars as pl
 
 from qa_pipeline.defs.io_managers import ParquetTables
 from qa_pipeline.defs.metadata import frame_metadata
-from qa_pipeline.pipeline import Watch
-from qa_pipeline.records import Notify
-from qa_pipeline.resources import Parts
+from qa_pipeline.pipeline import StageObserver
+from qa_pipeline.records import ProgressCallback
+from qa_pipeline.resources import Resources
 from qa_pipeline.storage import frame_hash
 from qa_pipeline.tables import STORED
 
@@ -38,7 +38,7 @@ def content_version(*files: bytes) -> dg.DataVersion:
 
 
 Tables = dg.ResourceParam[ParquetTables]
-PartsParam = dg.ResourceParam[Parts]
+ResourcesParam = dg.ResourceParam[Resources]
 
 
 PARTITIONS_NAME = "document_batches"
@@ -50,9 +50,9 @@ LOGGER = "progress"
 
 
 class _Forward(logging.Handler):
-    """Tells a `Watch` which step has started; checks are steps too."""
+    """Tells a `StageObserver` which step has started; checks are steps too."""
 
-    def __init__(self, batch: str, watch: Watch) -> None:
+    def __init__(self, batch: str, watch: StageObserver) -> None:
         super().__init__()
         self._batch = batch
         self._watch = watch
@@ -63,7 +63,7 @@ class _Forward(logging.Handler):
             self._watch(self._batch, event.step_key)
 
 
-def progress_logger(batch: str, watch: Watch) -> dg.LoggerDefinition:
+def progress_logger(batch: str, watch: StageObserver) -> dg.LoggerDefinition:
     """A Dagster logger that prints nothing and tells `watch` of every step that starts."""
 
     def forward(context: dg.InitLoggerContext) -> logging.Logger:
@@ -74,7 +74,7 @@ def progress_logger(batch: str, watch: Watch) -> dg.LoggerDefinition:
     return dg.LoggerDefinition(forward, description="Tells the command line which step has started.")
 
 
-def logged(log: dg.DagsterLogManager, what: str) -> Notify:
+def logged(log: dg.DagsterLogManager, what: str) -> ProgressCallback:
     """A progress callback that writes about ten lines into the run's log, however long the work is."""
     tenths = 0
 
@@ -133,7 +133,7 @@ def running_batches(instance: dg.DagsterInstance) -> set[str]:
     return {run.tags[PARTITION] for run in instance.get_runs(unended) if PARTITION in run.tags}
 
 
-def bury_dead_runs(instance: dg.DagsterInstance) -> None:
+def fail_orphaned_runs(instance: dg.DagsterInstance) -> None:
     """Mark runs as failed that a process on this machine began and did not live to end.
 
     Nothing else would: Dagster watches only runs it launched itself, and a run that seems in progress keeps

@@ -14,7 +14,7 @@ from typing import Any
 import dagster as dg
 
 from qa_pipeline.curation.withdrawals import note_gate
-from qa_pipeline.defs.base import PartsParam, Tables, document_batches
+from qa_pipeline.defs.base import ResourcesParam, Tables, document_batches
 from qa_pipeline.pipeline import earlier_figures
 from qa_pipeline.quality.gate import Gate
 from qa_pipeline.quality.gates import GATES, EarlierFigures, GateSpec
@@ -31,15 +31,15 @@ def _check(spec: GateSpec, settings: Settings) -> dg.AssetChecksDefinition:
     """A check over a gate; one that blocks also withdraws the batch."""
 
     def body(
-        context: dg.AssetCheckExecutionContext, tables: Tables, parts: PartsParam
+        context: dg.AssetCheckExecutionContext, tables: Tables, resources: ResourcesParam
     ) -> dg.AssetCheckResult:
         batch = context.partition_key
         frames = {name: tables.read(STORED[name], batch) for name in spec.reads}
-        earlier = earlier_figures(parts.layout, batch) if spec.earlier else EarlierFigures()
+        earlier = earlier_figures(resources.layout, batch) if spec.earlier else EarlierFigures()
         gate = spec.check(frames, settings.quality, earlier)
         if spec.blocking:
             failing = gate.blocking and not gate.passed
-            note_gate(parts.layout, batch, gate.name, gate.detail if failing else None)
+            note_gate(resources.layout, batch, gate.name, gate.detail if failing else None)
         return _result(gate)
 
     with warnings.catch_warnings():

@@ -21,7 +21,7 @@ from qa_pipeline.corpus.places import Corpus
 from qa_pipeline.curation.withdrawals import withdraw_missing, withdrawn_batches
 from qa_pipeline.defs.base import DATA_VERSION, PARTITIONS_NAME, document_batches, latest_tags
 from qa_pipeline.errors import CorpusError
-from qa_pipeline.resources import Parts
+from qa_pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings
 
 CORPUS = dg.AssetKey("corpus")
@@ -111,15 +111,19 @@ def _events(batch: str, fingerprint: str, address: str) -> Iterator[CorpusEvent]
     minimum_interval_seconds=30,
     default_status=dg.DefaultSensorStatus.RUNNING,
 )
-def corpus_sensor(context: dg.SensorEvaluationContext, parts: dg.ResourceParam[Parts]) -> SensorAnswer:
+def corpus_sensor(
+    context: dg.SensorEvaluationContext, resources: dg.ResourceParam[Resources]
+) -> SensorAnswer:
     """Look at the corpus; only batches that changed on the outside since they were read are read again."""
     try:
-        place = corpus_of(parts.settings)
+        place = corpus_of(resources.settings)
         found = place.find_batches()
     except CorpusError as error:
         return dg.SkipReason(str(error))
-    withdraw_missing(parts.layout, parts.settings.corpus, {*found.names, *found.refused})
-    gone = {name for name, stone in withdrawn_batches(parts.layout).items() if stone.reason == "batch_gone"}
+    withdraw_missing(resources.layout, resources.settings.corpus, {*found.names, *found.refused})
+    gone = {
+        name for name, stone in withdrawn_batches(resources.layout).items() if stone.reason == "batch_gone"
+    }
     before = Looks.model_validate_json(context.cursor or "{}")
     now = {name: look and look[:LOOK_LENGTH] for name, look in place.looks(found.names).items()}
     settled = [name for name in found.names if now[name] and now[name] == before.seen.get(name)]

@@ -17,7 +17,7 @@ import polars as pl
 from upath import UPath
 
 from qa_pipeline.errors import TableVersionError
-from qa_pipeline.resources import Parts
+from qa_pipeline.resources import Resources
 from qa_pipeline.retrieval.shard import Shard
 from qa_pipeline.retrieval.shard_file import dump_shard, load_shard
 from qa_pipeline.storage import read_table, table_bytes, write_bytes
@@ -69,9 +69,9 @@ class Shards(dg.UPathIOManager):
 
     extension = ".faiss"
 
-    def __init__(self, base_path: UPath, parts: Parts) -> None:
+    def __init__(self, base_path: UPath, resources: Resources) -> None:
         super().__init__(base_path)
-        self._parts = parts
+        self._parts = resources
 
     def get_asset_relative_path(self, context: dg.InputContext | dg.OutputContext) -> UPath:
         """The base itself: there is one index asset."""

@@ -13,14 +13,14 @@ from pathlib import Path
 import dagster as dg
 
 from qa_pipeline.defs.assets import build_assets
-from qa_pipeline.defs.base import HOST_TAG, LOGGER, PROCESS_TAG, bury_dead_runs, progress_logger
+from qa_pipeline.defs.base import HOST_TAG, LOGGER, PROCESS_TAG, fail_orphaned_runs, progress_logger
 from qa_pipeline.defs.corpus import corpus_of, report_batches
 from qa_pipeline.defs.location import build_definitions
 from qa_pipeline.defs.schedules import AWAITED, build_batch
 from qa_pipeline.defs.staleness import steps_of, work_left
 from qa_pipeline.errors import PermanentModelError, SettingsError
-from qa_pipeline.pipeline import BLOCKED, BatchOutcome, Watch, unwatched
-from qa_pipeline.resources import Parts, collect_replies
+from qa_pipeline.pipeline import BLOCKED, BatchOutcome, StageObserver, no_observer
+from qa_pipeline.resources import Resources, collect_replies
 from qa_pipeline.settings.tree import Settings
 
 _ERRORS: list[type[PermanentModelError]] = [PermanentModelError, *PermanentModelError.__subclasses__()]
@@ -31,9 +31,9 @@ def materialize_batches(
     settings: Settings,
     batches: Sequence[str],
     instance: dg.DagsterInstance,
-    watch: Watch = unwatched,
+    watch: StageObserver = no_observer,
     *,
-    parts: Parts | None = None,
+    resources: Resources | None = None,
     force: bool = False,
 ) -> list[BatchOutcome]:
     """Bring batches up to date one after the other; one that fails takes no other down.
@@ -43,30 +43,32 @@ def materialize_batches(
         batches: batches of the corpus.
         instance: where runs are recorded; a UI on the same instance shows them.
         watch: hears of every step that starts.
-        parts: models to use in place of those the settings name.
+        resources: models to use in place of those the settings name.
         force: run batches too in which nothing changed; stored replies and vectors are used all the same.
 
     Raises:
         PermanentModelError: the model can answer no further request; what was answered is stored.
     """
-    parts = parts or Parts(settings)
-    collect_replies(parts)
-    definitions = build_definitions(settings, parts=parts)
+    resources = resources or Resources(settings)
+    collect_replies(resources)
+    definitions = build_definitions(settings, resources=resources)
     steps = steps_of(build_assets(settings))
-    bury_dead_runs(instance)
+    fail_orphaned_runs(instance)
     unread = report_batches(instance, corpus_of(settings), batches)
     outcomes = []
     for batch in batches:
         if batch in unread:
             outcomes.append(BatchOutcome(batch, "failed", error=unread[batch]))
-        elif force or work_left(instance, parts.layout, steps, batch, compare_code=True):
+        elif force or work_left(instance, resources.layout, steps, batch, compare_code=True):
             outcomes.append(_run(definitions, instance, batch, watch))
         else:
             outcomes.append(BatchOutcome(batch, "unchanged"))
     return outcomes
 
 
-def _run(definitions: dg.Definitions, instance: dg.DagsterInstance, batch: str, watch: Watch) -> BatchOutcome:
+def _run(
+    definitions: dg.Definitions, instance: dg.DagsterInstance, batch: str, watch: StageObserver
+) -> BatchOutcome:
     heard = dg.Definitions(loggers={LOGGER: progress_logger(batch, watch)})
     job = dg.Definitions.merge(definitions, heard).resolve_job_def(build_batch.name)
     result = job.execute_in_process(
@@ -126,7 +128,7 @@ def _what_stopped(result: dg.ExecuteInProcessResult) -> str:
     return f"{failure.step_key}: {message}"
 
 
-def run_on_instance(settings: Settings, batches: Sequence[str], watch: Watch) -> list[BatchOutcome]:
+def run_on_instance(settings: Settings, batches: Sequence[str], watch: StageObserver) -> list[BatchOutcome]:
     """Bring batches up to date as partitions of the instance at DAGSTER_HOME.
 
     Raises:

@@ -10,19 +10,19 @@ from qa_pipeline.defs.corpus import corpus, corpus_sensor
 from qa_pipeline.defs.io_managers import ParquetTables, Shards
 from qa_pipeline.defs.schedules import build_batch, nightly_schedule, provider_jobs_sensor
 from qa_pipeline.defs.staleness import steps_of
-from qa_pipeline.resources import Parts
+from qa_pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings
 
 
-def build_definitions(settings: Settings, *, parts: Parts | None = None) -> dg.Definitions:
+def build_definitions(settings: Settings, *, resources: Resources | None = None) -> dg.Definitions:
     """Put a code location together.
 
     Args:
         settings: the whole tree; nothing here reads the environment or a file.
-        parts: the embedder and models to use; tests hand in fakes. None builds those the settings name,
+        resources: the embedder and models to use; tests hand in fakes. None builds those the settings name,
             when a step first needs them.
     """
-    parts = parts or Parts(settings)
+    resources = resources or Resources(settings)
     assets = build_assets(settings)
     out = UPath(settings.out)
     tables = ParquetTables(out / "tables")
@@ -34,10 +34,10 @@ def build_definitions(settings: Settings, *, parts: Parts | None = None) -> dg.D
         schedules=[nightly_schedule(steps)],
         sensors=[corpus_sensor, automation_sensor(steps), provider_jobs_sensor(settings)],
         resources={
-            "parts": parts,
+            "resources": resources,
             "tables": dg.ResourceDefinition.hardcoded_resource(tables),
             "io_manager": tables,
-            "shards": Shards(out / "indexes", parts),
+            "shards": Shards(out / "indexes", resources),
         },
         # All steps of a run share a process, and with it one import of sentence-transformers (8 to 14 s)
         # and one embedding model in memory. Runs are what goes on in parallel.

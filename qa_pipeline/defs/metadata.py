@@ -18,7 +18,7 @@ from qa_pipeline.reporting.funnel import (
     masked_counts,
     summarise,
     text_figures,
-    yield_waterfall,
+    yield_funnel,
 )
 from qa_pipeline.retrieval.shard import Shard
 from qa_pipeline.storage import Layout
@@ -158,7 +158,7 @@ def _bar(low: float, share: float, high: float) -> str:
 
 def funnel_metadata(frames: Mapping[str, pl.DataFrame]) -> dict[str, Any]:
     """How much reached each stage, and why the rest did not."""
-    steps = yield_waterfall(frames)
+    steps = yield_funnel(frames)
     return {"yield": dg.MetadataValue.md(markdown_table(steps.columns, steps.iter_rows()))}
 
 

@@ -10,12 +10,12 @@ import dagster as dg
 import polars as pl
 
 from qa_pipeline.curation.withdrawals import withdraw_missing
-from qa_pipeline.defs.base import PARTITIONS_NAME, bury_dead_runs, running_batches
+from qa_pipeline.defs.base import PARTITIONS_NAME, fail_orphaned_runs, running_batches
 from qa_pipeline.defs.corpus import corpus_of, report_batches
 from qa_pipeline.defs.staleness import Step, work_left
 from qa_pipeline.errors import CorpusError, PermanentModelError, RepliesPendingError, ReplyStoreError
 from qa_pipeline.llm.batch_jobs.collecting import Collected
-from qa_pipeline.resources import Parts, collect_replies, waiting_batches
+from qa_pipeline.resources import Resources, collect_replies, waiting_batches
 from qa_pipeline.settings.tree import Settings
 
 REASON_TAG = "qa_pipeline/reason"
@@ -38,12 +38,12 @@ def nightly_schedule(steps: Sequence[Step]) -> dg.ScheduleDefinition:
         description="One run for each batch that is new, changed, or was left unfinished. None otherwise.",
     )
     def nightly(
-        context: dg.ScheduleEvaluationContext, parts: dg.ResourceParam[Parts]
+        context: dg.ScheduleEvaluationContext, resources: dg.ResourceParam[Resources]
     ) -> list[dg.RunRequest] | dg.SkipReason:
         try:
-            collect_replies(parts)
-            bury_dead_runs(context.instance)
-            work = work_tonight(context.instance, parts, steps)
+            collect_replies(resources)
+            fail_orphaned_runs(context.instance)
+            work = work_tonight(context.instance, resources, steps)
         except (CorpusError, PermanentModelError, ReplyStoreError) as error:
             return dg.SkipReason(str(error))
         # Dagster asks for a key a run, and never starts a key twice: with the night in it, a tick that is
@@ -58,7 +58,7 @@ def nightly_schedule(steps: Sequence[Step]) -> dg.ScheduleDefinition:
     return nightly
 
 
-def work_tonight(instance: dg.DagsterInstance, parts: Parts, steps: Sequence[Step]) -> dict[str, str]:
+def work_tonight(instance: dg.DagsterInstance, resources: Resources, steps: Sequence[Step]) -> dict[str, str]:
     """The batches with work left, each with the reason.
 
     Batches are registered and reported first, so that the schedule needs no sensor beside it. Other code or
@@ -69,14 +69,14 @@ def work_tonight(instance: dg.DagsterInstance, parts: Parts, steps: Sequence[Ste
         CorpusError: the corpus cannot be read.
         ReplyStoreError: it cannot be told which batches wait.
     """
-    place = corpus_of(parts.settings)
+    place = corpus_of(resources.settings)
     found = place.find_batches()
-    withdraw_missing(parts.layout, parts.settings.corpus, {*found.names, *found.refused})
+    withdraw_missing(resources.layout, resources.settings.corpus, {*found.names, *found.refused})
     batches = found.names
     unread = report_batches(instance, place, batches)  # the sensor says why
-    busy = waiting_batches(parts) | running_batches(instance)
+    busy = waiting_batches(resources) | running_batches(instance)
     reasons = {
-        batch: work_left(instance, parts.layout, steps, batch, compare_code=False)
+        batch: work_left(instance, resources.layout, steps, batch, compare_code=False)
         for batch in batches
         if batch not in unread and batch not in busy
     }
@@ -134,13 +134,13 @@ def provider_jobs_sensor(settings: Settings) -> dg.SensorDefinition:
         "run of each batch that waited for them.",
     )
     def provider_jobs(
-        context: dg.SensorEvaluationContext, parts: dg.ResourceParam[Parts]
+        context: dg.SensorEvaluationContext, resources: dg.ResourceParam[Resources]
     ) -> dg.SensorResult | dg.SkipReason:
         if not batched:
             return dg.SkipReason("replies are asked for at once (llm.delivery)")
         try:
-            collected = collect_replies(parts)
-            ended = parts.models.jobs.ended_since(float(context.cursor or 0.0) - LOOK_BACK)
+            collected = collect_replies(resources)
+            ended = resources.models.jobs.ended_since(float(context.cursor or 0.0) - LOOK_BACK)
         except (PermanentModelError, ReplyStoreError) as error:
             return dg.SkipReason(str(error))
         for problem in collected.problems:

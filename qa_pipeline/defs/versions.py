@@ -26,11 +26,11 @@ def code_version(step: str, settings: Settings) -> str:
     """Package version and a hash of the settings and prompts the step depends on."""
     stage = STAGES.get(step)  # the files of training jobs are no stage: nothing but their input decides them
     groups, prompts = (stage.settings, stage.prompts) if stage else ((), ())
-    parts = {
+    resources = {
         "settings": {group: _group(settings, group) for group in groups},
         "prompts": {f"{of}/{name}": _wording(of, name) for name in prompts for of in LANGUAGES},
     }
-    content = json.dumps(parts, sort_keys=True)
+    content = json.dumps(resources, sort_keys=True)
     return f"{_package_version()}-{hashlib.sha256(content.encode()).hexdigest()[:12]}"
 
 

@@ -29,7 +29,7 @@ from qa_pipeline.documents.parsing import (
     parse_here,
     parser_version,
 )
-from qa_pipeline.records import Mask, Notify, SourceFile, silent
+from qa_pipeline.records import Mask, ProgressCallback, SourceFile, no_progress
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.tables import DOCUMENTS
 
@@ -43,7 +43,7 @@ def read_documents(
     settings: DocumentSettings,
     parse: ParseFiles = parse_here,
     previous: pl.DataFrame | None = None,
-    notify: Notify = silent,
+    notify: ProgressCallback = no_progress,
 ) -> pl.DataFrame:
     """Read every file of a batch into a row of the documents table, ordered by path.
 

@@ -17,7 +17,7 @@ from qa_pipeline.evaluation import scorers as baselines
 from qa_pipeline.evaluation.metrics import METRICS, Floats, Task, measure, overlaps, span_f1
 from qa_pipeline.evaluation.scorers import HALF, ScoreColumn
 from qa_pipeline.evaluation.statistics import Estimate, Resamples, estimate
-from qa_pipeline.records import Notify, silent
+from qa_pipeline.records import ProgressCallback, no_progress
 from qa_pipeline.settings.verification import VerificationSettings
 
 
@@ -119,7 +119,7 @@ def measure_grounding(
     scorers: Sequence[ScoreColumn],
     settings: VerificationSettings,
     options: Options,
-    notify: Notify = silent,
+    notify: ProgressCallback = no_progress,
 ) -> Grounding:
     """Measure all sets and their mean.
 

@@ -13,9 +13,9 @@ import polars as pl
 from qa_pipeline.errors import ModelError
 from qa_pipeline.judging import judge_request
 from qa_pipeline.llm.base import LanguageModel, Reply, ReplyT, Request
-from qa_pipeline.llm.concurrency import ask_all
+from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.prompts.loading import fence, load_prompt
-from qa_pipeline.records import Notify, PairwiseReply, Passage, silent
+from qa_pipeline.records import PairwiseReply, Passage, ProgressCallback, no_progress
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.settings.verification import JudgingSettings
 
@@ -89,7 +89,7 @@ def score_answers(
     judging: JudgingSettings,
     llm: LLMSettings,
     repeats: int,
-    notify: Notify = silent,
+    notify: ProgressCallback = no_progress,
 ) -> pl.DataFrame:
     """Have each answer scored `repeats` times, each time with another seed (`SCORED`).
 
@@ -137,7 +137,7 @@ def compare_responses(
     judging: JudgingSettings,
     llm: LLMSettings,
     repeats: int,
-    notify: Notify = silent,
+    notify: ProgressCallback = no_progress,
 ) -> pl.DataFrame:
     """Have each two responses compared in both orders, `repeats` times with another seed (`CHOSEN`).
 
@@ -173,10 +173,10 @@ def _choice(reply: Reply[Any] | ModelError, *, swapped: bool) -> Row:
 
 
 def _ask(
-    requests: Sequence[Request[ReplyT]], model: LanguageModel, llm: LLMSettings, notify: Notify
+    requests: Sequence[Request[ReplyT]], model: LanguageModel, llm: LLMSettings, notify: ProgressCallback
 ) -> list[Reply[ReplyT] | ModelError]:
     """Equal requests are asked once."""
     distinct = {request.key: request for request in requests}
-    asked = ask_all(model, list(distinct.values()), workers=llm.workers, notify=notify)
+    asked = complete_all(model, list(distinct.values()), workers=llm.workers, notify=notify)
     replies = dict(zip(distinct, asked, strict=True))
     return [replies[request.key] for request in requests]

@@ -13,8 +13,8 @@ import polars as pl
 from qa_pipeline.errors import SettingsError
 from qa_pipeline.evaluation.scorers import ScoreColumn, baselines, claim_scores, pair_scores
 from qa_pipeline.evaluation.statements import Statement, StatementTables, statement_tables
-from qa_pipeline.records import Notify, silent
-from qa_pipeline.resources import Parts
+from qa_pipeline.records import ProgressCallback, no_progress
+from qa_pipeline.resources import Resources
 from qa_pipeline.retrieval.embeddings import embed_chunks
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.stages import score_claims
@@ -53,13 +53,16 @@ def evaluation_settings(settings: Settings) -> Settings:
 
 
 def score_items(
-    items: pl.DataFrame, parts: Parts, scorers: Sequence[ScoreColumn], notify: Notify = silent
+    items: pl.DataFrame,
+    resources: Resources,
+    scorers: Sequence[ScoreColumn],
+    notify: ProgressCallback = no_progress,
 ) -> Scored:
     """Score every item by every scorer and baseline, in one pass of stage 1 a data set.
 
     Args:
         items: `ITEMS`.
-        parts: with `evaluation_settings`; vectors and replies are kept in its output folder.
+        resources: with `evaluation_settings`; vectors and replies are kept in its output folder.
         scorers: whose scores are wanted; `llm` asks the verifier about every claim.
         notify: hears how many items are done.
 
@@ -68,16 +71,16 @@ def score_items(
         PermanentModelError: the verifier can answer no further request.
     """
     asks = any(one.name == "llm" for one in scorers)
-    if asks and parts.reviewer("verifier") is None:
+    if asks and resources.reviewer("verifier") is None:
         raise SettingsError("scorer llm needs a model; set llm.verifier.provider, or leave --scorer llm out")
     done: list[pl.DataFrame] = []
     models: dict[str, set[str]] = {}
     for block in _blocks(items):
-        claims, pair_ids, seconds = _claims(block, parts, asks=asks)
+        claims, pair_ids, seconds = _claims(block, resources, asks=asks)
         for column in ("combined_model", "entailment_model", "span_model", "llm_model"):
             if column in claims.columns:
                 models.setdefault(column, set()).update(claims[column].drop_nulls().unique().to_list())
-        done.append(_beside(block, claims, pair_ids, seconds, parts, scorers))
+        done.append(_beside(block, claims, pair_ids, seconds, resources, scorers))
         notify(sum(frame.height for frame in done), items.height)
     return Scored(pl.concat(done), {name: sorted(of_column) for name, of_column in sorted(models.items())})
 
@@ -87,7 +90,9 @@ def _blocks(items: pl.DataFrame) -> Iterator[pl.DataFrame]:
         yield from of_dataset.iter_slices(BLOCK)
 
 
-def _claims(block: pl.DataFrame, parts: Parts, *, asks: bool) -> tuple[pl.DataFrame, list[str], float]:
+def _claims(
+    block: pl.DataFrame, resources: Resources, *, asks: bool
+) -> tuple[pl.DataFrame, list[str], float]:
     """Claims with their verdicts beside them, the pair of each item, and the seconds stage 1 took."""
     tables = statement_tables(
         [
@@ -96,11 +101,11 @@ def _claims(block: pl.DataFrame, parts: Parts, *, asks: bool) -> tuple[pl.DataFr
         ]
     )
     started = time.perf_counter()
-    embeddings = embed_chunks(tables.chunks, parts.embedder, parts.vectors)
-    claims = score_claims(parts, tables.pairs, tables.documents, tables.chunks, embeddings)
+    embeddings = embed_chunks(tables.chunks, resources.embedder, resources.vectors)
+    claims = score_claims(resources, tables.pairs, tables.documents, tables.chunks, embeddings)
     seconds = time.perf_counter() - started
-    replies = _replies(claims, tables, parts) if asks else None
-    verdicts = decide_claims(claims, tables.pairs, parts.settings.verification, replies)
+    replies = _replies(claims, tables, resources) if asks else None
+    verdicts = decide_claims(claims, tables.pairs, resources.settings.verification, replies)
     decided = claims.join(verdicts.select("claim_id", "verdict"), on="claim_id", maintain_order="left")
     if replies is not None:
         said = replies.select("claim_id", llm_said="decision", llm_model="model")
@@ -108,10 +113,10 @@ def _claims(block: pl.DataFrame, parts: Parts, *, asks: bool) -> tuple[pl.DataFr
     return decided, tables.pair_ids, seconds
 
 
-def _replies(claims: pl.DataFrame, tables: StatementTables, parts: Parts) -> pl.DataFrame:
-    model = parts.reviewer("verifier")
+def _replies(claims: pl.DataFrame, tables: StatementTables, resources: Resources) -> pl.DataFrame:
+    model = resources.reviewer("verifier")
     assert model is not None  # noqa: S101 - score_items has looked
-    settings = parts.settings
+    settings = resources.settings
     return ask_verifier(claims, tables.pairs, tables.chunks, model, settings.verification, settings.llm)
 
 
@@ -120,17 +125,18 @@ def _beside(
     claims: pl.DataFrame,
     pair_ids: Sequence[str],
     seconds: float,
-    parts: Parts,
+    resources: Resources,
     scorers: Sequence[ScoreColumn],
 ) -> pl.DataFrame:
-    verification = parts.settings.verification
+    verification = resources.settings.verification
     by_pair = claims.group_by("pair_id", maintain_order=True).agg(claims=pl.len().cast(pl.Int64()))
     for scorer in scorers:
         scores = pair_scores(claims, scorer).rename({"score": f"score_{scorer.name}"})
         spans = unsupported_spans(claims, scorer, scorer.threshold(verification))
         by_pair = by_pair.join(scores, on="pair_id", how="left").join(spans, on="pair_id", how="left")
     trivial = [
-        pl.Series(f"score_{one.name}", one.scores).fill_nan(None) for one in baselines(block, parts.embedder)
+        pl.Series(f"score_{one.name}", one.scores).fill_nan(None)
+        for one in baselines(block, resources.embedder)
     ]
     kept = block.select(
         pl.exclude("answer", "context", "question"), characters=pl.col("answer").str.len_chars()

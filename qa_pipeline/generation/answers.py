@@ -11,9 +11,16 @@ import polars as pl
 
 from qa_pipeline.errors import ModelError
 from qa_pipeline.llm.base import LanguageModel, Reply, Request
-from qa_pipeline.llm.concurrency import ask_all
+from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.prompts.loading import fence, load_prompt, render_passages
-from qa_pipeline.records import AnswerReply, DraftCitation, Notify, Passage, passages_by_id, silent
+from qa_pipeline.records import (
+    AnswerReply,
+    DraftCitation,
+    Passage,
+    ProgressCallback,
+    no_progress,
+    passages_by_id,
+)
 from qa_pipeline.settings.generation import GenerationSettings
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.tables import PAIRS
@@ -34,7 +41,7 @@ def draft_answers(
     llm: LLMSettings,
     *,
     previous: pl.DataFrame | None = None,
-    notify: Notify = silent,
+    notify: ProgressCallback = no_progress,
 ) -> pl.DataFrame:
     """Answer every kept question from its passages.
 
@@ -54,7 +61,7 @@ def draft_answers(
     earlier = _by_question(previous, model.name)
     still = [row["question_id"] in earlier and _same(earlier[row["question_id"]], row, r) for row, r in asked]
     open_requests = [request for (_, request), known in zip(asked, still, strict=True) if not known]
-    replies = iter(ask_all(model, open_requests, workers=llm.workers, notify=notify))
+    replies = iter(complete_all(model, open_requests, workers=llm.workers, notify=notify))
     return PAIRS.frame(
         [
             earlier[row["question_id"]] if known else _pair(row, request, next(replies), model.name, owners)

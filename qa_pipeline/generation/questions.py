@@ -13,9 +13,9 @@ import polars as pl
 from qa_pipeline.chunking.repeats import NEAR_DUPLICATE, REPEATED_BLOCK
 from qa_pipeline.errors import ModelError
 from qa_pipeline.llm.base import LanguageModel, Reply, Request
-from qa_pipeline.llm.concurrency import ask_all
+from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.prompts.loading import load_prompt, render_passages
-from qa_pipeline.records import Notify, Passage, QuestionsReply, passages_by_id, silent
+from qa_pipeline.records import Passage, ProgressCallback, QuestionsReply, no_progress, passages_by_id
 from qa_pipeline.settings.generation import GenerationSettings
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.tables import QUESTIONS
@@ -35,7 +35,7 @@ def write_questions(
     *,
     batch: str,
     previous: pl.DataFrame | None = None,
-    notify: Notify = silent,
+    notify: ProgressCallback = no_progress,
 ) -> pl.DataFrame:
     """Ask every chunk for questions and keep those that retrieve the chunk they were written for.
 
@@ -56,7 +56,7 @@ def write_questions(
     kept = [row for row in kept if row["target_chunk_ids"][0] not in left_out]
     answered = {row["target_chunk_ids"][0] for row in kept} | set(left_out)
     open_ids = [chunk_id for chunk_id in requests if chunk_id not in answered]
-    replies = ask_all(model, [requests[i] for i in open_ids], workers=llm.workers, notify=notify)
+    replies = complete_all(model, [requests[i] for i in open_ids], workers=llm.workers, notify=notify)
     written = [
         row
         for chunk_id, reply in zip(open_ids, replies, strict=True)

@@ -10,15 +10,15 @@ from typing import Any
 
 from qa_pipeline.errors import ModelError, PermanentModelError
 from qa_pipeline.llm.base import LanguageModel, Reply, ReplyT, Request, close_connections, submit_deferred
-from qa_pipeline.records import Notify, silent
+from qa_pipeline.records import ProgressCallback, no_progress
 
 
-def ask_all(
+def complete_all(
     model: LanguageModel,
     requests: Sequence[Request[ReplyT]],
     *,
     workers: int,
-    notify: Notify = silent,
+    notify: ProgressCallback = no_progress,
 ) -> list[Reply[ReplyT] | ModelError]:
     """Ask every request with at most `workers` in flight; replies come back in request order.
 
@@ -35,7 +35,7 @@ def ask_all(
 
 
 async def _ask_all(
-    model: LanguageModel, requests: Sequence[Request[ReplyT]], workers: int, notify: Notify
+    model: LanguageModel, requests: Sequence[Request[ReplyT]], workers: int, notify: ProgressCallback
 ) -> list[Reply[ReplyT] | ModelError]:
     outcomes: dict[int, Reply[ReplyT] | ModelError] = {}
     refusals: list[PermanentModelError] = []

@@ -19,7 +19,7 @@ from tokenizers import Tokenizer
 
 from qa_pipeline.errors import StorageError
 from qa_pipeline.models.base import Embedder, Vectors
-from qa_pipeline.records import Notify, silent
+from qa_pipeline.records import ProgressCallback, no_progress
 
 Vector = npt.NDArray[np.float32]
 
@@ -152,7 +152,7 @@ class SqliteVectorCache:
 
 
 def encode_cached(
-    texts: Sequence[str], embedder: Embedder, cache: VectorCache, notify: Notify = silent
+    texts: Sequence[str], embedder: Embedder, cache: VectorCache, notify: ProgressCallback = no_progress
 ) -> Vectors:
     """Encode through the cache: each distinct text at most once, ever.
 

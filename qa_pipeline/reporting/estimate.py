@@ -26,7 +26,7 @@ from qa_pipeline.reporting.expectations import (
     finished_batches,
 )
 from qa_pipeline.reporting.open_requests import OpenWork, Requests, open_work
-from qa_pipeline.resources import Parts
+from qa_pipeline.resources import Resources
 from qa_pipeline.settings.llm import HOSTED, LLMSettings, ModelSettings
 from qa_pipeline.stages import cut_documents, read_batch
 from qa_pipeline.storage import read_earlier
@@ -74,12 +74,12 @@ class Estimate:
 
 
 def estimate_run(
-    parts: Parts, batches: Sequence[str], *, now: float, count_factor: CountFactor | None = None
+    resources: Resources, batches: Sequence[str], *, now: float, count_factor: CountFactor | None = None
 ) -> Estimate:
     """Estimate a run over batches. Documents are read and chunked; no model is asked and nothing written.
 
     Args:
-        parts: settings, and the tokenizer chunks are cut with.
+        resources: settings, and the tokenizer chunks are cut with.
         batches: in the order of the run.
         now: Unix seconds, for prices that change.
         count_factor: has some prompts counted; None goes by earlier calls, or by the text alone.
@@ -87,19 +87,19 @@ def estimate_run(
     Raises:
         SettingsError: the prices cannot be read.
     """
-    settings = parts.settings
+    settings = resources.settings
     split = settings.verification.split_claims
     models = role_models(settings.llm, judged=settings.judging.enabled, split=split != "rules")
     prices = load_prices(settings.llm.budget.prices)
     default = default_expectations(models, settings.generation.questions_per_chunk, split)
-    finished = finished_batches(parts.layout, settings, models)
+    finished = finished_batches(resources.layout, settings, models)
     stages: list[StageEstimate] = []
     rules = _Rules(models, prices, default, None, now)
     for batch in batches if models else ():
-        requests = _requests(parts, batch)
+        requests = _requests(resources, batch)
         expected = expectations_from(finished, requests.language, default)
         rules = replace(rules, expected=expected, counted=_counted(count_factor, requests))
-        stages += _of_batch(parts, batch, requests, rules)
+        stages += _of_batch(resources, batch, requests, rules)
     notes = _notes(settings.llm, rules)
     return Estimate(tuple(stages), prices.currency, notes, tuple(_reached(settings.llm, stages)))
 
@@ -137,14 +137,14 @@ class _Rules:
         return price_of(self.models[role], self.prices)
 
 
-def _requests(parts: Parts, batch: str) -> Requests:
-    previous = read_earlier(parts.layout.table(DOCUMENTS.name, batch), DOCUMENTS)
-    documents = read_batch(parts, batch, previous)
-    return Requests(cut_documents(parts, documents), parts.settings, batch)
+def _requests(resources: Resources, batch: str) -> Requests:
+    previous = read_earlier(resources.layout.table(DOCUMENTS.name, batch), DOCUMENTS)
+    documents = read_batch(resources, batch, previous)
+    return Requests(cut_documents(resources, documents), resources.settings, batch)
 
 
-def _of_batch(parts: Parts, batch: str, requests: Requests, rules: _Rules) -> Iterable[StageEstimate]:
-    work = open_work(parts, batch, requests, rules.models)
+def _of_batch(resources: Resources, batch: str, requests: Requests, rules: _Rules) -> Iterable[StageEstimate]:
+    work = open_work(resources, batch, requests, rules.models)
     calls = _calls(work, rules.expected)
     sample = requests.sample()
     for role in STAGES:

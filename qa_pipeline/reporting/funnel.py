@@ -37,7 +37,7 @@ class Summary:
     citation_quality: float | None
 
 
-def yield_waterfall(frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
+def yield_funnel(frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     """Count every stage of one or more batches.
 
     The first row of a stage is its total; the others part it, so that they add up to it. `layouts` alone

@@ -19,7 +19,7 @@ from qa_pipeline.judging import judge_request
 from qa_pipeline.llm.base import Request
 from qa_pipeline.llm.store.schema import REPLIES
 from qa_pipeline.records import Passage, Role, index_text, passages_by_id
-from qa_pipeline.resources import Parts
+from qa_pipeline.resources import Resources
 from qa_pipeline.retrieval.search import WordIndex, terms
 from qa_pipeline.settings.llm import ModelSettings
 from qa_pipeline.settings.tree import Settings
@@ -140,33 +140,35 @@ class OpenWork:
     judged: int
 
 
-def open_work(parts: Parts, batch: str, requests: Requests, models: Mapping[Role, ModelSettings]) -> OpenWork:
+def open_work(
+    resources: Resources, batch: str, requests: Requests, models: Mapping[Role, ModelSettings]
+) -> OpenWork:
     """Compare what a run would ask with what lies in tables and store."""
-    questions = _by_model(_table(parts, batch, QUESTIONS), "model", models.get("questions"))
-    pairs = _table(parts, batch, PAIRS)
+    questions = _by_model(_table(resources, batch, QUESTIONS), "model", models.get("questions"))
+    pairs = _table(resources, batch, PAIRS)
     drafted = _by_model(pairs.filter(pl.col("status") == "drafted"), "generator", models.get("answer"))
     wanted = {chunk_id: requests.question(chunk_id) for chunk_id in requests.asked_ids}
     known = _known_chunks(questions, wanted)
     unknown = [request for chunk_id, request in wanted.items() if chunk_id not in known]
     kept = questions.filter(pl.col("status") == "kept", pl.col("target_chunk_ids").list.first().is_in(known))
     answers = _open_answers(kept, drafted, requests)
-    stored = stored_keys(parts, [request.key for request in (*unknown, *answers)])
+    stored = stored_keys(resources, [request.key for request in (*unknown, *answers)])
     return OpenWork(
         questions=[request for request in unknown if request.key not in stored],
         answers=[request for request in answers if request.key not in stored],
         unknown_chunks=[len(request.passages[0].text) for request in unknown],
-        pairs=kept.height + _beside(parts, batch),
-        verified=_decided(parts, batch, pairs).height,
-        judged=_judged(parts, batch, pairs, models.get("judge")),
+        pairs=kept.height + _beside(resources, batch),
+        verified=_decided(resources, batch, pairs).height,
+        judged=_judged(resources, batch, pairs, models.get("judge")),
     )
 
 
-def stored_keys(parts: Parts, keys: Sequence[str]) -> set[str]:
+def stored_keys(resources: Resources, keys: Sequence[str]) -> set[str]:
     """Which of these requests have a stored reply, of any model."""
-    url = parts.settings.llm.store.url
-    if not keys or (url is None and not parts.layout.replies.is_file()):
+    url = resources.settings.llm.store.url
+    if not keys or (url is None and not resources.layout.replies.is_file()):
         return set()
-    return parts.models.database.read(lambda connection: set(_found(connection, keys)))
+    return resources.models.database.read(lambda connection: set(_found(connection, keys)))
 
 
 def _found(connection: sa.Connection, keys: Sequence[str]) -> Iterable[str]:
@@ -176,8 +178,8 @@ def _found(connection: sa.Connection, keys: Sequence[str]) -> Iterable[str]:
         yield from connection.execute(wanted).scalars()
 
 
-def _table(parts: Parts, batch: str, table: Table) -> pl.DataFrame:
-    found = read_earlier(parts.layout.table(table.name, batch), table)
+def _table(resources: Resources, batch: str, table: Table) -> pl.DataFrame:
+    found = read_earlier(resources.layout.table(table.name, batch), table)
     return table.empty() if found is None else found
 
 
@@ -202,17 +204,17 @@ def _open_answers(kept: pl.DataFrame, drafted: pl.DataFrame, requests: Requests)
     return asked
 
 
-def _decided(parts: Parts, batch: str, pairs: pl.DataFrame) -> pl.DataFrame:
+def _decided(resources: Resources, batch: str, pairs: pl.DataFrame) -> pl.DataFrame:
     """Pairs that a run took to their verdict."""
-    return pairs.join(_table(parts, batch, VERDICTS), on="pair_id", how="semi")
+    return pairs.join(_table(resources, batch, VERDICTS), on="pair_id", how="semi")
 
 
-def _judged(parts: Parts, batch: str, pairs: pl.DataFrame, judge: ModelSettings | None) -> int:
+def _judged(resources: Resources, batch: str, pairs: pl.DataFrame, judge: ModelSettings | None) -> int:
     """Pairs this judge has nothing more to say about: judged by it, or stopped before."""
-    assessments = _table(parts, batch, ASSESSMENTS)
+    assessments = _table(resources, batch, ASSESSMENTS)
     done = _by_model(assessments.filter(pl.col("status") == "judged"), "judge", judge)
     waiting = assessments.join(done, on="pair_id", how="anti")
-    return _decided(parts, batch, pairs).join(waiting, on="pair_id", how="anti").height
+    return _decided(resources, batch, pairs).join(waiting, on="pair_id", how="anti").height
 
 
 def _by_model(frame: pl.DataFrame, column: str, model: ModelSettings | None) -> pl.DataFrame:
@@ -223,6 +225,6 @@ def _by_model(frame: pl.DataFrame, column: str, model: ModelSettings | None) -> 
     return frame.filter((pl.col(column) == name) | pl.col(column).str.starts_with(f"{name}@"))
 
 
-def _beside(parts: Parts, batch: str) -> int:
-    files = stages.batch_files(parts, batch)
-    return sum(frame.height for frame in stages.read_pairs_beside(files, parts.settings.pairs_file))
+def _beside(resources: Resources, batch: str) -> int:
+    files = stages.batch_files(resources, batch)
+    return sum(frame.height for frame in stages.read_pairs_beside(files, resources.settings.pairs_file))

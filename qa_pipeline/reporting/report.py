@@ -21,7 +21,7 @@ from qa_pipeline.reporting.funnel import (
     left_out_counts,
     masked_counts,
     summarise,
-    yield_waterfall,
+    yield_funnel,
 )
 from qa_pipeline.storage import Layout, read_earlier, read_table
 from qa_pipeline.tables import CANARIES, DECISIONS, KEPT_APART, LLM_CALLS, TABLES, TRAINING_EXAMPLES, VERDICTS
@@ -154,7 +154,7 @@ def _count(batch: str, frames: Mapping[str, pl.DataFrame]) -> _Counted:
     }
     return _Counted(
         tables=tables,
-        steps=yield_waterfall(frames),
+        steps=yield_funnel(frames),
         known=known_answers(frames["pairs"], frames["verdicts"]),
         row=row,
         left_out=left_out_counts(documents),

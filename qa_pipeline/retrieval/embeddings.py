@@ -4,12 +4,12 @@ import polars as pl
 
 from qa_pipeline.models.base import Embedder
 from qa_pipeline.models.vector_cache import VectorCache, encode_cached, text_hash
-from qa_pipeline.records import Notify, index_text, silent
+from qa_pipeline.records import ProgressCallback, index_text, no_progress
 from qa_pipeline.tables import EMBEDDINGS
 
 
 def embed_chunks(
-    chunks: pl.DataFrame, embedder: Embedder, cache: VectorCache, notify: Notify = silent
+    chunks: pl.DataFrame, embedder: Embedder, cache: VectorCache, notify: ProgressCallback = no_progress
 ) -> pl.DataFrame:
     """Embed section path and text of each chunk; texts in the cache are not computed again.
 

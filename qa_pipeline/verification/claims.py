@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from qa_pipeline.records import Notify, silent
+from qa_pipeline.records import ProgressCallback, no_progress
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.tables import CLAIMS
 from qa_pipeline.text.words import recall
@@ -33,7 +33,7 @@ def find_claims(
     chunks: pl.DataFrame,
     embedder: Encoder,
     settings: VerificationSettings,
-    notify: Notify = silent,
+    notify: ProgressCallback = no_progress,
     *,
     embeddings: pl.DataFrame | None = None,
     model_claims: Mapping[str, Sequence[Claim]] | None = None,

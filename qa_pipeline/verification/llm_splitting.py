@@ -21,9 +21,9 @@ import polars as pl
 
 from qa_pipeline.errors import ModelError
 from qa_pipeline.llm.base import LanguageModel, Reply, Request
-from qa_pipeline.llm.concurrency import ask_all
+from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.prompts.loading import Fenced, load_prompt
-from qa_pipeline.records import Notify, Passage, SplitClaim, SplitReply, passages_by_id, silent
+from qa_pipeline.records import Passage, ProgressCallback, SplitClaim, SplitReply, no_progress, passages_by_id
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.text.lexicon.base import words
@@ -334,7 +334,7 @@ def split_by_model(
     settings: VerificationSettings,
     llm: LLMSettings,
     *,
-    notify: Notify = silent,
+    notify: ProgressCallback = no_progress,
 ) -> dict[str, list[Claim]]:
     """Claims of the answers that a model was asked to cut, by pair; the others' are the rules'.
 
@@ -388,7 +388,7 @@ def _ask(
     model: LanguageModel,
     settings: VerificationSettings,
     llm: LLMSettings,
-    notify: Notify,
+    notify: ProgressCallback,
 ) -> dict[str, Reply[SplitReply] | ModelError]:
     """A reply for each pair; equal questions are asked once."""
     requests = {
@@ -396,7 +396,7 @@ def _ask(
         for pair_id, (pair, claims) in asked.items()
     }
     distinct = {request.key: request for request in requests.values()}
-    replies = ask_all(model, list(distinct.values()), workers=llm.workers, notify=notify)
+    replies = complete_all(model, list(distinct.values()), workers=llm.workers, notify=notify)
     by_key = dict(zip(distinct, replies, strict=True))
     return {pair_id: by_key[request.key] for pair_id, request in requests.items()}
 

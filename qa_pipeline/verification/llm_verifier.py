@@ -13,9 +13,9 @@ import polars as pl
 
 from qa_pipeline.errors import ModelError
 from qa_pipeline.llm.base import LanguageModel, Reply, Request
-from qa_pipeline.llm.concurrency import ask_all
+from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.prompts.loading import fence, load_prompt, render_passages
-from qa_pipeline.records import ClaimReply, Notify, Passage, passages_by_id, silent
+from qa_pipeline.records import ClaimReply, Passage, ProgressCallback, no_progress, passages_by_id
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.text.injection import INJECTION_IN_SOURCE, hold_injections, is_injection, redact_injections
@@ -43,7 +43,7 @@ def verify_claims(
     *,
     model: LanguageModel | None = None,
     llm: LLMSettings | None = None,
-    notify: Notify = silent,
+    notify: ProgressCallback = no_progress,
 ) -> pl.DataFrame:
     """Decide all claims locally, and have a model, where there is one, decide the borderline ones.
 
@@ -70,7 +70,7 @@ def ask_verifier(
     settings: VerificationSettings,
     llm: LLMSettings,
     *,
-    notify: Notify = silent,
+    notify: ProgressCallback = no_progress,
 ) -> pl.DataFrame:
     """Ask about every given claim, in order; a reply that failed is a row with its reason.
 
@@ -89,7 +89,7 @@ def ask_verifier(
     ).to_dicts()
     requests = [claim_request(row, passages, settings, llm.seed) for row in rows]
     distinct = {request.key: request for request in requests}
-    asked = ask_all(model, list(distinct.values()), workers=llm.workers, notify=notify)
+    asked = complete_all(model, list(distinct.values()), workers=llm.workers, notify=notify)
     replies = dict(zip(distinct, asked, strict=True))
     obeyed = _obeyed(list(distinct.values()), asked, model, llm.workers) if settings.probe_passages else set()
     return pl.DataFrame(
@@ -144,7 +144,9 @@ def _obeyed(
     for request, reply in zip(requests, replies, strict=True):
         if not isinstance(reply, ModelError) and reply.value.decision == "accept":
             accepted.setdefault(request.passages, request)
-    answers = ask_all(model, [_probe(one) for one in accepted.values()], workers=workers) if accepted else []
+    answers = (
+        complete_all(model, [_probe(one) for one in accepted.values()], workers=workers) if accepted else []
+    )
     return {
         shown
         for shown, answer in zip(accepted, answers, strict=True)

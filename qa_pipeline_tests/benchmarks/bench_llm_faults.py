@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from qa_pipeline.errors import ModelError, UnreadableReplyError
-from qa_pipeline.llm.concurrency import ask_all
+from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.llm.factory import Models
 from qa_pipeline_tests.benchmarks.bench_llm_speed import settings_for, verifications
 from qa_pipeline_tests.benchmarks.served import Served, serving
@@ -32,10 +32,10 @@ def measure(server: Served, calls: int, workers: int) -> dict[str, Any]:
         models = Models(settings, place=Path(folder) / "replies.sqlite", environ=environ, run="bench")
         model = models.of(settings.generator)
         assert model is not None
-        ask_all(model, verifications(workers, start=10_000_000), workers=workers)
+        complete_all(model, verifications(workers, start=10_000_000), workers=workers)
         before = server.stats()
         began = time.perf_counter()
-        outcomes = ask_all(model, verifications(calls), workers=workers)
+        outcomes = complete_all(model, verifications(calls), workers=workers)
         took = time.perf_counter() - began
         after = server.stats()
         models.close()

@@ -13,7 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from qa_pipeline.llm.concurrency import ask_all
+from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.llm.factory import Models
 from qa_pipeline_tests.benchmarks.bench_llm_speed import settings_for, verifications
 from qa_pipeline_tests.benchmarks.served import Served, serving
@@ -28,7 +28,7 @@ def ask_until(server: Served, place: Path, workers: int, start: int, until: floa
     model = models.of(settings.generator)
     assert model is not None
     while time.time() < until:
-        ask_all(model, verifications(_CALLS_AT_ONCE, start=start), workers=workers)
+        complete_all(model, verifications(_CALLS_AT_ONCE, start=start), workers=workers)
         start += _CALLS_AT_ONCE
     models.close()
 

@@ -16,7 +16,7 @@ from statistics import median
 
 from qa_pipeline.errors import ModelError
 from qa_pipeline.llm.base import Request
-from qa_pipeline.llm.concurrency import ask_all
+from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.llm.factory import Models
 from qa_pipeline.llm.gemini.wire import typed_config
 from qa_pipeline.prompts.loading import fence, load_prompt, render_passages
@@ -62,7 +62,7 @@ def ours(server: Served, requests: list[Request[ClaimReply]], workers: int) -> f
         model = models.of(settings.generator)
         assert model is not None
         began = time.perf_counter()
-        outcomes = ask_all(model, requests, workers=workers)
+        outcomes = complete_all(model, requests, workers=workers)
         took = time.perf_counter() - began
         models.close()
     assert not any(isinstance(outcome, ModelError) for outcome in outcomes), outcomes[0]

@@ -25,7 +25,7 @@ from typing import Any
 
 from qa_pipeline.llm.base import LanguageModel, Reply, ReplyT, Request
 from qa_pipeline.llm.cached import CachedModel
-from qa_pipeline.llm.concurrency import ask_all
+from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.llm.store.writer import open_replies
 from qa_pipeline.records import ClaimReply, Passage
 from qa_pipeline_tests.llm.asking import ACCEPT, claim
@@ -101,7 +101,7 @@ def _measured(new_place: Callable[[], str], arguments: argparse.Namespace) -> di
 
 def _ask(model: LanguageModel, count: int, workers: int) -> None:
     requests = [claim(f"{PROMPT}{number}", passages=(PASSAGE,)) for number in range(count)]
-    replies = ask_all(model, requests, workers=workers)
+    replies = complete_all(model, requests, workers=workers)
     assert all(isinstance(reply, Reply) and isinstance(reply.value, ClaimReply) for reply in replies)
 
 
@@ -117,7 +117,7 @@ def _ask_shared(place: str) -> int:
     model = CachedModel(inner, open_replies(_place(place)))
     requests = [claim(f"{number}") for number in range(SHARED)]
     random.shuffle(requests)  # or the process that starts later would follow the other one to the end
-    replies = ask_all(model, requests, workers=32)
+    replies = complete_all(model, requests, workers=32)
     assert all(isinstance(reply, Reply) for reply in replies)
     model.close()
     return inner.asked

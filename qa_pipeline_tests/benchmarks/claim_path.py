@@ -111,7 +111,7 @@ def _claim() -> Iterator[Callable[[], object]]:
 @contextmanager
 def _request() -> Iterator[Callable[[], object]]:
     """One request, after another one that set everything up."""
-    from qa_pipeline.llm.concurrency import ask_all
+    from qa_pipeline.llm.concurrency import complete_all
     from qa_pipeline.llm.factory import Models
     from qa_pipeline_tests.benchmarks.bench_llm_speed import settings_for, verifications
     from qa_pipeline_tests.benchmarks.served import serving
@@ -122,8 +122,8 @@ def _request() -> Iterator[Callable[[], object]]:
         models = Models(settings, place=Path(folder) / "replies.sqlite", environ=environ, run="bench")
         model = models.of(settings.generator)
         assert model is not None
-        ask_all(model, [first], workers=1)
-        yield lambda: ask_all(model, [second], workers=1)
+        complete_all(model, [first], workers=1)
+        yield lambda: complete_all(model, [second], workers=1)
         models.close()
 
 

@@ -22,7 +22,7 @@ from sklearn.metrics import roc_auc_score, roc_curve
 from qa_pipeline import stages
 from qa_pipeline.corpus.corpora import list_batches
 from qa_pipeline.evaluation.scorers import HALF
-from qa_pipeline.resources import Parts
+from qa_pipeline.resources import Resources
 from qa_pipeline.retrieval.embeddings import embed_chunks
 from qa_pipeline.settings.tree import load_settings
 from qa_pipeline.storage import read_table, write_table
@@ -41,9 +41,9 @@ def main() -> None:
     """Print the figures."""
     asked = _arguments()
     with TemporaryDirectory() as scratch:
-        parts = Parts(load_settings(corpus=str(asked.corpus), out=asked.out or Path(scratch)))
-        frames = _tables(parts)
-        rows = pl.concat([_measured(parts, frames, language, asked) for language in asked.languages])
+        resources = Resources(load_settings(corpus=str(asked.corpus), out=asked.out or Path(scratch)))
+        frames = _tables(resources)
+        rows = pl.concat([_measured(resources, frames, language, asked) for language in asked.languages])
     if asked.rows:
         rows.write_parquet(asked.rows)
     json.dump(_figures(rows), sys.stdout, indent=1)
@@ -66,12 +66,12 @@ def _names(written: str) -> tuple[str, ...]:
     return tuple(written.split(","))
 
 
-def _tables(parts: Parts) -> dict[str, pl.DataFrame]:
+def _tables(resources: Resources) -> dict[str, pl.DataFrame]:
     """Documents, chunks and vectors of all batches; read from the output folder where they are there."""
-    settings = parts.settings
+    settings = resources.settings
     found: dict[str, list[pl.DataFrame]] = {name: [] for name in _READ}
     for batch in list_batches(settings.corpus):
-        for name, frame in zip(_READ, _of_batch(parts, batch), strict=True):
+        for name, frame in zip(_READ, _of_batch(resources, batch), strict=True):
             found[name].append(frame)
     return {
         name: pl.concat(frames).unique(STORED[name].key[0], maintain_order=True)
@@ -79,20 +79,20 @@ def _tables(parts: Parts) -> dict[str, pl.DataFrame]:
     }
 
 
-def _of_batch(parts: Parts, batch: str) -> list[pl.DataFrame]:
-    paths = [parts.layout.table(name, batch) for name in _READ]
+def _of_batch(resources: Resources, batch: str) -> list[pl.DataFrame]:
+    paths = [resources.layout.table(name, batch) for name in _READ]
     if all(path.exists() for path in paths):
         return [read_table(path, STORED[name]) for name, path in zip(_READ, paths, strict=True)]
-    documents = stages.read_batch(parts, batch, None)
-    chunks = stages.cut_documents(parts, documents)
-    made = [documents, chunks, embed_chunks(chunks, parts.embedder, parts.vectors)]
+    documents = stages.read_batch(resources, batch, None)
+    chunks = stages.cut_documents(resources, documents)
+    made = [documents, chunks, embed_chunks(chunks, resources.embedder, resources.vectors)]
     for name, path, frame in zip(_READ, paths, made, strict=True):
         write_table(path, frame, STORED[name])
     return made
 
 
 def _measured(
-    parts: Parts, frames: dict[str, pl.DataFrame], language: str, asked: argparse.Namespace
+    resources: Resources, frames: dict[str, pl.DataFrame], language: str, asked: argparse.Namespace
 ) -> pl.DataFrame:
     """The canaries of a language, decided; only chunks of that language are searched."""
     chunks = frames["chunks"].filter(pl.col("language") == language)
@@ -100,8 +100,8 @@ def _measured(
     drawn = _drawn(material, asked)
     pairs = canary_pairs(drawn, material, language)
     begun = time.perf_counter()
-    claims = stages.score_claims(parts, pairs, frames["documents"], chunks, frames["embeddings"])
-    verdicts = verify_claims(claims, pairs, chunks, parts.settings.verification)
+    claims = stages.score_claims(resources, pairs, frames["documents"], chunks, frames["embeddings"])
+    verdicts = verify_claims(claims, pairs, chunks, resources.settings.verification)
     took = time.perf_counter() - begun
     print(f"{language}: {len(drawn)} canaries in {took:.0f} s", file=sys.stderr)
     return canary_rows(drawn, language, claims, verdicts)

@@ -29,7 +29,7 @@ from qa_pipeline.models.base import Embedder
 from qa_pipeline.pipeline import run_batches
 from qa_pipeline.records import CallRecord, Usage
 from qa_pipeline.reporting.estimate import Estimate, estimate_run
-from qa_pipeline.resources import Parts
+from qa_pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings, load_settings
 from qa_pipeline.storage import write_table
 from qa_pipeline.tables import LLM_CALLS
@@ -133,19 +133,19 @@ def settings_for(corpus: str, out: Path) -> Settings:
 
 def estimated(settings: Settings, batch: str, *, count: bool) -> Estimate:
     """An estimate as the command makes it."""
-    parts = Parts(settings, embedder=EMBEDDER)
-    return estimate_run(parts, [batch], now=time.time(), count_factor=counted if count else None)
+    resources = Resources(settings, embedder=EMBEDDER)
+    return estimate_run(resources, [batch], now=time.time(), count_factor=counted if count else None)
 
 
 def run(settings: Settings, batch: str) -> list[CallRecord]:
     """Run a batch, and note its calls as a run with a store of replies does."""
     model = ScriptedReplies()
-    parts = Parts(settings, embedder=EMBEDDER, model=model)
-    for outcome in run_batches(parts, [batch]):
+    resources = Resources(settings, embedder=EMBEDDER, model=model)
+    for outcome in run_batches(resources, [batch]):
         if outcome.error and "gate" not in outcome.error:
             sys.exit(f"{batch}: {outcome.error}")
     frame = calls_frame(model.calls, keep_prompts=False)
-    write_table(parts.layout.table(LLM_CALLS.name, batch), frame, LLM_CALLS)
+    write_table(resources.layout.table(LLM_CALLS.name, batch), frame, LLM_CALLS)
     return model.calls
 
 

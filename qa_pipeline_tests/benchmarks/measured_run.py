@@ -85,12 +85,12 @@ Run = Callable[["Settings", Sequence[str]], "list[BatchOutcome]"]
 
 def _run_plain() -> Run:
     from qa_pipeline.pipeline import run_batches
-    from qa_pipeline.resources import Parts
+    from qa_pipeline.resources import Resources
 
-    built: list[Parts] = []
+    built: list[Resources] = []
 
     def run(settings: "Settings", batches: Sequence[str]) -> "list[BatchOutcome]":
-        built.extend([] if built else [Parts(settings)])
+        built.extend([] if built else [Resources(settings)])
         return run_batches(built[0], batches)
 
     return run
@@ -100,17 +100,17 @@ def _run_dagster() -> Run:
     import dagster as dg
 
     from qa_pipeline.defs.launch import materialize_batches
-    from qa_pipeline.resources import Parts
+    from qa_pipeline.resources import Resources
 
-    built: list[Parts] = []
+    built: list[Resources] = []
 
     def run(settings: "Settings", batches: Sequence[str]) -> "list[BatchOutcome]":
         home = settings.out / "dagster"
         home.mkdir(parents=True, exist_ok=True)
         shutil.copy(INSTANCE_SETTINGS, home / "dagster.yaml")
-        built.extend([] if built else [Parts(settings)])
+        built.extend([] if built else [Resources(settings)])
         with dg.DagsterInstance.from_config(str(home)) as instance:
-            return materialize_batches(settings, batches, instance, parts=built[0])
+            return materialize_batches(settings, batches, instance, resources=built[0])
 
     return run
 

@@ -10,7 +10,7 @@ from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.calibration import calibrating
 from qa_pipeline.evaluation.calibration.rows import LabelledFile, LabelledRows, read_labelled, score_rows
 from qa_pipeline.models import loading as embedding_model
-from qa_pipeline.resources import Parts
+from qa_pipeline.resources import Resources
 from qa_pipeline.settings.thresholds import read_thresholds
 from qa_pipeline.settings.tree import load_settings
 from qa_pipeline_tests.end_to_end import invoke
@@ -105,7 +105,7 @@ def test_premises_and_hypotheses_are_rows_whose_source_is_the_premise(tmp_path: 
 
 def test_rows_of_equal_texts_share_their_claims_and_keep_their_own_label(tmp_path: Path) -> None:
     file = LabelledFile(tmp_path / "set.parquet", "0" * 64, items(8))
-    scored = score_rows(Parts(load_settings(), embedder=HashEmbedder()), file)
+    scored = score_rows(Resources(load_settings(), embedder=HashEmbedder()), file)
     assert scored.rows.height == 8
     assert scored.rows["pair_id"].n_unique() == 2
     assert scored.claims["pair_id"].n_unique() == 2

@@ -19,7 +19,7 @@ from qa_pipeline.curation.withdrawals import (
 )
 from qa_pipeline.errors import CorpusError
 from qa_pipeline.pipeline import run_batches, validate_pairs
-from qa_pipeline.resources import Parts
+from qa_pipeline.resources import Resources
 from qa_pipeline.tables import VERDICTS
 from qa_pipeline_tests.curation.withdrawal_rows import FALSE, TRUE, Folder
 from qa_pipeline_tests.fakes import HashEmbedder
@@ -156,7 +156,7 @@ def test_pairs_that_were_only_validated_are_not_gone(folder: Folder, tmp_path: P
     loose.write("mine", TRUE)
     pairs = tmp_path / "mine.jsonl"
     (loose.corpus / "mine" / "pairs.jsonl").rename(pairs)
-    validate_pairs(Parts(loose.settings, embedder=HashEmbedder()), "mine", pairs)
+    validate_pairs(Resources(loose.settings, embedder=HashEmbedder()), "mine", pairs)
     loose.delete("mine")
     folder.run()
     assert folder.published() == {"b1": 1, "b2": 1, "mine": 1}
@@ -212,7 +212,7 @@ def test_status_names_what_is_withdrawn_why_and_since_when(folder: Folder) -> No
 
 
 def test_status_of_withdrawn_batches_alone_still_names_them(folder: Folder) -> None:
-    run_batches(Parts(folder.settings, embedder=HashEmbedder()), ["b1"])
+    run_batches(Resources(folder.settings, embedder=HashEmbedder()), ["b1"])
     withdraw_missing(folder.layout, folder.corpus, {"b2"})
     done = RUNNER.invoke(app, ["status", "--out", str(folder.settings.out), "--json"])
     assert (done.exit_code, list(json.loads(done.stdout)["withdrawn"])) == (0, ["b1"])

@@ -10,7 +10,7 @@ import polars as pl
 from qa_pipeline.corpus.corpora import find_batches
 from qa_pipeline.curation.withdrawals import withdraw_missing
 from qa_pipeline.pipeline import BatchOutcome, run_batches
-from qa_pipeline.resources import Parts
+from qa_pipeline.resources import Resources
 from qa_pipeline.settings.tree import load_settings
 from qa_pipeline.storage import Layout
 from qa_pipeline.tables import TRAINING_EXAMPLES, VERDICTS
@@ -60,7 +60,7 @@ class Folder:
         """Run the whole corpus as the command line does."""
         found = find_batches(self.corpus)
         withdraw_missing(self.layout, self.settings.corpus, {*found.names, *found.refused})
-        outcomes = run_batches(Parts(self.settings, embedder=HashEmbedder()), found.names)
+        outcomes = run_batches(Resources(self.settings, embedder=HashEmbedder()), found.names)
         return {outcome.batch: outcome for outcome in outcomes}
 
     def published(self) -> dict[str, int]:

@@ -19,7 +19,7 @@ from qa_pipeline.llm.extractive.provider import ExtractiveModel
 from qa_pipeline.llm.store.writer import open_replies
 from qa_pipeline.pipeline import BatchOutcome
 from qa_pipeline.records import Role
-from qa_pipeline.resources import Parts
+from qa_pipeline.resources import Resources
 from qa_pipeline.settings.llm import Reviewer
 from qa_pipeline.settings.tree import load_settings
 from qa_pipeline.storage import read_table
@@ -75,7 +75,7 @@ class CountingRules(ExtractiveModel):
         return await super().complete(request)
 
 
-class OnlyGenerates(Parts):
+class OnlyGenerates(Resources):
     """Rules that generate, and nobody who verifies or judges."""
 
     def reviewer(self, role: Reviewer) -> None:
@@ -107,14 +107,14 @@ class Project:
         return other
 
     @property
-    def parts(self) -> Parts:
+    def resources(self) -> Resources:
         """Parts as a new process would build them."""
         stored = CachedModel(self.model, open_replies(self.settings.out / "cache" / "replies.sqlite"))
         return OnlyGenerates(self.settings, embedder=HashEmbedder(), model=stored)
 
     @property
     def definitions(self) -> dg.Definitions:
-        return build_definitions(self.settings, parts=self.parts)
+        return build_definitions(self.settings, resources=self.resources)
 
     def write(self, batch: str, text: str = "", file: str = "guide.md") -> None:
         path = Path(self.settings.corpus) / batch / file
@@ -126,7 +126,9 @@ class Project:
 
     def launch(self, *batches: str, force: bool = False) -> dict[str, BatchOutcome]:
         """Run as the command line does."""
-        outcomes = materialize_batches(self.settings, batches, self.instance, parts=self.parts, force=force)
+        outcomes = materialize_batches(
+            self.settings, batches, self.instance, resources=self.resources, force=force
+        )
         return {outcome.batch: outcome for outcome in outcomes}
 
     def build(self, batch: str, *assets: str) -> dg.ExecuteInProcessResult:

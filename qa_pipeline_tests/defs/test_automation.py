@@ -32,7 +32,7 @@ class Automation:
             instance=self.project.instance,
             instance_ref=self.project.instance.get_ref(),
             cursor=self.cursor,
-            resources={"parts": self.project.parts},
+            resources={"resources": self.project.resources},
             repository_def=self.repository,
         ) as context:
             found = self.sensor.evaluate_tick(context)

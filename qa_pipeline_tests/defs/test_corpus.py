@@ -12,7 +12,7 @@ from qa_pipeline.corpus.places import BatchFiles
 from qa_pipeline.defs.base import DATA_VERSION, PARTITIONS_NAME, latest_tags
 from qa_pipeline.defs.corpus import BATCHES_A_TICK, CORPUS, corpus_of, corpus_sensor, report_batches
 from qa_pipeline.errors import CorpusError
-from qa_pipeline.resources import Parts
+from qa_pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline_tests.corpus.archives import zip_bytes
 
@@ -22,12 +22,12 @@ class Ticker:
 
     def __init__(self, corpus: Path) -> None:
         self.instance = dg.DagsterInstance.ephemeral()
-        self.parts = Parts(Settings(corpus=corpus, out=corpus.parent / "out"))
+        self.resources = Resources(Settings(corpus=corpus, out=corpus.parent / "out"))
         self.cursor: str | None = None
 
     def tick(self) -> dg.SensorResult:
         context = dg.build_sensor_context(
-            instance=self.instance, cursor=self.cursor, resources={"parts": self.parts}
+            instance=self.instance, cursor=self.cursor, resources={"resources": self.resources}
         )
         result = corpus_sensor(context)
         assert isinstance(result, dg.SensorResult)
@@ -155,8 +155,10 @@ def test_a_folder_with_an_impossible_name_is_told_and_the_others_are_registered(
 
 
 def test_a_missing_corpus_skips_the_tick_with_its_reason(tmp_path: Path) -> None:
-    parts = Parts(Settings(corpus=tmp_path / "nowhere", out=tmp_path))
-    context = dg.build_sensor_context(instance=dg.DagsterInstance.ephemeral(), resources={"parts": parts})
+    resources = Resources(Settings(corpus=tmp_path / "nowhere", out=tmp_path))
+    context = dg.build_sensor_context(
+        instance=dg.DagsterInstance.ephemeral(), resources={"resources": resources}
+    )
     result = corpus_sensor(context)
     assert isinstance(result, dg.SkipReason)
     assert "nowhere" in str(result.skip_message)
@@ -164,7 +166,7 @@ def test_a_missing_corpus_skips_the_tick_with_its_reason(tmp_path: Path) -> None
 
 def test_reporting_by_hand_and_by_sensor_agree(corpus: Path) -> None:
     ticker = Ticker(corpus)
-    report_batches(ticker.instance, corpus_of(ticker.parts.settings), ["b1", "b2"])
+    report_batches(ticker.instance, corpus_of(ticker.resources.settings), ["b1", "b2"])
     ticker.tick()
     assert ticker.reported() == []
 
@@ -186,7 +188,7 @@ def test_a_place_that_fsspec_opens_is_watched_like_a_folder(tmp_path: Path) -> N
     for batch in ("b1", "b2"):
         store.pipe_file(f"/watched/corpus/{batch}/a.txt", b"Text.")
     ticker = Ticker(tmp_path / "corpus")
-    ticker.parts = Parts(Settings(corpus="memory://watched/corpus", out=tmp_path / "out"))
+    ticker.resources = Resources(Settings(corpus="memory://watched/corpus", out=tmp_path / "out"))
     ticker.tick()
     assert ticker.reported() == ["b1", "b2"]
     store.pipe_file("/watched/corpus/b2/a.txt", b"Other text.")
@@ -211,6 +213,6 @@ def test_a_batch_that_cannot_be_read_is_told_and_tried_again(
         result = ticker.tick()
         assert reported(result) == ["b2"]
         assert "b1 cannot be read today" in str(result.skip_reason)
-        place = corpus_of(ticker.parts.settings)
+        place = corpus_of(ticker.resources.settings)
         assert report_batches(ticker.instance, place, ["b1", "b2"]) == {"b1": "b1 cannot be read today"}
     assert ticker.reported() == ["b1"]

@@ -14,7 +14,7 @@ from qa_pipeline.defs.schedules import JOB_TAG, PENDING_TAG, work_tonight
 from qa_pipeline.defs.staleness import steps_of
 from qa_pipeline.llm.store.schema import PROVIDER_JOBS
 from qa_pipeline.pipeline import run_batches
-from qa_pipeline.resources import Parts
+from qa_pipeline.resources import Resources
 from qa_pipeline.testing.fake_server.plan import ServerPlan
 from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY, GeminiServer
 from qa_pipeline_tests.defs.project import Project, instance_at
@@ -33,8 +33,8 @@ class Batched(Project):
         self.cursor: str | None = None
 
     @property
-    def parts(self) -> Parts:
-        return Parts(self.settings, embedder=HashEmbedder())
+    def resources(self) -> Resources:
+        return Resources(self.settings, embedder=HashEmbedder())
 
     @property
     def sensor(self) -> dg.SensorDefinition:
@@ -47,7 +47,7 @@ class Batched(Project):
             instance=self.instance,
             instance_ref=self.instance.get_ref(),
             cursor=self.cursor,
-            resources={"parts": self.parts},
+            resources={"resources": self.resources},
             repository_def=self.definitions.get_repository_def(),
         ) as context:
             tick = self.sensor.evaluate_tick(context)
@@ -55,7 +55,7 @@ class Batched(Project):
         return list(tick.run_requests or [])
 
     def tonight(self) -> list[str]:
-        return list(work_tonight(self.instance, self.parts, steps_of(build_assets(self.settings))))
+        return list(work_tonight(self.instance, self.resources, steps_of(build_assets(self.settings))))
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ def test_one_tick_asks_for_one_run_of_each_batch_whose_replies_have_come(batched
         {**ended, "job_key": f"job-{name}", "batch": name, "created_at": 1.0, "ended_at": 2.0}
         for name in names
     ]
-    book = batched.parts.models.jobs
+    book = batched.resources.models.jobs
     if rows:
         book.database.transact(lambda connection: connection.execute(sa.insert(PROVIDER_JOBS), rows))
     asked = batched.look()
@@ -144,9 +144,9 @@ def test_a_batch_that_was_run_without_dagster_is_fetched_and_left_to_whoever_run
     batched: Batched,
 ) -> None:
     batched.write("unknown")
-    assert run_batches(batched.parts, ["unknown"])[0].outcome == "pending"
+    assert run_batches(batched.resources, ["unknown"])[0].outcome == "pending"
     assert batched.look() == []
-    assert [job.state for job in batched.parts.models.jobs.jobs()] == ["collected"]
+    assert [job.state for job in batched.resources.models.jobs.jobs()] == ["collected"]
 
 
 def test_while_a_job_has_not_ended_no_run_is_asked_for_by_day_or_night(

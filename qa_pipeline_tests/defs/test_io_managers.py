@@ -11,7 +11,7 @@ from upath import UPath
 from qa_pipeline.defs.base import PARTITIONS_NAME, document_batches
 from qa_pipeline.defs.io_managers import ParquetTables, Shards, store
 from qa_pipeline.errors import IndexMismatchError, TableError
-from qa_pipeline.resources import Parts
+from qa_pipeline.resources import Resources
 from qa_pipeline.retrieval.shard import Shard
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage import Layout
@@ -107,7 +107,7 @@ def test_an_object_store_keeps_the_old_object_when_writing_fails(monkeypatch: py
 
 def shards(tmp_path: Path) -> Shards:
     settings = Settings(out=tmp_path)
-    return Shards(UPath(tmp_path / "indexes"), Parts(settings, embedder=HashEmbedder()))
+    return Shards(UPath(tmp_path / "indexes"), Resources(settings, embedder=HashEmbedder()))
 
 
 @dg.asset(partitions_def=document_batches, io_manager_key="shards")

@@ -15,7 +15,7 @@ from qa_pipeline_tests.defs.project import GUIDE, Project, instance_at
 
 def tonight(project: Project) -> list[str]:
     steps = steps_of(build_assets(project.settings))
-    return list(work_tonight(project.instance, project.parts, steps))
+    return list(work_tonight(project.instance, project.resources, steps))
 
 
 def test_the_night_runs_new_changed_and_unfinished_batches_and_no_others(project: Project) -> None:
@@ -58,7 +58,7 @@ def tick(project: Project, night: datetime = TONIGHT) -> Any:
     with dg.build_schedule_context(
         instance=project.instance,
         scheduled_execution_time=night,
-        resources={"parts": project.parts},
+        resources={"resources": project.resources},
         repository_def=definitions.get_repository_def(),
     ) as context:
         return definitions.resolve_schedule_def("nightly").evaluate_tick(context)

@@ -14,7 +14,7 @@ import pytest
 
 from qa_pipeline.curation.decisions import content_hashes
 from qa_pipeline.defs.assets import build_assets
-from qa_pipeline.defs.base import HOST_TAG, PROCESS_TAG, bury_dead_runs
+from qa_pipeline.defs.base import HOST_TAG, PROCESS_TAG, fail_orphaned_runs
 from qa_pipeline.defs.launch import materialize_batches, run_on_instance
 from qa_pipeline.defs.staleness import steps_of, work_left
 from qa_pipeline.errors import (
@@ -30,8 +30,8 @@ from qa_pipeline.llm.base import LanguageModel, Reply, ReplyT, Request
 from qa_pipeline.llm.cached import CachedModel
 from qa_pipeline.llm.store.writer import open_replies
 from qa_pipeline.pipeline import BLOCKED, BatchOutcome
-from qa_pipeline.records import Notify, silent
-from qa_pipeline.resources import Parts
+from qa_pipeline.records import ProgressCallback, no_progress
+from qa_pipeline.resources import Resources
 from qa_pipeline.review.decision_files import read_decision_file, take_decisions
 from qa_pipeline.settings.llm import Reviewer
 from qa_pipeline.stages import STAGES
@@ -54,7 +54,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Project:
 
 def reason(project: Project, batch: str, *, compare_code: bool = True) -> str | None:
     steps = steps_of(build_assets(project.settings))
-    return work_left(project.instance, project.parts.layout, steps, batch, compare_code=compare_code)
+    return work_left(project.instance, project.resources.layout, steps, batch, compare_code=compare_code)
 
 
 def test_an_unchanged_batch_is_not_run_again_on_a_persistent_instance(tmp_path: Path) -> None:
@@ -168,7 +168,7 @@ class CutsAnswers(CountingRules):
         return Reply(request.reply_model.model_validate({"claims": []}), '{"claims": []}', self.name)
 
 
-class OnlyCuts(Parts):
+class OnlyCuts(Resources):
     """Its model cuts answers, and judges nothing."""
 
     def reviewer(self, role: Reviewer) -> LanguageModel | None:
@@ -184,7 +184,7 @@ class Cutting(Project):
         self.model.broken_roles, self.model.broken_calls = ("split",), 1
 
     @property
-    def parts(self) -> Parts:
+    def resources(self) -> Resources:
         stored = CachedModel(self.model, open_replies(self.settings.out / "cache" / "replies.sqlite"))
         return OnlyCuts(self.settings, embedder=HashEmbedder(), model=stored)
 
@@ -216,7 +216,7 @@ def test_an_answer_that_could_not_be_cut_is_cut_by_the_next_run(tmp_path: Path) 
 def test_rows_of_every_step_that_asks_a_model_are_work_left_while_it_could_not_be_reached(
     built: Project, table: str, column: str
 ) -> None:
-    file = built.parts.layout.table(table, "b1")
+    file = built.resources.layout.table(table, "b1")
     before, rows = file.read_bytes(), built.table(table, "b1")
     unreached = rows.with_columns(pl.lit(TransientModelError.reason).alias(column))
     file.write_bytes(table_bytes(unreached, STORED[table]))
@@ -229,11 +229,11 @@ def test_rows_of_every_step_that_asks_a_model_are_work_left_while_it_could_not_b
 def test_every_step_is_told_as_it_starts(project: Project, capfd: pytest.CaptureFixture[str]) -> None:
     heard: list[tuple[str, str]] = []
 
-    def watch(batch: str, stage: str) -> Notify:
+    def watch(batch: str, stage: str) -> ProgressCallback:
         heard.append((batch, stage))
-        return silent
+        return no_progress
 
-    materialize_batches(project.settings, ["b1"], project.instance, watch, parts=project.parts)
+    materialize_batches(project.settings, ["b1"], project.instance, watch, resources=project.resources)
     steps = [stage for _, stage in heard]
     assert {batch for batch, _ in heard} == {"b1"}
     assert {*STAGES, "exports"} <= set(steps)
@@ -277,7 +277,7 @@ def test_runs_of_living_processes_are_left_alone(project: Project) -> None:
         tags={HOST_TAG: socket.gethostname(), PROCESS_TAG: str(os.getpid())},
         status=dg.DagsterRunStatus.STARTED,
     )
-    bury_dead_runs(project.instance)
+    fail_orphaned_runs(project.instance)
     after = project.instance.get_run_by_id(run.run_id)
     assert after is not None
     assert after.status == dg.DagsterRunStatus.STARTED
@@ -288,7 +288,7 @@ def test_without_an_instance_folder_the_command_line_says_what_to_set(
 ) -> None:
     monkeypatch.setenv("DAGSTER_HOME", "/nowhere/at/all")
     with pytest.raises(SettingsError, match="DAGSTER_HOME"):
-        run_on_instance(project.settings, ["b1"], lambda batch, stage: silent)
+        run_on_instance(project.settings, ["b1"], lambda batch, stage: no_progress)
 
 
 def test_a_decision_is_work_left_and_reaches_the_verdicts_without_a_model(project: Project) -> None:

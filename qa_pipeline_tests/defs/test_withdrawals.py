@@ -17,19 +17,19 @@ from qa_pipeline_tests.defs.test_corpus import Ticker
 
 
 def reasons(project: Project) -> dict[str, str]:
-    return {batch: stone.reason for batch, stone in withdrawn_batches(project.parts.layout).items()}
+    return {batch: stone.reason for batch, stone in withdrawn_batches(project.resources.layout).items()}
 
 
 def tick(project: Project) -> None:
     context = dg.build_sensor_context(
-        instance=project.instance, resources={"parts": project.parts}, definitions=project.definitions
+        instance=project.instance, resources={"resources": project.resources}, definitions=project.definitions
     )
     corpus_sensor(context)
 
 
 def tonight(project: Project) -> dict[str, str]:
     steps = steps_of(build_assets(project.settings))
-    return work_tonight(project.instance, project.parts, steps)
+    return work_tonight(project.instance, project.resources, steps)
 
 
 @pytest.mark.parametrize("changed", [True, False])
@@ -42,10 +42,10 @@ def test_a_check_that_fails_in_a_later_run_withdraws_what_was_published(
     if changed:
         project.write("b1", GUIDE.format(name="other"))
     assert strict.launch("b1")["b1"].outcome == "failed"
-    assert set(published(project.parts.layout)) == {"b2"}
+    assert set(published(project.resources.layout)) == {"b2"}
     assert reasons(project) == {"b1": "gate_failed"}
     assert project.launch("b1")["b1"].outcome == "succeeded"
-    assert set(published(project.parts.layout)) == {"b1", "b2"}
+    assert set(published(project.resources.layout)) == {"b1", "b2"}
     assert reasons(project) == {}
 
 
@@ -77,14 +77,14 @@ def test_a_batch_that_is_gone_is_withdrawn_and_publishes_again_when_it_is_back(
     folder = Path(project.settings.corpus) / "b1"
     shutil.move(folder, tmp_path / "aside")
     look(project)
-    assert set(published(project.parts.layout)) == {"b2"}
+    assert set(published(project.resources.layout)) == {"b2"}
     assert reasons(project) == {"b1": "batch_gone"}
     assert tonight(project) == {}
     shutil.move(tmp_path / "aside", folder)
     asked = len(project.model.asked)
     assert set(tonight(project)) == {"b1"}
     assert project.launch("b1")["b1"].outcome == "succeeded"
-    assert set(published(project.parts.layout)) == {"b1", "b2"}
+    assert set(published(project.resources.layout)) == {"b1", "b2"}
     assert (reasons(project), tonight(project), len(project.model.asked)) == ({}, {}, asked)
 
 
@@ -93,7 +93,7 @@ def test_the_sensor_reports_a_batch_that_is_back_with_the_content_it_had(
 ) -> None:
     project.launch("b1")
     ticks = Ticker(Path(project.settings.corpus))
-    ticks.instance, ticks.parts = project.instance, project.parts
+    ticks.instance, ticks.resources = project.instance, project.resources
     assert [ticks.reported() for _ in range(3)] == [[], [], []]
     folder = Path(project.settings.corpus) / "b1"
     shutil.move(folder, tmp_path / "aside")
@@ -108,7 +108,7 @@ def test_a_corpus_that_cannot_be_reached_withdraws_nothing(project: Project, tmp
     project.launch("b1")
     shutil.move(project.settings.corpus, tmp_path / "aside")
     tick(project)
-    assert set(published(project.parts.layout)) == {"b1"}
+    assert set(published(project.resources.layout)) == {"b1"}
 
 
 def test_of_two_batches_of_which_one_is_broken_the_other_is_published(project: Project) -> None:
@@ -118,4 +118,4 @@ def test_of_two_batches_of_which_one_is_broken_the_other_is_published(project: P
     project.write("b2", GUIDE.format(name="b2").replace("10 minutes", "20 minutes"))
     outcomes = project.launch("b1", "b2")
     assert [outcomes[name].outcome for name in ("b1", "b2")] == ["failed", "succeeded"]
-    assert set(published(project.parts.layout)) == {"b1", "b2"}  # the former ledger of b1 still holds
+    assert set(published(project.resources.layout)) == {"b1", "b2"}  # the former ledger of b1 still holds

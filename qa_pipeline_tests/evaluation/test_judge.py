@@ -18,7 +18,7 @@ from qa_pipeline.evaluation.judge_figures import PairedFigures, RatedFigures, pa
 from qa_pipeline.evaluation.judged_datasets import read_judged
 from qa_pipeline.llm.base import Reply, ReplyT, Request
 from qa_pipeline.records import JudgeReply, PairwiseReply
-from qa_pipeline.resources import Parts
+from qa_pipeline.resources import Resources
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.settings.verification import JudgingSettings
 from qa_pipeline.testing.scripted import Play, ScriptedModel
@@ -234,7 +234,7 @@ def by_role(request: Request[Any]) -> Play:
 def test_the_command_measures_the_judge_of_the_settings(
     bench: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Parts, "reviewer", lambda *_: ScriptedModel(by_role))
+    monkeypatch.setattr(Resources, "reviewer", lambda *_: ScriptedModel(by_role))
     options = ("--out", tmp_path / "out", "--resamples", "20", "--repeats", "2")
     ran = invoke("eval", "judge", "--data", bench, *map(str, options), "--json")
     assert ran.code == 0
@@ -256,7 +256,7 @@ def test_without_a_judge_the_setting_to_set_is_named(bench: Path, tmp_path: Path
 def test_replies_that_are_awaited_end_the_command_with_a_code_of_their_own(
     bench: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Parts, "reviewer", lambda *_: Waiting())
+    monkeypatch.setattr(Resources, "reviewer", lambda *_: Waiting())
     ran = invoke("eval", "judge", "--data", bench, "--out", tmp_path / "out")
     assert (ran.code, "12 replies are awaited" in ran.stderr) == (PENDING, True)
 
@@ -265,6 +265,6 @@ def test_a_judge_that_refuses_all_stops_the_command(
     bench: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     refusing = ScriptedModel(lambda _: KeyRejectedError("the key is wrong"))
-    monkeypatch.setattr(Parts, "reviewer", lambda *_: refusing)
+    monkeypatch.setattr(Resources, "reviewer", lambda *_: refusing)
     ran = invoke("eval", "judge", "--data", bench, "--out", tmp_path / "out")
     assert (ran.code, "the key is wrong" in ran.stderr) == (3, True)

@@ -10,7 +10,7 @@ from qa_pipeline.evaluation.scorers import SCORERS
 from qa_pipeline.evaluation.scoring import evaluation_settings, score_items, unsupported_spans
 from qa_pipeline.llm.base import Request
 from qa_pipeline.records import ClaimReply
-from qa_pipeline.resources import Parts
+from qa_pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.testing.scripted import Play, ScriptedModel
 from qa_pipeline_tests.evaluation.labelled_files import Row, item, items
@@ -32,9 +32,9 @@ HOSTILE: list[Row] = [
 ]
 
 
-def parts_at(folder: Path, model: ScriptedModel | None = None) -> Parts:
+def parts_at(folder: Path, model: ScriptedModel | None = None) -> Resources:
     settings = evaluation_settings(Settings(out=folder))
-    return Parts(settings, embedder=HashEmbedder(), model=model)
+    return Resources(settings, embedder=HashEmbedder(), model=model)
 
 
 def scored(rows: list[Row], folder: Path, *names: str, model: ScriptedModel | None = None) -> pl.DataFrame:
@@ -110,7 +110,7 @@ def test_vectors_are_computed_once(tmp_path: Path) -> None:
     embedder = HashEmbedder()
     settings = evaluation_settings(Settings(out=tmp_path))
     for _ in range(2):
-        score_items(pl.DataFrame(items(6), schema=ITEMS), Parts(settings, embedder=embedder), [])
+        score_items(pl.DataFrame(items(6), schema=ITEMS), Resources(settings, embedder=embedder), [])
     assert len(embedder.encoded) == len(set(embedder.encoded))
 
 

@@ -7,7 +7,7 @@ from qa_pipeline.errors import ModelError
 from qa_pipeline.llm.base import Reply
 from qa_pipeline.llm.budget.budget import Budget
 from qa_pipeline.llm.budget.prices import load_prices
-from qa_pipeline.llm.concurrency import ask_all
+from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.llm.gemini.provider import GeminiProvider
 from qa_pipeline.llm.hosted import HostedModel
 from qa_pipeline.llm.pace import Declared
@@ -60,7 +60,7 @@ def model_for(
 def outcome_of(*plays: ServerPlay, **changes: Any) -> Reply[ClaimReply] | ModelError:
     """What one request comes to when the server plays these."""
     with GeminiServer(plays) as server:
-        return ask_all(model_for(server, **changes), [claim()], workers=1)[0]
+        return complete_all(model_for(server, **changes), [claim()], workers=1)[0]
 
 
 def error_of(*plays: ServerPlay, **changes: Any) -> ModelError:
@@ -71,7 +71,7 @@ def error_of(*plays: ServerPlay, **changes: Any) -> ModelError:
 
 
 async def complete_and_close(model: HostedModel) -> None:
-    """Ask outside `ask_all`, where an error is raised rather than returned."""
+    """Ask outside `complete_all`, where an error is raised rather than returned."""
     try:
         await model.complete(claim())
     finally:

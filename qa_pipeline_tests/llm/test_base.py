@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from qa_pipeline.errors import BudgetExhaustedError, TransientModelError, UnreadableReplyError
 from qa_pipeline.llm.base import Reply, ReplyT, Request
-from qa_pipeline.llm.concurrency import ask_all
+from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.llm.replies import parse_reply
 from qa_pipeline.records import AnswerReply, ClaimReply, ReplyModel
 from qa_pipeline.testing.scripted import ScriptedModel
@@ -76,7 +76,7 @@ def prompts(count: int) -> list[Request[ClaimReply]]:
 def test_replies_come_in_the_order_of_the_requests_with_at_most_workers_in_flight() -> None:
     model = Watched()
     requests = prompts(12)
-    replies = ask_all(model, requests, workers=3)
+    replies = complete_all(model, requests, workers=3)
     assert [reply.value.reasoning for reply in replies if isinstance(reply, Reply)] == [
         request.prompt for request in requests
     ]
@@ -88,14 +88,14 @@ def test_every_request_has_exactly_one_outcome_at_its_place(accepted: list[bool]
     replies = [ACCEPT if one else TransientModelError("busy") for one in accepted]
     by_prompt = {f"claim {number}": reply for number, reply in enumerate(replies)}
     model = ScriptedModel(lambda request: by_prompt[request.prompt])
-    outcomes = ask_all(model, prompts(len(accepted)), workers=workers)
+    outcomes = complete_all(model, prompts(len(accepted)), workers=workers)
     assert [isinstance(outcome, Reply) for outcome in outcomes] == accepted
 
 
 def test_an_error_of_one_request_becomes_its_value_and_the_others_go_on() -> None:
     busy, cut = TransientModelError("busy"), UnreadableReplyError("truncated", "cut")
     model = Watched({"claim 1": busy, "claim 3": cut})
-    outcomes = ask_all(model, prompts(5), workers=2)
+    outcomes = complete_all(model, prompts(5), workers=2)
     assert [outcomes[1], outcomes[3]] == [busy, cut]
     assert len(model.finished) == 3
 
@@ -103,7 +103,7 @@ def test_an_error_of_one_request_becomes_its_value_and_the_others_go_on() -> Non
 def test_after_a_permanent_error_nothing_more_is_asked_and_paid_calls_in_flight_finish() -> None:
     model = Watched({"claim 1": BudgetExhaustedError("spent")})
     with pytest.raises(BudgetExhaustedError, match="spent"):
-        ask_all(model, prompts(40), workers=3)
+        complete_all(model, prompts(40), workers=3)
     assert model.started == ["claim 0", "claim 1", "claim 2"]
     assert sorted(model.finished) == ["claim 0", "claim 2"]
 
@@ -111,7 +111,7 @@ def test_after_a_permanent_error_nothing_more_is_asked_and_paid_calls_in_flight_
 def test_a_fault_of_the_program_cancels_what_is_in_flight() -> None:
     model = Watched({"claim 1": LookupError("a bug")})
     with pytest.raises(LookupError, match="a bug"):
-        ask_all(model, prompts(40), workers=3)
+        complete_all(model, prompts(40), workers=3)
     assert len(model.started) <= 4
     assert model.finished == []
     assert model.closed == 1
@@ -119,23 +119,23 @@ def test_a_fault_of_the_program_cancels_what_is_in_flight() -> None:
 
 def test_connections_are_closed_once_whether_the_call_succeeds_or_fails() -> None:
     model = Watched()
-    ask_all(model, prompts(2), workers=2)
+    complete_all(model, prompts(2), workers=2)
     assert model.closed == 1
     refusing = Watched({"claim 0": BudgetExhaustedError("spent")})
     with pytest.raises(BudgetExhaustedError):
-        ask_all(refusing, prompts(2), workers=2)
+        complete_all(refusing, prompts(2), workers=2)
     assert refusing.closed == 1
 
 
 def test_progress_counts_every_outcome_once() -> None:
     seen: list[tuple[int, int]] = []
     model = Watched({"claim 1": TransientModelError("busy")})
-    ask_all(model, prompts(3), workers=2, notify=lambda done, total: seen.append((done, total)))
+    complete_all(model, prompts(3), workers=2, notify=lambda done, total: seen.append((done, total)))
     assert seen == [(1, 3), (2, 3), (3, 3)]
 
 
 def test_no_requests_ask_nothing() -> None:
-    assert ask_all(ScriptedModel([]), [], workers=5) == []
+    assert complete_all(ScriptedModel([]), [], workers=5) == []
 
 
 @pytest.mark.parametrize(

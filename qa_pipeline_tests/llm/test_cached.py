@@ -22,7 +22,7 @@ from qa_pipeline.errors import (
 )
 from qa_pipeline.llm.base import LanguageModel, Reply, ReplyT, Request
 from qa_pipeline.llm.cached import CachedModel
-from qa_pipeline.llm.concurrency import ask_all
+from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.llm.store.writer import open_replies
 from qa_pipeline.records import ClaimReply, Usage
 from qa_pipeline.testing.scripted import ScriptedModel
@@ -106,7 +106,7 @@ def test_any_sequence_of_requests_costs_one_call_for_each_different_one(
 ) -> None:
     inner = ScriptedModel(lambda request: ClaimReply(reasoning=request.prompt, decision="accept"))
     model = stored(inner, tmp_path_factory.mktemp("cached") / "replies.db")
-    replies = ask_all(model, [claim(prompt) for prompt in asked], workers=workers)
+    replies = complete_all(model, [claim(prompt) for prompt in asked], workers=workers)
     assert [reply.value.reasoning for reply in replies if isinstance(reply, Reply)] == asked
     assert model.calls == len(inner.asked) == len(set(asked))
     assert model.hits == len(asked) - len(set(asked))
@@ -265,7 +265,7 @@ def test_threads_with_event_loops_of_their_own_share_store_and_flights(path: Pat
     model = stored(Slow(), path)
     requests = [claim(f"{number}") for number in range(10)]
     with ThreadPoolExecutor(4) as pool:
-        runs = list(pool.map(lambda _: ask_all(model, requests, workers=3), range(4)))
+        runs = list(pool.map(lambda _: complete_all(model, requests, workers=3), range(4)))
     assert all(isinstance(outcome, Reply) for run in runs for outcome in run)
     assert sorted(asked) == sorted(request.prompt for request in requests)
 
@@ -319,5 +319,5 @@ def test_connections_of_the_wrapped_model_are_closed_through_the_wrapper(path: P
             self.closed += 1
 
     inner = Connected([ACCEPT])
-    ask_all(stored(inner, path), [claim()], workers=1)
+    complete_all(stored(inner, path), [claim()], workers=1)
     assert inner.closed == 1

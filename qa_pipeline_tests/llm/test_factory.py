@@ -5,7 +5,7 @@ import pytest
 from qa_pipeline.errors import BudgetExhaustedError, KeyRejectedError
 from qa_pipeline.llm.base import LanguageModel, Reply
 from qa_pipeline.llm.cached import CachedModel
-from qa_pipeline.llm.concurrency import ask_all
+from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.llm.factory import Models
 from qa_pipeline.settings.llm import BudgetSettings, LLMSettings
 from qa_pipeline.testing.fake_server.gemini import says
@@ -43,11 +43,11 @@ def test_gemini_is_capped_and_stored_replies_cost_nothing(tmp_path: Path) -> Non
         for _ in range(2):
             model = built(settings, tmp_path, KEY)
             assert model is not None
-            outcomes = ask_all(model, [claim("1"), claim("2"), claim("1")], workers=2)
+            outcomes = complete_all(model, [claim("1"), claim("2"), claim("1")], workers=2)
             assert all(isinstance(outcome, Reply) for outcome in outcomes)
         assert len(server.asked) == 2
         model = built(settings, tmp_path, KEY)
         assert model is not None
         with pytest.raises(BudgetExhaustedError):
-            ask_all(model, [claim(f"{number}") for number in range(5)], workers=1)
+            complete_all(model, [claim(f"{number}") for number in range(5)], workers=1)
         assert len(server.asked) == 4

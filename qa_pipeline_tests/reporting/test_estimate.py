@@ -9,7 +9,7 @@ from qa_pipeline.llm.calls import calls_frame
 from qa_pipeline.pipeline import run_batches
 from qa_pipeline.records import Usage
 from qa_pipeline.reporting.estimate import Estimate, estimate_run
-from qa_pipeline.resources import Parts
+from qa_pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings, load_settings
 from qa_pipeline.storage import write_table
 from qa_pipeline.tables import LLM_CALLS
@@ -44,17 +44,17 @@ def settings_at(folder: Path, **llm: Any) -> Settings:
 
 
 def estimate(settings: Settings, *batches: str, **more: Any) -> Estimate:
-    parts = Parts(settings, embedder=HashEmbedder())
-    return estimate_run(parts, batches or ("north",), now=NOON, **more)
+    resources = Resources(settings, embedder=HashEmbedder())
+    return estimate_run(resources, batches or ("north",), now=NOON, **more)
 
 
 def run(settings: Settings, batch: str) -> ScriptedReplies:
     """Run a batch with a model that notes what each call took, and keep its calls as a real run does."""
     model = ScriptedReplies()
-    parts = Parts(settings, embedder=HashEmbedder(), model=model)
-    run_batches(parts, [batch])
+    resources = Resources(settings, embedder=HashEmbedder(), model=model)
+    run_batches(resources, [batch])
     frame = calls_frame(model.calls, keep_prompts=False)
-    write_table(parts.layout.table(LLM_CALLS.name, batch), frame, LLM_CALLS)
+    write_table(resources.layout.table(LLM_CALLS.name, batch), frame, LLM_CALLS)
     return model
 
 
@@ -82,7 +82,7 @@ def test_questions_are_estimated_from_the_very_prompts_of_a_run(tmp_path: Path) 
             asked.append(request)
             return await super().complete(request)
 
-    run_batches(Parts(settings, embedder=HashEmbedder(), model=Remembering()), ["north"])
+    run_batches(Resources(settings, embedder=HashEmbedder(), model=Remembering()), ["north"])
     questions = [request for request in asked if request.role == "questions"]
     assert made.stages[0].calls == len(questions)
     assert made.stages[0].input_tokens == sum(request_tokens(request) for request in questions)

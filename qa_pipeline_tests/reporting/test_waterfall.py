@@ -6,7 +6,7 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qa_pipeline.reporting.funnel import known_answers, summarise, yield_waterfall
+from qa_pipeline.reporting.funnel import known_answers, summarise, yield_funnel
 from qa_pipeline.tables import TABLES, TRAINING_EXAMPLES
 from qa_pipeline_tests.curation.rows import (
     Row,
@@ -85,7 +85,7 @@ def test_the_parts_of_a_stage_add_up_to_its_total(
         ),
         training_examples=TRAINING_EXAMPLES.frame([example(i) for i in trained]),
     )
-    steps = yield_waterfall(frames)
+    steps = yield_funnel(frames)
     totals = {
         "documents": len(statuses),
         "questions": len(asked),
@@ -101,7 +101,7 @@ def test_the_parts_of_a_stage_add_up_to_its_total(
 def test_accepted_pairs_behind_a_failed_gate_are_left_out_for_that_reason() -> None:
     frames = batch([("accepted", None), ("accepted", "accepted"), ("rejected", None)])
     del frames["training_examples"]
-    assert counts(yield_waterfall(frames), "training_examples") == {
+    assert counts(yield_funnel(frames), "training_examples") == {
         ("accepted", None): 2,
         ("left_out", "known_answer"): 1,
         ("left_out", "failed_gate"): 1,
@@ -127,7 +127,7 @@ def test_every_loss_has_its_reason() -> None:
             [example("p0", messages_with_context=MESSAGES), example("p1")]
         ),
     )
-    steps = yield_waterfall(frames)
+    steps = yield_funnel(frames)
     assert counts(steps, "chunks") == {("cut", None): 2}
     assert counts(steps, "questions") == {("asked", None): 3, ("dropped", "round_trip"): 2, ("kept", None): 1}
     assert counts(steps, "verdicts") == {
@@ -156,7 +156,7 @@ def test_pairs_are_told_apart_by_origin_and_failures_by_reason() -> None:
         pair("c", origin="imported"),
         pair("d", status="failed", reason="not_json"),
     ]
-    steps = counts(yield_waterfall(batch([], pairs=pairs(*made))), "pairs")
+    steps = counts(yield_funnel(batch([], pairs=pairs(*made))), "pairs")
     assert steps == {
         ("made", None): 4,
         ("imported", None): 2,
@@ -166,7 +166,7 @@ def test_pairs_are_told_apart_by_origin_and_failures_by_reason() -> None:
 
 
 def test_stages_stand_in_the_order_of_the_road() -> None:
-    stages = yield_waterfall(batch([]))["stage"].unique(maintain_order=True).to_list()
+    stages = yield_funnel(batch([]))["stage"].unique(maintain_order=True).to_list()
     assert stages == ["documents", "chunks", "questions", "pairs", "verdicts", "training_examples", "layouts"]
 
 

@@ -23,9 +23,9 @@ Parser = Callable[[SourceFile, DocumentSettings], ParsedFile]
 
 def _rst(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     """reStructuredText; its library is slow to import and waits for the first such file."""
-    from qa_pipeline.documents.formats.rst import parser
+    from qa_pipeline.documents.formats import rst
 
-    return parser.parse(source, settings)
+    return rst.parse(source, settings)
 
 
 PARSERS: dict[str, Parser] = {

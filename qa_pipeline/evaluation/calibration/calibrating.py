@@ -13,7 +13,7 @@ from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.calibration.fitting import Levels, fit_bands, fixed_settings
 from qa_pipeline.evaluation.calibration.rows import LabelledFile, LabelledRows, score_rows, together
 from qa_pipeline.evaluation.statistics import interval
-from qa_pipeline.resources import Parts
+from qa_pipeline.resources import Resources
 from qa_pipeline.settings.thresholds import (
     Bands,
     DataFile,
@@ -93,23 +93,23 @@ def _precision(rows: pl.DataFrame) -> Interval:
     return interval(accepted.filter("label").height, accepted.height)
 
 
-Watch = Callable[[str], None]
+StageObserver = Callable[[str], None]
 
 
 def calibrate_files(
-    parts: Parts,
+    resources: Resources,
     files: Sequence[LabelledFile],
     levels: Levels,
     *,
     name: str,
     created: date,
     licences: Mapping[str, str],
-    watch: Watch,
+    watch: StageObserver,
 ) -> Thresholds:
     """Score labelled files, fit bands and measure what they do.
 
     Args:
-        parts: settings and models; other passages than a row's own must be switched off.
+        resources: settings and models; other passages than a row's own must be switched off.
         files: labelled files, each a set of its own.
         levels: target and confidence.
         name: of the artefact.
@@ -128,10 +128,12 @@ def calibrate_files(
     scored = []
     for file in files:
         watch(f"{file.name}: {file.items.height} rows")
-        scored.append(score_rows(parts, file))
+        scored.append(score_rows(resources, file))
     labelled = together(scored)
-    blank = _blank(parts.settings, labelled, levels, name, created, _data(files, licences, parts.settings))
-    return fit_artefact(labelled, parts.settings, blank)
+    blank = _blank(
+        resources.settings, labelled, levels, name, created, _data(files, licences, resources.settings)
+    )
+    return fit_artefact(labelled, resources.settings, blank)
 
 
 def fit_artefact(labelled: LabelledRows, settings: Settings, blank: Thresholds) -> Thresholds:

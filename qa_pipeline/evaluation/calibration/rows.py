@@ -17,8 +17,8 @@ from qa_pipeline import stages
 from qa_pipeline.curation.decisions import EDITED, applied, read_decisions
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.statements import Statement, statement_tables
-from qa_pipeline.records import Notify, silent
-from qa_pipeline.resources import Parts
+from qa_pipeline.records import ProgressCallback, no_progress
+from qa_pipeline.resources import Resources
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.storage import Layout, frame_hash, read_table
 from qa_pipeline.tables import CHUNKS, CLAIMS, EMBEDDINGS, PAIRS
@@ -91,7 +91,7 @@ def labelled_set(
     items: pl.DataFrame,
     embedder: Encoder,
     settings: VerificationSettings,
-    notify: Notify = silent,
+    notify: ProgressCallback = no_progress,
 ) -> LabelledSet:
     """The claims of each item with every local score, found by the code that scores batches."""
     statements = [
@@ -177,7 +177,7 @@ def _nli_items(path: Path) -> pl.DataFrame:
     )
 
 
-def score_rows(parts: Parts, file: LabelledFile) -> LabelledRows:
+def score_rows(resources: Resources, file: LabelledFile) -> LabelledRows:
     """Give every row its claims with all local scores; rows of equal texts share them.
 
     A batch is only a vessel here, so passages that a row does not name are not looked at.
@@ -189,7 +189,7 @@ def score_rows(parts: Parts, file: LabelledFile) -> LabelledRows:
         ).iter_rows()
     ]
     tables = statement_tables(statements)
-    claims = stages.score_claims(parts, tables.pairs, tables.documents, tables.chunks, EMBEDDINGS.empty())
+    claims = stages.score_claims(resources, tables.pairs, tables.documents, tables.chunks, EMBEDDINGS.empty())
     return LabelledRows(_drawn_order(file, tables.pair_ids), claims)
 
 
@@ -208,8 +208,8 @@ def _drawn_order(file: LabelledFile, pair_ids: Sequence[str]) -> pl.DataFrame:
     ).sort("order")
 
 
-def _hash(*parts: str) -> str:
-    return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()
+def _hash(*resources: str) -> str:
+    return hashlib.sha256("\x1f".join(resources).encode()).hexdigest()
 
 
 def together(scored: Sequence[LabelledRows]) -> LabelledRows:

@@ -4,16 +4,11 @@ import functools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.text.words import first_runs, written_words
-from qa_pipeline.verification.consistency.findings import Findings, Occupied
+from qa_pipeline.verification.consistency.findings import Occupied
 from qa_pipeline.verification.consistency.units import unit_after
-
-if TYPE_CHECKING:
-    from qa_pipeline.verification.consistency.numbers import Number
-    from qa_pipeline.verification.consistency.reading import Reading
 
 _ISO = re.compile(r"(?<![\w.-])(?P<y>\d{4})[-/](?P<m>\d{1,2})(?:[-/](?P<d>\d{1,2}))?(?![\w-]|[./]\d)")
 _DOTTED = re.compile(r"(?<![\w.])(?P<d>\d{1,2})\.\s?(?P<m>\d{1,2})\.\s?(?P<y>\d{4})(?!\w)")
@@ -133,44 +128,8 @@ def _is_year(date: Date, text: str) -> bool:
     return date.year in _SURE_YEARS or lead is not None
 
 
-def date_findings(
-    claim: "Reading", evidence: "Reading", headings: "Reading", elsewhere: Sequence["Reading"]
-) -> Findings:
-    """Hold each date of the claim against the evidence and its headings; `elsewhere` is the rest cited.
-
-    A year stands proved by a full date of that year, a full date only by all its parts, of which the year
-    may stand apart in the evidence or its headings. A date found only elsewhere leaves the claim open,
-    unless the evidence has another date in its place.
-    """
-    conflicts, open_points = [], []
-    near = [*evidence.dates, *_as_years(evidence.numbers), *headings.dates]
-    unclaimed = [date for date in near if not any(own.held_by(date) for own in claim.dates)]
-    for date in claim.dates:
-        if any(date.held_by(other) for other in near) or _held_in_parts(date, near):
-            continue
-        rivals = [other for other in unclaimed if date.denies(other)]
-        if rivals:
-            conflicts.append(f"{date.text}: the evidence says {rivals[0].text}")
-        elif any(date.held_by(other) for one in elsewhere for other in one.dates):
-            open_points.append(f"{date.text} stands elsewhere in the cited passages")
-        else:
-            conflicts.append(f"{date.text}: not in the evidence")
-    return Findings(tuple(conflicts), tuple(open_points))
-
-
-def _as_years(numbers: Sequence["Number"]) -> list[Date]:
-    """Plain numbers that a claim may have as years."""
-    return [
-        Date(int(number.value), None, None, number.start, number.end, number.text)
-        for number in numbers
-        if number.kind == "cardinal"
-        and number.unit is None
-        and 1000 <= number.value < 2100
-        and number.value % 1 == 0
-    ]
-
-
-def _held_in_parts(date: Date, evidence: Sequence[Date]) -> bool:
+def held_in_parts(date: Date, evidence: Sequence[Date]) -> bool:
+    """Whether day and month stand in one date of the evidence and the year in another."""
     without_year = Date(None, date.month, date.day, 0, 0, "", date.swapped)
     year_only = Date(date.year, None, None, 0, 0, "")
     return (

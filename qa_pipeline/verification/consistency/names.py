@@ -5,15 +5,10 @@ import re
 import unicodedata
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from qa_pipeline.text.characters import skeleton
 from qa_pipeline.text.lexicon.languages import lexicon
-from qa_pipeline.text.words import nearest_word, word_forms
-from qa_pipeline.verification.consistency.findings import Findings, Occupied
-
-if TYPE_CHECKING:
-    from qa_pipeline.verification.consistency.reading import Reading
+from qa_pipeline.text.words import word_forms
+from qa_pipeline.verification.consistency.findings import Occupied
 
 _IDENTIFIER = re.compile(
     r"(?<![\w`])(?:[^\W\d_]\w*(?:[./:-]\w+){0,20}\(\)"  # call()
@@ -102,69 +97,19 @@ def _in_run(text: str, candidates: Sequence[re.Match[str]], place: int) -> bool:
     return before or after
 
 
-def name_findings(
-    claim: "Reading", evidence: "Reading", headings: "Reading", elsewhere: Sequence["Reading"]
-) -> Findings:
-    """Hold each name of the claim against the evidence and its headings, and the rest of what is cited.
-
-    A name the evidence lacks is a conflict when the evidence has another name in its place: one the claim
-    lacks, beside the same word. Otherwise it stays open; the evidence may say "it" or "the company".
-    """
-    near = (headings, evidence)
-    own = {form for name in claim.names for form in _parts(name.folded)}
-    whole = {name.folded for name in claim.names}
-    rivals = [
-        other
-        for other in evidence.all_names
-        if (other.folded not in whole if other.identifier else not _parts(other.folded) & own)
-    ]
-    shared = {token.stem for token in claim.words if token.content} & {token.stem for token in evidence.words}
-    conflicts, open_points = [], []
-    for name in claim.names:
-        if _held(name, near):
-            continue
-        if _looks_held(name, near):
-            open_points.append(f"{name.text} is written in letters of another script")
-            continue
-        beside = nearest_word(name.start, name.end, claim.words, shared)
-        placed = [n for n in rivals if nearest_word(n.start, n.end, evidence.words, shared) == beside]
-        rival = next((n for n in placed if n.identifier == name.identifier), None) if beside else None
-        if rival:
-            conflicts.append(f"{name.text}: the evidence says {rival.text}")
-        elif _held(name, elsewhere):
-            open_points.append(f"{name.text} stands elsewhere in the cited passages")
-        else:
-            open_points.append(f"{name.text}: not in the evidence")
-    return Findings(tuple(conflicts), tuple(open_points))
-
-
 def initials(text: str) -> set[str]:
     """Initials of the runs of capitalised words."""
     return {"".join(word[0] for word in run.split()).casefold() for run in _RUNS.findall(text)}
 
 
-def _parts(folded: str) -> set[str]:
+def name_parts(folded: str) -> set[str]:
+    """The words of a folded name."""
     return set(re.findall(r"[^\W_]+", folded))
 
 
-def _held(name: Name, texts: Sequence["Reading"]) -> bool:
-    """An identifier must stand in a text; of a proper name every part in one of them, inflection aside."""
-    if name.identifier:
-        return any(name.folded in one.casefolded for one in texts)
-    return all(any(_holds_part(part, one.forms) for one in texts) for part in _parts(name.folded))
-
-
-def _holds_part(part: str, forms: Set[str]) -> bool:
+def holds_part(part: str, forms: Set[str]) -> bool:
+    """Whether a word of a name is among the forms of a text, inflection aside."""
     return part in forms or part.rstrip("s") in forms or any(_inflected(part, form) for form in forms)
-
-
-def _looks_held(name: Name, texts: Sequence["Reading"]) -> bool:
-    """Whether only look-alike letters, on either side, keep a name from standing in the texts."""
-    written = skeleton(name.text)
-    seen = [one.shown for one in texts]
-    if written == name.text and all(one.shown is one for one in texts):
-        return False
-    return _held(Name(written, fold(written), name.start, name.end, name.identifier), seen)
 
 
 def same_name(left: Name, right: Name, language: str) -> bool:
@@ -176,7 +121,7 @@ def _names_same(name: Name, other: Name, language: str) -> bool:
     if name.identifier:
         return name.folded in other.text.casefold()
     forms = word_forms(other.text, language) | initials(other.text)
-    return all(_holds_part(part, forms) for part in _parts(name.folded))
+    return all(holds_part(part, forms) for part in name_parts(name.folded))
 
 
 def _inflected(part: str, form: str) -> bool:

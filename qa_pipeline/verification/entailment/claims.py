@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from qa_pipeline.records import Notify, index_text, silent
+from qa_pipeline.records import ProgressCallback, index_text, no_progress
 from qa_pipeline.settings.verification import EntailmentSettings
 from qa_pipeline.tables import CLAIMS
 from qa_pipeline.verification.entailment.files import Scores
@@ -65,7 +65,10 @@ class _Piece:
 
 
 def search(
-    asked: Sequence[Asked], model: "CrossEncoder", settings: EntailmentSettings, notify: Notify = silent
+    asked: Sequence[Asked],
+    model: "CrossEncoder",
+    settings: EntailmentSettings,
+    notify: ProgressCallback = no_progress,
 ) -> list[Found]:
     """Score claims against windows of their passages, then against pairs of passages where none suffices.
 
@@ -227,7 +230,7 @@ def fill_entailment(
     chunks: pl.DataFrame,
     model: "CrossEncoder | None",
     settings: EntailmentSettings,
-    notify: Notify = silent,
+    notify: ProgressCallback = no_progress,
 ) -> pl.DataFrame:
     """Score every claim against the chunks it cites.
 
@@ -299,7 +302,7 @@ def fill_spans(
     pairs: pl.DataFrame,
     chunks: pl.DataFrame,
     detector: "SpanDetector | None",
-    notify: Notify = silent,
+    notify: ProgressCallback = no_progress,
 ) -> pl.DataFrame:
     """Have the detector read every answer, and give each claim its part.
 

@@ -12,7 +12,7 @@ import numpy as np
 from qa_pipeline.errors import SettingsError
 from qa_pipeline.models.cpu import choose_precision
 from qa_pipeline.models.vector_cache import VectorCache, VectorSpace
-from qa_pipeline.records import Notify, silent
+from qa_pipeline.records import ProgressCallback, no_progress
 from qa_pipeline.settings.verification import EntailmentSettings, PairModelSettings, SpanSettings
 from qa_pipeline.verification.entailment.files import (
     CROSS_ENCODERS,
@@ -53,7 +53,7 @@ class RememberedNetwork:
         """Arithmetic of its weights."""
         return self.inner.precision
 
-    def run(self, inputs: Sequence[Input], notify: Notify = silent) -> list[Logits]:
+    def run(self, inputs: Sequence[Input], notify: ProgressCallback = no_progress) -> list[Logits]:
         """Logits of each input in order, as one row of numbers; those stored are not computed again.
 
         Raises:
@@ -97,7 +97,9 @@ class CrossEncoder:
         files = self.network.files
         return f"{files.name}@{files.revision} {self.network.precision}"
 
-    def probabilities(self, pairs: Sequence[tuple[str, str]], notify: Notify = silent) -> Scores:
+    def probabilities(
+        self, pairs: Sequence[tuple[str, str]], notify: ProgressCallback = no_progress
+    ) -> Scores:
         """Entailment, neutral and contradiction of each pair of passage and claim.
 
         Returns:

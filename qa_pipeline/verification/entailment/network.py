@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from qa_pipeline.models.cpu import TorchPrecision, single_threaded_workers
-from qa_pipeline.records import Notify, silent
+from qa_pipeline.records import ProgressCallback, no_progress
 from qa_pipeline.verification.entailment.files import PairModelFiles
 from qa_pipeline.verification.entailment.tokens import Input
 
@@ -39,7 +39,7 @@ class Network(Protocol):
     def precision(self) -> str:
         """float32 or bfloat16: the arithmetic of the weights."""
 
-    def run(self, inputs: Sequence[Input], notify: Notify = silent) -> list[Logits]:
+    def run(self, inputs: Sequence[Input], notify: ProgressCallback = no_progress) -> list[Logits]:
         """Logits of each input in order: classes, or tokens (of its tail, if it has one) x classes."""
 
 
@@ -59,7 +59,7 @@ class TorchNetwork:
     precision: TorchPrecision
     batch_tokens: int = BATCH_TOKENS
 
-    def run(self, inputs: Sequence[Input], notify: Notify = silent) -> list[Logits]:
+    def run(self, inputs: Sequence[Input], notify: ProgressCallback = no_progress) -> list[Logits]:
         """Logits of each input in order: classes, or tokens x classes.
 
         Raises:

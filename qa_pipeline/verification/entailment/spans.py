@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from qa_pipeline.errors import SettingsError
-from qa_pipeline.records import Notify, silent
+from qa_pipeline.records import ProgressCallback, no_progress
 from qa_pipeline.settings.verification import SpanSettings
 from qa_pipeline.text.references import NUMBER_MARK, SOURCE_MARK
 from qa_pipeline.verification.entailment.network import Network
@@ -77,7 +77,7 @@ class SpanDetector:
         files = self.network.files
         return f"{files.name}@{files.revision} {self.network.precision}"
 
-    def read(self, answers: Sequence[Answer], notify: Notify = silent) -> list[Words]:
+    def read(self, answers: Sequence[Answer], notify: ProgressCallback = no_progress) -> list[Words]:
         """The words of each answer, in order."""
         found: list[Words] = []
         for start in range(0, len(answers), _GROUP):

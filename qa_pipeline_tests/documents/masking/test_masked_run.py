@@ -17,7 +17,7 @@ from qa_pipeline.llm.cached import CachedModel
 from qa_pipeline.llm.extractive.provider import ExtractiveModel
 from qa_pipeline.llm.store.writer import open_replies
 from qa_pipeline.pipeline import run_batches
-from qa_pipeline.resources import Parts
+from qa_pipeline.resources import Resources
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.settings.tree import load_settings
 from qa_pipeline.storage import read_table
@@ -151,8 +151,8 @@ class Ran:
         )
         self.out = folder / "out"
         self.model = Recorded()
-        model = CachedModel(self.model, open_replies(Parts(settings).layout.replies))
-        self.outcome = run_batches(Parts(settings, embedder=HashEmbedder(), model=model), ["boilers"])[0]
+        model = CachedModel(self.model, open_replies(Resources(settings).layout.replies))
+        self.outcome = run_batches(Resources(settings, embedder=HashEmbedder(), model=model), ["boilers"])[0]
         model.close()
 
     def table(self, name: str) -> pl.DataFrame:

@@ -11,7 +11,7 @@ from qa_pipeline.errors import ModelError, RepliesPendingError
 from qa_pipeline.llm.base import Reply, Request
 from qa_pipeline.llm.batch_jobs.book import Item, ProviderJob
 from qa_pipeline.llm.batch_jobs.collecting import Collected
-from qa_pipeline.llm.concurrency import ask_all
+from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.llm.factory import Models
 from qa_pipeline.llm.store.schema import CALLS
 from qa_pipeline.llm.store.store import call_of
@@ -50,7 +50,7 @@ class Desk:
         try:
             model = models.of(self.settings.generator)
             assert model is not None
-            return ask_all(model, requests, workers=4)
+            return complete_all(model, requests, workers=4)
         finally:
             models.close()
 

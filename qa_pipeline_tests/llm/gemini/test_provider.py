@@ -11,7 +11,7 @@ from google.oauth2.credentials import Credentials
 from qa_pipeline.errors import KeyRejectedError, UnreadableReplyError
 from qa_pipeline.llm.base import Reply
 from qa_pipeline.llm.budget.prices import load_prices
-from qa_pipeline.llm.concurrency import ask_all
+from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.llm.gemini.provider import GeminiProvider, gemini_name
 from qa_pipeline.llm.gemini.wire import read_usage, response_schema
 from qa_pipeline.llm.sending import Sender
@@ -35,7 +35,9 @@ def test_a_reply_is_parsed_and_carries_its_text_model_and_tokens_thoughts_includ
 
 def test_the_request_arrives_as_it_was_asked() -> None:
     with GeminiServer([says(ACCEPT)]) as server:
-        ask_all(model_for(server, model="gemini-x"), [claim("Är det 25 dagar?", temperature=0.3)], workers=1)
+        complete_all(
+            model_for(server, model="gemini-x"), [claim("Är det 25 dagar?", temperature=0.3)], workers=1
+        )
     (asked,) = server.asked
     assert (asked.model, asked.system, asked.prompt) == ("gemini-x", "Check.", "Är det 25 dagar?")
     assert {**asked.config, "responseJsonSchema": None} == {
@@ -166,11 +168,11 @@ def test_tokens_that_the_provider_read_from_its_cache_are_told_apart() -> None:
 
 
 def test_one_model_serves_one_event_loop_after_another_and_leaves_no_connection_open() -> None:
-    """Each `ask_all` has a loop of its own; unclosed sessions would be warnings, and warnings fail tests."""
+    """Each `complete_all` has its own loop; unclosed sessions would be warnings, and warnings fail tests."""
     with GeminiServer(lambda _: says(ACCEPT)) as server:
         model = model_for(server)
         for _ in range(3):
-            outcomes = ask_all(model, [claim(f"{number}") for number in range(4)], workers=4)
+            outcomes = complete_all(model, [claim(f"{number}") for number in range(4)], workers=4)
             assert all(isinstance(outcome, Reply) for outcome in outcomes)
             sender = model._sender
             assert isinstance(sender, Sender)
@@ -218,7 +220,7 @@ def test_many_requests_come_back_in_order() -> None:
 
     requests = [claim(f"{number} {'odd' if number % 2 else 'even'}") for number in range(40)]
     with GeminiServer(play) as server:
-        outcomes = ask_all(model_for(server), requests, workers=8)
+        outcomes = complete_all(model_for(server), requests, workers=8)
     assert [outcome.value for outcome in outcomes if isinstance(outcome, Reply)] == [ACCEPT, REJECT] * 20
 
 

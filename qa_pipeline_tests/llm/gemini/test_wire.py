@@ -9,7 +9,7 @@ import pytest
 
 from qa_pipeline.errors import KeyRejectedError, ModelError, PermanentModelError, TransientModelError
 from qa_pipeline.llm.base import Reply
-from qa_pipeline.llm.concurrency import ask_all
+from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.llm.gemini.provider import GeminiProvider
 from qa_pipeline.settings.llm import ModelSettings
 from qa_pipeline.testing.fake_server.gemini import fails, limits_rate, rejects_key, says
@@ -65,7 +65,7 @@ def test_the_wait_is_never_shorter_than_the_server_asks_for(as_header: bool) -> 
     clock = FastClock()
     with GeminiServer([limits_rate(34.5, as_header=as_header), says(ACCEPT)]) as server:
         model = model_for(server, clock=clock)
-        ask_all(model, [claim()], workers=1)
+        complete_all(model, [claim()], workers=1)
     assert 34.5 <= sum(clock.slept) <= 35.5
 
 
@@ -73,7 +73,7 @@ def test_without_such_a_request_waits_grow_from_a_bounded_start() -> None:
     clock = FastClock()
     with GeminiServer(lambda _: fails(503)) as server:
         model = model_for(server, clock=clock, max_tries=9)
-        ask_all(model, [claim()], workers=1)
+        complete_all(model, [claim()], workers=1)
     assert all(0 <= wait <= min(60, 2**number) for number, wait in enumerate(clock.slept))
     assert len(clock.slept) == 8
 
@@ -95,7 +95,7 @@ def test_a_server_that_asks_for_an_hour_stops_the_run_and_says_why() -> None:
         GeminiServer(lambda _: limits_rate(3600)) as server,
         pytest.raises(PermanentModelError, match=r"3600 s.*longest_wait_seconds.*run again later"),
     ):
-        ask_all(model_for(server, clock=clock), [claim(f"{number}") for number in range(9)], workers=1)
+        complete_all(model_for(server, clock=clock), [claim(f"{number}") for number in range(9)], workers=1)
     assert (clock.slept, len(server.asked)) == ([], 1)
 
 
@@ -109,7 +109,7 @@ def test_a_server_that_does_not_reply_in_time_is_a_transient_error() -> None:
 def test_a_server_that_is_not_there_is_a_transient_error() -> None:
     with GeminiServer([]) as server:
         model = model_for(server)
-    (outcome,) = ask_all(model, [claim()], workers=1)
+    (outcome,) = complete_all(model, [claim()], workers=1)
     assert isinstance(outcome, TransientModelError)
     assert "no connection" in str(outcome)
 
@@ -121,7 +121,7 @@ def test_any_other_refusal_is_permanent_and_says_what_the_server_says(status: in
         GeminiServer([fault]) as server,
         pytest.raises(PermanentModelError, match=rf"{status}: models/gemini-9 is not found"),
     ):
-        ask_all(model_for(server), [claim()], workers=1)
+        complete_all(model_for(server), [claim()], workers=1)
 
 
 def test_a_redirect_is_not_followed_with_the_key() -> None:
@@ -129,7 +129,7 @@ def test_a_redirect_is_not_followed_with_the_key() -> None:
         target = f"{elsewhere.url}/v1/models/m:generateContent"
         redirect = ServerPlay(307, b"", headers=(("Location", target),))
         with GeminiServer([redirect]) as server, pytest.raises(PermanentModelError, match="307"):
-            ask_all(model_for(server), [claim()], workers=1)
+            complete_all(model_for(server), [claim()], workers=1)
     assert elsewhere.asked == []
 
 
@@ -139,13 +139,13 @@ def test_a_rejected_key_ends_the_run_and_says_what_to_do(fault: ServerPlay) -> N
         GeminiServer(lambda _: fault) as server,
         pytest.raises(KeyRejectedError, match="set GEMINI_API_KEY"),
     ):
-        ask_all(model_for(server), [claim(f"{number}") for number in range(20)], workers=2)
+        complete_all(model_for(server), [claim(f"{number}") for number in range(20)], workers=2)
     assert len(server.asked) <= 2
 
 
 def test_the_wrong_key_is_rejected_before_the_script() -> None:
     with GeminiServer([says(ACCEPT)]) as server, pytest.raises(KeyRejectedError):
-        ask_all(model_for(server, key="another-key"), [claim()], workers=1)
+        complete_all(model_for(server, key="another-key"), [claim()], workers=1)
     assert server.asked == []
 
 
@@ -206,7 +206,7 @@ def test_the_key_is_in_no_error_traceback_name_or_log(
 def test_a_long_or_unprintable_message_of_the_server_is_one_short_line() -> None:
     message = "line\n\x1b[31m" + "x" * 5000
     with GeminiServer([fails(404, message)]) as server, pytest.raises(PermanentModelError) as caught:
-        ask_all(model_for(server), [claim()], workers=1)
+        complete_all(model_for(server), [claim()], workers=1)
     assert "\n" not in str(caught.value)
     assert "\x1b" not in str(caught.value)
     assert len(str(caught.value)) < 400

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from qa_pipeline.errors import ModelError, ReplyStoreError, TransientModelError, UnreadableReplyError
 from qa_pipeline.llm.base import Reply, ReplyT, Request
 from qa_pipeline.llm.cached import CachedModel
-from qa_pipeline.llm.concurrency import ask_all
+from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.llm.store.database import Database
 from qa_pipeline.llm.store.leases import is_alive
 from qa_pipeline.llm.store.store import Outcome, Round, SqlReplyStore, Written
@@ -278,7 +278,7 @@ def test_asking_in_one_loop_after_another_uses_one_thread(place: Path | str) -> 
     known, seen = new_threads(set()), set[threading.Thread]()
     model = CachedModel(ScriptedModel(lambda _: ACCEPT), open_replies(place))
     for _ in range(3):
-        ask_all(model, [claim()], workers=1)
+        complete_all(model, [claim()], workers=1)
         seen |= new_threads(known)
     model.close()
     assert len(seen) == 1
@@ -318,14 +318,14 @@ def test_a_killed_parent_does_not_live_on_in_a_forked_child(tmp_path: Path) -> N
 def test_a_lease_that_ran_out_is_taken_over_and_one_that_runs_is_not(server: Server) -> None:
     place = server.new_database()
     wanted = Round(wanted=[("m", "k")])
-    silent, second = (SqlReplyStore(Database(place), lease_seconds=0.0) for _ in range(2))
+    no_progress, second = (SqlReplyStore(Database(place), lease_seconds=0.0) for _ in range(2))
     third = SqlReplyStore(Database(place))
-    assert silent.write(wanted).claimed
+    assert no_progress.write(wanted).claimed
     assert second.write(wanted).claimed
     second.write(Round(released=[("m", "k")]))
     assert third.write(wanted).claimed
     assert not second.write(wanted).claimed
-    for store in (silent, second, third):
+    for store in (no_progress, second, third):
         store.close()
 
 
@@ -382,9 +382,9 @@ def test_an_error_of_the_store_reaches_whoever_asks_and_the_front_goes_on(place:
     model = CachedModel(ScriptedModel(lambda _: ACCEPT), ReplyFront(store))
     store.fails = True
     with pytest.raises(ReplyStoreError, match="the disk is full"):
-        ask_all(model, [claim(f"{number}") for number in range(30)], workers=8)
+        complete_all(model, [claim(f"{number}") for number in range(30)], workers=8)
     store.fails = False
-    assert all(isinstance(one, Reply) for one in ask_all(model, [claim("0")], workers=1))
+    assert all(isinstance(one, Reply) for one in complete_all(model, [claim("0")], workers=1))
     model.close()
 
 

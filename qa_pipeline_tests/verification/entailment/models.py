@@ -12,7 +12,7 @@ from tokenizers import Tokenizer
 
 from qa_pipeline.models.embedding_files import find_model
 from qa_pipeline.models.vector_cache import MemoryVectorCache
-from qa_pipeline.records import Notify, silent
+from qa_pipeline.records import ProgressCallback, no_progress
 from qa_pipeline.settings.generation import EmbeddingSettings
 from qa_pipeline.settings.verification import EntailmentSettings
 from qa_pipeline.verification.entailment.files import Labels, PairModelFiles
@@ -84,7 +84,7 @@ class WordNetwork:
     def __post_init__(self) -> None:
         self._tokenizer = tokenizer()
 
-    def run(self, inputs: Sequence[Input], notify: Notify = silent) -> list[Logits]:
+    def run(self, inputs: Sequence[Input], notify: ProgressCallback = no_progress) -> list[Logits]:
         self.seen += inputs
         return [self._logits(one) for one in inputs]
 

@@ -5,7 +5,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from qa_pipeline import stages
-from qa_pipeline.resources import Parts
+from qa_pipeline.resources import Resources
 from qa_pipeline.settings.tree import load_settings
 from qa_pipeline.tables import EMBEDDINGS
 from qa_pipeline.verification.entailment.network import TorchNetwork
@@ -31,8 +31,8 @@ def claims_of(out: Path, verification: dict[str, dict[str, str]]) -> pl.DataFram
     documents = rows.documents({"a.md": TEXT})
     chunks = rows.chunks(documents)
     pairs = rows.pairs(rows.pair("The pump runs at forty bar. The valve is open.", cites="a.md"))
-    parts = Parts(load_settings(out=out, verification=verification), embedder=HashEmbedder())
-    return stages.score_claims(parts, pairs, documents, chunks, EMBEDDINGS.empty())
+    resources = Resources(load_settings(out=out, verification=verification), embedder=HashEmbedder())
+    return stages.score_claims(resources, pairs, documents, chunks, EMBEDDINGS.empty())
 
 
 def test_an_unchanged_batch_runs_no_model(
@@ -53,4 +53,4 @@ def test_without_models_their_columns_are_empty_and_nothing_is_stored(tmp_path: 
     claims = claims_of(tmp_path, {})
     unknown = [name for name in claims.columns if name.startswith(("entailment", "span_", "flagged"))]
     assert claims.select(unknown).null_count().row(0) == (claims.height,) * len(unknown)
-    assert not Parts(load_settings(out=tmp_path)).layout.logits.exists()
+    assert not Resources(load_settings(out=tmp_path)).layout.logits.exists()

@@ -8,7 +8,7 @@ import pytest
 
 from qa_pipeline.errors import SettingsError
 from qa_pipeline.models.vector_cache import MemoryVectorCache
-from qa_pipeline.records import Notify, silent
+from qa_pipeline.records import ProgressCallback, no_progress
 from qa_pipeline.settings.verification import SpanSettings, VerificationSettings
 from qa_pipeline.verification.claims import find_claims
 from qa_pipeline.verification.entailment.claims import fill_spans
@@ -38,7 +38,7 @@ class AbsentWords:
     files: PairModelFiles = field(default_factory=lambda: PairModelFiles("absent", Path(), "0" * 40))
     seen: list[Input] = field(default_factory=list)
 
-    def run(self, inputs: Sequence[Input], notify: Notify = silent) -> list[Logits]:
+    def run(self, inputs: Sequence[Input], notify: ProgressCallback = no_progress) -> list[Logits]:
         self.seen += inputs
         return [self._logits(one) for one in inputs]
 

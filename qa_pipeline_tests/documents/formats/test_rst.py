@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from qa_pipeline.corpus.files import DocumentFailure
 from qa_pipeline.documents.assembly import assemble
-from qa_pipeline.documents.formats.rst import parser as rst
+from qa_pipeline.documents.formats import rst
 from qa_pipeline.records import ParsedFile
 from qa_pipeline_tests.documents.builders import SETTINGS, outline, source, unaccounted
 
