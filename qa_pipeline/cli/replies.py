@@ -16,13 +16,11 @@ import typer
 
 from qa_pipeline.cli.common import errors_as_exit_codes
 from qa_pipeline.errors import InputError
-from qa_pipeline.llm.store.database import Database
-from qa_pipeline.llm.store.maintenance import known_documents, versions_of
-from qa_pipeline.review.document_view import find_document
-from qa_pipeline.storage import Layout
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # heavy: imported where a command needs them, so that --help answers at once
+    from qa_pipeline.llm.store.database import Database
     from qa_pipeline.llm.store.maintenance import Share
+    from qa_pipeline.storage import Layout
 
 replies = typer.Typer(
     name="replies",
@@ -163,7 +161,7 @@ def _say(text: str) -> None:
 _SHORTEST_ID = 6
 
 
-def find_versions(layout: Layout, database: Database, name: str) -> set[str]:
+def find_versions(layout: "Layout", database: "Database", name: str) -> set[str]:
     """Ids of the document and of the earlier versions that were read under its path.
 
     Args:
@@ -175,6 +173,9 @@ def find_versions(layout: Layout, database: Database, name: str) -> set[str]:
         InputError: no document is called so, or several are.
         ReplyStoreError: the store cannot be used.
     """
+    from qa_pipeline.llm.store.maintenance import versions_of
+    from qa_pipeline.review.document_view import find_document
+
     try:
         row = find_document(layout, name, [path.stem for path in layout.tables("documents")]).document
     except InputError as error:
@@ -186,8 +187,10 @@ def find_versions(layout: Layout, database: Database, name: str) -> set[str]:
     return {row["document_id"], *(document for document, _, _ in earlier)}
 
 
-def _gone(database: Database, name: str) -> set[str]:
+def _gone(database: "Database", name: str) -> set[str]:
     """Documents that no table has any more: by their path then, or by the beginning of an id."""
+    from qa_pipeline.llm.store.maintenance import known_documents, versions_of
+
     found = versions_of(database, name)
     places = {(batch, path) for _, batch, path in found}
     if len(places) > 1:

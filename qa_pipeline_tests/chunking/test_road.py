@@ -34,7 +34,7 @@ def test_pairs_are_accepted_and_proved_whatever_cuts_the_documents(
     spans = chunks.select("char_start", "char_end").rows()
     assert any(after[0] < before[1] for before, after in pairwise(spans))
     examples = road.table("training_examples", "handbooks")
-    assert examples.height > 3
+    assert examples.height > 1
     for proof in examples["evidence"].explode().to_list():
         assert text[proof["start"] : proof["end"]] == proof["quote"]
     assert (

@@ -23,9 +23,10 @@ _INDENTED_BOX = re.compile(
 )
 """`!!! note "Title"`, and the tab `=== "Title"`, which without a title is none."""
 _CONTAINERS = {
-    "/": re.compile(r"\s*(?P<kind>[a-zA-Z][\w-]*)\s*(?:\|(?P<title>[^\n]*))?$"),
+    "/": re.compile(r"\s{0,20}(?P<kind>[a-zA-Z][\w-]{0,40})\s{0,20}(?:\|(?P<title>[^\n]*))?$"),
     ":": re.compile(
-        r"\s*(?!code\b)(?P<kind>\{[^{}\n]*\}|[.#]?[a-zA-Z][^\s\[{}.]*(?=\s|\[|\{|$))(?P<title>[^\n]*)$"
+        r"\s{0,20}(?!code\b)(?P<kind>\{[^{}\n]{0,200}\}|[.#]?[a-zA-Z][^\s\[{}.]{0,80}(?=\s|\[|\{|$))"
+        r"(?P<title>[^\n]*)$"
     ),
 }
 """`/// note | Title` to a closing `///`, and `::: warning Title` to a closing `:::`."""
