@@ -1,8 +1,4 @@
-"""Bytes to characters: which encoding a text file is in.
-
-What belongs here: byte order marks, encodings a file declares, and the order in which they are believed.
-What does not: which characters are kept afterwards (`characters`).
-"""
+"""Bytes to characters: which encoding a text file is in."""
 
 import bz2
 import codecs

@@ -1,9 +1,5 @@
 """One file's bytes to what its row holds of them: canonical text, sections, pages, language.
 
-What belongs here: the order of steps for the content of a file, and the version of all code that takes part.
-What does not: where files come from and rows as a whole (`reading`), formats (one module each), and keeping
-a parser from doing harm (`containment`).
-
 Nothing here depends on the file's name or its batch: equal bytes give equal columns, so they can be kept.
 """
 

@@ -1,8 +1,4 @@
-"""A batch folder to the documents table: one row per file, whatever becomes of it.
-
-What belongs here: which files are parsed, which are known already, and how each outcome becomes a row. What
-does not: the content of a file (`parsing`), formats (one module each) and where files lie (`sources`).
-"""
+"""A batch folder to the documents table: one row per file, whatever becomes of it."""
 
 import hashlib
 from collections.abc import Iterator

@@ -19,7 +19,7 @@ from qa_pipeline.documents.assembly import Omissions
 from qa_pipeline.documents.decoding import decode
 from qa_pipeline.documents.formats.html.boilerplate import count_comments
 from qa_pipeline.documents.formats.html.parser import parse_tree, read_tree
-from qa_pipeline.documents.formats.ooxml.package import parse_xml
+from qa_pipeline.documents.formats.office.package import parse_xml
 from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.text.language import declared_language

@@ -1,8 +1,4 @@
-"""Rows of named values, as data sets hold them: each row a section of the document.
-
-What belongs here: which field is the text, which say something about all rows, and how the others are
-written. What does not: reading rows from a file (`json_lines`, `parquet_files`).
-"""
+"""Rows of named values, as data sets hold them: each row a section of the document."""
 
 import codecs
 import io

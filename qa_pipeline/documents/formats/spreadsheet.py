@@ -1,8 +1,5 @@
 """Spreadsheets (XLSX, XLSM, ODS): each sheet a section, each row a line that can be understood alone.
 
-What belongs here: which sheets are read, the tables on a sheet, and cells as text. What does not: reading the
-file, which python-calamine does, and how a row is worded (`rows`).
-
 Formulas are read as the values last saved with them. Values stand as they are stored: 0.25 where a sheet
 shows 25 %. Links to other files are never followed.
 """

@@ -1,8 +1,5 @@
 """Telephone and fax numbers.
 
-What belongs here: which of the numbers that the library finds valid a reader would take for a telephone
-number. What does not: the numbering plans, which `phonenumbers` keeps.
-
 A number in national form is tried with the plans of `documents.masking.phone_regions`. Its token is made of
 the digits without country and trunk prefix, so that both forms of a number get the same.
 """

@@ -1,9 +1,4 @@
-"""The order in which the lines of a PDF page are read.
-
-What belongs here: columns, what stands across them, and lines that the file does not hold in their order on
-paper. What does not: notes beside the text and below it (`layout`), and tables, which have columns too
-(`tables`, `alignment`).
-"""
+"""The order in which the lines of a PDF page are read."""
 
 import re
 from collections import defaultdict

@@ -1,8 +1,4 @@
-"""Lines of a PDF in reading order to paragraphs, list items and code.
-
-What belongs here: which lines belong together, and paragraphs that a figure, a table or a page break tears
-apart. What does not: the order of the lines (`columns`), and which groups head others (`headings`).
-"""
+"""Lines of a PDF in reading order to paragraphs, list items and code."""
 
 import math
 import re

@@ -3,8 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.documents.formats.pdf.groups import Group, mended, with_notes
-from qa_pipeline.documents.formats.pdf.hyphens import Spelling
-from qa_pipeline.documents.formats.pdf.joining import code_text, joined_text, texts_by_page
+from qa_pipeline.documents.formats.pdf.joining import Spelling, code_text, joined_text, texts_by_page
 from qa_pipeline.documents.formats.pdf.lines import Line, Word
 
 NO_WORDS = Spelling([])

@@ -3,7 +3,7 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.documents.formats.pptx.shapes import Box, reading_order
+from qa_pipeline.documents.formats.office.pptx import Box, reading_order
 
 BOXES = st.one_of(st.none(), st.builds(Box, *[st.integers(-50, 300)] * 2, *[st.integers(0, 200)] * 2))
 

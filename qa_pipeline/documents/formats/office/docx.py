@@ -1,8 +1,5 @@
 """Word files (DOCX, DOCM): the text of a document with its headings, lists, tables and notes.
 
-What belongs here: the entry point, and which parts of the file are read or left out. What does not:
-paragraphs and tables (`blocks`), and the container (`office/package`).
-
 Macros, templates and linked files are never opened. The file is read with lxml alone. mammoth, measured on
 the same files, writes hidden text and prompts into the text, drops deletions and charts without a word,
 knows no numbers of list items, and takes ten times as long; python-docx shows no insertions, content
@@ -17,11 +14,10 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from qa_pipeline.documents.assembly import Omissions
-from qa_pipeline.documents.formats.docx.blocks import TITLE_LEVEL, BlockReader, Numbering, Referred
-from qa_pipeline.documents.formats.docx.pruning import TEXT, prune
-from qa_pipeline.documents.formats.docx.styles import Styles
-from qa_pipeline.documents.formats.ooxml.drawings import DrawnParts
-from qa_pipeline.documents.formats.ooxml.package import WORD, Package, open_package, read_file
+from qa_pipeline.documents.formats.office.docx_blocks import TITLE_LEVEL, BlockReader, Numbering, Referred
+from qa_pipeline.documents.formats.office.docx_text import TEXT, Styles, prune
+from qa_pipeline.documents.formats.office.drawings import DrawnParts
+from qa_pipeline.documents.formats.office.package import WORD, Package, open_package, read_file
 from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 

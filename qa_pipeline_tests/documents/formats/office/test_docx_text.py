@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qa_pipeline_tests.documents.builders import outline
-from qa_pipeline_tests.documents.formats.ooxml.builders import add_notes, left_out, paragraph, read_docx, run
+from qa_pipeline_tests.documents.formats.office.builders import add_notes, left_out, paragraph, read_docx, run
 
 # What becomes of a word in each of these places: it is kept, or left out under this name.
 PLACES: dict[str, tuple[str, str | None]] = {

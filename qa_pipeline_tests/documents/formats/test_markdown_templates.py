@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.documents.assembly import assemble
-from qa_pipeline.documents.formats.markdown import parser as markdown
+from qa_pipeline.documents.formats import markdown
 from qa_pipeline.records import ParsedFile
 from qa_pipeline_tests.documents.builders import SETTINGS, source, unaccounted
 

@@ -4,9 +4,9 @@ from docx.document import Document
 from docx.enum.style import WD_STYLE_TYPE
 
 from qa_pipeline.documents.assembly import assemble
-from qa_pipeline.documents.formats.docx import parser as docx
+from qa_pipeline.documents.formats.office import docx
 from qa_pipeline_tests.documents.builders import SETTINGS, outline, source
-from qa_pipeline_tests.documents.formats.ooxml.builders import (
+from qa_pipeline_tests.documents.formats.office.builders import (
     add_notes,
     add_part,
     docx_of,

@@ -3,10 +3,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qa_pipeline.documents.formats.docx import parser as docx
+from qa_pipeline.documents.formats.office import docx
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline_tests.documents.builders import SETTINGS, outline, refusal, source
-from qa_pipeline_tests.documents.formats.ooxml.builders import (
+from qa_pipeline_tests.documents.formats.office.builders import (
     docx_of,
     left_out,
     paragraph,

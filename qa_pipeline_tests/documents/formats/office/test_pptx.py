@@ -10,11 +10,11 @@ from pptx.presentation import Presentation as Slides
 from pptx.slide import Slide
 from pptx.util import Inches
 
-from qa_pipeline.documents.formats.pptx import parser as pptx
+from qa_pipeline.documents.formats.office import pptx
 from qa_pipeline.records import ParsedFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline_tests.documents.builders import SETTINGS, outline, refusal, source
-from qa_pipeline_tests.documents.formats.ooxml.builders import (
+from qa_pipeline_tests.documents.formats.office.builders import (
     NAMESPACES,
     edited,
     left_out,

@@ -11,13 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pptx import Presentation
 
-from qa_pipeline.documents.formats.docx import parser as docx
-from qa_pipeline.documents.formats.pptx import parser as pptx
+from qa_pipeline.documents.formats.office import docx, pptx
 from qa_pipeline.documents.parsing import ParseRequest, parse_file
 from qa_pipeline.records import ParsedFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline_tests.documents.builders import SETTINGS, outline, refusal, source
-from qa_pipeline_tests.documents.formats.ooxml.builders import (
+from qa_pipeline_tests.documents.formats.office.builders import (
     NAMESPACES,
     docx_of,
     edited,

@@ -1,8 +1,5 @@
 """Office files as containers of XML parts that name one another (Open Packaging, ISO 29500-2).
 
-What belongs here: opening such a file, telling what it really is, its parts, the links between them, and what
-it says about itself. What does not: the text of a part (`docx`, `pptx`).
-
 Only links to parts of the same file are followed. One that leads out of it, to a template, picture or page,
 is known to be external and has no target here.
 """
