@@ -1,4 +1,4 @@
-"""The commands of the README run as they are shown, and its example row is one that a run writes."""
+"""The commands of README and docs run as they are shown, and the example row is one that a run writes."""
 
 import json
 import re
@@ -20,7 +20,9 @@ from qa_pipeline_tests.end_to_end import GUIDE, Files, invoke, walk
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-BLOCKS = [found.groups() for found in re.finditer(r"^```(\w*)\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)]
+GUIDES = [page.read_text(encoding="utf-8") for page in sorted((ROOT / "docs").glob("*.md"))]
+PAGES = "\n".join([README, (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"), *GUIDES])
+BLOCKS = [found.groups() for found in re.finditer(r"^```(\w*)\n(.*?)^```$", PAGES, re.DOTALL | re.MULTILINE)]
 LINES = [line.strip() for language, block in BLOCKS if not language for line in block.splitlines()]
 PROSE = re.sub(r"^```.*?^```$", "", README, flags=re.DOTALL | re.MULTILINE)
 INLINE = re.findall(r"`((?:qa-pipeline|make) [^`]+)`", PROSE)
@@ -39,6 +41,17 @@ COMMANDS = [words(line)[1:] for line in LINES if line.startswith("qa-pipeline ")
 MENTIONED = [words(line)[1:] for line in INLINE if line.startswith("qa-pipeline ")]
 NAMED = [one if len(one) > 1 else [*one, "--help"] for one in MENTIONED]
 TARGETS = [words(line)[1] for line in (*LINES, *INLINE) if line.startswith("make ")]
+
+
+def price_file(folder: Path) -> Path:
+    """Prices for the server of the test: none are known for a server of one's own."""
+    file = folder / "prices.yaml"
+    file.write_text(
+        "currency: USD\n"
+        "providers: {gemini: {gemini-3-flash-preview: {input: 1, cached_input: 0.1, output: 4}}}\n",
+        encoding="utf-8",
+    )
+    return file
 
 
 def parse(command: Any, arguments: list[str]) -> None:
@@ -99,6 +112,7 @@ def test_the_commands_of_the_readme_run_one_after_the_other(
     with GeminiServer() as server:
         monkeypatch.setenv("GEMINI_API_KEY", LOOPBACK_KEY)
         monkeypatch.setenv("QA_PIPELINE_LLM__BASE_URL", server.url)
+        monkeypatch.setenv("QA_PIPELINE_LLM__BUDGET__PRICES", str(price_file(tmp_path)))
         for command in [one for one in COMMANDS if one[0] in RUN_HERE]:
             ran = invoke(*command)
             assert ran.code == OK, f"{' '.join(command)}: {ran.stderr}{ran.stdout}"
