@@ -1,8 +1,6 @@
-"""Replies that make sense, made from nothing but the request.
+"""Replies that make sense, made from nothing but the request, and what each service refuses of a schema.
 
-What belongs here: reading the passages, question, answer or claim out of a prompt, and a reply to it; for any
-other schema the smallest value that fits. What does not: the form a protocol gives a reply. The same prompt
-always gets the same reply.
+The same prompt always gets the same reply. A schema of no known role gets the smallest value that fits.
 """
 
 import json
@@ -111,8 +109,8 @@ def _prefer(prompt: str) -> dict[str, Any]:
     task, first, second = (_fenced(prompt) * 3)[:3]
     shares = [_shared(task, text) for text in (first, second)]
     preferred = "tie" if shares[0] == shares[1] else "first" if shares[0] > shares[1] else "second"
-    told = " and ".join(f"{share:.0%}" for share in shares)
-    return {"reasoning": f"{told} of the task's words are in the answers.", "preferred": preferred}
+    both = " and ".join(f"{share:.0%}" for share in shares)
+    return {"reasoning": f"{both} of the task's words are in the answers.", "preferred": preferred}
 
 
 _ROLES: dict[str, Callable[[str], dict[str, Any]]] = {

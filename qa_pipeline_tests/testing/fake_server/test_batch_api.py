@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 from google.genai import Client
 from google.genai.errors import ClientError
-from google.genai.types import BatchJob, CreateBatchJobConfig, InlinedRequest, ListBatchJobsConfig
+from google.genai.types import BatchJob, CreateBatchJobConfig, InlinedRequest
 
 from qa_pipeline.records import ClaimReply
 from qa_pipeline.testing.fake_server.gemini import fails, says, stops
 from qa_pipeline.testing.fake_server.plan import BatchEnd, ServerPlan
-from qa_pipeline.testing.fake_server.responses import Asked, ServerPlay
+from qa_pipeline.testing.fake_server.responses import Asked, ServerResponse
 from qa_pipeline.testing.fake_server.server import GeminiServer
 from qa_pipeline_tests.llm.asking import ACCEPT
 from qa_pipeline_tests.testing.fake_server.clients import MODEL, config, prompt, with_gemini
@@ -68,7 +68,7 @@ def test_a_job_waits_runs_and_ends_with_a_reply_to_each_request_in_order() -> No
 
 
 def test_each_request_may_fail_alone() -> None:
-    def play(asked: Asked) -> ServerPlay:
+    def play(asked: Asked) -> ServerResponse:
         if "busy" in asked.prompt:
             return fails(503, "The model is overloaded.")
         return stops("SAFETY") if "blocked" in asked.prompt else says(ACCEPT)
@@ -102,10 +102,9 @@ def test_a_job_can_end_without_replies(end: BatchEnd) -> None:
     assert ended.dest is None
 
 
-def test_jobs_are_listed_page_by_page_newest_first_and_found_by_their_name() -> None:
+def test_jobs_are_listed_newest_first_and_found_by_their_name() -> None:
     async def names(client: Client) -> list[str | None]:
-        pages = await client.aio.batches.list(config=ListBatchJobsConfig(page_size=2))
-        return [job.display_name async for job in pages]
+        return [job.display_name async for job in await client.aio.batches.list()]
 
     with GeminiServer() as server:
         for name in ("one", "two", "three"):
@@ -122,24 +121,16 @@ def test_a_job_that_runs_can_be_cancelled_and_one_that_ended_cannot() -> None:
             with_gemini(server, lambda c: c.aio.batches.cancel(name=str(job.name)))
 
 
-def test_a_deleted_job_is_gone() -> None:
-    with GeminiServer() as server:
-        job = submit(server, requests("a"))
-        with_gemini(server, lambda c: c.aio.batches.delete(name=str(job.name)))
-        with pytest.raises(ClientError, match="NOT_FOUND"):
-            look(server, job)
-
-
 @pytest.mark.parametrize(
     "body",
-    [{}, {"batch": {"inputConfig": {"requests": {"requests": []}}}}, {"batch": {"x": 1}}, {"x": 1}],
+    [{}, {"batch": {"inputConfig": {"requests": {"requests": []}}}}, {"batch": {"x": 1}}, {"batch": 1}],
 )
-def test_a_job_without_requests_or_with_unknown_fields_is_refused(body: dict[str, Any]) -> None:
+def test_a_job_without_requests_is_refused(body: dict[str, Any]) -> None:
     server = GeminiServer()
     path = f"/v1/models/{MODEL}:batchGenerateContent"
     headers = {"x-goog-api-key": str(server.key)}
-    play = server.service.answer("POST", path, headers, {}, json.dumps(body).encode())
-    assert play.status == 400
+    response = server.service.answer("POST", path, headers, json.dumps(body).encode())
+    assert response.status == 400
 
 
 def test_batches_need_the_key_like_everything_else() -> None:

@@ -51,19 +51,11 @@ def test_without_a_schema_the_instruction_tells_what_is_wanted(wanted: dict[str,
     assert ClaimReply.model_validate_json(reply.choices[0].message.content).decision == "accept"
 
 
-def test_models_are_listed_and_found() -> None:
-    with ChatServer(plan=ServerPlan(models={"m": 100})) as server:
-        assert [model.id for model in with_chat(server, lambda c: c.models.list()).data] == ["m"]
-        assert with_chat(server, lambda c: c.models.retrieve("m")).id == "m"
-        with pytest.raises(openai.NotFoundError, match="does not exist"):
-            with_chat(server, lambda c: c.models.retrieve("n"))
-
-
 def test_a_reply_of_a_script_is_played_in_order() -> None:
     plays = [chat_plays.says("one"), chat_plays.refuses("No."), chat_plays.no_choices()]
     with ChatServer(plays) as server:
         first, second, third = (with_chat(server, chat()) for _ in range(3))
-        with pytest.raises(openai.BadRequestError, match="3 plays"):
+        with pytest.raises(openai.BadRequestError, match="3 responses"):
             with_chat(server, chat())
     assert first.choices[0].message.content == "one"
     assert (second.choices[0].message.content, second.choices[0].message.refusal) == (None, "No.")
@@ -74,8 +66,8 @@ def test_wrong_and_missing_keys_are_a_401() -> None:
     with ChatServer() as server, pytest.raises(openai.AuthenticationError) as caught:
         with_chat(server, chat(), key="another")
     assert caught.value.code == "invalid_api_key"
-    play = server.service.answer("POST", "/v1/chat/completions", {}, {}, b"{}")
-    assert (play.status, json.loads(play.body or b"")["error"]["code"]) == (401, "invalid_api_key")
+    response = server.service.answer("POST", "/v1/chat/completions", {}, b"{}")
+    assert (response.status, json.loads(response.body or b"")["error"]["code"]) == (401, "invalid_api_key")
     assert server.asked == []
 
 
@@ -87,11 +79,7 @@ def test_a_server_without_keys_lets_everybody_in() -> None:
 @pytest.mark.parametrize(
     ("changes", "code", "message"),
     [
-        ({"extra_body": {"x": 1}}, "unknown_parameter", "Unknown parameter: 'x'"),
-        ({"temperature": 3}, "invalid_value", "temperature"),
         ({"messages": []}, "empty_array", "empty array"),
-        ({"messages": [{"role": "judge", "content": "x"}]}, "invalid_value", "Invalid value"),
-        ({"messages": [{"role": "user", "content": 3}]}, "invalid_type", "Invalid type"),
         (
             {"messages": [{"role": "user", "content": "hej"}], "response_format": {"type": "json_object"}},
             None,
@@ -105,7 +93,8 @@ def test_a_server_without_keys_lets_everybody_in() -> None:
         ),
         ({"response_format": held_to(AnswerReply.model_json_schema())}, None, "'minLength' is not permitted"),
         ({"response_format": held_to({"type": "array"})}, None, 'must be of type "object"'),
-        ({"response_format": {"type": "json_schema"}}, "missing_required_parameter", "name"),
+        ({"response_format": {"type": "json_schema"}}, None, "Invalid JSON payload"),
+        ({"messages": [{"role": "user", "content": 3}]}, None, "Invalid JSON payload"),
     ],
 )
 def test_what_openai_does_not_take_is_a_400_that_names_it(
