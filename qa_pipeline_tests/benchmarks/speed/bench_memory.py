@@ -1,0 +1,62 @@
+"""Peak memory of a process that runs N batches and of one that runs 2 N: it must not grow with them.
+
+    python -m qa_pipeline_tests.benchmarks.speed.bench_memory [--batches 4]
+    python -m qa_pipeline_tests.benchmarks.speed.bench_memory --corpus FOLDER
+
+Prints one JSON line. Without a folder: the peaks over generated batches that are drawn alike, and their
+ratio. With one: the peak after each of its batches and by stage. No process finds what another has cached.
+"""
+
+import argparse
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from qa_pipeline_tests.benchmarks.support.measured_run import load_now, measured
+from qa_pipeline_tests.benchmarks.support.synthetic_corpus import write_corpus
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--batches", type=int, default=4)
+    parser.add_argument("--corpus", type=Path, help="run these batches instead")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        if arguments.corpus:
+            result = _real(arguments.corpus, Path(folder))
+        else:
+            result = _doubled(arguments.batches, Path(folder))
+    print(json.dumps({"benchmark": "memory", "load": load_now(), **result}))
+
+
+def _doubled(count: int, folder: Path) -> dict[str, Any]:
+    batches = write_corpus(folder / "corpus", 2 * count)
+    once, twice = (
+        measured("plain", folder / "corpus", folder / str(number), batches[:number])
+        for number in (count, 2 * count)
+    )
+    return {
+        "batches": [count, 2 * count],
+        "peak_mb": [once["peak_mb"], twice["peak_mb"]],
+        "ratio": round(twice["peak_mb"] / once["peak_mb"], 3),
+        "seconds": [once["seconds"], twice["seconds"]],
+        "peak_mb_after_batch": twice["peak_mb_after_batch"],
+        "outcomes": sorted(set(twice["outcomes"].values())),
+    }
+
+
+def _real(corpus: Path, folder: Path) -> dict[str, Any]:
+    run = measured("plain", corpus, folder)
+    return {
+        "corpus": corpus.name,
+        "peak_mb": run["peak_mb"],
+        "seconds": run["seconds"],
+        "peak_mb_after_batch": run["peak_mb_after_batch"],
+        "peak_mb_of_stage": {name: stage["peak_mb"] for name, stage in run["stages"].items()},
+    }
+
+
+if __name__ == "__main__":
+    main()
