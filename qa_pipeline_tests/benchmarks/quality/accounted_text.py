@@ -1,8 +1,6 @@
 """What an independent reader finds in a file, held against what became of the file.
 
-What belongs here: readers of their own for text, Markdown, reStructuredText, HTML, PDF and DOCX, and the sum
-`in the file = in our text + markup + left out + unexplained`. What does not: running over folders
-(`measure_documents`).
+`in the file = in our text + markup + left out + unexplained`.
 
 The readers share no code with the parsers beyond the decoding of bytes: the source as it is written for
 text formats, the text nodes, comments and `alt` texts of the standard library's parser for HTML, PDFium's

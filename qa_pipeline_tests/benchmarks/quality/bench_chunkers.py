@@ -14,8 +14,6 @@ difference to the default settings, paired. Prints one JSON line for each set an
 sets together (the mean over sets), and a table on the error stream.
 """
 
-import argparse
-import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
@@ -34,6 +32,7 @@ from qa_pipeline.retrieval.shard import build_index
 from qa_pipeline.settings.documents import ChunkingSettings
 from qa_pipeline.settings.generation import EmbeddingSettings, RetrievalSettings
 from qa_pipeline_tests.benchmarks.quality.question_documents import Asked, AskedDocuments, read_sets
+from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 
 Shares = npt.NDArray[np.float64]
 
@@ -53,7 +52,7 @@ MEASURES = ("hit@1", "hit@5", "hit@budget")
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--bench", type=Path, required=True)
     parser.add_argument("--words", type=int, default=10_000, help="of a set")
     parser.add_argument("--seed", type=int, default=1)
@@ -65,10 +64,10 @@ def main() -> None:
             results[name][asked.name] = _measure(asked, settings, embedder)
         for name, row in _rows({name: {asked.name: own[asked.name]} for name, own in results.items()}):
             questions = {"questions": len(asked.questions), "not_found": asked.not_found}
-            print(json.dumps({"set": asked.name, "variant": name, **questions, **row}), flush=True)
+            print_json({"set": asked.name, "variant": name, **questions, **row})
     table = dict(_rows(results))
     for name, row in table.items():
-        print(json.dumps({"set": "all", "variant": name, **row}))
+        print_json({"set": "all", "variant": name, **row})
     _print_table(table)
 
 

@@ -9,8 +9,6 @@ the passages and whose questions ask for their own. Prints one JSON line with hi
 what it gains or loses against the first one, with the 95 % interval of a paired bootstrap over questions.
 """
 
-import argparse
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -27,6 +25,7 @@ from qa_pipeline.retrieval.search import Retriever
 from qa_pipeline.retrieval.shard import build_index
 from qa_pipeline.settings.generation import EmbeddingSettings, RetrievalSettings
 from qa_pipeline_tests.benchmarks.speed.bench_embedding import PRECISIONS
+from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 
 LANGUAGES = {"swefaq_dev": "sv"}
 """Sets of `retrieval/` that are not English; those of `qa/` say it themselves."""
@@ -41,7 +40,7 @@ Scores = npt.NDArray[np.float64]
 def main() -> None:
     """Measure and print."""
     defaults = RetrievalSettings()
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--bench", type=Path, required=True)
     parser.add_argument("--questions", type=int, default=700, help="most questions of a set, drawn by lot")
     parser.add_argument("--vector-weight", type=float, default=defaults.vector_weight)
@@ -64,7 +63,7 @@ def main() -> None:
         "sets": {name: _told(*found) for name, found in measured.items()},
         "all": _told(*_together([found for _, found in measured.values()])),
     }
-    print(json.dumps(result))
+    print_json(result)
 
 
 def _embedder(precision: str, model: str) -> Embedder:

@@ -6,9 +6,7 @@ Prints one JSON line: for each population the share of calibrations that choose 
 precision misses the target of 0.95; at a confidence of 0.95 it must not exceed 0.05 but by chance.
 """
 
-import argparse
-import json
-
+from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 from qa_pipeline_tests.evaluation.calibration.populations import broken_promises, falling_off, level, rising
 
 TARGET = 0.95
@@ -24,7 +22,7 @@ POPULATIONS = {
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = parser_of(__doc__)
     parser.add_argument("--trials", type=int, default=2000)
     parser.add_argument("--groups", type=int, default=400)
     asked = parser.parse_args()
@@ -32,7 +30,7 @@ def main() -> None:
         name: broken_promises(population, target=TARGET, groups=asked.groups, trials=asked.trials, seed=7)
         for name, population in POPULATIONS.items()
     }
-    print(json.dumps({"trials": asked.trials, "groups": asked.groups, "missed": found}))
+    print_json({"trials": asked.trials, "groups": asked.groups, "missed": found})
 
 
 if __name__ == "__main__":

@@ -31,6 +31,7 @@ from qa_pipeline.verification.canaries.material import KINDS, LANGUAGES, TRUE_KI
 from qa_pipeline.verification.canaries.outcomes import canary_rates, canary_rows
 from qa_pipeline.verification.canaries.seeding import GENERATORS, Canary, canary_pairs, draw_canaries
 from qa_pipeline.verification.llm_verifier import verify_claims
+from qa_pipeline_tests.benchmarks.support.command_line import parser_of
 
 SWAPS = ("number", "unit", "date", "name", "negation")
 _READ = ("documents", "chunks", "embeddings")
@@ -51,7 +52,7 @@ def main() -> None:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser()
+    parser = parser_of(__doc__)
     parser.add_argument("--corpus", type=Path, required=True)
     parser.add_argument("--per-kind", type=int, default=300)
     parser.add_argument("--out", type=Path, help="keeps and reuses documents, chunks and vectors")

@@ -18,7 +18,6 @@ of bootstrap samples of groups. `--limit` takes the items whose hashed ids come 
 claims of each set.
 """
 
-import argparse
 import hashlib
 import json
 import sys
@@ -35,6 +34,7 @@ from qa_pipeline.evaluation.calibration.combined import FitOptions, calibrate, f
 from qa_pipeline.evaluation.calibration.rows import LabelledSet, labelled_set, read_items
 from qa_pipeline.models.loading import load_embedder
 from qa_pipeline.settings.tree import Settings
+from qa_pipeline_tests.benchmarks.support.command_line import parser_of
 
 LEFT_OUT = ("halueval", "swequad_mc")
 SHIPPABLE = ("expertqa", "factcheck_gpt_stance", "fever_symmetric", "summedits")
@@ -49,7 +49,7 @@ Decisions = npt.NDArray[np.bool_]
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = parser_of(__doc__)
     parser.add_argument("--bench", type=Path, required=True, help="folder with grounding/*.parquet")
     parser.add_argument("--limit", type=int, default=None, help="items of each set; all unless given")
     parser.add_argument("--cache", type=Path, default=None, help="folder that keeps claims between runs")

@@ -10,8 +10,6 @@ Prints one JSON line a batch: sentences, pairs compared, contradictions in the b
 a person: --show prints them), and of the planted ones how many were found, by kind, and seconds.
 """
 
-import argparse
-import json
 import random
 import re
 import sys
@@ -36,6 +34,7 @@ from qa_pipeline.verification.contradictions import (
     find_sentences,
 )
 from qa_pipeline.verification.evidence import Encoder
+from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 
 Row = dict[str, Any]
 _NUMBER = re.compile(r"(?<![\w.,-])([2-9]|[1-9]\d{1,2})(?![\w.,%-])")
@@ -171,7 +170,7 @@ def measure(layout: Layout, batch: str, each: int, seed: int, *, show: bool) -> 
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = parser_of(__doc__)
     parser.add_argument("out", type=Path)
     parser.add_argument("--batch", action="append")
     parser.add_argument("--each", type=int, default=50)
@@ -180,7 +179,7 @@ def main() -> None:
     given = parser.parse_args()
     layout = Layout(given.out)
     for batch in given.batch or [path.stem for path in layout.tables("embeddings")]:
-        print(json.dumps(measure(layout, batch, given.each, given.seed, show=given.show), ensure_ascii=False))
+        print_json(measure(layout, batch, given.each, given.seed, show=given.show))
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ ours. `files` and `bytes_in` are of all files, what follows is of those parsed. 
 memory, in MB; `worker` is the largest worker. Linux only.
 """
 
-import json
 import os
 import resource
 import subprocess
@@ -36,6 +35,7 @@ from qa_pipeline.documents.reading import read_documents
 from qa_pipeline.documents.sandbox.pool import ParsingPool
 from qa_pipeline.settings.documents import ChunkingSettings, DocumentSettings, MaskingSettings
 from qa_pipeline_tests.benchmarks.quality.accounted_text import Account, account
+from qa_pipeline_tests.benchmarks.support.command_line import print_json
 from qa_pipeline_tests.benchmarks.support.measured_run import load_now
 from qa_pipeline_tests.benchmarks.support.process_memory import peak_of
 from qa_pipeline_tests.chunking.documents import Counter as TokenCounter
@@ -49,7 +49,7 @@ def main() -> None:
     """Measure each folder in a process of its own, so that peaks are its own."""
     folders = sys.argv[1:]
     if len(folders) == 1:
-        print(json.dumps(_measure(Path(folders[0])), ensure_ascii=False))
+        print_json(_measure(Path(folders[0])))
         return
     for folder in folders:
         subprocess.run([sys.executable, "-m", __spec__.name, folder], check=True)

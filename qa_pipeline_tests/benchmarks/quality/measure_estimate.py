@@ -11,7 +11,6 @@ which is many times faster and finds fewer questions again.
 Prints one JSON line: estimated by actual tokens, for each batch after the first and over all of them.
 """
 
-import json
 import math
 import re
 import sys
@@ -33,6 +32,7 @@ from qa_pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings, load_settings
 from qa_pipeline.storage import write_table
 from qa_pipeline.tables import LLM_CALLS
+from qa_pipeline_tests.benchmarks.support.command_line import print_json
 from qa_pipeline_tests.fakes import HashEmbedder
 
 NAME = "openai/scripted"
@@ -175,7 +175,7 @@ def main(corpus: str, *wanted: str) -> None:
             by_batch[batch]["calls"] = len(calls)
             sums = {"actual": sums["actual"] + actual, **{k: sums[k] + guessed[k] for k in guessed}}
     together = {name: round(sums[name] / sums["actual"], 3) for name in sums if name != "actual"}
-    print(json.dumps({"estimated_by_actual": together, "actual_tokens": sums["actual"], "batches": by_batch}))
+    print_json({"estimated_by_actual": together, "actual_tokens": sums["actual"], "batches": by_batch})
 
 
 if __name__ == "__main__":

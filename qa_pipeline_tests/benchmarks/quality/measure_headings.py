@@ -15,8 +15,6 @@ reStructuredText anything indented. The title in the header lines of a Python En
 its first heading, above all others.
 """
 
-import argparse
-import json
 import re
 import sys
 from collections import Counter
@@ -29,6 +27,7 @@ import polars as pl
 from qa_pipeline.documents.decoding import decode
 from qa_pipeline.documents.reading import read_documents
 from qa_pipeline.settings.documents import DocumentSettings
+from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 
 Heading = tuple[int, str]
 
@@ -206,12 +205,12 @@ def measure(folder: Path, *, show: bool) -> dict[str, object]:
 
 def main() -> None:
     """Measure the folders named on the command line."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = parser_of(__doc__)
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--show", action="store_true", help="list what differs on standard error")
     arguments = parser.parse_args()
     for folder in arguments.folders:
-        print(json.dumps(measure(folder, show=arguments.show)))
+        print_json(measure(folder, show=arguments.show))
 
 
 if __name__ == "__main__":

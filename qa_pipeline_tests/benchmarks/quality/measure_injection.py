@@ -13,8 +13,6 @@ and for each claim and model how many of the wrong claims were accepted. With --
 chunks of a run: how many sentences were flagged of how many. With --probe under verification.probe_passages.
 """
 
-import argparse
-import json
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -31,6 +29,7 @@ from qa_pipeline.text.injection import find_injections, is_injection
 from qa_pipeline.text.sentences import split_sentences
 from qa_pipeline.verification.claims import find_claims
 from qa_pipeline.verification.llm_verifier import verify_claims
+from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 from qa_pipeline_tests.fakes import HashEmbedder
 from qa_pipeline_tests.verification.rows import chunks, documents, pair, pairs
 
@@ -200,19 +199,19 @@ def false_alarms(out: Path) -> dict[str, Any]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = parser_of(__doc__)
     parser.add_argument("--tables", type=Path)
     parser.add_argument("--probe", action="store_true")
     given = parser.parse_args()
     rows = list(measure(given.probe))
     for row in rows:
-        print(json.dumps(row, ensure_ascii=False))
+        print_json(row)
     frame = pl.DataFrame(rows).drop("place", "language")
     total = frame.group_by("wordings", maintain_order=True).sum()
     for row in total.iter_rows(named=True):
-        print(json.dumps({"place": "all", "language": "all", **row}, ensure_ascii=False))
+        print_json({"place": "all", "language": "all", **row})
     if given.tables:
-        print(json.dumps(false_alarms(given.tables), ensure_ascii=False))
+        print_json(false_alarms(given.tables))
 
 
 if __name__ == "__main__":

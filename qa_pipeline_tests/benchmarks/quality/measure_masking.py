@@ -8,7 +8,6 @@ ways to write them and in the held-out ones. With --list each hit stands on a li
 read by a person: only a reader can tell a false alarm.
 """
 
-import argparse
 import json
 import random
 import sys
@@ -25,6 +24,7 @@ from qa_pipeline.documents.formats.registry import PARSERS, format_of
 from qa_pipeline.documents.masking.masking import families_of, find_items, text_mask
 from qa_pipeline.records import SourceFile
 from qa_pipeline.settings.documents import DocumentSettings, MaskingSettings
+from qa_pipeline_tests.benchmarks.support.command_line import parser_of
 from qa_pipeline_tests.documents.masking.planted import KINDS, plant
 
 MASKING = MaskingSettings(action="drop")
@@ -112,9 +112,7 @@ def missed(draws: int, *, held_out: bool) -> dict[str, Any]:
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--corpora", type=Path, nargs="*", default=[])
     parser.add_argument("--draws", type=int, default=40)
     parser.add_argument("--list", action="store_true")

@@ -17,7 +17,6 @@ was left out holds, and `left_out` those that were, by kind. `headings_recall` a
 headings found without the file's own outline, compared with the outline, numbers before them aside.
 """
 
-import json
 import re
 import sys
 import unicodedata
@@ -39,6 +38,7 @@ from qa_pipeline.documents.formats.pdf.glyphs import Glyphs
 from qa_pipeline.records import ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.text.characters import clean
+from qa_pipeline_tests.benchmarks.support.command_line import print_json
 
 _WORD = re.compile(r"[^\W_]+")
 _BROKEN = re.compile(r"([^\W\d_]+)[-\u00ad\u2010]\s*\n\s*([^\W\d_]+)")
@@ -188,4 +188,4 @@ def main(folder: Path) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(main(Path(sys.argv[1]))))
+    print_json(main(Path(sys.argv[1])))

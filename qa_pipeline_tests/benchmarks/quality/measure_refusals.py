@@ -10,8 +10,6 @@ Prints one JSON line a file: items, and for each outcome how many refusals got i
 rightly (correct_refusal: unanswerable; refused_answerable: answerable), with the recall of each.
 """
 
-import argparse
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -23,6 +21,7 @@ from qa_pipeline.models.loading import load_embedder
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.verification.evidence import Encoder
 from qa_pipeline.verification.refusals import judge_refusals
+from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 
 _LEAST = 20
 
@@ -72,13 +71,13 @@ def measure(path: Path, limit: int, seed: int) -> dict[str, Any]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = parser_of(__doc__)
     parser.add_argument("files", type=Path, nargs="+")
     parser.add_argument("--limit", type=int, default=500)
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
     for path in given.files:
-        print(json.dumps(measure(path, given.limit, given.seed)))
+        print_json(measure(path, given.limit, given.seed))
 
 
 if __name__ == "__main__":

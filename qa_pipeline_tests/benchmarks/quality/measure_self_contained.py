@@ -10,7 +10,6 @@ Prints one JSON object: how many sentences open with a pronoun, how many are res
 area under the ROC curve and the mean by label, before and after.
 """
 
-import argparse
 import json
 import sys
 from collections.abc import Sequence
@@ -29,6 +28,7 @@ from qa_pipeline.verification.claims import find_claims
 from qa_pipeline.verification.evidence import Encoder
 from qa_pipeline.verification.pronouns import resolved
 from qa_pipeline.verification.splitting import Claim
+from qa_pipeline_tests.benchmarks.support.command_line import parser_of
 
 SCORES = ("similarity", "token_recall")
 
@@ -104,7 +104,7 @@ def _auroc(positive: pl.Series, score: pl.Series) -> float:
 
 def main(argv: list[str] | None = None) -> None:
     """Measure one file."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--data", type=Path, required=True)
     args = parser.parse_args(argv)
     encoder = load_embedder(Settings().embedding)

@@ -7,8 +7,6 @@ encoding (tiktoken is no requirement of this project; its vocabularies must lie 
 one JSON line: estimated by counted tokens of pieces of 3,000 characters, mean, 1st and 99th percentile.
 """
 
-import argparse
-import json
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from qa_pipeline.llm.budget.tokens import estimate_tokens
+from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 
 PIECE = 3000
 
@@ -55,9 +54,7 @@ def compared(folder: Path, count: Callable[[str], int]) -> list[float]:
 
 def main() -> None:
     """Compare."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--tokenizer", nargs="+", required=True)
     asked = parser.parse_args()
@@ -72,7 +69,7 @@ def main() -> None:
             for of, each in shown.items()
             if each
         }
-    print(json.dumps(found))
+    print_json(found)
 
 
 if __name__ == "__main__":

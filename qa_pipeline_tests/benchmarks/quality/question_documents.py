@@ -1,8 +1,5 @@
 """Question sets as documents that have to be cut, with the places where the answers stand.
 
-What belongs here: putting passages together to documents, and finding answers in them. What does not:
-cutting, retrieving and measuring.
-
 Passages of one titled article become one document, four of them to a section: there borders between
 passages are borders of paragraphs only. Sets whose passages come from as many pages become documents of ten
 sections, a passage each, under its title or first line; of several passages of a question those that hold

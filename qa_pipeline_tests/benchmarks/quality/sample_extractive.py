@@ -4,7 +4,6 @@ python -m qa_pipeline_tests.benchmarks.quality.sample_extractive --corpus FOLDER
     --seed 1 --size 100
 """
 
-import argparse
 import json
 import random
 from collections import Counter
@@ -21,6 +20,7 @@ from qa_pipeline.models.loading import load_embedder
 from qa_pipeline.records import Passage, passages_by_id
 from qa_pipeline.settings.documents import ChunkingSettings, DocumentSettings
 from qa_pipeline.settings.generation import EmbeddingSettings
+from qa_pipeline_tests.benchmarks.support.command_line import parser_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ def _pairs(passage: Passage, path: str, limit: int) -> list[dict[str, Any]]:
 
 def main() -> None:
     """Read the arguments, print the yield of each corpus and the sample over all of them."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = parser_of(__doc__)
     parser.add_argument("--corpus", type=Path, action="append", required=True, help="repeat for several")
     parser.add_argument("--language", default="en")
     parser.add_argument("--seed", type=int, default=0)

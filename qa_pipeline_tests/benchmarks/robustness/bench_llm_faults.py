@@ -7,8 +7,6 @@ Nothing may be lost (a request whose tries were spent) or counted twice: calls a
 held against what the server says it answered.
 """
 
-import argparse
-import json
 import tempfile
 import time
 from collections import Counter
@@ -19,6 +17,7 @@ from qa_pipeline.errors import ModelError, UnreadableReplyError
 from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.llm.factory import Models
 from qa_pipeline_tests.benchmarks.speed.bench_llm_speed import settings_for, verifications
+from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 from qa_pipeline_tests.benchmarks.support.server_process import Served, serving
 
 FAULTS = {"server_error": 0.02, "unavailable": 0.02, "reset": 0.02, "wrong_json": 0.02, "cut_json": 0.02}
@@ -64,7 +63,7 @@ def _typed(outcome: object) -> bool:
 
 def main() -> None:
     """Print one JSON line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--latency", type=float, default=1.0)
     parser.add_argument("--concurrency", type=int, default=128)
     parser.add_argument("--calls", type=int, default=5120)
@@ -78,7 +77,7 @@ def main() -> None:
         with serving(latency=options.latency, faults=share) as server:
             measured[name] = measure(server, options.calls, options.concurrency)
     rate = measured["faulty"]["calls_a_second"] / measured["fault_free"]["calls_a_second"]
-    print(json.dumps({"latency": options.latency, "of_fault_free": round(rate, 3), **measured}))
+    print_json({"latency": options.latency, "of_fault_free": round(rate, 3), **measured})
 
 
 if __name__ == "__main__":

@@ -10,8 +10,6 @@ that a chunk can hold. Prints one
 JSON line; exits with 1 if anything was found.
 """
 
-import argparse
-import json
 import sys
 from collections import Counter as Tally
 from collections.abc import Iterator
@@ -24,6 +22,7 @@ from qa_pipeline.chunking.chunks import chunk_documents
 from qa_pipeline.documents.reading import read_documents
 from qa_pipeline.settings.documents import ChunkingSettings, DocumentSettings
 from qa_pipeline_tests.benchmarks.robustness.generated_documents import generated_documents
+from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 from qa_pipeline_tests.chunking.documents import Counter
 from qa_pipeline_tests.chunking.laws import broken_chunks, broken_document, torn
 
@@ -77,7 +76,7 @@ class Findings:
 
 def main() -> None:
     """Check and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("folders", type=Path, nargs="*")
     parser.add_argument("--generated", type=int, default=0)
     parser.add_argument("--seed", type=int, default=1)
@@ -90,20 +89,18 @@ def main() -> None:
         findings.look(documents)
     for documents in generated_documents(arguments.generated, arguments.seed):
         findings.look(documents)
-    print(
-        json.dumps(
-            {
-                "benchmark": "offsets",
-                "folders": [folder.name for folder in arguments.folders],
-                "files": files,
-                "generated": arguments.generated,
-                **findings.looked_at,
-                "chunks": findings.chunks,
-                "violations": findings.violations.total(),
-                "violations_of": findings.violations,
-                "examples": findings.examples,
-            }
-        )
+    print_json(
+        {
+            "benchmark": "offsets",
+            "folders": [folder.name for folder in arguments.folders],
+            "files": files,
+            "generated": arguments.generated,
+            **findings.looked_at,
+            "chunks": findings.chunks,
+            "violations": findings.violations.total(),
+            "violations_of": findings.violations,
+            "examples": findings.examples,
+        }
     )
     sys.exit(1 if findings.violations else 0)
 

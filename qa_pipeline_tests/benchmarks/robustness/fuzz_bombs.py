@@ -1,7 +1,6 @@
 """Files built to do harm: to be deep, long, wide or large beyond what their size tells.
 
-What belongs here: which there are for the formats that can be read. What does not: what they hold
-(`fuzz_text_bombs`, `fuzz_pdf_bombs`, `fuzz_container_bombs`) and damage at random (`fuzz_mutations`).
+What they hold is in `fuzz_text_bombs`, `fuzz_pdf_bombs` and `fuzz_container_bombs`.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,4 @@
-"""Bombs written as zip files with XML inside, and as compressed files.
-
-What belongs here: what each holds, by name. What does not: which of them are used (`fuzz_bombs`).
-"""
+"""Bombs written as zip files with XML inside, and as compressed files."""
 
 import bz2
 import gzip

@@ -41,6 +41,7 @@ from qa_pipeline_tests.benchmarks.robustness.fuzz_bombs import bombs
 from qa_pipeline_tests.benchmarks.robustness.fuzz_container_bombs import PACKERS
 from qa_pipeline_tests.benchmarks.robustness.fuzz_mutations import mutate
 from qa_pipeline_tests.benchmarks.robustness.fuzz_seeds import collect_seeds
+from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 from qa_pipeline_tests.benchmarks.support.process_memory import peak_of
 from qa_pipeline_tests.chunking.documents import Counter as TokenCounter
 
@@ -103,7 +104,7 @@ class WatchedRun(ContainedRun):
 
 def main() -> None:
     """Fuzz and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--files", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--corpus", type=Path, nargs="*", default=[])
@@ -123,9 +124,7 @@ def main() -> None:
     )
     start = monotonic()
     findings = fuzz(_files(arguments), settings, arguments.keep, arguments.keep_reasons)
-    print(
-        json.dumps({"benchmark": "fuzz_documents", **_told(findings), "seconds": round(monotonic() - start)})
-    )
+    print_json({"benchmark": "fuzz_documents", **_told(findings), "seconds": round(monotonic() - start)})
 
 
 def _files(arguments: argparse.Namespace) -> Iterator[File]:

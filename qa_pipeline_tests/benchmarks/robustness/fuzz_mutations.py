@@ -1,8 +1,4 @@
-"""Damage done to files at random, the same for the same seed.
-
-What belongs here: mutations of bytes, also behind the compression of a zip member or a PDF stream. What does
-not: the files (`fuzz_seeds`) and files built to do harm (`fuzz_bombs`).
-"""
+"""Damage done to files at random, the same for the same seed."""
 
 import io
 import re

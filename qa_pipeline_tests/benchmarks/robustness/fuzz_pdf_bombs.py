@@ -1,7 +1,4 @@
-"""Bombs written as PDF.
-
-What belongs here: what each holds, by name. What does not: which of them are used (`fuzz_bombs`).
-"""
+"""Bombs written as PDF."""
 
 import io
 import zlib

@@ -1,8 +1,4 @@
-"""Files to be mutated, at least one for every format that can be read.
-
-What belongs here: real files of given folders, and small files of every format built on the spot. What does
-not: what is done to them (`fuzz_mutations`) and files built to do harm (`fuzz_bombs`).
-"""
+"""Files to be mutated, at least one for every format that can be read."""
 
 import io
 import json

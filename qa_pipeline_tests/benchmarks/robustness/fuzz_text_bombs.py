@@ -1,7 +1,4 @@
-"""Bombs written as text: Markdown, HTML, reStructuredText, tables, lines of JSON, e-mail.
-
-What belongs here: what each holds, by name. What does not: which of them are used (`fuzz_bombs`).
-"""
+"""Bombs written as text: Markdown, HTML, reStructuredText, tables, lines of JSON, e-mail."""
 
 import json
 from collections.abc import Callable

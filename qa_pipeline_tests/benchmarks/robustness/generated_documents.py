@@ -1,7 +1,4 @@
-"""Any number of documents, the same on every machine, with everything that makes places hard to keep.
-
-What belongs here: drawing blocks and assembling them. What does not: checking what becomes of them.
-"""
+"""Any number of documents, the same on every machine, with everything that makes places hard to keep."""
 
 import random
 from collections.abc import Iterator, Sequence

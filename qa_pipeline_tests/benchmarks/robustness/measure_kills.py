@@ -7,8 +7,6 @@ the whole run. Afterwards every table but the account of calls must be the same,
 stored may have been asked again, and no more requests repeated than were in flight at the kills.
 """
 
-import argparse
-import json
 import os
 import random
 import shutil
@@ -21,6 +19,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 from qa_pipeline_tests.benchmarks.support.server_process import Served, serving
 
 _COMMAND = (sys.executable, "-c", "from qa_pipeline.cli.app import app; app()", "run")
@@ -84,7 +83,7 @@ def asked_again(out: Path) -> int:
 
 def main() -> None:
     """Print one JSON line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("folders", type=Path, nargs="+", help="batches to copy into a corpus")
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--workers", type=int, default=16)
@@ -109,20 +108,18 @@ def main() -> None:
         pairs = sqlite3.connect(folder / "calm/cache/replies.sqlite").execute(
             "SELECT count(*) FROM replies WHERE role = 'answer'"
         )
-        print(
-            json.dumps(
-                {
-                    "calls_undisturbed": calls,
-                    "pairs": pairs.fetchone()[0],
-                    **ran,
-                    "server_repeats": stats["repeats"],
-                    "answered_again": stats["answered_again"],
-                    "most_repeats_allowed": ran["kills"] * options.workers,
-                    "stored_and_asked_again": asked_again(folder / "killed"),
-                    "tables": len(calm_tables),
-                    "tables_that_differ": sorted(dict(calm_tables.items() ^ killed_tables.items())),
-                }
-            )
+        print_json(
+            {
+                "calls_undisturbed": calls,
+                "pairs": pairs.fetchone()[0],
+                **ran,
+                "server_repeats": stats["repeats"],
+                "answered_again": stats["answered_again"],
+                "most_repeats_allowed": ran["kills"] * options.workers,
+                "stored_and_asked_again": asked_again(folder / "killed"),
+                "tables": len(calm_tables),
+                "tables_that_differ": sorted(dict(calm_tables.items() ^ killed_tables.items())),
+            }
         )
 
 

@@ -13,7 +13,6 @@ Three figures, all of one run and on labelled items given as statements (columns
 Rounds alternate between the parts, and the medians are given. Prints one JSON line.
 """
 
-import argparse
 import json
 import sys
 import time
@@ -37,6 +36,7 @@ from qa_pipeline.verification import evidence
 from qa_pipeline.verification.claims import find_claims
 from qa_pipeline.verification.consistency import reading
 from qa_pipeline.verification.evidence import Encoder
+from qa_pipeline_tests.benchmarks.support.command_line import parser_of
 
 _WARM_UP = ("A sentence to load the weights with.", "Another one, a little longer than the first was.")
 
@@ -63,7 +63,7 @@ class Recording:
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = parser_of(__doc__)
     parser.add_argument("--data", type=Path, required=True, help="Parquet file of labelled items")
     parser.add_argument("--items", type=int, default=300, help="first items of the file")
     parser.add_argument("--rounds", type=int, default=3)

@@ -7,12 +7,11 @@ and Dagster's share of them. Imports are timed apart, because a code location pa
 folder the batch is generated.
 """
 
-import argparse
-import json
 import tempfile
 from pathlib import Path
 from typing import Any
 
+from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 from qa_pipeline_tests.benchmarks.support.measured_run import Way, load_now, measured
 from qa_pipeline_tests.benchmarks.support.synthetic_corpus import write_corpus
 
@@ -21,7 +20,7 @@ WAYS: tuple[Way, ...] = ("plain", "dagster")
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--corpus", type=Path, help="needs --batch")
     parser.add_argument("--batch")
     parser.add_argument("--repeats", type=int, default=2)
@@ -33,7 +32,7 @@ def main() -> None:
         corpus = arguments.corpus or folder / "corpus"
         batch = arguments.batch or write_corpus(corpus, 1)[0]
         result = _compare(corpus, batch, arguments.repeats, folder)
-    print(json.dumps({"benchmark": "dagster", "batch": batch, "load": load_now(), **result}))
+    print_json({"benchmark": "dagster", "batch": batch, "load": load_now(), **result})
 
 
 def _compare(corpus: Path, batch: str, repeats: int, folder: Path) -> dict[str, Any]:

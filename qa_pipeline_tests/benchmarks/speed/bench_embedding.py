@@ -8,8 +8,6 @@ runs), cosines between both vectors of the same text, how far cosines between te
 of its own needs to have its first vector. The texts are as long as sentences and chunks are.
 """
 
-import argparse
-import json
 import os
 import random
 import subprocess
@@ -25,6 +23,7 @@ from qa_pipeline.models.base import Vectors
 from qa_pipeline.models.encoder import SentenceEncoder
 from qa_pipeline.models.loading import load_embedder
 from qa_pipeline.settings.generation import EmbeddingSettings
+from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 
 WORDS_PER_TEXT = (6, 10, 14, 18, 22, 28, 36, 60, 90, 120, 150, 180)
 """Half sentences, half chunks: what a run embeds."""
@@ -47,7 +46,7 @@ print(round(time.perf_counter() - start, 2), round(int(peak) * 1024 / 1e6), "tor
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--corpus", type=Path, help="folder of .md, .txt and .html files to take words from")
     parser.add_argument("--texts", type=int, default=400)
     parser.add_argument("--repeats", type=int, default=3)
@@ -63,7 +62,7 @@ def main() -> None:
     result = _measure(encoders, texts, arguments.repeats)
     for name in encoders:
         result["precisions"][name] |= _start(name, arguments.model)
-    print(json.dumps(result))
+    print_json(result)
 
 
 def _measure(encoders: dict[str, SentenceEncoder], texts: list[str], repeats: int) -> dict[str, Any]:

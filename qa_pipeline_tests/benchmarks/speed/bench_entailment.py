@@ -11,8 +11,6 @@ most programs run a model), all taken in turns, best of the repeats; and how far
 float32. `again` is the road with everything stored.
 """
 
-import argparse
-import json
 import os
 import random
 import shutil
@@ -32,6 +30,7 @@ from qa_pipeline.verification.entailment.claims import Asked, search
 from qa_pipeline.verification.entailment.models import CrossEncoder, RememberedNetwork, load_cross_encoder
 from qa_pipeline.verification.entailment.network import TorchNetwork, takes_types
 from qa_pipeline.verification.entailment.tokens import Input
+from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 
 CLAIM_WORDS = (6, 10, 14, 18, 24)
 PASSAGE_WORDS = (40, 80, 120, 160, 200)
@@ -41,7 +40,7 @@ PRECISIONS = ("float32", "auto")
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--claims", type=int, default=200)
     parser.add_argument("--passages", type=int, default=2)
     parser.add_argument("--repeats", type=int, default=3)
@@ -54,16 +53,14 @@ def main() -> None:
     for one in measured.values():
         moved = np.abs(one.pop("scores", reference) - reference)
         one |= {"mean_moved": round(float(moved.mean()), 5), "most_moved": round(float(moved.max()), 5)}
-    print(
-        json.dumps(
-            {
-                "benchmark": "entailment",
-                "cores": len(os.sched_getaffinity(0)),
-                "load": [round(value, 1) for value in os.getloadavg()],
-                "pairs": sum(len(one.passages) for one in asked),
-                "precisions": measured,
-            }
-        )
+    print_json(
+        {
+            "benchmark": "entailment",
+            "cores": len(os.sched_getaffinity(0)),
+            "load": [round(value, 1) for value in os.getloadavg()],
+            "pairs": sum(len(one.passages) for one in asked),
+            "precisions": measured,
+        }
     )
 
 

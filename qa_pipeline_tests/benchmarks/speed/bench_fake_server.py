@@ -4,7 +4,6 @@ The server is a process of its own, asked over bare aiohttp by this one. Prints 
 at zero latency and at one second with 500 in flight, and the server's CPU time a call.
 """
 
-import argparse
 import asyncio
 import json
 import time
@@ -15,6 +14,7 @@ from aiohttp import ClientSession, TCPConnector
 from qa_pipeline.llm.gemini.wire import response_schema
 from qa_pipeline.prompts.loading import fence, load_prompt, render_passages
 from qa_pipeline.records import ClaimReply, Passage
+from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 from qa_pipeline_tests.benchmarks.support.server_process import serving
 
 TEXT = "To drain the boiler, open the lower valve and wait 10 minutes. " * 10
@@ -22,20 +22,18 @@ TEXT = "To drain the boiler, open the lower valve and wait 10 minutes. " * 10
 
 def main() -> None:
     """Measure both, one after the other."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = parser_of(__doc__)
     parser.add_argument("--calls", type=int, default=10_000)
     calls = parser.parse_args().calls
     fast, cpu = measured(calls, 64, "0")
     slow, _ = measured(2000, 500, "1")
-    print(
-        json.dumps(
-            {
-                "calls": calls,
-                "zero_latency": round(fast),
-                "one_second_500": round(slow),
-                "cpu_ms": round(cpu, 3),
-            }
-        )
+    print_json(
+        {
+            "calls": calls,
+            "zero_latency": round(fast),
+            "one_second_500": round(slow),
+            "cpu_ms": round(cpu, 3),
+        }
     )
 
 

@@ -11,8 +11,6 @@ questions, the `question` columns below the folder of questions. Recall counts v
 tenth.
 """
 
-import argparse
-import json
 import os
 import random
 import re
@@ -31,6 +29,7 @@ from qa_pipeline.retrieval.shard import Shard, build_index
 from qa_pipeline.retrieval.shard_file import dump_shard, load_shard
 from qa_pipeline.settings.generation import EmbeddingSettings, IndexSettings
 from qa_pipeline.tables import EMBEDDINGS
+from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 from qa_pipeline_tests.benchmarks.support.measured_run import load_now
 
 KINDS = {"flat": IndexSettings(exact_below=10**9), "hnsw": IndexSettings(exact_below=1)}
@@ -47,7 +46,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--texts", type=Path, nargs="+", required=True)
     parser.add_argument("--questions", type=Path, required=True)
     parser.add_argument("--sizes", type=int, nargs="+", default=[100_000, 300_000])
@@ -67,7 +66,7 @@ def main() -> None:
     for size in arguments.sizes:
         frame = _frame(_as_many(real, size))
         result["sizes"][size] = _measured_kinds(frame, queries)
-    print(json.dumps(result))
+    print_json(result)
 
 
 def _measured_kinds(frame: pl.DataFrame, queries: Vectors) -> dict[str, Any]:

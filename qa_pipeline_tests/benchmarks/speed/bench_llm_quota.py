@@ -6,8 +6,6 @@ The processes share a store; each learns the pace by itself. After the warm-up t
 in and what it answered with 429.
 """
 
-import argparse
-import json
 import multiprocessing
 import tempfile
 import time
@@ -16,6 +14,7 @@ from pathlib import Path
 from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.llm.factory import Models
 from qa_pipeline_tests.benchmarks.speed.bench_llm_speed import settings_for, verifications
+from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 from qa_pipeline_tests.benchmarks.support.server_process import Served, serving
 
 _CALLS_AT_ONCE = 200
@@ -35,7 +34,7 @@ def ask_until(server: Served, place: Path, workers: int, start: int, until: floa
 
 def main() -> None:
     """Print one JSON line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--quota", type=int, default=600, help="requests a minute")
     parser.add_argument("--burst", type=int, default=10)
     parser.add_argument("--latency", type=float, default=0.5)
@@ -63,16 +62,14 @@ def main() -> None:
             process.join()
     granted, refused = (after[name] - before[name] for name in ("granted", "refused"))
     used = granted / (options.quota / 60 * took)
-    print(
-        json.dumps(
-            {
-                **vars(options),
-                "quota_used": round(used, 4),
-                "refused": round(refused / (granted + refused), 4),
-                "refused_in_warm_up": before["refused"],
-                "granted_in_warm_up": before["granted"],
-            }
-        )
+    print_json(
+        {
+            **vars(options),
+            "quota_used": round(used, 4),
+            "refused": round(refused / (granted + refused), 4),
+            "refused_in_warm_up": before["refused"],
+            "granted_in_warm_up": before["granted"],
+        }
     )
 
 

@@ -6,9 +6,7 @@ Ours parses, stores, accounts for and paces every call; the bare client is googl
 gather behind a semaphore. Both run in this process, turn and turn about, against one server in another.
 """
 
-import argparse
 import asyncio
-import json
 import tempfile
 import time
 from pathlib import Path
@@ -22,6 +20,7 @@ from qa_pipeline.llm.gemini.wire import typed_config
 from qa_pipeline.prompts.loading import fence, load_prompt, render_passages
 from qa_pipeline.records import ClaimReply, Passage
 from qa_pipeline.settings.llm import LLMSettings, ModelSettings
+from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 from qa_pipeline_tests.benchmarks.support.server_process import Served, serving
 
 _TEXT = "To drain the boiler, open the lower valve and wait 10 minutes. Then close it again by hand. " * 8
@@ -100,7 +99,7 @@ def bare(server: Served, requests: list[Request[ClaimReply]], workers: int) -> f
 
 def main() -> None:
     """Print one JSON line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--latency", type=float, default=0.0)
     parser.add_argument("--concurrency", type=int, default=128)
     parser.add_argument("--calls", type=int, default=5120)
@@ -119,18 +118,16 @@ def main() -> None:
     usual = {name: median(values) for name, values in rates.items()}
     rounded = {name: [round(rate, 1) for rate in values] for name, values in rates.items()}
     ideal = workers / options.latency if options.latency else None
-    print(
-        json.dumps(
-            {
-                "latency": options.latency,
-                "concurrency": workers,
-                "calls": calls,
-                "calls_a_second": rounded,
-                "of_bare": round(usual["ours"] / usual["bare"], 3),
-                "of_ideal": round(usual["ours"] / ideal, 3) if ideal else None,
-                "server": most,
-            }
-        )
+    print_json(
+        {
+            "latency": options.latency,
+            "concurrency": workers,
+            "calls": calls,
+            "calls_a_second": rounded,
+            "of_bare": round(usual["ours"] / usual["bare"], 3),
+            "of_ideal": round(usual["ours"] / ideal, 3) if ideal else None,
+            "server": most,
+        }
     )
 
 

@@ -7,19 +7,18 @@ Prints one JSON line. Without a folder: the peaks over generated batches that ar
 ratio. With one: the peak after each of its batches and by stage. No process finds what another has cached.
 """
 
-import argparse
-import json
 import tempfile
 from pathlib import Path
 from typing import Any
 
+from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 from qa_pipeline_tests.benchmarks.support.measured_run import load_now, measured
 from qa_pipeline_tests.benchmarks.support.synthetic_corpus import write_corpus
 
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--batches", type=int, default=4)
     parser.add_argument("--corpus", type=Path, help="run these batches instead")
     arguments = parser.parse_args()
@@ -28,7 +27,7 @@ def main() -> None:
             result = _real(arguments.corpus, Path(folder))
         else:
             result = _doubled(arguments.batches, Path(folder))
-    print(json.dumps({"benchmark": "memory", "load": load_now(), **result}))
+    print_json({"benchmark": "memory", "load": load_now(), **result})
 
 
 def _doubled(count: int, folder: Path) -> dict[str, Any]:

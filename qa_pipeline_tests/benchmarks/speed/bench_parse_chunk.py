@@ -20,7 +20,6 @@ other work on the machine slows all or none.
 `growth` is the time for four times the text over four times the time, so 1 is linear.
 """
 
-import json
 import os
 import sys
 import tempfile
@@ -38,6 +37,7 @@ from qa_pipeline.records import index_text
 from qa_pipeline.settings.documents import ChunkingSettings, DocumentSettings
 from qa_pipeline.text.language import READ_OF_A_STRETCH, languages_of, stretches
 from qa_pipeline_tests.benchmarks.speed.libraries_alone import parse_alone, sketch_alone, tell_alone
+from qa_pipeline_tests.benchmarks.support.command_line import print_json
 from qa_pipeline_tests.chunking.documents import Counter
 
 _ROUNDS = 5
@@ -136,4 +136,4 @@ def _growth(folder: Path, target: Path, counter: Counter) -> float | None:
 
 if __name__ == "__main__":
     for argument in sys.argv[1:]:
-        print(json.dumps(measure(Path(argument))))
+        print_json(measure(Path(argument)))

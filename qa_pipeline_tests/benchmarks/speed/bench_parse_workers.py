@@ -12,7 +12,6 @@ many; outcomes are thrown away as they come. `peak_mb` is that of this process a
 sampled while they parse.
 """
 
-import json
 import os
 import sys
 from collections.abc import Iterator
@@ -28,6 +27,7 @@ from qa_pipeline.documents.parsing import ParseFiles, ParseRequest, parse_here
 from qa_pipeline.documents.sandbox.pool import ParsingPool
 from qa_pipeline.records import SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
+from qa_pipeline_tests.benchmarks.support.command_line import print_json
 from qa_pipeline_tests.benchmarks.support.measured_run import load_now
 
 _ROUNDS = 3
@@ -39,18 +39,16 @@ _DOCUMENTS = (200, 400, 800)
 def main() -> None:
     """Measure and print."""
     requests = list(_requests([Path(argument) for argument in sys.argv[1:]]))
-    print(
-        json.dumps(
-            {
-                "benchmark": "parse_workers",
-                "cores": len(os.sched_getaffinity(0)),
-                "load": load_now(),
-                "files": len(requests),
-                "megabytes": round(sum(len(request.source.content) for request in requests) / 1e6, 1),
-                **_rates(requests),
-                **_memory(requests),
-            }
-        )
+    print_json(
+        {
+            "benchmark": "parse_workers",
+            "cores": len(os.sched_getaffinity(0)),
+            "load": load_now(),
+            "files": len(requests),
+            "megabytes": round(sum(len(request.source.content) for request in requests) / 1e6, 1),
+            **_rates(requests),
+            **_memory(requests),
+        }
     )
 
 

@@ -7,18 +7,17 @@ disk. The first stage that needs the embedding model also pays for importing tor
 Without --out the results are deleted; a DIR that holds vectors already would not be cold.
 """
 
-import argparse
-import json
 import tempfile
 from pathlib import Path
 from typing import Any
 
+from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 from qa_pipeline_tests.benchmarks.support.measured_run import load_now, measured
 
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--corpus", type=Path, required=True)
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
@@ -29,7 +28,7 @@ def main() -> None:
     rest = run["seconds"] - sum(stage["seconds"] for stage in stages.values())
     stages["rest"] = {"seconds": round(rest, 2), "peak_mb": run["peak_mb"]}
     _show(stages, run)
-    print(json.dumps({"benchmark": "stages", "load": [load_before, load_now()], **run}))
+    print_json({"benchmark": "stages", "load": [load_before, load_now()], **run})
 
 
 def _show(stages: dict[str, dict[str, float]], run: dict[str, Any]) -> None:

@@ -6,14 +6,13 @@ Prints one JSON line, each figure the best of the repeats, taken in turns. The f
 does nothing and one that imports Dagster.
 """
 
-import argparse
-import json
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 from time import perf_counter
 
+from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 from qa_pipeline_tests.benchmarks.support.measured_run import load_now
 
 ROOT = Path(__file__).parents[3]
@@ -29,12 +28,12 @@ COMMANDS = {
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--repeats", type=int, default=5)
     repeats = parser.parse_args().repeats
     rounds = [{name: _seconds(command) for name, command in COMMANDS.items()} for _ in range(repeats)]
     best = {f"{name}_seconds": round(min(one[name] for one in rounds), 2) for name in COMMANDS}
-    print(json.dumps({"benchmark": "start", "load": load_now(), **best}))
+    print_json({"benchmark": "start", "load": load_now(), **best})
 
 
 def _seconds(command: list[str]) -> float:

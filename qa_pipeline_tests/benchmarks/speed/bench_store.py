@@ -11,7 +11,6 @@ processes asked together for the same 1,000 things, of which each takes 20 ms.
 
 import argparse
 import asyncio
-import json
 import random
 import subprocess
 import sys
@@ -28,6 +27,7 @@ from qa_pipeline.llm.cached import CachedModel
 from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.llm.store.writer import open_replies
 from qa_pipeline.records import ClaimReply, Passage
+from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 from qa_pipeline_tests.llm.asking import ACCEPT, claim
 from qa_pipeline_tests.llm.postgres_server import running_server
 
@@ -55,7 +55,7 @@ class Free:
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--postgres", action="store_true")
     parser.add_argument("--requests", type=int, default=10_000)
     parser.add_argument("--workers", type=int, default=128)
@@ -75,7 +75,7 @@ def main() -> None:
     if arguments.postgres:
         with running_server() as server:
             result["postgres"] = _measured(server.new_database, arguments)
-    print(json.dumps(result))
+    print_json(result)
 
 
 def _measured(new_place: Callable[[], str], arguments: argparse.Namespace) -> dict[str, Any]:

@@ -6,9 +6,7 @@ Prints one JSON line: milliseconds of the whole (claims, pairs, ledger), of deci
 writing the same claims as Parquet in memory, all best of the repeats.
 """
 
-import argparse
 import io
-import json
 import time
 from collections.abc import Callable
 from typing import Any
@@ -19,6 +17,7 @@ import polars as pl
 from qa_pipeline.evaluation.calibration.what_if import Models, redecide
 from qa_pipeline.settings.verification import JudgingSettings, VerificationSettings
 from qa_pipeline.verification.deciding import decide_claims
+from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 from qa_pipeline_tests.evaluation.calibration.stored import Frames, run, tables
 
 OTHER = VerificationSettings(recall_accept=0.8, combined_accept=0.9, combined_reject=0.1)
@@ -60,7 +59,7 @@ def best(work: Callable[[], object], repeats: int) -> float:
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = parser_of(__doc__)
     parser.add_argument("--claims", type=int, default=100_000)
     parser.add_argument("--repeats", type=int, default=5)
     arguments = parser.parse_args()
@@ -72,7 +71,7 @@ def main() -> None:
     claims = best(lambda: decide_claims(made["claims"], made["pairs"], OTHER), arguments.repeats)
     copied = best(lambda: made["claims"].write_parquet(io.BytesIO()), arguments.repeats)
     found = {"claims": made["claims"].height, "what_if_ms": whole, "claims_ms": claims, "parquet_ms": copied}
-    print(json.dumps(found))
+    print_json(found)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """What libraries need for a text when nobody does anything with what they return.
 
-What belongs here: one function a kind of work, each calling a library the way its own documentation does.
-What does not: timing (`bench_parse_chunk`). Where a library offers a cheaper way, that one is taken.
+One function a kind of work, each calling a library the way its own documentation does. Where a library offers
+a cheaper way, that one is taken.
 """
 
 import io

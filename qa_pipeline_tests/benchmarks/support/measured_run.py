@@ -2,12 +2,11 @@
 
     python -m qa_pipeline_tests.benchmarks.support.measured_run {plain,dagster} CORPUS OUT [BATCH ...]
 
-What belongs here: measuring one process; benchmarks start it as many as they compare (`measured`). `dagster`
+Benchmarks start as many processes as they compare (`measured`). `dagster`
 records the run in the instance in OUT/dagster, with the settings of `deploy/dagster.yaml`. A stage's peak is
 that of the process while the stage ran, so it contains what earlier stages hold on to. Linux only.
 """
 
-import argparse
 import functools
 import json
 import os
@@ -20,6 +19,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal
+
+from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 
 if TYPE_CHECKING:
     from qa_pipeline.pipeline import BatchOutcome
@@ -44,13 +45,13 @@ def load_now() -> list[float]:
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("way", choices=["plain", "dagster"])
     parser.add_argument("corpus", type=Path)
     parser.add_argument("out", type=Path)
     parser.add_argument("batches", nargs="*")
     arguments = parser.parse_args()
-    print(json.dumps(_measure(arguments.way, arguments.corpus, arguments.out, arguments.batches)))
+    print_json(_measure(arguments.way, arguments.corpus, arguments.out, arguments.batches))
 
 
 def _measure(way: Way, corpus: Path, out: Path, batches: list[str]) -> dict[str, Any]:

@@ -1,7 +1,4 @@
-"""The loopback server as a process of its own: a benchmark must not share its interpreter with the server.
-
-What belongs here: starting it, its figures, ending it. What does not: what is measured.
-"""
+"""The loopback server as a process of its own: a benchmark must not share its interpreter with the server."""
 
 import json
 import subprocess

@@ -1,7 +1,6 @@
 """A corpus of any size, the same on every machine: handbooks about things that do not exist.
 
-What belongs here: writing batches of Markdown and their pairs files. What does not: running or measuring
-them. All batches are drawn alike and share next to no sentence: what a process has seen helps it no further.
+All batches are drawn alike and share next to no sentence: what a process has seen helps it no further.
 """
 
 import json
