@@ -1,28 +1,25 @@
 """A language model that replies from a script: for tests, examples and dry runs."""
 
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from qa_pipeline.errors import ModelError
 from qa_pipeline.llm.base import Reply, ReplyT, Request
 from qa_pipeline.llm.replies import parse_reply
-from qa_pipeline.records import ReplyModel, Role, Usage
+from qa_pipeline.records import ReplyModel, Usage
 
 ScriptedReply = ReplyModel | ModelError | str
 """What one request gets: a reply, an error to raise, or raw reply text that is read like a provider's."""
-Script = (
-    Sequence[ScriptedReply] | Mapping[Role, Sequence[ScriptedReply]] | Callable[[Request[Any]], ScriptedReply]
-)
+Script = Sequence[ScriptedReply] | Callable[[Request[Any]], ScriptedReply]
 
 
 class ScriptedModel:
     """Replies from a script and remembers every request in `asked`.
 
     Args:
-        script: replies in the order of the requests; or one such list for each role; or a function from the
-            request.
-            A function keeps a test independent of the order in which concurrent requests arrive.
+        script: replies in the order of the requests, or a function from the request, which keeps a test
+            independent of the order in which concurrent requests arrive.
         name: identity, for tests in which two models must differ.
     """
 
@@ -63,19 +60,13 @@ class ScriptedModel:
 def _as_function(script: Script) -> Callable[[Request[Any]], ScriptedReply]:
     if callable(script):
         return script
-    by_role = script if isinstance(script, Mapping) else None
-    in_order: Sequence[ScriptedReply] = () if isinstance(script, Mapping) else script
-    played: Counter[Role | None] = Counter()
+    left = deque(script)
 
     def next_reply(request: Request[Any]) -> ScriptedReply:
-        role = None if by_role is None else request.role
-        replies = in_order if by_role is None else by_role.get(request.role, ())
-        if played[role] == len(replies):
-            share = f" for {role}" if role else ""
+        if not left:
             raise LookupError(
-                f"the script had {len(replies)} replies{share} and is asked for one more ({request.role})"
+                f"the script had {len(script)} replies, and got one more request ({request.role})"
             )
-        played[role] += 1
-        return replies[played[role] - 1]
+        return left.popleft()
 
     return next_reply

@@ -7,10 +7,8 @@ from typing import Any
 from qa_pipeline.records import ReplyModel
 from qa_pipeline.testing.fake_server.replies import strict_complaint
 from qa_pipeline.testing.fake_server.responses import (
-    REFUSAL,
     THOUGHT_TOKENS,
     Asked,
-    Ending,
     ServerResponse,
     count_tokens,
     json_response,
@@ -25,7 +23,6 @@ USAGE = {
     "completion_tokens_details": {"reasoning_tokens": 2},
 }
 """The usage that a scripted reply reports."""
-_FINISH = {"length": "length", "safety": "content_filter", "recitation": "content_filter"}
 
 
 def says(
@@ -43,7 +40,7 @@ def says(
     return _completion([choice], model, usage)
 
 
-def refuses(text: str = REFUSAL) -> ServerResponse:
+def refuses(text: str) -> ServerResponse:
     """Reply with a refusal in place of the answer."""
     return says(None, refusal=text)
 
@@ -58,21 +55,18 @@ def _completion(choices: list[Any], model: str, usage: Mapping[str, Any] | None)
     return json_response({**body, "choices": choices, **({"usage": usage} if usage else {})})
 
 
-def reply(asked: Asked, text: str, ending: Ending = "stop") -> ServerResponse:
-    """Reply to a request with a text, a refusal, or without one."""
-    content = None if ending in ("safety", "recitation", "refusal") else text
+def reply(asked: Asked, text: str, *, complete: bool = True) -> ServerResponse:
+    """Reply to a request with a text, which the cap on tokens may have cut."""
     thoughts = THOUGHT_TOKENS if "reasoning_effort" in asked.body else 0
-    written = count_tokens(content or "") + thoughts
+    prompt, written = asked.tokens, count_tokens(text) + thoughts
     usage = {
-        "prompt_tokens": asked.tokens,
+        "prompt_tokens": prompt,
         "completion_tokens": written,
-        "total_tokens": asked.tokens + written,
+        "total_tokens": prompt + written,
         "prompt_tokens_details": {"cached_tokens": 0},
         "completion_tokens_details": {"reasoning_tokens": thoughts},
     }
-    refusal = REFUSAL if ending == "refusal" else None
-    finish = _FINISH.get(ending, "stop")
-    return says(content, finish=finish, refusal=refusal, model=asked.model, usage=usage)
+    return says(text, finish="stop" if complete else "length", model=asked.model, usage=usage)
 
 
 def fails(

@@ -13,10 +13,8 @@ from qa_pipeline.testing.fake_server.chat import ChatAbilities
 from qa_pipeline.testing.fake_server.plan import BatchEnd
 from qa_pipeline.testing.fake_server.replies import gemini_complaint
 from qa_pipeline.testing.fake_server.responses import (
-    REFUSAL,
     THOUGHT_TOKENS,
     Asked,
-    Ending,
     ServerResponse,
     count_tokens,
     json_response,
@@ -37,7 +35,6 @@ _NAMES = {
     503: "UNAVAILABLE",
     504: "DEADLINE_EXCEEDED",
 }
-_FINISH = {"length": "MAX_TOKENS", "safety": "SAFETY", "recitation": "RECITATION"}
 
 
 def says(
@@ -53,10 +50,9 @@ def says(
     return json_response({"candidates": [candidate], "usageMetadata": usage, "modelVersion": model})
 
 
-def stops(finish: str, *, usage: Mapping[str, int] | None = None) -> ServerResponse:
+def stops(finish: str) -> ServerResponse:
     """Reply without text, for a finish reason such as SAFETY or RECITATION."""
-    body: dict[str, Any] = {"candidates": [{"finishReason": finish, "index": 0}]}
-    return json_response(body | ({"usageMetadata": usage} if usage else {}))
+    return json_response({"candidates": [{"finishReason": finish, "index": 0}]})
 
 
 def blocks_prompt(reason: str = "SAFETY", *, usage: Mapping[str, int] | None = None) -> ServerResponse:
@@ -70,22 +66,17 @@ def no_candidates() -> ServerResponse:
     return json_response({"candidates": []})
 
 
-def reply(asked: Asked, text: str, ending: Ending = "stop") -> ServerResponse:
-    """Reply to a request with a text, or end without one; a refusal is a text like any other."""
-    blocked = ending in ("safety", "recitation")
-    text = "" if blocked else REFUSAL if ending == "refusal" else text
-    written = count_tokens(text)
+def reply(asked: Asked, text: str, *, complete: bool = True) -> ServerResponse:
+    """Reply to a request with a text, which the cap on tokens may have cut."""
+    prompt, written = asked.tokens, count_tokens(text)
     thoughts = THOUGHT_TOKENS if "thinkingConfig" in asked.config else 0
     usage = {
-        "promptTokenCount": asked.tokens,
+        "promptTokenCount": prompt,
         "candidatesTokenCount": written,
         "thoughtsTokenCount": thoughts,
-        "totalTokenCount": asked.tokens + written + thoughts,
+        "totalTokenCount": prompt + written + thoughts,
     }
-    finish = _FINISH.get(ending, "STOP")
-    if blocked:
-        return stops(finish, usage=usage)
-    return says(text, finish=finish, model=asked.model, usage=usage)
+    return says(text, finish="STOP" if complete else "MAX_TOKENS", model=asked.model, usage=usage)
 
 
 def fails(

@@ -16,27 +16,8 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from qa_pipeline.errors import InputError
 from qa_pipeline.testing.fake_server.chat import ChatAbilities
 
-Fault = Literal[
-    "rate_limit",
-    "server_error",
-    "unavailable",
-    "reset",
-    "half_body",
-    "drip",
-    "html_page",
-    "fenced",
-    "wrong_json",
-    "prose",
-    "cut_json",
-    "truncated",
-    "safety",
-    "recitation",
-    "schema_breach",
-    "refusal",
-]
-"""429, 500 and 503; a connection reset; half a body; a slow body; a page of a proxy; JSON inside a code
-fence; JSON with a fault that can be repaired; text without JSON; JSON that ends too early, without and with
-saying so; a block, of two kinds; JSON of another schema; a refusal."""
+Fault = Literal["rate_limit", "server_error", "unavailable", "reset", "drip", "wrong_json", "cut_json"]
+"""429, 500 and 503; a connection reset; a slow body; JSON that can be repaired; JSON that ends too early."""
 BatchEnd = Literal["succeeded", "failed", "expired"]
 INPUT_LIMIT = 1_048_576
 _CONFIG = ConfigDict(extra="forbid")

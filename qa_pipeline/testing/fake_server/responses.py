@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 Protocol = Literal["gemini", "chat"]
-Ending = Literal["stop", "length", "safety", "recitation", "refusal"]
 LETTERS_A_TOKEN = 4
-REFUSAL = "I'm sorry, but I can't help with that."
 THOUGHT_TOKENS = 16
 """Thought tokens that are reported where a request asks the model to think."""
 

@@ -17,11 +17,9 @@ from qa_pipeline.testing.fake_server.replies import sensible_text
 from qa_pipeline.testing.fake_server.responses import (
     LETTERS_A_TOKEN,
     Asked,
-    Ending,
     Script,
     ServerResponse,
     count_tokens,
-    html_page,
     json_response,
     resets,
 )
@@ -42,7 +40,7 @@ _CHAT = "/v1/chat/completions"
 class Dialect(Protocol):
     """What the modules `gemini` and `chat` both offer: the same responses in the form of each."""
 
-    def reply(self, asked: Asked, text: str, ending: Ending = "stop") -> ServerResponse: ...  # noqa: D102
+    def reply(self, asked: Asked, text: str, *, complete: bool = True) -> ServerResponse: ...  # noqa: D102
     def fails(self, status: int, message: str = ...) -> ServerResponse: ...  # noqa: D102
     def limits_rate(self, seconds: float) -> ServerResponse: ...  # noqa: D102
     def rejects_key(self) -> ServerResponse: ...  # noqa: D102
@@ -267,30 +265,20 @@ def _sensible(dialect: Dialect, asked: Asked) -> ServerResponse:
     """A sensible reply, cut where the request caps its tokens."""
     text, most = sensible_text(asked), asked.most_tokens
     if most is not None and count_tokens(text) > most:
-        return dialect.reply(asked, text[: most * LETTERS_A_TOKEN], "length")
+        return dialect.reply(asked, text[: most * LETTERS_A_TOKEN], complete=False)
     return dialect.reply(asked, text)
 
 
 def _faulty(dialect: Dialect, fault: Fault, asked: Asked) -> ServerResponse:
     """The response of a fault."""
     text = sensible_text(asked)
-    half = text[: len(text) // 2]
     responses: dict[Fault, Callable[[], ServerResponse]] = {
         "rate_limit": lambda: dialect.limits_rate(RETRY_SECONDS),
         "server_error": lambda: dialect.fails(500, "An internal error has occurred."),
         "unavailable": lambda: dialect.fails(503, "The model is overloaded. Please try again later."),
         "reset": resets,
-        "half_body": lambda: replace(dialect.reply(asked, text), cut=True),
         "drip": lambda: replace(dialect.reply(asked, text), drip_seconds=DRIP_SECONDS),
-        "html_page": lambda: html_page(502),
-        "fenced": lambda: dialect.reply(asked, f"Here is the JSON:\n```json\n{text}\n```\nDone."),
         "wrong_json": lambda: dialect.reply(asked, f"{text.rstrip()[:-1]},{text.rstrip()[-1:]}"),
-        "prose": lambda: dialect.reply(asked, "The answer follows from the first passage."),
-        "cut_json": lambda: dialect.reply(asked, half),
-        "truncated": lambda: dialect.reply(asked, half, "length"),
-        "safety": lambda: dialect.reply(asked, "", "safety"),
-        "recitation": lambda: dialect.reply(asked, "", "recitation"),
-        "schema_breach": lambda: dialect.reply(asked, json.dumps({"unexpected": True})),
-        "refusal": lambda: dialect.reply(asked, "", "refusal"),
+        "cut_json": lambda: dialect.reply(asked, text[: len(text) // 2]),
     }
     return responses[fault]()

@@ -1,10 +1,9 @@
 """Peak memory of a process that runs N batches and of one that runs 2 N: it must not grow with them.
 
     python -m qa_pipeline_tests.benchmarks.speed.bench_memory [--batches 4]
-    python -m qa_pipeline_tests.benchmarks.speed.bench_memory --corpus FOLDER
 
-Prints one JSON line. Without a folder: the peaks over generated batches that are drawn alike, and their
-ratio. With one: the peak after each of its batches and by stage. No process finds what another has cached.
+Prints one JSON line: the peaks over generated batches that are drawn alike, and their ratio. No process finds
+what another has cached. For the peaks over batches of your own see `bench_stages`.
 """
 
 import tempfile
@@ -20,13 +19,9 @@ def main() -> None:
     """Measure and print."""
     parser = parser_of(__doc__)
     parser.add_argument("--batches", type=int, default=4)
-    parser.add_argument("--corpus", type=Path, help="run these batches instead")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        if arguments.corpus:
-            result = _real(arguments.corpus, Path(folder))
-        else:
-            result = _doubled(arguments.batches, Path(folder))
+        result = _doubled(arguments.batches, Path(folder))
     print_json({"benchmark": "memory", "load": load_now(), **result})
 
 
@@ -43,17 +38,6 @@ def _doubled(count: int, folder: Path) -> dict[str, Any]:
         "seconds": [once["seconds"], twice["seconds"]],
         "peak_mb_after_batch": twice["peak_mb_after_batch"],
         "outcomes": sorted(set(twice["outcomes"].values())),
-    }
-
-
-def _real(corpus: Path, folder: Path) -> dict[str, Any]:
-    run = measured("plain", corpus, folder)
-    return {
-        "corpus": corpus.name,
-        "peak_mb": run["peak_mb"],
-        "seconds": run["seconds"],
-        "peak_mb_after_batch": run["peak_mb_after_batch"],
-        "peak_mb_of_stage": {name: stage["peak_mb"] for name, stage in run["stages"].items()},
     }
 
 

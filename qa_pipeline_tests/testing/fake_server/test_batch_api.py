@@ -86,8 +86,8 @@ def test_each_request_may_fail_alone() -> None:
     assert (hot.error.code, "temperature" in str(hot.error.message)) == (3, True)
 
 
-def test_faults_of_the_line_do_not_reach_into_a_job() -> None:
-    plan = ServerPlan(faults={"reset": 0.5, "half_body": 0.5}, batch_polls=0)
+def test_faults_of_the_connection_do_not_reach_into_a_job() -> None:
+    plan = ServerPlan(faults={"reset": 1.0}, batch_polls=0)
     with GeminiServer(plan=plan) as server:
         ended = look(server, submit(server, requests("a", "b")))
     assert ended.dest is not None
