@@ -122,16 +122,16 @@ def _scored(ranking: Sequence[str], wanted: set[str]) -> list[float]:
 
 def _told(passages: int, found: Mapping[str, Mapping[str, Scores]]) -> dict[str, Any]:
     first, *others = found
-    told: dict[str, Any] = {"passages": passages, "questions": len(found[first]["words"])}
-    told["words"] = _means(found[first]["words"])
+    figures: dict[str, Any] = {"passages": passages, "questions": len(found[first]["words"])}
+    figures["words"] = _means(found[first]["words"])
     for name, rankings in found.items():
-        told[name] = {ranking: _means(rankings[ranking]) for ranking in ("vectors", "fused")}
+        figures[name] = {ranking: _means(rankings[ranking]) for ranking in ("vectors", "fused")}
     for name in others:
-        told[f"{name} - {first}"] = {
+        figures[f"{name} - {first}"] = {
             ranking: _differences(found[name][ranking] - found[first][ranking])
             for ranking in ("vectors", "fused")
         }
-    return told
+    return figures
 
 
 def _means(scores: Scores) -> dict[str, float]:

@@ -141,8 +141,8 @@ def measure(layout: Layout, batch: str, each: int, seed: int, *, show: bool) -> 
     seconds = time.perf_counter() - started
     if show:
         for row in alone.table.iter_rows(named=True):
-            told = f"{row['kind']} {row['detail']}\n  A {row['first_quote']}\n  B {row['second_quote']}\n"
-            sys.stderr.write(told)
+            shown = f"{row['kind']} {row['detail']}\n  A {row['first_quote']}\n  B {row['second_quote']}\n"
+            sys.stderr.write(shown)
     plants = planted(find_sentences({r["chunk_id"]: r for r in chunks.iter_rows(named=True)}), each, seed)
     more_documents, more_chunks = planted_rows(plants, batch)
     with_them = search(

@@ -4,7 +4,7 @@ Usage: python -m qa_pipeline_tests.benchmarks.quality.measure_estimate [--hashed
 
 Each batch of the corpus is estimated before it runs: cold, in an empty output folder with the provider
 counting a sample of prompts, and warm, after the batches before it have run there, without the provider
-counting and with. A scripted model then runs it over the whole road; it counts a token for every four
+counting and with. A scripted model then runs it from end to end; it counts a token for every four
 characters, and its replies quote the passages. `--hashed` takes hashed words in place of the embedding model,
 which is many times faster and finds fewer questions again.
 

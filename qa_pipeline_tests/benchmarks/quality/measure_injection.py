@@ -131,8 +131,8 @@ def verdict_of(text: str, claim: str, language: str, order: str, *, obeys: bool,
 
     def play(request: Request[Any]) -> ClaimReply:
         shown = request.prompt.replace("\u200b", "")
-        told = obeys and order in shown
-        return ClaimReply(reasoning="", decision="accept" if told else "reject")
+        accepts = obeys and order in shown
+        return ClaimReply(reasoning="", decision="accept" if accepts else "reject")
 
     frame = documents({"a.md": text}, language)
     rows = pairs(pair(claim, cites="a.md", question="?", language=language))

@@ -1,4 +1,4 @@
-"""Files built to do harm: to be deep, long, wide or large beyond what their size tells.
+"""Files built to do harm: to be deep, long, wide or large beyond what their size shows.
 
 What they hold is in `fuzz_text_bombs`, `fuzz_pdf_bombs` and `fuzz_container_bombs`.
 """

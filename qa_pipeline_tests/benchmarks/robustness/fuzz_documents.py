@@ -95,8 +95,8 @@ class WatchedRun(ContainedRun):
             start, path = self.given[task.number]
             seconds = monotonic() - start
             outcome = reply.outcome  # type: ignore[attr-defined]
-            told = outcome.reason if isinstance(outcome, DocumentFailure) else "parsed"
-            self.findings.took(seconds, path, told)
+            reason = outcome.reason if isinstance(outcome, DocumentFailure) else "parsed"
+            self.findings.took(seconds, path, reason)
             if seconds > self.settings.parse_seconds + _GRACE_SECONDS:
                 self.findings.violations.append(f"{path} took {seconds:.1f} s")
         super()._conclude(worker, reply, message)  # type: ignore[arg-type]

@@ -45,7 +45,7 @@ def start(corpus: Path, out: Path, server: Served, workers: int) -> subprocess.P
 
 
 def tables(out: Path) -> dict[str, str]:
-    """Hashes of all tables but the account of calls, which tells times."""
+    """Hashes of all tables but the account of calls, which holds times."""
     files = sorted((out / "tables").glob("*/*.parquet"))
     return {
         str(file.relative_to(out)): sha256(file.read_bytes()).hexdigest()

@@ -1,14 +1,14 @@
-"""Speed of the cross-encoder's road beside its bare forward, by precision, measured in one run.
+"""Speed of the cross-encoder beside its bare forward, by precision, measured in one run.
 
     python -m qa_pipeline_tests.benchmarks.speed.bench_entailment [--claims 200] [--passages 2] [--repeats 3]
 
 Prints one JSON line. The model has the packaged embedding model's weights and a random head: as large and as
 fast as a trained one. Claims and passages are words of the vocabulary, as long as sentences and chunks are.
-For each precision: `pairs_per_second` of the whole road (windows, tokens, batches, store of logits in a new
+For each precision: `pairs_per_second` of the whole path (windows, tokens, batches, store of logits in a new
 file, best window; no pairs of passages), `ratio` to `forward` (the bare model on the very batches that the
-road makes, longest first, two threads) and to `padded` (sorted batches of 32 with padding and a mask, as
+path makes, longest first, two threads) and to `padded` (sorted batches of 32 with padding and a mask, as
 most programs run a model), all taken in turns, best of the repeats; and how far probabilities moved from
-float32. `again` is the road with everything stored.
+float32. `again` is the path with everything stored.
 """
 
 import os

@@ -46,8 +46,8 @@ def serving(port: int = 0, **plan: Any) -> Iterator[Served]:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         try:
             assert process.stdout is not None
-            told = dict(process.stdout.readline().split() for _ in range(3))
-            yield Served(told["url"], told["key"], process.pid)
+            shown = dict(process.stdout.readline().split() for _ in range(3))
+            yield Served(shown["url"], shown["key"], process.pid)
         finally:
             process.terminate()
             process.communicate()
