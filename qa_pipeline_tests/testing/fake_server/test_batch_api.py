@@ -68,12 +68,12 @@ def test_a_job_waits_runs_and_ends_with_a_reply_to_each_request_in_order() -> No
 
 
 def test_each_request_may_fail_alone() -> None:
-    def play(asked: Asked) -> ServerResponse:
+    def reply(asked: Asked) -> ServerResponse:
         if "busy" in asked.prompt:
             return fails(503, "The model is overloaded.")
         return stops("SAFETY") if "blocked" in asked.prompt else says(ACCEPT)
 
-    with GeminiServer(play, plan=ServerPlan(batch_polls=0)) as server:
+    with GeminiServer(reply, plan=ServerPlan(batch_polls=0)) as server:
         job = submit(server, [*requests("ok", "busy", "blocked"), *requests("hot", temperature=9.0)])
         ended = look(server, job)
     assert ended.dest is not None

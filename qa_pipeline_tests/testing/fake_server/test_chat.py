@@ -10,7 +10,7 @@ from openai import AsyncOpenAI
 
 from qa_pipeline.prompts.loading import load_prompt
 from qa_pipeline.records import AnswerReply, ClaimReply
-from qa_pipeline.testing.fake_server import chat as chat_plays
+from qa_pipeline.testing.fake_server import chat as chat_dialect
 from qa_pipeline.testing.fake_server.chat import ChatAbilities
 from qa_pipeline.testing.fake_server.plan import ServerPlan
 from qa_pipeline.testing.fake_server.server import ChatServer
@@ -52,8 +52,8 @@ def test_without_a_schema_the_instruction_tells_what_is_wanted(wanted: dict[str,
 
 
 def test_a_reply_of_a_script_is_played_in_order() -> None:
-    plays = [chat_plays.says("one"), chat_plays.refuses("No."), chat_plays.no_choices()]
-    with ChatServer(plays) as server:
+    replies = [chat_dialect.says("one"), chat_dialect.refuses("No."), chat_dialect.no_choices()]
+    with ChatServer(replies) as server:
         first, second, third = (with_chat(server, chat()) for _ in range(3))
         with pytest.raises(openai.BadRequestError, match="3 responses"):
             with_chat(server, chat())
