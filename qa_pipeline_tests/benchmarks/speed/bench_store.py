@@ -1,12 +1,12 @@
-"""The store of replies: hits and puts through CachedModel and complete_all, and two processes that ask the same.
+"""The store of replies: hits and puts through CachedModel, and two processes that ask the same.
 
     python -m qa_pipeline_tests.benchmarks.speed.bench_store [--postgres] [--requests 10000] [--workers 128]
 
 Uses a SQLite file in a temporary folder and, with --postgres, a server that it starts itself (Debian's
 postgresql, under the user postgres). The wrapped model costs nothing, so that the figures are those of
-complete_all, the store and parsing alone. Prints one JSON line: a second each for hits and puts, milliseconds of
-processor time for each of both, what is added to a bare complete_all over the same model; and how often the two
-processes asked together for the same 1,000 things, of which each takes 20 ms.
+complete_all, the store and parsing alone. Prints one JSON line: a second each for hits and puts, milliseconds
+of processor time for each of both, what is added to a bare complete_all over the same model; and how often
+the two processes asked together for the same 1,000 things, of which each takes 20 ms.
 """
 
 import argparse
