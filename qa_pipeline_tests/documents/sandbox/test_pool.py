@@ -20,8 +20,8 @@ from qa_pipeline.documents.sandbox.process import COMMAND, WorkerProcess
 from qa_pipeline.errors import ContainmentError
 from qa_pipeline.records import SourceFile
 from qa_pipeline.settings.documents import DocumentSettings, MaskingSettings
-from qa_pipeline_tests.benchmarks.fuzz_documents import damaged_files, fuzz
-from qa_pipeline_tests.benchmarks.fuzz_seeds import built_seeds
+from qa_pipeline_tests.benchmarks.robustness.fuzz_documents import damaged_files, fuzz
+from qa_pipeline_tests.benchmarks.robustness.fuzz_seeds import built_seeds
 from qa_pipeline_tests.documents.builders import pdf_bytes
 from qa_pipeline_tests.documents.sandbox import hostile_worker
 
