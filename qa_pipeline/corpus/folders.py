@@ -35,9 +35,9 @@ _MESSAGES = {
 class FolderCorpus(Corpus):
     """A local folder that holds batches."""
 
-    def looks(self, names: Iterable[str]) -> dict[str, str | None]:
-        """How each batch looks from outside."""
-        return {name: _look_from_outside(self._place(name)) for name in names}
+    def listing_fingerprints(self, names: Iterable[str]) -> dict[str, str | None]:
+        """A hash of what the listing of each batch shows."""
+        return {name: _listing_fingerprint(self._place(name)) for name in names}
 
     def address(self, name: str) -> str:
         """Where a batch lies."""
@@ -63,7 +63,7 @@ class FolderCorpus(Corpus):
         if not place.resolve().is_relative_to(Path(self.location).resolve()):
             raise CorpusError(f"{place.name} {LINKED}")
         if place.is_dir():
-            return folder_batch(place)
+            return open_folder(place)
         return archive_batch(place.name, partial(_opened, str(place.resolve())), self.limits)
 
     def _place(self, name: str) -> Path:
@@ -76,7 +76,7 @@ class FolderCorpus(Corpus):
         return next((path for path in (plain, *others) if path.is_file()), folder)
 
 
-def folder_batch(folder: Path) -> BatchFiles:
+def open_folder(folder: Path) -> BatchFiles:
     """The files below a local folder.
 
     What cannot be opened or leads out of the folder is listed with its failure.
@@ -94,9 +94,9 @@ def _entry(entry: os.DirEntry[str], base: str) -> Entry:
     return Entry(os.fsencode(entry.name), is_folder, problem)
 
 
-def _look_from_outside(place: Path) -> str | None:
+def _listing_fingerprint(place: Path) -> str | None:
     """Hash of names, sizes and times: what can be known of a batch without reading it."""
-    look = sha256()
+    fingerprint = sha256()
     base = str(place)
     try:
         for location in _locations(base) if place.is_dir() else [base]:
@@ -107,10 +107,10 @@ def _look_from_outside(place: Path) -> str | None:
                 pass
             else:
                 parts += (state.st_size, state.st_mtime_ns, state.st_ctime_ns)
-            look.update(repr(parts).encode(errors="surrogateescape"))
+            fingerprint.update(repr(parts).encode(errors="surrogateescape"))
     except OSError:
         return None
-    return look.hexdigest()
+    return fingerprint.hexdigest()
 
 
 def _locations(folder: str) -> list[str]:

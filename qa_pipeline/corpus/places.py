@@ -125,8 +125,8 @@ class Corpus(ABC):
         return self._batch(name)
 
     @abstractmethod
-    def looks(self, names: Iterable[str]) -> dict[str, str | None]:
-        """How each batch looks from outside: another text when files come, go or change.
+    def listing_fingerprints(self, names: Iterable[str]) -> dict[str, str | None]:
+        """A hash of what the listing of each batch shows: another text when files come, go or change.
 
         Nothing is read for it. None while files come and go, or when the batch cannot be looked at.
         """
