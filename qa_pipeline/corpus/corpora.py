@@ -67,7 +67,7 @@ def split_batch(location: str | Path) -> tuple[str, str]:
         return str(path.parent), path.stem if is_file else path.name
     corpus, _, name = known.rpartition("/")
     if corpus.endswith("/"):
-        raise CorpusError(f"{known} is no folder of documents; name one below it")
+        raise CorpusError(f"{known} is not a folder of documents; name one below it")
     return corpus, PurePosixPath(name).stem if is_archive(name) else name
 
 

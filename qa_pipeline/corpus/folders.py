@@ -47,7 +47,7 @@ class FolderCorpus(Corpus):
         folder = Path(self.location)
         if not folder.is_dir():
             raise CorpusError(
-                f"corpus folder {folder} does not exist or is no folder; name a folder of batches"
+                f"corpus folder {folder} does not exist or is not a folder; name a folder of batches"
             )
         base = os.path.realpath(folder)
         try:
@@ -59,7 +59,7 @@ class FolderCorpus(Corpus):
     def _batch(self, name: str) -> BatchFiles:
         place = self._place(name)
         if not (place.is_dir() or (place.is_file() and is_archive(place.name))):
-            raise CorpusError(f"batch folder {place} does not exist or is no folder")
+            raise CorpusError(f"batch folder {place} does not exist or is not a folder")
         if not place.resolve().is_relative_to(Path(self.location).resolve()):
             raise CorpusError(f"{place.name} {LINKED}")
         if place.is_dir():
@@ -90,7 +90,7 @@ def _entry(entry: os.DirEntry[str], base: str) -> Entry:
     if entry.is_symlink() and not _inside(os.path.realpath(entry.path), base):
         problem = LINKED
     elif not is_folder and is_archive(entry.name) and not entry.is_file():
-        problem = "is no regular file"
+        problem = "is not a regular file"
     return Entry(os.fsencode(entry.name), is_folder, problem)
 
 
@@ -130,7 +130,7 @@ def _locations(folder: str) -> list[str]:
 
 def _walk(folder: str) -> Iterator[FoundFile]:
     if not Path(folder).is_dir():
-        raise CorpusError(f"batch folder {folder} does not exist or is no folder")
+        raise CorpusError(f"batch folder {folder} does not exist or is not a folder")
     base = os.path.realpath(folder)
     pending = [folder]
     while pending:

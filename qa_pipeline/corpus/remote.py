@@ -158,7 +158,7 @@ def _faults_named(address: str) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError as error:
-        raise CorpusError(f"{address} does not exist or is no folder; name a folder of batches") from error
+        raise CorpusError(f"{address} does not exist or is not a folder; name a folder of batches") from error
     except _TROUBLE + _faults() as error:
         raise CorpusError(f"{address} cannot be read: {_cause(error)}; {_ADVICE}") from error
 

@@ -169,7 +169,7 @@ def _refuse(content: bytes) -> NoReturn:
     try:
         content.decode()
     except UnicodeDecodeError as error:
-        detail = f"no known encoding fits; as UTF-8 it is invalid at byte {error.start + 1}; save it as UTF-8"
+        detail = f"no known encoding fits; UTF-8 fails at byte {error.start + 1}; save the file as UTF-8"
     else:
         detail = f"it holds a NUL character at byte {content.find(0) + 1}, which text never does; remove it"
     raise DocumentFailure("undecodable", detail)
@@ -202,7 +202,7 @@ def unpack(content: bytes, suffix: str, limit: int) -> bytes:
             length += len(piece)
             _check(length, len(content), limit)
     except (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError) as error:
-        raise DocumentFailure("damaged", f"the {suffix} file cannot be unpacked to its end") from error
+        raise DocumentFailure("damaged", f"the {suffix} file is incomplete or damaged") from error
     whole = b"".join(pieces)
     if whole.startswith(_STARTS):
         raise DocumentFailure("archive_bomb", "the file is compressed more than once; unpack it")

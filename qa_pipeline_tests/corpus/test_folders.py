@@ -252,14 +252,14 @@ def test_a_batch_that_is_a_link_is_read_inside_the_corpus_and_refused_outside(tm
     assert list(found.refused) == ["outside", "packed.zip"]
     assert [file.path for file in corpus(place).batch("inside").list()] == ["a.md"]
     for name in ("outside", "packed"):
-        with pytest.raises(CorpusError, match="is a link out of the corpus"):
+        with pytest.raises(CorpusError, match="is a link that leads out of the corpus"):
             corpus(place).batch(name)
 
 
 def test_a_pipe_that_is_called_like_an_archive_is_refused_unopened(tmp_path: Path) -> None:
     write_files(tmp_path, {"a/x.md": ""})
     os.mkfifo(tmp_path / "b.zip")
-    assert corpus(tmp_path).find_batches().refused == {"b.zip": "b.zip is no regular file"}
+    assert corpus(tmp_path).find_batches().refused == {"b.zip": "b.zip is not a regular file"}
 
 
 @pytest.mark.parametrize("prepared", ["missing", "empty", "file"])
