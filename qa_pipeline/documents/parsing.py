@@ -64,7 +64,7 @@ Requests are taken as they are needed, so that few contents are in memory at a t
 """
 
 
-def parse_here(requests: Iterable[ParseRequest], settings: DocumentSettings) -> Iterator[ParseOutcome]:
+def parse_in_process(requests: Iterable[ParseRequest], settings: DocumentSettings) -> Iterator[ParseOutcome]:
     """Parse in this process: for files that are trusted, and for tests."""
     for request in requests:
         try:

@@ -65,7 +65,7 @@ def test_usual_flaws_are_repaired(raw: str, repair: str) -> None:
     assert read_reply(raw, ClaimReply) == (ACCEPT, repair)
 
 
-def test_a_line_break_inside_a_string_is_mended() -> None:
+def test_a_line_break_inside_a_string_is_joined_again() -> None:
     value, repair = read_reply('{"reasoning": "line\nbreak", "decision": "accept"}', ClaimReply)
     assert (value.reasoning, repair) == ("line\nbreak", "mended")
 

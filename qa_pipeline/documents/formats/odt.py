@@ -208,7 +208,7 @@ def _trees(content: bytes, settings: DocumentSettings) -> "list[_Element]":
     archive = open_archive(content, settings)
     manifest = archive.find("META-INF/manifest.xml")
     if manifest is not None and b"encryption-data" in archive.read(manifest.name):
-        raise DocumentFailure("encrypted", "the content opens only with a password")
+        raise DocumentFailure("encrypted", "the content is protected by a password")
     return [parse_xml(archive.read(name)) for name in _PARTS if name == _PARTS[0] or archive.find(name)]
 
 

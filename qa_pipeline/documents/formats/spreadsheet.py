@@ -71,7 +71,7 @@ def _open(content: bytes, settings: DocumentSettings) -> "CalamineWorkbook":
     try:
         return CalamineWorkbook.from_filelike(io.BytesIO(content))
     except PasswordError as error:
-        raise DocumentFailure("encrypted", "the content opens only with a password") from error
+        raise DocumentFailure("encrypted", "the content is protected by a password") from error
     except CalamineError as error:
         raise DocumentFailure("damaged", "the file cannot be read as a spreadsheet") from error
 

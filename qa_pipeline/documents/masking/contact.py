@@ -73,7 +73,9 @@ def phone_family(regions: tuple[str, ...]) -> Family:
     """
     for region in regions:
         if region not in SUPPORTED_REGIONS:
-            raise SettingsError(f"documents.masking.phone_regions names {region}, which is no country's code")
+            raise SettingsError(
+                f"documents.masking.phone_regions names {region}, which is not a country code"
+            )
 
     def find(text: str) -> Iterator[Item]:
         text = _OTHER_NUMBER.sub(lambda match: "_" * len(match[0]), text)

@@ -29,8 +29,8 @@ from typing import Any
 import polars as pl
 
 from qa_pipeline.chunking.chunks import chunk_documents
-from qa_pipeline.corpus.corpora import open_folder
 from qa_pipeline.corpus.files import documents_among, read_bytes
+from qa_pipeline.corpus.folders import open_folder
 from qa_pipeline.documents.reading import read_documents
 from qa_pipeline.documents.sandbox.pool import ParsingPool
 from qa_pipeline.settings.documents import ChunkingSettings, DocumentSettings, MaskingSettings

@@ -24,7 +24,7 @@ from qa_pipeline.settings.documents import ChunkingSettings, DocumentSettings
 from qa_pipeline_tests.benchmarks.robustness.generated_documents import generated_documents
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 from qa_pipeline_tests.chunking.documents import Counter
-from qa_pipeline_tests.chunking.laws import broken_chunks, broken_document, torn
+from qa_pipeline_tests.chunking.laws import broken_chunks, broken_document, needless_cuts
 
 VARIANTS = {
     "default": ChunkingSettings(),
@@ -64,7 +64,7 @@ class Findings:
                 frame = by_document.get((row["document_id"],))
                 own = frame.to_dicts() if frame is not None else []
                 found = broken_chunks(row, own, self.counter, bound)
-                cut = torn(row, own, self.counter, bound)
+                cut = needless_cuts(row, own, self.counter, bound)
                 self._note(name, row["document_id"], chain(found, cut))
 
     def _note(self, name: str, document_id: str, found: Iterator[str]) -> None:

@@ -28,8 +28,8 @@ from pathlib import Path
 from time import perf_counter, process_time
 
 from qa_pipeline.chunking.chunks import chunk_documents
-from qa_pipeline.corpus.corpora import open_folder
 from qa_pipeline.corpus.files import documents_among, read_bytes
+from qa_pipeline.corpus.folders import open_folder
 from qa_pipeline.documents.formats.registry import format_of
 from qa_pipeline.documents.near_duplicates import shingles
 from qa_pipeline.documents.reading import read_documents

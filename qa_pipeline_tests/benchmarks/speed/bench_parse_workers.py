@@ -20,10 +20,10 @@ from pathlib import Path
 from threading import Event, Thread
 from time import perf_counter
 
-from qa_pipeline.corpus.corpora import open_folder
 from qa_pipeline.corpus.files import documents_among, read_bytes
+from qa_pipeline.corpus.folders import open_folder
 from qa_pipeline.documents.formats.registry import format_of
-from qa_pipeline.documents.parsing import ParseFiles, ParseRequest, parse_here
+from qa_pipeline.documents.parsing import ParseFiles, ParseRequest, parse_in_process
 from qa_pipeline.documents.sandbox.pool import ParsingPool
 from qa_pipeline.records import SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
@@ -64,7 +64,7 @@ def _rates(requests: list[ParseRequest]) -> dict[str, object]:
     pool = ParsingPool(os.environ)
     started = _seconds(pool.parse, requests[:1], 1)
     ways: dict[str, tuple[ParseFiles, int]] = {
-        "here": (parse_here, 1),
+        "here": (parse_in_process, 1),
         "one": (pool.parse, 1),
         "two": (pool.parse, 2),
     }

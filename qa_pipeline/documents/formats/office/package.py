@@ -57,7 +57,7 @@ def _failure(error: "XMLSyntaxError") -> DocumentFailure:
     """The message of the library may hold text of the document; its place does not."""
     if "Excessive depth" in str(error.msg):
         return DocumentFailure("nested_too_deep", "elements are nested more than 256 levels deep")
-    return DocumentFailure("damaged", f"the XML of a part breaks at line {error.lineno}")
+    return DocumentFailure("damaged", f"the XML of a part is malformed at line {error.lineno}")
 
 
 Kind = Literal["Word", "PowerPoint", "Excel"]
@@ -170,7 +170,7 @@ def open_package(content: bytes, wanted: Kind, settings: DocumentSettings) -> tu
     package = Package(open_archive(content, settings))
     main = next(iter(package.linked("", "officeDocument")), None)
     if main is None:
-        raise DocumentFailure("damaged", f"the ZIP container holds no document, so it is no {wanted} file")
+        raise DocumentFailure("damaged", f"the ZIP container holds no document, so it is not a {wanted} file")
     kind = _ROOTS.get(str(package.tree(main).tag))
     if kind is None:
         raise DocumentFailure("damaged", f"the main part is not one of a {wanted} file")
@@ -210,13 +210,13 @@ def whole(written: str | None, otherwise: int) -> int:
 def _no_package(content: bytes, wanted: Kind) -> DocumentFailure:
     if content.startswith(_OLE_START):
         if _OLE_ENCRYPTED in content:
-            return DocumentFailure("encrypted", "the file opens only with a password")
+            return DocumentFailure("encrypted", "the file is protected by a password")
         return DocumentFailure(
             "unsupported_format", f"an old {wanted} file, whatever its suffix; save it as {_SUFFIXES[wanted]}"
         )
     if content.startswith(b"{\\rtf"):
         return DocumentFailure("unsupported_format", f"an RTF file; save it as {_SUFFIXES[wanted]}")
-    return DocumentFailure("damaged", f"the file does not begin as a {wanted} file")
+    return DocumentFailure("damaged", f"the file lacks the signature of a {wanted} file")
 
 
 def _read_links(root: "_Element", folder: str) -> dict[str, PartLink]:

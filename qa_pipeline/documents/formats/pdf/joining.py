@@ -61,7 +61,7 @@ class Spelling:
         self._words = Counter(plain.decode("latin-1").split())
         self.joined = 0
 
-    def mend(self, text: str, following: str, *, hard: bool) -> tuple[str, str]:
+    def rejoin(self, text: str, following: str, *, hard: bool) -> tuple[str, str]:
         """Join a word broken at a line end, keeping its hyphen where it is spelt with one.
 
         Args:
@@ -131,7 +131,7 @@ def texts_by_page(lines: Sequence[Line], spelling: Spelling) -> Iterator[tuple[i
         here = line.text
         last = parts.pop()
         if before.broken or (last.endswith("-") and here[:1].islower() and _HARD_HYPHEN.search(last[-2:])):
-            joined, here = spelling.mend(last, here, hard=not before.broken)
+            joined, here = spelling.rejoin(last, here, hard=not before.broken)
             parts.append(joined)
         else:
             glued = (last[-1:] in _MAY_GO_ON or here[:1] in "_/") and _is_glued(last, here)

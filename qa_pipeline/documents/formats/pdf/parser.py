@@ -65,7 +65,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
 def _check_edges(content: bytes) -> None:
     """PDFium repairs a file without its end and silently loses pages, so that is refused here."""
     if b"%PDF-" not in content[:_HEADER_WITHIN]:
-        raise DocumentFailure("damaged", "the file does not begin as a PDF")
+        raise DocumentFailure("damaged", "the file lacks the signature of a PDF")
     if b"%%EOF" not in content[-_END_WITHIN:]:
         raise DocumentFailure("damaged", "the end of the PDF is missing; it may be cut off")
 
@@ -78,7 +78,7 @@ def _open(content: bytes) -> "PdfDocument":
         return pypdfium2.PdfDocument(content)
     except pypdfium2.PdfiumError as error:
         if getattr(error, "err_code", None) in (raw.FPDF_ERR_PASSWORD, raw.FPDF_ERR_SECURITY):
-            raise DocumentFailure("encrypted", "the PDF opens only with a password") from error
+            raise DocumentFailure("encrypted", "the PDF is protected by a password") from error
         raise DocumentFailure("damaged", "the PDF cannot be opened") from error
 
 

@@ -45,7 +45,7 @@ def refuse_scans(scans: Sequence[int], pages: int) -> None:
     if scans:
         raise DocumentFailure(
             "scanned",
-            f"{_told(scans, pages)} without text; to have them read, install the ocr extra and"
+            f"{_how_many(scans, pages)} without text; to have them read, install the ocr extra and"
             " Tesseract and set documents.ocr",
         )
 
@@ -54,10 +54,10 @@ def note(pages: int, numbers: Sequence[int], which: str) -> str:
     """A sentence such as `2 of 9 pages are pictures without text: 3, 7`."""
     shown = ", ".join(map(str, numbers[:_NUMBERS_SHOWN]))
     more = ", …" if len(numbers) > _NUMBERS_SHOWN else ""
-    return f"{_told(numbers, pages)} {which}: {shown}{more}"
+    return f"{_how_many(numbers, pages)} {which}: {shown}{more}"
 
 
-def _told(numbers: Sequence[int], pages: int) -> str:
+def _how_many(numbers: Sequence[int], pages: int) -> str:
     if len(numbers) == pages:
         return f"all {pages} pages are pictures" if pages > 1 else "the only page is a picture"
     verb = "is a picture" if len(numbers) == 1 else "are pictures"
