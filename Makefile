@@ -37,7 +37,7 @@ demo: $(VENV)/installed $(DAGSTER_HOME)/dagster.yaml  ## run the sample corpus t
 ui: $(VENV)/installed $(DAGSTER_HOME)/dagster.yaml  ## open the Dagster UI with the daemon on the same instance and data
 	$(DEMO_ENV) $(BIN)/dg dev --workspace workspace.yaml --host 127.0.0.1 --port $(PORT)
 
-check: lint types  ## lint, types and the tests that start no process and no model; under a minute
+check: lint types  ## lint, types and the fast folders of the tests
 	HF_HUB_OFFLINE=1 $(BIN)/pytest -n 4 $(FAST)
 
 bench: $(VENV)/installed  ## list the benchmarks and what each measures

@@ -1,4 +1,4 @@
-"""README and docs: short enough to be read, their links lead somewhere, and what they name exists."""
+"""README and docs: short enough to be read, their links lead somewhere, and they name settings that exist."""
 
 import re
 import tomllib
@@ -8,6 +8,7 @@ import pytest
 
 from qa_pipeline.cli.reference import setting_fields
 from qa_pipeline.settings.tree import Settings
+from qa_pipeline_tests.benchmarks.support.listing import PACKAGE, benchmarks
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
@@ -72,17 +73,34 @@ def test_a_page_names_settings_that_exist(page: Path) -> None:
 
 def test_every_dependency_has_its_reason() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    names = {re.split(r"[\[<>=;, ]", one)[0].lower() for one in project["dependencies"]}
-    page = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8").lower()
-    assert {name for name in names if not re.search(rf"\b{re.escape(name)}\b", page)} == set()
+    text = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8")
+    needed = {re.split(r"[^\w.-]", line)[0] for line in project["dependencies"]}
+    rows = [line.split("|")[1] for line in text.splitlines() if line.startswith("| ")]
+    rows = [row for row in rows if row.strip() != "package" and not row.strip().startswith(("extras", "dev"))]
+    named = {name for row in rows for name in re.findall(r"[A-Za-z][\w-]+", re.sub(r"\(.*?\)", "", row))}
+    assert named == needed
 
 
 def test_every_benchmark_that_a_page_names_exists() -> None:
+    known = {name for name, _ in benchmarks()}
     named = {
-        one
+        name
         for page in PAGES
-        for one in re.findall(r"qa_pipeline_tests(?:\.\w+)+", page.read_text(encoding="utf-8"))
+        for name in re.findall(rf"{re.escape(PACKAGE)}\.([a-z_.]+)", page.read_text(encoding="utf-8"))
     }
-    assert {one for one in named if not (ROOT / f"{one.replace('.', '/')}.py").is_file()} - {
-        "qa_pipeline_tests.benchmarks"
-    } == set()
+    table = (ROOT / "docs" / "figures.md").read_text(encoding="utf-8")
+    named |= {line.rsplit("|", 2)[1].split("`")[1].split()[0] for line in table.splitlines() if "` |" in line}
+    assert len(named) > 20
+    assert named - known == set()
+
+
+def test_every_data_file_of_the_package_is_installed_with_it() -> None:
+    tool = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]
+    package = ROOT / "qa_pipeline"
+    installed = {
+        file
+        for pattern in tool["setuptools"]["package-data"]["qa_pipeline"]
+        for file in package.glob(pattern)
+    }
+    other = {file for file in package.rglob("*") if file.is_file() and file.suffix not in (".py", ".pyc")}
+    assert other == installed

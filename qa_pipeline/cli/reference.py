@@ -6,6 +6,7 @@
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import typer.main
 from pydantic import BaseModel
@@ -24,9 +25,13 @@ def pages() -> Mapping[str, str]:
 
 def tables_page() -> str:
     """Every stored table: its grain, key and columns."""
-    version = f"One Parquet file per table and batch, schema version {SCHEMA_VERSION}. "
-    nulls = "Columns that may be null say so; null is unknown, never a default."
-    parts = ["# Tables\n", version + nulls]
+    parts = [
+        "# Tables\n",
+        (
+            f"One Parquet file per table and batch, schema version {SCHEMA_VERSION}. "
+            "Columns that may be null say so; null is unknown, never a default."
+        ),
+    ]
     for table in STORED.values():
         parts.append(
             f"\n## {table.name}\n\n{table.grain} Key: {', '.join(f'`{name}`' for name in table.key)}.\n"
@@ -42,11 +47,13 @@ def tables_page() -> str:
 
 def settings_page() -> str:
     """Every setting: path, default and meaning, by group."""
-    how = (
-        "A setting is given as `--set GROUP.NAME=VALUE`, in `qa_pipeline.yaml` in the working directory "
-        "(`QA_PIPELINE_SETTINGS` names another file), or as `QA_PIPELINE_GROUP__NAME` in the environment."
-    )
-    parts = ["# Settings\n", how]
+    parts = [
+        "# Settings\n",
+        (
+            "A setting is given as `--set GROUP.NAME=VALUE`, in `qa_pipeline.yaml` in the working directory "
+            "(`QA_PIPELINE_SETTINGS` names another file), or as `QA_PIPELINE_GROUP__NAME` in the environment."
+        ),
+    ]
     group = None
     for path, field in setting_fields(Settings):
         top = path.rpartition(".")[0]
@@ -58,8 +65,9 @@ def settings_page() -> str:
 
 
 def commands_page() -> str:
-    """Every command with its arguments and options, as `--help` tells them."""
+    """Every command with its arguments and options, as `--help` prints them."""
     command = typer.main.get_command(app)
+    _whole_summaries(command)
     text = get_docs_for_click(obj=command, ctx=typer.Context(command), name="qa-pipeline", title="Commands")
     return text.rstrip() + "\n"
 
@@ -74,6 +82,13 @@ def setting_fields(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[s
             yield f"{prefix}{name}", field
     for name, below in nested:
         yield from setting_fields(below, f"{prefix}{name}.")
+
+
+def _whole_summaries(command: Any) -> None:
+    """Have lists of commands show first paragraphs whole, which click cuts at 45 characters."""
+    for below in getattr(command, "commands", {}).values():
+        below.short_help = below.short_help or (below.help or "").partition("\n\n")[0].replace("\n", " ")
+        _whole_summaries(below)
 
 
 def _type(dtype: str) -> str:

@@ -1,21 +1,29 @@
-"""The benchmarks and what each measures: `make bench`."""
+"""The list of benchmarks and what each measures: `make bench`."""
 
 import ast
 from collections.abc import Iterator
 from pathlib import Path
 
 BENCHMARKS = Path(__file__).parents[1]
+PACKAGE = "qa_pipeline_tests.benchmarks"
 
 
-def listed() -> Iterator[tuple[str, str]]:
-    """Module name and first line of the docstring of every benchmark that can be run."""
+def benchmarks() -> Iterator[tuple[str, str]]:
+    """Module name below the package and first line of the docstring of every benchmark that can be run."""
     for file in sorted(BENCHMARKS.rglob("*.py")):
-        source = file.read_text(encoding="utf-8")
-        if "__main__" in source and file != Path(__file__):
-            name = ".".join(file.relative_to(BENCHMARKS.parents[1]).with_suffix("").parts)
-            yield name, (ast.get_docstring(ast.parse(source)) or "").partition("\n")[0]
+        text = file.read_text(encoding="utf-8")
+        if file != Path(__file__) and '__name__ == "__main__"' in text:
+            name = ".".join(file.relative_to(BENCHMARKS).with_suffix("").parts)
+            yield name, (ast.get_docstring(ast.parse(text)) or "").partition("\n")[0]
+
+
+def main() -> None:
+    """Print the list."""
+    found = list(benchmarks())
+    width = max(len(name) for name, _ in found)
+    print(f"python -m {PACKAGE}.NAME --help\n")
+    print("\n".join(f"{name:{width}}  {line}" for name, line in found))
 
 
 if __name__ == "__main__":
-    for module, what in listed():
-        print(f"python -m {module}\n    {what}")
+    main()
