@@ -161,8 +161,8 @@ class PairwiseReply(ReplyModel):
 
 
 Role = Literal["questions", "answer", "split", "verify", "judge"]
-Repair = Literal["none", "stripped", "mended", "reasked", "recovered"]
-"""How a reply became readable: as it came; text around its JSON cut off; its JSON mended; by asking once more
+Repair = Literal["none", "stripped", "repaired", "reasked", "recovered"]
+"""How a reply became readable: as it came; text around its JSON cut off; JSON repaired; by asking once more
 with the error shown; from plain text that held no JSON."""
 
 

@@ -534,7 +534,7 @@ STAGES: Mapping[str, Stage] = {
             "claims",
             _claims,
             "validation",
-            "Every claim with the span of the source that speaks for it most; no score decides anything yet.",
+            "Every claim with the span of the source that supports it best; no score decides anything yet.",
             inputs=("pairs", "documents", "chunks", "embeddings"),
             settings=("embedding", "verification", "llm"),
             prompts=("split",),

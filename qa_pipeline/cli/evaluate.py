@@ -57,7 +57,7 @@ def grounding(
         list[str] | None, typer.Option(help="Set to leave out of the mean; repeatable.")
     ] = None,
     target: Annotated[
-        float, typer.Option(min=0.5, max=1.0, help="Precision at which coverage is told.")
+        float, typer.Option(min=0.5, max=1.0, help="Precision at which coverage is reported.")
     ] = 0.98,
     resamples: Resampled = 1000,
     seed: Seed = 0,

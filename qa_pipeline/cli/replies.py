@@ -126,10 +126,10 @@ def _opened(out: Path) -> "Iterator[Database]":
 
 
 def _seconds(age: str) -> float:
-    told = re.fullmatch(r"(\d{1,6})([hdw])", age.strip())
-    if told is None:
+    message = re.fullmatch(r"(\d{1,6})([hdw])", age.strip())
+    if message is None:
         raise InputError(f"--older-than {age!r} is no age: write hours, days or weeks as 12h, 90d or 4w")
-    return int(told[1]) * _SECONDS[told[2]]
+    return int(message[1]) * _SECONDS[message[2]]
 
 
 def _show(shares: "Iterable[Share]", *, ages: bool) -> None:
@@ -138,8 +138,8 @@ def _show(shares: "Iterable[Share]", *, ages: bool) -> None:
     rows = []
     for share in shares:
         what = "failures" if share.failed else "replies"
-        told = (share.asked_model, share.role, *((share.age,) if ages else ()), what)
-        rows.append([*told, f"{share.rows:,}", _bytes(share.text_bytes)])
+        message = (share.asked_model, share.role, *((share.age,) if ages else ()), what)
+        rows.append([*message, f"{share.rows:,}", _bytes(share.text_bytes)])
     if rows:
         show_table(
             "Replies", ("model", "role", *(("age",) if ages else ()), "what", "replies", "bytes"), rows
@@ -194,8 +194,8 @@ def _gone(database: "Database", name: str) -> set[str]:
     found = versions_of(database, name)
     places = {(batch, path) for _, batch, path in found}
     if len(places) > 1:
-        told = ", ".join(sorted(f"{batch}/{path}" for batch, path in places)[:5])
-        raise InputError(f"{len(places)} documents were called {name!r}: {told}; give batch and path")
+        message = ", ".join(sorted(f"{batch}/{path}" for batch, path in places)[:5])
+        raise InputError(f"{len(places)} documents were called {name!r}: {message}; give batch and path")
     by_id = known_documents(database, name) if len(name) >= _SHORTEST_ID else []
     if len(by_id) > 1:
         raise InputError(f"{len(by_id)} documents have an id that begins with {name!r}; give more of it")

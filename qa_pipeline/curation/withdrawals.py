@@ -41,7 +41,7 @@ class Tombstone(BaseModel):
     details: dict[str, str] = {}
     since: str = ""
 
-    def told(self) -> str:
+    def message(self) -> str:
         """The reason in words."""
         return "; ".join([TOLD[self.reason], *(f"{name}: {detail}" for name, detail in self.details.items())])
 

@@ -238,7 +238,7 @@ def _gathered(path: Path, rows: Iterable[Row | Fault], schema: pl.Schema) -> Lab
     for number, row in enumerate(rows, start=1):
         fault = row if isinstance(row, Fault) else None
         if not isinstance(row, Fault) and row["id"] in items:
-            fault = Fault("duplicate_id", f"id {row['id']!r} stands in an earlier row")
+            fault = Fault("duplicate_id", f"id {row['id']!r} is in an earlier row")
         if fault is not None:
             counts[fault.reason] += 1
             first.setdefault(fault.reason, (number, fault.detail))

@@ -36,7 +36,7 @@ class CostSummary:
     failures: dict[str, int]
     repairs: dict[str, int]
 
-    def told(self) -> list[str]:
+    def message(self) -> list[str]:
         """What the figures by stage do not say, in words."""
         lines = []
         if self.cost_per_accepted_pair is not None:

@@ -30,7 +30,7 @@ class MaskingSettings(Group):
     action: MaskingAction = Field(
         "off",
         description="What becomes of an item found: flag counts it, mask puts a token such as "
-        "[EMAIL-1f2e3d4c] in its place, the same one wherever it stands, drop puts [removed] there.",
+        "[EMAIL-1f2e3d4c] in its place, the same one wherever it occurs, drop puts [removed] there.",
     )
     key: SecretStr | None = Field(
         None,
