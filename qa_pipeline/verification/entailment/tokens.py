@@ -163,7 +163,7 @@ def _pieces(template: str | None, setting: str) -> list[list[tuple[str, bool]]] 
     parts = _PLACES.split(template)  # literals at even places, names of places at odd ones
     names = parts[1::2]
     if names.count("passage") != 1 or names.count("claim") != 1:
-        raise SettingsError(f"{setting}.template must hold {{passage}} and {{claim}} once each")
+        raise SettingsError(f"{setting}.template must contain {{passage}} and {{claim}} once each")
     segments: list[list[tuple[str, bool]]] = [[]]
     for place, part in enumerate(parts):
         if place % 2 and part == "sep":

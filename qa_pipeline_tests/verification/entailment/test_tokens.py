@@ -64,7 +64,7 @@ def test_a_template_is_filled_once_whatever_the_texts_hold() -> None:
 
 @pytest.mark.parametrize("template", ["{passage}", "{claim}", "", "{passage} {passage} {claim}"])
 def test_a_template_without_its_places_is_refused(template: str) -> None:
-    with pytest.raises(SettingsError, match=r"template must hold \{passage\} and \{claim\} once each"):
+    with pytest.raises(SettingsError, match=r"template must contain \{passage\} and \{claim\} once each"):
         reader(template)
 
 
