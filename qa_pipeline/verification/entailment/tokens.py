@@ -215,7 +215,7 @@ def _sliced(encoding: Encoding, most: int, overlap: int) -> list[Window]:
     while True:
         end = min(start + most, count)
         if end < count:
-            end = _word_border(words, start + most // 2, end)
+            end = _word_border(words, start + max(1, most // 2), end)
         found.append(Window(offsets[start][0], offsets[end - 1][1]))
         if end == count:
             return found

@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from qa_pipeline.errors import SettingsError
@@ -29,6 +29,7 @@ def test_a_pair_is_what_the_tokenizer_makes_of_it(passage: str, claim: str) -> N
 
 
 @given(texts, st.integers(2, 30), st.integers(0, 40))
+@example("𠀀0ZH0", 2, 1)
 def test_windows_fit_cover_every_word_and_move_on(text: str, most: int, overlap: int) -> None:
     one = reader()
     found = one.windows(text, most, overlap)
