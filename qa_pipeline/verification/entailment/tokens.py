@@ -163,7 +163,7 @@ def _pieces(template: str | None, setting: str) -> list[list[tuple[str, bool]]] 
     parts = _PLACES.split(template)  # literals at even places, names of places at odd ones
     names = parts[1::2]
     if names.count("passage") != 1 or names.count("claim") != 1:
-        raise SettingsError(f"{setting}.template must contain {{passage}} and {{claim}} once each")
+        raise SettingsError(f"{setting}.template must hold {{passage}} and {{claim}} once each")
     segments: list[list[tuple[str, bool]]] = [[]]
     for place, part in enumerate(parts):
         if place % 2 and part == "sep":
@@ -215,7 +215,7 @@ def _sliced(encoding: Encoding, most: int, overlap: int) -> list[Window]:
     while True:
         end = min(start + most, count)
         if end < count:
-            end = _word_border(words, start + max(1, most // 2), end)
+            end = _word_border(words, start + max(most // 2, 1), end)
         found.append(Window(offsets[start][0], offsets[end - 1][1]))
         if end == count:
             return found
