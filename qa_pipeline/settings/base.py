@@ -1,8 +1,4 @@
-"""What every branch of the settings has in common.
-
-What belongs here: the names by which settings are reached from outside, and the model of a branch. What does
-not: any setting.
-"""
+"""The model of a group of settings, and reading settings from files, the environment and the command line."""
 
 import difflib
 import json
@@ -51,7 +47,7 @@ def read_settings_file(path: Path, groups: Collection[str]) -> dict[str, Any]:
     if values is None:
         return {}
     if not isinstance(values, dict):
-        raise SettingsError(f"settings file {path} must hold names and values, such as `out: data`")
+        raise SettingsError(f"settings file {path} must contain names and values, such as `out: data`")
     for name, value in values.items():
         if not isinstance(name, str):
             raise SettingsError(f"settings file {path}: {name!r} is no name of a setting")
@@ -143,8 +139,8 @@ def _problem(problem: Mapping[str, Any], model: type[BaseModel]) -> str:
     name = ".".join(place)
     if problem["type"] == "extra_forbidden":
         return f"setting {name} is unknown{_meant(place[-1], _names_beside(place, model))}"
-    said = problem["msg"].removeprefix("Value error, ")
-    return f"setting {name}: {said}" if name else said
+    text = problem["msg"].removeprefix("Value error, ")
+    return f"setting {name}: {text}" if name else text
 
 
 def _names_beside(place: list[str], model: type[BaseModel]) -> Collection[str]:

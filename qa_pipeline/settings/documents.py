@@ -29,23 +29,23 @@ class MaskingSettings(Group):
 
     action: MaskingAction = Field(
         "off",
-        description="What becomes of an item found: flag counts it, mask puts a token such as "
-        "[EMAIL-1f2e3d4c] in its place, the same one wherever it occurs, drop puts [removed] there.",
+        description="What happens to an item found: flag counts it, mask replaces it by a token such as "
+        "[EMAIL-1f2e3d4c], the same one wherever it occurs, drop replaces it by [removed].",
     )
     key: SecretStr | None = Field(
         None,
-        description="Secret of at least 16 characters that tokens are made with: another key, other tokens; "
-        "without it nobody can tell whose they are.",
+        description="Secret of at least 16 characters from which tokens are derived: another key gives "
+        "other tokens; without the key a token cannot be traced back.",
     )
-    kinds: tuple[MaskedKind, ...] = Field(MASKED_KINDS, description="Kinds of items that are looked for.")
+    kinds: tuple[MaskedKind, ...] = Field(MASKED_KINDS, description="Kinds of items to search for.")
     phone_regions: tuple[Annotated[str, Field(pattern="^[A-Z]{2}$")], ...] = Field(
         ("SE", "DE", "GB", "US"), description="Countries whose telephone numbers are found in national form."
     )
     names_models: tuple[str, ...] = Field(
-        (), description="Installed spaCy pipelines, or folders of such, that find names of persons."
+        (), description="Installed spaCy pipelines, or folders of them, that find names of persons."
     )
     batches_may_loosen: bool = Field(
-        False, description="Let a batch.yaml choose less than action; more it may always choose."
+        False, description="Allow a batch.yaml to choose a weaker action; a stronger one is always allowed."
     )
 
     @field_validator("action", mode="before")
@@ -87,37 +87,41 @@ class DocumentSettings(Group):
         200_000, gt=0, description="PDFs with a page of more drawn objects are failed rows."
     )
     ocr: bool = Field(
-        False, description="Read pages of a PDF that are pictures; takes the ocr extra and Tesseract."
+        False, description="Read pages of a PDF that are images; needs the ocr extra and Tesseract."
     )
     ocr_languages: tuple[Annotated[str, Field(pattern="^[a-z]{3}(_[a-z]+)?$")], ...] = Field(
         ("eng", "swe", "deu"), min_length=1, description="Tesseract's names of the languages on such pages."
     )
     max_rows: int = Field(200_000, gt=0, description="Tables and files of more rows are failed rows.")
     compressed: bool = Field(False, description="Read .gz, .bz2, .xz and .zst of every format as well.")
-    speaker_notes: bool = Field(True, description="Keep what a presentation's slides have in their notes.")
+    speaker_notes: bool = Field(True, description="Keep the notes of a presentation's slides.")
     max_archive_members: int = Field(
-        10_000, gt=0, description="ZIP containers, as DOCX and EPUB are, of more members are failed rows."
+        10_000, gt=0, description="ZIP containers (also DOCX and EPUB) with more members are failed rows."
     )
     max_decompressed_bytes: int = Field(
-        500_000_000, gt=0, description="Containers that hold more than this are failed rows."
+        500_000_000, gt=0, description="Containers with more bytes after decompression are failed rows."
     )
     max_compression_ratio: int = Field(
-        300, gt=0, description="Large containers that grow to more than so many times their size are, too."
+        300,
+        gt=0,
+        description="Large containers that decompress to more than this times their size are failed rows.",
     )
     near_duplicate_similarity: float = Field(
         0.8, gt=0, le=1, description="Jaccard similarity of five-word sequences of near-duplicate documents."
     )
     parse_workers: int | None = Field(
-        None, ge=1, le=64, description="Processes that parse at once; None takes one a core, at most 8."
+        None, ge=1, le=64, description="Parsing processes at a time; none uses one per core, at most 8."
     )
     parse_seconds: float = Field(
         120.0,
         gt=0,
         le=86_400,
-        description="A file that takes longer to parse is a failed row; OCR wants more.",
+        description="A file that takes longer to parse is a failed row; OCR needs more.",
     )
     parse_memory: int = Field(
-        2_000_000_000, ge=100_000_000, description="Bytes parsing a file may take; more is a failed row."
+        2_000_000_000,
+        ge=100_000_000,
+        description="Memory in bytes for parsing a file; a file that needs more is a failed row.",
     )
     masking: MaskingSettings = MaskingSettings()
 
@@ -125,7 +129,9 @@ class DocumentSettings(Group):
 class ChunkingSettings(Group):
     """Cutting documents."""
 
-    max_tokens: int = Field(768, ge=16, description="Upper bound; the model's own window bounds it further.")
+    max_tokens: int = Field(
+        768, ge=16, description="Most tokens of a chunk; the embedding model's window limits it further."
+    )
     overlap_tokens: int = Field(
         0,
         ge=0,

@@ -20,10 +20,10 @@ class EmbeddingSettings(Group):
     )
     revision: str | None = Field(None, description="Commit of the hub; a hub name needs it.")
     backend: Literal["torch", "onnx", "openvino"] = Field(
-        "torch", description="Handed to SentenceTransformer; all but torch need packages of their own."
+        "torch", description="Backend of sentence-transformers; all but torch need further packages."
     )
     precision: Literal["auto", "float32", "bfloat16"] = Field(
-        "auto", description="Of torch; auto takes bfloat16 where the processor computes it natively."
+        "auto", description="For torch; auto uses bfloat16 where the processor supports it natively."
     )
 
     @model_validator(mode="after")
@@ -55,7 +55,9 @@ class RetrievalSettings(Group):
 
     top_k: int = Field(5, gt=0, description="Passages a draft may read.")
     vector_weight: float = Field(
-        0.4, ge=0, description="Weight of vectors beside words; raise it for a model of the corpus' language."
+        0.4,
+        ge=0,
+        description="Weight of vectors beside words; raise it for a model of the corpus language.",
     )
 
 
@@ -63,15 +65,15 @@ class GenerationSettings(Group):
     """Questions and answers."""
 
     questions_per_chunk: int = Field(
-        1, gt=0, description="Most questions asked of a chunk; the embedded profile sets 3."
+        1, gt=0, description="Most questions generated from a chunk; the embedded profile sets 3."
     )
-    temperature: float = Field(0.3, ge=0, description="Of questions and drafts.")
+    temperature: float = Field(0.3, ge=0, description="Temperature of questions and drafts.")
     require_round_trip: bool = Field(True, description="Drop questions that do not retrieve their own chunk.")
     skip_near_duplicates: bool = Field(
-        True, description="Ask nothing of documents nearly the same as another."
+        True, description="Generate no questions from documents nearly the same as another."
     )
     skip_repeated_blocks: bool = Field(
-        True, description="Ask nothing of chunks whose text other documents hold, except the first one's."
+        True, description="Generate no questions from chunks whose text another document had before."
     )
 
 

@@ -1,9 +1,6 @@
 """Where a corpus may lie: a local folder, or the address of a place that fsspec can open.
 
-What belongs here: what an address may look like, checked before anything is opened. What does not: opening it
-(`documents.sources`).
-
-Credentials never stand in an address, or they would reach logs, tables and messages: the library of each
+Credentials are never part of an address, or they would reach logs, tables and messages: the library of each
 place finds them in the environment.
 """
 

@@ -177,7 +177,7 @@ def has_thresholds(thresholds: Thresholds, step: str) -> bool:
 
 SHIPPED = Path(__file__).with_name("thresholds.json")
 _LARGEST = 2_000_000
-_TOLD = 5
+_SHOWN = 5
 _STEP_OF = {"embedding": "combined", "entailment": "entailment"}
 
 
@@ -185,7 +185,7 @@ def read_thresholds(path: Path | None) -> Thresholds:
     """The artefact of a file, the shipped one without; an unchanged file is read once.
 
     Raises:
-        SettingsError: the file is not there, is no artefact, or says something else than its id stands for.
+        SettingsError: the file is not there, is no artefact, or its content does not match its id.
     """
     file = path or SHIPPED
     try:
@@ -215,8 +215,10 @@ def _read(path: Path, _changed: int, size: int) -> Thresholds:
 
 def _explained(error: ValidationError) -> str:
     problems = error.errors(include_url=False, include_input=False, include_context=False)
-    named = [(".".join(str(part) for part in problem["loc"]), problem["msg"]) for problem in problems[:_TOLD]]
-    more = f"; and {len(problems) - _TOLD} more" if len(problems) > _TOLD else ""
+    named = [
+        (".".join(str(part) for part in problem["loc"]), problem["msg"]) for problem in problems[:_SHOWN]
+    ]
+    more = f"; and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
     return "; ".join(f"{place}: {message}" if place else message for place, message in named) + more
 
 
@@ -229,7 +231,7 @@ def check_models(path: Path | None, *, embedding: str, entailment: str | None = 
     """Hold the models of an artefact against those configured.
 
     A file somebody chose must fit. The shipped one need not: scores of other models than its own are then
-    decided by no band of it, which a message tells.
+    decided by no band of it, which the returned message reports.
 
     Args:
         path: the configured artefact; None for the shipped one.
@@ -243,7 +245,7 @@ def check_models(path: Path | None, *, embedding: str, entailment: str | None = 
         SettingsError: naming both models.
     """
     thresholds = read_thresholds(path)
-    strange = [
+    misfits = [
         (kind, fitted, configured)
         for kind, fitted, configured in (
             ("embedding", thresholds.models.embedding, embedding),
@@ -253,14 +255,14 @@ def check_models(path: Path | None, *, embedding: str, entailment: str | None = 
     ]
     problem = "; ".join(
         f"fitted for the {kind} model {fitted}, and {configured} is configured"
-        for kind, fitted, configured in strange
+        for kind, fitted, configured in misfits
     )
-    if strange and path is not None:
+    if misfits and path is not None:
         raise SettingsError(
             f"verification.thresholds: {path} was {problem}; run qa-pipeline calibrate with the configured "
             "model, or configure that of the file"
         )
-    steps = [_STEP_OF[kind] for kind, _, _ in strange if has_thresholds(thresholds, _STEP_OF[kind])]
+    steps = [_STEP_OF[kind] for kind, _, _ in misfits if has_thresholds(thresholds, _STEP_OF[kind])]
     if not steps:
         return None
     return (

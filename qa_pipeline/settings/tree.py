@@ -1,9 +1,8 @@
 """Every threshold, model, limit and path: one typed tree, defaults < YAML file < environment.
 
-What belongs here: the tree, its profiles and gathering it. What does not: its branches (`documents.py`,
-`search.py`, `generation.py`, `checking.py`), and decisions taken from them. Environment names are
-`QA_PIPELINE_` plus the path with double underscores, e.g. `QA_PIPELINE_LLM__PROVIDER=gemini`. The YAML file
-is `qa_pipeline.yaml` in the working folder, or the one named by `QA_PIPELINE_SETTINGS`.
+Environment names are `QA_PIPELINE_` plus the path with double underscores, e.g.
+`QA_PIPELINE_LLM__PROVIDER=gemini`. The YAML file is `qa_pipeline.yaml` in the working folder, or the one that
+`QA_PIPELINE_SETTINGS` names.
 """
 
 import os
@@ -59,7 +58,7 @@ class Settings(BaseSettings):
     )
 
     profile: Profile = Field(
-        "embedded", description="embedded runs offline; hosted takes hub embeddings and Gemini."
+        "embedded", description="embedded works offline; hosted uses embeddings from the hub and Gemini."
     )
     corpus: Annotated[str, BeforeValidator(location_of)] = Field(
         "data/corpora",

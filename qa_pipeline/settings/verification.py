@@ -13,15 +13,17 @@ Meaning = Literal["entailment", "neutral", "contradiction", "not_entailment"]
 
 
 class PairModelSettings(Group):
-    """What every model has that reads a passage and a claim at once."""
+    """Settings of every model that reads a passage and a claim together."""
 
-    model: str | None = Field(None, description="Hub name or local folder; none leaves its scores unknown.")
-    revision: str | None = Field(None, description="Pinned hub revision.")
+    model: str | None = Field(
+        None, description="Hub name or local folder; without one its scores stay unknown."
+    )
+    revision: str | None = Field(None, description="Commit of the hub; a hub name needs it.")
     precision: Literal["auto", "float32", "bfloat16"] = Field(
-        "auto", description="auto takes bfloat16 where the processor computes it natively."
+        "auto", description="auto uses bfloat16 where the processor supports it natively."
     )
     input_tokens: int | None = Field(
-        None, ge=32, description="Most tokens read at once; none takes what the model declares."
+        None, ge=32, description="Most tokens of an input; none uses the limit that the model declares."
     )
 
 
@@ -29,17 +31,17 @@ class EntailmentSettings(PairModelSettings):
     """The cross-encoder of entailment."""
 
     window_tokens: int = Field(
-        320, ge=16, description="Most tokens of a passage read at once; longer ones become windows."
+        320, ge=16, description="Most tokens of a passage in one input; longer passages are read in windows."
     )
     labels: dict[str, Meaning] | None = Field(
         None,
-        description="What the model's labels mean, by name or number: entailment, neutral, contradiction or "
-        "not_entailment; none reads their names.",
+        description="Meaning of the model's labels, by name or number: entailment, neutral, contradiction or "
+        "not_entailment; none derives it from their names.",
     )
     template: str | None = Field(
         None,
-        description="For models that read one text: how it holds {passage} and {claim}, {sep} being the "
-        "model's separator; none gives them as a pair.",
+        description="For models that read one text: that text with {passage} and {claim}; {sep} is the "
+        "model's separator. none passes them as a pair.",
     )
 
 
@@ -47,12 +49,13 @@ class SpanSettings(PairModelSettings):
     """The detector of unsupported spans."""
 
     labels: dict[str, Literal["supported", "unsupported"]] | None = Field(
-        None, description="What the model's labels mean, by name or number; none reads their names."
+        None,
+        description="Meaning of the model's labels, by name or number; none derives it from their names.",
     )
     template: str | None = Field(
         None,
-        description="How the text before the answer holds {question}, {passages} or {numbered} (with "
-        "numbers) and {count}; none writes question and passages below each other.",
+        description="The text before the answer, with {question}, {passages} or {numbered} (numbered "
+        "passages) and {count}; none puts the question above the passages.",
     )
 
 
@@ -60,7 +63,8 @@ class VerificationSettings(Group):
     """Source verification."""
 
     policy: Decides[Literal["cascade", "similarity_only"]] = Field(
-        "cascade", description="similarity_only decides by mean cosine alone, which a swapped number passes."
+        "cascade",
+        description="similarity_only decides by the mean cosine alone and misses a swapped number.",
     )
     similarity_reject: Decides[float] = Field(
         0.15, description="Cascade: below this cosine a claim is unsupported."
@@ -73,60 +77,76 @@ class VerificationSettings(Group):
         0.25, description="Cascade: similarity_reject needs a content-word recall below this as well."
     )
     recall_accept: Decides[float] = Field(
-        0.90, description="Cascade: content-word recall that accepts without a model."
+        0.90, description="Cascade: content-word recall from which a claim is accepted without a model."
     )
     accept_similarity: Decides[float] = Field(
-        0.60, description="Cascade: cosine that must go with recall_accept."
+        0.60, description="Cascade: cosine that is required together with recall_accept."
     )
     accept_order: Decides[float] = Field(
-        0.80, description="Cascade: share of the claim's words that must keep their order to be accepted."
+        0.80,
+        description="Cascade: share of the claim's words that must be in the same order in the evidence.",
     )
     accept_question_recall: Decides[float] = Field(
-        0.90, description="Cascade: share of the question's words that the evidence of a fragment must hold."
+        0.90,
+        description="Cascade: share of the question's words that the evidence of a fragment must contain.",
     )
     accept_question_recall_row: Decides[float] = Field(
         0.60, description="Cascade: the same where the evidence is a table row or key-value line."
     )
     conflict_similarity: Decides[float] = Field(
-        0.50, description="Cascade: a conflict rejects from this cosine on; below it the claim stays open."
+        0.50,
+        description="Cascade: a conflict rejects from this cosine on; below it the claim stays undecided.",
     )
     thresholds: Decides[Path | None] = Field(
-        None, description="Cascade: thresholds fitted by qa-pipeline calibrate; none takes the shipped ones."
+        None,
+        description="Cascade: file of thresholds from qa-pipeline calibrate; none uses the shipped ones.",
     )
     combined_accept: Decides[float | None] = Field(
-        None, ge=0, description="Cascade: score `combined` that accepts; none takes the fitted one."
+        None,
+        ge=0,
+        description="Cascade: score `combined` from which a claim is accepted; none uses the fitted value.",
     )
     combined_reject: Decides[float | None] = Field(
-        None, ge=0, description="Cascade: below this `combined` a claim is unsupported; none: as fitted."
+        None,
+        ge=0,
+        description="Cascade: `combined` below which a claim is unsupported; none uses the fitted value.",
     )
     entailment_accept: Decides[float | None] = Field(
-        None, ge=0, description="Cascade: entailment that accepts; none takes the fitted one."
+        None,
+        ge=0,
+        description="Cascade: entailment from which a claim is accepted; none uses the fitted value.",
     )
     entailment_reject: Decides[float | None] = Field(
-        None, ge=0, description="Cascade: up to this entailment a claim is unsupported; none: as fitted."
+        None,
+        ge=0,
+        description="Cascade: entailment up to which a claim is unsupported; none uses the fitted value.",
     )
     entailment_contradict: Decides[float | None] = Field(
-        None, ge=0.5, description="Cascade: from this contradiction on a claim is contradicted; none: fitted."
+        None,
+        ge=0.5,
+        description="Cascade: contradiction from which a claim is contradicted; none uses the fitted value.",
     )
     split_claims: Literal["auto", "model", "rules"] = Field(
         "auto",
-        description="Who cuts answers into claims: rules, by sentence, item and table row; model has the "
-        "verifier cut every answer finer; auto asks it only where that pays: for joined clauses, pronouns "
-        "and table rows that do not stand word for word in what is cited.",
+        description="How answers are split into claims. rules: by sentence, list item and table row. "
+        "model: the verifier splits every answer further. auto: it does so only for joined clauses, pronouns "
+        "and table rows that are not quoted word for word from the cited passages.",
     )
     other_passages: int = Field(
-        3, ge=0, description="Uncited chunks of the batch that are looked at for each claim, by shared words."
+        3,
+        ge=0,
+        description="Uncited chunks of the batch that each claim is compared with, chosen by shared words.",
     )
     unsure: Decides[Literal["unsupported", "undecided"]] = Field(
-        "unsupported", description="What a verifying model's unsure makes of a claim."
+        "unsupported", description="Verdict of a claim about which the verifying model is unsure."
     )
     probe_passages: bool = Field(
         False,
-        description="Ask a verifying model, once for each set of passages over which it accepted a claim, "
-        "about one that nobody states; where it accepts that too, a person decides.",
+        description="Test the verifying model with an invented claim, once for each set of passages from "
+        "which it accepted a claim; where it accepts the invented one too, the claims need review.",
     )
     refusal_recall_none: Decides[float] = Field(
-        0.20, description="A refusal is right when no chunk holds this share of the question's words."
+        0.20, description="A refusal is correct when no chunk contains this share of the question's words."
     )
     refusal_similarity_low: Decides[float] = Field(
         0.40,
@@ -138,21 +158,23 @@ class VerificationSettings(Group):
         description="A refusal is wrong when a sentence reaches this cosine and one contains 80 % of the "
         "question's words.",
     )
-    contradictions: bool = Field(True, description="Look for contradictions between documents of a batch.")
+    contradictions: bool = Field(True, description="Search for contradictions between documents of a batch.")
     one_sided: Literal["needs_review", "ignore"] = Field(
-        "needs_review", description="What becomes of an answer that states one side of a contradiction."
+        "needs_review", description="What happens to an answer that states one side of a contradiction."
     )
     accept_grounding: Decides[float] = Field(
         1.0,
         gt=0,
         le=1,
-        description="Share of claims that must be supported. Below 1 answers with unproved statements are "
-        "judged, and accepted as partially_supported where judging.floor_source and the composite allow it.",
+        description="Share of claims that must be supported. Below 1, answers with unproved statements "
+        "are judged, and accepted as partially_supported if judging.floor_source and the composite score "
+        "allow it.",
     )
-    temperature: float = Field(0.0, ge=0, description="Of the verifying model.")
+    temperature: float = Field(0.0, ge=0, description="Temperature of the verifying model.")
     combined_model: Path | None = Field(
         None,
-        description="Coefficients of the combined score, from fit-combined; None takes the shipped ones.",
+        description="Coefficients of the combined score, a file of qa-pipeline fit-combined; none uses the "
+        "shipped ones.",
     )
 
     entailment: EntailmentSettings = EntailmentSettings()
@@ -181,33 +203,37 @@ class VerificationSettings(Group):
 class CanarySettings(Group):
     """Claims with known verdicts that each batch is seeded with."""
 
-    enabled: bool = Field(True, description="Seed each batch with claims whose right verdict is known.")
-    per_kind: int = Field(20, ge=1, description="Claims of a kind at most; a small batch has fewer.")
+    enabled: bool = Field(
+        True, description="Add claims whose correct verdict is known to the verification of each batch."
+    )
+    per_kind: int = Field(20, ge=1, description="Most claims of a kind; a small batch has fewer.")
     ask_model: bool = Field(
-        False, description="Have the verifying model decide borderline canaries too, which costs calls."
+        False, description="Let the verifying model decide borderline canaries too, which costs calls."
     )
 
 
 class JudgingSettings(Group):
     """Quality assessment and the composite score."""
 
-    enabled: bool = Field(True, description="Have a judge, where a model can judge, score verified pairs.")
+    enabled: bool = Field(
+        True, description="Let a model judge verified pairs, where one is configured that can judge."
+    )
     accept_unjudged: Decides[bool | None] = Field(
         None,
-        description="Accept fully supported pairs that no model judged. None accepts them in the embedded "
-        "profile as long as no hosted model is configured, and sends them to review otherwise.",
+        description="Accept fully supported pairs that no model judged. none accepts them in the embedded "
+        "profile while no hosted model is configured, and sends them to review otherwise.",
     )
-    temperature: float = Field(0.0, ge=0, description="Of the judge.")
+    temperature: float = Field(0.0, ge=0, description="Temperature of the judge.")
     weight_source: Decides[float] = Field(0.3, ge=0, description="Weight of the share of claims supported.")
     weight_relevance: Decides[float] = Field(0.2, ge=0, description="Weight of relevance.")
     weight_correctness: Decides[float] = Field(0.3, ge=0, description="Weight of correctness.")
     weight_completeness: Decides[float] = Field(0.2, ge=0, description="Weight of completeness.")
     threshold: Decides[float] = Field(
-        0.7, description="Composite score, the weighted mean, that accepts a pair."
+        0.7, description="Composite score (weighted mean) from which a pair is accepted."
     )
     floor_source: Decides[float] = Field(
         0.5,
-        description="Below this share of claims supported a pair is rejected; decides only where "
+        description="Share of supported claims below which a pair is rejected; only matters if "
         "verification.accept_grounding is lower.",
     )
     floor_relevance: Decides[float] = Field(0.5, description="Below this relevance a pair is rejected.")
@@ -228,7 +254,7 @@ class JudgingSettings(Group):
 
     @property
     def thresholds_id(self) -> str:
-        """Hash of every value that decides; how the judge is asked is not among them."""
+        """Hash of every setting that decides; how the judge is called is not part of it."""
         deciding = self.model_dump_json(exclude={"enabled", "temperature"})
         return "default-" + hashlib.sha256(deciding.encode()).hexdigest()[:12]
 
@@ -236,13 +262,17 @@ class JudgingSettings(Group):
 class TrainingSettings(Group):
     """Training examples."""
 
-    system_prompt: str | None = Field(None, description="None takes the prompt file of the pair's language.")
-    max_tokens: int = Field(4096, gt=0, description="Longer examples lose distractors, then context.")
-    distractors: int = Field(2, ge=0, description="Passages without proof in with_distractors.")
-    max_examples_per_document: int | None = Field(
-        None, gt=0, description="Cap; the best composite scores stay."
+    system_prompt: str | None = Field(
+        None, description="System prompt of every example; none uses the prompt file of the pair's language."
     )
-    seed: int = Field(0, description="Chooses distractors and their order.")
+    max_tokens: int = Field(
+        4096, gt=0, description="Most tokens of an example; a longer one loses distractors, then context."
+    )
+    distractors: int = Field(2, ge=0, description="Passages without evidence in the layout with_distractors.")
+    max_examples_per_document: int | None = Field(
+        None, gt=0, description="Most examples of a document; those with the best composite score are kept."
+    )
+    seed: int = Field(0, description="Seed for choosing and ordering distractors.")
 
 
 class QualitySettings(Group):

@@ -71,7 +71,7 @@ def decide_claims(
         settings: policy and thresholds.
         replies: what a model replied about borderline claims (`REPLIES`); None when no model was asked.
         thresholds: fitted bands, those the settings name by default. They are applied only to scores of
-            the models they were fitted for (`bands.scores_of_other_models` counts the others).
+            the models they were fitted for (`rules.scores_of_other_models` counts the others).
 
     Returns:
         The claim_verdicts table, in the order of the claims.

@@ -1,7 +1,7 @@
 """Pieces of text a claim may rest on: windows of sentences, their vectors, and choosing among them by words.
 
 Candidates are chosen by shared words before anything is embedded; each text is embedded once for a whole
-group of pairs. Which candidate is the evidence is decided in `proving.py`.
+group of pairs. Which candidate is the evidence is decided in `evidence_choice.py`.
 """
 
 import functools

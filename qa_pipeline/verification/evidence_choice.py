@@ -25,7 +25,7 @@ GAIN = 0.20
 _FEW = 2
 _COVERAGE = 0.60
 """Share of its evidence that a fragment and its question must make up: more is another statement."""
-_UNREAD = Comparison(open_points=("longer than the local checks read",))
+_UNREAD = Comparison(open_points=("longer than the local checks can read",))
 
 
 @dataclass(frozen=True)
@@ -196,7 +196,11 @@ def _fragment_doubts(task: Task, evidence: Reading) -> list[str]:
 
 def _unseen(text: str) -> list[str]:
     """A doubt about a claim that is not read as it is shown: reading order turned, or signs nobody sees."""
-    return ["holds control characters or marks that turn its reading order"] if _UNSEEN.search(text) else []
+    return (
+        ["contains control characters or marks that reverse its reading order"]
+        if _UNSEEN.search(text)
+        else []
+    )
 
 
 def _nearest_first(chunk_id: str, task: Task) -> list[str]:

@@ -195,8 +195,8 @@ def _explained() -> list[pl.Expr]:
     """Outcome, reason and detail; a fabricated citation stops what would go on."""
     outcome = pl.col("outcome")
     invented = (pl.col("fabricated") > 0) & outcome.is_in(["grounded", "undecided", "refusal"])
-    invented_text = pl.format("citations of what does not exist: {}", pl.col("fabricated"))
-    itself = pl.lit("it cites itself or a file of pairs, which proves nothing")
+    invented_text = pl.format("citations of sources that do not exist: {}", pl.col("fabricated"))
+    itself = pl.lit("the answer cites itself or a file of pairs, which is no source")
 
     def explained(part: str, invention: pl.Expr) -> pl.Expr:
         return (

@@ -191,7 +191,7 @@ def _scores() -> pl.Expr:
 
 def _other() -> pl.Expr:
     return pl.format(
-        "another passage ({}) holds {} of its words, the cited one {}",
+        "another passage ({}) contains {} of the claim's words, the cited one {}",
         pl.col("uncited_chunk_id").fill_null("not kept"),
         pl.col("uncited_recall").round(2),
         pl.col("token_recall").round(2),

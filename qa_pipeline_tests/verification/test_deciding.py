@@ -125,7 +125,7 @@ def test_the_first_rule_that_applies_decides(fields: dict[str, Any], outcome: tu
 
 
 def test_a_swap_is_rejected_whatever_its_cosine() -> None:
-    assert decided(claim(similarity=0.99, number_conflicts=["30: the evidence says 40"])) == [
+    assert decided(claim(similarity=0.99, number_conflicts=["30 instead of 40"])) == [
         ("contradicted", "consistency", "number_mismatch")
     ]
 

@@ -138,7 +138,7 @@ def test_a_citation_of_what_does_not_exist_rejects_whatever_is_forgiven(
         citations=[{**CITATION, "resolution": resolution}],
     )
     assert (row["outcome"], row["reason"]) == ("rejected", "fabricated_citation")
-    assert row["detail"] == "citations of what does not exist: 1"
+    assert row["detail"] == "citations of sources that do not exist: 1"
 
 
 @pytest.mark.parametrize("resolution", ["document", "section", "chunk", "ambiguous", "no_text"])

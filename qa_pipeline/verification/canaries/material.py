@@ -144,6 +144,11 @@ def word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+def replaced(text: str, found: re.Match[str], new: str, group: int = 0) -> str:
+    """A text with something else in place of what was found, or of a group of it."""
+    return text[: found.start(group)] + new + text[found.end(group) :]
+
+
 def words(text: str) -> list[str]:
     """Words of a text as written."""
     return _WORD.findall(text)

@@ -14,6 +14,8 @@ from qa_pipeline.verification.outcomes import wilson_interval
 
 REJECTED = ("contradicted", "unsupported")
 _WORST_FIRST = ("contradicted", "unsupported", "failed", "undecided", "supported")
+_DRAWN = CANARIES.schema.names().index("verdict")
+"""The columns of a canary before it is verified are the first ones."""
 _SCORES = ("similarity", "token_recall", "combined", "entailment")
 
 
@@ -24,10 +26,8 @@ def canary_rows(
 
     One in which no claim was found has the verdict `no_claims`.
     """
-    drawn = pl.DataFrame(
-        [_row(one, batch) for one in canaries],
-        schema={name: CANARIES.schema[name] for name in _DRAWN},
-    )
+    known = list(CANARIES.schema.items())[:_DRAWN]
+    drawn = pl.DataFrame([_row(one, batch) for one in canaries], schema=dict(known))
     rank = pl.col("verdict").replace_strict(
         {verdict: place for place, verdict in enumerate(_WORST_FIRST)}, return_dtype=pl.Int8
     )
@@ -45,20 +45,6 @@ def canary_rows(
         pl.col("thresholds_id").fill_null(pl.lit(thresholds)),
     )
     return CANARIES.conform(filled.select(CANARIES.schema.names()))
-
-
-_DRAWN = (
-    "canary_id",
-    "batch",
-    "kind",
-    "family",
-    "mechanism",
-    "expected",
-    "language",
-    "chunk_id",
-    "source",
-    "claim",
-)
 
 
 def _row(canary: Canary, batch: str) -> dict[str, str]:

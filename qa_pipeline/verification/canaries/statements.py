@@ -10,6 +10,7 @@ from qa_pipeline.verification.canaries.material import (
     Material,
     Sentence,
     on_text,
+    replaced,
     word_set,
     words,
 )
@@ -136,7 +137,7 @@ def parenthesis_dropped(sentence: Sentence, material: Material) -> Iterator[str]
     """The sentence without what stands in brackets, which must limit nothing."""
     for found in re.finditer(r" \(([^()]{4,})\)", sentence.text):
         if not _CONDITIONAL.search(found[1]):
-            yield sentence.text[: found.start()] + sentence.text[found.end() :]
+            yield replaced(sentence.text, found, "")
 
 
 _EXAMPLES = {
@@ -165,7 +166,7 @@ def aside_dropped(sentence: Sentence, material: Material) -> Iterator[str]:
     """The sentence without its examples or the remark at its end."""
     for table in (_EXAMPLES, _RELATIVE):
         for found in re.finditer(table[sentence.language], sentence.text):
-            rest = sentence.text[: found.start()] + sentence.text[found.end() :]
+            rest = replaced(sentence.text, found, "")
             if not _CONDITIONAL.search(found[0]) and len(rest.split()) >= 5 and "(" not in found[0]:
                 yield rest
 
@@ -234,8 +235,7 @@ def pair_turned(sentence: Sentence, material: Material) -> Iterator[str]:
         if not re.search(
             r"\b(?:respect|first|then|resp|först|sedan|zuerst|between|from|mellan|zwischen)", sentence.text
         ):
-            new = f"{found[3]} {found[2]} {found[1]}"
-            yield sentence.text[: found.start()] + new + sentence.text[found.end() :]
+            yield replaced(sentence.text, found, f"{found[3]} {found[2]} {found[1]}")
 
 
 _ONES = {
@@ -299,14 +299,14 @@ def small_as_words(sentence: Sentence, material: Material) -> Iterator[str]:
     """2 to 12 in words."""
     for found in _counts(sentence.text):
         if int(found[1]) <= _SMALL:
-            yield _put(sentence.text, found, spelt(int(found[1]), sentence.language))
+            yield replaced(sentence.text, found, spelt(int(found[1]), sentence.language), 1)
 
 
 def large_as_words(sentence: Sentence, material: Material) -> Iterator[str]:
     """13 to 99 in words."""
     for found in _counts(sentence.text):
         if int(found[1]) > _SMALL:
-            yield _put(sentence.text, found, spelt(int(found[1]), sentence.language))
+            yield replaced(sentence.text, found, spelt(int(found[1]), sentence.language), 1)
 
 
 def words_as_figures(sentence: Sentence, material: Material) -> Iterator[str]:
@@ -314,11 +314,7 @@ def words_as_figures(sentence: Sentence, material: Material) -> Iterator[str]:
     known = number_words(sentence.language)
     for found in re.finditer(r"(?<=[^\W\d_] )([^\W\d_]+(?:-[^\W\d_]+)?)(?= [^\W\d_])", sentence.text):
         if known.get(found[1], 0) > 1:
-            yield _put(sentence.text, found, str(known[found[1]]))
-
-
-def _put(text: str, found: re.Match[str], new: str) -> str:
-    return text[: found.start(1)] + new + text[found.end(1) :]
+            yield replaced(sentence.text, found, str(known[found[1]]), 1)
 
 
 _TRIES = 8

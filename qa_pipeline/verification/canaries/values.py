@@ -9,7 +9,14 @@ from collections.abc import Iterator, Mapping
 from itertools import combinations
 from typing import Literal
 
-from qa_pipeline.verification.canaries.material import Generator, Material, Sentence, numerals, on_text
+from qa_pipeline.verification.canaries.material import (
+    Generator,
+    Material,
+    Sentence,
+    numerals,
+    on_text,
+    replaced,
+)
 from qa_pipeline.verification.canaries.statements import number_words
 
 Direction = Literal["any", "up", "down", "none"]
@@ -80,10 +87,6 @@ def find(text: str) -> list[re.Match[str]]:
     ]
 
 
-def _replaced(text: str, found: re.Match[str], new: str) -> str:
-    return text[: found.start()] + new + text[found.end() :]
-
-
 def _value(written: str) -> float:
     return float(written.replace(",", "."))
 
@@ -95,7 +98,7 @@ def _denying(sentence: Sentence, material: Material, found: re.Match[str], new: 
     if denies(_value(found[0]), _value(new), way) and bare not in numerals(
         material.chunks[sentence.chunk_id]
     ):
-        yield _replaced(sentence.text, found, new)
+        yield replaced(sentence.text, found, new)
 
 
 def digit_changed(sentence: Sentence, material: Material) -> Iterator[str]:
@@ -163,10 +166,6 @@ def _month(language: str) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w)(?:(\d{{1,2}})(?:st|nd|rd|th|\.)?\s)?({names})\b(?=\s(\d{{1,2}})?(?!\d))?")
 
 
-def _with(text: str, span: tuple[int, int], new: str) -> str:
-    return text[: span[0]] + new + text[span[1] :]
-
-
 def _free(text: str, start: int, end: int) -> bool:
     """Whether the date is no bound such as "until", which another date may not deny."""
     return direction(text, start, end) == "any"
@@ -180,7 +179,7 @@ def year_changed(sentence: Sentence, material: Material) -> Iterator[str]:
             years = [str(int(found[1]) + step) for step in range(-9, 10) if step]
             new = material.pick(years, sentence.text, str(found.start()), "year")
             if new not in held:
-                yield _with(sentence.text, found.span(1), new)
+                yield replaced(sentence.text, found, new, 1)
 
 
 def _whole(sentence: Sentence, year: re.Match[str]) -> tuple[int, int]:
@@ -199,7 +198,7 @@ def other_year(sentence: Sentence, material: Material) -> Iterator[str]:
     for found in _YEAR_WRITTEN.finditer(sentence.text):
         if others and _free(sentence.text, *_whole(sentence, found)):
             new = material.pick(others, sentence.text, str(found.start()), "other year")
-            yield _with(sentence.text, found.span(1), new)
+            yield replaced(sentence.text, found, new, 1)
 
 
 def month_changed(sentence: Sentence, material: Material) -> Iterator[str]:
@@ -209,7 +208,7 @@ def month_changed(sentence: Sentence, material: Material) -> Iterator[str]:
         if dated and _free(sentence.text, found.start(), found.end()):
             others = [name for name in _months(sentence.language) if name not in sentence.text]
             new = material.pick(others, sentence.text, str(found.start()), "month")
-            yield _with(sentence.text, found.span(2), new)
+            yield replaced(sentence.text, found, new, 2)
 
 
 def day_changed(sentence: Sentence, material: Material) -> Iterator[str]:
@@ -218,7 +217,7 @@ def day_changed(sentence: Sentence, material: Material) -> Iterator[str]:
         if found[1] and _free(sentence.text, found.start(), found.end()):
             others = [str(day) for day in range(1, _DAYS + 1) if str(day) not in numerals(sentence.text)]
             new = material.pick(others, sentence.text, str(found.start()), "day")
-            yield _with(sentence.text, found.span(1), new)
+            yield replaced(sentence.text, found, new, 1)
 
 
 # One dimension a line, smallest first: `singular/plural=size`; forms that do not change are written once.
@@ -293,10 +292,6 @@ def _quantities(sentence: Sentence) -> Iterator[tuple[re.Match[str], float, _For
             yield found, float(amount), (dimension, place, plural if sentence.language == "en" else 1, size)
 
 
-def _with_unit(text: str, found: re.Match[str], unit: str) -> str:
-    return text[: found.start(2)] + unit + text[found.end(2) :]
-
-
 def same_dimension(sentence: Sentence, material: Material) -> Iterator[str]:
     """Another unit of the same dimension, on the side that denies a bound."""
     for found, amount, (dimension, place, plural, size) in _quantities(sentence):
@@ -312,7 +307,8 @@ def same_dimension(sentence: Sentence, material: Material) -> Iterator[str]:
         ]
         if others:
             other = material.pick([str(i) for i in others], sentence.text, str(found.start()), "unit")
-            yield _with_unit(sentence.text, found, _named(sentence.language, dimension, int(other), plural))
+            unit = _named(sentence.language, dimension, int(other), plural)
+            yield replaced(sentence.text, found, unit, 2)
 
 
 def other_dimension(sentence: Sentence, material: Material) -> Iterator[str]:
@@ -323,7 +319,7 @@ def other_dimension(sentence: Sentence, material: Material) -> Iterator[str]:
         others = [i for i in range(len(lines)) if i != dimension and not {i, dimension} <= time]
         chosen = int(material.pick([str(i) for i in others], sentence.text, str(found.start()), "dimension"))
         place = len(lines[chosen].split()) // 2
-        yield _with_unit(sentence.text, found, _named(sentence.language, chosen, place, plural))
+        yield replaced(sentence.text, found, _named(sentence.language, chosen, place, plural), 2)
 
 
 def scale_changed(sentence: Sentence, material: Material) -> Iterator[str]:
@@ -333,7 +329,7 @@ def scale_changed(sentence: Sentence, material: Material) -> Iterator[str]:
         if direction(sentence.text, *found.span()) == "any":
             others = [scale for scale in scales if scale != found[1]]
             new = material.pick(others, sentence.text, str(found.start()), "scale")
-            yield sentence.text[: found.start()] + new + sentence.text[found.end() :]
+            yield replaced(sentence.text, found, new)
 
 
 def to_smaller_unit(sentence: Sentence, material: Material) -> Iterator[str]:
@@ -362,7 +358,7 @@ def _in_range(text: str, found: re.Match[str]) -> bool:
 
 def _quantity(sentence: Sentence, found: re.Match[str], amount: float, dimension: int, place: int) -> str:
     unit = _named(sentence.language, dimension, place, int(amount != 1))
-    return f"{sentence.text[: found.start()]}{amount:.0f} {unit}{sentence.text[found.end() :]}"
+    return replaced(sentence.text, found, f"{amount:.0f} {unit}")
 
 
 _RANGE = re.compile(r"(?<!\w)(?:to|or|and|till|eller|och|bis|oder|und|\d+ ?[–-]) $")
@@ -380,11 +376,10 @@ def percent_spelt(sentence: Sentence, material: Material) -> Iterator[str]:
     """25 % becomes "25 percent", or "a quarter" where "of" follows."""
     parts = _PARTS[sentence.language]
     for found in _PERCENT.finditer(sentence.text):
-        before, after = sentence.text[: found.start()], sentence.text[found.end() :]
-        if found[1] in parts and re.match(r" (?:of|av|der|des|von)\b", after):
-            yield f"{before}{parts[found[1]]}{after}"
+        if found[1] in parts and re.match(r" (?:of|av|der|des|von)\b", sentence.text[found.end() :]):
+            yield replaced(sentence.text, found, parts[found[1]])
         elif "%" in found[2]:
-            yield f"{before}{found[1]} {_SIGNS[sentence.language]}{after}"
+            yield replaced(sentence.text, found, f"{found[1]} {_SIGNS[sentence.language]}")
 
 
 _LONGEST = 60

@@ -14,6 +14,7 @@ from qa_pipeline.verification.canaries.material import (
     Sentence,
     lower_words,
     on_text,
+    replaced,
     word_list,
     word_set,
 )
@@ -137,7 +138,7 @@ def _put(sentence: Sentence, material: Material, names: Sequence[str], key: str)
         ]
         if alike:
             new = material.pick(alike, sentence.text, str(found.start()), key)
-            yield sentence.text[: found.start()] + new + sentence.text[found.end() :]
+            yield replaced(sentence.text, found, new)
 
 
 def _differ(left: str, right: str) -> bool:
@@ -196,7 +197,7 @@ def _inserted(sentence: Sentence, word: str) -> Iterator[str]:
     follows = re.compile(_PRONOUNS.get(sentence.language, r"(?!)")).match(text, at)
     at = follows.end() if follows else at
     if found[0] == "can" and word == "not":
-        yield f"{text[: found.end()]}not{text[found.end() :]}"
+        yield replaced(text, found, f"{found[0]}not")
     elif found[0] in ("has", "have", "hat", "haben") and text[at:].startswith(("to ", "been ")):
         return
     else:
@@ -243,9 +244,9 @@ def removed(sentence: Sentence, material: Material) -> Iterator[str]:
     if len(_DENYING.findall(text)) != 1 or _WITHOUT_MEANING.search(text):
         return
     if found := _REMOVABLE[sentence.language].search(text):
-        yield f"{text[: found.start()]} {text[found.end() :]}"
+        yield replaced(text, found, " ")
     elif sentence.language == "de" and (article := _NO_ARTICLE.search(text)):
-        yield f"{text[: article.start()]}ein{article[1]}{text[article.end() :]}"
+        yield replaced(text, article, f"ein{article[1]}")
 
 
 _PREFIXED = {
@@ -294,7 +295,7 @@ def prefixed(sentence: Sentence, material: Material) -> Iterator[str]:
             else None
         )
         if found and f"{prefix}{bare}" not in passage:
-            text = f"{sentence.text[: found.start()]}{prefix}{sentence.text[found.start() :]}"
+            text = replaced(sentence.text, found, f"{prefix}{found[0]}")
             yield re.sub(r"\b([Aa]) (?=(?:un|in|im)\w)", r"\1n ", text)
 
 
@@ -365,7 +366,7 @@ def _changed(sentence: Sentence, table: _Table) -> Iterator[str]:
     for word, new in table[sentence.language].items():
         if found := re.search(rf"(?<![\w-]){word}(?![\w-])", sentence.text):
             changed = new.capitalize() if found[0][0].isupper() else new
-            yield f"{sentence.text[: found.start()]}{changed}{sentence.text[found.end() :]}"
+            yield replaced(sentence.text, found, changed)
 
 
 def raised(sentence: Sentence, material: Material) -> Iterator[str]:

@@ -138,7 +138,7 @@ def _replaced(changes: Sequence[_Change]) -> Iterator[_Place]:
 
 
 def _in_place(places: Sequence[_Place], kind: Kind) -> Findings:
-    message = [f"{own.text}: the evidence says {other.text}" for own, other in places if own.kind == kind]
+    message = [f"{own.text} instead of {other.text}" for own, other in places if own.kind == kind]
     return Findings(tuple(message))
 
 
@@ -150,7 +150,7 @@ def _numbers(places: Sequence[_Place], claim: Reading) -> Findings:
             rounded = is_approximate(claim, left)
             same = equal(left, right) or rounds_to(left, right, rounded)
             if not same and not within(left, right, bound_of(claim, left)):
-                conflicts.append(f"{own.text}: the evidence says {other.text}")
+                conflicts.append(f"{own.text} instead of {other.text}")
     return Findings(tuple(conflicts))
 
 
@@ -159,7 +159,7 @@ def _quantifiers(places: Sequence[_Place], language: str) -> Findings:
     known = lexicon(language)
     pairs = ((known.universal, known.partial), (known.strong, known.weak))
     message = [
-        f"{own.text}: the evidence says {other.text}"
+        f"{own.text} instead of {other.text}"
         for own, other in places
         for high, low in pairs
         if own.text in high and other.text in low
@@ -176,7 +176,7 @@ def _names(places: Sequence[_Place], claim: Reading) -> Findings:
         and isinstance(other.what, Name)
         and not same_name(own.what, other.what, claim.language)
     ]
-    message = tuple(f"{own.text}: the evidence says {other.text}" for own, other in changed)
+    message = tuple(f"{own.text} instead of {other.text}" for own, other in changed)
     if changed and _may_be_turned(places, claim):
         return Findings(open_points=message)
     return Findings(message)
@@ -208,7 +208,7 @@ def _moved_names(found: Beside, claim: Reading, evidence: Reading) -> Findings:
     moved = [unit.text for unit in here if unit.key in there - paired]
     if not moved or same_clauses(claim, evidence):
         return Findings()
-    return Findings(open_points=(f"{moved[0]} stands in another place",))
+    return Findings(open_points=(f"{moved[0]} is in another place",))
 
 
 _VERBAL = 2
@@ -231,7 +231,7 @@ def _negations(changes: Sequence[_Change], language: str) -> Findings:
     if not balance or other:
         return Findings()
     side = "without" if balance > 0 else "with"
-    return Findings((f"a negation: the evidence states it {side} one",))
+    return Findings((f"the evidence has the statement {side} a negation",))
 
 
 _LIGHT = words("longer längre mehr any do does did to")
@@ -264,7 +264,7 @@ def exchanged_terms(claim: Reading, evidence: Reading) -> Findings:
     passive = bool(mine & known.passive_agents) != bool(theirs & known.passive_agents)
     if not moved or passive or _listed(claim, moved):
         return Findings()
-    message = (f"{' and '.join(_written(claim, [term]) for term in moved[:2])} have changed places",)
+    message = (f"{' and '.join(_written(claim, [term]) for term in moved[:2])} are exchanged",)
     return Findings(open_points=message) if known.free_order else Findings(message)
 
 
@@ -311,7 +311,7 @@ def replaced_terms(claim: Reading, evidence: Reading) -> Findings:
         new = [term for term in mine[left:right] if term not in theirs and not _of_number(term, claim)]
         if kind == "replace" and new and high - low <= _LONGEST_REPLACED:
             claimed, held = _written(claim, mine[left:right]), _written(evidence, theirs[low:high])
-            return Findings(open_points=(f"{claimed}: the evidence says {held}",))
+            return Findings(open_points=(f"{claimed} instead of {held}",))
     return Findings()
 
 
@@ -354,5 +354,5 @@ def pieced_together(claim: Reading, evidence: Reading) -> Findings:
         own, other = changed.replaced[0]
         borrowed = set(read(own.text, claim.language).terms)
         if own.content and other.content and borrowed and borrowed <= others and changed.rest == 0:
-            return Findings((f"{own.text}: the evidence says {other.text}",))
+            return Findings((f"{own.text} instead of {other.text}",))
     return Findings()

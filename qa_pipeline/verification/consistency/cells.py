@@ -132,7 +132,7 @@ def _of_other_row(claim: Reading, row: Row, other: Row) -> Findings:
     if not taken:
         return Findings()
     name = other.cells[0].value.text
-    stated = f"the row of {name} says something else"
+    stated = f"the row of {name} has another value"
     figures = {term for _, term in claim.placed_terms if term.startswith("=")}
     return Findings((stated,)) if figures - held else Findings(open_points=(stated,))
 
@@ -146,7 +146,7 @@ def _other_column(claim: Reading, question: Reading, row: Row) -> Findings:
     if not (wanted or asked):
         return Findings()
     if not values:
-        missing = ("the claim does not say what stands in the column it names",) if wanted else ()
+        missing = ("the claim gives no value for the column it names",) if wanted else ()
         return Findings(open_points=missing)
     if wanted:
         pairs = _paired(_without_extras(claim, row, stated, wanted))
@@ -159,7 +159,7 @@ def _other_column(claim: Reading, question: Reading, row: Row) -> Findings:
     if not wrong:
         return Findings()
     own_cell = row.cells[min(wrong[0][0])]
-    text = f"{own_cell.column.text}: the table says {own_cell.value.text}"
+    text = f"{own_cell.column.text} is {own_cell.value.text} in the table"
     sure = all(_refutes(claim, row, columns, one, asked) for columns, one in wrong)
     return Findings((text,)) if sure else Findings(open_points=(text,))
 

@@ -125,11 +125,11 @@ def name_findings(
         placed = [n for n in rivals if nearest_word(n.start, n.end, evidence.words, shared) == beside]
         rival = next((n for n in placed if n.identifier == name.identifier), None) if beside else None
         if rival:
-            conflicts.append(f"{name.text}: the evidence says {rival.text}")
+            conflicts.append(f"{name.text} instead of {rival.text}")
         elif _held(name, elsewhere):
-            open_points.append(f"{name.text} stands elsewhere in the cited passages")
+            open_points.append(f"{name.text} is elsewhere in the cited passages")
         else:
-            open_points.append(f"{name.text}: not in the evidence")
+            open_points.append(f"{name.text} is not in the evidence")
     return Findings(tuple(conflicts), tuple(open_points))
 
 
@@ -166,11 +166,11 @@ def date_findings(
             continue
         rivals = [other for other in unclaimed if date.denies(other)]
         if rivals:
-            conflicts.append(f"{date.text}: the evidence says {rivals[0].text}")
+            conflicts.append(f"{date.text} instead of {rivals[0].text}")
         elif any(date.held_by(other) for one in elsewhere for other in one.dates):
-            open_points.append(f"{date.text} stands elsewhere in the cited passages")
+            open_points.append(f"{date.text} is elsewhere in the cited passages")
         else:
-            conflicts.append(f"{date.text}: not in the evidence")
+            conflicts.append(f"{date.text} is not in the evidence")
     return Findings(tuple(conflicts), tuple(open_points))
 
 

@@ -43,8 +43,8 @@ def _negations(claim: Reading, evidence: Reading) -> Findings:
     sure = [[one for one in side if one[1]] for side in (added, dropped)]
     unsure = [f'only one of claim and evidence has "{word}"' for word, _ in (*added, *dropped)][:1]
     if sure[0] and sure[1]:
-        return Findings((f"{sure[0][0][0]} and {sure[1][0][0]} stand with different words",))
-    conflicts = [f'the claim has "{word}", the evidence states it without' for word, _ in sure[0][:1]]
+        return Findings((f"{sure[0][0][0]} and {sure[1][0][0]} negate different words",))
+    conflicts = [f'the claim has "{word}", the evidence does not' for word, _ in sure[0][:1]]
     conflicts += [f'the evidence has "{word}", the claim leaves it out' for word, _ in sure[1][:1]]
     unsure = unsure or _uneven(claim, evidence)
     return Findings(tuple(conflicts), () if conflicts else tuple(unsure))
@@ -56,7 +56,7 @@ def _uneven(claim: Reading, evidence: Reading) -> list[str]:
     scopes = [_scope(evidence, place, _FAR) for place in _negative_places(evidence.words)]
     theirs = sum(not scope or not words.isdisjoint(scope) for scope in scopes)
     mine = len(_negative_places(claim.words))
-    return [f"{mine} negations, the evidence has {theirs}"] if mine != theirs else []
+    return [f"{mine} negations in the claim, {theirs} in the evidence"] if mine != theirs else []
 
 
 def _unmatched(side: Reading, other: Reading) -> list[tuple[str, bool]]:
@@ -137,7 +137,7 @@ def _opposites(claim: Sequence[Token], evidence: Sequence[Token], language: str)
             here, there = _beside(claim, stated), _beside(evidence, denied)
             if not here & there:
                 continue
-            words = f"{min(stated)}: the evidence says {min(denied)}"
+            words = f"{min(stated)} instead of {min(denied)}"
             negated = _negative_near(claim, stated) != _negative_near(evidence, denied)
             (open_points if negated else conflicts).append(words)
     return Findings(tuple(conflicts), tuple(open_points))
@@ -216,12 +216,12 @@ def _line(tokens: Sequence[Token]) -> str:
 def _flipped(mine: Set[str], theirs: Set[str], ours: Set[str], opposite: Set[str]) -> list[str]:
     stated, denied = mine & ours, theirs & opposite
     if stated and denied and not mine & opposite and not theirs & ours:
-        return [f"{min(stated)}: the evidence says {min(denied)}"]
+        return [f"{min(stated)} instead of {min(denied)}"]
     return []
 
 
 def _added(mine: Set[str], theirs: Set[str], group: Set[str]) -> list[str]:
-    return [f"{word}: not said in the evidence" for word in sorted(mine & group)[:1] if not theirs & group]
+    return [f'"{word}" is not in the evidence' for word in sorted(mine & group)[:1] if not theirs & group]
 
 
 _HELD, _FOREIGN = 0.6, 0.4
@@ -237,7 +237,7 @@ def exchanged_clauses(claim: Reading, evidence: Reading) -> Findings:
     for kind in ("causes", "conditions", "effects"):
         mine, theirs = _sides(claim, kind), _sides(evidence, kind)
         if mine and theirs and _crossed(mine, theirs):
-            return Findings((f"{_NAMED[kind]} have changed places",))
+            return Findings((f"{_NAMED[kind]} are exchanged",))
     return Findings()
 
 

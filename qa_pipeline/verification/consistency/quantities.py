@@ -41,7 +41,7 @@ def number_findings(
     for number in claim.numbers:
         renamed = _other_unit(number, near)
         if renamed:
-            conflicts.append(f"{number.text}: the evidence says {renamed.text}")
+            conflicts.append(f"{number.text} instead of {renamed.text}")
         if renamed or any(equal(number, other) for other in near):
             continue
         nearly = _nearly(claim, number, near, between)
@@ -60,13 +60,13 @@ def number_findings(
         ]
         counted = number.kind == "cardinal" and number.unit is None and abs(number.value) <= _SMALL_COUNT
         if placed:
-            conflicts.append(f"{number.text}: the evidence says {placed[0].text}")
+            conflicts.append(f"{number.text} instead of {placed[0].text}")
         elif any(equal(number, other) for one in elsewhere for other in one.numbers):
-            open_points.append(f"{number.text} stands elsewhere in the cited passages")
+            open_points.append(f"{number.text} is elsewhere in the cited passages")
         elif (counted and number.as_word) or number.kind == "ordinal":
             open_points.append(f"{number.text} is not written in the evidence")
         else:
-            conflicts.append(f"{number.text}: not in the evidence")
+            conflicts.append(f"{number.text} is not in the evidence")
     return Findings(tuple(conflicts), tuple(open_points)) + _swapped(claim, evidence)
 
 
@@ -219,7 +219,7 @@ def _swapped(claim: Reading, evidence: Reading) -> Findings:
             mine, its = here[own.start], here[second.start]
             crossed = mine == there[second_other.start] and its == there[other.start]
             if mine and its and mine != its and crossed and not equal(own, second):
-                return Findings((f"{own.text} and {second.text} have changed places",))
+                return Findings((f"{own.text} and {second.text} are exchanged",))
     return Findings()
 
 

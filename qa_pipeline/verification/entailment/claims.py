@@ -275,8 +275,11 @@ def fill_entailment(
         "entailment_model": [model.name] * len(found),
         "entailment_reason": [one.reason for one in found],
     }
-    schema = CLAIMS.schema
-    series = [pl.Series(name, values, dtype=schema[name]) for name, values in columns.items()]
+    return _with_columns(claims, columns)
+
+
+def _with_columns(claims: pl.DataFrame, columns: Mapping[str, list[Any]]) -> pl.DataFrame:
+    series = [pl.Series(name, values, dtype=CLAIMS.schema[name]) for name, values in columns.items()]
     return CLAIMS.conform(claims.with_columns(series))
 
 
@@ -338,13 +341,11 @@ def fill_spans(
     }
     words = dict(zip(asked, detector.read(list(asked.values()), notify), strict=True))
     parts = [_part(row, words[row["pair_id"]]) for row in rows]
-    columns = {
+    columns: dict[str, list[Any]] = {
         name: [part.get(name) for part in parts] for name in ("flagged_spans", "span_support", "span_reason")
     }
     columns["span_model"] = [detector.name] * len(rows)
-    schema = CLAIMS.schema
-    series = [pl.Series(name, values, dtype=schema[name]) for name, values in columns.items()]
-    return CLAIMS.conform(claims.with_columns(series))
+    return _with_columns(claims, columns)
 
 
 def _by_pair(rows: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:

@@ -67,7 +67,9 @@ class PairModelFiles(ModelFolder):
         limits = [positions, tokenizer.get("model_max_length")]
         declared = [int(one) for one in limits if isinstance(one, int | float) and 0 < one < _UNLIMITED]
         if not declared:
-            raise self.refused(f"it does not say how many tokens it reads; set {self.setting}.input_tokens")
+            raise self.refused(
+                f"it does not declare how many tokens it reads; set {self.setting}.input_tokens"
+            )
         return min(declared)
 
     def most_tokens(self, wanted: int | None) -> int:
@@ -143,7 +145,7 @@ def find_pair_model(model: str, revision: str | None, setting: str) -> PairModel
         SettingsError: it is not there, not the pinned one, or cannot be used.
     """
     ways_out = (
-        f"Either name a folder that holds the model, or run once where the hub can be reached so that it is "
+        f"Either name a folder with the model, or run once where the hub can be reached so that it is "
         f"cached, or leave {setting}.model out."
     )
     place = find_folder(model, revision, setting=setting, ways_out=ways_out)
@@ -236,7 +238,7 @@ def read_labels(
     meanings = [_read(name) for name in names] if wanted is None else _given(names, wanted, model, setting)
     if None in meanings or "entailment" not in meanings:
         raise SettingsError(
-            f"{model} has the labels {_listed(names)}, which do not say what they mean; set {setting}, such "
+            f"{model} has the labels {_listed(names)}, whose meaning is unclear; set {setting}, such "
             f"as {{{', '.join(_example(names))}}} (meanings: {', '.join(_MEANINGS)})"
         )
     places = {
@@ -258,7 +260,7 @@ def _given(
     unknown = [name for name in wanted if name not in known]
     if unknown:
         raise SettingsError(
-            f"{setting} speaks of {', '.join(unknown)}, but the labels of {model} are {_listed(names)}"
+            f"{setting} names {', '.join(unknown)}, but the labels of {model} are {_listed(names)}"
         )
     return [wanted.get(label, wanted.get(str(place))) for place, label in enumerate(names)]
 
@@ -331,7 +333,7 @@ CROSS_ENCODERS: Mapping[str, Preset] = {
         _EN, "MIT", "Three classes. 435M parameters."
     ),
     "MoritzLaurer/DeBERTa-v3-xsmall-mnli-fever-anli-ling-binary": Preset(
-        _EN, "MIT", "Two classes: tells nothing of contradiction. 71M parameters."
+        _EN, "MIT", "Two classes: knows no contradiction. 71M parameters."
     ),
     "cross-encoder/nli-deberta-v3-base": Preset(_EN, "Apache-2.0", "Three classes, contradiction first."),
     "cross-encoder/nli-MiniLM2-L6-H768": Preset(

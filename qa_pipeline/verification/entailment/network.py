@@ -1,6 +1,6 @@
 """Token ids to logits with torch: one logit for each class of a text, or of each of its tokens.
 
-As in `embedding/encoder.py`, batches hold inputs of exactly one length: nothing is padded, no mask is needed,
+As in `models/encoder.py`, batches hold inputs of exactly one length: nothing is padded, no mask is needed,
 and scores do not depend on what is scored beside. Each batch is computed by one thread.
 """
 

@@ -197,7 +197,7 @@ def unsupported_classes(
     if None in meanings or not 0 < len(places) < len(names) or set(given) - known:
         listed = ", ".join(f"{place}: {name}" for place, name in enumerate(names))
         raise SettingsError(
-            f"{model} has the labels {listed}, which do not say what they mean; set {setting}, such as "
+            f"{model} has the labels {listed}, whose meaning is unclear; set {setting}, such as "
             f"{{{names[0]}: supported, {names[-1]}: unsupported}}"
         )
     return places

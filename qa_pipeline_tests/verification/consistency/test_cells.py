@@ -78,7 +78,7 @@ def test_words_of_another_column_that_nobody_asked_for_stay_open() -> None:
     findings = found("The retrospective of Design is daily.", MEETINGS)
 
     assert not findings.conflicts
-    assert findings.open_points == ("Retrospective: the table says bi-weekly",)
+    assert findings.open_points == ("Retrospective is bi-weekly in the table",)
 
 
 def test_an_order_that_leaves_open_which_value_is_whose_proves_nothing() -> None:

@@ -59,12 +59,12 @@ def test_labels_are_given_a_meaning_by_name_or_number(names: tuple[str, str]) ->
 
 
 def test_a_meaning_for_a_label_that_is_not_there_is_refused() -> None:
-    with pytest.raises(SettingsError, match=r"speaks of 7, but the labels of m are 0: a, 1: b"):
+    with pytest.raises(SettingsError, match=r"names 7, but the labels of m are 0: a, 1: b"):
         labels("a", "b", wanted={"7": "entailment"})
 
 
 def test_a_model_that_never_entails_is_refused() -> None:
-    with pytest.raises(SettingsError, match="do not say what they mean"):
+    with pytest.raises(SettingsError, match="whose meaning is unclear"):
         labels("neutral", "contradiction")
 
 
