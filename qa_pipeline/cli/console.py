@@ -123,8 +123,8 @@ def show_outcomes(
     if as_json:
         _print_json(found, layout, outcomes)
         return
-    told = {outcome.batch for outcome in outcomes if outcome.error}
-    show_report(found, layout, told=told)
+    explained = {outcome.batch for outcome in outcomes if outcome.error}
+    show_report(found, layout, explained=explained)
     console = _console()
     for outcome in outcomes:
         _show_outcome(console, outcome)
@@ -140,18 +140,18 @@ def _show_outcome(console: Console, outcome: BatchOutcome) -> None:
         console.print(f"  {escape(gate)}", soft_wrap=True)
 
 
-def show_report(found: Report, layout: Layout, *, told: Collection[str] = ()) -> None:
+def show_report(found: Report, layout: Layout, *, explained: Collection[str] = ()) -> None:
     """Print what the tables hold, batch by batch and over all, and where they lie.
 
     Args:
         found: the counts.
         layout: the output folder.
-        told: batches of which is said elsewhere what is wrong with them.
+        explained: batches whose errors are printed elsewhere.
     """
     console = _console()
     _show(console, "Rows", ["table", "rows"], [[name, str(n)] for name, n in found.tables.items()])
     if found.steps.height:
-        _show(console, "Yield", ["stage", "what", "reason", "count"], _waterfall_rows(found.steps))
+        _show(console, "Yield", ["stage", "what", "reason", "count"], _funnel_rows(found.steps))
     if found.known.height:
         _show(console, "Known-answer pairs", found.known.columns, _cells(_with_total(found.known)))
     _show_canaries(console, found.canaries)
@@ -169,7 +169,7 @@ def show_report(found: Report, layout: Layout, *, told: Collection[str] = ()) ->
     _show_cost(console, found.cost)
     _show_unread(console, found.unread)
     _show_skipped(console, found.steps)
-    for batch, problem in _problems(found, told):
+    for batch, problem in _problems(found, explained):
         console.print(f"[yellow]{escape(batch)}: {escape(problem)}[/yellow]", soft_wrap=True)
     for row in found.batches.iter_rows(named=True):
         if not row["documents"]:
@@ -190,13 +190,13 @@ def _show_not_judged(console: Console, batches: pl.DataFrame) -> None:
         )
 
 
-def _problems(found: Report, told: Collection[str]) -> list[tuple[str, str]]:
+def _problems(found: Report, explained: Collection[str]) -> list[tuple[str, str]]:
     """Batches without training examples, or without tables that can be counted, and why."""
     withdrawn = [
-        (batch, f"withdrawn since {stone.since}, no training examples: {stone.told()}")
+        (batch, f"withdrawn since {stone.since}, no training examples: {stone.message}")
         for batch, stone in found.withdrawn.items()
     ]
-    return withdrawn + [(batch, why) for batch, why in found.incomplete.items() if batch not in told]
+    return withdrawn + [(batch, why) for batch, why in found.incomplete.items() if batch not in explained]
 
 
 def show_verdicts(layout: Layout, batch: str) -> None:
@@ -204,7 +204,7 @@ def show_verdicts(layout: Layout, batch: str) -> None:
     try:
         pairs = read_table(layout.table(PAIRS.name, batch), PAIRS)
         verdicts = read_table(layout.table(VERDICTS.name, batch), VERDICTS)
-    except TableError:  # the run ended before them, and says why
+    except TableError:  # the run ended before them, and its error is printed
         return
     counts = (
         verdicts.group_by("verdict", "reason")
@@ -251,7 +251,7 @@ def _show_cost(console: Console, cost: CostSummary) -> None:
     if not cost.calls:
         return
     _show(console, "Model calls", cost.stages.columns, _cells(cost.stages))
-    for line in cost.told():
+    for line in cost.notes():
         console.print(line, soft_wrap=True)
 
 
@@ -267,8 +267,8 @@ def _show_skipped(console: Console, steps: pl.DataFrame) -> None:
     skipped = steps.filter(pl.col("what") == "skipped")["count"].sum() if steps.height else 0
     if skipped:
         many = "1 file" if skipped == 1 else f"{skipped} files"
-        told = "of no known format, or a linked folder: see table documents, status skipped"
-        console.print(f"{many} skipped, {told}\n", soft_wrap=True)
+        why = "of no known format, or a linked folder: see table documents, status skipped"
+        console.print(f"{many} skipped, {why}\n", soft_wrap=True)
 
 
 def show_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -277,7 +277,7 @@ def show_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]
 
 
 def print_line(text: str) -> None:
-    """Print one line as it stands, however long."""
+    """Print one line without wrapping."""
     _console().print(escape(text), soft_wrap=True)
 
 
@@ -305,7 +305,7 @@ def _show(console: Console, title: str, columns: Sequence[str], rows: Sequence[S
     console.print(table)
 
 
-def _waterfall_rows(steps: pl.DataFrame) -> list[list[str]]:
+def _funnel_rows(steps: pl.DataFrame) -> list[list[str]]:
     """Name each stage once, its parts below it."""
     rows = []
     earlier = None

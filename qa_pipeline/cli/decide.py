@@ -32,8 +32,8 @@ def decide(
 
     Start with --template: it writes a row for each pair that waits for a person, with its claims and their
     evidence. Fill in decision and who (and edited_answer, why, decided_at), and give the file back. The next
-    run takes the decisions into its verdicts. They stand while question, answer and evidence of the pair stay
-    as they were; `qa-pipeline status` counts those that do not.
+    run takes the decisions into its verdicts. They apply as long as question, answer and evidence
+    of the pair are unchanged; `qa-pipeline status` counts those that no longer apply.
     """
     from qa_pipeline.storage import Layout
 
@@ -73,10 +73,10 @@ def _take(layout: "Layout", path: Path) -> int:
         sys.stderr.write(f"{path.name} line {problem.line}: {problem.text}\n")
     for name, count in taken.recorded.items():
         sys.stdout.write(f"{name}: {count} recorded in {layout.decisions(name)}\n")
-    told = [f"{taken.recorded.total()} recorded", f"{len(taken.problems)} refused"]
-    told += [f"{taken.known} recorded before"] if taken.known else []
-    told += [f"{read.blank} without a decision"] if read.blank else []
-    sys.stdout.write(", ".join(told) + "\n")
+    counts = [f"{taken.recorded.total()} recorded", f"{len(taken.problems)} refused"]
+    counts += [f"{taken.known} recorded before"] if taken.known else []
+    counts += [f"{read.blank} without a decision"] if read.blank else []
+    sys.stdout.write(", ".join(counts) + "\n")
     if taken.recorded:
         sys.stdout.write("Run the batches again to apply them\n")
     return FAILED if taken.problems else OK

@@ -48,7 +48,7 @@ def read_decisions(path: Path) -> pl.DataFrame:
     except FileNotFoundError:
         return DECISIONS.empty()
     except (OSError, pl.exceptions.PolarsError, TableError) as error:
-        raise TableError(f"{path} cannot be read: {error}; mend it or restore it from a backup") from error
+        raise TableError(f"{path} cannot be read: {error}; repair it or restore it from a backup") from error
 
 
 def add_decisions(path: Path, rows: list[Row]) -> None:

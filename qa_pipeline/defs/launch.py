@@ -42,7 +42,7 @@ def materialize_batches(
         settings: the whole tree.
         batches: batches of the corpus.
         instance: where runs are recorded; a UI on the same instance shows them.
-        watch: hears of every step that starts.
+        watch: called for every step that starts.
         resources: models to use in place of those the settings name.
         force: run batches too in which nothing changed; stored replies and vectors are used all the same.
 
@@ -80,7 +80,7 @@ def _run(
     )
     if any(_was_interrupted(event) for event in result.all_events):
         raise KeyboardInterrupt
-    gates = tuple(_told(found) for found in result.get_asset_check_evaluations() if not found.passed)
+    gates = tuple(_failed_gate(found) for found in result.get_asset_check_evaluations() if not found.passed)
     if result.success and (awaited := _what_is_awaited(result)):
         return BatchOutcome(batch, "pending", awaited, gates)
     if result.success:
@@ -96,7 +96,7 @@ def _was_interrupted(event: dg.DagsterEvent) -> bool:
     return reason is not None and reason.name == "UNEXPECTED_TERMINATION"
 
 
-def _told(found: dg.AssetCheckEvaluation) -> str:
+def _failed_gate(found: dg.AssetCheckEvaluation) -> str:
     warning = "" if found.severity == dg.AssetCheckSeverity.ERROR else "warning: "
     return f"{warning}{found.asset_key.to_user_string()} {found.check_name}: {found.description}"
 

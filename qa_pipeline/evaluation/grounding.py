@@ -109,7 +109,7 @@ class Options:
 class _Set:
     """What was measured on a set, resamples and all."""
 
-    told: SetFigures
+    figures: SetFigures
     measured: Mapping[str, Measured]
     ahead: Mapping[tuple[str, str], Measured]
 
@@ -141,11 +141,11 @@ def measure_grounding(
         of_set = named.filter(pl.col(options.by) == key)
         sets.append(_measure_set(key, of_set, scorers, settings, options))
         notify(len(sets), len(keys))
-    averaged = [one for one in sets if one.told.key not in options.without]
+    averaged = [one for one in sets if one.figures.key not in options.without]
     return Grounding(
-        tuple(one.told for one in sets),
+        tuple(one.figures for one in sets),
         _mean(averaged) if averaged else (),
-        tuple(one.told.key for one in averaged),
+        tuple(one.figures.key for one in averaged),
     )
 
 
@@ -183,7 +183,7 @@ def _measure_set(
         for trivial in RIVALS
         if name not in RIVALS and trivial in tasks
     }
-    told = SetFigures(
+    figures = SetFigures(
         key=key,
         items=items.height,
         groups=items.select("dataset", "group_id").n_unique(),
@@ -192,11 +192,11 @@ def _measure_set(
         without_claims=int((items["claims"] == 0).sum()),
         seconds=float(items["seconds"].sum()),
         scorers=tuple(
-            _told(name, task.accept, int((~task.known).sum()), measured, ahead)
+            _scorer_figures(name, task.accept, int((~task.known).sum()), measured, ahead)
             for name, task in tasks.items()
         ),
     )
-    return _Set(told, measured, ahead)
+    return _Set(figures, measured, ahead)
 
 
 def _tasks(
@@ -245,7 +245,7 @@ def _only(task: Task, kept: "np.typing.NDArray[np.bool_]") -> Task:
     return replace(task, scores=np.where(kept, task.scores, np.nan))
 
 
-def _told(
+def _scorer_figures(
     name: str,
     threshold: float | None,
     unknown: int,
@@ -280,15 +280,17 @@ def _mean(sets: Sequence[_Set]) -> tuple[ScorerFigures, ...]:
     """Each set counts alike; a set in which a figure has no meaning is left out of its mean."""
     measured = {
         one.name: {figure: _average([of.measured[one.name][figure] for of in sets]) for figure in FIGURES}
-        for one in sets[0].told.scorers
+        for one in sets[0].figures.scorers
     }
     ahead = {
         names: {figure: _average([of.ahead[names][figure] for of in sets]) for figure in COMPARED}
         for names in sets[0].ahead
     }
     return tuple(
-        _told(one.name, one.threshold, _unknown(one.name, sets), measured, ahead, _counted(one.name, sets))
-        for one in sets[0].told.scorers
+        _scorer_figures(
+            one.name, one.threshold, _unknown(one.name, sets), measured, ahead, _counted(one.name, sets)
+        )
+        for one in sets[0].figures.scorers
     )
 
 
@@ -298,7 +300,7 @@ def _average(values: Sequence[Floats]) -> Floats:
 
 
 def _unknown(name: str, sets: Sequence[_Set]) -> int:
-    return sum(one.unknown for of in sets for one in of.told.scorers if one.name == name)
+    return sum(one.unknown for of in sets for one in of.figures.scorers if one.name == name)
 
 
 def _counted(name: str, sets: Sequence[_Set]) -> dict[str, int]:

@@ -69,7 +69,7 @@ class Expectations:
 
     `kept` is how many questions are kept of each chunk asked, `split`, `verified` and `judged` how many calls
     follow from each pair. `reply_tokens` is what a call writes, thoughts included. `prompt_factor`
-    corrects the estimated tokens of prompts; `learned` names the stages of which earlier calls told that.
+    corrects the estimated tokens of prompts; `learned` names the stages for which earlier calls showed it.
     """
 
     kept: Kept
@@ -122,9 +122,9 @@ def learn(
         likely_tokens: estimated tokens of the prompts of a stage, mean over those batches.
         kept: length of each of their chunks that was asked, and how many of its questions were kept.
     """
-    told = {role: calls.filter(pl.col("role") == role) for role in likely_tokens}
-    asked = {role: frame["request_key"].n_unique() for role, frame in told.items()}
-    known = frozenset(role for role in told if asked[role] >= FEWEST_CALLS)
+    by_role = {role: calls.filter(pl.col("role") == role) for role in likely_tokens}
+    asked = {role: frame["request_key"].n_unique() for role, frame in by_role.items()}
+    known = frozenset(role for role in by_role if asked[role] >= FEWEST_CALLS)
     enough = asked.get("questions", 0) >= FEWEST_CALLS
     return Expectations(
         kept=kept_by_length(kept) if len(kept) >= FEWEST_CALLS else default.kept,
@@ -133,10 +133,10 @@ def learn(
         judged=asked.get("judge", 0) / pairs if pairs and enough else default.judged,
         reply_tokens={
             **default.reply_tokens,
-            **{role: _sum(told[role], "output_tokens") / asked[role] for role in known},
+            **{role: _sum(by_role[role], "output_tokens") / asked[role] for role in known},
         },
         prompt_factor={
-            role: _sum(told[role], "input_tokens") / (asked[role] * likely_tokens[role])
+            role: _sum(by_role[role], "input_tokens") / (asked[role] * likely_tokens[role])
             for role in known
             if likely_tokens[role]
         },
@@ -155,9 +155,9 @@ def kept_by_length(chunks: Sequence[tuple[int, int]]) -> Kept:
 
 
 def _sum(calls: pl.DataFrame, column: str) -> float:
-    """Calls of which the provider told nothing count as the others do."""
-    told = calls[column].drop_nulls()
-    return float(told.sum()) * calls.height / told.len() if told.len() else 0.0
+    """Calls without reported tokens count as the others do."""
+    reported = calls[column].drop_nulls()
+    return float(reported.sum()) * calls.height / reported.len() if reported.len() else 0.0
 
 
 LOOK_BACK = 5

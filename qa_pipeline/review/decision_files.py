@@ -204,7 +204,7 @@ def _line(row: Mapping[str, Any]) -> DecisionLine | str | None:
 
 _ADVICE = {
     "decision": "the decision must be accepted, rejected or edited",
-    "who": "it does not say who decided (column who, at most 200 characters)",
+    "who": "column who must name who decided, in 1 to 200 characters",
     "content_sha256": "it has no content_sha256 of 64 hexadecimal digits; copy it from the template",
     "decided_at": "decided_at is no date and time such as 2026-03-01T14:00:00+01:00",
 }
@@ -441,7 +441,7 @@ def _outdated(row: Row, before: Row | None, batch: _Batch) -> str | None:
     """Why a decision does not come after the one that stands."""
     if before is None:
         return None
-    standing = f"the decision that stands ({before['decision']} by {before['who'][:_SHOWN_ID]!r})"
+    standing = f"the current decision ({before['decision']} by {before['who'][:_SHOWN_ID]!r})"
     if row["decided_at"] and before["decided_at"] and row["decided_at"] < before["decided_at"]:
         return f"it was made before {standing}"
     if row["decision_id"] in batch.ids:
