@@ -6,9 +6,13 @@ export DAGSTER_HOME := $(CURDIR)/data/dagster
 DEMO_ENV := HF_HUB_OFFLINE=1
 PORT ?= 3000
 
+T := qa_pipeline_tests
+FAST := $(T)/test_layers.py $(T)/test_docs.py $(T)/text $(T)/corpus $(T)/quality $(T)/chunking \
+	$(T)/verification/consistency $(T)/settings $(T)/prompts $(T)/llm/test_replies.py $(T)/cli/test_reference.py
+
 TOO_OLD := qa_pipeline needs Python 3.11 or newer. Name one that you have, such as: make install PYTHON=python3.12
 
-.PHONY: help install demo test test-system lint types format ui clean
+.PHONY: help install demo check test test-system bench lint types format ui clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -32,6 +36,12 @@ demo: $(VENV)/installed $(DAGSTER_HOME)/dagster.yaml  ## run the sample corpus t
 
 ui: $(VENV)/installed $(DAGSTER_HOME)/dagster.yaml  ## open the Dagster UI with the daemon on the same instance and data
 	$(DEMO_ENV) $(BIN)/dg dev --workspace workspace.yaml --host 127.0.0.1 --port $(PORT)
+
+check: lint types  ## lint, types and the fast folders of the tests
+	HF_HUB_OFFLINE=1 $(BIN)/pytest -n 4 $(FAST)
+
+bench: $(VENV)/installed  ## list the benchmarks and what each measures
+	@$(BIN)/python -m qa_pipeline_tests.benchmarks.support.listing
 
 test: lint types  ## lint, types and tests
 	HF_HUB_OFFLINE=1 $(BIN)/pytest

@@ -6,10 +6,12 @@ stored tables (`tables.py`) and anything that computes more than its own validat
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-import polars as pl
 from pydantic import BaseModel, ConfigDict, Field
+
+if TYPE_CHECKING:  # heavy: errors are records too, and --help must answer at once
+    import polars as pl
 
 Language = Literal["en", "sv", "de"]
 Coverage = Literal["full", "partial", "none"]
@@ -159,8 +161,8 @@ class PairwiseReply(ReplyModel):
 
 
 Role = Literal["questions", "answer", "split", "verify", "judge"]
-Repair = Literal["none", "stripped", "mended", "reasked", "recovered"]
-"""How a reply became readable: as it came; text around its JSON cut off; its JSON mended; by asking once more
+Repair = Literal["none", "stripped", "repaired", "reasked", "recovered"]
+"""How a reply became readable: as it came; text around its JSON cut off; JSON repaired; by asking once more
 with the error shown; from plain text that held no JSON."""
 
 
@@ -227,7 +229,7 @@ def no_progress(done: int, total: int) -> None:
     """Ignore progress."""
 
 
-def passages_by_id(chunks: pl.DataFrame) -> dict[str, Passage]:
+def passages_by_id(chunks: "pl.DataFrame") -> dict[str, Passage]:
     """Every chunk as a passage, by chunk id."""
     columns = ["chunk_id", "title", "section_path", "text", "language", "document_id"]
     return {

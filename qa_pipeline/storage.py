@@ -189,7 +189,7 @@ def _advice(error: OSError) -> str:
     if error.errno in _NO_RIGHT:
         return "give this user the right to write there or point `out` elsewhere, then run again"
     if error.errno in _IN_THE_WAY:
-        return "there is a file where a folder is needed: move it, or point `out` elsewhere"
+        return "a file is where a folder must be: move it, or point `out` elsewhere"
     return "check that the folder exists and can be written, then run again"
 
 

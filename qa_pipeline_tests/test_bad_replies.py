@@ -18,7 +18,7 @@ from qa_pipeline.records import (
     QuestionsReply,
 )
 from qa_pipeline.testing.fake_server.gemini import blocks_prompt, fails, rejects_key, says, stops
-from qa_pipeline.testing.fake_server.responses import Asked, ServerPlay, babbles
+from qa_pipeline.testing.fake_server.responses import Asked, ServerResponse, html_page
 from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY, GeminiServer
 from qa_pipeline_tests.end_to_end import GUIDE, Ran, Road, invoke, walk
 
@@ -31,7 +31,7 @@ FACTS = {
 }
 """Questions, the sentence of the guide that answers each, and the answer where it is put in other words."""
 ROLES = {"questions": "questions", "coverage": "answer", "decision": "verify", "relevance": "judge"}
-Play = Callable[[Asked], ServerPlay | None]
+Play = Callable[[Asked], ServerResponse | None]
 
 
 def role_of(asked: Asked) -> str:
@@ -46,17 +46,17 @@ class Sensible:
         self.calls: Counter[str] = Counter()
         self.instead: Play = lambda asked: None
 
-    def __call__(self, asked: Asked) -> ServerPlay:
+    def __call__(self, asked: Asked) -> ServerResponse:
         role = role_of(asked)
         self.calls[role] += 1
         return self.instead(asked) or getattr(self, role)(asked.prompt)
 
-    def questions(self, prompt: str) -> ServerPlay:
+    def questions(self, prompt: str) -> ServerResponse:
         fitting = [question for question, (sentence, _) in FACTS.items() if sentence in prompt]
         drafts = [DraftQuestion(question=question, question_type="fact") for question in fitting]
         return says(QuestionsReply(questions=drafts))
 
-    def answer(self, prompt: str) -> ServerPlay:
+    def answer(self, prompt: str) -> ServerResponse:
         sentence, paraphrase = next(fact for question, fact in FACTS.items() if question in prompt)
         passages = re.findall(r"<passage-(\d+)-\w+>(.*?)</passage-", prompt, re.DOTALL)
         number = next(int(number) for number, text in passages if sentence in text)
@@ -64,10 +64,10 @@ class Sensible:
         text = paraphrase or sentence
         return says(AnswerReply(coverage="full", answer=text, used_chunks=[number], citations=cited))
 
-    def verify(self, prompt: str) -> ServerPlay:
+    def verify(self, prompt: str) -> ServerResponse:
         return says(ClaimReply(reasoning="It says the same in other words.", decision="accept"))
 
-    def judge(self, prompt: str) -> ServerPlay:
+    def judge(self, prompt: str) -> ServerResponse:
         return says(JudgeReply(reasoning="Right.", relevance=0.9, correctness=1.0, completeness=0.8))
 
 
@@ -91,17 +91,17 @@ def run(road: Road, *options: str) -> Ran:
     return road.run("--provider", "gemini", "--max-calls", "50", *options)
 
 
-def once(role: str, play: ServerPlay) -> Play:
+def once(role: str, play: ServerResponse) -> Play:
     """Play this at the first request of a role and nothing special after it."""
     left = [play]
     return lambda asked: left.pop() if left and role_of(asked) == role else None
 
 
-def stubborn(role: str, play: ServerPlay) -> Play:
+def stubborn(role: str, play: ServerResponse) -> Play:
     """Play this at the first request of a role, and whenever it is asked again."""
     first: list[str] = []
 
-    def instead(asked: Asked) -> ServerPlay | None:
+    def instead(asked: Asked) -> ServerResponse | None:
         if role_of(asked) != role:
             return None
         first[:] = first or [asked.prompt]
@@ -154,7 +154,7 @@ def ask_failures_again(road: Road) -> None:
     ],
 )
 def test_a_reply_that_cannot_be_used_is_a_row_with_its_reason_and_is_paid_for_once(
-    road: Road, model: Sensible, role: str, play: ServerPlay, table: str, reason: str
+    road: Road, model: Sensible, role: str, play: ServerResponse, table: str, reason: str
 ) -> None:
     model.instead = stubborn(role, play)
     ran = run(road)
@@ -175,7 +175,7 @@ def test_a_reply_that_cannot_be_used_is_a_row_with_its_reason_and_is_paid_for_on
 def test_a_model_that_could_not_be_reached_is_asked_again_in_the_next_run(
     road: Road, model: Sensible
 ) -> None:
-    model.instead = stubborn("judge", babbles())
+    model.instead = stubborn("judge", html_page())
     assert run(road).code == OK
     assert road.table("assessments", "boilers")["reason"].to_list().count("model_unavailable") == 1
     model.instead = lambda asked: None
@@ -183,9 +183,9 @@ def test_a_model_that_could_not_be_reached_is_asked_again_in_the_next_run(
     assert [row["verdict"] for row in scores(road)] == ["accepted"] * 2
 
 
-@pytest.mark.parametrize("play", [fails(500), says('{"a": 1}'), babbles()])
+@pytest.mark.parametrize("play", [fails(500), says('{"a": 1}'), html_page()])
 def test_a_model_that_answers_nothing_fails_the_batch_and_a_later_run_finds_its_way(
-    road: Road, model: Sensible, play: ServerPlay
+    road: Road, model: Sensible, play: ServerResponse
 ) -> None:
     model.instead = lambda asked: play
     ran = run(road)

@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from qa_pipeline.documents.parsing import ParseOutcome, ParseRequest, parse_here
+from qa_pipeline.documents.parsing import ParseOutcome, ParseRequest, parse_in_process
 from qa_pipeline.errors import BudgetExhaustedError, PairsFileError, PermanentModelError
 from qa_pipeline.llm.base import LanguageModel, Reply, ReplyT, Request
 from qa_pipeline.llm.cached import CachedModel
@@ -69,7 +69,7 @@ class RememberingParser:
     def parse(self, requests: Iterable[ParseRequest], settings: DocumentSettings) -> Iterator[ParseOutcome]:
         for request in requests:
             self.parsed.append(request.source.path)
-            yield from parse_here([request], settings)
+            yield from parse_in_process([request], settings)
 
 
 class OnlyGenerates(Resources):

@@ -1,4 +1,4 @@
-"""The commands of the README run as they are shown, and its example row is one that a run writes."""
+"""Commands of README and docs exist, those of the README run, and its example row is what a run writes."""
 
 import json
 import re
@@ -20,9 +20,22 @@ from qa_pipeline_tests.end_to_end import GUIDE, Files, invoke, walk
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-BLOCKS = [found.groups() for found in re.finditer(r"^```(\w*)\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)]
-LINES = [line.strip() for language, block in BLOCKS if not language for line in block.splitlines()]
-PROSE = re.sub(r"^```.*?^```$", "", README, flags=re.DOTALL | re.MULTILINE)
+PAGES = [README, *(page.read_text(encoding="utf-8") for page in sorted((ROOT / "docs").glob("*.md")))]
+
+
+def blocks(text: str) -> list[tuple[str, str]]:
+    """Language and content of every fenced block."""
+    return re.findall(r"^```(\w*)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+
+
+def shell_lines(text: str) -> list[str]:
+    """Lines of the blocks that are typed into a shell."""
+    shells = [block for language, block in blocks(text) if language in ("", "bash")]
+    return [line.strip() for block in shells for line in block.splitlines()]
+
+
+LINES = [line for page in PAGES for line in shell_lines(page)]
+PROSE = re.sub(r"^```.*?^```$", "", "\n".join(PAGES), flags=re.DOTALL | re.MULTILINE)
 INLINE = re.findall(r"`((?:qa-pipeline|make) [^`]+)`", PROSE)
 RUN_HERE = ("run", "validate", "estimate", "status", "show", "what-if")
 """Commands that a small corpus is enough for; the others are only parsed."""
@@ -35,10 +48,27 @@ def words(line: str) -> list[str]:
     return split[:end]
 
 
-COMMANDS = [words(line)[1:] for line in LINES if line.startswith("qa-pipeline ")]
+def commands(lines: list[str]) -> list[list[str]]:
+    """The arguments of every call of qa-pipeline."""
+    return [words(line)[1:] for line in lines if line.startswith("qa-pipeline ")]
+
+
+COMMANDS = commands(LINES)
+OF_README = commands(shell_lines(README))
 MENTIONED = [words(line)[1:] for line in INLINE if line.startswith("qa-pipeline ")]
 NAMED = [one if len(one) > 1 else [*one, "--help"] for one in MENTIONED]
 TARGETS = [words(line)[1] for line in (*LINES, *INLINE) if line.startswith("make ")]
+
+
+def price_file(folder: Path) -> Path:
+    """Prices for the server of the test: none are known for a server of one's own."""
+    file = folder / "prices.yaml"
+    file.write_text(
+        "currency: USD\n"
+        "providers: {gemini: {gemini-3-flash-preview: {input: 1, cached_input: 0.1, output: 4}}}\n",
+        encoding="utf-8",
+    )
+    return file
 
 
 def parse(command: Any, arguments: list[str]) -> None:
@@ -52,7 +82,7 @@ def parse(command: Any, arguments: list[str]) -> None:
 
 
 @pytest.mark.parametrize("arguments", [*COMMANDS, *NAMED], ids=" ".join)
-def test_every_command_of_the_readme_is_one(arguments: list[str]) -> None:
+def test_every_command_of_readme_and_docs_is_one(arguments: list[str]) -> None:
     if "--help" in arguments or "--version" in arguments:
         assert invoke(*arguments).code == OK
     else:
@@ -72,7 +102,7 @@ def test_the_readme_shows_the_commands_a_new_user_needs() -> None:
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_every_target_of_make_in_the_readme_exists(target: str) -> None:
+def test_every_target_of_make_in_readme_and_docs_exists(target: str) -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     assert re.search(rf"^{re.escape(target)}:", makefile, re.MULTILINE)
 
@@ -99,7 +129,8 @@ def test_the_commands_of_the_readme_run_one_after_the_other(
     with GeminiServer() as server:
         monkeypatch.setenv("GEMINI_API_KEY", LOOPBACK_KEY)
         monkeypatch.setenv("QA_PIPELINE_LLM__BASE_URL", server.url)
-        for command in [one for one in COMMANDS if one[0] in RUN_HERE]:
+        monkeypatch.setenv("QA_PIPELINE_LLM__BUDGET__PRICES", str(price_file(tmp_path)))
+        for command in [one for one in OF_README if one[0] in RUN_HERE]:
             ran = invoke(*command)
             assert ran.code == OK, f"{' '.join(command)}: {ran.stderr}{ran.stdout}"
 
@@ -107,7 +138,7 @@ def test_the_commands_of_the_readme_run_one_after_the_other(
 def test_the_example_row_of_the_readme_is_one_that_a_run_writes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (shown,) = [json.loads(block) for language, block in BLOCKS if language == "json"]
+    (shown,) = [json.loads(block) for language, block in blocks(README) if language == "json"]
     road = walk(tmp_path, monkeypatch)
     shutil.copytree(ROOT / "data" / "corpora" / "heat-pumps-en", road.corpus / "heat-pumps-en")
     assert road.run().code == OK

@@ -10,7 +10,7 @@ from qa_pipeline.cli.common import BAD_INPUT, OK, PENDING, STOPPED
 from qa_pipeline.testing.fake_server.gemini import says, stops
 from qa_pipeline.testing.fake_server.plan import ServerPlan
 from qa_pipeline.testing.fake_server.replies import sensible_text
-from qa_pipeline.testing.fake_server.responses import Asked, Script, ServerPlay
+from qa_pipeline.testing.fake_server.responses import Asked, Script, ServerResponse
 from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY, GeminiServer
 from qa_pipeline_tests.end_to_end import GUIDE, Road, invoke, walk
 
@@ -68,7 +68,7 @@ def test_what_is_awaited_is_told_on_the_screen_in_json_and_by_its_own_code(
         ]
 
 
-def faulty(asked: Asked) -> ServerPlay:
+def faulty(asked: Asked) -> ServerResponse:
     """Good and bad replies, which depend on nothing but what is asked."""
     draw = hashlib.sha256(asked.prompt.encode()).digest()[0] % 8
     good = says(sensible_text(asked))

@@ -274,7 +274,7 @@ def test_a_folder_is_made_ready_and_left_as_it_was(tmp_path: Path) -> None:
 @pytest.mark.parametrize("inside", ["", "deeper"])
 def test_a_folder_that_cannot_be_is_refused_before_any_work(inside: str, tmp_path: Path) -> None:
     (tmp_path / "taken").write_bytes(b"")
-    with pytest.raises(StorageError, match="there is a file where a folder is needed"):
+    with pytest.raises(StorageError, match="a file is where a folder must be"):
         prepare_folder(tmp_path / "taken" / inside)
 
 

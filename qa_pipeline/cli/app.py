@@ -56,7 +56,7 @@ OnlyBatch = Annotated[list[str] | None, typer.Option(help="Only this batch; repe
 Provider = Annotated[
     str | None,
     typer.Option(
-        help="extractive (offline rules), gemini, openai (any server that speaks chat completions), or none "
+        help="extractive (offline rules), gemini, openai (any server with the chat completions API), or none "
         "(only verify existing pairs)."
     ),
 ]

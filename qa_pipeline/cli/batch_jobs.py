@@ -70,7 +70,7 @@ def _show(rows: list[dict[str, Any]]) -> None:
     from qa_pipeline.cli.console import print_line, show_table
 
     if rows:
-        told = [["–" if row[name] is None else str(row[name]) for name in COLUMNS] for row in rows]
-        show_table("Batch jobs", COLUMNS, told)
+        message = [["–" if row[name] is None else str(row[name]) for name in COLUMNS] for row in rows]
+        show_table("Batch jobs", COLUMNS, message)
     else:
         print_line("No batch job was submitted from this store.")

@@ -131,8 +131,8 @@ class _Ending:
         """Say once what happened; the exit code."""
         number = self._number or signal.SIGINT
         with self._lock:
-            told, self._said = self._said, True
-        if not told:
+            message, self._said = self._said, True
+        if not message:
             words = f"Stopped {_SIGNALS[signal.Signals(number)]}.{self._advice}\n".encode()
             with suppress(OSError):  # the terminal may be gone
                 os.write(2, (_SHOW_CURSOR if os.isatty(2) else b"") + words)

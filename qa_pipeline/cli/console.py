@@ -123,8 +123,8 @@ def show_outcomes(
     if as_json:
         _print_json(found, layout, outcomes)
         return
-    explained = {outcome.batch for outcome in outcomes if outcome.error}
-    show_report(found, layout, explained=explained)
+    reported = {outcome.batch for outcome in outcomes if outcome.error}
+    show_report(found, layout, reported=reported)
     console = _console()
     for outcome in outcomes:
         _show_outcome(console, outcome)
@@ -140,13 +140,13 @@ def _show_outcome(console: Console, outcome: BatchOutcome) -> None:
         console.print(f"  {escape(gate)}", soft_wrap=True)
 
 
-def show_report(found: Report, layout: Layout, *, explained: Collection[str] = ()) -> None:
+def show_report(found: Report, layout: Layout, *, reported: Collection[str] = ()) -> None:
     """Print what the tables hold, batch by batch and over all, and where they lie.
 
     Args:
         found: the counts.
         layout: the output folder.
-        explained: batches whose errors are printed elsewhere.
+        reported: batches whose faults are printed elsewhere.
     """
     console = _console()
     _show(console, "Rows", ["table", "rows"], [[name, str(n)] for name, n in found.tables.items()])
@@ -169,7 +169,7 @@ def show_report(found: Report, layout: Layout, *, explained: Collection[str] = (
     _show_cost(console, found.cost)
     _show_unread(console, found.unread)
     _show_skipped(console, found.steps)
-    for batch, problem in _problems(found, explained):
+    for batch, problem in _problems(found, reported):
         console.print(f"[yellow]{escape(batch)}: {escape(problem)}[/yellow]", soft_wrap=True)
     for row in found.batches.iter_rows(named=True):
         if not row["documents"]:
@@ -190,13 +190,13 @@ def _show_not_judged(console: Console, batches: pl.DataFrame) -> None:
         )
 
 
-def _problems(found: Report, explained: Collection[str]) -> list[tuple[str, str]]:
+def _problems(found: Report, reported: Collection[str]) -> list[tuple[str, str]]:
     """Batches without training examples, or without tables that can be counted, and why."""
     withdrawn = [
-        (batch, f"withdrawn since {stone.since}, no training examples: {stone.message}")
+        (batch, f"withdrawn since {stone.since}, no training examples: {stone.message()}")
         for batch, stone in found.withdrawn.items()
     ]
-    return withdrawn + [(batch, why) for batch, why in found.incomplete.items() if batch not in explained]
+    return withdrawn + [(batch, why) for batch, why in found.incomplete.items() if batch not in reported]
 
 
 def show_verdicts(layout: Layout, batch: str) -> None:
@@ -251,7 +251,7 @@ def _show_cost(console: Console, cost: CostSummary) -> None:
     if not cost.calls:
         return
     _show(console, "Model calls", cost.stages.columns, _cells(cost.stages))
-    for line in cost.notes():
+    for line in cost.message():
         console.print(line, soft_wrap=True)
 
 
@@ -267,8 +267,8 @@ def _show_skipped(console: Console, steps: pl.DataFrame) -> None:
     skipped = steps.filter(pl.col("what") == "skipped")["count"].sum() if steps.height else 0
     if skipped:
         many = "1 file" if skipped == 1 else f"{skipped} files"
-        why = "of no known format, or a linked folder: see table documents, status skipped"
-        console.print(f"{many} skipped, {why}\n", soft_wrap=True)
+        message = "of no known format, or a linked folder: see table documents, status skipped"
+        console.print(f"{many} skipped, {message}\n", soft_wrap=True)
 
 
 def show_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -73,10 +73,10 @@ def _take(layout: "Layout", path: Path) -> int:
         sys.stderr.write(f"{path.name} line {problem.line}: {problem.text}\n")
     for name, count in taken.recorded.items():
         sys.stdout.write(f"{name}: {count} recorded in {layout.decisions(name)}\n")
-    counts = [f"{taken.recorded.total()} recorded", f"{len(taken.problems)} refused"]
-    counts += [f"{taken.known} recorded before"] if taken.known else []
-    counts += [f"{read.blank} without a decision"] if read.blank else []
-    sys.stdout.write(", ".join(counts) + "\n")
+    message = [f"{taken.recorded.total()} recorded", f"{len(taken.problems)} refused"]
+    message += [f"{taken.known} recorded before"] if taken.known else []
+    message += [f"{read.blank} without a decision"] if read.blank else []
+    sys.stdout.write(", ".join(message) + "\n")
     if taken.recorded:
         sys.stdout.write("Run the batches again to apply them\n")
     return FAILED if taken.problems else OK

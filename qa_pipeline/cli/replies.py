@@ -16,13 +16,11 @@ import typer
 
 from qa_pipeline.cli.common import errors_as_exit_codes
 from qa_pipeline.errors import InputError
-from qa_pipeline.llm.store.database import Database
-from qa_pipeline.llm.store.maintenance import known_documents, versions_of
-from qa_pipeline.review.document_view import find_document
-from qa_pipeline.storage import Layout
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # heavy: imported where a command needs them, so that --help answers at once
+    from qa_pipeline.llm.store.database import Database
     from qa_pipeline.llm.store.maintenance import Share
+    from qa_pipeline.storage import Layout
 
 replies = typer.Typer(
     name="replies",
@@ -128,10 +126,10 @@ def _opened(out: Path) -> "Iterator[Database]":
 
 
 def _seconds(age: str) -> float:
-    told = re.fullmatch(r"(\d{1,6})([hdw])", age.strip())
-    if told is None:
+    message = re.fullmatch(r"(\d{1,6})([hdw])", age.strip())
+    if message is None:
         raise InputError(f"--older-than {age!r} is no age: write hours, days or weeks as 12h, 90d or 4w")
-    return int(told[1]) * _SECONDS[told[2]]
+    return int(message[1]) * _SECONDS[message[2]]
 
 
 def _show(shares: "Iterable[Share]", *, ages: bool) -> None:
@@ -140,8 +138,8 @@ def _show(shares: "Iterable[Share]", *, ages: bool) -> None:
     rows = []
     for share in shares:
         what = "failures" if share.failed else "replies"
-        told = (share.asked_model, share.role, *((share.age,) if ages else ()), what)
-        rows.append([*told, f"{share.rows:,}", _bytes(share.text_bytes)])
+        message = (share.asked_model, share.role, *((share.age,) if ages else ()), what)
+        rows.append([*message, f"{share.rows:,}", _bytes(share.text_bytes)])
     if rows:
         show_table(
             "Replies", ("model", "role", *(("age",) if ages else ()), "what", "replies", "bytes"), rows
@@ -163,7 +161,7 @@ def _say(text: str) -> None:
 _SHORTEST_ID = 6
 
 
-def find_versions(layout: Layout, database: Database, name: str) -> set[str]:
+def find_versions(layout: "Layout", database: "Database", name: str) -> set[str]:
     """Ids of the document and of the earlier versions that were read under its path.
 
     Args:
@@ -175,6 +173,9 @@ def find_versions(layout: Layout, database: Database, name: str) -> set[str]:
         InputError: no document is called so, or several are.
         ReplyStoreError: the store cannot be used.
     """
+    from qa_pipeline.llm.store.maintenance import versions_of
+    from qa_pipeline.review.document_view import find_document
+
     try:
         row = find_document(layout, name, [path.stem for path in layout.tables("documents")]).document
     except InputError as error:
@@ -186,13 +187,15 @@ def find_versions(layout: Layout, database: Database, name: str) -> set[str]:
     return {row["document_id"], *(document for document, _, _ in earlier)}
 
 
-def _gone(database: Database, name: str) -> set[str]:
+def _gone(database: "Database", name: str) -> set[str]:
     """Documents that no table has any more: by their path then, or by the beginning of an id."""
+    from qa_pipeline.llm.store.maintenance import known_documents, versions_of
+
     found = versions_of(database, name)
     places = {(batch, path) for _, batch, path in found}
     if len(places) > 1:
-        told = ", ".join(sorted(f"{batch}/{path}" for batch, path in places)[:5])
-        raise InputError(f"{len(places)} documents were called {name!r}: {told}; give batch and path")
+        message = ", ".join(sorted(f"{batch}/{path}" for batch, path in places)[:5])
+        raise InputError(f"{len(places)} documents were called {name!r}: {message}; give batch and path")
     by_id = known_documents(database, name) if len(name) >= _SHORTEST_ID else []
     if len(by_id) > 1:
         raise InputError(f"{len(by_id)} documents have an id that begins with {name!r}; give more of it")

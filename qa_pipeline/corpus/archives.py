@@ -315,7 +315,7 @@ def _failure(entry: zipfile.ZipInfo, *, outside: bool) -> DocumentFailure | None
     if stat.S_ISLNK(entry.external_attr >> 16):
         return DocumentFailure("not_a_file", "links in a container are not followed")
     if entry.flag_bits & _ENCRYPTED:
-        return DocumentFailure("encrypted", "the content opens only with a password")
+        return DocumentFailure("encrypted", "the content is protected by a password")
     if entry.compress_type not in _METHODS:
         return DocumentFailure("unsupported_format", "compressed by another method than Deflate")
     return None

@@ -3,8 +3,8 @@
 import os
 from pathlib import Path, PurePosixPath
 
-from qa_pipeline.corpus.folders import FolderCorpus, folder_batch
-from qa_pipeline.corpus.places import BatchFiles, Corpus, FoundBatches, is_archive
+from qa_pipeline.corpus.folders import FolderCorpus
+from qa_pipeline.corpus.places import Corpus, FoundBatches, is_archive
 from qa_pipeline.corpus.remote import RemoteCorpus
 from qa_pipeline.errors import CorpusError
 from qa_pipeline.settings.documents import DocumentSettings
@@ -28,11 +28,6 @@ def open_corpus(location: str | Path, limits: DocumentSettings = _LIMITS) -> Cor
     except ValueError as error:
         raise CorpusError(f"the corpus cannot be opened: {error}") from error
     return RemoteCorpus(known, limits) if is_remote(known) else FolderCorpus(known, limits)
-
-
-def open_folder(folder: Path) -> BatchFiles:
-    """The files of a local folder that is a batch, whatever stands beside it."""
-    return folder_batch(folder)
 
 
 def find_batches(location: str | Path) -> FoundBatches:
@@ -72,7 +67,7 @@ def split_batch(location: str | Path) -> tuple[str, str]:
         return str(path.parent), path.stem if is_file else path.name
     corpus, _, name = known.rpartition("/")
     if corpus.endswith("/"):
-        raise CorpusError(f"{known} is no folder of documents; name one below it")
+        raise CorpusError(f"{known} is not a folder of documents; name one below it")
     return corpus, PurePosixPath(name).stem if is_archive(name) else name
 
 

@@ -1,8 +1,4 @@
-"""A file of a batch as it was found, wherever the batch lies.
-
-What belongs here: the record of a found file, names as they are stored, and reading its bytes under a limit.
-What does not: finding files (`sources`, one module a kind of place), and what the bytes mean (`reading`).
-"""
+"""A file of a batch as it was found, wherever the batch lies."""
 
 import hashlib
 import re

@@ -35,9 +35,9 @@ _MESSAGES = {
 class FolderCorpus(Corpus):
     """A local folder that holds batches."""
 
-    def looks(self, names: Iterable[str]) -> dict[str, str | None]:
-        """How each batch looks from outside."""
-        return {name: _look_from_outside(self._place(name)) for name in names}
+    def listing_fingerprints(self, names: Iterable[str]) -> dict[str, str | None]:
+        """A hash of what the listing of each batch shows."""
+        return {name: _listing_fingerprint(self._place(name)) for name in names}
 
     def address(self, name: str) -> str:
         """Where a batch lies."""
@@ -47,7 +47,7 @@ class FolderCorpus(Corpus):
         folder = Path(self.location)
         if not folder.is_dir():
             raise CorpusError(
-                f"corpus folder {folder} does not exist or is no folder; name a folder of batches"
+                f"corpus folder {folder} does not exist or is not a folder; name a folder of batches"
             )
         base = os.path.realpath(folder)
         try:
@@ -59,11 +59,11 @@ class FolderCorpus(Corpus):
     def _batch(self, name: str) -> BatchFiles:
         place = self._place(name)
         if not (place.is_dir() or (place.is_file() and is_archive(place.name))):
-            raise CorpusError(f"batch folder {place} does not exist or is no folder")
+            raise CorpusError(f"batch folder {place} does not exist or is not a folder")
         if not place.resolve().is_relative_to(Path(self.location).resolve()):
             raise CorpusError(f"{place.name} {LINKED}")
         if place.is_dir():
-            return folder_batch(place)
+            return open_folder(place)
         return archive_batch(place.name, partial(_opened, str(place.resolve())), self.limits)
 
     def _place(self, name: str) -> Path:
@@ -76,7 +76,7 @@ class FolderCorpus(Corpus):
         return next((path for path in (plain, *others) if path.is_file()), folder)
 
 
-def folder_batch(folder: Path) -> BatchFiles:
+def open_folder(folder: Path) -> BatchFiles:
     """The files below a local folder.
 
     What cannot be opened or leads out of the folder is listed with its failure.
@@ -90,13 +90,13 @@ def _entry(entry: os.DirEntry[str], base: str) -> Entry:
     if entry.is_symlink() and not _inside(os.path.realpath(entry.path), base):
         problem = LINKED
     elif not is_folder and is_archive(entry.name) and not entry.is_file():
-        problem = "is no regular file"
+        problem = "is not a regular file"
     return Entry(os.fsencode(entry.name), is_folder, problem)
 
 
-def _look_from_outside(place: Path) -> str | None:
+def _listing_fingerprint(place: Path) -> str | None:
     """Hash of names, sizes and times: what can be known of a batch without reading it."""
-    look = sha256()
+    fingerprint = sha256()
     base = str(place)
     try:
         for location in _locations(base) if place.is_dir() else [base]:
@@ -107,10 +107,10 @@ def _look_from_outside(place: Path) -> str | None:
                 pass
             else:
                 parts += (state.st_size, state.st_mtime_ns, state.st_ctime_ns)
-            look.update(repr(parts).encode(errors="surrogateescape"))
+            fingerprint.update(repr(parts).encode(errors="surrogateescape"))
     except OSError:
         return None
-    return look.hexdigest()
+    return fingerprint.hexdigest()
 
 
 def _locations(folder: str) -> list[str]:
@@ -130,7 +130,7 @@ def _locations(folder: str) -> list[str]:
 
 def _walk(folder: str) -> Iterator[FoundFile]:
     if not Path(folder).is_dir():
-        raise CorpusError(f"batch folder {folder} does not exist or is no folder")
+        raise CorpusError(f"batch folder {folder} does not exist or is not a folder")
     base = os.path.realpath(folder)
     pending = [folder]
     while pending:

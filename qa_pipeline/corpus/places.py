@@ -25,7 +25,7 @@ class FoundBatches:
 
 
 ZIP_SUFFIX = ".zip"
-LINKED = "is a link out of the corpus; put the documents themselves there"
+LINKED = "is a link that leads out of the corpus; replace it with the documents themselves"
 
 
 class BatchFiles:
@@ -125,8 +125,8 @@ class Corpus(ABC):
         return self._batch(name)
 
     @abstractmethod
-    def looks(self, names: Iterable[str]) -> dict[str, str | None]:
-        """How each batch looks from outside: another text when files come, go or change.
+    def listing_fingerprints(self, names: Iterable[str]) -> dict[str, str | None]:
+        """A hash of what the listing of each batch shows: another text when files come, go or change.
 
         Nothing is read for it. None while files come and go, or when the batch cannot be looked at.
         """
@@ -161,7 +161,7 @@ def sort_out(entries: Iterable[Entry]) -> FoundBatches:
         elif problem := name_problem(name):
             refused[shown] = refusal(name, problem)
         elif not entry.is_folder and (name in folders or name in names):
-            refused[shown] = f"{shown} lies beside a batch of the same name; rename one of them"
+            refused[shown] = f"{shown} is next to a batch of the same name; rename one of them"
         else:
             names.append(name)
     return FoundBatches(tuple(sorted(names)), refused, tuple(loose))

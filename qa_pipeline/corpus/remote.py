@@ -52,9 +52,9 @@ class RemoteCorpus(Corpus):
         self._root = root.rstrip("/")
         self._files.invalidate_cache()  # listings are kept for the life of a process otherwise
 
-    def looks(self, names: Iterable[str]) -> dict[str, str | None]:
-        """How each batch looks from outside, from one listing of the whole corpus."""
-        looks: dict[str, Any] = defaultdict(sha256)
+    def listing_fingerprints(self, names: Iterable[str]) -> dict[str, str | None]:
+        """A hash of what the listing of each batch shows, from one listing of the whole corpus."""
+        found: dict[str, Any] = defaultdict(sha256)
         try:
             with _faults_named(self.location):
                 listed = self._files.find(self._root, detail=True)
@@ -64,10 +64,10 @@ class RemoteCorpus(Corpus):
             inside = path[len(self._root) :].lstrip("/")
             first, _, rest = inside.partition("/")
             seen = (inside, info.get("size"), _stamp(info) or _time(info))
-            looks[first if rest else without_suffix(first)].update(
+            found[first if rest else without_suffix(first)].update(
                 repr(seen).encode("utf-8", "surrogatepass")
             )
-        return {name: looks[name].hexdigest() if name in looks else None for name in names}
+        return {name: found[name].hexdigest() if name in found else None for name in names}
 
     def _entries(self) -> Iterator[Entry]:
         for name, info in self._in_root().items():
@@ -158,7 +158,7 @@ def _faults_named(address: str) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError as error:
-        raise CorpusError(f"{address} does not exist or is no folder; name a folder of batches") from error
+        raise CorpusError(f"{address} does not exist or is not a folder; name a folder of batches") from error
     except _TROUBLE + _faults() as error:
         raise CorpusError(f"{address} cannot be read: {_cause(error)}; {_ADVICE}") from error
 

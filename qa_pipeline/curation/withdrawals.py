@@ -41,7 +41,6 @@ class Tombstone(BaseModel):
     details: dict[str, str] = {}
     since: str = ""
 
-    @property
     def message(self) -> str:
         """The reason in words."""
         return "; ".join(

@@ -120,7 +120,9 @@ def _check_gates(context: dg.AssetExecutionContext, resources: Resources) -> Non
     stone = tombstone_of(resources.layout, batch)
     failing = stone.details if stone and stone.reason == "gate_failed" else {}
     if stone and set(failing) - _OWN_GATES:
-        message = f"batch {batch} is withdrawn: {stone.message}; run the whole batch again (job build_batch)"
+        message = (
+            f"batch {batch} is withdrawn: {stone.message()}; run the whole batch again (job build_batch)"
+        )
         raise dg.Failure(message, allow_retries=False)
 
 

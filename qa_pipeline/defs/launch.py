@@ -80,7 +80,7 @@ def _run(
     )
     if any(_was_interrupted(event) for event in result.all_events):
         raise KeyboardInterrupt
-    gates = tuple(_failed_gate(found) for found in result.get_asset_check_evaluations() if not found.passed)
+    gates = tuple(_message(found) for found in result.get_asset_check_evaluations() if not found.passed)
     if result.success and (awaited := _what_is_awaited(result)):
         return BatchOutcome(batch, "pending", awaited, gates)
     if result.success:
@@ -96,7 +96,7 @@ def _was_interrupted(event: dg.DagsterEvent) -> bool:
     return reason is not None and reason.name == "UNEXPECTED_TERMINATION"
 
 
-def _failed_gate(found: dg.AssetCheckEvaluation) -> str:
+def _message(found: dg.AssetCheckEvaluation) -> str:
     warning = "" if found.severity == dg.AssetCheckSeverity.ERROR else "warning: "
     return f"{warning}{found.asset_key.to_user_string()} {found.check_name}: {found.description}"
 

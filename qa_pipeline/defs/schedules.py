@@ -152,7 +152,7 @@ def provider_jobs_sensor(settings: Settings) -> dg.SensorDefinition:
         return dg.SensorResult(
             run_requests=requests,
             cursor=repr(newest),
-            skip_reason=None if requests else _waiting(collected),
+            skip_reason=None if requests else _message(collected),
         )
 
     return provider_jobs
@@ -163,7 +163,7 @@ def _request(batch: str, job: str) -> dg.RunRequest:
     return dg.RunRequest(run_key=f"{batch} {job}", partition_key=batch, tags={JOB_TAG: job})
 
 
-def _waiting(collected: Collected) -> str:
+def _message(collected: Collected) -> str:
     if not collected.awaited:
         return "no batch job is open"
     return f"{collected.awaited} batch jobs have not ended"

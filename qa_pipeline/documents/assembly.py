@@ -1,8 +1,5 @@
 """Blocks to canonical text, with the exact place of every section and page.
 
-What belongs here: how blocks are written and what lies between them. What does not: where blocks come
-from (one module a format), and cutting the text (chunking).
-
 Canonical text looks like Markdown: `## Heading`, `- item` (two spaces a level; `- 6. item` in an ordered
 list), fenced code, one line a table row, a blank line between blocks.
 """

@@ -1,8 +1,4 @@
-"""Bytes to characters: which encoding a text file is in.
-
-What belongs here: byte order marks, encodings a file declares, and the order in which they are believed.
-What does not: which characters are kept afterwards (`characters`).
-"""
+"""Bytes to characters: which encoding a text file is in."""
 
 import bz2
 import codecs
@@ -81,14 +77,14 @@ def decode(content: bytes, *, declared: bool = False) -> str:
 def _decode_marked(content: bytes, encoding: str) -> str:
     text = _attempt(content, encoding)
     if text is None:
-        raise DocumentFailure("undecodable", f"the byte order mark says {encoding}, the content is not")
+        raise DocumentFailure("undecodable", f"the byte order mark indicates {encoding}, which does not fit")
     return text
 
 
 def _refuse_binary(content: bytes) -> None:
     start = content[:8192]
     if start.startswith(_BINARY_STARTS):
-        raise DocumentFailure("binary_content", "the file is of a binary format, whatever its name says")
+        raise DocumentFailure("binary_content", "the content is of a binary format, despite the file name")
     zeros = start.count(0)
     # UTF-16 without a mark holds a zero in every other byte of Latin text, and only there.
     half = max(start[::2].count(0), start[1::2].count(0))
@@ -173,10 +169,10 @@ def _refuse(content: bytes) -> NoReturn:
     try:
         content.decode()
     except UnicodeDecodeError as error:
-        told = f"no known encoding fits, as UTF-8 it breaks at byte {error.start + 1}; save the file as UTF-8"
+        detail = f"no known encoding fits; UTF-8 fails at byte {error.start + 1}; save the file as UTF-8"
     else:
-        told = f"it holds a NUL character at byte {content.find(0) + 1}, which text never does; take it out"
-    raise DocumentFailure("undecodable", told)
+        detail = f"it holds a NUL character at byte {content.find(0) + 1}, which text never does; remove it"
+    raise DocumentFailure("undecodable", detail)
 
 
 _PIECE = 1_000_000
@@ -206,7 +202,7 @@ def unpack(content: bytes, suffix: str, limit: int) -> bytes:
             length += len(piece)
             _check(length, len(content), limit)
     except (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError) as error:
-        raise DocumentFailure("damaged", f"the {suffix} file cannot be unpacked to its end") from error
+        raise DocumentFailure("damaged", f"the {suffix} file is incomplete or damaged") from error
     whole = b"".join(pieces)
     if whole.startswith(_STARTS):
         raise DocumentFailure("archive_bomb", "the file is compressed more than once; unpack it")

@@ -1,8 +1,5 @@
 """Documents of a batch that say nearly the same: found by MinHash, confirmed by counting.
 
-What belongs here: which document is nearly the same as which. What does not: equal files (`reading`), blocks
-that otherwise different documents share (`qa_pipeline.chunking.repeats`), and what is done about either.
-
 Texts are compared as sets of five-word sequences by their Jaccard similarity (Broder, On the resemblance and
 containment of documents, 1997). MinHash with locality-sensitive hashing proposes candidates, so that a batch
 is not compared pair by pair; the similarity stored is the exact one.

@@ -1,9 +1,5 @@
 """One file's bytes to what its row holds of them: canonical text, sections, pages, language.
 
-What belongs here: the order of steps for the content of a file, and the version of all code that takes part.
-What does not: where files come from and rows as a whole (`reading`), formats (one module each), and keeping
-a parser from doing harm (`containment`).
-
 Nothing here depends on the file's name or its batch: equal bytes give equal columns, so they can be kept.
 """
 
@@ -68,7 +64,7 @@ Requests are taken as they are needed, so that few contents are in memory at a t
 """
 
 
-def parse_here(requests: Iterable[ParseRequest], settings: DocumentSettings) -> Iterator[ParseOutcome]:
+def parse_in_process(requests: Iterable[ParseRequest], settings: DocumentSettings) -> Iterator[ParseOutcome]:
     """Parse in this process: for files that are trusted, and for tests."""
     for request in requests:
         try:

@@ -1,8 +1,4 @@
-"""A batch folder to the documents table: one row per file, whatever becomes of it.
-
-What belongs here: which files are parsed, which are known already, and how each outcome becomes a row. What
-does not: the content of a file (`parsing`), formats (one module each) and where files lie (`sources`).
-"""
+"""A batch folder to the documents table: one row per file, whatever becomes of it."""
 
 import hashlib
 from collections.abc import Iterator
@@ -11,9 +7,9 @@ from pathlib import Path, PurePosixPath
 
 import polars as pl
 
-from qa_pipeline.corpus.corpora import open_folder
 from qa_pipeline.corpus.description import BatchDescription
 from qa_pipeline.corpus.files import DocumentFailure, FoundFile, documents_among, read_bytes
+from qa_pipeline.corpus.folders import open_folder
 from qa_pipeline.corpus.origins import card_licence
 from qa_pipeline.corpus.places import BatchFiles
 from qa_pipeline.documents.decoding import UNPACKERS
@@ -26,7 +22,7 @@ from qa_pipeline.documents.parsing import (
     ParseOutcome,
     ParseRequest,
     Row,
-    parse_here,
+    parse_in_process,
     parser_version,
 )
 from qa_pipeline.records import Mask, ProgressCallback, SourceFile, no_progress
@@ -41,7 +37,7 @@ def read_documents(
     batch: str,
     files: BatchFiles | Path,
     settings: DocumentSettings,
-    parse: ParseFiles = parse_here,
+    parse: ParseFiles = parse_in_process,
     previous: pl.DataFrame | None = None,
     notify: ProgressCallback = no_progress,
 ) -> pl.DataFrame:
@@ -53,7 +49,7 @@ def read_documents(
         settings: limits on files, and the masking that its description may make stricter.
         parse: how files are parsed.
         previous: the table of an earlier run; what it holds of unchanged bytes is taken over, not parsed.
-        notify: told how many files are done.
+        notify: called with the number of files that are done.
 
     Raises:
         CorpusError: the batch is missing, or its description cannot be used.
@@ -200,8 +196,8 @@ def _became(number: int, file: FoundFile, work: _Work, parsed: dict[str, int], a
         return row | {"status": status, "reason": outcome.reason, "detail": detail}
     first = parsed.setdefault(row["content_sha256"], number)
     if first != number:
-        told = f"same bytes as {work.shown[first].path}"
-        return row | {"status": "duplicate", "reason": "equal_bytes", "detail": told}
+        detail = f"same bytes as {work.shown[first].path}"
+        return row | {"status": "duplicate", "reason": "equal_bytes", "detail": detail}
     done = {"status": "parsed", "parsed_by": work.version}
     return row | outcome | done | _named(file, work.shown[number].path, row | outcome, about)
 

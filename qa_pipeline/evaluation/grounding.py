@@ -109,7 +109,7 @@ class Options:
 class _Set:
     """What was measured on a set, resamples and all."""
 
-    figures: SetFigures
+    message: SetFigures
     measured: Mapping[str, Measured]
     ahead: Mapping[tuple[str, str], Measured]
 
@@ -141,11 +141,11 @@ def measure_grounding(
         of_set = named.filter(pl.col(options.by) == key)
         sets.append(_measure_set(key, of_set, scorers, settings, options))
         notify(len(sets), len(keys))
-    averaged = [one for one in sets if one.figures.key not in options.without]
+    averaged = [one for one in sets if one.message.key not in options.without]
     return Grounding(
-        tuple(one.figures for one in sets),
+        tuple(one.message for one in sets),
         _mean(averaged) if averaged else (),
-        tuple(one.figures.key for one in averaged),
+        tuple(one.message.key for one in averaged),
     )
 
 
@@ -183,7 +183,7 @@ def _measure_set(
         for trivial in RIVALS
         if name not in RIVALS and trivial in tasks
     }
-    figures = SetFigures(
+    message = SetFigures(
         key=key,
         items=items.height,
         groups=items.select("dataset", "group_id").n_unique(),
@@ -192,11 +192,11 @@ def _measure_set(
         without_claims=int((items["claims"] == 0).sum()),
         seconds=float(items["seconds"].sum()),
         scorers=tuple(
-            _scorer_figures(name, task.accept, int((~task.known).sum()), measured, ahead)
+            _message(name, task.accept, int((~task.known).sum()), measured, ahead)
             for name, task in tasks.items()
         ),
     )
-    return _Set(figures, measured, ahead)
+    return _Set(message, measured, ahead)
 
 
 def _tasks(
@@ -245,7 +245,7 @@ def _only(task: Task, kept: "np.typing.NDArray[np.bool_]") -> Task:
     return replace(task, scores=np.where(kept, task.scores, np.nan))
 
 
-def _scorer_figures(
+def _message(
     name: str,
     threshold: float | None,
     unknown: int,
@@ -280,17 +280,15 @@ def _mean(sets: Sequence[_Set]) -> tuple[ScorerFigures, ...]:
     """Each set counts alike; a set in which a figure has no meaning is left out of its mean."""
     measured = {
         one.name: {figure: _average([of.measured[one.name][figure] for of in sets]) for figure in FIGURES}
-        for one in sets[0].figures.scorers
+        for one in sets[0].message.scorers
     }
     ahead = {
         names: {figure: _average([of.ahead[names][figure] for of in sets]) for figure in COMPARED}
         for names in sets[0].ahead
     }
     return tuple(
-        _scorer_figures(
-            one.name, one.threshold, _unknown(one.name, sets), measured, ahead, _counted(one.name, sets)
-        )
-        for one in sets[0].figures.scorers
+        _message(one.name, one.threshold, _unknown(one.name, sets), measured, ahead, _counted(one.name, sets))
+        for one in sets[0].message.scorers
     )
 
 
@@ -300,7 +298,7 @@ def _average(values: Sequence[Floats]) -> Floats:
 
 
 def _unknown(name: str, sets: Sequence[_Set]) -> int:
-    return sum(one.unknown for of in sets for one in of.figures.scorers if one.name == name)
+    return sum(one.unknown for of in sets for one in of.message.scorers if one.name == name)
 
 
 def _counted(name: str, sets: Sequence[_Set]) -> dict[str, int]:

@@ -177,8 +177,8 @@ def _agreement(joined: pl.DataFrame, score: str, rating: str, draws: Resamples) 
         }
 
     found = draws.over(measured)
-    correlations = (estimate(found["spearman"]), estimate(found["kendall"]))
-    return Agreement(score, rating, int(known.sum()), *correlations)
+    message = (estimate(found["spearman"]), estimate(found["kendall"]))
+    return Agreement(score, rating, int(known.sum()), *message)
 
 
 def _verbosity(joined: pl.DataFrame, length: str, draws: Resamples) -> Verbosity:
@@ -239,11 +239,11 @@ def _paired_set(
         renamed = mine.select("id", pl.col("choice").alias(name))
         joined = joined.join(renamed, on="id", how="left", maintain_order="left")
     lengths = {side: pl.col(f"response_{side}").str.len_chars().cast(pl.Int64) for side in ("a", "b")}
-    compared = joined.with_columns(
+    message = joined.with_columns(
         people=pl.col("preferred").replace_strict({"a": 1, "b": -1, "tie": 0}, return_dtype=pl.Int64()),
         longer=(lengths["a"] - lengths["b"]).sign(),
     )
-    values = {name: _values(compared, name) for name in ("people", "longer", "as_is", "swapped")}
+    values = {name: _values(message, name) for name in ("people", "longer", "as_is", "swapped")}
     found = _draws(items, key, resamples, seed).over(lambda weights: _paired_measured(values, weights))
     return PairedFigures(
         asked=_asked(key, items, chosen, "choice"),

@@ -3,8 +3,8 @@
 What belongs here: reading a reply's JSON, and saying what is wrong with one that cannot be read. What does
 not: asking again (`hosted.py`), answers without any JSON (`recovery.py`), a provider's finish reasons.
 
-A repair may change marks, never words: a reply whose JSON is mended must keep every word it had, and one that
-was cut off is not mended at all, since closing it would make half an answer look whole.
+A repair may change marks, never words: a reply whose JSON is repaired keeps every word it had, and one that
+was cut off is not repaired at all, since closing it would make half an answer look whole.
 """
 
 import json
@@ -22,7 +22,7 @@ from qa_pipeline.records import AnswerReply, DraftCitation, Repair, ReplyModel
 from qa_pipeline.text.refusals import is_refusal
 
 LONGEST_MENDED = 200_000
-"""Characters; a longer reply is not mended, since the time it takes grows with the damage."""
+"""Characters; a longer reply is not repaired, since the time it takes grows with the damage."""
 _NAMED_BREACHES = 3
 _THOUGHTS = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 _ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})")
@@ -84,8 +84,8 @@ def _attempts(raw: str) -> Iterator[tuple[Repair, str]]:
     found = _objects(text)
     if len(found) == 1:
         yield "stripped", found[0]
-    if not found and (mended := _mended(text)) is not None:
-        yield "mended", mended
+    if not found and (repaired := _repaired(text)) is not None:
+        yield "repaired", repaired
 
 
 def _objects(text: str) -> list[str]:
@@ -104,8 +104,8 @@ def _objects(text: str) -> list[str]:
     return list(found)
 
 
-def _mended(text: str) -> str | None:
-    """JSON mended by json_repair, if that cost no word and the text was not cut off."""
+def _repaired(text: str) -> str | None:
+    """JSON repaired by json_repair, if that cost no word and the text was not cut off."""
     start, end = text.find("{"), text.rfind("}")
     if start < 0 or end < start or len(text) > LONGEST_MENDED:
         return None
@@ -114,9 +114,9 @@ def _mended(text: str) -> str | None:
     from json_repair import repair_json
 
     broken = text[start : end + 1]
-    mended = repair_json(broken, ensure_ascii=False)
-    kept = isinstance(mended, str) and _words(mended) == _words(broken)
-    return mended if kept and isinstance(mended, str) else None
+    repaired = repair_json(broken, ensure_ascii=False)
+    kept = isinstance(repaired, str) and _words(repaired) == _words(broken)
+    return repaired if kept and isinstance(repaired, str) else None
 
 
 def _words(text: str) -> Counter[str]:

@@ -75,7 +75,7 @@ class ModelFiles(ModelFolder):
             limits = (config.get("max_position_embeddings"), tokenizer.get("model_max_length"))
             declared = min((limit for limit in limits if isinstance(limit, int | float)), default=None)
         if declared is None or not 0 < declared < 1_000_000:
-            raise SettingsError(f"embedding model {self.name} does not say how many tokens it reads")
+            raise SettingsError(f"embedding model {self.name} does not state its maximum number of tokens")
         return int(declared)
 
     def check(self) -> None:
@@ -86,7 +86,7 @@ class ModelFiles(ModelFolder):
         """
         for kind, path in self._modules():
             if not kind.startswith("sentence_transformers."):
-                raise SettingsError(f"embedding model {self.name} wants to run code of its own: {kind!r}")
+                raise SettingsError(f"embedding model {self.name} requires running its own code: {kind!r}")
             place = self.folder / path
             if (place / PICKLED_WEIGHTS).is_file() and not any(place.glob("*.safetensors")):
                 raise SettingsError(f"embedding model {self.name}: {PICKLED_WEIGHTS} must become safetensors")

@@ -92,7 +92,7 @@ def find_folder(model: str, revision: str | None, *, setting: str, ways_out: str
     except (OSError, ValueError) as error:
         reason = str(error).partition("\n")[0] or type(error).__name__
         raise SettingsError(
-            f"{setting}.model: {model} at {revision} cannot be had from the hub ({reason}). {ways_out}"
+            f"{setting}.model: {model} at {revision} cannot be downloaded from the hub ({reason}). {ways_out}"
         ) from error
 
 

@@ -154,8 +154,8 @@ def conservation_gate(*, pairs: pl.DataFrame, verdicts: pl.DataFrame) -> Gate:
         "unknown_verdicts": verdicts.filter(~known).height,
     }
     words = _verdict_counts(verdicts)
-    sum_of_parts = " + ".join(f"{count} {word}" for word, count in words.items())
-    gate = law("conservation", pairs.height, breaches, f"{pairs.height} pairs = {sum_of_parts}")
+    message = " + ".join(f"{count} {word}" for word, count in words.items())
+    gate = law("conservation", pairs.height, breaches, f"{pairs.height} pairs = {message}")
     return replace(gate, counts={**gate.counts, **words})
 
 
@@ -430,7 +430,7 @@ GATES: tuple[GateSpec, ...] = (
     GateSpec(
         "proof",
         "verdicts",
-        "Every quote is in its document at the stored position, and nothing is accepted without evidence.",
+        "Every quote is in its document at the stored place, and nothing is accepted without evidence.",
         proof_gate,
         ("pairs", "verdicts", "claims", "claim_verdicts", "documents"),
     ),
@@ -525,7 +525,7 @@ GATES: tuple[GateSpec, ...] = (
     GateSpec(
         "training_rows",
         "training_examples",
-        "Only accepted pairs are trained on, not known-answer pairs; quotes are at the stored positions.",
+        "Only accepted pairs train, no known-answer pair does, and their quotes are where the table says.",
         training_gate,
         ("training_examples", "pairs", "verdicts", "documents"),
     ),

@@ -36,8 +36,8 @@ class CostSummary:
     failures: dict[str, int]
     repairs: dict[str, int]
 
-    def notes(self) -> list[str]:
-        """Sentences on what the figures by stage do not show."""
+    def message(self) -> list[str]:
+        """What the figures by stage do not say, in words."""
         lines = []
         if self.cost_per_accepted_pair is not None:
             each = f"{self.cost_per_accepted_pair:.6f} {self.currency}"

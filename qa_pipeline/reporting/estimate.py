@@ -274,8 +274,8 @@ class GeminiCounter:
         with Client(vertexai=False, api_key=self._key, http_options=options) as client:
             for request in requests:
                 # the API counts contents alone: the instruction is counted as if it were a part of them
-                counted_tokens = client.models.count_tokens(
+                message = client.models.count_tokens(
                     model=self._model.model, contents=f"{request.system}\n{request.prompt}"
                 )
-                counted.append(counted_tokens.total_tokens or 0)
+                counted.append(message.total_tokens or 0)
         return counted

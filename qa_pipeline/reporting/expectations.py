@@ -122,9 +122,9 @@ def learn(
         likely_tokens: estimated tokens of the prompts of a stage, mean over those batches.
         kept: length of each of their chunks that was asked, and how many of its questions were kept.
     """
-    by_role = {role: calls.filter(pl.col("role") == role) for role in likely_tokens}
-    asked = {role: frame["request_key"].n_unique() for role, frame in by_role.items()}
-    known = frozenset(role for role in by_role if asked[role] >= FEWEST_CALLS)
+    message = {role: calls.filter(pl.col("role") == role) for role in likely_tokens}
+    asked = {role: frame["request_key"].n_unique() for role, frame in message.items()}
+    known = frozenset(role for role in message if asked[role] >= FEWEST_CALLS)
     enough = asked.get("questions", 0) >= FEWEST_CALLS
     return Expectations(
         kept=kept_by_length(kept) if len(kept) >= FEWEST_CALLS else default.kept,
@@ -133,10 +133,10 @@ def learn(
         judged=asked.get("judge", 0) / pairs if pairs and enough else default.judged,
         reply_tokens={
             **default.reply_tokens,
-            **{role: _sum(by_role[role], "output_tokens") / asked[role] for role in known},
+            **{role: _sum(message[role], "output_tokens") / asked[role] for role in known},
         },
         prompt_factor={
-            role: _sum(by_role[role], "input_tokens") / (asked[role] * likely_tokens[role])
+            role: _sum(message[role], "input_tokens") / (asked[role] * likely_tokens[role])
             for role in known
             if likely_tokens[role]
         },
@@ -155,9 +155,9 @@ def kept_by_length(chunks: Sequence[tuple[int, int]]) -> Kept:
 
 
 def _sum(calls: pl.DataFrame, column: str) -> float:
-    """Calls without reported tokens count as the others do."""
-    reported = calls[column].drop_nulls()
-    return float(reported.sum()) * calls.height / reported.len() if reported.len() else 0.0
+    """Calls of which the provider told nothing count as the others do."""
+    message = calls[column].drop_nulls()
+    return float(message.sum()) * calls.height / message.len() if message.len() else 0.0
 
 
 LOOK_BACK = 5

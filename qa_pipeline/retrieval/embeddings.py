@@ -17,7 +17,7 @@ def embed_chunks(
         chunks: CHUNKS frame.
         embedder: the model.
         cache: where vectors are looked up and stored, batch by batch, so that a killed run resumes.
-        notify: hears how many texts are done.
+        notify: called with the number of texts that are done.
 
     Returns:
         EMBEDDINGS frame, one row for each chunk, in the order of the chunks.

@@ -441,7 +441,7 @@ def _outdated(row: Row, before: Row | None, batch: _Batch) -> str | None:
     """Why a decision does not come after the one that stands."""
     if before is None:
         return None
-    standing = f"the current decision ({before['decision']} by {before['who'][:_SHOWN_ID]!r})"
+    standing = f"the decision that counts ({before['decision']} by {before['who'][:_SHOWN_ID]!r})"
     if row["decided_at"] and before["decided_at"] and row["decided_at"] < before["decided_at"]:
         return f"it was made before {standing}"
     if row["decision_id"] in batch.ids:

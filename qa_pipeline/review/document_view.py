@@ -223,10 +223,10 @@ def page_of(shown: Shown, span: Span | None, asked: int | None) -> int:
     touched = [page["number"] for page in pages if page["start"] < span[1] and span[0] < page["end"]]
     if asked in touched or (asked is None and touched):
         return asked or touched[0]
-    found = f"is on page {', '.join(map(str, touched))}" if touched else "is on no page"
+    message = f"is on page {', '.join(map(str, touched))}" if touched else "is on no page"
     length = len(shown.document["text"] or "")
     raise InputError(
-        f"{span[0]}:{span[1]} of {shown.document['path']} ({length:,} characters) {found}"
+        f"{span[0]}:{span[1]} of {shown.document['path']} ({length:,} characters) {message}"
         + (f", not on page {asked}" if touched else "")
     )
 

@@ -30,7 +30,7 @@ class MaskingSettings(Group):
     action: MaskingAction = Field(
         "off",
         description="What becomes of an item found: flag counts it, mask puts a token such as "
-        "[EMAIL-1f2e3d4c] in its place, the same one wherever it stands, drop puts [removed] there.",
+        "[EMAIL-1f2e3d4c] in its place, the same one wherever it occurs, drop puts [removed] there.",
     )
     key: SecretStr | None = Field(
         None,
@@ -135,9 +135,6 @@ class ChunkingSettings(Group):
         0,
         ge=0,
         description="Neighbouring sections of one parent with fewer tokens are merged; 0 merges none.",
-    )
-    repeated_in_documents: int = Field(
-        3, ge=2, description="Documents that must hold a block for it to count as repeated."
     )
 
     @model_validator(mode="after")

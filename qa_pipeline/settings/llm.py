@@ -26,11 +26,11 @@ class ModelSettings(Group):
 
     provider: Provider = Field(
         "extractive",
-        description="extractive works offline by rules; openai is any server that speaks chat completions; "
+        description="extractive works offline by rules; openai is any server with the chat completions API; "
         "none only verifies existing pairs.",
     )
     model: str = Field(GEMINI_MODEL, description="Model of generator, verifier and judge.")
-    base_url: str | None = Field(None, description="Another server that speaks the provider's protocol.")
+    base_url: str | None = Field(None, description="Another server with the provider's protocol.")
     seed: int = Field(0, description="Sent with every request that takes one.")
     max_output_tokens: int | None = Field(
         None, gt=0, description="Cap on the tokens of a reply, thoughts included; a reply it cuts fails."

@@ -1,35 +1,31 @@
-"""A language model that says what it was told to: for tests, examples and dry runs.
+"""A language model that replies from a script: for tests, examples and dry runs."""
 
-What belongs here: playing scripted replies and remembering what was asked. What does not: anything that
-reads the passages; that is the extractive provider.
-"""
-
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from qa_pipeline.errors import ModelError
 from qa_pipeline.llm.base import Reply, ReplyT, Request
 from qa_pipeline.llm.replies import parse_reply
-from qa_pipeline.records import ReplyModel, Role, Usage
+from qa_pipeline.records import ReplyModel, Usage
 
-Play = ReplyModel | ModelError | str
+ScriptedReply = ReplyModel | ModelError | str
 """What one request gets: a reply, an error to raise, or raw reply text that is read like a provider's."""
-Script = Sequence[Play] | Mapping[Role, Sequence[Play]] | Callable[[Request[Any]], Play]
+Script = Sequence[ScriptedReply] | Callable[[Request[Any]], ScriptedReply]
 
 
 class ScriptedModel:
     """Replies from a script and remembers every request in `asked`.
 
     Args:
-        script: plays in the order of asking; or one such list for each role; or a function from the request.
-            A function keeps a test independent of the order in which concurrent requests arrive.
+        script: replies in the order of the requests, or a function from the request, which keeps a test
+            independent of the order in which concurrent requests arrive.
         name: identity, for tests in which two models must differ.
     """
 
     def __init__(self, script: Script, *, name: str = "scripted") -> None:
         self._name = name
-        self._play = _player(script)
+        self._script = _as_function(script)
         self.asked: list[Request[Any]] = []
 
     @property
@@ -38,45 +34,39 @@ class ScriptedModel:
         return self._name
 
     async def complete(self, request: Request[ReplyT]) -> Reply[ReplyT]:
-        """Play the next reply.
+        """Give the next reply.
 
         Raises:
             LookupError: the script is out of replies.
             TypeError: the scripted reply is of another model than the request asks for.
         """
         self.asked.append(request)
-        play = self._play(request)
-        if isinstance(play, ModelError):
-            raise play
-        if isinstance(play, str):
-            return self._reply(parse_reply(play, request.reply_model), play)
-        if not isinstance(play, request.reply_model):
+        reply = self._script(request)
+        if isinstance(reply, ModelError):
+            raise reply
+        if isinstance(reply, str):
+            return self._reply(parse_reply(reply, request.reply_model), reply)
+        if not isinstance(reply, request.reply_model):
             raise TypeError(
                 f"request {len(self.asked)} (role {request.role}) asks for {request.reply_model.__name__}, "
-                f"the script has {type(play).__name__}"
+                f"the script has {type(reply).__name__}"
             )
-        return self._reply(play, play.model_dump_json())
+        return self._reply(reply, reply.model_dump_json())
 
     def _reply(self, value: ReplyT, raw: str) -> Reply[ReplyT]:
         return Reply(value=value, raw=raw, model=self._name, usage=Usage())
 
 
-def _player(script: Script) -> Callable[[Request[Any]], Play]:
+def _as_function(script: Script) -> Callable[[Request[Any]], ScriptedReply]:
     if callable(script):
         return script
-    by_role = script if isinstance(script, Mapping) else None
-    in_order: Sequence[Play] = () if isinstance(script, Mapping) else script
-    played: Counter[Role | None] = Counter()
+    left = deque(script)
 
-    def play(request: Request[Any]) -> Play:
-        role = None if by_role is None else request.role
-        plays = in_order if by_role is None else by_role.get(request.role, ())
-        if played[role] == len(plays):
-            share = f" for {role}" if role else ""
+    def next_reply(request: Request[Any]) -> ScriptedReply:
+        if not left:
             raise LookupError(
-                f"the script had {len(plays)} replies{share} and is asked for one more ({request.role})"
+                f"the script had {len(script)} replies, and got one more request ({request.role})"
             )
-        played[role] += 1
-        return plays[played[role] - 1]
+        return left.popleft()
 
-    return play
+    return next_reply

@@ -1,8 +1,4 @@
-"""Which characters may stand in canonical text, and how white space is laid out in a block.
-
-What belongs here: rules about single characters and white space. What does not: decoding bytes
-(`decoding`), and how blocks follow one another (`assembly`).
-"""
+"""Which characters may stand in canonical text, and how white space is laid out in a block."""
 
 import re
 import unicodedata

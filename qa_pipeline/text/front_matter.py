@@ -1,8 +1,6 @@
 """What the front matter of a file says about it.
 
-What belongs here: where front matter ends, and which names of fields are understood, in the handled
-languages. What does not: the text below it (`markdown`). Front matter is never part of the text: it
-describes it.
+Front matter is never part of the text: it describes it.
 """
 
 import re

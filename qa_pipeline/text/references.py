@@ -105,9 +105,16 @@ def normalise_address(address: str) -> str:
         port = "" if parts.port in (None, 80, 443) else f":{parts.port}"
     except ValueError:  # no address, such as one with half an IPv6 host
         return address
-    query = f"?{parts.query}" if parts.query else ""
-    path = unicodedata.normalize("NFC", parts.path).rstrip("/")
-    return f"{scheme}://{(parts.hostname or '').lower()}{port}{path}{query}"
+    query = f"?{parts.query.strip()}" if parts.query.strip() else ""
+    path = _without_end(unicodedata.normalize("NFC", parts.path))
+    return f"{scheme}://{(parts.hostname or '').strip().lower()}{port}{path}{query}"
+
+
+def _without_end(path: str) -> str:
+    """Without slashes and blanks at its end, however they alternate."""
+    while (shorter := path.rstrip().rstrip("/")) != path:
+        path = shorter
+    return path
 
 
 def heading_slug(heading: str) -> str:

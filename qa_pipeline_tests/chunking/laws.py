@@ -112,7 +112,7 @@ def overlap(chunks: Sequence[Row], counter: TokenCounter) -> list[int]:
     return [tokens - special for tokens in counter.count(shared)] if shared else []
 
 
-def torn(document: Row, chunks: Sequence[Row], counter: TokenCounter, bound: int) -> Iterator[str]:
+def needless_cuts(document: Row, chunks: Sequence[Row], counter: TokenCounter, bound: int) -> Iterator[str]:
     """Sentences, rows, items and lines of code that a cut falls into although a chunk could hold them."""
     inside = {
         before["char_end"]: before
@@ -130,7 +130,7 @@ def torn(document: Row, chunks: Sequence[Row], counter: TokenCounter, bound: int
                 if any(left < at < right for at in cuts) and longest <= _LONGEST_WORD:
                     (tokens,) = counter.count([index_text(chunk["section_path"], piece)])
                     if tokens <= bound:
-                        yield f"{left}-{right} is torn"
+                        yield f"{left}-{right} is cut"
 
 
 def _pieces(

@@ -20,7 +20,7 @@ from qa_pipeline_tests.chunking.documents import (
     documents,
     section,
 )
-from qa_pipeline_tests.chunking.laws import broken_chunks, overlap, torn
+from qa_pipeline_tests.chunking.laws import broken_chunks, needless_cuts, overlap
 
 
 @settings(max_examples=100)
@@ -42,7 +42,7 @@ def test_no_cut_falls_into_a_sentence_row_or_line_that_a_chunk_can_hold(
 ) -> None:
     frame = documents(blocks)
     chunks = chunk(frame, chosen).to_dicts()
-    assert not list(torn(frame.to_dicts()[0], chunks, Counter(), chosen.max_tokens))
+    assert not list(needless_cuts(frame.to_dicts()[0], chunks, Counter(), chosen.max_tokens))
 
 
 @settings(max_examples=50)

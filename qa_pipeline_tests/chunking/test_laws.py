@@ -7,7 +7,7 @@ import pytest
 from qa_pipeline.records import Block
 from qa_pipeline.settings.documents import ChunkingSettings
 from qa_pipeline_tests.chunking.documents import SENTENCE, Counter, chunk, documents, section
-from qa_pipeline_tests.chunking.laws import broken_chunks, broken_document, overlap, torn
+from qa_pipeline_tests.chunking.laws import broken_chunks, broken_document, needless_cuts, overlap
 
 FRAME = documents(
     [
@@ -26,7 +26,7 @@ def test_nothing_is_found_where_nothing_is_broken() -> None:
     document, chunks = cut()
     assert not list(broken_document(document))
     assert not list(broken_chunks(document, chunks, Counter(), 64))
-    assert not list(torn(document, chunks, Counter(), 64))
+    assert not list(needless_cuts(document, chunks, Counter(), 64))
     assert not overlap(chunks, Counter())
 
 
@@ -68,8 +68,8 @@ def test_a_section_that_begins_beside_its_heading_is_found() -> None:
     assert list(broken_document(document))
 
 
-def test_torn_sentences_and_overlaps_are_found() -> None:
+def test_needless_cuts_and_overlaps_are_found() -> None:
     document, chunks = cut(ChunkingSettings(max_tokens=64, overlap_tokens=30))
     assert max(overlap(chunks, Counter())) > 0
     chunks[0]["char_end"] -= 5
-    assert list(torn(document, chunks, Counter(), 64))
+    assert list(needless_cuts(document, chunks, Counter(), 64))

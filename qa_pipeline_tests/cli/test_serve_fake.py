@@ -17,40 +17,41 @@ COMMAND = [sys.executable, "-c", "from qa_pipeline.cli.app import app; app()", "
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_it_tells_where_it_is_serves_counts_and_ends_at_a_signal(tmp_path: Path, number: int) -> None:
+def test_it_says_where_it_is_serves_counts_and_ends_at_a_signal(tmp_path: Path, number: int) -> None:
     plan = tmp_path / "plan.yaml"
-    plan.write_text("requests_per_minute: 0.1\nburst: 5\n")
-    started = [*COMMAND, "--plan", str(plan), "--burst", "2", "--latency", "0"]
+    plan.write_text("requests_per_minute: 0.1\nburst: 2\n")
+    started = [*COMMAND, "--plan", str(plan)]
     with subprocess.Popen(started, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
-        told = dict(process.stdout.readline().split() for _ in range(3))
-        assert told["openai"] == f"{told['url']}/v1"
+        shown = dict(process.stdout.readline().split() for _ in range(3))
+        assert shown["openai"] == f"{shown['url']}/v1"
         body = json.dumps({"contents": [{"parts": [{"text": "hej"}]}]}).encode()
-        request = Request(f"{told['url']}/v1/models/m:generateContent", body, {"x-goog-api-key": told["key"]})
+        request = Request(
+            f"{shown['url']}/v1/models/m:generateContent", body, {"x-goog-api-key": shown["key"]}
+        )
         for _ in range(2):
             with urlopen(request) as response:
                 assert "candidates" in json.load(response)
-        with urlopen(f"{told['url']}/stats") as response:
+        with urlopen(f"{shown['url']}/stats") as response:
             stats = json.load(response)
-        with urlopen(f"{told['url']}/asked") as response:
-            asked = json.load(response)
         process.send_signal(number)
         _, complaints = process.communicate()
     assert (process.returncode, complaints) == (0, "")
     assert (stats["asked"], stats["granted"], stats["repeats"]) == (2, 2, 1)
-    assert [one["body"] for one in asked] == [json.loads(body)] * 2
 
 
-def test_it_ends_at_a_signal_while_somebody_waits_for_a_reply() -> None:
-    with subprocess.Popen([*COMMAND, "--latency", "600"], stdout=subprocess.PIPE, text=True) as process:
+def test_it_ends_at_a_signal_while_somebody_waits_for_a_reply(tmp_path: Path) -> None:
+    plan = tmp_path / "plan.yaml"
+    plan.write_text("latency: 600")
+    with subprocess.Popen([*COMMAND, "--plan", str(plan)], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
-        told = dict(process.stdout.readline().split() for _ in range(3))
-        port = int(told["url"].rpartition(":")[2])
+        shown = dict(process.stdout.readline().split() for _ in range(3))
+        port = int(shown["url"].rpartition(":")[2])
         body = b'{"contents": [{"parts": [{"text": "hej"}]}]}'
-        head = f"POST /v1/models/m:generateContent HTTP/1.1\r\nHost: x\r\nx-goog-api-key: {told['key']}\r\n"
+        head = f"POST /v1/models/m:generateContent HTTP/1.1\r\nHost: x\r\nx-goog-api-key: {shown['key']}\r\n"
         with socket.create_connection(("127.0.0.1", port)) as line:
             line.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
-            while not in_flight(told["url"]):
+            while not in_flight(shown["url"]):
                 pass
             process.terminate()
             process.communicate()
@@ -60,13 +61,6 @@ def test_it_ends_at_a_signal_while_somebody_waits_for_a_reply() -> None:
 def in_flight(url: str) -> int:
     with urlopen(f"{url}/stats") as response:
         return int(json.load(response)["in_flight"])
-
-
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.org"])
-def test_it_serves_no_other_machine(host: str) -> None:
-    ran = invoke("serve-fake", "--host", host)
-    assert ran.code == BAD_INPUT
-    assert "only serves this machine" in ran.stderr
 
 
 def test_a_plan_that_is_none_is_refused(tmp_path: Path) -> None:
@@ -82,9 +76,9 @@ def test_a_run_against_it_may_be_capped_in_cost(tmp_path: Path, monkeypatch: pyt
     road.write({"boilers/guide.md": GUIDE})
     with subprocess.Popen(COMMAND, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
-        told = dict(process.stdout.readline().split() for _ in range(3))
-        monkeypatch.setenv("GEMINI_API_KEY", told["key"])
-        monkeypatch.setenv("QA_PIPELINE_LLM__BASE_URL", told["url"])
+        shown = dict(process.stdout.readline().split() for _ in range(3))
+        monkeypatch.setenv("GEMINI_API_KEY", shown["key"])
+        monkeypatch.setenv("QA_PIPELINE_LLM__BASE_URL", shown["url"])
         prices = tmp_path / "prices.yaml"
         prices.write_text(
             "currency: USD\nproviders: {gemini: {gemini-3-flash-preview: {input: 0.5, output: 3}}}\n"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from qa_pipeline.corpus.archives import open_archive
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline_tests.documents.builders import SETTINGS, refusal
-from qa_pipeline_tests.documents.formats.ooxml.builders import zip_bytes
+from qa_pipeline_tests.documents.formats.office.builders import zip_bytes
 
 NAMES = st.text("abc/.\\ åé:", min_size=1, max_size=12)
 

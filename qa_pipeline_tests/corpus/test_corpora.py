@@ -2,7 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from qa_pipeline.corpus.corpora import find_batches, list_batches, open_corpus, open_folder, split_batch
+from qa_pipeline.corpus.corpora import find_batches, list_batches, open_corpus, split_batch
+from qa_pipeline.corpus.folders import open_folder
 from qa_pipeline.errors import CorpusError
 from qa_pipeline_tests.corpus.archives import zip_bytes
 from qa_pipeline_tests.documents.builders import write_files

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from qa_pipeline.corpus.files import DocumentFailure, read_bytes
-from qa_pipeline.corpus.folders import FolderCorpus, folder_batch
+from qa_pipeline.corpus.folders import FolderCorpus, open_folder
 from qa_pipeline.errors import CorpusError
 from qa_pipeline_tests.documents.builders import SETTINGS, refusal, write_files
 
 
 def reasons(folder: Path) -> dict[str, str | None]:
-    found = folder_batch(folder).list()
+    found = open_folder(folder).list()
     return {file.path: file.failure.reason if file.failure else None for file in found}
 
 
@@ -37,7 +37,7 @@ def test_hidden_entries_are_left_out(tmp_path: Path) -> None:
 )
 def test_odd_names_are_read_like_any_other(tmp_path: Path, name: str) -> None:
     write_files(tmp_path, {name: "content"})
-    (found,) = folder_batch(tmp_path).list()
+    (found,) = open_folder(tmp_path).list()
     assert (found.path, found.size, read_bytes(found, 99)) == (name, 7, b"content")
 
 
@@ -50,7 +50,7 @@ def test_names_that_are_not_utf8_or_hide_something_are_escaped(tmp_path: Path) -
     (tmp_path / os.fsdecode(b"caf\xe9.md")).write_bytes(b"x")
     write_files(tmp_path, {"a\n\u202eb.md": "x"})
     assert list(reasons(tmp_path)) == ["a\\u000a\\u202eb.md", "caf\\xe9.md"]
-    for found in folder_batch(tmp_path).list():
+    for found in open_folder(tmp_path).list():
         assert read_bytes(found, 9) == b"x"
 
 
@@ -90,7 +90,7 @@ def test_whatever_takes_the_place_of_a_file_after_listing_is_not_read(tmp_path: 
     (tmp_path / "secret.md").write_text("secret")
     batch = write_files(tmp_path / "b", dict.fromkeys(["a.md", "b.md", "c.md", "d.md", "e.md"], "x"))
     (batch / "link.md").symlink_to("a.md")
-    gone, grown, pipe, linked, folder, link = folder_batch(batch).list()
+    gone, grown, pipe, linked, folder, link = open_folder(batch).list()
     (batch / "a.md").unlink()
     (batch / "b.md").write_bytes(b"x" * 100)
     (batch / "c.md").unlink()
@@ -108,7 +108,7 @@ def test_whatever_takes_the_place_of_a_file_after_listing_is_not_read(tmp_path: 
 
 def test_a_file_cut_while_it_is_read_gives_the_bytes_that_were_there(tmp_path: Path) -> None:
     write_files(tmp_path, {"a.md": "x" * 100})
-    (found,) = folder_batch(tmp_path).list()
+    (found,) = open_folder(tmp_path).list()
     (tmp_path / "a.md").write_text("short")
     assert read_bytes(found, 1000) == b"short"
 
@@ -117,7 +117,7 @@ def test_a_file_cut_while_it_is_read_gives_the_bytes_that_were_there(tmp_path: P
 def test_a_file_that_is_written_to_while_it_is_read_is_no_document(tmp_path: Path, written: str) -> None:
     write_files(tmp_path, {"a.md": "x" * 100})
     os.utime(tmp_path / "a.md", ns=(1, 1))
-    (found,) = folder_batch(tmp_path).list()
+    (found,) = open_folder(tmp_path).list()
 
     def read() -> None:
         with found.open() as file:
@@ -132,7 +132,7 @@ def test_a_file_that_is_written_to_while_it_is_read_is_no_document(tmp_path: Pat
 
 def test_a_file_that_another_replaces_while_it_is_read_gives_its_own_bytes(tmp_path: Path) -> None:
     write_files(tmp_path, {"a.md": "old", "b.md": "newer"})
-    found, _ = folder_batch(tmp_path).list()
+    found, _ = open_folder(tmp_path).list()
     with found.open() as file:
         (tmp_path / "b.md").replace(tmp_path / "a.md")
         assert file.read(10) == b"old"
@@ -141,7 +141,7 @@ def test_a_file_that_another_replaces_while_it_is_read_gives_its_own_bytes(tmp_p
 def test_what_cannot_be_read_says_why_in_words_that_tell_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "broken.md").symlink_to("gone.md")
     (tmp_path / "loop.md").symlink_to("loop.md")
-    told = {file.path: file.failure.detail for file in folder_batch(tmp_path).list() if file.failure}
+    told = {file.path: file.failure.detail for file in open_folder(tmp_path).list() if file.failure}
     assert told == {
         "broken.md": "the link leads to nothing, or the file is gone since it was listed",
         "loop.md": "the link leads back to itself, or a link took the place of the file",
@@ -172,7 +172,7 @@ def test_what_may_not_be_read_is_reported(tmp_path: Path) -> None:
     (tmp_path / "closed.md").chmod(0)
     (tmp_path / "folder").chmod(0)
     try:
-        found = {entry.path: entry for entry in folder_batch(tmp_path).list()}
+        found = {entry.path: entry for entry in open_folder(tmp_path).list()}
         assert found["folder"].failure is not None
         assert found["folder"].failure.detail.startswith(
             "the folder cannot be listed, so no file in it is read"
@@ -198,7 +198,7 @@ def test_one_file_is_found_by_its_path_with_the_same_care(tmp_path: Path) -> Non
     write_files(tmp_path, {"secret/key": "secret", "secret.yaml": "licence: x"})
     (batch / "away").symlink_to(tmp_path / "secret")
     (batch / "batch.yaml").symlink_to(tmp_path / "secret.yaml")
-    files = folder_batch(batch)
+    files = open_folder(batch)
     for path in ("none.md", ".git/HEAD", "away/key", "../secret.yaml"):
         assert files.find(path) is None
     for path, reason in {"folder": "not_a_file", "batch.yaml": "outside_corpus"}.items():
@@ -216,7 +216,7 @@ def test_very_many_files_in_one_folder_are_listed_in_seconds_and_little_memory(t
         os.close(os.open(folder / f"{number}.md", os.O_CREAT))
     tracemalloc.start()
     started = time.process_time()
-    assert len(folder_batch(folder).list()) == count
+    assert len(open_folder(folder).list()) == count
     seconds = time.process_time() - started
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
@@ -252,14 +252,14 @@ def test_a_batch_that_is_a_link_is_read_inside_the_corpus_and_refused_outside(tm
     assert list(found.refused) == ["outside", "packed.zip"]
     assert [file.path for file in corpus(place).batch("inside").list()] == ["a.md"]
     for name in ("outside", "packed"):
-        with pytest.raises(CorpusError, match="is a link out of the corpus"):
+        with pytest.raises(CorpusError, match="is a link that leads out of the corpus"):
             corpus(place).batch(name)
 
 
 def test_a_pipe_that_is_called_like_an_archive_is_refused_unopened(tmp_path: Path) -> None:
     write_files(tmp_path, {"a/x.md": ""})
     os.mkfifo(tmp_path / "b.zip")
-    assert corpus(tmp_path).find_batches().refused == {"b.zip": "b.zip is no regular file"}
+    assert corpus(tmp_path).find_batches().refused == {"b.zip": "b.zip is not a regular file"}
 
 
 @pytest.mark.parametrize("prepared", ["missing", "empty", "file"])
@@ -284,15 +284,15 @@ def test_the_look_changes_with_names_sizes_and_times_and_costs_no_reading(tmp_pa
     write_files(tmp_path, {"a/x.md": "x", "b/x.md": "x", "c.zip": "x"})
     place = corpus(tmp_path)
 
-    def looks() -> dict[str, str | None]:
-        return place.looks(["a", "b", "c", "gone"])
+    def fingerprints() -> dict[str, str | None]:
+        return place.listing_fingerprints(["a", "b", "c", "gone"])
 
-    before = looks()
-    assert before == looks()
+    before = fingerprints()
+    assert before == fingerprints()
     assert before["gone"] is None
     write_files(tmp_path, {"a/y.md": "", "c.zip": "xy"})
     os.mkfifo(tmp_path / "b" / ".hidden")
-    after = looks()
+    after = fingerprints()
     assert [name for name in before if before[name] != after[name]] == ["a", "c"]
 
 
@@ -301,6 +301,6 @@ def test_a_folder_that_may_not_be_entered_does_not_hide_the_look_of_its_batch(tm
     write_files(tmp_path, {"a/closed/x.md": "x"})
     (tmp_path / "a" / "closed").chmod(0)
     try:
-        assert corpus(tmp_path).looks(["a"])["a"] is not None
+        assert corpus(tmp_path).listing_fingerprints(["a"])["a"] is not None
     finally:
         (tmp_path / "a" / "closed").chmod(0o700)

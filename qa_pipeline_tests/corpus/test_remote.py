@@ -99,7 +99,7 @@ def test_fingerprint_and_look_change_with_the_content_and_with_nothing_else(stor
     def seen() -> tuple[str, str, dict[str, str | None]]:
         place = open_corpus(store.location)
         prints = [place.batch(name).fingerprint() for name in ("b1", "b2")]
-        return prints[0], prints[1], place.looks(["b1", "b2", "gone"])
+        return prints[0], prints[1], place.listing_fingerprints(["b1", "b2", "gone"])
 
     before = seen()
     assert before == seen()

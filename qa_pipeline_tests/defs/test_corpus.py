@@ -7,7 +7,7 @@ import dagster as dg
 import fsspec
 import pytest
 
-from qa_pipeline.corpus.corpora import open_folder
+from qa_pipeline.corpus.folders import open_folder
 from qa_pipeline.corpus.places import BatchFiles
 from qa_pipeline.defs.base import DATA_VERSION, PARTITIONS_NAME, latest_tags
 from qa_pipeline.defs.corpus import BATCHES_A_TICK, CORPUS, corpus_of, corpus_sensor, report_batches

@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from qa_pipeline.documents.formats.registry import SUFFIXES
-from qa_pipeline.documents.parsing import ParseOutcome, ParseRequest, parse_here
+from qa_pipeline.documents.parsing import ParseOutcome, ParseRequest, parse_in_process
 from qa_pipeline.documents.reading import read_documents
 from qa_pipeline.errors import CorpusError
 from qa_pipeline.settings.documents import DocumentSettings, ReaderName
@@ -216,7 +216,7 @@ def test_what_an_earlier_run_parsed_of_the_same_bytes_is_taken_over(tmp_path: Pa
     def parse(requests: Iterable[ParseRequest], settings: DocumentSettings) -> Iterator[ParseOutcome]:
         for request in requests:
             asked.append(request.source.path)
-            yield from parse_here([request], settings)
+            yield from parse_in_process([request], settings)
 
     after = read_documents("b", folder, SETTINGS, parse, before)
     assert asked == ["b.md"]

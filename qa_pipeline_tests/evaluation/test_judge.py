@@ -21,7 +21,7 @@ from qa_pipeline.records import JudgeReply, PairwiseReply
 from qa_pipeline.resources import Resources
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.settings.verification import JudgingSettings
-from qa_pipeline.testing.scripted import Play, ScriptedModel
+from qa_pipeline.testing.scripted import ScriptedModel, ScriptedReply
 from qa_pipeline_tests.end_to_end import invoke
 from qa_pipeline_tests.evaluation.labelled_files import Row, write_lines
 
@@ -79,7 +79,7 @@ def scores(value: float) -> JudgeReply:
     return JudgeReply(reasoning="So.", relevance=value, correctness=value, completeness=value)
 
 
-def by_sense(request: Request[Any]) -> Play:
+def by_sense(request: Request[Any]) -> ScriptedReply:
     return scores((request.answer or "").count("Lund") / 3)
 
 
@@ -87,7 +87,7 @@ def chooses(preferred: str) -> PairwiseReply:
     return PairwiseReply.model_validate({"reasoning": "So.", "preferred": preferred})
 
 
-def by_mark(request: Request[Any]) -> Play:
+def by_mark(request: Request[Any]) -> ScriptedReply:
     return chooses("first" if request.prompt.index("[good]") < request.prompt.index("<second-") else "second")
 
 
@@ -107,7 +107,7 @@ def test_a_judge_that_sees_what_people_see_agrees_with_them(tmp_path: Path) -> N
 
 
 def test_a_judge_that_pays_for_length_is_found_out(tmp_path: Path) -> None:
-    def by_length(request: Request[Any]) -> Play:
+    def by_length(request: Request[Any]) -> ScriptedReply:
         return scores(min(1.0, len(request.question or "") / 40))
 
     found = scored(by_length, [rated_row(n) for n in range(60)], tmp_path)
@@ -119,7 +119,7 @@ def test_a_judge_that_pays_for_length_is_found_out(tmp_path: Path) -> None:
 
 
 def test_replies_that_fail_are_counted_and_the_others_are_measured(tmp_path: Path) -> None:
-    def sometimes(request: Request[Any]) -> Play:
+    def sometimes(request: Request[Any]) -> ScriptedReply:
         blocked = zlib.crc32((request.question or "").encode()) % 4 == 0
         return UnreadableReplyError("blocked_safety", "no") if blocked else by_sense(request)
 
@@ -130,7 +130,7 @@ def test_replies_that_fail_are_counted_and_the_others_are_measured(tmp_path: Pat
 
 
 def test_repeats_are_asked_with_other_seeds_and_their_spread_is_told(tmp_path: Path) -> None:
-    def moody(request: Request[Any]) -> Play:
+    def moody(request: Request[Any]) -> ScriptedReply:
         assert request.seed is not None
         return scores(0.5 + 0.1 * (request.seed - LLM.seed))
 
@@ -159,7 +159,7 @@ def test_a_judge_that_takes_the_first_is_found_out(tmp_path: Path) -> None:
 
 
 def test_a_judge_that_takes_the_longer_is_found_out(tmp_path: Path) -> None:
-    def longer(request: Request[Any]) -> Play:
+    def longer(request: Request[Any]) -> ScriptedReply:
         first, second = (request.prompt.index(f"<{place}-") for place in ("first", "second"))
         end = request.prompt.index("</second-")
         return chooses("first" if second - first > end - second + 18 else "second")
@@ -227,7 +227,7 @@ class Waiting:
         raise RepliesPendingError("12 replies are awaited", requests=12)
 
 
-def by_role(request: Request[Any]) -> Play:
+def by_role(request: Request[Any]) -> ScriptedReply:
     return by_sense(request) if request.reply_model is JudgeReply else by_mark(request)
 
 

@@ -12,7 +12,7 @@ from qa_pipeline.llm.base import Request
 from qa_pipeline.records import ClaimReply
 from qa_pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings
-from qa_pipeline.testing.scripted import Play, ScriptedModel
+from qa_pipeline.testing.scripted import ScriptedModel, ScriptedReply
 from qa_pipeline_tests.evaluation.labelled_files import Row, item, items
 from qa_pipeline_tests.fakes import HashEmbedder
 
@@ -94,7 +94,7 @@ def test_a_scorer_that_marks_spans_is_taken_by_those_and_not_by_claims() -> None
 
 
 def test_the_model_is_asked_about_every_claim_and_a_failed_reply_is_unknown(tmp_path: Path) -> None:
-    def play(request: Request[Any]) -> Play:
+    def play(request: Request[Any]) -> ScriptedReply:
         said = request.answer or ""
         if "Penguins" in said:
             return UnreadableReplyError("blocked", "no")

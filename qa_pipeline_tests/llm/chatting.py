@@ -9,7 +9,7 @@ from qa_pipeline.llm.base import Request
 from qa_pipeline.llm.openai_compatible.provider import OpenAIProvider
 from qa_pipeline.llm.provider import RawReply
 from qa_pipeline.settings.llm import ModelSettings
-from qa_pipeline.testing.fake_server.responses import ServerPlay
+from qa_pipeline.testing.fake_server.responses import ServerResponse
 from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY, ChatServer
 from qa_pipeline_tests.llm.asking import claim
 
@@ -36,13 +36,13 @@ def send(provider: OpenAIProvider, *requests: Request[Any]) -> list[RawReply]:
     return asyncio.run(run())
 
 
-def reply_to(*plays: ServerPlay, **changes: Any) -> RawReply:
+def reply_to(*plays: ServerResponse, **changes: Any) -> RawReply:
     """What one request comes to when the server plays these."""
     with ChatServer(plays) as server:
         return send(provider_for(server, **changes))[0]
 
 
-def error_of(*plays: ServerPlay, **changes: Any) -> ModelError:
+def error_of(*plays: ServerResponse, **changes: Any) -> ModelError:
     """The error that one request comes to."""
     try:
         reply = reply_to(*plays, **changes)

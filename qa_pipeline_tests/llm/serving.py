@@ -16,7 +16,7 @@ from qa_pipeline.llm.sending import Sender
 from qa_pipeline.llm.throttle import Throttle
 from qa_pipeline.records import ClaimReply
 from qa_pipeline.settings.llm import BudgetSettings, LLMSettings
-from qa_pipeline.testing.fake_server.responses import ServerPlay
+from qa_pipeline.testing.fake_server.responses import ServerResponse
 from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY, GeminiServer
 from qa_pipeline_tests.llm.asking import claim
 
@@ -57,13 +57,13 @@ def model_for(
     return HostedModel(sender)
 
 
-def outcome_of(*plays: ServerPlay, **changes: Any) -> Reply[ClaimReply] | ModelError:
+def outcome_of(*plays: ServerResponse, **changes: Any) -> Reply[ClaimReply] | ModelError:
     """What one request comes to when the server plays these."""
     with GeminiServer(plays) as server:
         return complete_all(model_for(server, **changes), [claim()], workers=1)[0]
 
 
-def error_of(*plays: ServerPlay, **changes: Any) -> ModelError:
+def error_of(*plays: ServerResponse, **changes: Any) -> ModelError:
     """The error that one request comes to."""
     outcome = outcome_of(*plays, **changes)
     assert isinstance(outcome, ModelError)

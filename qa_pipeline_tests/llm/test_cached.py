@@ -127,7 +127,7 @@ def test_another_model_is_asked_for_itself(path: Path) -> None:
 
 
 def test_the_same_prompt_with_another_reply_model_is_another_request(path: Path) -> None:
-    model = stored(ScriptedModel({"verify": [ACCEPT], "judge": [SCORES]}), path)
+    model = stored(ScriptedModel([ACCEPT, SCORES]), path)
     ask(model, claim("same"))
     assert asyncio.run(model.complete(judgement("same"))).value == SCORES
 

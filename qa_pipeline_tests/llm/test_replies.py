@@ -34,12 +34,12 @@ def test_text_around_the_json_is_cut_off_and_changes_nothing_of_it(
 
 
 @given(st.text(alphabet='{}[]",: \\\nabc1"reasoning""decision""accept"', max_size=80))
-def test_any_text_is_read_or_refused_and_a_mended_one_keeps_every_word(raw: str) -> None:
+def test_any_text_is_read_or_refused_and_a_repaired_one_keeps_every_word(raw: str) -> None:
     try:
         value, repair = read_reply(raw, ClaimReply)
     except UnreadableReplyError:
         return
-    if repair == "mended":
+    if repair == "repaired":
         assert _words(value.model_dump_json()) == _words(raw[raw.find("{") : raw.rfind("}") + 1])
 
 
@@ -56,18 +56,18 @@ def test_a_reply_that_was_cut_off_is_never_closed_for_it(length: int) -> None:
         (f"Here it is:\n{JSON}\nI hope that helps!", "stripped"),
         (f"<think>Is it {{25}} or 20?</think>{JSON}", "stripped"),
         (f"{JSON}\n{JSON}", "stripped"),
-        ('{"reasoning": "The passage says so.", "decision": "accept",}', "mended"),
-        ("{'reasoning': 'The passage says so.', 'decision': 'accept'}", "mended"),
-        ('{"reasoning": "The passage says so." "decision": "accept"}', "mended"),
+        ('{"reasoning": "The passage says so.", "decision": "accept",}', "repaired"),
+        ("{'reasoning': 'The passage says so.', 'decision': 'accept'}", "repaired"),
+        ('{"reasoning": "The passage says so." "decision": "accept"}', "repaired"),
     ],
 )
 def test_usual_flaws_are_repaired(raw: str, repair: str) -> None:
     assert read_reply(raw, ClaimReply) == (ACCEPT, repair)
 
 
-def test_a_line_break_inside_a_string_is_mended() -> None:
+def test_a_line_break_inside_a_string_is_joined_again() -> None:
     value, repair = read_reply('{"reasoning": "line\nbreak", "decision": "accept"}', ClaimReply)
-    assert (value.reasoning, repair) == ("line\nbreak", "mended")
+    assert (value.reasoning, repair) == ("line\nbreak", "repaired")
 
 
 @pytest.mark.parametrize(
@@ -99,9 +99,9 @@ def test_a_score_that_is_missing_or_out_of_range_is_no_score() -> None:
             read_reply(f'{{"reasoning": "r", {scores}}}', JudgeReply)
 
 
-def test_a_nested_reply_is_mended_with_all_its_citations() -> None:
+def test_a_nested_reply_is_repaired_with_all_its_citations() -> None:
     raw = """{"coverage": "full", "answer": "It takes 10 minutes.", "used_chunks": [1, 2,],
         "citations": [{"passage": 1, "quote": "wait 10 minutes",}, {"passage": 2, "quote": "close it"}],}"""
     value, repair = read_reply(raw, AnswerReply)
-    assert repair == "mended"
+    assert repair == "repaired"
     assert [citation.quote for citation in value.citations] == ["wait 10 minutes", "close it"]

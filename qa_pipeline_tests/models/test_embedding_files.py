@@ -92,7 +92,9 @@ def test_a_hub_model_that_cannot_be_reached_is_named_with_the_ways_out(
 ) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
-    with pytest.raises(SettingsError, match=rf"KBLab/some-model at {COMMIT} cannot be had.*name a folder"):
+    with pytest.raises(
+        SettingsError, match=rf"KBLab/some-model at {COMMIT} cannot be downloaded.*name a folder"
+    ):
         find_model(EmbeddingSettings(model="KBLab/some-model", revision=COMMIT))
 
 
@@ -136,7 +138,7 @@ def test_a_folder_that_borrows_the_packaged_name_is_known_by_its_own_content(tmp
     ("files", "message"),
     [
         ({"model.safetensors": None}, "no safetensors"),
-        ({"modules.json": [{"type": "evil.Module", "path": ""}]}, "run code of its own: 'evil.Module'"),
+        ({"modules.json": [{"type": "evil.Module", "path": ""}]}, "running its own code: 'evil.Module'"),
         ({"modules.json": "{"}, "modules.json is not JSON"),
         ({"modules.json": ["x"]}, "modules.json is malformed"),
         (
@@ -189,7 +191,7 @@ def test_the_window_is_the_models_own(tmp_path: Path, files: dict[str, Any], win
 
 @pytest.mark.parametrize("files", [{}, {"tokenizer_config.json": {"model_max_length": 1e30}}])
 def test_a_model_that_tells_no_window_is_refused(tmp_path: Path, files: dict[str, Any]) -> None:
-    with pytest.raises(SettingsError, match="how many tokens"):
+    with pytest.raises(SettingsError, match="maximum number of tokens"):
         _ = ModelFiles("m", model_folder(tmp_path, files)).window
 
 

@@ -83,7 +83,7 @@ def test_what_an_accepted_pair_costs_counts_all_calls_and_no_known_answers() -> 
     summary = cost_summary(calls, decided)
     assert summary.accepted == 2
     assert summary.cost_per_accepted_pair == pytest.approx(0.02)
-    assert "Each of 2 accepted pairs cost 0.020000 USD" in summary.notes()[0]
+    assert "Each of 2 accepted pairs cost 0.020000 USD" in summary.message()[0]
 
 
 def test_nothing_accepted_costs_nobody_knows_what_each() -> None:
@@ -95,7 +95,7 @@ def test_unknown_costs_are_counted_and_never_nothing() -> None:
     free = [call(n, cost=None, currency=None, usage=Usage()) for n in range(2)]
     summary = cost_summary(calls_frame([*free, call(7)], keep_prompts=False))
     assert (summary.cost, summary.calls_without_cost, summary.calls_without_tokens) == (0.001, 2, 2)
-    assert "The cost of 2 calls is not known" in summary.notes()[-1]
+    assert "The cost of 2 calls is not known" in summary.message()[-1]
     unpriced = cost_summary(calls_frame(free, keep_prompts=False))
     assert (unpriced.cost, unpriced.currency) == (None, None)
 
@@ -121,15 +121,15 @@ def test_no_calls_make_an_empty_table() -> None:
 
 def test_repairs_and_failures_are_counted_and_told() -> None:
     calls = [
-        call(0, repair="mended"),
+        call(0, repair="repaired"),
         call(1, repair="stripped"),
-        call(2, repair="mended"),
+        call(2, repair="repaired"),
         call(3, outcome="not_json"),
         call(4, repair="reasked"),
     ]
     summary = cost_summary(calls_frame(calls, keep_prompts=False))
-    assert summary.repairs == {"mended": 2, "reasked": 1, "stripped": 1}
+    assert summary.repairs == {"repaired": 2, "reasked": 1, "stripped": 1}
     assert summary.failures == {"not_json": 1}
-    notes = " ".join(summary.notes())
-    assert "2 mended, 1 reasked, 1 stripped" in notes
-    assert "1 not_json; `qa-pipeline replies retry-failures`" in notes
+    told = " ".join(summary.message())
+    assert "2 repaired, 1 reasked, 1 stripped" in told
+    assert "1 not_json; `qa-pipeline replies retry-failures`" in told

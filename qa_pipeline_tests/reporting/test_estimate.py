@@ -13,7 +13,7 @@ from qa_pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings, load_settings
 from qa_pipeline.storage import write_table
 from qa_pipeline.tables import LLM_CALLS
-from qa_pipeline_tests.benchmarks.measure_estimate import ScriptedReplies
+from qa_pipeline_tests.benchmarks.quality.measure_estimate import ScriptedReplies
 from qa_pipeline_tests.fakes import HashEmbedder
 from qa_pipeline_tests.llm.budget.fakes import NOON
 

@@ -248,7 +248,7 @@ def test_of_two_files_the_later_decision_stands_and_an_older_one_is_refused(road
     ran = decide(road, first)
 
     assert ran.code == FAILED
-    assert "made before the current decision (rejected by 'anna')" in ran.stderr
+    assert "made before the decision that counts (rejected by 'anna')" in ran.stderr
     run(road)
     assert verdicts(road)[WRONG][1] == "person_rejected"
     assert "1 applied, 1 replaced" in invoke("status", "--out", road.out).stdout

@@ -9,7 +9,7 @@ from qa_pipeline.errors import KeyRejectedError, UnreadableReplyError
 from qa_pipeline.records import SplitClaim, SplitReply
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.settings.verification import VerificationSettings
-from qa_pipeline.testing.scripted import Play, ScriptedModel
+from qa_pipeline.testing.scripted import ScriptedModel, ScriptedReply
 from qa_pipeline.verification.claims import find_claims
 from qa_pipeline.verification.llm_splitting import split_by_model
 from qa_pipeline_tests.fakes import HashEmbedder
@@ -95,7 +95,9 @@ def test_every_answer_is_asked_about_where_the_settings_want_it_and_none_where_n
         (SplitReply(claims=[SplitClaim(sentence=9, quote="a", claim="b")]), "not_split"),
     ],
 )
-def test_a_reply_of_no_use_leaves_the_claims_of_the_rules_with_the_reason(play: Play, reason: str) -> None:
+def test_a_reply_of_no_use_leaves_the_claims_of_the_rules_with_the_reason(
+    play: ScriptedReply, reason: str
+) -> None:
     assert told(claims_of(ScriptedModel([play]), JOINED)) == [(JOINED, None, "rules", reason)]
 
 

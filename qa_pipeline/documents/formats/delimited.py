@@ -1,8 +1,5 @@
 """CSV and TSV files: each row a line that can be understood alone.
 
-What belongs here: finding out how a table file is written, and its rows as blocks. What does not: whether
-the first row names the columns (`headers`).
-
 The file is read as a stream, once to learn its shape and once to write its rows, so that a table of many
 rows costs little memory.
 """

@@ -1,16 +1,11 @@
-"""Text that stands inside a file of another format, read by the reader of its own.
-
-What belongs here: handing a decoded text, such as a field of a JSON row or a part of a mail, to the parser of
-its format. What does not: finding it (`text_rows/json_lines`, `mail/parser`).
-"""
+"""Text that stands inside a file of another format, read by the reader of its own."""
 
 import codecs
 from dataclasses import replace
 from typing import Literal
 
-from qa_pipeline.documents.formats import text
+from qa_pipeline.documents.formats import markdown, text
 from qa_pipeline.documents.formats.html import parser as html
-from qa_pipeline.documents.formats.markdown import parser as markdown
 from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.text.characters import clean

@@ -19,7 +19,7 @@ from qa_pipeline.documents.assembly import Omissions
 from qa_pipeline.documents.decoding import decode
 from qa_pipeline.documents.formats.html.boilerplate import count_comments
 from qa_pipeline.documents.formats.html.parser import parse_tree, read_tree
-from qa_pipeline.documents.formats.ooxml.package import parse_xml
+from qa_pipeline.documents.formats.office.package import parse_xml
 from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.text.language import declared_language
@@ -66,7 +66,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
         DocumentFailure: `damaged`, `encrypted`, `archive_bomb`, `nested_too_deep`, `too_large` or `too_long`.
     """
     if not source.content.startswith(ZIP_START):
-        raise DocumentFailure("damaged", "the file does not begin as an EPUB")
+        raise DocumentFailure("damaged", "the file lacks the signature of an EPUB")
     archive = open_archive(source.content, settings)
     package = _package_path(archive)
     root = parse_xml(archive.read(package), declared_type=True)
@@ -105,7 +105,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
 
 def _package_path(archive: Archive) -> str:
     if archive.find(_CONTAINER) is None:
-        raise DocumentFailure("damaged", f"the ZIP container holds no {_CONTAINER}, so it is no EPUB")
+        raise DocumentFailure("damaged", f"the ZIP container holds no {_CONTAINER}, so it is not an EPUB")
     for element in _named(parse_xml(archive.read(_CONTAINER)), "rootfile"):
         path = element.get("full-path", "")
         if element.get("media-type", _PACKAGE) == _PACKAGE and archive.find(path) is not None:

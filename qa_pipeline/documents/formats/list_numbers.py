@@ -1,8 +1,5 @@
 """The numbers of ordered lists, as canonical text writes them in front of their items.
 
-What belongs here: counting items, and writing a number as digits, letters or Roman numerals. What does not:
-what says where a list starts (one module a format), and where the number is written (`assembly`).
-
 Digits are written as `6.`, letters and Roman numerals as `b)` and `iv)`: a line that begins with `A. ` may be
 a name.
 """

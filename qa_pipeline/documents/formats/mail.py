@@ -78,9 +78,9 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
 def _check_size(content: bytes) -> None:
     head = re.match(rb"(?:[^\r\n]+\r?\n)*", content)
     if head and head[0].count(b"\n") > _MOST_HEADER_LINES:
-        raise DocumentFailure("damaged", "the message has more headers than any mail")
+        raise DocumentFailure("damaged", "the message has too many headers")
     if content.count(b"\n--") > _MOST_BOUNDARIES:
-        raise DocumentFailure("damaged", "the message has more parts than any mail")
+        raise DocumentFailure("damaged", "the message has too many parts")
 
 
 @dataclass(slots=True)

@@ -1,7 +1,6 @@
 """Elements of an OpenDocument text as HTML.
 
-What belongs here: what each element and style becomes, and how lists are numbered (OpenDocument 1.3, part 3).
-What does not: the parts of a file (`parser`). Text of the file is escaped; no attribute is passed on.
+Text of the file is escaped; no attribute is passed on.
 """
 
 from html import escape
@@ -11,7 +10,7 @@ from qa_pipeline.corpus.archives import ZIP_START, open_archive
 from qa_pipeline.corpus.files import DocumentFailure
 from qa_pipeline.documents.assembly import Omissions
 from qa_pipeline.documents.formats.html.parser import read_fragment
-from qa_pipeline.documents.formats.ooxml.package import parse_xml, whole
+from qa_pipeline.documents.formats.office.package import parse_xml, whole
 from qa_pipeline.records import ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.text.language import declared_language
@@ -209,7 +208,7 @@ def _trees(content: bytes, settings: DocumentSettings) -> "list[_Element]":
     archive = open_archive(content, settings)
     manifest = archive.find("META-INF/manifest.xml")
     if manifest is not None and b"encryption-data" in archive.read(manifest.name):
-        raise DocumentFailure("encrypted", "the content opens only with a password")
+        raise DocumentFailure("encrypted", "the content is protected by a password")
     return [parse_xml(archive.read(name)) for name in _PARTS if name == _PARTS[0] or archive.find(name)]
 
 

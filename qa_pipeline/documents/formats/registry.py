@@ -1,20 +1,15 @@
-"""Which parser reads which file.
-
-What belongs here: the registry of formats by suffix. What does not: the parsers, one module a format.
-"""
+"""Which parser reads which file."""
 
 from collections.abc import Callable, Mapping
 from pathlib import PurePosixPath
 
 from qa_pipeline.documents.decoding import UNPACKERS, unpack
 from qa_pipeline.documents.formats import delimited as table_files
-from qa_pipeline.documents.formats import epub, odt, row_files, spreadsheet, text
+from qa_pipeline.documents.formats import epub, markdown, odt, row_files, spreadsheet, text
 from qa_pipeline.documents.formats import mail as mail_messages
-from qa_pipeline.documents.formats.docx import parser as docx
 from qa_pipeline.documents.formats.html import parser as html
-from qa_pipeline.documents.formats.markdown import parser as markdown
+from qa_pipeline.documents.formats.office import docx, pptx
 from qa_pipeline.documents.formats.pdf import parser as pdf
-from qa_pipeline.documents.formats.pptx import parser as pptx
 from qa_pipeline.records import ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 

@@ -1,8 +1,4 @@
-"""Rows of named values, as data sets hold them: each row a section of the document.
-
-What belongs here: which field is the text, which say something about all rows, and how the others are
-written. What does not: reading rows from a file (`json_lines`, `parquet_files`).
-"""
+"""Rows of named values, as data sets hold them: each row a section of the document."""
 
 import codecs
 import io
@@ -227,7 +223,7 @@ def _bytes_in(value: object) -> int:
 
 
 _NO_CHARACTER = re.compile("[\ud800-\udfff]")
-_TOLD = 5
+_SHOWN_PROBLEMS = 5
 
 
 class _BrokenLine(ValueError):  # noqa: N818 - it ends as a note of the document
@@ -240,17 +236,17 @@ class _Broken:
 
     lines: int = 0
     characters: int = 0
-    told: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
 
     def add(self, number: int, line: str, problem: str) -> None:
         self.lines += 1
         self.characters += len("".join(line.split()))
-        if len(self.told) < _TOLD:
-            self.told.append(f"line {number} {problem}")
+        if len(self.problems) < _SHOWN_PROBLEMS:
+            self.problems.append(f"line {number} {problem}")
 
     def note(self) -> str:
-        more = f" and {self.lines - _TOLD} more" if self.lines > _TOLD else ""
-        return f"lines that could not be read were left out: {', '.join(self.told)}{more}"
+        more = f" and {self.lines - _SHOWN_PROBLEMS} more" if self.lines > _SHOWN_PROBLEMS else ""
+        return f"lines that could not be read were left out: {', '.join(self.problems)}{more}"
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
@@ -271,7 +267,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
         except _BrokenLine as problem:
             broken.add(number, line, str(problem))
     if not rows:
-        raise DocumentFailure("damaged", f"no line of the file can be read: {', '.join(broken.told)}")
+        raise DocumentFailure("damaged", f"no line of the file can be read: {', '.join(broken.problems)}")
     parsed = read_rows(rows, source.path, settings)
     if not broken.lines:
         return parsed

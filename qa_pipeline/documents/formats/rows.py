@@ -1,8 +1,4 @@
-"""Tables as lines of text that can be understood alone.
-
-What belongs here: turning a grid of cells into one self-contained line a row. What does not: finding
-tables in a format.
-"""
+"""Tables as lines of text that can be understood alone."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

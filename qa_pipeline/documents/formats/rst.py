@@ -116,7 +116,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     blocks = read_fragment("".join(translator.body), left, page=False)
     about = known_fields({name: " ".join(body.astext().split()) for name, body in fields.items()})
     pieces = "1 piece of markup" if unread == 1 else f"{unread} pieces of markup"
-    notes = (f"{pieces} could not be read and stands as it is written",) if unread else ()
+    notes = (f"{pieces} could not be read; kept as written",) if unread else ()
     return ParsedFile(
         blocks=tuple(blocks),
         title=about.title,

@@ -1,8 +1,5 @@
 """Spreadsheets (XLSX, XLSM, ODS): each sheet a section, each row a line that can be understood alone.
 
-What belongs here: which sheets are read, the tables on a sheet, and cells as text. What does not: reading the
-file, which python-calamine does, and how a row is worded (`rows`).
-
 Formulas are read as the values last saved with them. Values stand as they are stored: 0.25 where a sheet
 shows 25 %. Links to other files are never followed.
 """
@@ -74,7 +71,7 @@ def _open(content: bytes, settings: DocumentSettings) -> "CalamineWorkbook":
     try:
         return CalamineWorkbook.from_filelike(io.BytesIO(content))
     except PasswordError as error:
-        raise DocumentFailure("encrypted", "the content opens only with a password") from error
+        raise DocumentFailure("encrypted", "the content is protected by a password") from error
     except CalamineError as error:
         raise DocumentFailure("damaged", "the file cannot be read as a spreadsheet") from error
 

@@ -1,8 +1,5 @@
 """Plain text files: paragraphs, lists, code and headings told by their layout.
 
-What belongs here: the conventions of plain text. What does not: lines of a PDF page, which have places and
-sizes (`pdf`).
-
 Every character of a file that is not blank ends in the blocks, or is counted as left out: the bullets of list
 items, and the lines that underline headings or part paragraphs.
 """

@@ -1,8 +1,5 @@
 """Telephone and fax numbers.
 
-What belongs here: which of the numbers that the library finds valid a reader would take for a telephone
-number. What does not: the numbering plans, which `phonenumbers` keeps.
-
 A number in national form is tried with the plans of `documents.masking.phone_regions`. Its token is made of
 the digits without country and trunk prefix, so that both forms of a number get the same.
 """
@@ -76,7 +73,9 @@ def phone_family(regions: tuple[str, ...]) -> Family:
     """
     for region in regions:
         if region not in SUPPORTED_REGIONS:
-            raise SettingsError(f"documents.masking.phone_regions names {region}, which is no country's code")
+            raise SettingsError(
+                f"documents.masking.phone_regions names {region}, which is not a country code"
+            )
 
     def find(text: str) -> Iterator[Item]:
         text = _OTHER_NUMBER.sub(lambda match: "_" * len(match[0]), text)

@@ -1,8 +1,4 @@
-"""Account numbers (IBAN) and payment cards.
-
-What belongs here: numbers that reach somebody's money, checked by length and check digits. What does not:
-national account numbers without a check that can be trusted.
-"""
+"""Account numbers (IBAN) and payment cards."""
 
 import re
 from collections.abc import Iterator

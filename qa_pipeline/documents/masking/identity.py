@@ -1,9 +1,4 @@
-"""Numbers of identity cards, passports and driving licences.
-
-What belongs here: numbers that a word before them makes known, and the machine-readable lines of such
-documents. What does not: such a number alone, which nothing tells from a part number: its check digit is
-right for one in ten of those.
-"""
+"""Numbers of identity cards, passports and driving licences."""
 
 import re
 from calendar import monthrange

@@ -1,8 +1,4 @@
-"""What is looked for, and what a find is.
-
-What belongs here: the shapes that the modules of this folder share. What does not: looking (one module a
-family of kinds) and what becomes of a find (`replacing`).
-"""
+"""What is looked for, and what a find is."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator

@@ -1,8 +1,5 @@
 """From the finds of a text to the text that goes on, in which nobody can read them.
 
-What belongs here: tokens, and replacing without leaving anything that would be found again. What does not:
-finding (`finding`), and paths (`paths`).
-
 A token is the kind and 8 hexadecimal digits of HMAC-SHA256 (RFC 2104) over kind and normal form: equal for
 the same item wherever it stands, and without the key neither to be reversed nor to be confirmed.
 """

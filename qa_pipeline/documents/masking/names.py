@@ -1,8 +1,4 @@
-"""Names of persons, found by pipelines of spaCy that are installed beside this package.
-
-What belongs here: loading a pipeline and reading its persons. What does not: which pipeline is any good; that
-depends on the language, and none is chosen here.
-"""
+"""Names of persons, found by pipelines of spaCy that are installed beside this package."""
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,8 +1,4 @@
-"""Keys, tokens and passwords.
-
-What belongs here: secrets that their issuer's form makes known, private keys, and what is assigned to a name
-such as `password` and looks made up. What does not: user names and passwords in URLs (`logins`).
-"""
+"""Keys, tokens and passwords."""
 
 import binascii
 import json

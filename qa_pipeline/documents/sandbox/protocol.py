@@ -135,7 +135,7 @@ class Death:
     messages: bytes
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         """The end in words."""
         if self.status < 0:
             return f"it was ended by {_signal_name(-self.status)}"
@@ -173,14 +173,14 @@ def what_happened(death: Death, settings: DocumentSettings) -> DocumentFailure:
     touched = death.grown > _TOUCHED.get(-death.status, math.inf) * settings.parse_memory
     if touched or any(word in said for word in _WORDS_OF_MEMORY):
         limit = f"documents.parse_memory = {settings.parse_memory} bytes"
-        return DocumentFailure("out_of_memory", f"parsing ran into {limit}, and {death.told}")
-    return DocumentFailure("parser_crashed", f"the parser took its process down: {death.told}")
+        return DocumentFailure("out_of_memory", f"parsing ran into {limit}, and {death.summary}")
+    return DocumentFailure("parser_crashed", f"the parser took its process down: {death.summary}")
 
 
 def why_not_started(death: Death) -> str:
     """What a worker that never got ready says of it: the last line it wrote, or how it ended."""
     lines = death.messages.decode(errors="replace").strip().splitlines()
-    return lay_out("heading", clean(lines[-1])) if lines else death.told
+    return lay_out("heading", clean(lines[-1])) if lines else death.summary
 
 
 def timed_out(settings: DocumentSettings) -> DocumentFailure:

@@ -246,8 +246,8 @@ def fit_bands(
         thresholds = _with_band(thresholds, step, [one.fit for one in sides])
         found += sides
     if all(one.lacking for one in found):
-        told = "; ".join(f"{one.fit.step} {one.fit.side}: {one.fit.why}" for one in found)
-        raise InputError(f"too few labelled rows to calibrate on: {told}")
+        message = "; ".join(f"{one.fit.step} {one.fit.side}: {one.fit.why}" for one in found)
+        raise InputError(f"too few labelled rows to calibrate on: {message}")
     return thresholds, tuple(one.fit for one in found)
 
 

@@ -174,19 +174,19 @@ class Comparison:
 
 def compare(frames: Mapping[str, pl.DataFrame], new: Redecided) -> Comparison:
     """Compare one batch."""
-    told = _with_open_pairs(new)
+    message = _with_open_pairs(new)
     old_steps = _steps(frames["pairs"], frames["claim_verdicts"], frames["refusals"], frames["verdicts"])
-    new_steps = _steps(frames["pairs"], new.claim_verdicts, new.refusals, told)
+    new_steps = _steps(frames["pairs"], new.claim_verdicts, new.refusals, message)
     steps = old_steps.rename({"count": "old"}).join(
         new_steps.rename({"count": "new"}), on=_STEP, how="full", coalesce=True, nulls_equal=True
     )
-    moved = _moved(frames["verdicts"], told, "pair_id")
+    moved = _moved(frames["verdicts"], message, "pair_id")
     return Comparison(
         steps=steps.with_columns(pl.col("old", "new").fill_null(0)),
         claims=_counted(_moved(frames["claim_verdicts"], new.claim_verdicts, "claim_id")),
         pairs=_counted(moved),
         moved=moved,
-        known=_known(frames, told),
+        known=_known(frames, message),
     )
 
 
@@ -261,8 +261,8 @@ def _counted(moved: pl.DataFrame) -> pl.DataFrame:
     return counts.select("old", "new", "reason", "count")
 
 
-def _known(frames: Mapping[str, pl.DataFrame], told: pl.DataFrame) -> dict[str, tuple[int, int]]:
-    words = told.with_columns(verdict=pl.col("verdict").replace({NEEDS_MODEL: "needs_review"}))
+def _known(frames: Mapping[str, pl.DataFrame], message: pl.DataFrame) -> dict[str, tuple[int, int]]:
+    words = message.with_columns(verdict=pl.col("verdict").replace({NEEDS_MODEL: "needs_review"}))
     old, new = (known_answers(frames["pairs"], one) for one in (frames["verdicts"], words))
     return {name: (int(old[name].sum()), int(new[name].sum())) for name in ("pairs", *_KNOWN)}
 

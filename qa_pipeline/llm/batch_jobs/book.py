@@ -349,12 +349,12 @@ def _item(row: sa.RowMapping) -> Item:
     del columns["asked_model"]
     texts = {name: restored(columns[name]) for name in ("failure", "prompt") if columns[name] is not None}
     answer = columns["answer"]
-    told = {
+    message = {
         "batch": restored(columns["batch"]),
         "documents": tuple(json.loads(columns["documents"])),
         "answer": None if answer is None else Answer.restored(answer),
     }
-    return Item(**(columns | texts | told))
+    return Item(**(columns | texts | message))
 
 
 def _item_row(asked_model: str, item: Item) -> dict[str, Any]:

@@ -180,8 +180,8 @@ class Collector:
             result = look.results.get(item.sent_key, look.unnamed.get(item.position))
             if result is None:
                 attempts = item.attempts if submitted else item.attempts - 1
-                told = look.problem or NO_REPLY
-                ended.kept.append(replace(item, state="free", attempts=attempts, failure=told))
+                message = look.problem or NO_REPLY
+                ended.kept.append(replace(item, state="free", attempts=attempts, failure=message))
             elif isinstance(result, RawReply | UnreadableReplyError):
                 self._answered(job, item, result, ended)
             else:
@@ -209,8 +209,8 @@ class Collector:
             request_id = (job.asked_model, item.request_key)
             ended.paid.append(Paid(request_id, item.role, item.batch, item.documents, outcome))
         else:
-            told = isinstance(result, UnreadableReplyError)
-            reason, detail = (outcome.outcome, outcome.detail) if told else (None, None)
+            message = isinstance(result, UnreadableReplyError)
+            reason, detail = (outcome.outcome, outcome.detail) if message else (None, None)
             answer = Answer(outcome.raw, outcome.model, outcome.usage, reason, detail, call)
             ended.kept.append(replace(item, state="answered", answer=answer))
 

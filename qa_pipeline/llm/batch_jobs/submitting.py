@@ -134,9 +134,9 @@ class Submitter:
             self._budget.most(self.name, most_request_tokens(one.request), self._most_output, batched=True)
             for one in some
         ]
-        told = f"{some[0].request.role}, {self.name}, in a batch job"
+        message = f"{some[0].request.role}, {self.name}, in a batch job"
         try:
-            room = await commit(self._budget, wants, self.name, told)
+            room = await commit(self._budget, wants, self.name, message)
         except BudgetExhaustedError as error:
             done.refusal = error
             return some
@@ -338,12 +338,12 @@ def _pending(awaited: dict[str, str], refusal: BudgetExhaustedError | None) -> R
     jobs = tuple(sorted(set(awaited.values())))
     named = ", ".join(jobs[:_NAMED_JOBS])
     more = f" and {len(jobs) - _NAMED_JOBS} more" if len(jobs) > _NAMED_JOBS else ""
-    told = (
+    message = (
         f"replies awaited from batch jobs of the provider: {len(awaited)} ({named}{more}); run again when "
         "they have come, as `qa-pipeline jobs` tells"
     )
     if not awaited:
-        told = "replies have come from batch jobs meanwhile; run again"
+        message = "replies have come from batch jobs meanwhile; run again"
     if refusal is not None:
-        told += f". Not all requests were submitted: {refusal}"
-    return RepliesPendingError(told, jobs=jobs, requests=len(awaited))
+        message += f". Not all requests were submitted: {refusal}"
+    return RepliesPendingError(message, jobs=jobs, requests=len(awaited))

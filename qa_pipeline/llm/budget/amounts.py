@@ -84,18 +84,18 @@ _GO_ON = "Every reply received is stored: run again to go on from here"
 
 
 def refusal_of_run(
-    caps: Caps, unit: str, spent: Amount, want: Amount, told: str, currency: str
+    caps: Caps, unit: str, spent: Amount, want: Amount, next_call: str, currency: str
 ) -> BudgetExhaustedError:
     """The cap of a run is reached."""
     cap = f"{caps.setting(unit)}: the cap of this run is {_count(caps.most(unit), unit, currency)}"
     return BudgetExhaustedError(
-        f"{cap}; {_state(unit, spent, want, told, currency)}. {_GO_ON}, with a higher "
+        f"{cap}; {_state(unit, spent, want, next_call, currency)}. {_GO_ON}, with a higher "
         f"{_variable(caps, unit)} if one run shall get further{_hint(unit, spent)}"
     )
 
 
 def refusal_of_day(
-    caps: Caps, unit: str, spent: Amount, want: Amount, told: str, currency: str, day: str, today: str
+    caps: Caps, unit: str, spent: Amount, want: Amount, next_call: str, currency: str, day: str, today: str
 ) -> BudgetExhaustedError:
     """The cap of a day is reached, by all runs together."""
     cap = (
@@ -107,17 +107,17 @@ def refusal_of_day(
         f"or, if that day never was, delete its row in table spent of the reply store"
     )
     return BudgetExhaustedError(
-        f"{cap}; {_state(unit, spent, want, told, currency)}. {_GO_ON} on another day, or with a higher "
+        f"{cap}; {_state(unit, spent, want, next_call, currency)}. {_GO_ON} on another day, or with a higher "
         f"{_variable(caps, unit)}{_hint(unit, spent)}{ahead if day > today else ''}"
     )
 
 
-def _state(unit: str, spent: Amount, want: Amount, told: str, currency: str) -> str:
+def _state(unit: str, spent: Amount, want: Amount, next_call: str, currency: str) -> str:
     used = _count(getattr(spent, unit), unit, currency)
     if unit == "calls":
-        return f"{used} are spent, {spent.tokens} tokens in all, and one more ({told}) is asked for"
+        return f"{used} are spent, {spent.tokens} tokens in all, and one more ({next_call}) is asked for"
     one_more = _count(getattr(want, unit), unit, currency)
-    return f"{used} are spent in {spent.calls} calls, and the next call ({told}) may take {one_more}"
+    return f"{used} are spent in {spent.calls} calls, and the next call ({next_call}) may take {one_more}"
 
 
 def _count(number: int | Decimal, unit: str, currency: str) -> str:

@@ -76,7 +76,7 @@ class Reservation:
 class _Waiter:
     want: Amount
     price: Price | None
-    told: str
+    message: str
     granted: "Future[Reservation]" = field(default_factory=Future)
 
 
@@ -136,11 +136,11 @@ class Budget:
         """
         price = self.price(asked_model)
         want = self.most(asked_model, tokens_in, most_tokens_out, batched=False)
-        told = f"{request.role}, {asked_model}"
-        reservation = await self._take(want, price, told)
+        message = f"{request.role}, {asked_model}"
+        reservation = await self._take(want, price, message)
         if self.days is not None:
             try:
-                reservation.entry = await self.days.take(want, told)
+                reservation.entry = await self.days.take(want, message)
             except BaseException:
                 reservation.cancel()
                 raise
@@ -155,7 +155,7 @@ class Budget:
         if self.days is not None:
             self.days.close()
 
-    def take_now(self, want: Amount, asked_model: str, told: str) -> Reservation:
+    def take_now(self, want: Amount, asked_model: str, message: str) -> Reservation:
         """Take room without waiting for calls in flight, for what may be in flight for a day.
 
         Raises:
@@ -167,7 +167,7 @@ class Budget:
             taken = self.spent + self._held
             unit = self._caps.broken_by(taken + want)
             if unit is not None:
-                raise refusal_of_run(self._caps, unit, taken, want, told, self._prices.currency)
+                raise refusal_of_run(self._caps, unit, taken, want, message, self._prices.currency)
             return self._hold(want, price)
 
     def most(self, asked_model: str, tokens_in: int, most_tokens_out: int, *, batched: bool) -> Amount:
@@ -198,13 +198,13 @@ class Budget:
         self, held: Amount, price: Price | None, usage: Usage, cost: Decimal | float | None
     ) -> tuple[Amount, bool]:
         """What a call took, and whether the provider told; all that was held where it did not."""
-        told = believed(usage)
-        if told.input_tokens is None or told.output_tokens is None:
+        message = believed(usage)
+        if message.input_tokens is None or message.output_tokens is None:
             return held, False
-        charged = price.cost(told, utc_day(self._clock())) if price and cost is None else cost
+        charged = price.cost(message, utc_day(self._clock())) if price and cost is None else cost
         known = charged if charged is not None and charged >= 0 else held.cost
         exact = known if isinstance(known, Decimal) else Decimal(repr(known))
-        return Amount(held.calls, told.input_tokens + told.output_tokens, exact), True
+        return Amount(held.calls, message.input_tokens + message.output_tokens, exact), True
 
     def close(self, reservation: Reservation, took: Amount, *, known: bool) -> bool:
         """Give back what was held and count what was taken; False when that was done before."""
@@ -219,12 +219,12 @@ class Budget:
             self._serve()
             return True
 
-    async def _take(self, want: Amount, price: Price | None, told: str) -> Reservation:
+    async def _take(self, want: Amount, price: Price | None, message: str) -> Reservation:
         with self._lock:
-            self._refuse_hopeless(want, told)
+            self._refuse_hopeless(want, message)
             if not self._waiting and self._fits(want):
                 return self._hold(want, price)
-            waiter = _Waiter(want, price, told)
+            waiter = _Waiter(want, price, message)
             self._waiting.append(waiter)
         try:
             return await wrap_future(waiter.granted)
@@ -246,7 +246,7 @@ class Budget:
         """Give room to those who wait, in order, and refuse those who can no longer get it."""
         while self._waiting:
             waiter = self._waiting[0]
-            refusal = self._hopeless(waiter.want, waiter.told)
+            refusal = self._hopeless(waiter.want, waiter.message)
             if refusal is None and not self._fits(waiter.want):
                 return
             self._waiting.popleft()
@@ -264,16 +264,16 @@ class Budget:
     def _fits(self, want: Amount) -> bool:
         return self._caps.broken_by(self.spent + self._held + want) is None
 
-    def _refuse_hopeless(self, want: Amount, told: str) -> None:
-        refusal = self._hopeless(want, told)
+    def _refuse_hopeless(self, want: Amount, message: str) -> None:
+        refusal = self._hopeless(want, message)
         if refusal is not None:
             raise refusal
 
-    def _hopeless(self, want: Amount, told: str) -> BudgetExhaustedError | None:
+    def _hopeless(self, want: Amount, message: str) -> BudgetExhaustedError | None:
         unit = self._caps.broken_by(self.spent + want)
         if unit is None:
             return None
-        return refusal_of_run(self._caps, unit, self.spent, want, told, self._prices.currency)
+        return refusal_of_run(self._caps, unit, self.spent, want, message, self._prices.currency)
 
 
 def open_budget(settings: LLMSettings, database: Database) -> Budget:
@@ -315,7 +315,7 @@ class Commitment:
             give_back(self.budget, self.held, Amount())
 
 
-async def commit(budget: Budget, wants: Sequence[Amount], asked_model: str, told: str) -> Commitment:
+async def commit(budget: Budget, wants: Sequence[Amount], asked_model: str, message: str) -> Commitment:
     """Take room for as many requests as fit, the first ones first.
 
     Raises:
@@ -326,27 +326,27 @@ async def commit(budget: Budget, wants: Sequence[Amount], asked_model: str, told
     reservations: list[Reservation] = []
     for want in wants:
         try:
-            reservations.append(budget.take_now(want, asked_model, told))
+            reservations.append(budget.take_now(want, asked_model, message))
         except BudgetExhaustedError:
             if not reservations:
                 raise
             break
     try:
-        return await _of_day(budget, reservations, told)
+        return await _of_day(budget, reservations, message)
     except BaseException:
         for reservation in reservations:
             reservation.cancel()
         raise
 
 
-async def _of_day(budget: Budget, reservations: list[Reservation], told: str) -> Commitment:
+async def _of_day(budget: Budget, reservations: list[Reservation], message: str) -> Commitment:
     """Halve what the day has no room for until it fits."""
     if budget.days is None:
         return Commitment(budget, tuple(reservations), None)
     while True:
         want = sum((reservation.held for reservation in reservations), Amount())
         try:
-            return Commitment(budget, tuple(reservations), await budget.days.take_now(want, told))
+            return Commitment(budget, tuple(reservations), await budget.days.take_now(want, message))
         except BudgetExhaustedError:
             if len(reservations) == 1:
                 raise

@@ -240,7 +240,7 @@ class DayLedger:
         self._settled: list[Settlement] = []
         self._worker: ThreadPoolExecutor | None = None
 
-    async def take(self, want: Amount, told: str) -> Entry:
+    async def take(self, want: Amount, message: str) -> Entry:
         """Take room of today for a call, and wait for it while others in flight may leave some.
 
         Raises:
@@ -253,11 +253,11 @@ class DayLedger:
             if isinstance(answer, DayReservation):
                 return Entry(self, answer)
             if answer.hopeless:
-                raise self._refusal(answer, want, told)
+                raise self._refusal(answer, want, message)
             await self._sleep(pause)
             pause = min(pause * 2, _LONGEST_PAUSE)
 
-    async def take_now(self, want: Amount, told: str) -> DayReservation:
+    async def take_now(self, want: Amount, message: str) -> DayReservation:
         """Take room of today without waiting for calls in flight.
 
         Raises:
@@ -267,7 +267,7 @@ class DayLedger:
         answer = await self._ask(want)
         if isinstance(answer, DayReservation):
             return answer
-        raise self._refusal(answer, want, told)
+        raise self._refusal(answer, want, message)
 
     def settle(self, settled: Settlement) -> None:
         """Count what a call took; written soon, and at the latest before anything else is asked for."""
@@ -337,7 +337,7 @@ class DayLedger:
     def _transact(self, asks: list[Asked], settled: list[Settlement]) -> list[DayReservation | State]:
         return self._tables.write(asks, settled, self._clock())
 
-    def _refusal(self, state: State, want: Amount, told: str) -> BudgetExhaustedError:
+    def _refusal(self, state: State, want: Amount, message: str) -> BudgetExhaustedError:
         today = utc_day(self._clock()).isoformat()
         unit = state.unit
-        return refusal_of_day(self._caps, unit, state.spent, want, told, self._currency, state.day, today)
+        return refusal_of_day(self._caps, unit, state.spent, want, message, self._currency, state.day, today)

@@ -41,6 +41,7 @@ def well_formed(candidate: Candidate, passage: Passage) -> bool:
         and "\n" not in question
         and len(question) <= MAX_QUESTION
         and 0 < len(answer) <= MAX_ANSWER
+        and not answer.rstrip().endswith("?")  # it asks, and states nothing that could be verified
         and passage.text[candidate.start : candidate.end] == candidate.quote
         and not _TORN.search(answer)
         and _balanced(question)

@@ -140,9 +140,9 @@ class GeminiBatches:
                 named[key] = result
             elif result is not None:
                 unnamed[place] = result
-        return JobLook(True, self._told(job, problem), named, unnamed)
+        return JobLook(True, self._message(job, problem), named, unnamed)
 
-    def _told(self, job: "BatchJob", problem: str | None) -> str | None:
+    def _message(self, job: "BatchJob", problem: str | None) -> str | None:
         if problem is None or job.error is None or not job.error.message:
             return problem
         return f"{problem}: {self._readable(job.error.message)}"

@@ -213,8 +213,8 @@ def _machine_credentials() -> "Credentials":
     try:
         credentials, _ = google.auth.default(scopes=[_VERTEX_SCOPE])
     except DefaultCredentialsError:
-        told = f"llm.vertex_project is set and no credentials are found; {VERTEX_ADVICE}"
-        raise KeyRejectedError(told) from None
+        summary = f"llm.vertex_project is set and no credentials are found; {VERTEX_ADVICE}"
+        raise KeyRejectedError(summary) from None
     return credentials
 
 

@@ -198,12 +198,12 @@ def translate(error: BaseException, key: str, model: str) -> ModelError:
     if isinstance(error, APIError):
         return _translate_status(error, key, model)
     if isinstance(error, TimeoutError):
-        told = "the Gemini server did not reply in time (llm.timeout_seconds)"
+        summary = "the Gemini server did not reply in time (llm.timeout_seconds)"
     elif isinstance(error, JSONDecodeError):
-        told = "the Gemini server replied with something that is not JSON"
+        summary = "the Gemini server replied with something that is not JSON"
     else:
-        told = f"no connection to the Gemini server: {one_line(str(error), key)}"
-    return TransientModelError(told, maybe_charged=not _never_arrived(error))
+        summary = f"no connection to the Gemini server: {one_line(str(error), key)}"
+    return TransientModelError(summary, maybe_charged=not _never_arrived(error))
 
 
 def _never_arrived(error: BaseException) -> bool:

@@ -178,8 +178,8 @@ def openai_name(settings: ModelSettings) -> str:
         "max_output_tokens": settings.max_output_tokens,
         "json_mode": None if settings.json_mode == "auto" else settings.json_mode,
     }
-    told = "&".join(f"{name}={value}" for name, value in fixed.items() if value is not None)
-    return f"openai/{settings.model}{place_of(settings.base_url)}{f'?{told}' if told else ''}"
+    options = "&".join(f"{name}={value}" for name, value in fixed.items() if value is not None)
+    return f"openai/{settings.model}{place_of(settings.base_url)}{f'?{options}' if options else ''}"
 
 
 def _check(settings: ModelSettings) -> None:

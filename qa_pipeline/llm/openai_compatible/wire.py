@@ -153,21 +153,21 @@ def translate_status(
     status: int, complaint: Complaint, headers: Mapping[str, str], key: str, model: str
 ) -> ModelError:
     """What an error status means, with what the server says beside it."""
-    told = f"{status}: {one_line(complaint.message or 'no message', key)}"
+    summary = f"{status}: {one_line(complaint.message or 'no message', key)}"
     if status in _KEY_STATUSES:
-        return KeyRejectedError(f"the server rejects the key ({told}); {KEY_ADVICE}")
+        return KeyRejectedError(f"the server rejects the key ({summary}); {KEY_ADVICE}")
     if complaint.code in _UNPAID:
-        return PermanentModelError(f"the account has no credit left ({told}); see to its billing")
+        return PermanentModelError(f"the account has no credit left ({summary}); see to its billing")
     if status == 429:
         wait = asked_wait(headers)
-        return TransientModelError(f"the server limits the rate ({told})", limited=True, wait_seconds=wait)
+        return TransientModelError(f"the server limits the rate ({summary})", limited=True, wait_seconds=wait)
     if status in _PASSING_STATUSES:
         charged = status in _WORKED_ON
         wait = asked_wait(headers)
         return TransientModelError(
-            f"the server is not available ({told})", wait_seconds=wait, maybe_charged=charged
+            f"the server is not available ({summary})", wait_seconds=wait, maybe_charged=charged
         )
-    return _translate_refusal(status, complaint, told, model)
+    return _translate_refusal(status, complaint, summary, model)
 
 
 def complaint_of(error: "APIStatusError") -> Complaint:
@@ -200,15 +200,17 @@ def asked_wait(headers: Mapping[str, str]) -> float:
     return max(spent) if spent else min((wait for wait in resets.values() if wait), default=0.0)
 
 
-def _translate_refusal(status: int, complaint: Complaint, told: str, model: str) -> ModelError:
+def _translate_refusal(status: int, complaint: Complaint, summary: str, model: str) -> ModelError:
     if status == 413 or complaint.code == "context_length_exceeded" or _TOO_LONG.search(complaint.message):
-        return OversizedRequestError(f"{told}; cut documents into smaller chunks or choose another llm.model")
+        return OversizedRequestError(
+            f"{summary}; cut documents into smaller chunks or choose another llm.model"
+        )
     if status == 404:
         return PermanentModelError(
-            f"the server does not know llm.model {model!r} ({told}); llm.base_url has to end before "
+            f"the server does not know llm.model {model!r} ({summary}); llm.base_url has to end before "
             "/chat/completions, as in http://127.0.0.1:8000/v1"
         )
-    return PermanentModelError(f"the server refuses the request ({told})")
+    return PermanentModelError(f"the server refuses the request ({summary})")
 
 
 def _translate_line(error: BaseException, key: str) -> TransientModelError:
@@ -220,10 +222,10 @@ def _translate_line(error: BaseException, key: str) -> TransientModelError:
     if unconnected:
         return TransientModelError(f"no connection to the server: {one_line(str(unconnected[0]), key)}")
     if any(isinstance(one, TimeoutError) for one in causes):
-        told = "the server did not reply in time (llm.timeout_seconds)"
-        return TransientModelError(told, maybe_charged=True)
-    told = f"the connection to the server was lost: {one_line(str(causes[-1]), key)}"
-    return TransientModelError(told, maybe_charged=True)
+        summary = "the server did not reply in time (llm.timeout_seconds)"
+        return TransientModelError(summary, maybe_charged=True)
+    summary = f"the connection to the server was lost: {one_line(str(causes[-1]), key)}"
+    return TransientModelError(summary, maybe_charged=True)
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:

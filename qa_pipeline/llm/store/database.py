@@ -43,12 +43,12 @@ _SYSTEM_ADVICE = {
     errno.EPERM: "Give this user the right to write there",
     errno.EROFS: "It lies on a disk that can only be read: set `out` to another",
     errno.ENOSPC: _SQLITE_ADVICE["SQLITE_FULL"],
-    errno.EEXIST: "A file stands where its folder must be: move that file, or set `out` to another folder",
-    errno.ENOTDIR: "A file stands where its folder must be: move that file, or set `out` to another folder",
+    errno.EEXIST: "A file is where its folder must be: move that file, or set `out` to another folder",
+    errno.ENOTDIR: "A file is where its folder must be: move that file, or set `out` to another folder",
 }
 
 
-def told(place: str, error: Exception, *, postgres: bool) -> str:
+def message(place: str, error: Exception, *, postgres: bool) -> str:
     """One message with cause and remedy; no password and no statement is in it."""
     cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
     said = " ".join(str(cause).split()) if cause is not error or not isinstance(error, DBAPIError) else "lost"
@@ -177,7 +177,7 @@ class Database:
             except (SQLAlchemyError, sqlite3.Error, OSError) as error:
                 opened = self._engine is not None
                 if not may_return(error, opened=opened) or waited >= GONE_SECONDS:
-                    raise ReplyStoreError(told(self.place, error, postgres=self.is_postgres)) from error
+                    raise ReplyStoreError(message(self.place, error, postgres=self.is_postgres)) from error
             self._sleep(pause)
             waited, pause = waited + pause, min(pause * 2, _LONGEST_PAUSE)
 

@@ -186,8 +186,8 @@ OUTCOME_COLUMNS: tuple[sa.Column[Any], ...] = (
 def outcome_of(row: Iterable[Any]) -> Outcome:
     """The outcome in a row of OUTCOME_COLUMNS."""
     _, _, outcome, raw, value, detail, model, repair, *tokens = row
-    told = None if detail is None else restored(detail)
-    return Outcome(outcome, restored(raw), value, told, model, repair, Usage(*tokens))
+    message = None if detail is None else restored(detail)
+    return Outcome(outcome, restored(raw), value, message, model, repair, Usage(*tokens))
 
 
 def reply_row(paid: Paid, stored_at: float) -> Row:

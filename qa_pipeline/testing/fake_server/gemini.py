@@ -1,8 +1,7 @@
-"""Replies and errors in the wire form of generateContent and of Google's errors."""
+"""Responses and errors in the wire form of generateContent, Google's errors, and batch jobs."""
 
 import itertools
 import json
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -10,15 +9,22 @@ from functools import cache
 from typing import Any
 
 from qa_pipeline.records import ReplyModel
+from qa_pipeline.testing.fake_server.chat import ChatAbilities
 from qa_pipeline.testing.fake_server.plan import BatchEnd
 from qa_pipeline.testing.fake_server.replies import gemini_complaint
-from qa_pipeline.testing.fake_server.responses import ServerPlay
+from qa_pipeline.testing.fake_server.responses import (
+    THOUGHT_TOKENS,
+    Asked,
+    ServerResponse,
+    count_tokens,
+    json_response,
+    wait_text,
+)
 
 USAGE = {"promptTokenCount": 11, "candidatesTokenCount": 7, "thoughtsTokenCount": 2}
-"""What a scripted reply says it took."""
+"""The usage that a scripted reply reports."""
 
 _TYPE = "type.googleapis.com/google.rpc."
-_SERVICE = {"service": "generativelanguage.googleapis.com"}
 _NAMES = {
     400: "INVALID_ARGUMENT",
     401: "UNAUTHENTICATED",
@@ -36,28 +42,41 @@ def says(
     *,
     finish: str = "STOP",
     model: str = "gemini-loopback",
-    usage: Mapping[str, int] | None = None,
-) -> ServerPlay:
+    usage: Mapping[str, int] = USAGE,
+) -> ServerResponse:
     """Reply with a model's value, or with any text."""
     text = reply if isinstance(reply, str) else reply.model_dump_json()
     candidate = {"content": {"role": "model", "parts": [{"text": text}]}, "finishReason": finish, "index": 0}
-    return _ok([candidate], USAGE if usage is None else usage, model)
+    return json_response({"candidates": [candidate], "usageMetadata": usage, "modelVersion": model})
 
 
-def stops(finish: str, *, usage: Mapping[str, int] | None = None) -> ServerPlay:
+def stops(finish: str) -> ServerResponse:
     """Reply without text, for a finish reason such as SAFETY or RECITATION."""
-    return _ok([{"finishReason": finish, "index": 0}], usage)
+    return json_response({"candidates": [{"finishReason": finish, "index": 0}]})
 
 
-def blocks_prompt(reason: str = "SAFETY", *, usage: Mapping[str, int] | None = None) -> ServerPlay:
+def blocks_prompt(reason: str = "SAFETY", *, usage: Mapping[str, int] | None = None) -> ServerResponse:
     """Refuse to read the prompt."""
     body: dict[str, Any] = {"promptFeedback": {"blockReason": reason}}
-    return ServerPlay(200, _json(body | ({"usageMetadata": usage} if usage else {})))
+    return json_response(body | ({"usageMetadata": usage} if usage else {}))
 
 
-def no_candidates() -> ServerPlay:
+def no_candidates() -> ServerResponse:
     """Reply with nothing in it."""
-    return _ok([], None)
+    return json_response({"candidates": []})
+
+
+def reply(asked: Asked, text: str, *, complete: bool = True) -> ServerResponse:
+    """Reply to a request with a text, which the cap on tokens may have cut."""
+    prompt, written = asked.tokens, count_tokens(text)
+    thoughts = THOUGHT_TOKENS if "thinkingConfig" in asked.config else 0
+    usage = {
+        "promptTokenCount": prompt,
+        "candidatesTokenCount": written,
+        "thoughtsTokenCount": thoughts,
+        "totalTokenCount": prompt + written + thoughts,
+    }
+    return says(text, finish="STOP" if complete else "MAX_TOKENS", model=asked.model, usage=usage)
 
 
 def fails(
@@ -67,269 +86,92 @@ def fails(
     name: str | None = None,
     details: Sequence[Mapping[str, Any]] = (),
     headers: tuple[tuple[str, str], ...] = (),
-) -> ServerPlay:
+) -> ServerResponse:
     """Reply with an error status."""
-    error = {
-        "code": status,
-        "message": message,
-        "status": name or _NAMES.get(status, "UNAVAILABLE"),
-        "details": list(details),
-    }
-    return ServerPlay(status, _json({"error": error}), headers)
+    named = name or _NAMES.get(status, "UNAVAILABLE")
+    error = {"code": status, "message": message, "status": named, "details": list(details)}
+    return json_response({"error": error}, status, headers)
 
 
-def lacks_key() -> ServerPlay:
-    """Reply as to a request without a key."""
-    return fails(
-        403,
-        "Method doesn't allow unregistered callers (callers without established identity). Please use API "
-        "Key or other form of API consumer identity to call this API.",
-    )
-
-
-def rejects_key() -> ServerPlay:
-    """Reply as to a wrong key, which is a plain 400 told apart by its details."""
-    info = {
-        "@type": f"{_TYPE}ErrorInfo",
-        "reason": "API_KEY_INVALID",
-        "domain": "googleapis.com",
-        "metadata": _SERVICE,
-    }
+def rejects_key() -> ServerResponse:
+    """Reply as to a wrong key: a 400 whose details tell it apart."""
+    info = {"@type": f"{_TYPE}ErrorInfo", "reason": "API_KEY_INVALID", "domain": "googleapis.com"}
     return fails(400, "API key not valid. Please pass a valid API key.", details=[info])
 
 
-def rejects_token() -> ServerPlay:
+def rejects_token() -> ServerResponse:
     """Reply as Vertex AI does to a missing or wrong access token."""
-    info = {
-        "@type": f"{_TYPE}ErrorInfo",
-        "reason": "ACCESS_TOKEN_TYPE_UNSUPPORTED",
-        "domain": "googleapis.com",
-        "metadata": {"service": "aiplatform.googleapis.com"},
-    }
-    message = (
-        "Request had invalid authentication credentials. Expected OAuth 2 access token, login cookie or "
-        "other valid authentication credential."
-    )
-    return fails(401, message, details=[info])
+    return fails(401, "Request had invalid authentication credentials. Expected OAuth 2 access token.")
 
 
-def refuses_field(message: str, field: str) -> ServerPlay:
-    """Reply as to a request that holds something Google does not know."""
-    violation = {"field": field, "description": message} if field else {"description": message}
-    return fails(400, message, details=[{"@type": f"{_TYPE}BadRequest", "fieldViolations": [violation]}])
+def lacks_model(model: str) -> ServerResponse:
+    """Reply as to an unknown model."""
+    return fails(404, f"models/{model} is not found for API version v1, or is not supported.")
 
 
-def limits_rate(seconds: float, *, as_header: bool = False) -> ServerPlay:
+def is_too_long(tokens: int, limit: int) -> ServerResponse:
+    """Reply as to a prompt that is longer than the model reads."""
+    message = f"The input token count ({tokens}) exceeds the maximum number of tokens allowed ({limit})."
+    return fails(400, message)
+
+
+def limits_rate(seconds: float, *, as_header: bool = False) -> ServerResponse:
     """Ask to wait, in the error's details or in a Retry-After header."""
     if as_header:
-        return fails(429, "Quota exceeded.", headers=(("Retry-After", f"{seconds:g}"),))
-    return fails(429, "Quota exceeded.", details=[_retry_info(seconds)])
+        return fails(429, "Quota exceeded.", headers=(("Retry-After", wait_text(seconds)),))
+    info = {"@type": f"{_TYPE}RetryInfo", "retryDelay": f"{wait_text(seconds)}s"}
+    return fails(429, "Quota exceeded.", details=[info])
 
 
-def exceeds_quota(seconds: float) -> ServerPlay:
-    """Refuse a request over the quota, and say when the next would be let in."""
-    failure = {"@type": f"{_TYPE}QuotaFailure", "violations": [{"quotaId": "GenerateRequestsPerMinute"}]}
-    message = "You exceeded your current quota, please check your plan and billing details."
-    return fails(429, message, details=[failure, _retry_info(seconds)])
-
-
-def _retry_info(seconds: float) -> dict[str, str]:
-    return {"@type": f"{_TYPE}RetryInfo", "retryDelay": f"{math.ceil(seconds * 1000) / 1000:g}s"}
-
-
-def _ok(
-    candidates: list[dict[str, Any]], usage: Mapping[str, int] | None, model: str | None = None
-) -> ServerPlay:
-    body: dict[str, Any] = {"candidates": candidates}
-    if usage:
-        body["usageMetadata"] = usage
-    if model:
-        body["modelVersion"] = model
-    return ServerPlay(200, _json(body))
-
-
-def _json(body: dict[str, Any]) -> bytes:
-    return json.dumps(body).encode()
-
-
-_PARTS = (
-    "text inlineData fileData functionCall functionResponse executableCode codeExecutionResult thought "
-    "thoughtSignature videoMetadata partMetadata mediaResolution"
+_TOP_NAMES = (
+    "contents systemInstruction generationConfig safetySettings tools toolConfig cachedContent model "
+    "serviceTier store labels"
 )
-_GENERATION = (
+_CONFIG_NAMES = (
     "stopSequences responseMimeType responseSchema responseJsonSchema responseModalities candidateCount "
     "maxOutputTokens temperature topP topK seed presencePenalty frequencyPenalty responseLogprobs logprobs "
-    "enableEnhancedCivicAnswers speechConfig imageConfig mediaResolution"
+    "enableEnhancedCivicAnswers speechConfig imageConfig mediaResolution thinkingConfig"
 )
-_TOP = "tools toolConfig cachedContent model serviceTier store labels"
+_TOP, _CONFIG = frozenset(_TOP_NAMES.split()), frozenset(_CONFIG_NAMES.split())
 
 
-def _any(names: str) -> dict[str, Any]:
-    return dict.fromkeys(names.split())
-
-
-_CONTENT = {"role": None, "parts": _any(_PARTS)}
-_REPEATED = frozenset({"contents", "parts", "safetySettings", "requests"})
-_NO_TURN = {"parts": [{"text": ""}]}
-_THINKING = _any("includeThoughts thinkingBudget thinkingLevel")
-_FIELDS: dict[str, Any] = {
-    **_any(_TOP),
-    "contents": _CONTENT,
-    "systemInstruction": _CONTENT,
-    "safetySettings": _any("category threshold method"),
-    "generationConfig": {**_any(_GENERATION), "thinkingConfig": _THINKING},
-}
-"""Names Google knows; what stands below a name is None where this server does not look further."""
-
-_COUNTED: dict[str, Any] = {
-    "contents": _CONTENT,
-    "generateContentRequest": _FIELDS,
-    "model": None,
-    "systemInstruction": _CONTENT,  # Vertex AI only
-    "generationConfig": _FIELDS["generationConfig"],
-    "tools": None,
-}
-_RANGES = (("temperature", 0.0, 2.0), ("topP", 0.0, 1.0), ("maxOutputTokens", 1, 2**31 - 1))
-
-
-def generate_complaint(body: Any) -> ServerPlay | None:
-    """What Google would say of a body of generateContent; None if it takes it."""
-    return _unknown_field(body, _FIELDS) or _content_complaint(body) or _config_complaint(body)
-
-
-def count_complaint(body: Any) -> ServerPlay | None:
-    """What Google would say of a body of countTokens; None if it takes it."""
-    unknown = _unknown_field(body, _COUNTED)
-    return unknown or _content_complaint(body.get("generateContentRequest") or body)
-
-
-def batch_complaint(body: Any) -> ServerPlay | None:
-    """What Google would say of a body of batchGenerateContent; its inlined requests fail one by one."""
-    requests = {"requests": {"request": None, "metadata": None}}
-    config = {"requests": requests, "fileName": None}
-    fields = {"batch": {"inputConfig": config, **_any("displayName priority model name webhookConfig")}}
-    unknown = _unknown_field(body, fields)
+def complaint(asked: Asked, abilities: ChatAbilities) -> ServerResponse | None:
+    """The error for a request that Google does not accept; None if it accepts it."""
+    unknown = [*(asked.body.keys() - _TOP), *(asked.config.keys() - _CONFIG)]
+    temperature, schema = asked.config.get("temperature", 0), asked.schema
+    found = schema and gemini_complaint(schema)
     if unknown:
-        return unknown
-    given = _below(body, "batch", "inputConfig", "requests", "requests")
-    if not isinstance(given, list) or not given:
-        return fails(400, "* BatchGenerateContentRequest.batch.input_config: not specified")
-    if not all(isinstance(one.get("request"), dict) for one in given):
-        return fails(400, "* BatchGenerateContentRequest.batch.input_config.requests: request not specified")
-    return None
-
-
-def _below(body: Any, *names: str) -> Any:
-    for name in names:
-        body = body.get(name) if isinstance(body, dict) else None
-    return body
-
-
-def _unknown_field(body: Any, fields: dict[str, Any], at: str = "") -> ServerPlay | None:
-    if not isinstance(body, dict):
-        return refuses_field("Invalid JSON payload received. Expected an object.", at)
-    for name, value in body.items():
-        camel = camel_case(name)
-        if camel not in fields:
-            where = f" at '{at}'" if at else ""
-            message = f'Invalid JSON payload received. Unknown name "{name}"{where}: Cannot find field.'
-            return refuses_field(message, at)
-        below = fields[camel]
-        if below is None:
-            continue
-        place = f"{at}.{_snake(camel)}" if at else _snake(camel)
-        if isinstance(value, list) and camel not in _REPEATED:
-            return refuses_field("Proto field is not repeating, cannot start list.", place)
-        found = _unknown_below(value, below, place)
-        if found:
-            return found
-    return None
-
-
-def _unknown_below(value: Any, fields: dict[str, Any], place: str) -> ServerPlay | None:
-    if not isinstance(value, list):
-        return _unknown_field(value, fields, place)
-    found = (_unknown_field(item, fields, f"{place}[{n}]") for n, item in enumerate(value))
-    return next((one for one in found if one), None)
-
-
-def _content_complaint(body: dict[str, Any]) -> ServerPlay | None:
-    contents = body.get("contents")
-    if not contents or not isinstance(contents, list):
+        return fails(400, f'Invalid JSON payload received. Unknown name "{unknown[0]}": Cannot find field.')
+    if not asked.body["contents"]:
         return fails(400, "* GenerateContentRequest.contents: contents is not specified\n")
-    for number, turn in enumerate([*contents, body.get("systemInstruction") or _NO_TURN]):
-        if not _are_parts(turn.get("parts")):
-            place = f"contents[{number}].parts"
-            return fails(400, f"* GenerateContentRequest.{place}: contents.parts must not be empty.\n")
-        if turn.get("role") not in (None, "user", "model"):
-            return fails(400, "Please use a valid role: user, model.")
-    return None
+    if not 0 <= temperature <= 2:
+        return fails(400, "* GenerateContentRequest: temperature must be in the range [0.0, 2.0].")
+    if schema and asked.config.get("responseMimeType") != "application/json":
+        return fails(400, "A response schema needs response_mime_type application/json.")
+    return (
+        fails(400, f"Invalid value at 'generation_config.response_json_schema': {found}") if found else None
+    )
 
 
-def _are_parts(parts: Any) -> bool:
-    return isinstance(parts, list) and bool(parts) and all(isinstance(p.get("text", ""), str) for p in parts)
+def camel_cased(body: dict[str, Any]) -> dict[str, Any]:
+    """A body with its own names, and those of its generationConfig, in camel case.
 
-
-def _config_complaint(body: dict[str, Any]) -> ServerPlay | None:
-    config = body.get("generationConfig", {})
-    complaint = _range_complaint(config) or _format_complaint(config) or _thinking_complaint(config)
-    return fails(400, complaint) if complaint else None
-
-
-def _range_complaint(config: dict[str, Any]) -> str | None:
-    for name, least, most in _RANGES:
-        value = config.get(name)
-        if value is not None and not isinstance(value, (int, float)):
-            return f"Invalid value at 'generation_config.{_snake(name)}' (TYPE_FLOAT), {value!r}"
-        if value is not None and not least <= value <= most:
-            place = f"* GenerateContentRequest.generation_config.{_snake(name)}"
-            return f"{place}: {_snake(name)} must be in the range [{least}, {most}]."
-    return None
-
-
-def _format_complaint(config: dict[str, Any]) -> str | None:
-    schemas = [config[name] for name in ("responseSchema", "responseJsonSchema") if name in config]
-    if not schemas:
-        return None
-    if config.get("responseMimeType") not in ("application/json", "text/x.enum"):
-        return "A response schema needs response_mime_type application/json."
-    if len(schemas) > 1:
-        return "Only one of response_schema and response_json_schema may be set."
-    complaint = gemini_complaint(schemas[0])
-    return f"Invalid value at 'generation_config.response_json_schema': {complaint}" if complaint else None
-
-
-def _thinking_complaint(config: dict[str, Any]) -> str | None:
-    thinking = {camel_case(name) for name in config.get("thinkingConfig", {})}
-    if {"thinkingBudget", "thinkingLevel"} <= thinking:
-        return "You can only set only one of thinking budget and thinking level."
-    return None
-
-
-def camel_cased(body: Any) -> Any:
-    """A body whose own names, and those of its generationConfig, are in the one spelling that is read."""
-    if not isinstance(body, dict):
-        return body
-    spelled = {camel_case(name): value for name, value in body.items()}
+    Google reads both spellings of a field, and google-genai sends both.
+    """
+    spelled = {_camel_case(name): value for name, value in body.items()}
     config = spelled.get("generationConfig")
     if isinstance(config, dict):
-        spelled["generationConfig"] = {camel_case(name): value for name, value in config.items()}
+        spelled["generationConfig"] = {_camel_case(name): value for name, value in config.items()}
     return spelled
 
 
 @cache
-def camel_case(name: str) -> str:
-    """Google reads both spellings of a field, and google-genai sends both."""
+def _camel_case(name: str) -> str:
     first, *rest = name.split("_")
     return first + "".join(word.capitalize() for word in rest)
 
 
-@cache
-def _snake(name: str) -> str:
-    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name)
-
-
-Answer = Callable[[str, Any], ServerPlay]
+Answer = Callable[[str, Any], ServerResponse]
 """(model, body of generateContent) -> the reply it would get on its own."""
 
 _ENDED = ("SUCCEEDED", "FAILED", "CANCELLED", "EXPIRED")
@@ -374,7 +216,6 @@ class Job:
             "displayName": self.display_name,
             "createTime": self.created,
             "updateTime": self.updated,
-            "batchStats": self._counts(),
             "state": f"BATCH_STATE_{self.state}",
         }
         whole: dict[str, Any] = {"name": self.name, "metadata": metadata, "done": self.ended}
@@ -387,19 +228,13 @@ class Job:
             whole["error"] = {"code": 13, "message": "The batch failed."}
         return whole
 
-    def _counts(self) -> dict[str, str]:
-        done = self.responses or []
-        failed = sum("error" in one for one in done)
-        counts = {"requestCount": len(self.requests), "successfulRequestCount": len(done) - failed}
-        return {name: str(n) for name, n in (counts | {"failedRequestCount": failed}).items()}
-
 
 class BatchJobs:
     """All jobs of a server.
 
     Args:
         answer: replies to one request of a job.
-        polls: how often a job is looked at before it ends.
+        polls: how often a job is found unfinished.
         ends: how jobs end.
     """
 
@@ -410,34 +245,28 @@ class BatchJobs:
         self._jobs: dict[str, Job] = {}
         self._numbers = itertools.count(1)
 
-    def create(self, model: str, body: dict[str, Any]) -> ServerPlay:
+    def create(self, model: str, body: dict[str, Any]) -> ServerResponse:
         """Submit a job."""
         batch = body["batch"]
         requests = batch["inputConfig"]["requests"]["requests"]
         name = f"batches/{next(self._numbers):012d}"
         self._jobs[name] = job = Job(name, model, batch.get("displayName", ""), requests)
-        return _batches_ok(job.as_dict())
+        return json_response(job.as_dict())
 
-    def act(self, method: str, name: str, action: str | None) -> ServerPlay:
-        """Get, cancel or delete a job."""
+    def act(self, name: str, action: str | None) -> ServerResponse:
+        """Get or cancel a job, or list all, newest first, for an empty name."""
+        if not name:
+            return json_response({"operations": [job.as_dict() for job in reversed(self._jobs.values())]})
         job = self._jobs.get(name)
         if job is None:
             return fails(404, "Requested entity was not found.")
-        if method == "DELETE":
-            del self._jobs[name]
-            return _batches_ok({})
         if action == "cancel":
-            return self._cancel(job)
+            if job.ended:
+                return fails(400, "The batch has ended.", name="FAILED_PRECONDITION")
+            job.moves("CANCELLED")
+            return json_response({})
         self._look(job)
-        return _batches_ok(job.as_dict())
-
-    def listed(self, page_size: int, token: str) -> ServerPlay:
-        """A page of jobs, newest first."""
-        jobs = [job.as_dict() for job in reversed(self._jobs.values())]
-        start = int(token or 0)
-        page: dict[str, Any] = {"operations": jobs[start : start + page_size]}
-        following = {"nextPageToken": str(start + page_size)} if start + page_size < len(jobs) else {}
-        return _batches_ok(page | following)
+        return json_response(job.as_dict())
 
     def _look(self, job: Job) -> None:
         if job.ended:
@@ -452,19 +281,9 @@ class BatchJobs:
 
     def _response(self, model: str, item: dict[str, Any]) -> dict[str, Any]:
         kept = {"metadata": item["metadata"]} if "metadata" in item else {}
-        play = self._answer(model, item["request"])
-        body = json.loads(play.body or b"{}")
-        if play.status == 200:
+        response = self._answer(model, item["request"])
+        body = json.loads(response.body or b"{}")
+        if response.status == 200:
             return {**kept, "response": body}
-        error = {"code": _CODES.get(play.status, 2), "message": body["error"]["message"]}
+        error = {"code": _CODES.get(response.status, 2), "message": body["error"]["message"]}
         return {**kept, "error": error}
-
-    def _cancel(self, job: Job) -> ServerPlay:
-        if job.ended:
-            return fails(400, "The batch has ended.", name="FAILED_PRECONDITION")
-        job.moves("CANCELLED")
-        return _batches_ok({})
-
-
-def _batches_ok(body: dict[str, Any]) -> ServerPlay:
-    return ServerPlay(200, json.dumps(body).encode())

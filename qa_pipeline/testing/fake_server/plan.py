@@ -16,27 +16,8 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from qa_pipeline.errors import InputError
 from qa_pipeline.testing.fake_server.chat import ChatAbilities
 
-Fault = Literal[
-    "rate_limit",
-    "server_error",
-    "unavailable",
-    "reset",
-    "half_body",
-    "drip",
-    "babble",
-    "fenced",
-    "wrong_json",
-    "prose",
-    "cut_json",
-    "truncated",
-    "safety",
-    "recitation",
-    "schema_breach",
-    "refusal",
-]
-"""429, 500 and 503; a connection reset; half a body; a slow body; a page of a proxy; JSON inside a code
-fence; JSON with a fault that can be mended; text without JSON; JSON that ends too early, without and with
-saying so; a block, of two kinds; JSON of another schema; a refusal."""
+Fault = Literal["rate_limit", "server_error", "unavailable", "reset", "drip", "wrong_json", "cut_json"]
+"""429, 500 and 503; a connection reset; a slow body; JSON that can be repaired; JSON that ends too early."""
 BatchEnd = Literal["succeeded", "failed", "expired"]
 INPUT_LIMIT = 1_048_576
 _CONFIG = ConfigDict(extra="forbid")
@@ -51,15 +32,13 @@ class ServerPlan:
         seed: of everything drawn.
         latency: seconds until the first byte of a reply.
         faults: share of the requests that meet each fault.
-        retry_seconds: what a drawn 429 asks to wait.
-        drip_seconds: how long a dripping body takes.
         requests_per_minute: quota for all models together; None is no quota.
         burst: requests the quota lets in at once.
         revoke_key_after: requests that are let in before the key is revoked.
         models: names of the models there are, with the tokens each reads; None knows every name.
         input_limit: tokens that a model reads where `models` does not say.
         chat: what the chat completions lack.
-        batch_polls: how often a batch job is looked at before it ends.
+        batch_polls: how often a batch job is found unfinished.
         batch_ends: how batch jobs end.
     """
 
@@ -67,8 +46,6 @@ class ServerPlan:
     seed: int = 0
     latency: float = 0.0
     faults: Mapping[Fault, float] = field(default_factory=dict)
-    retry_seconds: float = 1.0
-    drip_seconds: float = 5.0
     requests_per_minute: float | None = None
     burst: int = 1
     revoke_key_after: int | None = None

@@ -1,8 +1,6 @@
-"""Replies that make sense, made from nothing but the request.
+"""Replies that make sense, made from nothing but the request, and what each service refuses of a schema.
 
-What belongs here: reading the passages, question, answer or claim out of a prompt, and a reply to it; for any
-other schema the smallest value that fits. What does not: the form a protocol gives a reply. The same prompt
-always gets the same reply.
+The same prompt always gets the same reply. A schema of no known role gets the smallest value that fits.
 """
 
 import json
@@ -111,8 +109,8 @@ def _prefer(prompt: str) -> dict[str, Any]:
     task, first, second = (_fenced(prompt) * 3)[:3]
     shares = [_shared(task, text) for text in (first, second)]
     preferred = "tie" if shares[0] == shares[1] else "first" if shares[0] > shares[1] else "second"
-    told = " and ".join(f"{share:.0%}" for share in shares)
-    return {"reasoning": f"{told} of the task's words are in the answers.", "preferred": preferred}
+    both = " and ".join(f"{share:.0%}" for share in shares)
+    return {"reasoning": f"{both} of the task's words are in the answers.", "preferred": preferred}
 
 
 _ROLES: dict[str, Callable[[str], dict[str, Any]]] = {
@@ -146,7 +144,6 @@ def _shared(text: str, other: str) -> float:
     return len(words & set(re.findall(r"\w+", other.lower()))) / len(words) if words else 0.0
 
 
-Path = tuple[str, ...]
 # https://ai.google.dev/gemini-api/docs/structured-output
 _GEMINI_KEYWORDS = (
     "$id $defs $ref $anchor type format title description enum items prefixItems minItems maxItems minimum "
@@ -162,56 +159,39 @@ _STRICT = frozenset(_STRICT_KEYWORDS.split())
 
 
 def gemini_complaint(schema: Any) -> str | None:
-    """What Gemini would refuse of a schema; None if it takes it."""
-    if not isinstance(schema, dict):
-        return "the schema is not an object"
-    for path, node in _nodes(schema):
-        for keyword in node:
-            if keyword not in _GEMINI:
-                return f'schema keyword "{keyword}" is not supported (at {".".join(path) or "the top"})'
-    return None
+    """What Gemini would refuse of a schema; None if it accepts it."""
+    unknown = [keyword for node in _nodes(schema) for keyword in node if keyword not in _GEMINI]
+    return f'schema keyword "{unknown[0]}" is not supported' if unknown else None
 
 
 def strict_complaint(schema: Any) -> str | None:
-    """What OpenAI would refuse of a strict schema; None if it takes it."""
-    if not isinstance(schema, dict):
-        return "schema must be a JSON object"
+    """What OpenAI would refuse of a strict schema; None if it accepts it."""
     if schema.get("type") != "object":
         return f'schema must be of type "object", got "{schema.get("type")}"'
-    return next((found for path, node in _nodes(schema) if (found := _strict_node(path, node))), None)
+    return next((found for node in _nodes(schema) if (found := _strict_node(node))), None)
 
 
-def _strict_node(path: Path, node: dict[str, Any]) -> str | None:
-    context = f"In context={path!r}"
+def _strict_node(node: dict[str, Any]) -> str | None:
     unknown = [keyword for keyword in node if keyword not in _STRICT]
     if unknown:
-        return f"{context}, '{unknown[0]}' is not permitted."
+        return f"'{unknown[0]}' is not permitted."
     if "$ref" in node and len(node) > 1:
-        return f"{context}, $ref cannot have keywords {sorted(set(node) - {'$ref'})}."
+        return f"$ref cannot have keywords {sorted(set(node) - {'$ref'})}."
     if node.get("type") != "object":
         return None
     if node.get("additionalProperties") is not False:
-        return f"{context}, 'additionalProperties' is required to be supplied and to be false."
+        return "'additionalProperties' is required to be supplied and to be false."
     missing = sorted(set(node.get("properties", {})) - set(node.get("required", [])))
-    if missing:
-        return (
-            f"{context}, 'required' is required to be supplied and to be an array including every key in "
-            f"properties. Missing '{missing[0]}'."
-        )
-    return None
+    return f"'required' must include every key in properties. Missing '{missing[0]}'." if missing else None
 
 
-def _nodes(schema: Any, path: Path = ()) -> Iterator[tuple[Path, dict[str, Any]]]:
+def _nodes(schema: Any) -> Iterator[dict[str, Any]]:
     """Every schema inside a schema; names of properties are not keywords."""
     if not isinstance(schema, dict):
         return
-    yield path, schema
-    for keyword in ("properties", "$defs"):
-        named = schema.get(keyword)
-        for name, inner in named.items() if isinstance(named, dict) else ():
-            yield from _nodes(inner, (*path, keyword, name))
+    yield schema
+    inner = [*schema.get("properties", {}).values(), *schema.get("$defs", {}).values(), schema.get("items")]
     for keyword in ("anyOf", "oneOf", "prefixItems"):
-        listed = schema.get(keyword)
-        for number, inner in enumerate(listed if isinstance(listed, list) else ()):
-            yield from _nodes(inner, (*path, keyword, str(number)))
-    yield from _nodes(schema.get("items"), (*path, "items"))
+        inner += schema.get(keyword, [])
+    for one in inner:
+        yield from _nodes(one)

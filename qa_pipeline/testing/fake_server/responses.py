@@ -1,17 +1,21 @@
-"""A request as it arrived, the reply to it, and how tokens are counted."""
+"""A request as it arrived, the response to it, and how tokens are counted."""
 
+import json
+import math
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 Protocol = Literal["gemini", "chat"]
 LETTERS_A_TOKEN = 4
+THOUGHT_TOKENS = 16
+"""Thought tokens that are reported where a request asks the model to think."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One request as it arrived. `body` is the JSON of the request, `protocol` tells how to read it."""
+    """One request as it arrived; `body` is its JSON in the form of `protocol`."""
 
     model: str
     body: dict[str, Any]
@@ -21,21 +25,19 @@ class Asked:
     def prompt(self) -> str:
         """The text of the user's turns."""
         if self.protocol == "gemini":
-            return "".join(_texts(turn) for turn in self.body["contents"])
-        return "".join(_said(turn) for turn in self.body["messages"] if turn["role"] == "user")
+            return "".join(_parts_text(turn["parts"]) for turn in self.body["contents"])
+        return self._messages("user")
 
     @property
     def system(self) -> str:
         """The text of the system instruction."""
         if self.protocol == "gemini":
-            return _texts(self.body.get("systemInstruction", {}))
-        return "".join(
-            _said(turn) for turn in self.body["messages"] if turn["role"] in ("system", "developer")
-        )
+            return _parts_text(self.body.get("systemInstruction", {}).get("parts", []))
+        return self._messages("system", "developer")
 
     @property
     def config(self) -> dict[str, Any]:
-        """Temperature, seed, reply format and schema; these stand in the body itself where one chats."""
+        """Temperature, seed, reply format and schema; in chat completions these are in the body itself."""
         config: dict[str, Any] = self.body.get("generationConfig", {})
         return config if self.protocol == "gemini" else self.body
 
@@ -45,8 +47,8 @@ class Asked:
         if self.protocol == "gemini":
             return self.config.get("responseJsonSchema") or self.config.get("responseSchema")
         wanted: dict[str, Any] = self.body.get("response_format") or {}
-        given: dict[str, Any] = wanted.get("json_schema") or {}
-        return given.get("schema")
+        schema: dict[str, Any] | None = (wanted.get("json_schema") or {}).get("schema")
+        return schema
 
     @property
     def most_tokens(self) -> int | None:
@@ -55,15 +57,24 @@ class Asked:
             return self.config.get("maxOutputTokens")
         return self.body.get("max_completion_tokens") or self.body.get("max_tokens")
 
+    @property
+    def tokens(self) -> int:
+        """Tokens of instruction and prompt."""
+        return count_tokens(self.system) + count_tokens(self.prompt)
+
+    def _messages(self, *roles: str) -> str:
+        contents = [turn.get("content") or "" for turn in self.body["messages"] if turn["role"] in roles]
+        return "".join(one if isinstance(one, str) else _parts_text(one) for one in contents)
+
 
 @dataclass(frozen=True, slots=True)
-class ServerPlay:
-    """One reply of the server.
+class ServerResponse:
+    """One response of the server.
 
     Args:
         status: of HTTP.
         body: None resets the connection instead of replying.
-        headers: beside those of every reply.
+        headers: beside those of every response.
         delay_seconds: from the end of the request to the first byte.
         cut: whether only half of the body is sent before the connection is closed.
         drip_seconds: how long the bytes of the body take, sent a few at a time.
@@ -71,14 +82,14 @@ class ServerPlay:
 
     status: int
     body: bytes | None
-    headers: tuple[tuple[str, str], ...] = field(default=())
+    headers: tuple[tuple[str, str], ...] = ()
     delay_seconds: float = 0.0
     cut: bool = False
     drip_seconds: float = 0.0
 
 
-Script = Callable[[Asked], ServerPlay]
-ServerScript = Sequence[ServerPlay] | Script
+Script = Callable[[Asked], ServerResponse]
+ServerScript = Sequence[ServerResponse] | Script
 
 
 def count_tokens(text: str) -> int:
@@ -86,32 +97,39 @@ def count_tokens(text: str) -> int:
     return -(-len(text) // LETTERS_A_TOKEN)
 
 
-def in_order(plays: Sequence[ServerPlay], spent: Callable[[str], ServerPlay]) -> Script:
-    """A script that plays one after the other, and says with `spent` that there is no more."""
-    left = deque(plays)
+def in_order(responses: Sequence[ServerResponse], spent: Callable[[int, str], ServerResponse]) -> Script:
+    """A script that gives one response after the other, and an error made by `spent` once none is left."""
+    left = deque(responses)
 
-    def play(asked: Asked) -> ServerPlay:
+    def next_response(asked: Asked) -> ServerResponse:
         if not left:
-            return spent(f"the script had {len(plays)} plays and is asked for more")
+            return spent(400, f"the script had {len(responses)} responses and got one more request")
         return left.popleft()
 
-    return play
+    return next_response
 
 
-def resets() -> ServerPlay:
+def json_response(
+    body: object, status: int = 200, headers: tuple[tuple[str, str], ...] = ()
+) -> ServerResponse:
+    """A response whose body is JSON."""
+    return ServerResponse(status, json.dumps(body).encode(), headers)
+
+
+def resets() -> ServerResponse:
     """Reset the connection instead of replying."""
-    return ServerPlay(0, None)
+    return ServerResponse(0, None)
 
 
-def babbles(status: int = 200) -> ServerPlay:
-    """Reply with a page that is no JSON at all, as a proxy may."""
-    return ServerPlay(status, b"<html>gateway</html>")
+def html_page(status: int = 200) -> ServerResponse:
+    """Reply with a page that is not JSON at all, as a proxy may."""
+    return ServerResponse(status, b"<html>gateway</html>")
 
 
-def _texts(turn: dict[str, Any]) -> str:
-    return "".join(part.get("text", "") for part in turn.get("parts", []))
+def wait_text(seconds: float) -> str:
+    """Seconds to wait, rounded up to milliseconds so that nobody is sent back too early."""
+    return f"{math.ceil(seconds * 1000) / 1000:g}"
 
 
-def _said(turn: dict[str, Any]) -> str:
-    content = turn.get("content") or ""
-    return content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
+def _parts_text(parts: list[dict[str, Any]]) -> str:
+    return "".join(part.get("text", "") for part in parts)

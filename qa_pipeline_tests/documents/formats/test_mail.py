@@ -224,7 +224,7 @@ def test_a_charset_written_in_parts_is_read_like_any_other() -> None:
 
 def test_more_headers_or_parts_than_any_mail_has_are_refused_unread() -> None:
     for content in (b"X: y\n" * 20_000, b"From: a\n\n" + b"--b\n\nx\n" * 150_000):
-        with pytest.raises(DocumentFailure, match="damaged: the message has more"):
+        with pytest.raises(DocumentFailure, match="damaged: the message has too many"):
             parse(content)
 
 

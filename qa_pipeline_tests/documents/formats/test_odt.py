@@ -9,7 +9,7 @@ from qa_pipeline.documents.formats import odt
 from qa_pipeline.records import ParsedFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline_tests.documents.builders import SETTINGS, refusal, source
-from qa_pipeline_tests.documents.formats.ooxml.builders import zip_bytes
+from qa_pipeline_tests.documents.formats.office.builders import zip_bytes
 
 NAMESPACES = " ".join(
     f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{long}:1.0"'

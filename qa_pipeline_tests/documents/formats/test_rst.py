@@ -97,7 +97,7 @@ def test_every_letter_of_any_soup_of_marks_is_in_the_text_or_counted(soup: list[
 def test_a_malformed_target_or_substitution_stays_as_it_is_written(mark: str) -> None:
     parsed = parse(f"One.\n\n{mark}\n   goes on\n\nTwo.")
     assert outline(parsed) == [("paragraph", "One."), ("code", f"{mark} goes on"), ("paragraph", "Two.")]
-    assert parsed.notes == ("1 piece of markup could not be read and stands as it is written",)
+    assert parsed.notes == ("1 piece of markup could not be read; kept as written",)
 
 
 def test_names_of_columns_are_kept_where_the_first_column_has_none() -> None:
@@ -233,7 +233,7 @@ def test_a_table_keeps_its_title_and_lists_in_cells_apart() -> None:
 def test_a_table_that_cannot_be_read_stays_as_it_is_written() -> None:
     parsed = parse("=== ===\na   b\n=== ======\n")
     assert [(block.kind, block.text) for block in parsed.blocks] == [("code", "=== ===\na   b\n=== ======")]
-    assert parsed.notes == ("1 piece of markup could not be read and stands as it is written",)
+    assert parsed.notes == ("1 piece of markup could not be read; kept as written",)
 
 
 def test_notes_stay_where_they_are_written_and_their_marks_go() -> None:

@@ -10,7 +10,7 @@ from qa_pipeline.documents.formats import spreadsheet
 from qa_pipeline.records import LeftOut
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline_tests.documents.builders import SETTINGS, refusal, source
-from qa_pipeline_tests.documents.formats.ooxml.builders import members_of, zip_bytes
+from qa_pipeline_tests.documents.formats.office.builders import members_of, zip_bytes
 
 
 def made(fill: Callable[[Workbook], None]) -> bytes:

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from qa_pipeline.documents.parsing import parse_here
+from qa_pipeline.documents.parsing import parse_in_process
 from qa_pipeline.documents.reading import read_documents
 from qa_pipeline.errors import CorpusError
 from qa_pipeline.llm.base import Reply, ReplyT, Request
@@ -267,7 +267,7 @@ def test_nothing_is_logged_or_printed_of_an_item(
 
 def read(folder: Path, action: str) -> pl.DataFrame:
     settings = DocumentSettings.model_validate({"masking": {"action": action, "key": KEY}})
-    return read_documents("boilers", write_files(folder, FILES), settings, parse_here)
+    return read_documents("boilers", write_files(folder, FILES), settings, parse_in_process)
 
 
 def test_flagging_counts_the_same_and_leaves_every_text_as_it_is(tmp_path: Path) -> None:
@@ -283,14 +283,14 @@ def test_a_batch_that_asks_for_less_is_told_so(tmp_path: Path) -> None:
     write_files(tmp_path, {"batch.yaml": "masking: off\n", "a.md": "Text."})
     settings = DocumentSettings.model_validate({"masking": {"action": "drop"}})
     with pytest.raises(CorpusError, match="batches_may_loosen"):
-        read_documents("b", tmp_path, settings, parse_here)
+        read_documents("b", tmp_path, settings, parse_in_process)
 
 
 def test_an_earlier_table_is_not_taken_over_once_masking_is_switched_on(tmp_path: Path) -> None:
     write_files(tmp_path, {"a.md": "Write to anna@example.com."})
-    before = read_documents("b", tmp_path, DocumentSettings(), parse_here)
+    before = read_documents("b", tmp_path, DocumentSettings(), parse_in_process)
     settings = DocumentSettings.model_validate({"masking": {"action": "drop"}})
-    after = read_documents("b", tmp_path, settings, parse_here, before)
+    after = read_documents("b", tmp_path, settings, parse_in_process, before)
     assert after["text"].to_list() == ["Write to [removed]."]
 
 
@@ -298,4 +298,6 @@ def test_a_title_is_masked_before_it_is_cut(tmp_path: Path) -> None:
     title = "x" * 293 + " anna.berg@example.com"
     write_files(tmp_path, {"a.md": f"---\ntitle: {title}\n---\nText."})
     settings = DocumentSettings.model_validate({"masking": {"action": "drop"}})
-    assert read_documents("b", tmp_path, settings, parse_here)["title"].to_list() == ["x" * 293 + " [remov"]
+    assert read_documents("b", tmp_path, settings, parse_in_process)["title"].to_list() == [
+        "x" * 293 + " [remov"
+    ]

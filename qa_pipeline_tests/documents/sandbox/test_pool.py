@@ -14,14 +14,14 @@ from pydantic import SecretStr
 
 from qa_pipeline.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.registry import SUFFIXES
-from qa_pipeline.documents.parsing import ParseOutcome, ParseRequest, parse_here
+from qa_pipeline.documents.parsing import ParseOutcome, ParseRequest, parse_in_process
 from qa_pipeline.documents.sandbox.pool import ParsingPool
 from qa_pipeline.documents.sandbox.process import COMMAND, WorkerProcess
 from qa_pipeline.errors import ContainmentError
 from qa_pipeline.records import SourceFile
 from qa_pipeline.settings.documents import DocumentSettings, MaskingSettings
-from qa_pipeline_tests.benchmarks.fuzz_documents import damaged_files, fuzz
-from qa_pipeline_tests.benchmarks.fuzz_seeds import built_seeds
+from qa_pipeline_tests.benchmarks.robustness.fuzz_documents import damaged_files, fuzz
+from qa_pipeline_tests.benchmarks.robustness.fuzz_seeds import built_seeds
 from qa_pipeline_tests.documents.builders import pdf_bytes
 from qa_pipeline_tests.documents.sandbox import hostile_worker
 
@@ -80,7 +80,7 @@ def test_outcomes_are_those_of_parsing_here_in_the_order_of_the_files(
     requests = [
         ParseRequest(SourceFile(str(number), content), name) for number, (name, content) in enumerate(files)
     ]
-    here = [_comparable(outcome) for outcome in parse_here(requests, TWO)]
+    here = [_comparable(outcome) for outcome in parse_in_process(requests, TWO)]
     assert [_comparable(outcome) for outcome in real_pool.parse(requests, TWO)] == here
 
 
@@ -93,7 +93,7 @@ def test_every_format_is_parsed_as_it_is_here(real_pool: ParsingPool) -> None:
     ]
     assert {request.format for request in requests} == set(SUFFIXES.values())
     outcomes = list(real_pool.parse(requests, TWO))
-    assert outcomes == list(parse_here(requests, TWO))
+    assert outcomes == list(parse_in_process(requests, TWO))
     assert all(isinstance(outcome, dict) for outcome in outcomes)
 
 
@@ -240,7 +240,7 @@ def test_a_secret_among_the_settings_reaches_the_worker_over_the_pipe_only() -> 
     limits = ONE.model_copy(update={"masking": masking})
     request = ParseRequest(SourceFile("a.md", b"Write to anna@example.org."), "markdown")
     fresh = ParsingPool({**os.environ, "QA_PIPELINE_DOCUMENTS__MASKING__KEY": secret})
-    here = list(parse_here([request], limits))
+    here = list(parse_in_process([request], limits))
     assert [_comparable(outcome) for outcome in fresh.parse([request], limits)] == here
     assert "anna" not in told(here[0])
     for name in ("cmdline", "environ"):

@@ -18,7 +18,7 @@ from qa_pipeline.llm.batch_jobs.book import forget_documents
 from qa_pipeline.records import AnswerReply, Passage
 from qa_pipeline.testing.fake_server.gemini import BatchJobs, fails, says, stops
 from qa_pipeline.testing.fake_server.plan import ServerPlan
-from qa_pipeline.testing.fake_server.responses import Asked, ServerPlay
+from qa_pipeline.testing.fake_server.responses import Asked, ServerResponse
 from qa_pipeline.testing.fake_server.server import GeminiServer
 from qa_pipeline_tests.llm.asking import ACCEPT, REJECT, claim
 from qa_pipeline_tests.llm.batch_jobs.desk import Desk, claims
@@ -97,7 +97,7 @@ def test_calls_are_recorded_at_half_the_price_for_the_run_that_submitted(place: 
 def test_an_item_that_fails_is_sent_again_alone(place: Path) -> None:
     failures = [fails(503, "The model is overloaded.")]
 
-    def play(asked: Asked) -> ServerPlay:
+    def play(asked: Asked) -> ServerResponse:
         return failures.pop() if "0 days" in asked.prompt and failures else says(ACCEPT)
 
     with served(play) as server:
@@ -170,7 +170,9 @@ def told(outcome: Reply[Any] | ModelError) -> Any:
 
 
 @pytest.mark.parametrize("plays", SPOILED)
-def test_a_reply_comes_to_the_same_whichever_way_it_comes(tmp_path: Path, plays: list[ServerPlay]) -> None:
+def test_a_reply_comes_to_the_same_whichever_way_it_comes(
+    tmp_path: Path, plays: list[ServerResponse]
+) -> None:
     seen = []
     for delivery in ("now", "batch"):
         left = list(plays)
@@ -257,7 +259,7 @@ def test_a_reply_that_came_by_batch_serves_a_run_that_asks_at_once(place: Path) 
 def test_requests_that_fail_out_of_step_with_each_other_come_to_an_end(place: Path) -> None:
     """One that was given up must not be sent again while the run waits for another."""
 
-    def play(asked: Asked) -> ServerPlay:
+    def play(asked: Asked) -> ServerResponse:
         return says(ACCEPT) if "2 days" in asked.prompt else fails(503, "overloaded")
 
     with served(play) as server:
@@ -294,7 +296,7 @@ def test_replies_without_metadata_are_told_apart_by_their_place(
     def bare(self: BatchJobs, model: str, item: dict[str, Any]) -> dict[str, Any]:
         return {name: value for name, value in whole(self, model, item).items() if name != "metadata"}
 
-    def play(asked: Asked) -> ServerPlay:
+    def play(asked: Asked) -> ServerResponse:
         return says(ACCEPT if "1 days" in asked.prompt else REJECT)
 
     monkeypatch.setattr(BatchJobs, "_response", bare)

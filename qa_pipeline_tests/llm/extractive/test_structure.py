@@ -89,6 +89,14 @@ def test_the_terms_of_a_list_are_asked_for() -> None:
     ]
 
 
+def test_a_term_that_is_followed_by_questions_only_is_not_asked_for() -> None:
+    text = """## Learning objectives
+
+- Data management: What is data management? How should I back up my data?
+- Collaboration: The work of several people on one set of files."""
+    assert [one for one in found(text, "A Guide", "Learning objectives").values() if "?" in one.answer] == []
+
+
 @pytest.mark.parametrize(
     ("language", "heading", "question"),
     [

@@ -18,7 +18,7 @@ from qa_pipeline.llm.sending import Sender
 from qa_pipeline.records import AnswerReply, ClaimReply, JudgeReply, QuestionsReply, ReplyModel, Usage
 from qa_pipeline.settings.llm import ModelSettings
 from qa_pipeline.testing.fake_server.gemini import blocks_prompt, no_candidates, says, stops
-from qa_pipeline.testing.fake_server.responses import Asked, ServerPlay
+from qa_pipeline.testing.fake_server.responses import Asked, ServerResponse
 from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY, GeminiServer
 from qa_pipeline_tests.llm.asking import ACCEPT, REJECT, claim
 from qa_pipeline_tests.llm.serving import model_for, outcome_of, provider_for, send_and_close
@@ -81,7 +81,7 @@ def test_a_nested_model_stands_in_the_schema_where_it_is_used() -> None:
     ],
 )
 def test_a_reply_that_did_not_finish_is_a_typed_error_that_says_what_it_took(
-    play: ServerPlay, reason: str, detail: str
+    play: ServerResponse, reason: str, detail: str
 ) -> None:
     with GeminiServer([play]) as server, pytest.raises(UnreadableReplyError, match=detail) as caught:
         asyncio.run(send_and_close(provider_for(server)))
@@ -215,7 +215,7 @@ def test_closing_a_model_that_never_asked_does_nothing() -> None:
 
 
 def test_many_requests_come_back_in_order() -> None:
-    def play(asked: Asked) -> ServerPlay:
+    def play(asked: Asked) -> ServerResponse:
         return says(ACCEPT if asked.prompt.endswith("even") else REJECT)
 
     requests = [claim(f"{number} {'odd' if number % 2 else 'even'}") for number in range(40)]

@@ -13,7 +13,7 @@ from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.llm.gemini.provider import GeminiProvider
 from qa_pipeline.settings.llm import ModelSettings
 from qa_pipeline.testing.fake_server.gemini import fails, limits_rate, rejects_key, says
-from qa_pipeline.testing.fake_server.responses import ServerPlay, babbles, resets
+from qa_pipeline.testing.fake_server.responses import ServerResponse, html_page, resets
 from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY, GeminiServer
 from qa_pipeline_tests.llm.asking import ACCEPT, claim
 from qa_pipeline_tests.llm.serving import (
@@ -35,11 +35,11 @@ from qa_pipeline_tests.llm.serving import (
         limits_rate(1),
         limits_rate(1, as_header=True),
         resets(),
-        babbles(200),
-        babbles(502),
+        html_page(200),
+        html_page(502),
     ],
 )
-def test_a_passing_fault_is_tried_again(fault: ServerPlay) -> None:
+def test_a_passing_fault_is_tried_again(fault: ServerResponse) -> None:
     assert isinstance(outcome_of(fault, fault, says(ACCEPT)), Reply)
 
 
@@ -48,10 +48,12 @@ def test_a_passing_fault_is_tried_again(fault: ServerPlay) -> None:
     [
         (fails(503, "The model is overloaded."), r"not available \(503: The model is overloaded\.\)"),
         (resets(), "no connection"),
-        (babbles(), "not JSON"),
+        (html_page(), "not JSON"),
     ],
 )
-def test_a_fault_that_stays_is_given_up_after_the_configured_tries(fault: ServerPlay, message: str) -> None:
+def test_a_fault_that_stays_is_given_up_after_the_configured_tries(
+    fault: ServerResponse, message: str
+) -> None:
     with (
         GeminiServer(lambda _: fault) as server,
         pytest.raises(TransientModelError, match=message),
@@ -100,7 +102,7 @@ def test_a_server_that_asks_for_an_hour_stops_the_run_and_says_why() -> None:
 
 
 def test_a_server_that_does_not_reply_in_time_is_a_transient_error() -> None:
-    slow = ServerPlay(200, b"{}", delay_seconds=0.6)
+    slow = ServerResponse(200, b"{}", delay_seconds=0.6)
     error = error_of(slow, timeout_seconds=0.05, max_tries=1)
     assert isinstance(error, TransientModelError)
     assert "llm.timeout_seconds" in str(error)
@@ -127,14 +129,14 @@ def test_any_other_refusal_is_permanent_and_says_what_the_server_says(status: in
 def test_a_redirect_is_not_followed_with_the_key() -> None:
     with GeminiServer([]) as elsewhere:
         target = f"{elsewhere.url}/v1/models/m:generateContent"
-        redirect = ServerPlay(307, b"", headers=(("Location", target),))
+        redirect = ServerResponse(307, b"", headers=(("Location", target),))
         with GeminiServer([redirect]) as server, pytest.raises(PermanentModelError, match="307"):
             complete_all(model_for(server), [claim()], workers=1)
     assert elsewhere.asked == []
 
 
 @pytest.mark.parametrize("fault", [rejects_key(), fails(401), fails(403)])
-def test_a_rejected_key_ends_the_run_and_says_what_to_do(fault: ServerPlay) -> None:
+def test_a_rejected_key_ends_the_run_and_says_what_to_do(fault: ServerResponse) -> None:
     with (
         GeminiServer(lambda _: fault) as server,
         pytest.raises(KeyRejectedError, match="set GEMINI_API_KEY"),
@@ -183,13 +185,13 @@ def test_a_key_no_server_would_take_is_refused_without_being_shown(key: str) -> 
         lambda key: fails(503, f"{key} is busy"),
         lambda key: limits_rate(9999),
         lambda key: resets(),
-        lambda key: babbles(503),
+        lambda key: html_page(503),
         lambda key: says("not json"),
         lambda key: rejects_key(),
     ],
 )
 def test_the_key_is_in_no_error_traceback_name_or_log(
-    echo: Callable[[str], ServerPlay], caplog: pytest.LogCaptureFixture
+    echo: Callable[[str], ServerResponse], caplog: pytest.LogCaptureFixture
 ) -> None:
     """Even where the server repeats the key in its message."""
     key = "AIza-very-secret-key"

@@ -17,7 +17,7 @@ from qa_pipeline.errors import (
 from qa_pipeline.llm.openai_compatible.wire import asked_wait
 from qa_pipeline.testing.fake_server.chat import fails, lacks_credit, limits_rate, rejects_key, says
 from qa_pipeline.testing.fake_server.plan import ServerPlan
-from qa_pipeline.testing.fake_server.responses import ServerPlay, babbles, resets
+from qa_pipeline.testing.fake_server.responses import ServerResponse, html_page, resets
 from qa_pipeline.testing.fake_server.server import ChatServer
 from qa_pipeline_tests.llm.asking import ACCEPT
 from qa_pipeline_tests.llm.chatting import error_of, provider_for, reply_to, send
@@ -31,16 +31,16 @@ from qa_pipeline_tests.llm.chatting import error_of, provider_for, reply_to, sen
         (fails(502), "502", True),
         (fails(504), "504", True),
         (fails(408), "408", True),
-        (babbles(502), "502", True),
-        (babbles(200), "not JSON", True),
-        (ServerPlay(200, b"[" * 100_000), "not JSON", True),
-        (ServerPlay(200, b"\xff\xfe"), "not JSON", True),
+        (html_page(502), "502", True),
+        (html_page(200), "not JSON", True),
+        (ServerResponse(200, b"[" * 100_000), "not JSON", True),
+        (ServerResponse(200, b"\xff\xfe"), "not JSON", True),
         (resets(), "connection to the server was lost", True),
-        (ServerPlay(200, b"x" * 5000, cut=True), "connection to the server was lost", True),
+        (ServerResponse(200, b"x" * 5000, cut=True), "connection to the server was lost", True),
     ],
 )
 def test_a_passing_fault_says_what_it_was_and_whether_it_may_be_charged(
-    fault: ServerPlay, message: str, charged: bool
+    fault: ServerResponse, message: str, charged: bool
 ) -> None:
     with pytest.raises(TransientModelError, match=message) as caught:
         reply_to(fault)
@@ -55,9 +55,9 @@ def test_nothing_is_tried_again() -> None:
 
 @pytest.mark.parametrize(
     "play",
-    [ServerPlay(200, b"{}", delay_seconds=0.6), ServerPlay(200, b"{} " * 99, drip_seconds=5)],
+    [ServerResponse(200, b"{}", delay_seconds=0.6), ServerResponse(200, b"{} " * 99, drip_seconds=5)],
 )
-def test_a_server_that_does_not_reply_in_time_may_have_charged_it(play: ServerPlay) -> None:
+def test_a_server_that_does_not_reply_in_time_may_have_charged_it(play: ServerResponse) -> None:
     """A drip sends a byte now and then, and is no reply in time all the same."""
     error = error_of(play, timeout=0.4)
     assert isinstance(error, TransientModelError)
@@ -82,7 +82,7 @@ def test_a_server_that_is_not_there_charges_nothing() -> None:
         (fails(429), 0),
     ],
 )
-def test_a_limited_rate_says_how_long_to_wait(fault: ServerPlay, seconds: float) -> None:
+def test_a_limited_rate_says_how_long_to_wait(fault: ServerResponse, seconds: float) -> None:
     error = error_of(fault)
     assert isinstance(error, TransientModelError)
     assert error.limited
@@ -134,7 +134,7 @@ def test_an_account_without_credit_ends_the_run_and_is_not_waited_for() -> None:
 
 
 @pytest.mark.parametrize("fault", [rejects_key(), fails(401), fails(403)])
-def test_a_rejected_key_ends_the_run_and_says_what_to_do(fault: ServerPlay) -> None:
+def test_a_rejected_key_ends_the_run_and_says_what_to_do(fault: ServerResponse) -> None:
     error = error_of(fault)
     assert isinstance(error, KeyRejectedError)
     assert "set OPENAI_API_KEY" in str(error)
@@ -163,10 +163,10 @@ def test_an_unknown_model_is_named_with_its_setting() -> None:
         fails(400, "This model's maximum context length is 2048 tokens. However, you requested 4000."),
         fails(400, "the request exceeds the available context size, try increasing it"),
         fails(413, "Payload too large"),
-        ServerPlay(400, b'{"object": "error", "message": "maximum context length is 9", "code": 400}'),
+        ServerResponse(400, b'{"object": "error", "message": "maximum context length is 9", "code": 400}'),
     ],
 )
-def test_a_request_that_is_too_long_is_told_apart_from_one_that_is_wrong(fault: ServerPlay) -> None:
+def test_a_request_that_is_too_long_is_told_apart_from_one_that_is_wrong(fault: ServerResponse) -> None:
     error = error_of(fault)
     assert isinstance(error, OversizedRequestError)
     assert error.reason == "context_too_long"
@@ -183,7 +183,7 @@ def test_a_prompt_longer_than_the_model_reads_is_too_long() -> None:
 @pytest.mark.parametrize(
     "fault", [fails(400, "No tools."), fails(422, "No tools."), fails(400, "", param="reasoning_effort")]
 )
-def test_any_other_refusal_is_permanent(fault: ServerPlay) -> None:
+def test_any_other_refusal_is_permanent(fault: ServerResponse) -> None:
     error = error_of(fault)
     assert type(error) is PermanentModelError
     assert "refuses the request" in str(error)
@@ -192,7 +192,7 @@ def test_any_other_refusal_is_permanent(fault: ServerPlay) -> None:
 def test_a_redirect_is_not_followed_with_the_key() -> None:
     with ChatServer([]) as elsewhere:
         target = f"{elsewhere.url}/chat/completions"
-        redirect = ServerPlay(307, b"", headers=(("Location", target),))
+        redirect = ServerResponse(307, b"", headers=(("Location", target),))
         assert "307" in str(error_of(redirect))
     assert elsewhere.stats.invalid == 0
     assert elsewhere.asked == []
@@ -207,7 +207,7 @@ def test_a_redirect_is_not_followed_with_the_key() -> None:
     ],
 )
 def test_an_error_that_comes_as_a_success_is_an_error(body: bytes, kind: type[ModelError]) -> None:
-    assert isinstance(error_of(ServerPlay(200, body)), kind)
+    assert isinstance(error_of(ServerResponse(200, body)), kind)
 
 
 @pytest.mark.parametrize(
@@ -218,13 +218,13 @@ def test_an_error_that_comes_as_a_success_is_an_error(body: bytes, kind: type[Mo
         lambda key: fails(503, f"{key} is busy"),
         lambda key: limits_rate(9),
         lambda key: resets(),
-        lambda key: babbles(503),
+        lambda key: html_page(503),
         lambda key: rejects_key(),
         lambda key: says(""),
     ],
 )
 def test_the_key_is_in_no_error_traceback_name_or_log(
-    echo: Callable[[str], ServerPlay], caplog: pytest.LogCaptureFixture
+    echo: Callable[[str], ServerResponse], caplog: pytest.LogCaptureFixture
 ) -> None:
     """Even where the server repeats the key in its message."""
     key = "sk-very-secret-key"

@@ -16,7 +16,7 @@ from qa_pipeline.records import ClaimReply, Usage
 from qa_pipeline.settings.llm import ModelSettings
 from qa_pipeline.testing.fake_server.chat import ChatAbilities, no_choices, refuses, says
 from qa_pipeline.testing.fake_server.plan import ServerPlan
-from qa_pipeline.testing.fake_server.responses import ServerPlay
+from qa_pipeline.testing.fake_server.responses import ServerResponse
 from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY, ChatServer
 from qa_pipeline_tests.llm.asking import ACCEPT, claim
 from qa_pipeline_tests.llm.chatting import KEY, error_of, provider_for, reply_to, send
@@ -70,7 +70,7 @@ def test_the_request_arrives_as_it_was_asked() -> None:
     ],
 )
 def test_a_reply_that_cannot_be_used_is_a_typed_error_with_what_it_took(
-    play: ServerPlay, reason: str, raw: str
+    play: ServerResponse, reason: str, raw: str
 ) -> None:
     error = error_of(play)
     assert isinstance(error, UnreadableReplyError)
@@ -82,7 +82,7 @@ def test_a_reply_that_cannot_be_used_is_a_typed_error_with_what_it_took(
     "body", [b"{}", b"[]", b'"x"', b'{"choices": [3]}', b'{"choices": [{"message": {"content": 3}}]}']
 )
 def test_a_payload_of_no_known_shape_is_an_empty_reply(body: bytes) -> None:
-    error = error_of(ServerPlay(200, body))
+    error = error_of(ServerResponse(200, body))
     assert isinstance(error, UnreadableReplyError)
     assert error.reason == "empty"
 
@@ -93,7 +93,7 @@ def test_nothing_in_the_reply_is_an_empty_reply() -> None:
 
 def test_text_in_parts_is_joined() -> None:
     body = b'{"choices": [{"message": {"content": [{"type": "text", "text": "a"}, {"text": "b"}]}}]}'
-    assert reply_to(ServerPlay(200, body)).text == "ab"
+    assert reply_to(ServerResponse(200, body)).text == "ab"
 
 
 def test_the_text_is_not_parsed() -> None:
@@ -225,9 +225,9 @@ def test_no_environment_variable_changes_where_or_with_what_requests_go(
         monkeypatch.setenv("HTTP_PROXY", elsewhere.url)
         answer = server.service.answer
 
-        def remember(method: str, path: str, headers: Any, query: Any, content: bytes) -> ServerPlay:
+        def remember(method: str, path: str, headers: Any, content: bytes) -> ServerResponse:
             seen.append({name.lower(): value for name, value in headers.items()})
-            return answer(method, path, headers, query, content)
+            return answer(method, path, headers, content)
 
         monkeypatch.setattr(server.service, "answer", remember)
         send(provider_for(server))

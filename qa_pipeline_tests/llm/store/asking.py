@@ -18,7 +18,7 @@ OUTCOMES = st.one_of(
         raw=HOSTILE,
         value=st.just('{"a": 1}'),
         model=st.sampled_from(["m-1", "m-2"]),
-        repair=st.sampled_from(["none", "mended", "reasked"]),
+        repair=st.sampled_from(["none", "repaired", "reasked"]),
         usage=st.builds(Usage, COUNTS, COUNTS, COUNTS, COUNTS),
     ),
     st.builds(Outcome, outcome=st.sampled_from(["truncated", "not_json"]), raw=HOSTILE, detail=HOSTILE),

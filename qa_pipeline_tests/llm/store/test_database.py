@@ -264,7 +264,7 @@ def test_a_place_without_the_right_to_write_is_told(path: Path) -> None:
 
 def test_a_file_in_place_of_the_folder_is_told(path: Path) -> None:
     path.parent.write_bytes(b"a file where a folder should be")
-    with pytest.raises(ReplyStoreError, match=r"cannot be used: .*A file stands where its folder must be"):
+    with pytest.raises(ReplyStoreError, match=r"cannot be used: .*A file is where its folder must be"):
         use(path)
 
 

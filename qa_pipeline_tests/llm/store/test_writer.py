@@ -30,7 +30,7 @@ REPLY = Outcome("replied", ACCEPT.model_dump_json(), ACCEPT.model_dump_json())
 ASKER = """
 import sys
 from pathlib import Path
-from qa_pipeline.llm.concurrency import ask_all
+from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.llm.cached import CachedModel
 from qa_pipeline.testing.scripted import ScriptedModel
 from qa_pipeline.llm.store.writer import open_replies
@@ -39,7 +39,7 @@ from qa_pipeline_tests.llm.asking import ACCEPT, claim
 place = sys.argv[1] if "://" in sys.argv[1] else Path(sys.argv[1])
 inner = ScriptedModel(lambda _: ACCEPT)
 model = CachedModel(inner, open_replies(place))
-outcomes = ask_all(model, [claim(f"{number}") for number in range(int(sys.argv[2]))], workers=8)
+outcomes = complete_all(model, [claim(f"{number}") for number in range(int(sys.argv[2]))], workers=8)
 model.close()
 print(len(inner.asked), sum(outcome.value == ACCEPT for outcome in outcomes))
 """

@@ -3,9 +3,9 @@
 import asyncio
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, get_args
 
-import httpx2
 import openai
 import pytest
 from aiohttp import ClientError as LineError
@@ -15,19 +15,13 @@ from google.genai.errors import APIError
 from qa_pipeline.errors import UnreadableReplyError
 from qa_pipeline.llm.replies import parse_reply
 from qa_pipeline.records import ClaimReply
+from qa_pipeline.testing.fake_server import gemini, service
 from qa_pipeline.testing.fake_server.plan import Fault, ServerPlan
 from qa_pipeline.testing.fake_server.server import ChatServer, GeminiServer
 from qa_pipeline_tests.testing.fake_server.clients import generate, with_chat
-from qa_pipeline_tests.testing.fake_server.test_chat_road import chat
+from qa_pipeline_tests.testing.fake_server.test_chat import chat
 
-STATUSES = {"rate_limit": 429, "server_error": 500, "unavailable": 503, "babble": 502}
-TEXTS = {
-    "fenced": "not_json",
-    "wrong_json": "not_json",
-    "prose": "not_json",
-    "cut_json": "not_json",
-    "schema_breach": "schema_breach",
-}
+STATUSES = {"rate_limit": 429, "server_error": 500, "unavailable": 503}
 
 
 def always(fault: Fault, **changes: Any) -> ServerPlan:
@@ -36,12 +30,9 @@ def always(fault: Fault, **changes: Any) -> ServerPlan:
 
 @pytest.mark.parametrize(("fault", "status"), STATUSES.items())
 def test_an_error_status_reaches_both_clients(fault: Fault, status: int) -> None:
-    with (
-        GeminiServer(plan=always(fault)) as server,
-        pytest.raises((APIError, json.JSONDecodeError)) as gemini,
-    ):
+    with GeminiServer(plan=always(fault)) as server, pytest.raises(APIError) as caught:
         generate(server)
-    assert getattr(gemini.value, "code", 502) == status  # google-genai reads no page of a proxy
+    assert caught.value.code == status
     assert server.stats.faults == {fault: 1}
     with ChatServer(plan=always(fault)) as other, pytest.raises(openai.APIStatusError) as chatted:
         with_chat(other, chat())
@@ -49,25 +40,20 @@ def test_an_error_status_reaches_both_clients(fault: Fault, status: int) -> None
 
 
 def test_a_drawn_rate_limit_says_how_long_to_wait() -> None:
-    plan = always("rate_limit", retry_seconds=7, latency=60)
-    with GeminiServer(plan=plan) as server, pytest.raises(APIError) as gemini:
+    plan = always("rate_limit", latency=60)
+    with GeminiServer(plan=plan) as server, pytest.raises(APIError) as caught:
         generate(server)
-    assert gemini.value.details["error"]["details"][0]["retryDelay"] == "7s"
-    assert gemini.value.response.headers["Retry-After"] == "7"
+    assert caught.value.details["error"]["details"][0]["retryDelay"] == "1s"
     with ChatServer(plan=plan) as other, pytest.raises(openai.RateLimitError) as chatted:
         with_chat(other, chat())
-    assert chatted.value.response.headers["Retry-After"] == "7"
+    assert chatted.value.response.headers["Retry-After"] == "1"
 
 
-@pytest.mark.parametrize("fault", ["reset", "half_body"])
-def test_a_broken_line_reaches_both_clients(fault: Fault) -> None:
-    with GeminiServer(plan=always(fault)) as server, pytest.raises(LineError):
+def test_a_reset_connection_reaches_both_clients() -> None:
+    with GeminiServer(plan=always("reset")) as server, pytest.raises(LineError):
         generate(server)
     assert server.stats.answered == 0
-    with (
-        ChatServer(plan=always(fault)) as other,
-        pytest.raises((openai.APIConnectionError, httpx2.RemoteProtocolError)),
-    ):
+    with ChatServer(plan=always("reset")) as other, pytest.raises(openai.APIConnectionError):
         with_chat(other, chat())
 
 
@@ -84,20 +70,21 @@ def test_half_a_body_is_half_of_what_its_header_promises() -> None:
         promised = next(line for line in headers.split(b"\r\n") if line.startswith(b"Content-Length"))
         return int(promised.split(b":")[1]), rest
 
-    with GeminiServer(plan=always("half_body")) as server:
+    with GeminiServer([replace(gemini.says("{}"), cut=True)]) as server:
         promised, rest = asyncio.run(read(server.url, str(server.key)))
     assert len(rest) == promised // 2
 
 
-def test_a_drip_is_slow_and_whole() -> None:
-    with GeminiServer(plan=always("drip", drip_seconds=0.1)) as server:
+def test_a_drip_is_slow_and_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(service, "DRIP_SECONDS", 0.1)
+    with GeminiServer(plan=always("drip")) as server:
         assert parse_reply(generate(server).text or "", ClaimReply).decision == "accept"
     assert server.stats.faults == {"drip": 1}
 
 
-@pytest.mark.parametrize(("fault", "reason"), TEXTS.items())
+@pytest.mark.parametrize("fault", ["wrong_json", "cut_json"])
 @pytest.mark.parametrize("ask", ["gemini", "chat"])
-def test_a_reply_that_is_no_json_of_the_schema(fault: Fault, reason: str, ask: str) -> None:
+def test_a_reply_that_is_not_json(fault: Fault, ask: str) -> None:
     if ask == "gemini":
         with GeminiServer(plan=always(fault)) as server:
             text = generate(server).text
@@ -106,32 +93,11 @@ def test_a_reply_that_is_no_json_of_the_schema(fault: Fault, reason: str, ask: s
             text = with_chat(other, chat()).choices[0].message.content
     with pytest.raises(UnreadableReplyError) as caught:
         parse_reply(text or "", ClaimReply)
-    assert caught.value.reason == reason
-
-
-@pytest.mark.parametrize(
-    ("fault", "gemini", "chatted"),
-    [
-        ("truncated", "MAX_TOKENS", "length"),
-        ("safety", "SAFETY", "content_filter"),
-        ("recitation", "RECITATION", "content_filter"),
-        ("refusal", "STOP", "stop"),
-    ],
-)
-def test_a_reply_that_ends_early_says_why(fault: Fault, gemini: str, chatted: str) -> None:
-    with GeminiServer(plan=always(fault)) as server:
-        (candidate,) = generate(server).candidates or []
-    assert candidate.finish_reason is not None
-    assert candidate.finish_reason.name == gemini
-    with ChatServer(plan=always(fault)) as other:
-        (choice,) = with_chat(other, chat()).choices
-    assert choice.finish_reason == chatted
-    assert bool(choice.message.refusal) == (fault == "refusal")
+    assert caught.value.reason == "not_json"
 
 
 def test_every_fault_is_met_by_a_test_here() -> None:
-    lines = {"reset", "half_body", "drip", "truncated", "safety", "recitation", "refusal"}
-    assert set(get_args(Fault)) == {*STATUSES, *TEXTS, *lines}
+    assert set(get_args(Fault)) == {*STATUSES, "reset", "drip", "wrong_json", "cut_json"}
 
 
 def outcomes(ask: Callable[[], Any], times: int) -> list[bool]:
@@ -146,7 +112,7 @@ def outcomes(ask: Callable[[], Any], times: int) -> list[bool]:
     return found
 
 
-def test_a_quota_lets_the_burst_in_and_tells_the_others_when() -> None:
+def test_a_quota_lets_the_burst_in_and_says_when_the_next_one_is() -> None:
     plan = ServerPlan(requests_per_minute=0.1, burst=2)
     with GeminiServer(plan=plan) as server:
         assert outcomes(lambda: generate(server), 3) == [True, True, False]
@@ -161,9 +127,7 @@ def test_a_quota_lets_the_burst_in_and_tells_the_others_when() -> None:
         assert outcomes(lambda: with_chat(other, chat()), 2) == [True, True]
         with pytest.raises(openai.RateLimitError) as limited:
             with_chat(other, chat())
-    headers = limited.value.response.headers
-    assert 590_000 < int(headers["retry-after-ms"]) <= 600_000
-    assert headers["x-ratelimit-reset-requests"].startswith(("9m", "10m"))
+    assert 590 < float(limited.value.response.headers["Retry-After"]) <= 600
 
 
 def test_a_key_is_revoked_after_so_many_calls_and_stays_so() -> None:

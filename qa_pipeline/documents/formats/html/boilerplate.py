@@ -1,8 +1,4 @@
-"""Which elements inside a page's content only lead elsewhere.
-
-What belongs here: the rules by which a list of contents, a language menu or a "see also" box is told from
-prose with links. What does not: whole regions such as <nav> (`parser`).
-"""
+"""Which elements inside a page's content only lead elsewhere."""
 
 import re
 from dataclasses import dataclass

@@ -1,9 +1,5 @@
 """HTML files: the main content of a page as blocks.
 
-What belongs here: the entry point, what a page says about itself, and which part of it is content. What
-does not: what is never content (`furniture`), walking the rest (`blocks`) and telling content from
-navigation inside it (`navigation`).
-
 Every text node of a page ends in the blocks, or is counted as left out.
 """
 

@@ -1,8 +1,4 @@
-"""Text of HTML elements to blocks, element by element.
-
-What belongs here: what is open while a page is read, and the kind of block a piece of text becomes. What
-does not: the walk over the tree (`blocks`), and how a table row is worded (`rows`).
-"""
+"""Text of HTML elements to blocks, element by element."""
 
 import re
 from functools import lru_cache

@@ -1,9 +1,4 @@
-"""The order in which the lines of a PDF page are read.
-
-What belongs here: columns, what stands across them, and lines that the file does not hold in their order on
-paper. What does not: notes beside the text and below it (`layout`), and tables, which have columns too
-(`tables`, `alignment`).
-"""
+"""The order in which the lines of a PDF page are read."""
 
 import re
 from collections import defaultdict
@@ -197,7 +192,6 @@ _REPEATED_ON = 0.4
 _SAME_PLACE_ON = 3
 _WIDE_GAP = 1.2
 _APART = 0.8
-_MOST_HEADS = 20
 _SHORTEST_PART = 8
 _NUMBER = re.compile(r"[0-9]{1,4}|[ivxlc]{1,8}", re.ASCII | re.IGNORECASE)
 _ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}

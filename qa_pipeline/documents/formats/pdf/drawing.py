@@ -1,8 +1,4 @@
-"""What is drawn on a PDF page beside its text: ruled lines, pictures and figures.
-
-What belongs here: walking the objects of a page under a limit. What does not: what lines around text mean
-(`tables`), and pages that are nothing but a picture (`scans`).
-"""
+"""What is drawn on a PDF page beside its text: ruled lines, pictures and figures."""
 
 import ctypes
 from collections.abc import Callable, Iterator

@@ -1,9 +1,4 @@
-"""Tables whose cells are drawn as boxes.
-
-What belongs here: ruled lines that cross to a grid, sides of it that are not drawn, cells that reach over
-several of its fields, and which text stands in which. What does not: tables with lines across alone, or with
-none (`tables`).
-"""
+"""Tables whose cells are drawn as boxes."""
 
 import math
 from bisect import bisect

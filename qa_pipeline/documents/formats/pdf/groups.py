@@ -1,8 +1,4 @@
-"""Lines of a PDF in reading order to paragraphs, list items and code.
-
-What belongs here: which lines belong together, and paragraphs that a figure, a table or a page break tears
-apart. What does not: the order of the lines (`columns`), and which groups head others (`headings`).
-"""
+"""Lines of a PDF in reading order to paragraphs, list items and code."""
 
 import math
 import re
@@ -220,14 +216,14 @@ def _labels(lines: Sequence[Line]) -> list[list[Line]]:
     return labels
 
 
-def mended(groups: Sequence[Group]) -> list[Group]:
+def rejoined(groups: Sequence[Group]) -> list[Group]:
     """Join paragraphs that tables, figures and their captions tear apart, and put those before or after."""
     done: list[Group] = []
     for group in groups:
         last = -1 if group.floats else len(done) - 1
         while last >= 0 and done[last].floats:
             last -= 1
-        if 0 <= last < len(done) - 1 and _is_torn(done[last], group):
+        if 0 <= last < len(done) - 1 and _is_split(done[last], group):
             between = done[last + 1 :]
             before = [part for part in between if part.last_page < group.page]
             whole = done[last]
@@ -239,7 +235,7 @@ def mended(groups: Sequence[Group]) -> list[Group]:
     return done
 
 
-def _is_torn(upper: Group, lower: Group) -> bool:
+def _is_split(upper: Group, lower: Group) -> bool:
     """Whether a paragraph begins amid the sentence another ends in."""
     text = upper.kind in ("paragraph", "list_item") and lower.kind == "paragraph"
     if not text or upper.plain != lower.plain:

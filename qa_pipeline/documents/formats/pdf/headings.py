@@ -1,8 +1,4 @@
-"""Which groups of lines of a PDF head others, and at what level.
-
-What belongs here: size, weight and numbering of headings, and the file's own outline. What does not: how
-lines make up groups (`groups`).
-"""
+"""Which groups of lines of a PDF head others, and at what level."""
 
 import re
 from collections.abc import Sequence

@@ -1,9 +1,4 @@
-"""Lines of a PDF page with their place and type.
-
-What belongs here: gathering PDFium's characters into lines as they stand on paper, and into words where a
-line is looser than running text. What does not: single characters (`glyphs`), and what the lines mean
-(`layout`).
-"""
+"""Lines of a PDF page with their place and type."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,8 +8,7 @@ from statistics import median
 from typing import NamedTuple
 
 from qa_pipeline.documents.assembly import Omissions
-from qa_pipeline.documents.formats.pdf.glyphs import Box, Glyphs
-from qa_pipeline.documents.formats.pdf.hyphens import BROKEN_WORD
+from qa_pipeline.documents.formats.pdf.glyphs import BROKEN_WORD, Box, Glyphs
 
 _RUN = re.compile(f"[^\r\n{BROKEN_WORD}]+{BROKEN_WORD}?|{BROKEN_WORD}")
 _WORD = re.compile(f"[^\\s{BROKEN_WORD}]+")

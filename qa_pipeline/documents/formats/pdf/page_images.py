@@ -1,8 +1,4 @@
-"""A page of a PDF as a picture, with spans of its canonical text marked.
-
-What belongs here: finding the spans' characters on the page and drawing around and under them. What does
-not: which spans are worth marking, and which file a document came from.
-"""
+"""A page of a PDF as a picture, with spans of its canonical text marked."""
 
 import io
 import re
@@ -16,8 +12,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from qa_pipeline.corpus.files import DocumentFailure
-from qa_pipeline.documents.formats.pdf.glyphs import Box, turned
-from qa_pipeline.documents.formats.pdf.hyphens import BROKEN_WORD
+from qa_pipeline.documents.formats.pdf.glyphs import BROKEN_WORD, Box, turned
 from qa_pipeline.documents.formats.pdf.pages import read_upright
 
 if TYPE_CHECKING:

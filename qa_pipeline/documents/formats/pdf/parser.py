@@ -1,8 +1,4 @@
-"""PDF files: opening them, and telling why one cannot be read.
-
-What belongs here: the entry point, limits on the whole file and damage. What does not: one page
-(`pages`), and how lines of pages make up paragraphs and headings (`layout`).
-"""
+"""PDF files: opening them, and telling why one cannot be read."""
 
 import re
 from collections.abc import Sequence
@@ -11,13 +7,9 @@ from typing import TYPE_CHECKING
 
 from qa_pipeline.corpus.files import DocumentFailure
 from qa_pipeline.documents.assembly import Omissions, visible
-from qa_pipeline.documents.formats.pdf.contents import without_contents
-from qa_pipeline.documents.formats.pdf.extras import count_extras, outline_of, title_of
-from qa_pipeline.documents.formats.pdf.failed_pages import FailedPages
-from qa_pipeline.documents.formats.pdf.layout import PageContent, lay_out_pages
-from qa_pipeline.documents.formats.pdf.ocr import read_scans
-from qa_pipeline.documents.formats.pdf.pages import read_page
-from qa_pipeline.documents.formats.pdf.scans import note, refuse_scans
+from qa_pipeline.documents.formats.pdf.layout import FailedPages, PageContent, lay_out_pages, without_contents
+from qa_pipeline.documents.formats.pdf.pages import count_extras, outline_of, read_page, title_of
+from qa_pipeline.documents.formats.pdf.scans import note, read_scans, refuse_scans
 from qa_pipeline.records import ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 
@@ -73,7 +65,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
 def _check_edges(content: bytes) -> None:
     """PDFium repairs a file without its end and silently loses pages, so that is refused here."""
     if b"%PDF-" not in content[:_HEADER_WITHIN]:
-        raise DocumentFailure("damaged", "the file does not begin as a PDF")
+        raise DocumentFailure("damaged", "the file lacks the signature of a PDF")
     if b"%%EOF" not in content[-_END_WITHIN:]:
         raise DocumentFailure("damaged", "the end of the PDF is missing; it may be cut off")
 
@@ -86,7 +78,7 @@ def _open(content: bytes) -> "PdfDocument":
         return pypdfium2.PdfDocument(content)
     except pypdfium2.PdfiumError as error:
         if getattr(error, "err_code", None) in (raw.FPDF_ERR_PASSWORD, raw.FPDF_ERR_SECURITY):
-            raise DocumentFailure("encrypted", "the PDF opens only with a password") from error
+            raise DocumentFailure("encrypted", "the PDF is protected by a password") from error
         raise DocumentFailure("damaged", "the PDF cannot be opened") from error
 
 

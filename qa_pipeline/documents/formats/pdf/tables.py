@@ -1,9 +1,4 @@
-"""Tables of a PDF page between ruled lines, as one line of text a row.
-
-What belongs here: tables with lines across and tables drawn as boxes, and how their cells are named. What
-does not: tables that only their columns show (`alignment`), and how lines of text part into cells
-(`cells`, `grids`).
-"""
+"""Tables of a PDF page between ruled lines, as one line of text a row."""
 
 import re
 from bisect import bisect
@@ -31,8 +26,7 @@ from qa_pipeline.documents.formats.pdf.grids import (
     rows_of_cells,
     strips_of,
 )
-from qa_pipeline.documents.formats.pdf.hyphens import Spelling
-from qa_pipeline.documents.formats.pdf.joining import joined_text
+from qa_pipeline.documents.formats.pdf.joining import Spelling, joined_text
 from qa_pipeline.documents.formats.pdf.lines import Line, part_of, rows_of, words_of
 from qa_pipeline.documents.formats.rows import Cell, render_table
 

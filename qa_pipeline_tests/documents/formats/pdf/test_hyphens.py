@@ -2,11 +2,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.documents.formats.pdf.hyphens import Spelling
+from qa_pipeline.documents.formats.pdf.joining import Spelling
 
 
-def mended(first: str, second: str, text: str = "", *, hard: bool = False) -> str:
-    joined, rest = Spelling([text, first, second]).mend(first, second, hard=hard)
+def rejoined(first: str, second: str, text: str = "", *, hard: bool = False) -> str:
+    joined, rest = Spelling([text, first, second]).rejoin(first, second, hard=hard)
     return joined + rest
 
 
@@ -33,26 +33,26 @@ def mended(first: str, second: str, text: str = "", *, hard: bool = False) -> st
 def test_a_word_broken_at_a_line_end_is_spelt_as_it_would_be_within_one(
     first: str, second: str, whole: str
 ) -> None:
-    assert mended(first, second) == whole
+    assert rejoined(first, second) == whole
 
 
 def test_what_the_document_writes_elsewhere_decides() -> None:
-    assert mended("a note", "based system", "notebased systems exist") == "a notebased system"
-    assert mended("an on", "line course", "every on-line course") == "an on-line course"
-    assert mended("a data", "base", "data here, data there; the base, this base") == "a data-base"
-    assert mended("a data-", "base", "the database", hard=True) == "a database"
+    assert rejoined("a note", "based system", "notebased systems exist") == "a notebased system"
+    assert rejoined("an on", "line course", "every on-line course") == "an on-line course"
+    assert rejoined("a data", "base", "data here, data there; the base, this base") == "a data-base"
+    assert rejoined("a data-", "base", "the database", hard=True) == "a database"
 
 
 def test_only_hyphens_that_break_a_word_are_counted() -> None:
     spelling = Spelling(["improve", "ment", "computer", "based"])
-    spelling.mend("improve", "ment", hard=False)
-    spelling.mend("computer", "based", hard=False)
+    spelling.rejoin("improve", "ment", hard=False)
+    spelling.rejoin("computer", "based", hard=False)
     assert spelling.joined == 1
 
 
 @given(st.text(max_size=30), st.text(max_size=30), st.booleans())
 def test_no_character_but_the_hyphen_is_lost(first: str, second: str, hard: bool) -> None:
     before = first + "-" if hard else first
-    joined, rest = Spelling([first, second]).mend(before, second, hard=hard)
+    joined, rest = Spelling([first, second]).rejoin(before, second, hard=hard)
     both = joined + rest
     assert both.replace("-", "").replace(" ", "") == (first + second).replace("-", "").replace(" ", "")

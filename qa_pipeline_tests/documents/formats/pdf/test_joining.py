@@ -2,9 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.documents.formats.pdf.groups import Group, mended, with_notes
-from qa_pipeline.documents.formats.pdf.hyphens import Spelling
-from qa_pipeline.documents.formats.pdf.joining import code_text, joined_text, texts_by_page
+from qa_pipeline.documents.formats.pdf.groups import Group, rejoined, with_notes
+from qa_pipeline.documents.formats.pdf.joining import Spelling, code_text, joined_text, texts_by_page
 from qa_pipeline.documents.formats.pdf.lines import Line, Word
 
 NO_WORDS = Spelling([])
@@ -94,10 +93,10 @@ def test_no_group_is_lost_among_notes(
 @given(
     st.lists(st.tuples(st.sampled_from(["The end.", "and so", "Figure 1: A"]), st.booleans()), max_size=20)
 )
-def test_no_line_is_lost_where_paragraphs_are_mended(parts: list[tuple[str, bool]]) -> None:
+def test_no_line_is_lost_where_paragraphs_are_joined_again(parts: list[tuple[str, bool]]) -> None:
     groups = [
         Group("paragraph", [line(f"{text} {number}")], floats=floats)
         for number, (text, floats) in enumerate(parts)
     ]
     before = [part.text for group in groups for part in group.lines]
-    assert sorted(part.text for group in mended(groups) for part in group.lines) == sorted(before)
+    assert sorted(part.text for group in rejoined(groups) for part in group.lines) == sorted(before)

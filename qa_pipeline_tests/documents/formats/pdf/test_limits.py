@@ -6,8 +6,7 @@ from fpdf import FPDF
 
 from qa_pipeline.corpus.files import DocumentFailure
 from qa_pipeline.documents.assembly import Omissions
-from qa_pipeline.documents.formats.pdf.failed_pages import FailedPages
-from qa_pipeline.documents.formats.pdf.layout import PageContent, _page_after_page, lay_out_pages
+from qa_pipeline.documents.formats.pdf.layout import FailedPages, PageContent, _page_after_page, lay_out_pages
 from qa_pipeline.documents.formats.pdf.lines import Line, Word
 from qa_pipeline.records import Block
 from qa_pipeline.settings.documents import DocumentSettings

@@ -4,7 +4,7 @@ import pytest
 from fpdf import FPDF
 from fpdf.enums import VAlign
 
-from qa_pipeline.documents.formats.pdf.hyphens import Spelling
+from qa_pipeline.documents.formats.pdf.joining import Spelling
 from qa_pipeline.documents.formats.pdf.lines import Line, Word
 from qa_pipeline.documents.formats.pdf.tables import find_aligned
 from qa_pipeline_tests.documents.builders import outline

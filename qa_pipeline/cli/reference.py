@@ -1,0 +1,111 @@
+"""The reference of tables, settings and commands, made from the code so that it cannot drift.
+
+`python -m qa_pipeline.cli.reference docs/reference` writes the three pages; a test compares them.
+"""
+
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import typer.main
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+from typer.cli import get_docs_for_click
+
+from qa_pipeline.cli.app import app
+from qa_pipeline.settings.tree import Settings
+from qa_pipeline.tables import SCHEMA_VERSION, STORED
+
+
+def pages() -> Mapping[str, str]:
+    """The text of each page by its file name."""
+    return {"tables.md": tables_page(), "settings.md": settings_page(), "commands.md": commands_page()}
+
+
+def tables_page() -> str:
+    """Every stored table: its grain, key and columns."""
+    parts = [
+        "# Tables\n",
+        (
+            f"One Parquet file per table and batch, schema version {SCHEMA_VERSION}. "
+            "Columns that may be null say so; null is unknown, never a default."
+        ),
+    ]
+    for table in STORED.values():
+        parts.append(
+            f"\n## {table.name}\n\n{table.grain} Key: {', '.join(f'`{name}`' for name in table.key)}.\n"
+        )
+        parts.append("| column | type | meaning |\n|---|---|---|")
+        parts += [
+            f"| `{column.name}` | {_type(str(column.dtype))}{', null' if column.nullable else ''} "
+            f"| {_escaped(column.description)} |"
+            for column in table.columns
+        ]
+    return "\n".join(parts) + "\n"
+
+
+def settings_page() -> str:
+    """Every setting: path, default and meaning, by group."""
+    parts = [
+        "# Settings\n",
+        (
+            "A setting is given as `--set GROUP.NAME=VALUE`, in `qa_pipeline.yaml` in the working directory "
+            "(`QA_PIPELINE_SETTINGS` names another file), or as `QA_PIPELINE_GROUP__NAME` in the environment."
+        ),
+    ]
+    group = None
+    for path, field in setting_fields(Settings):
+        top = path.rpartition(".")[0]
+        if top != group:
+            group = top
+            parts.append(f"\n## {top or 'general'}\n\n| setting | default | meaning |\n|---|---|---|")
+        parts.append(f"| `{path}` | `{_default(field)}` | {_escaped(field.description or '')} |")
+    return "\n".join(parts) + "\n"
+
+
+def commands_page() -> str:
+    """Every command with its arguments and options, as `--help` prints them."""
+    command = typer.main.get_command(app)
+    _whole_summaries(command)
+    text = get_docs_for_click(obj=command, ctx=typer.Context(command), name="qa-pipeline", title="Commands")
+    return text.rstrip() + "\n"
+
+
+def setting_fields(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
+    """Path and field of every setting below a group; the fields of a group before its sub-groups."""
+    nested = []
+    for name, field in model.model_fields.items():
+        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+            nested.append((name, field.annotation))
+        else:
+            yield f"{prefix}{name}", field
+    for name, below in nested:
+        yield from setting_fields(below, f"{prefix}{name}.")
+
+
+def _whole_summaries(command: Any) -> None:
+    """Have lists of commands show first paragraphs whole, which click cuts at 45 characters."""
+    for below in getattr(command, "commands", {}).values():
+        below.short_help = below.short_help or (below.help or "").partition("\n\n")[0].replace("\n", " ")
+        _whole_summaries(below)
+
+
+def _type(dtype: str) -> str:
+    return f"`{dtype}`" if len(dtype) < 40 else f"`{dtype.partition('(')[0]}`"
+
+
+def _default(field: FieldInfo) -> str:
+    value = field.default
+    return "none" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _escaped(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+if __name__ == "__main__":
+    folder = Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in pages().items():
+        (folder / name).write_text(text, encoding="utf-8")

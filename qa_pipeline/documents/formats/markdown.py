@@ -1,0 +1,371 @@
+"""Markdown files: rendered to HTML by markdown-it, then the reader of HTML.
+
+CommonMark with tables, footnotes, definition lists, formulas, and what documentation generators and template
+engines add. Boxes, tabs and containers keep their text and title; of a template tag that links to a page the
+words of the link stay, of a raw block its content. Kinds of boxes, tags, comments and includes are counted as
+left out. HTML inside Markdown counts as content; an element that it leaves open ends with its block, so that
+none swallows the text below. Footnotes stay where they are written.
+"""
+
+import re
+from functools import cache, partial
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from qa_pipeline.corpus.files import DocumentFailure
+from qa_pipeline.documents.assembly import Omissions, visible
+from qa_pipeline.documents.decoding import decode
+from qa_pipeline.documents.formats.html.parser import balanced, read_fragment
+from qa_pipeline.records import ParsedFile, SourceFile
+from qa_pipeline.settings.documents import DocumentSettings
+from qa_pipeline.text.front_matter import split_front_matter
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.rules_block import StateBlock
+    from markdown_it.rules_core import StateCore
+    from markdown_it.token import Token
+
+_INDENTED_BOX = re.compile(
+    r"(?P<kind>(?:!!!|\?\?\?\+?)\s+(?:[\w-]+(?:\s+[\w-]+)*)?|={3}[!+]?\s+(?=\"))\s*"
+    r"(?:\"(?P<title>[^\"]*)\")?\s*$"
+)
+"""`!!! note "Title"`, and the tab `=== "Title"`, which without a title is none."""
+_CONTAINERS = {
+    "/": re.compile(r"\s{0,20}(?P<kind>[a-zA-Z][\w-]{0,40})\s{0,20}(?:\|(?P<title>[^\n]*))?$"),
+    ":": re.compile(
+        r"\s{0,20}(?!code\b)(?P<kind>\{[^{}\n]{0,200}\}|[.#]?[a-zA-Z][^\s\[{}.]{0,80}(?=\s|\[|\{|$))"
+        r"(?P<title>[^\n]*)$"
+    ),
+}
+"""`/// note | Title` to a closing `///`, and `::: warning Title` to a closing `:::`."""
+_INCLUDE = re.compile(
+    r"""^[ \t]*(?:
+        \{\*.*\*\} | \{!.*!\} | -{1,2}8<-{1,2}.* | ;-{1,2}8<-{1,2}.*
+      | \{%-?\s*(?:include|include_relative|include_code|import|embed|snippet)\b.*%\}
+      | \{\{[#<%]?\s*\#?(?:include|rustdoc_include|snippet|readfile|code-snippet)\b.*\}\}
+      | !includes?\s+\S.* | !!!include\(.*\)!!! | @@snip\s.*
+      | \[!(?:include|code(?:-\w+)?)\s*\[?.*\]?\(.*\)\]? | \[!code-\w+\[.*\]\(.*\)\]
+      | <<<\s*@?[\w./{}-]+.* | :::\s*code\b.*\bsource\s*=.*::: | :::\s+[a-z_]\w*(?:\.\w+)+
+    )[ \t]*$""",
+    re.VERBOSE | re.IGNORECASE | re.MULTILINE,
+)
+"""A line that only names a file: MkDocs, mkdocstrings, Jekyll, mdBook, Hugo, DocFX, VitePress and others."""
+_MYST = re.compile(r"\{(?P<kind>[a-z:_-]+)\}\s*(?P<title>.*)$")
+_MYST_BOXES = frozenset(
+    {
+        "admonition", "attention", "caution", "danger", "dropdown", "error", "hint", "important", "note",
+        "seealso", "sidebar", "tab-item", "tip", "topic", "warning",
+    }
+)  # fmt: skip
+_ATTRIBUTE_LINE = re.compile(r"^[ \t]*\{[ ]{0,20}:?[ ]{0,20}[#.][^{}\n]*\}[ \t]*$", re.MULTILINE)
+_ATTRIBUTES = re.compile(r"^\{[ ]{0,20}:?[ ]{0,20}[#.][^{}\n]*\}")
+_HEADING_ATTRIBUTES = re.compile(r"\s{0,20}\{\s{0,20}:?\s{0,20}[#.][^{}\n]*\}\s*$")
+_MARKS = re.compile(r"[`*]+")
+_STRAY_MARK = re.compile(r"^[ \t]*(?:/{3,}|:{3,})[ \t]*$", re.MULTILINE)
+_ALERT = re.compile(r"\A\[!\w+\][+-]?\s*")
+"""`> [!NOTE]` makes a quote a box."""
+_TEMPLATE_TAG = re.compile(
+    r"""(?P<code>(?<!`)(?P<ticks>`{1,3})(?!`)[^`\n]{1,2000}(?P=ticks)(?!`))
+    |(?P<comment>\{%[-+~]?\s*comment\b.{0,2000}?\bendcomment\s*[-+~]?%\}|\{\#\s.{0,2000}?\#\}
+        |\{\{[-<%]?\s*/\*.{0,2000}?\*/\s*[->%]?\}\}|\{::comment\}.{0,2000}?\{:/(?:comment)?\})
+    |\{%[-+~]?\s*(?:raw|verbatim)\s*[-+~]?%\}(?P<raw>.{0,2000}?)\{%[-+~]?\s*end(?:raw|verbatim)\s*[-+~]?%\}
+    |\{%[-+~]?\s*(?P<tag>[a-zA-Z_][^{}]{0,500}?)[-+~]?%\}
+    |\{\{[<%]\s*(?P<short>/?[a-zA-Z_][^{}]{0,500}?)[>%]\}\}
+    |(?<![\w\\{}])\{\{[-~]?(?=\ |\w{1,99}[.|])[^{}\n]{2,500}\}\}(?!\})
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_LINKS = frozenset(
+    {
+        "link", "page", "pageref", "page_ref", "page-ref", "post_url", "ref", "relref", "url", "xref",
+    }
+)  # fmt: skip
+_LABEL = re.compile(r"\b(?:title|text|label|name)\s*=\s*(?:\"([^\"]+)\"|'([^']+)')")
+_ARGUMENT = re.compile(r"\"([^\"]+)\"|'([^']+)'|(?<![\w=])([\w./\#-]+)(?!\s*=)")
+_PATH = re.compile(r"[/#]|\.\w{2,5}$")
+_INCLUDES = ("include", "import", "embed", "snippet", "render")
+
+
+def add_dialects(parser: "MarkdownIt") -> None:
+    """Make a parser read the marks of generators; what is left out goes to `left` of its environment."""
+    from mdit_py_plugins.container import container_plugin
+
+    parser.block.ruler.before(
+        "fence", "indented_box", _indented_box, {"alt": ["paragraph", "reference", "blockquote", "list"]}
+    )
+    for marker, pattern in _CONTAINERS.items():
+        matches = partial(_opens, pattern)
+        container_plugin(parser, f"box{marker}", marker, validate=matches, render=_container)
+    parser.core.ruler.before("inline", "dialects", _clean_inline)
+    parser.core.ruler.after("inline", "attributes", _drop_attributes)
+
+
+def box_html(kind: str, title: str | None, left: Omissions) -> str:
+    """The start of a box with its title; its kind, such as `warning`, has no place in the text."""
+    kind = kind.strip(' \t/:!?=+|"[]{}')
+    if kind and not kind.startswith((".", "#")):
+        left.add("box_kind", kind)
+    written = escape(_MARKS.sub("", title or "").strip().strip("[]").strip())
+    return f"<details>{written and f'<summary>{written}</summary>'}"
+
+
+def myst_box(info: str) -> tuple[str, str] | None:
+    """Kind and title of a box that is written as a fence of code; kind `include` for a file's text."""
+    found = _MYST.match(info.strip())
+    if found and found["kind"] in ("include", "literalinclude"):
+        return "include", ""
+    return (found["kind"], found["title"]) if found and found["kind"] in _MYST_BOXES else None
+
+
+def count_includes(code: str) -> int:
+    """How many lines of code only name a file; 0 when any says something else."""
+    lines = [line for line in code.split("\n") if line.strip()]
+    return len(lines) if all(map(_INCLUDE.match, lines)) else 0
+
+
+def _opens(pattern: re.Pattern[str], params: str, _: str) -> bool:
+    return pattern.match(params) is not None
+
+
+def _container(_: Any, tokens: Any, place: int, __: Any, env: Any) -> str:
+    if tokens[place].nesting < 0:
+        return "</details>"
+    found = _CONTAINERS[tokens[place].markup[0]].match(tokens[place].info)
+    return (
+        box_html(found["kind"], re.sub(r"\{[^{}]*\}", "", found["title"] or ""), env["left"]) if found else ""
+    )
+
+
+def _indented_box(state: "StateBlock", start: int, end: int, silent: bool) -> bool:
+    """A rule for blocks: a mark, and what is indented by four spaces below it."""
+    line = state.src[state.bMarks[start] + state.tShift[start] : state.eMarks[start]]
+    found = (
+        _INDENTED_BOX.match(line) if line[:1] in ("!", "?", "=") and not state.is_code_block(start) else None
+    )
+    if found is None or silent:
+        return found is not None
+    indent = state.sCount[start] + 4
+    stop = start + 1
+    while stop < end and (state.isEmpty(stop) or state.sCount[stop] >= indent):
+        stop += 1
+    opened = state.push("html_box", "div", 1)
+    opened.content = box_html(found["kind"], found["title"], state.env["left"])
+    before = state.blkIndent, state.lineMax
+    state.blkIndent, state.lineMax = indent, stop
+    state.md.block.tokenize(state, start + 1, stop)
+    state.blkIndent, state.lineMax = before
+    state.push("html_box", "div", -1).content = "</details>"
+    state.line = stop
+    return True
+
+
+def _clean_inline(state: "StateCore") -> None:
+    """A rule between blocks and inline text: marks inside text go."""
+    left: Omissions = state.env["left"]
+    around = ["", ""]
+    for token in state.tokens:
+        if token.type == "inline":
+            token.content = _cleaned(token.content, around, left)
+        around = [around[1], token.type]
+
+
+def _drop_attributes(state: "StateCore") -> None:
+    """A rule for inline text: attributes right behind a link, a picture or code."""
+    for token in state.tokens:
+        before = ""
+        for child in token.children or ():
+            if child.type == "text" and before in ("link_close", "image", "code_inline"):
+                child.content = _ATTRIBUTES.sub("", child.content)
+            before = child.type
+
+
+def _cleaned(text: str, around: list[str], left: Omissions) -> str:
+    if around[1] == "heading_open":
+        text = _HEADING_ATTRIBUTES.sub("", text)
+    elif around == ["blockquote_open", "paragraph_open"] and (mark := _ALERT.match(text)):
+        left.add("box_kind", mark[0])
+        text = text[mark.end() :]
+    if "{" in text or ":::" in text or "///" in text or "<-" in text or text[:1] in "!@<[":
+        text, includes = _INCLUDE.subn("", text)
+        if includes:
+            left.add("include", pieces=includes)
+        text = _ATTRIBUTE_LINE.sub("", _STRAY_MARK.sub("", text))
+        text = _TEMPLATE_TAG.sub(partial(_replaced, left), text)
+    return text
+
+
+def _replaced(left: Omissions, found: re.Match[str]) -> str:
+    """What stays of a template tag."""
+    if found["code"]:
+        return found[0]
+    if found["comment"]:
+        left.add("template_comment", found[0])
+        return ""
+    if found["raw"] is not None:
+        left.add("template_tag", found[0].replace(found["raw"], "", 1))
+        return found["raw"]
+    name, _, arguments = (found["tag"] or found["short"] or "").strip().partition(" ")
+    kept = _words_of_link(arguments) if name in _LINKS else ""
+    if found.string[max(0, found.start() - 2) : found.start()] == "](":
+        kept = "".join(kept.split())  # the address of a link, which Markdown wants without blanks
+    left.add("include" if name.startswith(_INCLUDES) else "template_tag", found[0].replace(kept, "", 1))
+    return kept
+
+
+def _words_of_link(arguments: str) -> str:
+    """The words of a link to a page: its label, else its first argument that is no path, else the path."""
+    if label := _LABEL.search(arguments):
+        return label[1] or label[2]
+    found = [one for groups in _ARGUMENT.findall(arguments) for one in groups if one]
+    return next((one for one in found if not _PATH.search(one)), found[0] if found else "")
+
+
+_NESTING = 60
+_DEEPEST = _NESTING - 2  # a list takes two levels; the parser leaves out what would go over its limit
+_CONSOLES = frozenset({"console", "terminal", "shell-session"})
+_COLOURING = re.compile(r"</?(?:font|span|b|u|i)(?:\s[^<>\n]*)?>")
+_TAG = re.compile(r"<[a-zA-Z/][^<>]*>")
+_KEPT_INLINE = re.compile(r"<(?:br\b[^<>]*|/?sup)>", re.IGNORECASE)
+
+
+def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
+    """Parse one Markdown file.
+
+    Raises:
+        DocumentFailure: the bytes cannot be decoded, blocks are nested deeper than any writer means, or the
+            file describes a document and does not hold it.
+    """
+    text = decode(source.content).replace("\r\n", "\n").replace("\r", "\n").removeprefix("\ufeff")
+    left = Omissions()
+    front, about, body = split_front_matter(text)
+    if front.strip():
+        left.add("front_matter", front)
+    try:
+        blocks = read_fragment(_rendered(body, {"left": left}), left)
+    except RecursionError as error:
+        raise DocumentFailure("nested_too_deep", "blocks are nested too deep to be read") from error
+    if front.strip() and not body.strip():
+        said = f"front matter of {visible(front)} characters that describes a document"
+        raise DocumentFailure("no_text", f"the file holds {said} and no text of it")
+    return ParsedFile(
+        blocks=tuple(blocks),
+        title=about.title,
+        language=about.language,
+        source_uri=about.source_uri,
+        licence=about.licence,
+        left_out=left.record(),
+        notes=left.notes(),
+    )
+
+
+def _rendered(text: str, env: dict[str, Any]) -> str:
+    parser = _parser()
+    tokens = parser.parse(text, env)
+    if any(token.level >= _DEEPEST for token in tokens):
+        raise DocumentFailure("nested_too_deep", f"blocks are nested more than {_DEEPEST} levels deep")
+    _number_items(tokens)
+    return str(parser.renderer.render(tokens, parser.options, env))
+
+
+def _number_items(tokens: "list[Token]") -> None:
+    """The number of an item as it is written where the list goes up, as statutes leave some out."""
+    following: list[int] = []
+    for token in tokens:
+        if token.type == "ordered_list_open":
+            start = token.attrGet("start")
+            following.append(1 if start is None else int(start))
+        elif token.type == "ordered_list_close":
+            following.pop()
+        elif token.type == "list_item_open" and token.info.isdecimal():
+            following[-1] = max(int(token.info), following[-1]) + 1
+            token.attrSet("value", str(following[-1] - 1))
+
+
+@cache
+def _parser() -> "MarkdownIt":
+    from markdown_it import MarkdownIt
+    from mdit_py_plugins.deflist import deflist_plugin
+    from mdit_py_plugins.dollarmath import dollarmath_plugin
+    from mdit_py_plugins.footnote import footnote_plugin
+
+    parser = MarkdownIt("commonmark", {"maxNesting": _NESTING})
+    parser.enable(["table", "strikethrough"])
+    parser.use(footnote_plugin, inline=False, move_to_end=False)
+    parser.use(deflist_plugin)
+    # A price such as $5 is no formula: no blanks inside the signs, no digits outside them.
+    parser.use(dollarmath_plugin, allow_space=False, allow_digits=False, double_inline=True)
+    add_dialects(parser)
+    for name, rule in _RULES.items():
+        parser.add_render_rule(name, rule)
+    return parser
+
+
+def _fence(_: Any, tokens: Any, place: int, __: Any, env: Any) -> str:
+    """Code, a box of MyST, or includes of files."""
+    token, left = tokens[place], env["left"]
+    box = myst_box(token.info)
+    includes = count_includes(token.content)
+    if includes or (box and box[0] == "include"):
+        left.add("include", pieces=includes or 1)
+        return ""
+    if box:
+        return f"{box_html(*box, left)}{_rendered(token.content, {'left': left})}</details>"
+    language, _, beside = token.info.strip().partition(" ")
+    if beside:
+        left.add("code_info", beside)
+    # Console output may be coloured with HTML, which readers never see as text.
+    console = language.lower() in _CONSOLES and not beside
+    return _code(_COLOURING.sub("", token.content) if console else token.content)
+
+
+def _code(text: str) -> str:
+    return f"<pre><code>{escape(text)}</code></pre>"
+
+
+def _image(_: Any, tokens: Any, place: int, __: Any, env: Any) -> str:
+    env["left"].add("image", tokens[place].content)
+    return ""
+
+
+def _link(_: Any, tokens: Any, place: int, __: Any, env: Any) -> str:
+    env["left"].add("link_target", str(tokens[place].attrGet("href") or ""))
+    return ""
+
+
+def _footnote_mark(_: Any, tokens: Any, place: int, __: Any, env: Any) -> str:
+    colon = ":" if tokens[place].type == "footnote_reference_open" else ""
+    env["left"].add("footnote_mark", f"[^{tokens[place].meta['label']}]{colon}")
+    return "<div>" if colon else ""
+
+
+def _inline_html(_: Any, tokens: Any, place: int, __: Any, env: Any) -> str:
+    """Line breaks and powers; other elements would begin and end where nobody sees it."""
+    markup = tokens[place].content
+    if markup.startswith("<!--"):
+        env["left"].add("comment", markup[4:].removesuffix("-->"))
+    return markup if _KEPT_INLINE.fullmatch(markup) else ""
+
+
+def _block_html(_: Any, tokens: Any, place: int, __: Any, env: Any) -> str:
+    """HTML of its own; what only opens or closes elements around Markdown has no text."""
+    markup = tokens[place].content
+    return balanced(markup) if _TAG.sub("", markup).strip() else ""
+
+
+_RULES: dict[str, Any] = {
+    "fence": _fence,
+    "image": _image,
+    "link_open": _link,
+    "link_close": lambda *_: "",
+    "footnote_ref": _footnote_mark,
+    "footnote_reference_open": _footnote_mark,
+    "footnote_reference_close": lambda *_: "</div>",
+    "html_inline": _inline_html,
+    "html_block": _block_html,
+    "html_box": lambda _, tokens, place, *__: tokens[place].content,
+    "math_inline": lambda _, tokens, place, *__: escape(tokens[place].content),
+    "math_inline_double": lambda _, tokens, place, *__: escape(tokens[place].content),
+    "math_block": lambda _, tokens, place, *__: _code(tokens[place].content),
+    "math_block_label": lambda _, tokens, place, *__: _code(tokens[place].content),
+}

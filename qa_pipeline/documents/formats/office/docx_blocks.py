@@ -1,0 +1,459 @@
+"""Paragraphs and tables of a Word document to blocks, one after another."""
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING, Literal
+
+from qa_pipeline.corpus.files import DocumentFailure
+from qa_pipeline.documents.assembly import Omissions, visible
+from qa_pipeline.documents.formats.delimited import names_columns
+from qa_pipeline.documents.formats.list_numbers import Style, written_number
+from qa_pipeline.documents.formats.office.docx_text import (
+    TEXT,
+    VALUE,
+    InlineReader,
+    ParagraphStyle,
+    Role,
+    Styles,
+    is_on,
+    properties_of,
+    value_of,
+)
+from qa_pipeline.documents.formats.office.package import ALTERNATIVES, WORD, whole
+from qa_pipeline.documents.formats.rows import Cell, counted_lines
+from qa_pipeline.records import Block, BlockKind
+from qa_pipeline.settings.documents import DocumentSettings
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+ROW = f"{WORD}tr"
+CELL = f"{WORD}tc"
+_BITS = re.compile("[0-9A-Fa-f]{1,8}")
+_LOOKS: tuple[tuple[int, str, Literal["firstRow", "firstCol"]], ...] = (
+    (0x20, "firstRow", "firstRow"),
+    (0x80, "firstColumn", "firstCol"),
+)
+_LOOKED_AT = 200
+"""Rows that tell whether the first names the columns."""
+_MOST_REPEATED = 200_000
+"""Characters that merged cells may repeat in one table: a small file must not become a huge text."""
+_BETWEEN: dict[BlockKind, str] = {"list_item": ", ", "table_row": "; "}
+
+
+@dataclass(frozen=True, slots=True)
+class RawCell:
+    """A cell as the file has it; `goes_on` if it belongs to the cell above it, `bold` if all its text is."""
+
+    blocks: tuple[Block, ...]
+    columns: int = 1
+    goes_on: bool = False
+    bold: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """Whether the style of a table sets its first row or column off from the others."""
+
+    first_row: bool
+    first_column: bool
+
+
+@dataclass(slots=True)
+class Table:
+    """The rows of a table as they are read; the first `named` of them are repeated on each page."""
+
+    rows: list[list[RawCell]] = field(default_factory=list)
+    named: int = 0
+
+    def add(self, row: "_Element", cells: Sequence[RawCell]) -> None:
+        """Append a row."""
+        self.named += self.named == len(self.rows) and is_on(row.find(f"{WORD}trPr/{WORD}tblHeader"))
+        indent = whole(value_of(row, f"trPr/{WORD}gridBefore"), 0)
+        self.rows.append([*([RawCell((), indent)] if indent else []), *cells])
+
+    def blocks(self, look: Look, omissions: Omissions) -> list[Block]:
+        """A line for each row; where a table only lays out a page, the content of its cells in turn."""
+        if self._lays_out():
+            return [block for row in self.rows for cell in row for block in cell.blocks]
+        return [Block("table_row", line) for line in counted_lines(self._cells(look), omissions)]
+
+    def _lays_out(self) -> bool:
+        """A box around text, or text in columns: one row or column, with more than a line in a cell."""
+        if sum(map(len, self.rows)) == 1:
+            return True
+        one_way = len(self.rows) == 1 or all(len(row) <= 1 for row in self.rows)
+        return one_way and any(len(cell.blocks) > 1 for row in self.rows for cell in row)
+
+    def _cells(self, look: Look) -> list[list[Cell]]:
+        texts = list(_filled_down(self.rows))
+        paired = self._is_paired(texts)
+        names = self._rows_of_names(texts, look, paired=paired)
+        keys = look.first_column or (not names and paired)
+        width = max((sum(cell.columns for cell in row) for row in self.rows), default=0)
+        cells = []
+        for place, (row, written) in enumerate(zip(self.rows, texts, strict=True)):
+            named = place < names or (len(row) == 1 < width == row[0].columns)
+            key = keys and any(written[1:])
+            cells.append(
+                [
+                    Cell(text, named or (key and column == 0), cell.columns)
+                    for column, (cell, text) in enumerate(zip(row, written, strict=True))
+                ]
+            )
+        return cells
+
+    def _rows_of_names(self, texts: Sequence[Sequence[str]], look: Look, *, paired: bool) -> int:
+        """How many rows at the top name the columns: by the file, by their looks, or by what they say."""
+        if self.named:
+            return self.named if self.named < len(self.rows) else 0
+        if len(self.rows) < 2 or len(self.rows[0]) < 2:
+            return 0
+        first, second = self.rows[:2]
+        bold = all(cell.bold or not cell.blocks for cell in first) and not all(cell.bold for cell in second)
+        if look.first_row or bold:
+            return 1
+        simple = all(cell.columns == 1 for cell in first) and not paired
+        return int(simple and names_columns(texts[0], texts[1:_LOOKED_AT]))
+
+    def _is_paired(self, texts: Sequence[Sequence[str]]) -> bool:
+        """Whether each row is a name in bold and its value."""
+        pairs = [row for row, written in zip(self.rows, texts, strict=True) if any(written)]
+        return all(len(row) == 2 and row[0].bold and not row[1].bold for row in pairs)
+
+
+def look_of(table: "_Element", styles: Styles) -> Look:
+    """What a table says of its looks; Word marks first rows by default, so the style must do so too."""
+    style = value_of(table, f"tblPr/{WORD}tblStyle")
+    look = table.find(f"{WORD}tblPr/{WORD}tblLook")
+    said: dict[str, str] = {} if look is None else {str(name): str(one) for name, one in look.items()}
+    bits = int(said.get(VALUE, "")[-4:], 16) if _BITS.fullmatch(said.get(VALUE, "")) else 0
+    row, column = (
+        (bool(bits & bit) or said.get(WORD + name) in ("1", "true")) and styles.stands_out(style, part)
+        for bit, name, part in _LOOKS
+    )
+    return Look(row, column)
+
+
+def read_cell(cell: "_Element", blocks: Sequence[Block], *, weigh: bool) -> RawCell:
+    """A cell with its content.
+
+    Args:
+        cell: the element.
+        blocks: what stands in it.
+        weigh: look whether all its text is bold.
+    """
+    properties = properties_of(cell, f"{WORD}tcPr")
+    span, merged = properties.get(f"{WORD}gridSpan"), properties.get(f"{WORD}vMerge")
+    columns = 1 if span is None else max(whole(span.get(VALUE), 1), 1)
+    goes_on = merged is not None and merged.get(VALUE, "continue") == "continue"
+    return RawCell(tuple(blocks), columns, goes_on, weigh and _is_bold(cell))
+
+
+def _is_bold(cell: "_Element") -> bool:
+    runs = [run for run in cell.iter(f"{WORD}r") if (run.findtext(f"{WORD}t") or "").strip()]
+    return bool(runs) and all(is_on(run.find(f"{WORD}rPr/{WORD}b")) for run in runs)
+
+
+def _filled_down(rows: Sequence[Sequence[RawCell]]) -> Iterator[list[str]]:
+    """Texts of the cells; one over several rows stands in each of them, as far as that is bounded."""
+    above: dict[int, str] = {}
+    budget = _MOST_REPEATED
+    for row in rows:
+        texts = []
+        column = 0
+        for cell in row:
+            text = _one_line(cell.blocks)
+            if cell.goes_on and not text and len(above.get(column, "")) <= budget:
+                text = above.get(column, "")
+                budget -= len(text)
+            elif not cell.goes_on:
+                above[column] = text
+            texts.append(text)
+            column += cell.columns
+        yield texts
+
+
+def _one_line(blocks: Sequence[Block]) -> str:
+    if not blocks:
+        return ""
+    parts = [" ".join(blocks[0].text.split())]
+    for before, block in pairwise(blocks):
+        alike = before.kind == block.kind
+        parts += [_BETWEEN.get(block.kind, " ") if alike else " ", " ".join(block.text.split())]
+    return "".join(parts)
+
+
+_NO_LIST = "0"
+"""The number of the list that takes a paragraph out of the one its style puts it in."""
+_STYLES: dict[str, Style] = {"Letter": "letters", "Roman": "roman"}
+_PLACE = re.compile(r"%([1-9])")
+_OUTLINE = re.compile(r"[(]?%[1-9](?:\.%[1-9])+[.)]?")
+"""How a level is written that shows the numbers of those above it."""
+
+
+class Numbering:
+    """The lists of one document, by the numbers that paragraphs name."""
+
+    def __init__(self, root: "_Element | None") -> None:
+        found = [] if root is None else list(root)
+        abstract = {
+            one.get(f"{WORD}abstractNumId", ""): one for one in found if one.tag == f"{WORD}abstractNum"
+        }
+        self._abstract = abstract
+        self._lists = {one.get(f"{WORD}numId", ""): one for one in found if one.tag == f"{WORD}num"}
+        self._levels: dict[tuple[str, int], _Element | None] = {}
+        self._counts: dict[str, dict[int, int]] = defaultdict(dict)
+        self._restarted: set[tuple[str, int]] = set()
+
+    def is_item(self, number: str, level: int) -> bool:
+        """Whether a paragraph of that list and level is shown with a bullet or number.
+
+        One of a list that the document does not define is taken for an item.
+        """
+        definition = self._level(number, level)
+        bare = value_of(definition, "numFmt") == "none" and not value_of(definition, "lvlText").strip()
+        return number != _NO_LIST and (definition is None or not bare)
+
+    def marker(self, number: str, level: int) -> str | None:
+        """The number of the next paragraph of that list and level; None where it shows none."""
+        definition = self._level(number, level)
+        form = value_of(definition, "numFmt") or "decimal"
+        if definition is None or form in ("bullet", "none"):
+            return None
+        # Lists that stand for the same abstract list count together.
+        counts = self._counts[value_of(self._lists.get(number), "abstractNumId") or number]
+        start = self._restart(number, level)
+        if start is None:
+            start = counts[level] + 1 if level in counts else self._start(number, level)
+        counts[level] = start
+        for deeper in [one for one in counts if one > level]:
+            del counts[deeper]
+        shown = value_of(definition, "lvlText")
+        if _OUTLINE.fullmatch(shown):
+            outer = (int(place) - 1 for place in _PLACE.findall(shown))
+            return ".".join(str(counts.get(one, self._start(number, one))) for one in outer) + "."
+        style = _STYLES.get(form.removeprefix("upper").removeprefix("lower"), "digits")
+        return written_number(start, style, upper=form.startswith("upper"))
+
+    def _start(self, number: str, level: int) -> int:
+        return whole(value_of(self._level(number, level), "start"), 1)
+
+    def _restart(self, number: str, level: int) -> int | None:
+        """Where a list begins anew that goes on counting in another's place, when it is met first."""
+        if (number, level) in self._restarted:
+            return None
+        self._restarted.add((number, level))
+        starts = (value_of(change, "startOverride") for change in self._changes(number, level))
+        written = next(filter(None, starts), None)
+        return None if written is None else whole(written, 1)
+
+    def _level(self, number: str, level: int) -> "_Element | None":
+        """The definition of a level: the list's own, else that of the abstract list it stands for."""
+        key = number, level
+        if key not in self._levels:
+            abstract = self._abstract.get(value_of(self._lists.get(number), "abstractNumId"))
+            holders = [*self._changes(number, level), *([] if abstract is None else [abstract])]
+            found = (one for holder in holders for one in holder.iterchildren(f"{WORD}lvl"))
+            self._levels[key] = next((one for one in found if one.get(f"{WORD}ilvl") == str(level)), None)
+        return self._levels[key]
+
+    def _changes(self, number: str, level: int) -> "list[_Element]":
+        """What a list changes in a level of the abstract list it stands for."""
+        named = self._lists.get(number)
+        changes = [] if named is None else named.iterchildren(f"{WORD}lvlOverride")
+        return [change for change in changes if change.get(f"{WORD}ilvl") == str(level)]
+
+
+TITLE_LEVEL = 0
+"""Level of a heading in the style for titles, until it is known whether it is the document's only one."""
+_PARAGRAPH = f"{WORD}p"
+_TABLE = f"{WORD}tbl"
+_WRAPPERS = frozenset(
+    {
+        *(f"{WORD}{name}" for name in ("sdt", "sdtContent", "customXml", "smartTag", "ins", "moveTo")),
+        *(f"{ALTERNATIVES}{name}" for name in ("AlternateContent", "Choice", "Fallback")),
+    }
+)
+"""Elements around paragraphs, tables, rows and cells that only say something about them."""
+_PROPERTIES = f"{WORD}pPr"
+_BODY_TEXT = 9
+_KINDS: dict[Role, BlockKind] = {
+    "title": "heading",
+    "heading": "heading",
+    "code": "code",
+    "quote": "quote",
+    "item": "list_item",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Referred:
+    """The parts of a file that its text refers to; notes by their kind and id."""
+
+    styles: Styles
+    numbering: Numbering
+    notes: "Mapping[tuple[str, str], _Element]"
+    drawn: "Callable[[_Element], list[Block]]"
+
+
+class BlockReader:
+    """Turns the body of a document and its notes into blocks."""
+
+    def __init__(self, referred: Referred, omissions: Omissions, settings: DocumentSettings) -> None:
+        self.blocks: list[Block] = []
+        self._referred = referred
+        self._omissions = omissions
+        self._settings = settings
+        self._inline = InlineReader(omissions)
+        self._pending: list[tuple[str, str]] = []
+        self._met: set[tuple[str, str]] = set()
+        self._carried = ""
+        self._length = 0
+
+    def read(self, body: "_Element") -> list[Block]:
+        """Blocks of the body, with notes at the end of the sections that refer to them."""
+        for element in _parts(body, _PARAGRAPH, _TABLE):
+            waiting, self._pending = self._pending, []
+            blocks = self._read([element])
+            met, self._pending = self._pending, waiting  # notes on a heading belong to the section it opens
+            self._write(blocks)
+            self._pending += met
+        self._write(self._carried_over())
+        self._write_notes()
+        notes = self._referred.notes
+        for key in notes.keys() - self._met:
+            self._omissions.add(
+                "unreferenced_note", "".join(text.text or "" for text in notes[key].iter(TEXT))
+            )
+        read = [body, *(notes[key] for key in self._met)]
+        unread = sum(visible(text.text or "") for one in read for text in one.iter(TEXT)) - self._inline.seen
+        self._omissions.count("unread", int(unread > 0), max(unread, 0))
+        return self.blocks
+
+    def _write(self, blocks: Iterable[Block]) -> None:
+        for block in blocks:
+            if block.kind == "heading":
+                self._write_notes()
+            self.blocks.append(block)
+
+    def _write_notes(self) -> None:
+        """Notes stand at the end of the section that refers to them; one may refer to another."""
+        while self._pending:
+            keys, self._pending = self._pending, []
+            for key in keys:
+                note = self._referred.notes.get(key)
+                if note is not None and key not in self._met:
+                    self._met.add(key)
+                    self.blocks += [_no_heading(block) for block in self._closed(note)]
+
+    def _read(self, elements: "Iterable[_Element]") -> list[Block]:
+        blocks: list[Block] = []
+        for element in elements:
+            if element.tag == _PARAGRAPH:
+                blocks += self._paragraph(element)
+            else:
+                blocks += self._carried_over()
+                blocks += self._table(element)
+        return blocks
+
+    def _closed(self, element: "_Element") -> list[Block]:
+        """Blocks of an element that no text goes on after."""
+        return self._read(_parts(element, _PARAGRAPH, _TABLE)) + self._carried_over()
+
+    def _paragraph(self, paragraph: "_Element") -> list[Block]:
+        properties = properties_of(paragraph, _PROPERTIES)
+        style = self._style(properties)
+        inline = self._inline.read(paragraph)
+        own_text = "".join(inline.parts)
+        self._measure(len(own_text))
+        text = self._carried_text() + own_text
+        self._pending += [
+            (note.tag.removesuffix("Reference"), note.get(f"{WORD}id", "")) for note in inline.notes
+        ]
+        beside = [block for box in inline.boxes for block in self._closed(box)]
+        for shown in inline.drawn:
+            found = self._referred.drawn(shown)
+            self._measure(sum(len(block.text) for block in found))
+            beside += found
+        mark = properties.get(f"{WORD}rPr")
+        if mark is not None and mark.find(f"{WORD}del") is not None:
+            self._carried, text = text, ""  # its end was deleted, so the next paragraph goes on with it
+        kind = _KINDS.get(style.role, "paragraph")
+        marker = None
+        if style.numbering is not None and text.strip():
+            marker = self._referred.numbering.marker(style.numbering, style.list_level)
+        own = [Block(kind, text, style.level, marker=marker)] if text.strip() or kind == "code" else []
+        return own + beside
+
+    def _style(self, properties: "Mapping[str, _Element]") -> ParagraphStyle:
+        """What a paragraph is: by its style, and by what it says itself."""
+        named = properties.get(f"{WORD}pStyle")
+        style = self._referred.styles.paragraph(None if named is None else named.get(VALUE))
+        role, level = style.role, style.level
+        outline = properties.get(f"{WORD}outlineLvl")
+        if outline is not None and role in ("body", "item", "heading"):
+            own = whole(outline.get(VALUE), _BODY_TEXT)
+            role, level = ("heading", own + 1) if own < _BODY_TEXT else ("body", 0)
+        if role in ("body", "item"):
+            return self._listed(properties, style, role)
+        return ParagraphStyle(role, TITLE_LEVEL if role == "title" else level)
+
+    def _listed(
+        self, properties: "Mapping[str, _Element]", style: ParagraphStyle, role: Role
+    ) -> ParagraphStyle:
+        """What a paragraph is that no style makes a heading, code or a quote: an item of a list, or body."""
+        numbering, level = style.numbering, style.list_level
+        listed = properties.get(f"{WORD}numPr")
+        numbering = value_of(listed, "numId") or numbering
+        level = whole(value_of(listed, "ilvl"), level)
+        depth_of_style = style.level if role == "item" else 0
+        if numbering is None:
+            return ParagraphStyle(role, depth_of_style)
+        if self._referred.numbering.is_item(numbering, level):
+            return ParagraphStyle("item", max(level, depth_of_style), numbering, level)
+        return ParagraphStyle()
+
+    def _table(self, element: "_Element") -> list[Block]:
+        table = Table()
+        for row in _parts(element, ROW):
+            found = list(_parts(row, CELL))
+            weigh = len(table.rows) < 2 or len(found) == 2
+            table.add(row, [read_cell(cell, self._closed(cell), weigh=weigh) for cell in found])
+            if len(table.rows) > self._settings.max_rows:
+                limit = self._settings.max_rows
+                raise DocumentFailure(
+                    "too_many_rows", f"a table has more rows than documents.max_rows = {limit}"
+                )
+        return table.blocks(look_of(element, self._referred.styles), self._omissions)
+
+    def _carried_over(self) -> list[Block]:
+        """Text of a paragraph whose end was deleted and that nothing follows."""
+        text = self._carried_text()
+        return [Block("paragraph", text)] if text.strip() else []
+
+    def _carried_text(self) -> str:
+        text, self._carried = self._carried, ""
+        return text
+
+    def _measure(self, characters: int) -> None:
+        self._length += characters
+        if self._length > self._settings.max_characters:
+            limit = self._settings.max_characters
+            raise DocumentFailure("too_long", f"the text is longer than documents.max_characters = {limit}")
+
+
+def _parts(element: "_Element", *names: str) -> "Iterator[_Element]":
+    """The elements of some names right below another, those in content controls and the like included."""
+    for child in element:
+        if child.tag in names:
+            yield child
+        elif child.tag in _WRAPPERS:
+            yield from _parts(child, *names)
+
+
+def _no_heading(block: Block) -> Block:
+    return Block("paragraph", block.text) if block.kind == "heading" else block

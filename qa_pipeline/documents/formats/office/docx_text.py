@@ -1,0 +1,385 @@
+"""Styles of a Word document, the text inside its paragraphs, and what is taken out before anything is read.
+
+Elements that nobody knows are looked into, so that no text is lost with them. Codes of fields are left out
+while a paragraph is read, since only the order of runs tells them from text.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from qa_pipeline.documents.assembly import Omissions, visible
+from qa_pipeline.documents.formats.office.drawings import chosen_branch, equation_text, mark_power
+from qa_pipeline.documents.formats.office.package import (
+    ALTERNATIVES,
+    CHART,
+    DIAGRAM,
+    DRAWING,
+    MATH,
+    PICTURE,
+    WORD,
+    whole,
+)
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+Role = Literal["body", "title", "heading", "code", "quote", "item", "navigation"]
+
+VALUE = f"{WORD}val"
+_HIDDEN = f"{WORD}rPr/{WORD}vanish"
+_HEADING = re.compile(
+    r"(?:heading|rubrik|überschrift|overskrift|otsikko|titre|título|titolo|kop|nagłówek) ?(?P<number>[1-9])",
+    re.IGNORECASE,
+)
+_TITLE = re.compile(r"title|titel|rubrik|tittel|otsikko|document title|dokumenttitel", re.IGNORECASE)
+_CODE = re.compile(
+    r".{0,80}(?:source ?code|code ?block|quell(?:text|code)|källkod|programkod|program ?listing).{0,80}|"
+    r"code|kod|"
+    r"preformatted(?: text)?|html (?:preformatted|vorformatiert|förformaterad)|macro ?text|makrotext|"
+    r"vorformatierter text|förformaterad text|code(?: text| snippet| example)?|listing",
+    re.IGNORECASE,
+)
+_QUOTE = re.compile(
+    r"(?:intense |starkt |intensives )?(?:quote|quotations?|citat|zitat)|block text|blocktext", re.IGNORECASE
+)
+_CONTENTS = re.compile(
+    r"(?:toc|innehåll|verzeichnis|contents|index) ?[1-9]|(?:toc|contents|index) heading|table of figures|"
+    r"table of authorities|figurförteckning|abbildungsverzeichnis|inhaltsverzeichnisüberschrift|"
+    r"innehållsförteckningsrubrik",
+    re.IGNORECASE,
+)
+_ITEM = re.compile(
+    r"(?:list bullet|list number|aufzählungszeichen|listennummer|punktlista|numrerad lista)"
+    r"(?: (?P<number>[1-9]))?",
+    re.IGNORECASE,
+)
+_NAMES: tuple[tuple[Role, re.Pattern[str]], ...] = (
+    ("heading", _HEADING),
+    ("item", _ITEM),
+    ("title", _TITLE),
+    ("code", _CODE),
+    ("quote", _QUOTE),
+    ("navigation", _CONTENTS),
+)
+_NO_OUTLINE = 9
+_LONGEST_CHAIN = 50
+_FALSE = frozenset({"0", "false", "off", "none"})
+
+
+@dataclass(frozen=True, slots=True)
+class ParagraphStyle:
+    """What a style makes of its paragraphs.
+
+    `level` counts from 1 for headings, from 0 for list items. `numbering` and `list_level` name the list a
+    style puts its paragraphs in. `hidden` text is not shown.
+    """
+
+    role: Role = "body"
+    level: int = 0
+    numbering: str | None = None
+    list_level: int = 0
+    hidden: bool = False
+
+
+class Styles:
+    """The styles of one document, each resolved once."""
+
+    def __init__(self, root: "_Element | None") -> None:
+        found = [] if root is None else list(root.iterchildren(f"{WORD}style"))
+        self._elements = {element.get(f"{WORD}styleId", ""): element for element in found}
+        self._paragraphs: dict[str | None, ParagraphStyle] = {}
+        self._hiding: dict[str, bool] = {}
+        defaults = (key for key, element in self._elements.items() if _is_default(element))
+        self._default = next(defaults, None)
+
+    def paragraph(self, style: str | None) -> ParagraphStyle:
+        """What a paragraph style means; the default style for none.
+
+        A style that the document names but does not define still has a name.
+        """
+        if style not in self._paragraphs:
+            self._paragraphs[style] = self._resolve(style or self._default)
+        return self._paragraphs[style]
+
+    def hides(self, style: str) -> bool:
+        """Whether a character style hides its text."""
+        if style not in self._hiding:
+            self._hiding[style] = any(is_on(element.find(_HIDDEN)) for element in self._chain(style))
+        return self._hiding[style]
+
+    def stands_out(self, style: str | None, part: Literal["firstRow", "firstCol"]) -> bool:
+        """Whether a table style sets the first row or column off from the others."""
+        changes = (one for element in self._chain(style) for one in element.iterchildren(f"{WORD}tblStylePr"))
+        return any(one.get(f"{WORD}type") == part for one in changes)
+
+    def _resolve(self, style: str | None) -> ParagraphStyle:
+        chain = list(self._chain(style))
+        names = [value_of(one, "name", one.get(f"{WORD}styleId", "")) for one in chain] or [style or ""]
+        role, level = next((known for name in names if (known := _named(name.strip()))), ("body", 0))
+        outlines = (value_of(one, f"pPr/{WORD}outlineLvl") for one in chain)
+        outline = whole(next(filter(None, outlines), None), _NO_OUTLINE)
+        if role == "body" and outline < _NO_OUTLINE:
+            role, level = "heading", outline + 1
+        lists = (one.find(f"{WORD}pPr/{WORD}numPr") for one in chain)
+        listed = next((one for one in lists if one is not None and value_of(one, "numId")), None)
+        hidden = any(is_on(one.find(_HIDDEN)) for one in chain)
+        if listed is None:
+            return ParagraphStyle(role, level, hidden=hidden)
+        depth = whole(value_of(listed, "ilvl"), 0)
+        return ParagraphStyle(role, level, value_of(listed, "numId"), depth, hidden)
+
+    def _chain(self, style: str | None) -> Iterator["_Element"]:
+        """A style and those it is based on; they may form a ring."""
+        for _ in range(_LONGEST_CHAIN):
+            element = self._elements.get(style or "")
+            if element is None:
+                return
+            yield element
+            style = value_of(element, "basedOn")
+
+
+def properties_of(element: "_Element", name: str) -> "dict[str, _Element]":
+    """What an element says of itself: the children of its child of that name, by their names.
+
+    One look at all is faster than a search for each, and tables have very many.
+    """
+    holder = element[0] if len(element) and element[0].tag == name else None
+    return {} if holder is None else {child.tag: child for child in holder}
+
+
+def is_on(element: "_Element | None") -> bool:
+    """Whether a switch of a paragraph or run is there and not set off."""
+    return element is not None and element.get(VALUE, "1") not in _FALSE
+
+
+def value_of(element: "_Element | None", name: str, otherwise: str = "") -> str:
+    """The value of a child; another where there is none."""
+    child = None if element is None else element.find(WORD + name)
+    return otherwise if child is None else child.get(VALUE, "")
+
+
+def _named(name: str) -> tuple[Role, int] | None:
+    """What the name of a style says; the names of built-in styles are translated by some programs."""
+    for role, names in _NAMES:
+        if found := names.fullmatch(name):
+            number = int(found.groupdict().get("number") or 1)
+            return role, {"heading": number, "item": number - 1, "title": 1}.get(role, 0)
+    return None
+
+
+def _is_default(element: "_Element") -> bool:
+    is_paragraph = element.get(f"{WORD}type") == "paragraph"
+    return is_paragraph and element.get(f"{WORD}default", "0") not in _FALSE
+
+
+_SIGNS = {
+    f"{WORD}t": None,
+    f"{WORD}tab": "\t",
+    f"{WORD}ptab": "\t",
+    f"{WORD}br": "\n",
+    f"{WORD}cr": "\n",
+    f"{WORD}noBreakHyphen": "-",
+}
+_PROPERTIES = frozenset({f"{WORD}pPr", f"{WORD}rPr", f"{WORD}sdtPr"})
+_BESIDE = {
+    f"{WORD}footnoteReference": "notes",
+    f"{WORD}endnoteReference": "notes",
+    f"{WORD}txbxContent": "boxes",
+    f"{CHART}chart": "drawn",
+    f"{DIAGRAM}relIds": "drawn",
+}
+_FIELD_CODE = re.compile("(?:[Ff]0|00)?([0-9A-Fa-f]{2})")
+"""A place in a font; Word also stores them in the private area from F000 on."""
+_SYMBOL_FROM_SPACE = (
+    " !∀#∃%&∍()∗+,−./0123456789:;<=>?≅ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ[∴]⊥_‾αβχδεφγηιϕκλμνοπθρστυϖωξψζ{|}∼"
+)
+_SYMBOL_FROM_A0 = "€ϒ′≤⁄∞ƒ♣♦♥♠↔←↑→↓°±″≥×∝∂•÷≠≡≈…⏐⎯↵ℵℑℜ℘⊗⊕∅∩∪⊃⊇⊄⊂⊆∈∉∠∇®©™∏√⋅¬∧∨⇔⇐⇑⇒⇓◊〈®©™∑"
+_MARKS = {0xA7: "▪", 0xA8: "□", 0xD8: "➢", 0xE0: "→", 0xE8: "→", 0xFB: "✗", 0xFC: "✓", 0xFD: "☒", 0xFE: "☑"}
+_FONTS = {
+    "symbol": dict(enumerate(_SYMBOL_FROM_SPACE, 0x20)) | dict(enumerate(_SYMBOL_FROM_A0, 0xA0)),
+    "wingdings": _MARKS,
+}
+"""Characters of fonts that Word stores as places in the font, in the font's own encoding."""
+
+
+@dataclass(slots=True)
+class Inline:
+    """The text of a paragraph, and what hangs on it: text boxes, drawings, references to notes."""
+
+    parts: list[str] = field(default_factory=list)
+    boxes: "list[_Element]" = field(default_factory=list)
+    notes: "list[_Element]" = field(default_factory=list)
+    drawn: "list[_Element]" = field(default_factory=list)
+    codes: list[str] = field(default_factory=list)
+
+
+class InlineReader:
+    """Reads paragraphs one after another; `seen` counts the characters of all text that was met."""
+
+    def __init__(self, omissions: Omissions) -> None:
+        self.omissions = omissions
+        self.seen = 0
+        self._fields: list[bool] = []
+        self._instructions = 0
+        self._inline = Inline()
+
+    def read(self, paragraph: "_Element") -> Inline:
+        """Read a paragraph; of a field only the result is kept."""
+        self._inline = Inline()
+        self._walk(paragraph)
+        if self._inline.codes:
+            self.omissions.add("field_code", "".join(self._inline.codes))
+        # An instruction ends with its paragraph: of a broken field not the rest of the document is lost.
+        self._fields.clear()
+        self._instructions = 0
+        return self._inline
+
+    def _walk(self, element: "_Element") -> None:
+        for child in element:
+            tag = child.tag
+            if tag in _SIGNS:
+                self._text(_SIGNS[tag], child.text or "")
+            elif tag in _BESIDE:
+                getattr(self._inline, _BESIDE[tag]).append(child)
+            elif (act := self._ACTIONS.get(tag)) is not None:
+                act(self, child)
+            elif tag not in _PROPERTIES:
+                self._walk(child)
+
+    def _run(self, run: "_Element") -> None:
+        start = len(self._inline.parts)
+        self._walk(run)
+        properties = run[0] if len(run) and run[0].tag == f"{WORD}rPr" else None
+        if value_of(properties, "vertAlign") == "superscript":
+            mark_power(self._inline.parts, start)
+
+    def _code(self, element: "_Element") -> None:
+        self._inline.codes.append(element.text or element.get(f"{WORD}instr") or "")
+        self._walk(element)
+
+    def _written(self, element: "_Element") -> None:
+        """An equation, or text of a drawing made elsewhere, which has none of Word's own elements."""
+        drawn = element.tag == f"{DRAWING}t"
+        self._inline.parts.append(f" {element.text or ''}" if drawn else equation_text(element))
+
+    def _text(self, sign: str | None, text: str) -> None:
+        if sign is not None:
+            self._inline.parts.append(sign)
+            return
+        self.seen += visible(text)
+        (self._inline.codes if self._instructions else self._inline.parts).append(text)
+
+    def _field(self, element: "_Element") -> None:
+        kind = element.get(f"{WORD}fldCharType")
+        if kind == "begin":
+            self._fields.append(True)
+            self._instructions += 1
+        elif self._fields and kind in ("separate", "end"):
+            self._instructions -= self._fields.pop()
+            if kind == "separate":
+                self._fields.append(False)
+
+    def _symbol(self, element: "_Element") -> None:
+        code = _FIELD_CODE.fullmatch(element.get(f"{WORD}char", ""))
+        place = int(code[1], 16) if code else -1
+        sign = _FONTS.get(element.get(f"{WORD}font", "").strip().lower(), {}).get(place)
+        if sign is None:
+            self.omissions.add("symbol")
+        else:
+            self._inline.parts.append(sign)
+
+    _ACTIONS: ClassVar["dict[str, Callable[[InlineReader, _Element], None]]"] = {
+        f"{WORD}r": _run,
+        f"{WORD}fldChar": _field,
+        f"{WORD}fldSimple": _code,
+        f"{WORD}instrText": _code,
+        f"{WORD}delInstrText": _code,
+        f"{WORD}sym": _symbol,
+        f"{MATH}oMath": _written,
+        f"{DRAWING}t": _written,
+    }
+
+
+TEXT = f"{WORD}t"
+_VML = "{urn:schemas-microsoft-com:vml}"
+_DRAWN = "{http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing}"
+_CELL = f"{WORD}tc"
+_ALWAYS = {
+    f"{WORD}del": "deleted_text",
+    f"{WORD}delText": "deleted_text",
+    f"{WORD}moveFrom": "moved_text",
+    f"{WORD}altChunk": "embedded_document",
+    f"{WORD}object": "embedded_object",
+    f"{PICTURE}pic": "image",
+    f"{_VML}imagedata": "image",
+    f"{_VML}textpath": "word_art",
+}
+_ASKED = ("p", "r", "sdt", "tr", "tc")
+_MARKUP = frozenset(f"{WORD}{name}" for name in ("rPr", "trPr", "tcPr", "pPr"))
+"""Elements in which a deletion is a mark on what holds them, not a piece of text."""
+
+
+def prune(root: "_Element", styles: Styles, omissions: Omissions) -> None:
+    """Take out what is no text of the document, and count it by kind."""
+    asked = (f"{WORD}{name}" for name in _ASKED)
+    names = (*_ALWAYS, *asked, f"{ALTERNATIVES}Choice", f"{ALTERNATIVES}Fallback")
+    lost = [(element, what) for element in root.iter(*names) if (what := _lost_as(element, styles))]
+    for element, what in lost:
+        parent = element.getparent()
+        if parent is None or root not in element.iterancestors():
+            continue  # it went with what it stands in
+        texts = [text.text or "" for text in element.iter(TEXT, f"{WORD}delText")]
+        if texts or what != "alternative":
+            written = sum(next(one.iter(TEXT), None) is not None for one in element.iter(f"{WORD}p"))
+            omissions.add(what, "".join([*texts, _description(element)]), max(written, 1))
+        if element.tag == _CELL:  # its place keeps the columns of the row
+            element[:] = []
+        else:
+            parent.remove(element)
+
+
+def _lost_as(element: "_Element", styles: Styles) -> str | None:
+    """As what an element is left out; None for one that is kept."""
+    tag = element.tag
+    if (always := _ALWAYS.get(tag)) is not None:
+        parent = element.getparent()
+        return None if parent is not None and parent.tag in _MARKUP else always
+    if tag == f"{WORD}r":
+        first = element[0] if len(element) else None
+        hidden = first is not None and first.tag == f"{WORD}rPr" and _is_hidden(first, styles)
+        return "hidden_text" if hidden else None
+    if tag == f"{WORD}p":
+        style = styles.paragraph(value_of(element, f"pPr/{WORD}pStyle") or None)
+        return "navigation" if style.role == "navigation" else "hidden_text" if style.hidden else None
+    if tag == f"{WORD}sdt":
+        return _control_lost_as(element)
+    if tag in (f"{WORD}tr", _CELL):
+        mark = "tcPr/{0}cellDel" if tag == _CELL else "trPr/{0}del"
+        return None if element.find(WORD + mark.format(WORD)) is None else "deleted_text"
+    parent = element.getparent()
+    return None if parent is None or chosen_branch(parent) is element else "alternative"
+
+
+def _control_lost_as(control: "_Element") -> str | None:
+    if is_on(control.find(f"{WORD}sdtPr/{WORD}showingPlcHdr")):
+        return "placeholder"
+    gallery = value_of(control, f"sdtPr/{WORD}docPartObj/{WORD}docPartGallery")
+    return "navigation" if gallery == "Table of Contents" else None
+
+
+def _is_hidden(properties: "_Element", styles: Styles) -> bool:
+    own = properties.find(f"{WORD}vanish")
+    return styles.hides(value_of(properties, "rStyle")) if own is None else is_on(own)
+
+
+def _description(element: "_Element") -> str:
+    """What a picture is said to show, or the letters of a word drawn as one."""
+    if element.tag == f"{_VML}textpath":
+        return element.get("string", "")
+    around = (
+        element.iterancestors(f"{_DRAWN}inline", f"{_DRAWN}anchor") if element.tag == f"{PICTURE}pic" else ()
+    )
+    about = next((found for one in around if (found := one.find(f"{_DRAWN}docPr")) is not None), None)
+    return "" if about is None else about.get("descr", "")

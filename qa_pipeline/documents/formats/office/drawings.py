@@ -1,0 +1,256 @@
+"""Text of drawings in Office files: paragraphs of shapes, tables, charts and diagrams."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from datetime import date, timedelta
+from typing import TYPE_CHECKING
+
+from qa_pipeline.documents.assembly import Omissions
+from qa_pipeline.documents.formats.office.package import (
+    ALTERNATIVES,
+    CHART,
+    DIAGRAM,
+    DRAWING,
+    MATH,
+    WORD,
+    Package,
+    whole,
+)
+from qa_pipeline.documents.formats.rows import Cell, render_table
+from qa_pipeline.records import Block
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+TEXT = f"{DRAWING}t"
+PARAGRAPH = f"{DRAWING}p"
+_RUN, _FIELD, _BREAK = f"{DRAWING}r", f"{DRAWING}fld", f"{DRAWING}br"
+
+
+def paragraph_text(paragraph: "_Element") -> str:
+    """The text of a paragraph, its line breaks kept."""
+    parts: list[str] = []
+    _collect(paragraph, parts)
+    return "".join(parts)
+
+
+def all_text(element: "_Element") -> str:
+    """Text of all paragraphs below an element, on one line."""
+    return " ".join(filter(None, (" ".join(paragraph_text(one).split()) for one in element.iter(PARAGRAPH))))
+
+
+def mark_power(parts: list[str], start: int) -> None:
+    """Write raised digits after a letter or digit with a caret, lest 10 to the 6th become 106."""
+    raised = "".join(parts[start:]).strip()
+    before = "".join(parts[max(start - 3, 0) : start])[-1:]
+    if before.isalnum() and raised.lstrip("+-−").isdigit():
+        parts[start:] = [f"^{raised}"]
+
+
+def _collect(element: "_Element", parts: list[str]) -> None:
+    for child in element:
+        if child.tag in (_RUN, _FIELD):
+            _collect_run(child, parts)
+        elif child.tag == _BREAK:
+            parts.append("\n")
+        elif child.tag == TEXT:
+            parts.append(child.text or "")
+        elif child.tag == f"{MATH}oMath":
+            parts.append(equation_text(child))
+        elif child.tag == f"{ALTERNATIVES}AlternateContent":
+            _collect(chosen_branch(child), parts)
+        else:
+            _collect(child, parts)
+
+
+def _collect_run(run: "_Element", parts: list[str]) -> None:
+    start = len(parts)
+    parts += [(text.text or "").replace("\v", "\n") for text in run.iterchildren(TEXT)]
+    properties = run.find(f"{DRAWING}rPr")
+    baseline = "" if properties is None else properties.get("baseline", "")
+    if baseline not in ("", "0") and not baseline.startswith("-"):
+        mark_power(parts, start)
+
+
+def chosen_branch(alternatives: "_Element") -> "_Element":
+    """Of content given in several forms the first that holds text or an equation, else the first."""
+    for branch in alternatives:
+        if next(branch.iter(TEXT, f"{WORD}t", f"{MATH}t"), None) is not None:
+            return branch
+    return alternatives[0] if len(alternatives) else alternatives
+
+
+_MOST_POINTS = 5_000
+_MOST_SERIES = 200
+_PERCENT = re.compile(r"0(?:\.(?P<decimals>0+))?%")
+_DAY_ZERO = date(1899, 12, 30)
+_LAST_DAY = 2_958_465
+"""Number of the last day that sheets can name, in the year 9999."""
+
+
+class DrawnParts:
+    """Reads charts and diagrams; one that is not there, or gives no text, is counted as left out."""
+
+    def __init__(self, package: Package, omissions: Omissions) -> None:
+        self._package = package
+        self._omissions = omissions
+        self._known: dict[tuple[str, str], list[Block]] = {}
+
+    def read(self, part: str, shown: "_Element") -> list[Block]:
+        """Blocks of a drawing, by the part that shows it and the element that names it."""
+        purpose, read = ("chart", _chart) if shown.tag == f"{CHART}chart" else ("diagramData", _diagram)
+        link = self._package.linked_from(part, shown, "id" if read is _chart else "dm")
+        key = purpose, "" if link is None or link.purpose != purpose else link.target or ""
+        if key not in self._known:
+            there = bool(key[1]) and self._package.archive.find(key[1]) is not None
+            self._known[key] = read(self._package.tree(key[1])) if there else []
+        if not self._known[key]:
+            self._omissions.add("chart" if read is _chart else "diagram")
+        return self._known[key]
+
+
+def _diagram(root: "_Element") -> list[Block]:
+    """The texts of a diagram as list items; one that hangs on no other comes last."""
+    points = {point.get("modelId", ""): point for point in root.iter(f"{DIAGRAM}pt")}
+    links = [link for link in root.iter(f"{DIAGRAM}cxn") if link.get("type", "parOf") == "parOf"]
+    below: dict[str, list[str]] = {}
+    for link in sorted(links, key=lambda one: whole(one.get("srcOrd"), 0)):
+        below.setdefault(link.get("srcId", ""), []).append(link.get("destId", ""))
+    depths: dict[str, int] = {}
+    pending = [(key, 0) for key in reversed(points) if points[key].get("type") == "doc"]
+    while pending:
+        key, depth = pending.pop()
+        if key in points and key not in depths:
+            depths[key] = depth
+            pending += [(child, depth + 1) for child in reversed(below.get(key, []))]
+    depths |= {key: 1 for key in points if key not in depths}
+    return [
+        Block("list_item", text, max(depth - 1, 0))
+        for key, depth in depths.items()
+        if points[key].get("type", "node") in ("node", "asst") and (text := all_text(points[key]))
+    ]
+
+
+def _chart(root: "_Element") -> list[Block]:
+    """Title and axes of a chart as a paragraph, its values as table rows; nothing of one too large.
+
+    The name of a series without values, which no row repeats, stands in the paragraph.
+    """
+    titles = [all_text(title) for title in root.iter(f"{CHART}title")]
+    series = list(root.iter(f"{CHART}ser"))
+    points = sum(1 for _ in root.iter(f"{CHART}pt"))
+    if len(series) > _MOST_SERIES or points > _MOST_POINTS * (len(series) + 1):
+        return []
+    rows, unused = render_table(_grid(series))
+    text = ", ".join(filter(None, [*titles, *unused]))
+    return [Block("paragraph", text)] * bool(text) + [Block("table_row", row) for row in rows]
+
+
+def _grid(series: "Sequence[_Element]") -> list[list[Cell]]:
+    """A row for each category with the values of all series."""
+    columns = [_points(one, "val") or _points(one, "yVal") for one in series]
+    categories: dict[int, str] = {}
+    for one in series:
+        categories = {**(_points(one, "cat") or _points(one, "xVal")), **categories}
+    head = [Cell("", header=True), *(Cell(_series_name(one), header=True) for one in series)]
+    places = sorted(set(categories).union(*columns))
+    return [head] + [
+        [Cell(categories.get(place, "")), *(Cell(column.get(place, "")) for column in columns)]
+        for place in places
+    ]
+
+
+def _series_name(series: "_Element") -> str:
+    named = series.find(f"{CHART}tx")
+    if named is None:
+        return ""
+    return " ".join(" ".join(value.text or "" for value in named.iter(f"{CHART}v")).split()) or all_text(
+        named
+    )
+
+
+def _points(series: "_Element", name: str) -> dict[int, str]:
+    """Values of a series by their places; of categories in levels the outer ones stand in front."""
+    holder = series.find(f"{CHART}{name}")
+    if holder is None:
+        return {}
+    inner, *outer = [dict(_level(level)) for level in holder.iter(f"{CHART}lvl")] or [dict(_level(holder))]
+    for level in outer:
+        name_of_group = ""
+        for place in sorted(inner.keys() | level.keys()):
+            name_of_group = level.get(place, name_of_group)
+            if place in inner:
+                inner[place] = f"{name_of_group} {inner[place]}".strip()
+    return inner
+
+
+def _level(holder: "_Element") -> Iterator[tuple[int, str]]:
+    form = next((element.text or "" for element in holder.iter(f"{CHART}formatCode")), "")
+    for point in holder.iter(f"{CHART}pt"):
+        place, value = whole(point.get("idx"), -1), point.findtext(f"{CHART}v")
+        if value is not None and place >= 0:
+            yield place, _shown(value.strip(), point.get("formatCode", form))
+
+
+def _shown(value: str, form: str) -> str:
+    """A value as the chart shows it, as far as days and shares are concerned."""
+    try:
+        number = float(value)
+    except ValueError:
+        return value
+    percent = _PERCENT.fullmatch(form)
+    if percent:
+        return f"{number * 100:.{len(percent['decimals'] or '')}f} %"
+    if re.search("[yY]", re.sub(r'"[^"]*"|\[[^\][]*\]', "", form)) and 0 < number <= _LAST_DAY:
+        return (_DAY_ZERO + timedelta(days=int(number))).isoformat()
+    return f"{number:.15g}"
+
+
+def equation_text(equation: "_Element") -> str:
+    """The text of an equation; just its signs where its markup is not as it should be."""
+    signs = "".join(element.text or "" for element in equation.iter(f"{MATH}t"))
+    written = _written(equation)
+    return written if Counter(signs) <= Counter(written) else signs
+
+
+def _written(element: "_Element") -> str:
+    name = element.tag.removeprefix(MATH)
+    if name == "f":
+        return f"{_grouped(_part(element, 'num'))}/{_grouped(_part(element, 'den'))}"
+    if name in ("sSup", "sSub", "sSubSup"):
+        return _part(element, "e") + _limits(element)
+    if name == "rad":
+        degree = _part(element, "deg")
+        return f"√{f'[{degree}]' if degree else ''}({_part(element, 'e')})"
+    if name == "nary":
+        return f"{_sign(element, 'naryPr/{0}chr', '∫')}{_limits(element)} {_part(element, 'e')}"
+    if name == "d":
+        between = _sign(element, "dPr/{0}sepChr", "|").join(map(_inside, element.iterchildren(f"{MATH}e")))
+        return f"{_sign(element, 'dPr/{0}begChr', '(')}{between}{_sign(element, 'dPr/{0}endChr', ')')}"
+    if name == "m":
+        return "; ".join(", ".join(map(_inside, row)) for row in element.iterchildren(f"{MATH}mr"))
+    return (element.text or "") if name == "t" else _inside(element)
+
+
+def _inside(element: "_Element") -> str:
+    return "".join(map(_written, element))
+
+
+def _part(element: "_Element", name: str) -> str:
+    found = element.find(MATH + name)
+    return "" if found is None else _inside(found)
+
+
+def _sign(element: "_Element", path: str, otherwise: str) -> str:
+    found = element.find(MATH + path.format(MATH))
+    return otherwise if found is None else found.get(f"{MATH}val", otherwise)
+
+
+def _limits(element: "_Element") -> str:
+    below, above = _part(element, "sub"), _part(element, "sup")
+    return (f"_{_grouped(below)}" if below else "") + (f"^{_grouped(above)}" if above else "")
+
+
+def _grouped(text: str) -> str:
+    return text if len(text.strip()) <= 1 or text.isalnum() else f"({text})"

@@ -1,0 +1,238 @@
+"""Office files as containers of XML parts that name one another (Open Packaging, ISO 29500-2).
+
+Only links to parts of the same file are followed. One that leads out of it, to a template, picture or page,
+is known to be external and has no target here.
+"""
+
+import posixpath
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+from urllib.parse import unquote
+
+from qa_pipeline.corpus.archives import ZIP_START, Archive, open_archive
+from qa_pipeline.corpus.files import DocumentFailure
+from qa_pipeline.documents.assembly import Omissions
+from qa_pipeline.records import Block, ParsedFile
+from qa_pipeline.settings.documents import DocumentSettings
+from qa_pipeline.text.language import declared_language
+
+if TYPE_CHECKING:
+    from lxml.etree import XMLSyntaxError, _Element, _ElementTree
+
+
+def parse_xml(content: bytes, *, declared_type: bool = False, comments: bool = False) -> "_Element":
+    """The root of an XML document.
+
+    Args:
+        content: the document.
+        declared_type: allow a document type declaration, as XHTML has; its entities stay unresolved.
+        comments: keep comments, for who counts them.
+
+    Raises:
+        DocumentFailure: `damaged` or `nested_too_deep`.
+    """
+    from lxml import etree
+
+    parser = etree.XMLParser(
+        resolve_entities=False, no_network=True, load_dtd=False, remove_comments=not comments, remove_pis=True
+    )
+    try:
+        root = etree.fromstring(content, parser)
+    except etree.XMLSyntaxError as error:
+        raise _failure(error) from error
+    if not declared_type:
+        _refuse_type(root.getroottree())
+    return root
+
+
+def _refuse_type(tree: "_ElementTree") -> None:
+    """Formats made of XML parts forbid document types: nothing but an attack needs one there."""
+    if tree.docinfo.internalDTD is not None:
+        raise DocumentFailure("damaged", "a part of the file declares entities or a document type")
+
+
+def _failure(error: "XMLSyntaxError") -> DocumentFailure:
+    """The message of the library may hold text of the document; its place does not."""
+    if "Excessive depth" in str(error.msg):
+        return DocumentFailure("nested_too_deep", "elements are nested more than 256 levels deep")
+    return DocumentFailure("damaged", f"the XML of a part is malformed at line {error.lineno}")
+
+
+Kind = Literal["Word", "PowerPoint", "Excel"]
+
+WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+SLIDES = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
+DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+CHART = "{http://schemas.openxmlformats.org/drawingml/2006/chart}"
+DIAGRAM = "{http://schemas.openxmlformats.org/drawingml/2006/diagram}"
+PICTURE = "{http://schemas.openxmlformats.org/drawingml/2006/picture}"
+MATH = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
+LINK = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
+ALTERNATIVES = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
+_LINKS = "{http://schemas.openxmlformats.org/package/2006/relationships}"
+_DUBLIN_CORE = "{http://purl.org/dc/elements/1.1/}"
+
+_ROOTS: dict[str, Kind] = {
+    f"{WORD}document": "Word",
+    f"{SLIDES}presentation": "PowerPoint",
+    "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}workbook": "Excel",
+}
+_SUFFIXES: dict[Kind, str] = {"Word": ".docx", "PowerPoint": ".pptx", "Excel": ".xlsx"}
+_OLE_START = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_OLE_ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
+_LARGEST_TREE = 50_000_000
+"""A tree takes some ten times the bytes of its XML; only what is streamed may be larger."""
+
+# The strict form of the formats (ISO 29500-1) differs in the names of its namespaces only, by a year.
+_STRICT = b"http://purl.oclc.org/ooxml/"
+_STRICT_DECLARATION = re.compile(
+    rb"""(xmlns(?::[\w.-]+)?\s*=\s*["'])http://purl\.oclc\.org/ooxml/([\w/]+)(?=["'])"""
+)
+_NO_TITLE = re.compile(
+    r"(?:untitled|document|dokument|presentation|präsentation|word document|microsoft word|"
+    r"powerpoint[ -]pr[eä]sentation|slide|folie|bild)[ -]?\d*|"
+    r"microsoft \w+ - .*|.*\.(?:doc|dot|ppt|pot)[xm]?",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PartLink:
+    """A link from one part to another: what it is for, and the part, None where it leads out of the file."""
+
+    purpose: str
+    target: str | None
+
+
+class Package:
+    """The parts of an Office file, each read when asked for."""
+
+    def __init__(self, archive: Archive) -> None:
+        self.archive = archive
+        self._links: dict[str, dict[str, PartLink]] = {}
+        self._last: tuple[str, _Element] | None = None
+
+    def links(self, part: str) -> dict[str, PartLink]:
+        """Links of a part by their ids; "" for those of the file as a whole."""
+        if part not in self._links:
+            folder, name = posixpath.split(part)
+            listed = posixpath.join(folder, "_rels", f"{name}.rels")
+            found = self.archive.find(listed) is not None
+            self._links[part] = _read_links(self.tree(listed), folder) if found else {}
+        return self._links[part]
+
+    def linked(self, part: str, purpose: str) -> list[str]:
+        """Parts of the file that a part links to for a purpose, such as `footnotes`."""
+        targets = (link.target for link in self.links(part).values() if link.purpose == purpose)
+        return [
+            target for target in dict.fromkeys(targets) if target is not None and self.archive.find(target)
+        ]
+
+    def linked_from(self, part: str, element: "_Element", name: str) -> PartLink | None:
+        """The link that an attribute of an element names."""
+        return self.links(part).get(element.get(LINK + name, ""))
+
+    def trees(self, part: str, purpose: str) -> "list[_Element]":
+        """The roots of those parts."""
+        return [self.tree(name) for name in self.linked(part, purpose)]
+
+    def tree(self, part: str) -> "_Element":
+        """The root of a part.
+
+        Raises:
+            DocumentFailure: it is not there, not XML, or larger than anybody writes.
+        """
+        member = self.archive.find(part)
+        if member is not None and member.size > _LARGEST_TREE:
+            raise DocumentFailure("too_large", f"a part holds more than {_LARGEST_TREE} bytes of XML")
+        if self._last is None or self._last[0] != part:
+            self._last = None
+            content = self.archive.read(part)
+            strict = _STRICT in content[:4096]
+            root = parse_xml(_STRICT_DECLARATION.sub(_renamed, content) if strict else content)
+            self._last = part, root
+        return self._last[1]
+
+
+def open_package(content: bytes, wanted: Kind, settings: DocumentSettings) -> tuple[Package, str]:
+    """Open an Office file.
+
+    Returns:
+        The file, and the name of its main part.
+
+    Raises:
+        DocumentFailure: it is damaged, encrypted, a bomb, or of another kind than wanted.
+    """
+    if not content.startswith(ZIP_START):
+        raise _no_package(content, wanted)
+    package = Package(open_archive(content, settings))
+    main = next(iter(package.linked("", "officeDocument")), None)
+    if main is None:
+        raise DocumentFailure("damaged", f"the ZIP container holds no document, so it is not a {wanted} file")
+    kind = _ROOTS.get(str(package.tree(main).tag))
+    if kind is None:
+        raise DocumentFailure("damaged", f"the main part is not one of a {wanted} file")
+    if kind != wanted:
+        raise DocumentFailure(
+            "unsupported_format",
+            f"the file is one of {kind}, not {wanted}; its suffix should be {_SUFFIXES[kind]}",
+        )
+    return package, main
+
+
+def read_file(package: Package, blocks: Sequence[Block], omissions: Omissions) -> ParsedFile:
+    """A file of these blocks, with the language it names, and with its title where its text has none.
+
+    A title that programs fill in is none.
+    """
+    about = next(iter(package.trees("", "core-properties")), None)
+    title, language = (
+        "" if about is None else " ".join((about.findtext(f"{_DUBLIN_CORE}{name}") or "").split())
+        for name in ("title", "language")
+    )
+    titled = any(block.kind == "heading" and block.level == 1 for block in blocks[:1])
+    return ParsedFile(
+        blocks=tuple(blocks),
+        title=None if titled or _NO_TITLE.fullmatch(title) else title or None,
+        language=declared_language(language),
+        left_out=omissions.record(),
+    )
+
+
+def whole(written: str | None, otherwise: int) -> int:
+    """A small number as attributes hold it, or another where it is none."""
+    fits = written is not None and written.isascii() and written.isdecimal() and len(written) <= 9
+    return int(written) if written is not None and fits else otherwise
+
+
+def _no_package(content: bytes, wanted: Kind) -> DocumentFailure:
+    if content.startswith(_OLE_START):
+        if _OLE_ENCRYPTED in content:
+            return DocumentFailure("encrypted", "the file is protected by a password")
+        return DocumentFailure(
+            "unsupported_format", f"an old {wanted} file, whatever its suffix; save it as {_SUFFIXES[wanted]}"
+        )
+    if content.startswith(b"{\\rtf"):
+        return DocumentFailure("unsupported_format", f"an RTF file; save it as {_SUFFIXES[wanted]}")
+    return DocumentFailure("damaged", f"the file lacks the signature of a {wanted} file")
+
+
+def _read_links(root: "_Element", folder: str) -> dict[str, PartLink]:
+    """Links by their ids; none leads above the root of the container."""
+    links = {}
+    for element in root.iter(f"{_LINKS}Relationship"):
+        target = posixpath.normpath(posixpath.join("/", folder, unquote(element.get("Target", "")))).lstrip(
+            "/"
+        )
+        external = element.get("TargetMode") == "External"
+        purpose = element.get("Type", "").rsplit("/", 1)[-1]
+        links[element.get("Id", "")] = PartLink(purpose, None if external else target)
+    return links
+
+
+def _renamed(declaration: "re.Match[bytes]") -> bytes:
+    """A namespace of the strict form by the name of the common one, which programs write by default."""
+    family, _, name = declaration[2].partition(b"/")
+    return b"/".join((declaration[1] + b"http://schemas.openxmlformats.org", family, b"2006", name))

@@ -1,0 +1,459 @@
+"""PowerPoint files (PPTX, PPTM, PPSX): slides as pages, with their titles, tables, charts and notes.
+
+The notes of a speaker follow their slide by default: slides hold catchwords, and what they mean is often said
+only there. They are not shown to an audience, so a setting leaves them out. Like Word files these are read
+with lxml alone: python-pptx knows nothing of hidden slides and diagrams, and drops what has several forms.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from qa_pipeline.corpus.files import DocumentFailure
+from qa_pipeline.documents.assembly import Omissions, visible
+from qa_pipeline.documents.formats.office.drawings import (
+    PARAGRAPH,
+    TEXT,
+    DrawnParts,
+    all_text,
+    chosen_branch,
+    paragraph_text,
+)
+from qa_pipeline.documents.formats.office.package import (
+    ALTERNATIVES,
+    CHART,
+    DIAGRAM,
+    DRAWING,
+    LINK,
+    SLIDES,
+    Package,
+    open_package,
+    read_file,
+    whole,
+)
+from qa_pipeline.documents.formats.rows import Cell, counted_lines
+from qa_pipeline.records import Block, ParsedFile, SourceFile
+from qa_pipeline.settings.documents import DocumentSettings
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+_MOST = 300
+"""Shapes that are compared one with another; more are read from top to bottom."""
+_SLACK = 0.1
+_SAME_HEIGHT = 0.5
+
+
+class Box(NamedTuple):
+    """Where a shape lies, in any unit, from the upper left corner."""
+
+    left: int
+    top: int
+    width: int
+    height: int
+
+
+def reading_order(boxes: Sequence[Box | None]) -> list[int]:
+    """Places of the shapes in the order in which they are read; one without a box waits for no other."""
+
+    def corner(place: int) -> tuple[int, int]:
+        box = boxes[place]
+        return (box.top, box.left) if box else (0, 0)
+
+    left = dict.fromkeys(range(len(boxes)))
+    if len(boxes) > _MOST:
+        return sorted(left, key=corner)
+    waits = [
+        {one for one, other in enumerate(boxes) if one != place and box and other and _before(other, box)}
+        for place, box in enumerate(boxes)
+    ]
+    order: list[int] = []
+    while left:  # in a ring of shapes that wait for one another the uppermost breaks it
+        ready = next((place for place in left if waits[place].isdisjoint(left)), None)
+        order.append(min(left, key=corner) if ready is None else ready)
+        del left[order[-1]]
+    return order
+
+
+def _before(box: Box, other: Box) -> bool:
+    """Whether a box lies right above another, or to the left of it on the same height."""
+    across = _overlap(box.left, box.width, other.left, other.width)
+    along = _overlap(box.top, box.height, other.top, other.height)
+    slack = _SLACK * min(box.height, other.height), _SLACK * min(box.width, other.width)
+    above = box.top + box.height <= other.top + slack[0] and across > 0
+    beside = box.left + box.width <= other.left + slack[1]
+    return above or (beside and along > _SAME_HEIGHT * min(box.height, other.height))
+
+
+def _overlap(start: int, length: int, other: int, other_length: int) -> int:
+    return min(start + length, other + other_length) - max(start, other)
+
+
+_ON_MASTER = {"ctrTitle": "title", "subTitle": "body", "vertTitle": "title"}
+_OF_TEXT = frozenset({"body", "obj", "subTitle", "tbl", "chart", "dgm", "media", "pic", "clipArt"})
+_BULLETS = {"buNone": False, "buChar": True, "buAutoNum": True, "buBlip": True}
+_NO_NUMBER = "0"
+_BY_NAME = {f"{DRAWING}{name}": shown for name, shown in _BULLETS.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Placeholder:
+    """The role of a shape: its type, `obj` where none is said, and its number on the slide."""
+
+    type: str
+    index: str
+
+
+@dataclass(slots=True)
+class Layout:
+    """A layout and the master behind it; empty where a slide has none.
+
+    Placeholders are known by their numbers on the layout, and by their types on either.
+    """
+
+    kind: str = ""
+    by_index: "dict[str, _Element]" = field(default_factory=dict)
+    by_type: "dict[str, _Element]" = field(default_factory=dict)
+    on_master: "dict[str, _Element]" = field(default_factory=dict)
+    text_styles: "_Element | None" = None
+
+    def behind(self, placeholder: Placeholder) -> "list[_Element]":
+        """Shapes that a placeholder takes over from, the nearest first."""
+        numbered = placeholder.index != _NO_NUMBER
+        near = self.by_index.get(placeholder.index) if numbered else self.by_type.get(placeholder.type)
+        far = self.on_master.get(_ON_MASTER.get(placeholder.type, placeholder.type))
+        if far is None and placeholder.type in _OF_TEXT:
+            far = self.on_master.get("body")
+        return [shape for shape in (near, far) if shape is not None]
+
+    def bulleted(self, placeholder: Placeholder | None, shape: "_Element", level: int) -> bool:
+        """Whether paragraphs of a shape have bullets at a level, unless they say so themselves."""
+        holders = [shape, *(self.behind(placeholder) if placeholder else ())]
+        styles = [style for holder in holders for style in holder.iter(f"{DRAWING}lstStyle")]
+        if placeholder and placeholder.type in _OF_TEXT and self.text_styles is not None:
+            styles += self.text_styles.iterchildren(f"{SLIDES}bodyStyle")
+        for style in styles:
+            properties = style.find(f"{DRAWING}lvl{level + 1}pPr")
+            said = None if properties is None else own_bullet(properties)
+            if said is not None:
+                return said
+        return False
+
+
+def read_layout(package: Package, slide: str) -> tuple[Layout, list[str]]:
+    """The layout behind a slide, and the names of the parts it was read from."""
+    layout = next(iter(package.linked(slide, "slideLayout")), None)
+    if layout is None:
+        return Layout(), []
+    root = package.tree(layout)
+    master = next(iter(package.linked(layout, "slideMaster")), None)
+    behind = None if master is None else package.tree(master)
+    shapes = _placeholders(root)
+    return Layout(
+        kind=root.get("type", ""),
+        by_index={role.index: shape for role, shape in shapes},
+        by_type={role.type: shape for role, shape in shapes},
+        on_master={} if behind is None else {role.type: shape for role, shape in _placeholders(behind)},
+        text_styles=None if behind is None else behind.find(f"{SLIDES}txStyles"),
+    ), [layout, *([] if master is None else [master])]
+
+
+def _placeholders(root: "_Element") -> "list[tuple[Placeholder, _Element]]":
+    """The placeholders below an element, the first last, so that of several alike it counts."""
+    shapes = list(root.iter(f"{SLIDES}sp"))
+    return [(role, shape) for shape in reversed(shapes) if (role := placeholder_of(shape)) is not None]
+
+
+def placeholder_of(shape: "_Element") -> Placeholder | None:
+    """The role of a shape, if it is a placeholder."""
+    found = next(shape.iter(f"{SLIDES}ph"), None) if shape.tag != f"{SLIDES}grpSp" else None
+    return None if found is None else Placeholder(found.get("type", "obj"), found.get("idx", _NO_NUMBER))
+
+
+def own_bullet(properties: "_Element") -> bool | None:
+    """Whether properties of a paragraph give it a bullet; None if they do not say."""
+    return next((_BY_NAME[child.tag] for child in properties if child.tag in _BY_NAME), None)
+
+
+def box_of(shape: "_Element") -> Box | None:
+    """Where a shape says that it lies."""
+    for path in (f"{SLIDES}spPr/{DRAWING}xfrm", f"{SLIDES}xfrm", f"{SLIDES}grpSpPr/{DRAWING}xfrm"):
+        offset, extent = shape.find(f"{path}/{DRAWING}off"), shape.find(f"{path}/{DRAWING}ext")
+        if offset is not None and extent is not None:
+            return Box(*map(_number, (offset.get("x"), offset.get("y"), extent.get("cx"), extent.get("cy"))))
+    return None
+
+
+def _number(written: str | None) -> int:
+    try:
+        return int((written or "0")[:12])
+    except ValueError:
+        return 0
+
+
+TREE = f"{SLIDES}cSld/{SLIDES}spTree"
+TITLES = frozenset({"title", "ctrTitle", "vertTitle"})
+FURNITURE = frozenset({"dt", "ftr", "sldNum", "hdr"})
+_SHAPE, _GROUP = f"{SLIDES}sp", f"{SLIDES}grpSp"
+_FRAME, _PICTURE = f"{SLIDES}graphicFrame", f"{SLIDES}pic"
+_SHAPES = frozenset({_SHAPE, _GROUP, _FRAME, _PICTURE, f"{SLIDES}cxnSp"})
+_DEEPEST = 8
+_TRUE = frozenset({"1", "true"})
+
+
+class SlideReader:
+    """Reads the shapes of one slide; `seen` counts the characters of all shapes that were looked at."""
+
+    def __init__(self, part: str, layout: Layout, drawn: DrawnParts, omissions: Omissions) -> None:
+        self.part = part
+        self.layout = layout
+        self.drawn = drawn
+        self.omissions = omissions
+        self.seen = 0
+
+    def read(self, tree: "_Element", title_level: int) -> list[Block]:
+        """Blocks of a slide, its title first.
+
+        Args:
+            tree: the element that holds the shapes.
+            title_level: level of the heading that the title becomes.
+        """
+        shapes = _listed(tree)
+        title = next((shape for shape in shapes if self._is_title(shape)), None)
+        blocks: list[Block] = []
+        if title is not None:
+            self._see(title)
+            blocks.append(Block("heading", all_text(title), title_level))
+        blocks += self._ordered([shape for shape in shapes if shape is not title])
+        total = sum(visible(text.text or "") for text in tree.iter(TEXT))
+        if total != self.seen:
+            self.omissions.add("unread")
+            self.omissions.characters["unread"] += total - self.seen
+        return blocks
+
+    @staticmethod
+    def _is_title(shape: "_Element") -> bool:
+        placeholder = placeholder_of(shape) if shape.tag == _SHAPE else None
+        return placeholder is not None and placeholder.type in TITLES and bool(all_text(shape))
+
+    def _ordered(self, shapes: "list[_Element]") -> list[Block]:
+        order = reading_order([self._box(shape) for shape in shapes])
+        return [block for place in order for block in self._blocks(shapes[place])]
+
+    def _box(self, shape: "_Element") -> Box | None:
+        own = box_of(shape)
+        placeholder = placeholder_of(shape)
+        if own is not None or placeholder is None:
+            return own
+        return next((box for behind in self.layout.behind(placeholder) if (box := box_of(behind))), None)
+
+    def _blocks(self, shape: "_Element") -> list[Block]:
+        if _own(shape, "hidden") in _TRUE:
+            self._leave_out("hidden_text", shape)
+            return []
+        if shape.tag == _GROUP:
+            return self._ordered(_listed(shape))
+        if shape.tag == _PICTURE:
+            self._see(shape)
+            self.omissions.add("image", _own(shape, "descr"))
+            return []
+        if shape.tag == _FRAME:
+            return self._frame(shape)
+        placeholder = placeholder_of(shape)
+        if placeholder is not None and placeholder.type in FURNITURE:
+            self._leave_out("running_foot", shape)
+            return []
+        self._see(shape)
+        return list(self._paragraphs(shape, placeholder))
+
+    def _paragraphs(self, shape: "_Element", placeholder: Placeholder | None) -> Iterable[Block]:
+        bullets: dict[int, bool] = {}
+        for body in shape.iterchildren(f"{SLIDES}txBody"):
+            for paragraph in body.iterchildren(PARAGRAPH):
+                text = paragraph_text(paragraph)
+                if not text.strip():
+                    continue
+                properties = paragraph.find(f"{DRAWING}pPr")
+                level = 0 if properties is None else min(whole(properties.get("lvl"), 0), _DEEPEST)
+                said = None if properties is None else own_bullet(properties)
+                if said is None and level not in bullets:
+                    bullets[level] = self.layout.bulleted(placeholder, shape, level)
+                listed = bullets[level] if said is None else said
+                yield Block("list_item", text, level) if listed else Block("paragraph", text)
+
+    def _frame(self, frame: "_Element") -> list[Block]:
+        """A table, chart, diagram or object."""
+        self._see(frame)
+        blocks: list[Block] = []
+        if next(frame.iter(f"{SLIDES}oleObj"), None) is not None:
+            self.omissions.add("embedded_object")
+        for element in frame.iter(f"{DRAWING}tbl", f"{CHART}chart", f"{DIAGRAM}relIds"):
+            if element.tag == f"{DRAWING}tbl":
+                blocks += _table(element, self.omissions)
+            else:
+                blocks += self.drawn.read(self.part, element)
+        return blocks
+
+    def _leave_out(self, what: str, shape: "_Element") -> None:
+        self._see(shape)
+        if text := all_text(shape):
+            self.omissions.add(what, text)
+
+    def _see(self, shape: "_Element") -> None:
+        self.seen += sum(visible(text.text or "") for text in shape.iter(TEXT))
+
+
+def _listed(tree: "_Element") -> "list[_Element]":
+    """The shapes right below an element; of one given in several forms the form with text."""
+    shapes = []
+    for child in tree:
+        if child.tag in _SHAPES:
+            shapes.append(child)
+        elif child.tag == f"{ALTERNATIVES}AlternateContent":
+            shapes += _listed(chosen_branch(child))
+    return shapes
+
+
+def _own(shape: "_Element", name: str) -> str:
+    """What a shape says of itself; its properties stand first in the first element of each kind of shape."""
+    properties = next(iter(shape[0].iterchildren(f"{SLIDES}cNvPr")), None) if len(shape) else None
+    return "" if properties is None else properties.get(name, "")
+
+
+def _table(table: "_Element", omissions: Omissions) -> list[Block]:
+    """A table as one block a row; what stands in a cell that another covers is not shown, and counted."""
+    properties = table.find(f"{DRAWING}tblPr")
+    grid = [_cells(row, omissions) for row in table.iterchildren(f"{DRAWING}tr")]
+    said = properties if len(grid) > 1 and max(map(len, grid)) > 1 else None
+    names, keys = (said is not None and said.get(name) in _TRUE for name in ("firstRow", "firstCol"))
+    for row in grid[:1] if names else ():
+        row[:] = [replace(cell, header=True) for cell in row]
+    for row in grid if keys else ():  # a key alone in its row would name columns instead of a value
+        if any(cell.text for cell in row[1:]):
+            row[0] = replace(row[0], header=True)
+    return [Block("table_row", line) for line in counted_lines(grid, omissions)]
+
+
+def _cells(row: "_Element", omissions: Omissions) -> list[Cell]:
+    cells = []
+    for cell in row.iterchildren(f"{DRAWING}tc"):
+        text = all_text(cell)
+        if cell.get("hMerge") not in _TRUE and cell.get("vMerge") not in _TRUE:
+            columns, rows = (max(whole(cell.get(name), 1), 1) for name in ("gridSpan", "rowSpan"))
+            cells.append(Cell(text, columns=columns, rows=rows))
+        elif text:
+            omissions.add("hidden_text", text)
+    return cells
+
+
+_FALSE = frozenset({"0", "false"})
+
+
+def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
+    """Parse one PowerPoint file.
+
+    Raises:
+        DocumentFailure: `damaged`, `encrypted`, `unsupported_format`, `archive_bomb`, `nested_too_deep`,
+            `too_many_pages` or `too_long`.
+    """
+    package, main = open_package(source.content, "PowerPoint", settings)
+    slides = _slides(package, main, settings)
+    presentation = _Presentation(package, settings)
+    blocks: list[Block] = []
+    length = 0
+    for number, part in enumerate(slides, start=1):
+        found = presentation.read(part, number)
+        length += sum(len(block.text) for block in found)
+        if length > settings.max_characters:
+            limit = settings.max_characters
+            raise DocumentFailure("too_long", f"the text is longer than documents.max_characters = {limit}")
+        blocks += found
+    for _ in package.linked(main, "vbaProject"):
+        presentation.omissions.add("macro")
+    return read_file(package, blocks, presentation.omissions)
+
+
+def _slides(package: Package, main: str, settings: DocumentSettings) -> list[str]:
+    """Names of the slides in the order in which they are shown."""
+    links = package.links(main)
+    named = [links.get(slide.get(f"{LINK}id", "")) for slide in package.tree(main).iter(f"{SLIDES}sldId")]
+    targets = [link.target for link in named if link is not None and link.target is not None]
+    if len(targets) < len(named):
+        raise DocumentFailure("damaged", "a slide that the presentation names is missing in it")
+    slides = list(dict.fromkeys(targets))
+    if len(slides) > settings.max_pages:
+        limit = settings.max_pages
+        raise DocumentFailure("too_many_pages", f"{len(slides)} slides, documents.max_pages = {limit}")
+    return slides
+
+
+class _Presentation:
+    """Reads the slides of one file; layouts that several of them share are read once."""
+
+    def __init__(self, package: Package, settings: DocumentSettings) -> None:
+        self.package = package
+        self.settings = settings
+        self.omissions = Omissions()
+        self._layouts: dict[str, Layout] = {}
+        self._drawn = DrawnParts(package, self.omissions)
+        self._met: set[str] = set()
+
+    def read(self, part: str, number: int) -> list[Block]:
+        """Blocks of a slide and the notes on it."""
+        root = self.package.tree(part)
+        if root.get("show") in _FALSE:
+            self.omissions.add("hidden_slide", _text_of(root))
+            for notes in self._new(self.package.linked(part, "notesSlide")):
+                self.omissions.add("speaker_note", _text_of(self.package.tree(notes)))
+            return []
+        layout = self._layout(part)
+        tree = root.find(TREE)
+        blocks: list[Block] = []
+        if tree is not None:
+            level = 1 if number == 1 and _is_title_slide(layout, tree) else 2
+            blocks = SlideReader(part, layout, self._drawn, self.omissions).read(tree, level)
+        blocks += self._notes(part)
+        for comments in self._new(self.package.linked(part, "comments")):
+            for comment in self.package.tree(comments):
+                self.omissions.add("comment", _text_of(comment))
+        return [replace(block, page=number) for block in blocks]
+
+    def _layout(self, part: str) -> Layout:
+        name = next(iter(self.package.linked(part, "slideLayout")), "")
+        if name not in self._layouts:
+            self._layouts[name], behind = read_layout(self.package, part)
+            for master in self._new(behind):
+                self._count_master(master)
+        return self._layouts[name]
+
+    def _new(self, parts: list[str]) -> list[str]:
+        """Those of the parts that were not met before: several slides may name the same."""
+        new = [part for part in parts if part not in self._met]
+        self._met.update(new)
+        return new
+
+    def _count_master(self, part: str) -> None:
+        """Text that a layout or master shows on each slide, such as the name of a company."""
+        for shape in self.package.tree(part).iter(f"{SLIDES}sp"):
+            if placeholder_of(shape) is None and (text := all_text(shape)):
+                self.omissions.add("slide_master", text)
+
+    def _notes(self, part: str) -> list[Block]:
+        for name in self._new(self.package.linked(part, "notesSlide")):
+            notes = SlideReader(name, Layout(), self._drawn, self.omissions)
+            tree = self.package.tree(name).find(TREE)
+            found = [] if tree is None else notes.read(tree, 2)
+            if self.settings.speaker_notes:
+                return found
+            for block in found:
+                self.omissions.add("speaker_note", block.text)
+        return []
+
+
+def _is_title_slide(layout: Layout, tree: "_Element") -> bool:
+    roles = (placeholder_of(shape) for shape in tree.iterchildren(f"{SLIDES}sp"))
+    return layout.kind == "title" or any(role is not None and role.type == "ctrTitle" for role in roles)
+
+
+def _text_of(element: "_Element") -> str:
+    return "".join(text.text or "" for text in element.iter(TEXT, f"{SLIDES}text"))

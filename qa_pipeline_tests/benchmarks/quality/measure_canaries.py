@@ -1,0 +1,165 @@
+"""Recall and false alarms of the local verification on canaries made from real documents.
+
+    python -m qa_pipeline_tests.benchmarks.quality.measure_canaries --corpus FOLDER --per-kind 300
+        [--out FOLDER] [--kinds number,date] [--families held_out] [--languages sv] [--rows FILE.parquet]
+
+Prints one JSON document: for each kind, language and family how many claims were made from how many sentences
+(fewer than asked for where the documents hold no more), the share rejected with its Wilson interval, and the
+share not accepted. Of false claims the rejected share is recall, of true ones false alarms. `held_out_scores`
+says how well the combined score, and simple ones, tell true claims from false.
+"""
+
+import argparse
+import json
+import sys
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import polars as pl
+from sklearn.metrics import roc_auc_score, roc_curve
+
+from qa_pipeline import stages
+from qa_pipeline.corpus.corpora import list_batches
+from qa_pipeline.evaluation.scorers import HALF
+from qa_pipeline.resources import Resources
+from qa_pipeline.retrieval.embeddings import embed_chunks
+from qa_pipeline.settings.tree import load_settings
+from qa_pipeline.storage import read_table, write_table
+from qa_pipeline.tables import STORED
+from qa_pipeline.verification.canaries.material import KINDS, LANGUAGES, TRUE_KINDS, Material, gather
+from qa_pipeline.verification.canaries.outcomes import canary_rates, canary_rows
+from qa_pipeline.verification.canaries.seeding import GENERATORS, Canary, canary_pairs, draw_canaries
+from qa_pipeline.verification.llm_verifier import verify_claims
+from qa_pipeline_tests.benchmarks.support.command_line import parser_of
+
+SWAPS = ("number", "unit", "date", "name", "negation")
+_READ = ("documents", "chunks", "embeddings")
+_MOST_OF_A_SENTENCE = 4
+
+
+def main() -> None:
+    """Print the figures."""
+    asked = _arguments()
+    with TemporaryDirectory() as scratch:
+        resources = Resources(load_settings(corpus=str(asked.corpus), out=asked.out or Path(scratch)))
+        frames = _tables(resources)
+        rows = pl.concat([_measured(resources, frames, language, asked) for language in asked.languages])
+    if asked.rows:
+        rows.write_parquet(asked.rows)
+    json.dump(_figures(rows), sys.stdout, indent=1)
+    print()
+
+
+def _arguments() -> argparse.Namespace:
+    parser = parser_of(__doc__)
+    parser.add_argument("--corpus", type=Path, required=True)
+    parser.add_argument("--per-kind", type=int, default=300)
+    parser.add_argument("--out", type=Path, help="keeps and reuses documents, chunks and vectors")
+    parser.add_argument("--kinds", type=_names, default=KINDS)
+    parser.add_argument("--families", type=_names, default=("tuning", "held_out"))
+    parser.add_argument("--languages", type=_names, default=LANGUAGES)
+    parser.add_argument("--rows", type=Path, help="keeps the canaries table")
+    return parser.parse_args()
+
+
+def _names(written: str) -> tuple[str, ...]:
+    return tuple(written.split(","))
+
+
+def _tables(resources: Resources) -> dict[str, pl.DataFrame]:
+    """Documents, chunks and vectors of all batches; read from the output folder where they are there."""
+    settings = resources.settings
+    found: dict[str, list[pl.DataFrame]] = {name: [] for name in _READ}
+    for batch in list_batches(settings.corpus):
+        for name, frame in zip(_READ, _of_batch(resources, batch), strict=True):
+            found[name].append(frame)
+    return {
+        name: pl.concat(frames).unique(STORED[name].key[0], maintain_order=True)
+        for name, frames in found.items()
+    }
+
+
+def _of_batch(resources: Resources, batch: str) -> list[pl.DataFrame]:
+    paths = [resources.layout.table(name, batch) for name in _READ]
+    if all(path.exists() for path in paths):
+        return [read_table(path, STORED[name]) for name, path in zip(_READ, paths, strict=True)]
+    documents = stages.read_batch(resources, batch, None)
+    chunks = stages.cut_documents(resources, documents)
+    made = [documents, chunks, embed_chunks(chunks, resources.embedder, resources.vectors)]
+    for name, path, frame in zip(_READ, paths, made, strict=True):
+        write_table(path, frame, STORED[name])
+    return made
+
+
+def _measured(
+    resources: Resources, frames: dict[str, pl.DataFrame], language: str, asked: argparse.Namespace
+) -> pl.DataFrame:
+    """The canaries of a language, decided; only chunks of that language are searched."""
+    chunks = frames["chunks"].filter(pl.col("language") == language)
+    material = gather(chunks)
+    drawn = _drawn(material, asked)
+    pairs = canary_pairs(drawn, material, language)
+    begun = time.perf_counter()
+    claims = stages.score_claims(resources, pairs, frames["documents"], chunks, frames["embeddings"])
+    verdicts = verify_claims(claims, pairs, chunks, resources.settings.verification)
+    took = time.perf_counter() - begun
+    print(f"{language}: {len(drawn)} canaries in {took:.0f} s", file=sys.stderr)
+    return canary_rows(drawn, language, claims, verdicts)
+
+
+def _drawn(material: Material, asked: argparse.Namespace) -> list[Canary]:
+    drawn: dict[str, Canary] = {}
+    for kind in asked.kinds:
+        for family in asked.families:
+            generators = [one for one in GENERATORS[kind] if one.family == family]
+            found = draw_canaries(material, generators, asked.per_kind, _MOST_OF_A_SENTENCE)
+            drawn |= {one.canary_id: one for one in found if one.canary_id not in drawn}
+    return list(drawn.values())
+
+
+def _figures(rows: pl.DataFrame) -> dict[str, object]:
+    by = ("expected", "kind", "family", "language")
+    sentences = rows.group_by(by).agg(pl.col("source").n_unique().alias("sentences"))
+    rates = canary_rates(rows, by).join(sentences, on=by, how="left", maintain_order="left")
+    held_out = rows.filter(pl.col("family") == "held_out")
+    return {
+        "by_kind_family_language": _told(rates),
+        "by_mechanism": _told(canary_rates(rows, ("kind", "family", "mechanism", "language"))),
+        "held_out_swaps_by_kind": _told(
+            canary_rates(held_out.filter(pl.col("kind").is_in(SWAPS)), ("kind", "language"))
+        ),
+        "held_out_true_rows": _told(
+            canary_rates(held_out.filter(pl.col("kind").is_in(TRUE_KINDS)), ("language",))
+        ),
+        "held_out_scores": _scores(held_out),
+    }
+
+
+def _scores(rows: pl.DataFrame) -> dict[str, dict[str, float]]:
+    """How far scores tell true canaries from false ones; `shipped` is at the threshold of `combined`."""
+    true = (rows["expected"] == "supported").to_numpy()
+    found = {}
+    for name, score in {
+        "combined": rows["combined"],
+        "similarity": rows["similarity"],
+        "token_recall": rows["token_recall"],
+        "shortness": -rows["claim"].str.len_chars().cast(pl.Float64()),
+    }.items():
+        values = score.fill_null(0.0).to_numpy()
+        low, high, _ = roc_curve(true, values)
+        figures = {"auroc": roc_auc_score(true, values), "balanced_accuracy_best": max(high - low + 1) / 2}
+        if name == "combined":
+            accepted = values >= HALF
+            figures["balanced_accuracy_shipped"] = (accepted[true].mean() + 1 - accepted[~true].mean()) / 2
+        found[name] = {figure: round(float(value), 3) for figure, value in figures.items()}
+    return found
+
+
+def _told(rates: pl.DataFrame) -> list[dict[str, object]]:
+    rounded = rates.with_columns(pl.col(pl.Float64).round(3))
+    return rounded.with_columns(not_accepted_share=(1 - pl.col("accepted_share")).round(3)).to_dicts()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,184 @@
+"""How near `qa-pipeline estimate` comes to the tokens of a scripted run.
+
+Usage: python -m qa_pipeline_tests.benchmarks.quality.measure_estimate [--hashed] CORPUS [BATCH ...]
+
+Each batch of the corpus is estimated before it runs: cold, in an empty output folder with the provider
+counting a sample of prompts, and warm, after the batches before it have run there, without the provider
+counting and with. A scripted model then runs it from end to end; it counts a token for every four
+characters, and its replies quote the passages. `--hashed` takes hashed words in place of the embedding model,
+which is many times faster and finds fewer questions again.
+
+Prints one JSON line: estimated by actual tokens, for each batch after the first and over all of them.
+"""
+
+import math
+import re
+import sys
+import tempfile
+import time
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from qa_pipeline.llm.base import Reply, ReplyT, Request
+from qa_pipeline.llm.budget.tokens import request_tokens
+from qa_pipeline.llm.calls import calls_frame
+from qa_pipeline.models.base import Embedder
+from qa_pipeline.pipeline import run_batches
+from qa_pipeline.records import CallRecord, Usage
+from qa_pipeline.reporting.estimate import Estimate, estimate_run
+from qa_pipeline.resources import Resources
+from qa_pipeline.settings.tree import Settings, load_settings
+from qa_pipeline.storage import write_table
+from qa_pipeline.tables import LLM_CALLS
+from qa_pipeline_tests.benchmarks.support.command_line import print_json
+from qa_pipeline_tests.fakes import HashEmbedder
+
+NAME = "openai/scripted"
+EMBEDDER: Embedder | None = None
+_SHOWN = re.compile(r"<sentence-(\d+)-\w+>\n(.*?)\n</sentence", re.DOTALL)
+_SENTENCE = re.compile(r"[^\s][^\n]*?[.!?](?=\s|$)", re.MULTILINE)
+
+
+class ScriptedReplies:
+    """Quotes the passages, and notes what each call took."""
+
+    name = NAME
+
+    def __init__(self) -> None:
+        self.calls: list[CallRecord] = []
+
+    async def complete(self, request: Request[ReplyT]) -> Reply[ReplyT]:
+        value = request.reply_model.model_validate(_REPLIES[request.role](request))
+        raw = value.model_dump_json()
+        usage = Usage(tokens(request.system) + tokens(request.prompt), tokens(raw))
+        asked = (request.batch, request.role, NAME, NAME, request.key, time.time())
+        record = CallRecord(uuid.uuid4().hex, "measure", *asked, 0.0, 1, "replied", usage=usage)
+        self.calls.append(record)
+        return Reply(value, raw, NAME, usage, calls=(record,))
+
+
+def tokens(text: str) -> int:
+    """As many servers for tests count."""
+    return math.ceil(len(text) / 4)
+
+
+def counted(requests: Sequence[Request[Any]]) -> float:
+    """What having a sample counted by the scripted provider says."""
+    some = requests[:: max(1, len(requests) // 20)][:20]
+    real = sum(tokens(request.system) + tokens(request.prompt) for request in some)
+    return real / sum(request_tokens(request) for request in some)
+
+
+def _questions(request: Request[Any]) -> dict[str, Any]:
+    asked = [f"What is said where it reads “{one[:120]}”?" for one in _sentences(request)]
+    return {"questions": [{"question": one, "question_type": "fact"} for one in asked[: request.limit]]}
+
+
+def _answer(request: Request[Any]) -> dict[str, Any]:
+    wanted = _words(request.question or "")
+    found = [
+        (n, one) for n in range(1, len(request.passages) + 1) for one in _of(request.passages[n - 1].text)
+    ]
+    number, best = max(found, key=lambda pair: len(wanted & _words(pair[1])))
+    return {
+        "coverage": "full",
+        "answer": best,
+        "used_chunks": [number],
+        "citations": [{"passage": number, "quote": best}],
+    }
+
+
+def _split(request: Request[Any]) -> dict[str, Any]:
+    sentences = _SHOWN.findall(request.prompt)
+    return {"claims": [{"sentence": int(n), "quote": one, "claim": one} for n, one in sentences]}
+
+
+def _verify(request: Request[Any]) -> dict[str, Any]:
+    shown = _words(" ".join(passage.text for passage in request.passages))
+    held = _words(request.answer or "") <= shown
+    return {"reasoning": f"All words are there: {held}.", "decision": "accept" if held else "reject"}
+
+
+def _judge(request: Request[Any]) -> dict[str, Any]:
+    return {
+        "reasoning": f"The answer of {len(request.answer or '')} characters quotes its passage.",
+        "relevance": 0.9,
+        "correctness": 1.0,
+        "completeness": 0.8,
+    }
+
+
+_REPLIES = {"questions": _questions, "answer": _answer, "split": _split, "verify": _verify, "judge": _judge}
+
+
+def _sentences(request: Request[Any]) -> list[str]:
+    return [one for passage in request.passages for one in _of(passage.text)]
+
+
+def _of(text: str) -> list[str]:
+    return _SENTENCE.findall(text) or [" ".join(text.split())[:200]]
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"\w+", text.lower()))
+
+
+def settings_for(corpus: str, out: Path) -> Settings:
+    """A hosted model in every role."""
+    llm = {"provider": "openai", "model": "scripted", "budget": {"max_calls": 10**9}}
+    return load_settings(corpus=corpus, out=out, llm=llm, quality={"min_pass_rate": 0.0})
+
+
+def estimated(settings: Settings, batch: str, *, count: bool) -> Estimate:
+    """An estimate as the command makes it."""
+    resources = Resources(settings, embedder=EMBEDDER)
+    return estimate_run(resources, [batch], now=time.time(), count_factor=counted if count else None)
+
+
+def run(settings: Settings, batch: str) -> list[CallRecord]:
+    """Run a batch, and note its calls as a run with a store of replies does."""
+    model = ScriptedReplies()
+    resources = Resources(settings, embedder=EMBEDDER, model=model)
+    for outcome in run_batches(resources, [batch]):
+        if outcome.error and "gate" not in outcome.error:
+            sys.exit(f"{batch}: {outcome.error}")
+    frame = calls_frame(model.calls, keep_prompts=False)
+    write_table(resources.layout.table(LLM_CALLS.name, batch), frame, LLM_CALLS)
+    return model.calls
+
+
+def took(calls: Sequence[CallRecord]) -> int:
+    """Tokens of all calls."""
+    return sum((call.usage.input_tokens or 0) + (call.usage.output_tokens or 0) for call in calls)
+
+
+def main(corpus: str, *wanted: str) -> None:
+    """Measure; the first batch only teaches."""
+    batches = wanted or tuple(sorted(path.name for path in Path(corpus).iterdir() if path.is_dir()))
+    sums = {"actual": 0, "cold": 0, "warm": 0, "warm_counted": 0}
+    by_batch = {}
+    with tempfile.TemporaryDirectory() as folder:
+        warm = settings_for(corpus, Path(folder) / "warm")
+        run(warm, batches[0])
+        for batch in batches[1:]:
+            cold = settings_for(corpus, Path(folder) / "cold" / batch)
+            guessed = {
+                "cold": estimated(cold, batch, count=True).total.tokens,
+                "warm": estimated(warm, batch, count=False).total.tokens,
+                "warm_counted": estimated(warm, batch, count=True).total.tokens,
+            }
+            calls = run(warm, batch)
+            actual = took(calls)
+            by_batch[batch] = {name: round(tokens / actual, 3) for name, tokens in guessed.items()}
+            by_batch[batch]["calls"] = len(calls)
+            sums = {"actual": sums["actual"] + actual, **{k: sums[k] + guessed[k] for k in guessed}}
+    together = {name: round(sums[name] / sums["actual"], 3) for name in sums if name != "actual"}
+    print_json({"estimated_by_actual": together, "actual_tokens": sums["actual"], "batches": by_batch})
+
+
+if __name__ == "__main__":
+    if "--hashed" in sys.argv:
+        EMBEDDER = HashEmbedder()
+    main(*(word for word in sys.argv[1:] if word != "--hashed"))

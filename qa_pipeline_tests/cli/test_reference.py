@@ -1,0 +1,34 @@
+import re
+from pathlib import Path
+
+import pytest
+
+from qa_pipeline.cli.reference import pages, setting_fields
+from qa_pipeline.settings.tree import Settings
+from qa_pipeline.tables import STORED, VERDICTS
+
+DOCS = Path(__file__).parents[2] / "docs"
+SETTINGS = {path for path, _ in setting_fields(Settings)}
+
+
+@pytest.mark.parametrize("name", ["tables.md", "settings.md", "commands.md"])
+def test_the_reference_is_what_the_code_says(name: str) -> None:
+    text = (DOCS / "reference" / name).read_text(encoding="utf-8")
+    assert pages()[name] == text, "run: python -m qa_pipeline.cli.reference docs/reference"
+
+
+def test_the_page_on_the_specification_names_what_exists() -> None:
+    text = (DOCS / "specification.md").read_text(encoding="utf-8")
+    settings = set(re.findall(r"`((?:verification|judging|quality|generation)\.\w+)`", text))
+    assert len(settings) > 5
+    assert settings <= SETTINGS
+    assert {"grounding", "composite", "source_coverage", "unsupported_spans"} <= set(VERDICTS.schema.names())
+    named = set(re.findall(r"`(citation_\w+|grounding\w*)`", text))
+    assert named <= set(VERDICTS.schema.names())
+
+
+def test_every_table_and_setting_is_described() -> None:
+    assert all(column.description for table in STORED.values() for column in table.columns)
+    assert [path for path, field in setting_fields(Settings) if not field.description] == []
+    assert len(SETTINGS) > 60
+    assert "corpus" in SETTINGS

@@ -1,0 +1,185 @@
+import docx as python_docx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from qa_pipeline.documents.formats.office import docx
+from qa_pipeline.settings.documents import DocumentSettings
+from qa_pipeline_tests.documents.builders import SETTINGS, outline, refusal, source
+from qa_pipeline_tests.documents.formats.office.builders import (
+    docx_of,
+    left_out,
+    paragraph,
+    read_docx,
+    run,
+    saved,
+)
+
+BOLD = "<w:b/>"
+
+
+def cell(inside: str, properties: str = "") -> str:
+    return f"<w:tc><w:tcPr>{properties}</w:tcPr>{inside}</w:tc>"
+
+
+def row(*cells: str, properties: str = "") -> str:
+    return f"<w:tr><w:trPr>{properties}</w:trPr>{''.join(cells)}</w:tr>"
+
+
+def plain(*texts: str, bold: bool = False) -> str:
+    return row(*[cell(paragraph(run(text, BOLD if bold else ""))) for text in texts])
+
+
+def table(*rows: str) -> str:
+    return f"<w:tbl><w:tblPr/>{''.join(rows)}</w:tbl>"
+
+
+def lines(*rows: str) -> list[str]:
+    return [text for kind, text in outline(read_docx(table(*rows))) if kind == "table_row"]
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.lists(
+        st.lists(st.tuples(st.integers(0, 3), st.booleans()), min_size=1, max_size=4), min_size=1, max_size=5
+    )
+)
+def test_whatever_the_grid_no_cell_is_lost(grid: list[list[tuple[int, bool]]]) -> None:
+    rows = [
+        row(
+            *[
+                cell(
+                    paragraph(run(f"cell{place}x{column}x")),
+                    f'<w:gridSpan w:val="{span}"/>'
+                    + ("<w:vMerge/>" if merged else '<w:vMerge w:val="restart"/>'),
+                )
+                for column, (span, merged) in enumerate(cells)
+            ]
+        )
+        for place, cells in enumerate(grid)
+    ]
+    parsed = read_docx(table(*rows))
+    text = "\n".join(block.text for block in parsed.blocks)
+    assert all(
+        f"cell{place}x{column}x" in text for place, cells in enumerate(grid) for column in range(len(cells))
+    )
+    assert parsed.left_out == ()
+
+
+def test_rows_that_each_page_repeats_name_the_columns() -> None:
+    head = row(*[cell(paragraph(run(text))) for text in ("Ort", "Tag")], properties="<w:tblHeader/>")
+    assert lines(head, plain("Kiel", "Mo"), plain("Lund", "Di")) == [
+        "Ort: Kiel | Tag: Mo",
+        "Ort: Lund | Tag: Di",
+    ]
+
+
+def test_the_name_of_an_empty_column_is_counted() -> None:
+    parsed = read_docx(table(plain("Ort", "Tag", bold=True), plain("Kiel", ""), plain("Lund", "")))
+    assert [text for _, text in outline(parsed)] == ["Ort: Kiel", "Ort: Lund"]
+    assert left_out(parsed) == {"empty_column": (1, 3)}
+
+
+def test_a_first_row_in_bold_names_the_columns() -> None:
+    assert lines(plain("Ort", "Tag", bold=True), plain("Kiel", "Mo")) == ["Ort: Kiel | Tag: Mo"]
+
+
+def test_a_first_row_over_figures_names_the_columns_and_one_over_words_does_not() -> None:
+    assert lines(plain("Ort", "Einwohner"), plain("Kiel", "247 000")) == ["Ort: Kiel | Einwohner: 247 000"]
+    assert lines(plain("Anna", "Lund"), plain("Bo", "Kiel")) == ["Anna | Lund", "Bo | Kiel"]
+
+
+def test_a_first_column_in_bold_holds_keys() -> None:
+    pair = cell(paragraph(run("Ort", BOLD))), cell(paragraph(run("Kiel")))
+    other = cell(paragraph(run("Land", BOLD))), cell(paragraph(run("Norden")))
+    assert lines(row(*pair), row(*other)) == ["Ort: Kiel", "Land: Norden"]
+
+
+def test_the_look_of_the_style_decides_where_the_table_takes_it_over() -> None:
+    document = python_docx.Document()
+    for style in ("Light List", "Table Grid"):
+        made = document.add_table(2, 2, style=style)
+        for one, text in zip(made._cells, "abcd", strict=True):
+            one.text = text
+    texts = [text for _, text in outline(docx.parse(source(saved(document)), SETTINGS))]
+    assert texts == ["a: c | b: d", "a | b", "c | d"]
+
+
+def test_merged_cells_stand_in_every_row_and_column_they_cover() -> None:
+    document = python_docx.Document()
+    made = document.add_table(3, 3, style="Light List")
+    for one, text in zip(
+        made._cells, ["Land", "Stad", "Tal", "Sverige", "Lund", "1", "", "Umeå", "2"], strict=True
+    ):
+        one.text = text
+    made.cell(1, 0).merge(made.cell(2, 0))
+    assert [text for _, text in outline(docx.parse(source(saved(document)), SETTINGS))] == [
+        "Land: Sverige | Stad: Lund | Tal: 1",
+        "Land: Sverige | Stad: Umeå | Tal: 2",
+    ]
+
+
+def test_cells_left_out_before_a_row_keep_its_columns() -> None:
+    ahead = row(cell(paragraph(run("9"))), properties='<w:gridBefore w:val="1"/>')
+    assert lines(plain("Ort", "Tal", bold=True), plain("Kiel", "1"), ahead)[1] == "Tal: 9"
+
+
+def test_a_cell_across_the_table_is_a_caption() -> None:
+    wide = row(cell(paragraph(run("Teil zwei")), '<w:gridSpan w:val="2"/>'))
+    assert lines(plain("Ort", "Tal", bold=True), wide, plain("Kiel", "1")) == [
+        "Teil zwei",
+        "Ort: Kiel | Tal: 1",
+    ]
+
+
+def test_a_table_in_a_cell_stays_in_its_row() -> None:
+    inner = table(plain("x", "1"), plain("y", "2"))
+    rows = lines(
+        plain("Name", "Werte", bold=True), row(cell(paragraph(run("A"))), cell(inner + paragraph("")))
+    )
+    assert rows == ["Name: A | Werte: x | 1; y | 2"]
+
+
+def test_list_items_of_a_cell_are_told_apart() -> None:
+    items = paragraph(run("one"), "ListBullet") + paragraph(run("two"), "ListBullet")
+    assert lines(row(cell(paragraph(run("K"))), cell(items)), plain("L", "m")) == ["K | one, two", "L | m"]
+
+
+@pytest.mark.parametrize(
+    "laid_out",
+    [
+        table(row(cell(paragraph(run("A"), "Heading1") + paragraph(run("b"))))),
+        table(row(cell(paragraph(run("A"), "Heading1")), cell(paragraph(run("b")) + paragraph("")))),
+        table(row(cell(table(row(cell(paragraph(run("A"), "Heading1") + paragraph(run("b")))))))),
+    ],
+)
+def test_a_table_that_only_lays_out_a_page_is_read_as_text(laid_out: str) -> None:
+    kinds = [kind for kind, _ in outline(read_docx(laid_out))]
+    assert kinds in (["heading", "paragraph"], ["table_row"])
+    assert "A" in read_docx(laid_out).blocks[0].text
+
+
+def test_rows_and_cells_that_were_deleted_are_left_out_and_counted() -> None:
+    gone = row(cell(paragraph(run("old"))), cell(paragraph(run("row"))), properties='<w:del w:id="1"/>')
+    half = row(cell(paragraph(run("kept"))), cell(paragraph(run("cell")), '<w:cellDel w:id="2"/>'))
+    parsed = read_docx(table(plain("a", "b"), gone, half))
+    assert [text for _, text in outline(parsed)] == ["a | b", "kept"]
+    assert left_out(parsed) == {"deleted_text": (3, len("oldrowcell"))}
+
+
+def test_rows_in_content_controls_are_rows() -> None:
+    inside = f"<w:sdt><w:sdtContent>{plain('x', 'y')}</w:sdtContent></w:sdt>"
+    assert lines(plain("a", "b"), inside) == ["a | b", "x | y"]
+
+
+def test_more_rows_than_allowed_are_a_failure() -> None:
+    content = docx_of(table(*[plain("a", "b")] * 6))
+    assert refusal(lambda: docx.parse(source(content), DocumentSettings(max_rows=5))) == "too_many_rows"
+
+
+def test_a_long_cell_over_many_rows_does_not_grow_without_bound() -> None:
+    first = row(
+        cell(paragraph(run("long " * 2_000)), '<w:vMerge w:val="restart"/>'), cell(paragraph(run("0")))
+    )
+    others = [row(cell(paragraph(""), "<w:vMerge/>"), cell(paragraph(run(str(one))))) for one in range(300)]
+    assert sum(map(len, lines(first, *others))) < 300_000

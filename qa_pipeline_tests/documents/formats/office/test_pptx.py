@@ -1,0 +1,321 @@
+import io
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pptx import Presentation
+from pptx.chart.data import CategoryChartData
+from pptx.enum.chart import XL_CHART_TYPE
+from pptx.oxml import parse_xml
+from pptx.presentation import Presentation as Slides
+from pptx.slide import Slide
+from pptx.util import Inches
+
+from qa_pipeline.documents.formats.office import pptx
+from qa_pipeline.records import ParsedFile
+from qa_pipeline.settings.documents import DocumentSettings
+from qa_pipeline_tests.documents.builders import SETTINGS, outline, refusal, source
+from qa_pipeline_tests.documents.formats.office.builders import (
+    NAMESPACES,
+    edited,
+    left_out,
+    members_of,
+    zip_bytes,
+)
+
+TITLE, TITLE_AND_CONTENT, TITLE_ONLY, BLANK = 0, 1, 5, 6
+
+
+def saved(made: Slides) -> bytes:
+    buffer = io.BytesIO()
+    made.save(buffer)
+    return buffer.getvalue()
+
+
+def read(made: Slides, limits: DocumentSettings = SETTINGS) -> ParsedFile:
+    return pptx.parse(source(saved(made)), limits)
+
+
+def add(made: Slides, layout: int, title: str | None = None) -> Slide:
+    slide = made.slides.add_slide(made.slide_layouts[layout])
+    if title is not None and slide.shapes.title is not None:
+        slide.shapes.title.text = title
+    return slide
+
+
+def write(
+    slide: Slide, text: str, left: float = 1, top: float = 1, width: float = 3, height: float = 1
+) -> None:
+    box = slide.shapes.add_textbox(Inches(left), Inches(top), Inches(width), Inches(height))
+    box.text_frame.text = text
+
+
+def add_xml(slide: Slide, markup: str) -> None:
+    wrapped = parse_xml(f"<p:x {NAMESPACES}>{markup}</p:x>")
+    for child in list(wrapped):
+        slide.shapes._spTree.append(child)
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    st.lists(
+        st.sampled_from(["title", "body", "box", "cell", "notes", "group", "hidden", "foot"]), max_size=6
+    )
+)
+def test_every_word_of_a_file_is_in_its_text_once_or_counted_as_left_out(places: list[str]) -> None:
+    made = Presentation()
+    words = [f"word{number}x" for number in range(len(places))]
+    for place, word in zip(places, words, strict=True):
+        put(made, place, word)
+    parsed = read(made)
+    text = "\n".join(block.text for block in parsed.blocks)
+    lost = [word for place, word in zip(places, words, strict=True) if place in ("hidden", "foot")]
+    assert [text.count(word) for word in words] == [word not in lost for word in words]
+    assert sum(one.characters for one in parsed.left_out) == sum(map(len, lost))
+
+
+def put(made: Slides, place: str, word: str) -> None:
+    slide = add(made, TITLE_AND_CONTENT)
+    if place == "title":
+        slide.shapes.title.text = word
+    elif place == "body":
+        slide.placeholders[1].text_frame.text = word
+    elif place == "cell":
+        slide.shapes.add_table(1, 1, 0, 0, Inches(1), Inches(1)).table.cell(0, 0).text = word
+    elif place == "notes":
+        slide.notes_slide.notes_text_frame.text = word
+    elif place == "group":
+        group = slide.shapes.add_group_shape()
+        group.shapes.add_textbox(0, 0, Inches(1), Inches(1)).text_frame.text = word
+    else:
+        write(slide, word)
+        shape = slide.shapes[-1]._element
+        if place == "hidden":
+            shape.nvSpPr.cNvPr.set("hidden", "1")
+        elif place == "foot":
+            shape.nvSpPr.nvPr.append(parse_xml(f'<p:ph {NAMESPACES} type="ftr" idx="11"/>'))
+
+
+def test_slides_are_pages_with_their_titles_as_headings() -> None:
+    made = Presentation()
+    first = add(made, TITLE, "Safety")
+    first.placeholders[1].text = "A course"
+    second = add(made, TITLE_AND_CONTENT, "Before\vwork")
+    frame = second.placeholders[1].text_frame
+    frame.text = "Helmet"
+    deeper = frame.add_paragraph()
+    deeper.text, deeper.level = "with strap", 1
+    parsed = read(made)
+    assert [
+        (block.kind, " ".join(block.text.split()), block.level, block.page) for block in parsed.blocks
+    ] == [
+        ("heading", "Safety", 1, 1),
+        ("paragraph", "A course", 0, 1),
+        ("heading", "Before work", 2, 2),
+        ("list_item", "Helmet", 0, 2),
+        ("list_item", "with strap", 1, 2),
+    ]
+
+
+def test_a_first_slide_that_is_no_title_slide_has_an_ordinary_heading() -> None:
+    made = Presentation()
+    add(made, TITLE_AND_CONTENT, "Agenda")
+    made.core_properties.title = "All of it"
+    parsed = read(made)
+    assert [(block.kind, block.level) for block in parsed.blocks] == [("heading", 2)]
+    assert parsed.title == "All of it"
+
+
+def test_bullets_come_from_the_paragraph_or_the_layout() -> None:
+    made = Presentation()
+    slide = add(made, TITLE_AND_CONTENT, "T")
+    frame = slide.placeholders[1].text_frame
+    frame.text = "plain"
+    frame.paragraphs[0]._p.get_or_add_pPr().append(parse_xml(f"<a:buNone {NAMESPACES}/>"))
+    write(slide, "numbered", top=6)
+    own = slide.shapes[-1].text_frame.paragraphs[0]._p.get_or_add_pPr()
+    own.append(parse_xml(f'<a:buAutoNum {NAMESPACES} type="arabicPeriod"/>'))
+    assert outline(read(made)) == [("heading", "T"), ("paragraph", "plain"), ("list_item", "numbered")]
+
+
+def test_shapes_out_of_order_are_read_as_they_lie_and_the_title_first() -> None:
+    made = Presentation()
+    slide = add(made, TITLE_ONLY, "Title")
+    write(slide, "below", top=5)
+    write(slide, "above", top=3)
+    write(slide, "right", left=5, top=2)
+    write(slide, "left", left=1, top=2)
+    texts = [text for _, text in outline(read(made))]
+    assert texts[0] == "Title"
+    assert texts.index("left") < texts.index("right")
+    assert texts.index("left") < texts.index("above") < texts.index("below")
+
+
+def test_tables_keep_head_and_row_together() -> None:
+    made = Presentation()
+    table = add(made, BLANK).shapes.add_table(3, 2, 0, 0, Inches(4), Inches(2)).table
+    for place, text in enumerate(["Ort", "Tag", "Kiel", "Mo", "Lund", "Di"]):
+        table.cell(place // 2, place % 2).text = text
+    assert outline(read(made)) == [("table_row", "Ort: Kiel | Tag: Mo"), ("table_row", "Ort: Lund | Tag: Di")]
+    table.cell(1, 0).merge(table.cell(2, 0))
+    assert outline(read(made))[1] == ("table_row", "Ort: Kiel Lund | Tag: Di")
+
+
+def test_charts_become_rows_with_days_and_shares_as_they_are_shown() -> None:
+    made = Presentation()
+    data = CategoryChartData(number_format="0.0%")
+    data.categories = ["Nord", "Syd"]
+    data.add_series("2023", (0.125, 0.5))
+    data.add_series("2024", (0.25, None))
+    data.add_series("2025", (None, None))
+    place = (XL_CHART_TYPE.COLUMN_CLUSTERED, 0, 0, Inches(4), Inches(3))
+    chart = add(made, BLANK).shapes.add_chart(*place, data).chart
+    chart.has_title = True
+    chart.chart_title.text_frame.text = "Share"
+    assert [text for _, text in outline(read(made))] == [
+        "Share, 2025",
+        "Nord | 2023: 12.5 % | 2024: 25.0 %",
+        "Syd | 2023: 50.0 %",
+    ]
+
+
+def test_a_chart_too_large_to_show_is_counted() -> None:
+    made = Presentation()
+    data = CategoryChartData()
+    data.categories = ["A"]
+    for number in range(201):
+        data.add_series(str(number), (1,))
+    add(made, BLANK).shapes.add_chart(XL_CHART_TYPE.LINE, 0, 0, Inches(4), Inches(3), data)
+    assert left_out(read(made)) == {"chart": (1, 0)}
+
+
+def test_notes_follow_their_slide_unless_a_setting_leaves_them_out() -> None:
+    made = Presentation()
+    slide = add(made, TITLE_ONLY, "Title")
+    slide.notes_slide.notes_text_frame.text = "Say it slowly."
+    add(made, TITLE_ONLY, "Next")
+    assert [text for _, text in outline(read(made))] == ["Title", "Say it slowly.", "Next"]
+    without = read(made, DocumentSettings(speaker_notes=False))
+    assert [text for _, text in outline(without)] == ["Title", "Next"]
+    assert left_out(without) == {"speaker_note": (1, 12)}
+
+
+def test_hidden_slides_are_left_out_and_pages_keep_their_numbers() -> None:
+    made = Presentation()
+    add(made, TITLE_ONLY, "Secret")._element.set("show", "0")
+    add(made, TITLE_ONLY, "Shown")
+    parsed = read(made)
+    assert [(block.text, block.page) for block in parsed.blocks] == [("Shown", 2)]
+    assert left_out(parsed) == {"hidden_slide": (1, 6)}
+
+
+def test_notes_of_hidden_slides_are_counted() -> None:
+    made = Presentation()
+    slide = add(made, TITLE_ONLY, "Secret")
+    slide._element.set("show", "0")
+    slide.notes_slide.notes_text_frame.text = "Unsaid"
+    assert left_out(read(made))["speaker_note"] == (1, 6)
+
+
+def test_pictures_objects_and_text_of_the_master_are_counted() -> None:
+    made = Presentation()
+    slide = add(made, TITLE_ONLY, "Title")
+    slide.shapes.add_ole_object(io.BytesIO(b"x"), "Excel.Sheet.12", 0, 0)
+    picture = (
+        '<p:pic><p:nvPicPr><p:cNvPr id="9" name="p" descr="A dam"/><p:cNvPicPr/><p:nvPr/></p:nvPicPr></p:pic>'
+    )
+    add_xml(slide, picture)
+    text = "<p:txBody><a:bodyPr/><a:p><a:r><a:t>Company</a:t></a:r></a:p></p:txBody>"
+    named = '<p:nvSpPr><p:cNvPr id="8" name="c"/><p:cNvSpPr/><p:nvPr/></p:nvSpPr>'
+    shape = f"<p:sp {NAMESPACES}>{named}{text}</p:sp>"
+    made.slide_layouts[TITLE_ONLY].shapes._spTree.append(parse_xml(shape))
+    assert left_out(read(made)) == {"embedded_object": (1, 0), "image": (1, 4), "slide_master": (1, 7)}
+
+
+def test_of_content_in_several_forms_the_one_with_text_is_read() -> None:
+    made = Presentation()
+    slide = add(made, BLANK)
+    text = "<p:txBody><a:bodyPr/><a:p><a:r><a:t>Formula</a:t></a:r></a:p></p:txBody>"
+    shape = f'<p:sp><p:nvSpPr><p:cNvPr id="8" name="c"/><p:cNvSpPr/><p:nvPr/></p:nvSpPr>{text}</p:sp>'
+    choice = f'<mc:Choice Requires="p">{shape}</mc:Choice><mc:Fallback><p:pic/></mc:Fallback>'
+    add_xml(slide, f"<mc:AlternateContent>{choice}</mc:AlternateContent>")
+    assert outline(read(made)) == [("paragraph", "Formula")]
+
+
+def test_powers_fields_and_breaks_inside_a_paragraph() -> None:
+    made = Presentation()
+    runs = (
+        '<a:r><a:t>10</a:t></a:r><a:r><a:rPr baseline="30000"/><a:t>6</a:t></a:r><a:br/>'
+        '<a:fld type="datetime1" id="{1}"><a:t>today</a:t></a:fld>'
+    )
+    body = f"<p:txBody><a:bodyPr/><a:p>{runs}</a:p></p:txBody>"
+    add_xml(
+        add(made, BLANK),
+        f'<p:sp><p:nvSpPr><p:cNvPr id="8" name="c"/><p:cNvSpPr/><p:nvPr/></p:nvSpPr>{body}</p:sp>',
+    )
+    assert [block.text for block in read(made).blocks] == ["10^6\ntoday"]
+
+
+def test_diagrams_become_lists() -> None:
+    names = NAMESPACES + ' xmlns:dgm="http://schemas.openxmlformats.org/drawingml/2006/diagram"'
+
+    def point(key: str, text: str) -> str:
+        return f'<dgm:pt modelId="{key}"><dgm:t><a:p><a:r><a:t>{text}</a:t></a:r></a:p></dgm:t></dgm:pt>'
+
+    def link(source: str, target: str, order: int) -> str:
+        return f'<dgm:cxn modelId="l{target}" srcId="{source}" destId="{target}" srcOrd="{order}"/>'
+
+    points = (
+        '<dgm:pt modelId="0" type="doc"/>' + point("2", "Second") + point("1", "First") + point("3", "Deep")
+    )
+    links = link("0", "1", 0) + link("0", "2", 1) + link("2", "3", 0)
+    inside = f"<dgm:ptLst>{points}</dgm:ptLst><dgm:cxnLst>{links}</dgm:cxnLst>"
+    data = f"<dgm:dataModel {names}>{inside}</dgm:dataModel>"
+    made = Presentation()
+    frame = (
+        '<p:graphicFrame><p:nvGraphicFramePr><p:cNvPr id="4" name="d"/><p:cNvGraphicFramePr/><p:nvPr/>'
+        '</p:nvGraphicFramePr><p:xfrm/><a:graphic><a:graphicData><dgm:relIds r:dm="rIdD" '
+        'xmlns:dgm="http://schemas.openxmlformats.org/drawingml/2006/diagram"/></a:graphicData></a:graphic>'
+        "</p:graphicFrame>"
+    )
+    add_xml(add(made, BLANK), frame)
+    target = (
+        b'<Relationship Id="rIdD" Target="../diagrams/data1.xml" '
+        b'Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/diagramData"/></Relationships>'
+    )
+    linked = edited(
+        saved(made),
+        "ppt/slides/_rels/slide1.xml.rels",
+        lambda rels: rels.replace(b"</Relationships>", target),
+    )
+    content = zip_bytes({**members_of(linked), "ppt/diagrams/data1.xml": data})
+    parsed = pptx.parse(source(content), SETTINGS)
+    assert [(block.text, block.level) for block in parsed.blocks] == [
+        ("First", 0),
+        ("Second", 0),
+        ("Deep", 1),
+    ]
+    assert left_out(pptx.parse(source(saved(made)), SETTINGS)) == {"diagram": (1, 0)}
+
+
+def test_limits_on_slides_and_text_hold() -> None:
+    made = Presentation()
+    for _ in range(3):
+        add(made, TITLE_ONLY, "0123456789")
+    assert refusal(lambda: read(made, DocumentSettings(max_pages=2))) == "too_many_pages"
+    assert refusal(lambda: read(made, DocumentSettings(max_characters=20))) == "too_long"
+
+
+def test_a_slide_named_twice_is_read_once() -> None:
+    made = Presentation()
+    add(made, TITLE_ONLY, "Title")
+    slides = made.slides._sldIdLst
+    slides.append(parse_xml(f'<p:sldId {NAMESPACES} id="999" r:id="{slides[0].rId}"/>'))
+    assert outline(read(made)) == [("heading", "Title")]
+
+
+def test_a_slide_that_is_missing_in_the_file_is_damage() -> None:
+    made = Presentation()
+    add(made, TITLE_ONLY, "Title")
+    members = members_of(saved(made))
+    del members["ppt/slides/slide1.xml"]
+    assert refusal(lambda: pptx.parse(source(zip_bytes(members)), SETTINGS)) == "damaged"

@@ -1,0 +1,333 @@
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qa_pipeline.corpus.files import DocumentFailure
+from qa_pipeline.documents.assembly import assemble
+from qa_pipeline.documents.formats import markdown
+from qa_pipeline.records import LeftOut
+from qa_pipeline_tests.documents.builders import SETTINGS, outline, source, unaccounted
+
+_MARKS = st.sampled_from(
+    [
+        "- ", "> ", "# ", "*", "**", "`y", " `` y", "|", "\n", "\n\n", "[^1]", "[^1]: ", "<b>", "</b>",
+        "<script>", "</script>", "<!-- ", " -->", "![", "](x)", "[", "    ", "\n```\n", "\n~~~\n", "$",
+        "1. ", "\n:::\n", "\n!!! note\n", "\n!!! ", "\n=== ", "\n/// tip | ", "\n/// ", "\n::: ", "\n| ",
+        "|-|-|\n", "---\n", "===\n", "\n: ", "<p>", "</p>\n", "<table><tr><td>", "\\", "&amp;", "~~",
+        "\n- ", "\n```{note} ", "{ #x }", "<br>", "<p hidden>", "> [!NOTE]\n> ", "<?", "<![CDATA[",
+        "---\na: ",
+    ]
+)  # fmt: skip
+
+
+def blocks(text: str) -> list[tuple[str, str]]:
+    return outline(markdown.parse(source(text), SETTINGS))
+
+
+@given(st.text())
+def test_any_text_is_read_or_refused_with_a_reason(text: str) -> None:
+    reasons = set()
+    try:
+        markdown.parse(source(text.encode("utf-8", "replace")), SETTINGS)
+    except DocumentFailure as failure:
+        reasons.add(failure.reason)
+    assert reasons <= {"binary_content", "undecodable", "nested_too_deep"}
+
+
+@given(st.lists(st.one_of(st.text("ABC ", min_size=1, max_size=4), _MARKS), max_size=14))
+def test_every_letter_of_any_soup_of_marks_is_in_the_text_or_counted(soup: list[str]) -> None:
+    text = "x" + "".join(soup)
+    parsed = None
+    with suppress(DocumentFailure):
+        parsed = markdown.parse(source(text), SETTINGS)
+    assert parsed is None or unaccounted(text, parsed) <= 0
+
+
+def test_what_stands_beside_the_language_of_code_is_counted() -> None:
+    parsed = markdown.parse(source('```python title="main.py"\nx\n```\n\n```sh\ny\n```'), SETTINGS)
+    assert outline(parsed) == [("code", "x"), ("code", "y")]
+    assert parsed.left_out == (LeftOut("code_info", 1, 15),)
+
+
+def test_inline_markup_gives_its_text() -> None:
+    text = (
+        "A **bold** [link](https://x.y), `code`, ![alt](i.png)<abbr title='t'>HTML</abbr> <!-- no --> *end*"
+    )
+    assert blocks(text) == [("paragraph", "A bold link, code, HTML end")]
+
+
+def test_front_matter_describes_the_document_and_is_not_text() -> None:
+    parsed = markdown.parse(
+        source(
+            "---\nrubrik: Lag om luft\nspråk: svenska\nlicens: CC0\npdf_url: https://x.se/a.pdf\n---\n\nText.\n"
+        ),
+        SETTINGS,
+    )
+    assert outline(parsed) == [("paragraph", "Text.")]
+    assert (parsed.title, parsed.language) == ("Lag om luft", "sv")
+    assert (parsed.licence, parsed.source_uri) == ("CC0", "https://x.se/a.pdf")
+
+
+@pytest.mark.parametrize(
+    "front",
+    ["a: [", "date: 2024-13-45", "- just\n- a list", "!!python/object:os.system x", "a: " + "[" * 3000],
+)
+def test_unreadable_front_matter_says_nothing(front: str) -> None:
+    parsed = markdown.parse(source(f"---\n{front}\n---\n\nText.\n"), SETTINGS)
+    assert parsed.title is None
+    assert outline(parsed) == [("paragraph", "Text.")]
+
+
+def test_headings_lose_their_attributes() -> None:
+    assert blocks("## Install it { #install-it }\n\n# Code `x` {.big}") == [
+        ("heading", "Install it"),
+        ("heading", "Code x"),
+    ]
+
+
+def test_tables_repeat_their_header() -> None:
+    assert blocks("| Name | Type |\n|---|---|\n| `a` | str |\n| b | |") == [
+        ("table_row", "Name: a | Type: str"),
+        ("table_row", "Name: b"),
+    ]
+
+
+def test_fenced_code_is_verbatim_and_dialect_marks_in_it_stay() -> None:
+    text = "```python\nx = {1}\n/// note\n{* a.py *}\n\n!!! tip\n```"
+    parsed = markdown.parse(source(text), SETTINGS)
+    assert [(block.kind, block.text) for block in parsed.blocks] == [
+        ("code", "x = {1}\n/// note\n{* a.py *}\n\n!!! tip\n")
+    ]
+
+
+def test_coloured_console_output_loses_its_colours() -> None:
+    assert blocks('```console\n$ run\n<span style="color: green;">INFO</span>: <b>ok</b>\n```') == [
+        ("code", "$ run INFO: ok")
+    ]
+
+
+def test_lists_keep_their_depth_and_later_paragraphs() -> None:
+    parsed = markdown.parse(source("1. one\n\n   more\n   - deeper\n2. two\n"), SETTINGS)
+    assert [(block.kind, block.text, block.level) for block in parsed.blocks] == [
+        ("list_item", "one", 0),
+        ("paragraph", "more", 0),
+        ("list_item", "deeper", 1),
+        ("list_item", "two", 0),
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "/// note\n\nKeep this.\n\n///",
+        "!!! warning\n    Keep this.",
+        "??? tip\n    Keep this.",
+        ":::info\nKeep this.\n:::",
+        "::: {.callout-note}\nKeep this.\n:::",
+        "{* ../../docs/main.py hl[1] *}\n\nKeep this.",
+        "```{note}\nKeep this.\n```",
+        "<div class='box'>\n\nKeep this.\n\n</div>",
+        "<!-- hidden -->\n\nKeep this.",
+    ],
+)
+def test_marks_of_documentation_generators_go_and_their_text_stays(text: str) -> None:
+    assert blocks(text) == [("paragraph", "Keep this.")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "/// note | Technical `Details`\n\nKeep this.\n\n///",
+        '!!! warning "Technical Details"\n    Keep this.',
+        '=== "Technical Details"\n\n    Keep this.',
+        ":::tip Technical Details\nKeep this.\n:::",
+        ":::tip[Technical Details]\nKeep this.\n:::",
+        "```{warning} Technical Details\nKeep this.\n```",
+    ],
+)
+def test_a_title_the_writer_gave_a_box_goes_with_its_text(text: str) -> None:
+    assert blocks(text) == [("paragraph", "Technical Details: Keep this.")]
+
+
+@pytest.mark.parametrize("line", ["=== Chapter one", "=== Two words ===", "====! Sold out"])
+def test_lines_that_only_look_like_the_mark_of_a_tab_are_text(line: str) -> None:
+    assert blocks(f"{line}\n\nMore.") == [("paragraph", line), ("paragraph", "More.")]
+
+
+@pytest.mark.parametrize(
+    ("mark", "kind"),
+    [
+        ("!!! warning inline end", "warninginlineend"),
+        ('??? tip "Title"', "tip"),
+        ("/// note | Title", "note"),
+        (":::danger Title\nText\n:::", "danger"),
+        ("::: {.callout-note}\nText\n:::", ""),
+        ("```{note} Title\nText\n```", "note"),
+        ("> [!CAUTION]\n> Text", "[!CAUTION]"),
+    ],
+)
+def test_the_kind_of_a_box_is_counted(mark: str, kind: str) -> None:
+    left = {part.what: part.characters for part in markdown.parse(source(mark), SETTINGS).left_out}
+    assert left == ({"box_kind": len(kind)} if kind else {})
+
+
+def test_a_title_with_no_text_to_go_with_stands_alone() -> None:
+    assert blocks('!!! note "Steps:"\n    - one\n\n=== "Linux"\n    ```\n    ls\n    ```') == [
+        ("paragraph", "Steps:"),
+        ("list_item", "one"),
+        ("paragraph", "Linux"),
+        ("code", "ls"),
+    ]
+
+
+@pytest.mark.parametrize("mark", ["[!NOTE]", "[!warning]-"])
+def test_the_mark_of_an_alert_goes_and_its_text_is_a_quote(mark: str) -> None:
+    assert blocks(f"> {mark}\n> Mind the gap.") == [("quote", "Mind the gap.")]
+
+
+@pytest.mark.parametrize(
+    "mark",
+    [
+        "{* ../main.py hl[1] *}",
+        "{!../a.md!}",
+        '--8<-- "a.md"',
+        "{% include 'a.md' %}",
+        "{{#include a.rs}}",
+        "!include a.md",
+        "[!INCLUDE [name](../a.md)]",
+        "<<< @/a.js",
+        "::: package.module.Name",
+        "```{include} a.md\n```",
+        "```python\n{!> ../a.py!}\n```",
+    ],
+)
+def test_includes_are_counted_and_gone(mark: str) -> None:
+    parsed = markdown.parse(source(f"Before.\n\n{mark}\n\nAfter.\n\n{mark}\n"), SETTINGS)
+    assert outline(parsed) == [("paragraph", "Before."), ("paragraph", "After.")]
+    assert parsed.left_out == (LeftOut("include", 2, 0),)
+    assert parsed.notes == ("2 includes could not be resolved",)
+
+
+def test_footnotes_stay_where_they_are_written_and_their_marks_go() -> None:
+    text = "# A\n\nSaid[^1] so.\n\n[^1]: First.\n\n    More.\n\n[^2]: Unused.\n\nRest[^3].\n\n# B\n\nEnd."
+    parsed = markdown.parse(source(text), SETTINGS)
+    assert outline(parsed) == [
+        ("heading", "A"),
+        ("paragraph", "Said so."),
+        ("paragraph", "First."),
+        ("paragraph", "More."),
+        ("paragraph", "Unused."),
+        ("paragraph", "Rest[^3]."),
+        ("heading", "B"),
+        ("paragraph", "End."),
+    ]
+    assert parsed.left_out == (LeftOut("footnote_mark", 3, 14),)
+
+
+def test_terms_stand_with_what_they_mean_and_tasks_keep_their_mark() -> None:
+    assert blocks("Term\n: Meaning.\n: Another.\n\n- [x] done\n- [ ] open") == [
+        ("list_item", "Term: Meaning."),
+        ("list_item", "Another."),
+        ("list_item", "[x] done"),
+        ("list_item", "[ ] open"),
+    ]
+
+
+def test_formulas_are_kept_as_they_are_written_and_prices_are_no_formulas() -> None:
+    text = r"So $a_1 * b_2 * c$ costs $5 or $10." + "\n\n$$\nx \\\\ y_1\n$$\n"
+    assert blocks(text) == [("paragraph", "So a_1 * b_2 * c costs $5 or $10."), ("code", r"x \\ y_1")]
+
+
+def test_a_stroke_in_a_cell_is_no_border() -> None:
+    assert blocks("| a | b |\n|---|---|\n| `x \\| y` | z |") == [("table_row", "a: x | y | b: z")]
+
+
+def test_what_has_no_place_in_the_text_is_counted() -> None:
+    text = (
+        "---\na: b\n---\n\n![a bee](i.png) [t](http://x)<!-- no -->\n\n<!-- c -->\n\n<p hidden>h</p>\n\n"
+        "|a|b|\n|-|-|\n|1||"
+    )
+    parsed = markdown.parse(source(text), SETTINGS)
+    assert {part.what: (part.pieces, part.characters) for part in parsed.left_out} == {
+        "front_matter": (1, 3),
+        "image": (1, 4),
+        "link_target": (1, 8),
+        "comment": (2, 3),
+        "hidden": (1, 1),
+        "empty_column": (1, 1),
+    }
+
+
+def test_front_matter_in_toml_is_understood() -> None:
+    parsed = markdown.parse(source('+++\ntitle = "Luft"\nlanguage = "sv"\n+++\nText.'), SETTINGS)
+    assert (parsed.title, parsed.language, outline(parsed)) == ("Luft", "sv", [("paragraph", "Text.")])
+
+
+def test_text_between_two_lines_across_the_page_is_no_front_matter() -> None:
+    assert blocks("---\n\nText of a page.\n\n---\n\nMore.") == [
+        ("paragraph", "Text of a page."),
+        ("paragraph", "More."),
+    ]
+
+
+def test_a_file_of_nothing_but_front_matter_says_so() -> None:
+    with pytest.raises(DocumentFailure) as refused:
+        markdown.parse(source("---\ntitle: Luft\n---\n\n"), SETTINGS)
+    assert refused.value.reason == "no_text"
+    assert refused.value.detail == (
+        "the file holds front matter of 10 characters that describes a document and no text of it"
+    )
+
+
+def test_code_inside_an_indented_box_keeps_its_own_indentation() -> None:
+    text = "!!! note\n    Do:\n\n    ```\n    if x:\n        y\n    ```\n\nAfter."
+    parsed = markdown.parse(source(text), SETTINGS)
+    assert [(block.kind, block.text) for block in parsed.blocks] == [
+        ("paragraph", "Do:"),
+        ("code", "if x:\n    y\n"),
+        ("paragraph", "After."),
+    ]
+
+
+def test_html_tables_inside_markdown_are_read_as_tables() -> None:
+    assert blocks("<table><tr><th>Port</th><td>80</td></tr></table>\n") == [("table_row", "Port: 80")]
+
+
+def test_hard_line_breaks_stay_and_soft_ones_do_not() -> None:
+    parsed = markdown.parse(source("Storgatan 1  \nLund<br>Sverige\nhela vägen"), SETTINGS)
+    assert assemble(parsed.blocks).text == "Storgatan 1\nLund\nSverige hela vägen"
+
+
+@pytest.mark.parametrize("text", [">" * 5000 + " x", "\n".join(" " * (2 * i) + "- a" for i in range(300))])
+def test_depth_no_writer_means_is_a_failure(text: str) -> None:
+    with pytest.raises(DocumentFailure) as refused:
+        markdown.parse(source(text), SETTINGS)
+    assert refused.value.reason == "nested_too_deep"
+
+
+@pytest.mark.parametrize(
+    ("written", "text"),
+    [
+        ("1. one\n1. two\n1. three\n\nSee step 3.", "- 1. one\n- 2. two\n- 3. three\n\nSee step 3."),
+        ("4. four\n6. six\n7. seven", "- 4. four\n- 6. six\n- 7. seven"),
+        ("1) one\n   - inner\n     1. deep\n2) two", "- 1. one\n  - inner\n    - 1. deep\n- 2. two"),
+        ("1. ```\n   code\n   ```\n2. two", "- 1.\n\n```\ncode\n```\n\n- 2. two"),
+        ("1. # Head\n\n   text", "# 1. Head\n\n- text"),
+        ("<ol start=3><li>three</ol>", "- 3. three"),
+    ],
+)
+def test_items_of_ordered_lists_keep_their_numbers(written: str, text: str) -> None:
+    assert assemble(markdown.parse(source(written), SETTINGS).blocks).text == text
+
+
+@pytest.mark.parametrize(
+    "opened", ["<div hidden>", "Use the <script> element.", "<div><nav>", "A <!-- comment -->."]
+)
+def test_an_element_left_open_swallows_nothing_below_it(opened: str) -> None:
+    assert blocks(f"{opened}\n\nKeep this.")[-1] == ("paragraph", "Keep this.")
+
+
+def test_braces_inside_code_are_no_attributes() -> None:
+    assert blocks("Write `{: .note }` below it.") == [("paragraph", "Write {: .note } below it.")]

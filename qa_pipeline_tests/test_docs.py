@@ -1,0 +1,106 @@
+"""README and docs: short enough to be read, their links lead somewhere, and they name settings that exist."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from qa_pipeline.cli.reference import setting_fields
+from qa_pipeline.settings.tree import Settings
+from qa_pipeline_tests.benchmarks.support.listing import PACKAGE, benchmarks
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
+LINK = re.compile(r"!?\[[^\]\n]*\]\(([^)\s]+)\)")
+GROUPS = "|".join(sorted(name for name in Settings.model_fields if name not in ("corpus", "out", "profile")))
+SETTING = re.compile(rf"`((?:{GROUPS})\.[a-z_]+(?:\.[a-z_]+)*)`")
+
+
+def broken_links(page: Path, text: str) -> list[str]:
+    """Links to files or headings of this project that are not there."""
+    broken = []
+    for target in LINK.findall(text):
+        if re.match(r"[a-z]+:", target):
+            continue
+        path, _, heading = target.partition("#")
+        file = (page.parent / path).resolve() if path else page
+        if not file.exists() or (heading and heading not in headings(file)):
+            broken.append(target)
+    return broken
+
+
+def headings(page: Path) -> set[str]:
+    """The names that a forge gives to a page's headings."""
+    lines = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", line.lower()).replace(" ", "-") for line in lines}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_every_link_of_a_page_leads_somewhere(page: Path) -> None:
+    assert broken_links(page, page.read_text(encoding="utf-8")) == []
+
+
+def test_a_link_that_leads_nowhere_is_found(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("# A heading\n[a](gone.md) [b](#a-heading) [c](#none) [d](https://example.org)")
+    assert broken_links(page, page.read_text()) == ["gone.md", "#none"]
+
+
+def test_the_readme_is_read_in_one_go() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 200
+
+
+def test_every_page_is_reached_from_the_readme() -> None:
+    reached, waiting = {ROOT / "README.md"}, [ROOT / "README.md"]
+    while waiting:
+        page = waiting.pop()
+        for target in LINK.findall(page.read_text(encoding="utf-8")):
+            file = (page.parent / target.partition("#")[0]).resolve()
+            if file.suffix == ".md" and file.is_file() and file not in reached:
+                reached.add(file)
+                waiting.append(file)
+    assert {page for page in PAGES if page.name != "README.md"} <= reached
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_a_page_names_settings_that_exist(page: Path) -> None:
+    known = {path for path, _ in setting_fields(Settings)}
+    known |= {path.rpartition(".")[0] for path in known} | {path.split(".")[0] for path in known}
+    named = set(SETTING.findall(page.read_text(encoding="utf-8")))
+    assert {one for one in named if one not in known and not one.endswith((".yaml", ".py"))} == set()
+
+
+def test_every_dependency_has_its_reason() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    text = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8")
+    needed = {re.split(r"[^\w.-]", line)[0] for line in project["dependencies"]}
+    rows = [line.split("|")[1] for line in text.splitlines() if line.startswith("| ")]
+    rows = [row for row in rows if row.strip() != "package" and not row.strip().startswith(("extras", "dev"))]
+    named = {name for row in rows for name in re.findall(r"[A-Za-z][\w-]+", re.sub(r"\(.*?\)", "", row))}
+    assert named == needed
+
+
+def test_every_benchmark_that_a_page_names_exists() -> None:
+    known = {name for name, _ in benchmarks()}
+    named = {
+        name
+        for page in PAGES
+        for name in re.findall(rf"{re.escape(PACKAGE)}\.([a-z_.]+)", page.read_text(encoding="utf-8"))
+    }
+    table = (ROOT / "docs" / "figures.md").read_text(encoding="utf-8")
+    named |= {line.rsplit("|", 2)[1].split("`")[1].split()[0] for line in table.splitlines() if "` |" in line}
+    assert len(named) > 20
+    assert named - known == set()
+
+
+def test_every_data_file_of_the_package_is_installed_with_it() -> None:
+    tool = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]
+    package = ROOT / "qa_pipeline"
+    installed = {
+        file
+        for pattern in tool["setuptools"]["package-data"]["qa_pipeline"]
+        for file in package.glob(pattern)
+    }
+    other = {file for file in package.rglob("*") if file.is_file() and file.suffix not in (".py", ".pyc")}
+    assert other == installed
