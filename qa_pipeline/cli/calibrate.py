@@ -96,7 +96,7 @@ def _calibrated(
         name=_checked_name(name),
         created=datetime.now(tz=UTC).date(),
         licences=dict(_named(text) for text in licences),
-        watch=lambda message: _tell(f"scoring {message}"),
+        watch=lambda message: _log(f"scoring {message}"),
     )
 
 
@@ -143,7 +143,7 @@ def _show(thresholds: "Thresholds", out: Path | None) -> None:
     show_table("One row of each source", columns, [_row(name, one) for name, one in sets.items()])
     steps = [[step, str(one.n), _share(one)] for step, one in measured.accepted_by.items()]
     show_table("Accepted by", ["step", "rows", "precision"], steps)
-    for line in _message(thresholds):
+    for line in _notes(thresholds):
         print_line(line)
     print_line(f"Written: {out}" if out else "Nothing written; name a file with --out")
 
@@ -167,24 +167,24 @@ def _plain(one: "Interval") -> str:
     return "–" if one.value is None else f"{one.value:.3f}"
 
 
-def _message(thresholds: "Thresholds") -> list[str]:
+def _notes(thresholds: "Thresholds") -> list[str]:
     measured, target = thresholds.measured, thresholds.target_precision
-    message = [
+    notes = [
         f"{measured.claims_passed_on} of {measured.claims} claims are passed on, to a language model if any"
     ]
     if measured.macro_precision is not None:
-        message.append(f"mean precision of the sets that have accepted rows: {measured.macro_precision:.3f}")
+        notes.append(f"mean precision of the sets that have accepted rows: {measured.macro_precision:.3f}")
     found = {step: one for step, one in measured.accepted_by.items() if one.value is not None}
     if below := [step for step, one in found.items() if one.high < target]:
-        message.append(
+        notes.append(
             f"below the target on these rows: {', '.join(below)}; the steps before `combined` are not fitted"
         )
     if reused := [file.name for file in thresholds.data if file.fitted_combined]:
-        message.append(
+        notes.append(
             "the model of `combined` was fitted on these files too, so its scores look better here than on "
             f"new rows: {', '.join(reused)}"
         )
-    return message
+    return notes
 
 
 def fit_combined(
@@ -296,7 +296,7 @@ def _show_what_if(found: "WhatIf") -> None:
     if known["pairs"][0]:
         message = [[name.replace("_", " "), str(old), str(new)] for name, (old, new) in known.items()]
         show_table("Known-answer pairs", ["what", "old", "new"], message)
-    for line in _what_if_command_told(found):
+    for line in _what_if_notes(found):
         print_line(line)
 
 
@@ -317,23 +317,23 @@ def _step_rows(comparison: "Comparison") -> list[list[str]]:
 
 def _what_if_notes(found: "WhatIf") -> list[str]:
     stored, new = found.thresholds
-    took = f"decided anew in {found.seconds * 1000:.0f} ms; nothing was written and no model was asked"
-    message = [f"{found.claims} claims of {found.pairs} pairs {took}"]
+    took = f"decided again in {found.seconds * 1000:.0f} ms; nothing was written and no model was asked"
+    notes = [f"{found.claims} claims of {found.pairs} pairs {took}"]
     if stored != new:
-        message.append(f"stored verdicts are by thresholds {', '.join(stored)}; these are {', '.join(new)}")
+        notes.append(f"stored verdicts used thresholds {', '.join(stored)}; this run used {', '.join(new)}")
     if found.unrecorded:
-        message.append(
-            f"{', '.join(found.unrecorded)}: the settings of their runs are not recorded, so those of now "
-            "were taken; run the batches again to record them"
+        notes.append(
+            f"{', '.join(found.unrecorded)}: the settings of their runs are not recorded, so the current "
+            "ones were used; run the batches again to record them"
         )
     if found.open_pairs or found.open_claims or found.unjudged_pairs:
-        message.append(
-            f"{found.open_pairs} pairs take a model: {found.open_claims} claims are newly open without a "
+        notes.append(
+            f"{found.open_pairs} pairs need a model: {found.open_claims} claims are newly open without a "
             f"stored reply, {found.unjudged_pairs} pairs were never judged"
         )
     for step, count in found.scores_of_other_models.items():
         if count:
-            message.append(
-                f"{count} scores of {step} are of another model than the thresholds, and decide nothing"
+            notes.append(
+                f"{count} scores of {step} are ignored: they come from another model than the thresholds"
             )
-    return message
+    return notes

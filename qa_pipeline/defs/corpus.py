@@ -124,9 +124,10 @@ def corpus_sensor(
     gone = {
         name for name, stone in withdrawn_batches(resources.layout).items() if stone.reason == "batch_gone"
     }
-    before = Looks.model_validate_json(context.cursor or "{}")
+    before = Fingerprints.model_validate_json(context.cursor or "{}")
     now = {
-        name: look and look[:LOOK_LENGTH] for name, look in place.listing_fingerprints(found.names).items()
+        name: look and look[:FINGERPRINT_LENGTH]
+        for name, look in place.listing_fingerprints(found.names).items()
     }
     settled = [name for name in found.names if now[name] and now[name] == before.seen.get(name)]
     to_read = [name for name in settled if now[name] != before.read.get(name)][:BATCHES_A_TICK]
