@@ -234,15 +234,17 @@ def _gathered(path: Path, rows: Iterable[Row | Fault], schema: pl.Schema) -> Lab
     items: dict[str, Row] = {}
     counts: Counter[str] = Counter()
     first: dict[str, tuple[int, str]] = {}
-    for number, row in enumerate(rows, start=1):
-        fault = row if isinstance(row, Fault) else None
-        if not isinstance(row, Fault) and row["id"] in items:
-            fault = Fault("duplicate_id", f"id {row['id']!r} is in an earlier row")
-        if fault is not None:
-            counts[fault.reason] += 1
-            first.setdefault(fault.reason, (number, fault.detail))
-        elif not isinstance(row, Fault):
-            items[row["id"]] = {"file": path.name, **row}
+    for number, checked_row in enumerate(rows, start=1):
+        row = checked_row
+        if not isinstance(row, Fault):
+            row = {"file": path.name, "id": str(number - 1), **row}  # rows of premises have no id
+            if row["id"] in items:
+                row = Fault("duplicate_id", f"id {row['id']!r} is in an earlier row")
+        if isinstance(row, Fault):
+            counts[row.reason] += 1
+            first.setdefault(row.reason, (number, row.detail))
+        else:
+            items[row["id"]] = row
     if not items:
         number, detail = next(iter(first.values()))
         raise InputError(f"{path} holds no row that can be used; row {number}: {detail}")
