@@ -39,7 +39,7 @@ from qa_pipeline.tables import (
 )
 
 StageObserver = Callable[[str, str], ProgressCallback]
-"""Called with (batch, stage) when a stage starts; what it returns hears how far the stage is."""
+"""Called with (batch, stage) when a stage starts; what it returns is called with its progress."""
 
 BLOCKED = "a blocking gate failed; the batch has no training examples until it passes"
 
@@ -126,8 +126,8 @@ def run_batch(
     whose blocking gates fail has no training examples, and what was published of it before is moved aside.
 
     Raises:
-        RepliesPendingError: replies are awaited; the tables of the stages before stand.
-        QAPipelineError: the batch cannot be run; the tables of the stages before stand.
+        RepliesPendingError: replies are awaited; the tables of the stages before are kept.
+        QAPipelineError: the batch cannot be run; the tables of the stages before are kept.
     """
     replaced: dict[str, Callable[[StageRun], Any]] = {}
     if pairs_file is not None:

@@ -72,7 +72,7 @@ class StageRun:
         batch: the name of the batch.
         inputs: the stage's inputs by name: tables, and the shard under `index`.
         previous: the stage's own table as the last run left it; None without one, or where it is not asked.
-        notify: hears how far the stage is.
+        notify: called with the progress of the stage.
         figures: what the stage counted besides its table, for people; the stage fills it.
     """
 
@@ -555,7 +555,7 @@ STAGES: Mapping[str, Stage] = {
             "contradictions",
             _contradictions,
             "validation",
-            "What one document says and another denies: an answer that states one side goes to a person.",
+            "What one document says and another denies: an answer that gives only one side needs review.",
             inputs=("documents", "chunks", "embeddings"),
             settings=("verification", "embedding", "index"),
             kinds=frozenset({"faiss", "parquet"}),
@@ -591,7 +591,7 @@ STAGES: Mapping[str, Stage] = {
             "assessments",
             _assessments,
             "validation",
-            "Relevance, correctness and completeness from a judge; without one a row says not judged.",
+            "Relevance, correctness and completeness from a judge; without one, rows are marked not judged.",
             inputs=("pairs", "claims", "claim_verdicts", "chunks"),
             settings=("judging", "verification", "llm"),
             prompts=("judge",),

@@ -40,7 +40,7 @@ app = typer.Typer(
         "Turn folders of documents into question-answer training data in which every sentence is proved "
         "from its source.\n\n"
         "Start with: qa-pipeline run FOLDER. Each sub-folder is a batch. It works offline by rules; "
-        "--provider gemini --max-cost N asks Gemini; estimate FOLDER says what that would cost.\n\n"
+        "--provider gemini --max-cost N asks Gemini; estimate FOLDER estimates the cost.\n\n"
         "Exit codes: 0 all is well; 1 a batch failed or did not pass its gates; 2 the arguments, settings or "
         "input cannot be used; 3 the model provider stopped the run (key, budget): run it again to resume; "
         "4 replies are awaited from batch jobs (llm.delivery=batch): run it again when they have come."

@@ -22,18 +22,22 @@ if TYPE_CHECKING:
 def calibrate(
     data: Annotated[
         list[Path] | None,
-        typer.Option(help="Parquet file of labelled rows, or a folder of them; repeat it for several."),
+        typer.Option(help="Parquet or JSONL file of labelled rows, or a folder of them; repeatable."),
     ] = None,
     decisions: Annotated[
         Path | None,
-        typer.Option(help="Output folder of a run whose people's decisions count as labelled rows too."),
+        typer.Option(
+            help="Output folder of a run; the decisions people made in it are used as labelled rows too."
+        ),
     ] = None,
     target_precision: Annotated[
         float, typer.Option(help="Share of accepted rows that must be right, and of rejected ones.")
     ] = 0.98,
-    confidence: Annotated[float, typer.Option(help="Confidence with which they are.")] = 0.95,
-    out: Annotated[Path | None, typer.Option(help="File of thresholds to write; none only prints.")] = None,
-    name: Annotated[str, typer.Option(help="Name of the artefact, in every verdict it decides.")] = "own",
+    confidence: Annotated[float, typer.Option(help="Confidence level of that share.")] = 0.95,
+    out: Annotated[
+        Path | None, typer.Option(help="File of thresholds to write; without it they are only printed.")
+    ] = None,
+    name: Annotated[str, typer.Option(help="Name of the thresholds, stored with every verdict.")] = "own",
     licence: Annotated[
         list[str] | None, typer.Option(help="Licence of a set, as SET=TEXT; repeatable.")
     ] = None,
@@ -62,12 +66,13 @@ def calibrate(
 
 def _labelled(data: list[Path], decisions: Path | None) -> "list[LabelledFile]":
     from qa_pipeline.errors import InputError
-    from qa_pipeline.evaluation.calibration.rows import decided_rows, labelled_files, read_labelled
+    from qa_pipeline.evaluation.calibration.rows import decided_rows, read_complete
+    from qa_pipeline.evaluation.datasets import labelled_files
     from qa_pipeline.storage import Layout
 
     if not data and decisions is None:
         raise InputError("name labelled rows with --data, or a folder with people's decisions (--decisions)")
-    files = [read_labelled(path) for path in labelled_files(data)] if data else []
+    files = [read_complete(path) for path in labelled_files(data)] if data else []
     return files if decisions is None else [*files, decided_rows(Layout(decisions))]
 
 
@@ -91,11 +96,11 @@ def _calibrated(
         name=_checked_name(name),
         created=datetime.now(tz=UTC).date(),
         licences=dict(_named(text) for text in licences),
-        watch=lambda message: _tell(f"scoring {message}"),
+        watch=lambda message: _log(f"scoring {message}"),
     )
 
 
-def _tell(text: str) -> None:
+def _log(text: str) -> None:
     sys.stderr.write(f"{text}\n")
 
 
@@ -138,7 +143,7 @@ def _show(thresholds: "Thresholds", out: Path | None) -> None:
     show_table("One row of each source", columns, [_row(name, one) for name, one in sets.items()])
     steps = [[step, str(one.n), _share(one)] for step, one in measured.accepted_by.items()]
     show_table("Accepted by", ["step", "rows", "precision"], steps)
-    for line in _message(thresholds):
+    for line in _notes(thresholds):
         print_line(line)
     print_line(f"Written: {out}" if out else "Nothing written; name a file with --out")
 
@@ -162,30 +167,30 @@ def _plain(one: "Interval") -> str:
     return "–" if one.value is None else f"{one.value:.3f}"
 
 
-def _message(thresholds: "Thresholds") -> list[str]:
+def _notes(thresholds: "Thresholds") -> list[str]:
     measured, target = thresholds.measured, thresholds.target_precision
-    message = [
+    notes = [
         f"{measured.claims_passed_on} of {measured.claims} claims are passed on, to a language model if any"
     ]
     if measured.macro_precision is not None:
-        message.append(f"mean precision of the sets that have accepted rows: {measured.macro_precision:.3f}")
+        notes.append(f"mean precision of the sets that have accepted rows: {measured.macro_precision:.3f}")
     found = {step: one for step, one in measured.accepted_by.items() if one.value is not None}
     if below := [step for step, one in found.items() if one.high < target]:
-        message.append(
+        notes.append(
             f"below the target on these rows: {', '.join(below)}; the steps before `combined` are not fitted"
         )
     if reused := [file.name for file in thresholds.data if file.fitted_combined]:
-        message.append(
+        notes.append(
             "the model of `combined` was fitted on these files too, so its scores look better here than on "
             f"new rows: {', '.join(reused)}"
         )
-    return message
+    return notes
 
 
 def fit_combined(
     data: Annotated[
         list[Path],
-        typer.Option(help="Parquet file of labelled items, or a folder of them; repeatable."),
+        typer.Option(help="Parquet or JSONL file of labelled items, or a folder of them; repeatable."),
     ],
     out: Annotated[Path, typer.Option(help="The file of coefficients to write.")],
     name: Annotated[str, typer.Option(help="Name of the model, stored beside each score.")] = "combined",
@@ -214,14 +219,15 @@ def _fitted(data: list[Path], name: str, licence_note: str) -> "CombinedModel":
     from datetime import UTC, datetime
 
     from qa_pipeline.evaluation.calibration.combined import fit_model
-    from qa_pipeline.evaluation.calibration.rows import labelled_files, labelled_set, read_items
+    from qa_pipeline.evaluation.calibration.rows import labelled_set, read_complete
+    from qa_pipeline.evaluation.datasets import labelled_files
     from qa_pipeline.resources import Resources
     from qa_pipeline.settings.tree import load_settings
 
-    files = [(path, read_items(path)) for path in labelled_files(data)]
+    files = [read_complete(path) for path in labelled_files(data)]
     settings = load_settings()
     embedder = Resources(settings).embedder
-    sets = [labelled_set(path, items, embedder, settings.verification) for path, items in files]
+    sets = [labelled_set(file, embedder, settings.verification) for file in files]
     today = datetime.now(tz=UTC).date()
     return fit_model(
         sets, embedder.model, embedder.revision, name=name, fitted_on=today, licence_note=licence_note
@@ -238,20 +244,20 @@ def what_if(
         list[str] | None,
         typer.Option(
             "--set",
-            help="A setting that decides, such as verification.recall_accept=0.85; repeatable.",
+            help="A setting that affects decisions, such as verification.recall_accept=0.85; repeatable.",
         ),
     ] = None,
-    thresholds: Annotated[Path | None, typer.Option(help="A file of qa-pipeline calibrate.")] = None,
+    thresholds: Annotated[Path | None, typer.Option(help="A file written by qa-pipeline calibrate.")] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON document instead of tables.")
     ] = False,
 ) -> None:
-    """Decide stored batches anew by other thresholds and weights, without asking a model or writing a file.
+    """Decide stored batches again with other thresholds and weights; no model is asked, no file written.
 
     Each batch starts from the settings of its own run; --set and --thresholds change them.
 
-    Shows the yield as it is stored beside the yield as it would be, which rows would move, and how many could
-    not be decided without a model: claims newly open that no reply exists for, pairs never judged.
+    Shows the stored yield beside the new one, which rows would change, and how many could not be decided
+    without a model: claims newly open that no reply exists for, pairs never judged.
     """
     from qa_pipeline.cli.console import print_document
     from qa_pipeline.evaluation.calibration.what_if import decide_anew, read_changes, what_if_document
@@ -265,15 +271,18 @@ def what_if(
         if as_json:
             print_document(what_if_document(found, changes))
         else:
-            _what_if_command_show(found)
+            _show_what_if(found)
 
 
-def _what_if_command_show(found: "WhatIf") -> None:
+def _show_what_if(found: "WhatIf") -> None:
     from qa_pipeline.cli.console import print_line, show_table
 
     comparison = found.comparison
     show_table("Yield", ["stage", "what", "reason", "old", "new", "difference"], _step_rows(comparison))
-    for title, moved in (("Claims that move", comparison.claims), ("Pairs that move", comparison.pairs)):
+    for title, moved in (
+        ("Claims whose verdict changes", comparison.claims),
+        ("Pairs whose verdict changes", comparison.pairs),
+    ):
         if moved.height:
             show_table(
                 title,
@@ -287,7 +296,7 @@ def _what_if_command_show(found: "WhatIf") -> None:
     if known["pairs"][0]:
         message = [[name.replace("_", " "), str(old), str(new)] for name, (old, new) in known.items()]
         show_table("Known-answer pairs", ["what", "old", "new"], message)
-    for line in _what_if_command_told(found):
+    for line in _what_if_notes(found):
         print_line(line)
 
 
@@ -306,25 +315,25 @@ def _step_rows(comparison: "Comparison") -> list[list[str]]:
     return rows
 
 
-def _what_if_command_told(found: "WhatIf") -> list[str]:
+def _what_if_notes(found: "WhatIf") -> list[str]:
     stored, new = found.thresholds
-    took = f"decided anew in {found.seconds * 1000:.0f} ms; nothing was written and no model was asked"
-    message = [f"{found.claims} claims of {found.pairs} pairs {took}"]
+    took = f"decided again in {found.seconds * 1000:.0f} ms; nothing was written and no model was asked"
+    notes = [f"{found.claims} claims of {found.pairs} pairs {took}"]
     if stored != new:
-        message.append(f"stored verdicts are by thresholds {', '.join(stored)}; these are {', '.join(new)}")
+        notes.append(f"stored verdicts used thresholds {', '.join(stored)}; this run used {', '.join(new)}")
     if found.unrecorded:
-        message.append(
-            f"{', '.join(found.unrecorded)}: the settings of their runs are not recorded, so those of now "
-            "were taken; run the batches again to record them"
+        notes.append(
+            f"{', '.join(found.unrecorded)}: the settings of their runs are not recorded, so the current "
+            "ones were used; run the batches again to record them"
         )
     if found.open_pairs or found.open_claims or found.unjudged_pairs:
-        message.append(
-            f"{found.open_pairs} pairs take a model: {found.open_claims} claims are newly open without a "
+        notes.append(
+            f"{found.open_pairs} pairs need a model: {found.open_claims} claims are newly open without a "
             f"stored reply, {found.unjudged_pairs} pairs were never judged"
         )
-    for step, count in found.strange.items():
+    for step, count in found.scores_of_other_models.items():
         if count:
-            message.append(
-                f"{count} scores of {step} are of another model than the thresholds, and decide nothing"
+            notes.append(
+                f"{count} scores of {step} are ignored: they come from another model than the thresholds"
             )
-    return message
+    return notes

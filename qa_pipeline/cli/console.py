@@ -151,7 +151,7 @@ def show_report(found: Report, layout: Layout, *, reported: Collection[str] = ()
     console = _console()
     _show(console, "Rows", ["table", "rows"], [[name, str(n)] for name, n in found.tables.items()])
     if found.steps.height:
-        _show(console, "Yield", ["stage", "what", "reason", "count"], _waterfall_rows(found.steps))
+        _show(console, "Yield", ["stage", "what", "reason", "count"], _funnel_rows(found.steps))
     if found.known.height:
         _show(console, "Known-answer pairs", found.known.columns, _cells(_with_total(found.known)))
     _show_canaries(console, found.canaries)
@@ -204,7 +204,7 @@ def show_verdicts(layout: Layout, batch: str) -> None:
     try:
         pairs = read_table(layout.table(PAIRS.name, batch), PAIRS)
         verdicts = read_table(layout.table(VERDICTS.name, batch), VERDICTS)
-    except TableError:  # the run ended before them, and says why
+    except TableError:  # the run ended before them, and its error is printed
         return
     counts = (
         verdicts.group_by("verdict", "reason")
@@ -277,7 +277,7 @@ def show_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]
 
 
 def print_line(text: str) -> None:
-    """Print one line as it stands, however long."""
+    """Print one line without wrapping."""
     _console().print(escape(text), soft_wrap=True)
 
 
@@ -305,7 +305,7 @@ def _show(console: Console, title: str, columns: Sequence[str], rows: Sequence[S
     console.print(table)
 
 
-def _waterfall_rows(steps: pl.DataFrame) -> list[list[str]]:
+def _funnel_rows(steps: pl.DataFrame) -> list[list[str]]:
     """Name each stage once, its parts below it."""
     rows = []
     earlier = None

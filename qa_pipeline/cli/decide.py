@@ -32,8 +32,8 @@ def decide(
 
     Start with --template: it writes a row for each pair that waits for a person, with its claims and their
     evidence. Fill in decision and who (and edited_answer, why, decided_at), and give the file back. The next
-    run takes the decisions into its verdicts. They stand while question, answer and evidence of the pair stay
-    as they were; `qa-pipeline status` counts those that do not.
+    run takes the decisions into its verdicts. They apply as long as question, answer and evidence
+    of the pair are unchanged; `qa-pipeline status` counts those that no longer apply.
     """
     from qa_pipeline.storage import Layout
 

@@ -23,9 +23,9 @@ _COLUMNS = ("batch", "stage", "calls", "tokens in", "tokens out", "cost")
 
 def estimate(
     corpus: Annotated[str, typer.Argument(help="Folder or address of a corpus, as for run.")],
-    out: Annotated[Path, typer.Option(help="Output folder: what it holds is not asked again.")] = Path(
-        "data"
-    ),
+    out: Annotated[
+        Path, typer.Option(help="Output folder; requests it holds replies for are not counted.")
+    ] = Path("data"),
     batch: Annotated[list[str] | None, typer.Option(help="Only this batch; repeat for several.")] = None,
     provider: Annotated[str | None, typer.Option(help="gemini or openai.")] = None,
     model: Annotated[
@@ -44,7 +44,7 @@ def estimate(
         bool, typer.Option("--json", help="Print one JSON document instead of tables.")
     ] = False,
 ) -> None:
-    """Say what a run would ask and cost, by batch and stage, before any model is asked.
+    """Estimate the requests and cost of a run, by batch and stage, without sending any request.
 
     Documents are read and cut as in a run. Nothing is written.
     """
@@ -81,7 +81,7 @@ def _counter(settings: "Settings") -> "CountFactor":
 
 
 def _settings(values: dict[str, Any]) -> "Settings":
-    """The settings of a run. One that may cost money needs a cap; to say what it would cost needs none."""
+    """The settings of a run. One that may cost money needs a cap; an estimate needs none."""
     from qa_pipeline.errors import SettingsError
     from qa_pipeline.settings.tree import load_settings
 
@@ -110,7 +110,9 @@ def _print(made: "Estimate") -> None:
     for note in made.notes:
         print_line(note)
     for cap in made.stopped_by:
-        print_line(f"Would stop at {cap}. A stopped run keeps every reply and goes on when run again.")
+        print_line(
+            f"Would stop at {cap}. A stopped run keeps every reply and continues when it is started again."
+        )
 
 
 def _cells(one: "StageEstimate", currency: str) -> list[str]:

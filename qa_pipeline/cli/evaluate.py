@@ -48,10 +48,10 @@ def grounding(
         list[str] | None,
         typer.Option(
             help="similarity, consistency, combined, entailment, spans, cascade, or llm, which asks a model "
-            "about every claim; repeatable. Without: all but llm."
+            "about every claim; repeatable. Default: all but llm."
         ),
     ] = None,
-    by: Annotated[By, typer.Option(help="What parts the items into sets.")] = By.dataset,
+    by: Annotated[By, typer.Option(help="Column that splits the items into sets.")] = By.dataset,
     limit: Limit = None,
     without: Annotated[
         list[str] | None, typer.Option(help="Set to leave out of the mean; repeatable.")
@@ -64,7 +64,7 @@ def grounding(
     max_calls: MaxCalls = None,
     max_cost: MaxCost = None,
     plots: Annotated[
-        Path | None, typer.Option(help="Folder for pictures of risk, coverage and reliability.")
+        Path | None, typer.Option(help="Folder for plots of risk, coverage and reliability.")
     ] = None,
     out: Out = Path("data"),
     as_json: Json = False,
@@ -72,8 +72,8 @@ def grounding(
     """Measure how well each scorer tells supported answers from unsupported ones.
 
     Items have the columns id, dataset, language, context (list of passages), answer, label (1 = supported)
-    and group_id; task, question and spans where known. Three trivial baselines stand beside the scorers:
-    length, word overlap and cosine. Intervals are of 95 %, resampled by group.
+    and group_id; task, question and spans where known. Three trivial baselines are reported too: length,
+    word overlap and cosine. Intervals are of 95 %, resampled by group.
     """
     from qa_pipeline.cli.console import print_document, print_line, watching
     from qa_pipeline.cli.evaluation_tables import show_grounding
@@ -138,7 +138,7 @@ def _about(
 def judge(
     data: Data,
     repeats: Annotated[
-        int, typer.Option(min=1, max=100, help="How often each request is put, each time with another seed.")
+        int, typer.Option(min=1, max=100, help="How often each request is sent, each time with another seed.")
     ] = 1,
     limit: Limit = None,
     resamples: Resampled = 1000,
@@ -148,11 +148,11 @@ def judge(
     out: Out = Path("data"),
     as_json: Json = False,
 ) -> None:
-    """Measure the judge that llm.judge names against what people say.
+    """Measure the judge that llm.judge names against ratings and choices of people.
 
     Files of ratings have the columns id, dataset, language, passage, question, answer, group_id and ratings
     such as relevance or answer_consistency. Files of choices have prompt, response_a, response_b and
-    preferred (a, b or tie); each pair is put in both orders. A request is never paid for twice.
+    preferred (a, b or tie); each pair is judged in both orders. A request is never paid for twice.
     """
     from qa_pipeline.cli.console import print_document, watching
     from qa_pipeline.cli.evaluation_tables import show_judge

@@ -208,7 +208,7 @@ def build_training_examples(
 
     A layout with passages that cannot be had (no passage, no distractor, longer than `max_tokens`) is null in
     its column and in tokens. A pair whose question and answer alone are too long, or whose answer is empty
-    without its source marks, fits no layout and gets no row: trainers cannot read a null. The yield waterfall
+    without its source marks, fits no layout and gets no row: trainers cannot read a null. The yield funnel
     counts it.
 
     Args:

@@ -26,7 +26,7 @@ from qa_pipeline.tables import STORED, TRAINING_EXAMPLES, VERDICTS
 
 Reason = Literal["gate_failed", "batch_gone", "being_rebuilt", "unreadable_tombstone"]
 
-TOLD: Mapping[Reason, str] = {
+MESSAGES: Mapping[Reason, str] = {
     "gate_failed": "a blocking gate failed",
     "batch_gone": "the corpus no longer holds this batch",
     "being_rebuilt": "its training examples have not been built yet from its present verdicts",
@@ -43,7 +43,9 @@ class Tombstone(BaseModel):
 
     def message(self) -> str:
         """The reason in words."""
-        return "; ".join([TOLD[self.reason], *(f"{name}: {detail}" for name, detail in self.details.items())])
+        return "; ".join(
+            [MESSAGES[self.reason], *(f"{name}: {detail}" for name, detail in self.details.items())]
+        )
 
 
 def withdrawn_batches(layout: Layout) -> dict[str, Tombstone]:
@@ -63,13 +65,13 @@ def withdraw_failed(layout: Layout, batch: str, gates: Mapping[str, str]) -> Non
     Args:
         layout: the output folder.
         batch: its name.
-        gates: what each failing gate says, by name.
+        gates: the message of each failing gate, by name.
     """
     _withdraw(layout, batch, "gate_failed", gates, _published(layout, batch))
 
 
 def note_gate(layout: Layout, batch: str, gate: str, problem: str | None) -> None:
-    """Take note of one blocking gate where gates are checked one at a time; None says that it passes."""
+    """Take note of one blocking gate where gates are checked one at a time; None means that it passes."""
     before = tombstone_of(layout, batch)
     failing = dict(before.details) if before and before.reason == "gate_failed" else {}
     if problem is not None:

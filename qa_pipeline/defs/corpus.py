@@ -28,8 +28,8 @@ CORPUS = dg.AssetKey("corpus")
 BATCHES_A_TICK = 200
 """Changed batches read in one tick; a first tick over a large corpus must not run into the time limit."""
 
-LOOK_LENGTH = 16
-"""Hex digits of an outside look kept in the cursor; a clash of two looks only delays a report."""
+FINGERPRINT_LENGTH = 16
+"""Hex digits of an outside fingerprint kept in the cursor; a clash of two only delays a report."""
 
 corpus = dg.AssetSpec(
     CORPUS,
@@ -44,11 +44,11 @@ SensorAnswer = dg.SensorResult | dg.SkipReason
 CorpusEvent = dg.AssetMaterialization | dg.AssetObservation
 
 
-class Looks(BaseModel):
-    """The sensor's memory: how each batch looked from outside in the last tick, and when it was last read.
+class Fingerprints(BaseModel):
+    """The sensor's memory: the outside fingerprint of each batch at the last tick, and when it was last read.
 
-    A batch is read once it looks the same twice running, so that one still being copied is not processed
-    half. The memory saves reading only: losing it costs one pass over the corpus.
+    A batch is read once its fingerprint is the same twice in a row, so that one still being copied is not
+    processed half. The memory saves reading only: losing it costs one pass over the corpus.
     """
 
     seen: dict[str, str | None] = {}
@@ -107,7 +107,7 @@ def _events(batch: str, fingerprint: str, address: str) -> Iterator[CorpusEvent]
 
 
 @dg.sensor(
-    description="Registers new batches and reports changed ones. Asks for no runs and removes nothing.",
+    description="Registers new batches and reports changed ones. Starts no runs and removes nothing.",
     minimum_interval_seconds=30,
     default_status=dg.DefaultSensorStatus.RUNNING,
 )
@@ -124,9 +124,10 @@ def corpus_sensor(
     gone = {
         name for name, stone in withdrawn_batches(resources.layout).items() if stone.reason == "batch_gone"
     }
-    before = Looks.model_validate_json(context.cursor or "{}")
+    before = Fingerprints.model_validate_json(context.cursor or "{}")
     now = {
-        name: look and look[:LOOK_LENGTH] for name, look in place.listing_fingerprints(found.names).items()
+        name: look and look[:FINGERPRINT_LENGTH]
+        for name, look in place.listing_fingerprints(found.names).items()
     }
     settled = [name for name in found.names if now[name] and now[name] == before.seen.get(name)]
     to_read = [name for name in settled if now[name] != before.read.get(name)][:BATCHES_A_TICK]
@@ -136,7 +137,7 @@ def corpus_sensor(
         context.log.warning(reason)
     read = {name: now[name] for name in to_read if name not in unread}
     kept = {name: look for name, look in before.read.items() if name in now}  # one that returns is read anew
-    after = Looks(seen=now, read=kept | read)
+    after = Fingerprints(seen=now, read=kept | read)
     new = sorted(set(found.names) - set(context.instance.get_dynamic_partitions(PARTITIONS_NAME)))
     return dg.SensorResult(
         dynamic_partitions_requests=[document_batches.build_add_request(new)] if new else [],

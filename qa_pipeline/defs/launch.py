@@ -42,7 +42,7 @@ def materialize_batches(
         settings: the whole tree.
         batches: batches of the corpus.
         instance: where runs are recorded; a UI on the same instance shows them.
-        watch: hears of every step that starts.
+        watch: called for every step that starts.
         resources: models to use in place of those the settings name.
         force: run batches too in which nothing changed; stored replies and vectors are used all the same.
 

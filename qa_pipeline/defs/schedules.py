@@ -67,7 +67,7 @@ def work_tonight(instance: dg.DagsterInstance, resources: Resources, steps: Sequ
 
     Raises:
         CorpusError: the corpus cannot be read.
-        ReplyStoreError: it cannot be told which batches wait.
+        ReplyStoreError: the waiting batches cannot be read.
     """
     place = corpus_of(resources.settings)
     found = place.find_batches()
@@ -85,7 +85,7 @@ def work_tonight(instance: dg.DagsterInstance, resources: Resources, steps: Sequ
 
 PENDING_TAG = "qa_pipeline/pending"
 """On a run: the asset whose replies are awaited."""
-AWAITED = "what is awaited"
+AWAITED = "waiting for"
 JOB_TAG = "qa_pipeline/provider_job"
 LOOK_BACK = 3600.0
 """Seconds before the last look that are looked at again, since clocks of machines differ; a run that was
@@ -99,16 +99,16 @@ def unless_pending(context: dg.AssetExecutionContext, make: Callable[[], Result]
     try:
         made = make()
     except RepliesPendingError as pending:
-        _tell(context, pending)
+        _report_pending(context, pending)
         return
     yield made
 
 
-def _tell(context: dg.AssetExecutionContext, pending: RepliesPendingError) -> None:
+def _report_pending(context: dg.AssetExecutionContext, pending: RepliesPendingError) -> None:
     context.log.warning(str(pending))
     metadata: dict[str, Any] = {
-        "awaited replies": pending.requests,
-        "awaited jobs": ", ".join(pending.jobs),
+        "open requests": pending.requests,
+        "open provider jobs": ", ".join(pending.jobs),
         AWAITED: str(pending),
     }
     asset = context.asset_key
@@ -130,14 +130,14 @@ def provider_jobs_sensor(settings: Settings) -> dg.SensorDefinition:
         name="provider_jobs",
         minimum_interval_seconds=60,
         default_status=dg.DefaultSensorStatus.RUNNING if batched else dg.DefaultSensorStatus.STOPPED,
-        description="Fetches the replies of batch jobs that have ended (llm.delivery=batch), and asks for a "
+        description="Fetches the replies of batch jobs that have ended (llm.delivery=batch), and starts a "
         "run of each batch that waited for them.",
     )
     def provider_jobs(
         context: dg.SensorEvaluationContext, resources: dg.ResourceParam[Resources]
     ) -> dg.SensorResult | dg.SkipReason:
         if not batched:
-            return dg.SkipReason("replies are asked for at once (llm.delivery)")
+            return dg.SkipReason("requests are sent directly, not as batch jobs (llm.delivery)")
         try:
             collected = collect_replies(resources)
             ended = resources.models.jobs.ended_since(float(context.cursor or 0.0) - LOOK_BACK)
@@ -165,5 +165,5 @@ def _request(batch: str, job: str) -> dg.RunRequest:
 
 def _message(collected: Collected) -> str:
     if not collected.awaited:
-        return "no batch job is awaited"
+        return "no batch job is open"
     return f"{collected.awaited} batch jobs have not ended"

@@ -1,7 +1,6 @@
 """Labelled files, Parquet or JSONL: read within limits, each row used or counted with a reason.
 
-What belongs here: finding files, limits, columns, and sorting rows into those that can be used and those that
-cannot. What does not: what a row must hold (a `Shape`, beside what it is for).
+Every command that reads labelled data reads it here; a `Shape` is what the rows of a kind of file must hold.
 """
 
 import hashlib
@@ -176,7 +175,7 @@ def _check_amount(path: Path, rows: int, unpacked: int, limits: PairsFileSetting
 
 
 def _check_types(path: Path, types: Mapping[str, pl.DataType], shape: Shape) -> None:
-    """A column that is missing or of another type is a mistake of the whole file, told before rows."""
+    """A column that is missing or of another type is a mistake of the whole file, reported before rows."""
     for name, holds in shape.needed.items():
         if name not in types:
             raise InputError(f"{path} has no column {name}; add it: {holds}")
@@ -235,15 +234,17 @@ def _gathered(path: Path, rows: Iterable[Row | Fault], schema: pl.Schema) -> Lab
     items: dict[str, Row] = {}
     counts: Counter[str] = Counter()
     first: dict[str, tuple[int, str]] = {}
-    for number, row in enumerate(rows, start=1):
-        fault = row if isinstance(row, Fault) else None
-        if not isinstance(row, Fault) and row["id"] in items:
-            fault = Fault("duplicate_id", f"id {row['id']!r} is in an earlier row")
-        if fault is not None:
-            counts[fault.reason] += 1
-            first.setdefault(fault.reason, (number, fault.detail))
-        elif not isinstance(row, Fault):
-            items[row["id"]] = {"file": path.name, **row}
+    for number, checked_row in enumerate(rows, start=1):
+        row = checked_row
+        if not isinstance(row, Fault):
+            row = {"file": path.name, "id": str(number - 1), **row}  # rows of premises have no id
+            if row["id"] in items:
+                row = Fault("duplicate_id", f"id {row['id']!r} is in an earlier row")
+        if isinstance(row, Fault):
+            counts[row.reason] += 1
+            first.setdefault(row.reason, (number, row.detail))
+        else:
+            items[row["id"]] = row
     if not items:
         number, detail = next(iter(first.values()))
         raise InputError(f"{path} holds no row that can be used; row {number}: {detail}")
@@ -251,9 +252,9 @@ def _gathered(path: Path, rows: Iterable[Row | Fault], schema: pl.Schema) -> Lab
         {"file": path.name, "reason": reason, "rows": counts[reason], "first_row": number, "detail": detail}
         for reason, (number, detail) in first.items()
     ]
-    return Labelled(
-        pl.DataFrame(list(items.values()), schema=schema), pl.DataFrame(left_out, schema=LEFT_OUT)
-    )
+    used = pl.DataFrame(list(items.values()), schema=schema)
+    named = used.with_columns(pl.col("dataset").fill_null(path.stem))
+    return Labelled(named, pl.DataFrame(left_out, schema=LEFT_OUT))
 
 
 ITEMS = pl.Schema(
@@ -275,7 +276,6 @@ ITEMS = pl.Schema(
 
 NEEDED = {
     "id": "a text that no other row of the file has",
-    "dataset": "the name of the data set",
     "language": "en, sv, de or another language code",
     "context": "a list of texts: the passages the answer should rest on",
     "answer": "the text to check",
@@ -284,7 +284,8 @@ NEEDED = {
 }
 """Columns without which no item can be used, and what each should hold."""
 
-OPTIONAL = ("task", "question", "spans")
+OPTIONAL = ("dataset", "task", "question", "spans")
+"""Columns that are read where they are; without `dataset` a file is a data set, named like it."""
 
 
 def _not_empty(value: object) -> object:
@@ -301,18 +302,20 @@ def _number(value: object) -> object:
 Text = Annotated[str, Field(min_length=1), BeforeValidator(_not_empty)]
 
 
-class _Strict(BaseModel):
+class StrictRow(BaseModel):
+    """The fields of a row that are read; nothing is converted."""
+
     model_config = ConfigDict(strict=True, frozen=True, extra="ignore")
 
 
-class _Span(_Strict):
+class _Span(StrictRow):
     start: int
     end: int
 
 
-class _Item(_Strict):
+class _Item(StrictRow):
     id: Text
-    dataset: Text
+    dataset: Text | None = None
     task: str | None = None
     language: Text
     question: str | None = None
@@ -325,39 +328,45 @@ class _Item(_Strict):
 
 def check_item(values: Row) -> Row | Fault:
     """Check the values of one row; further fields are ignored."""
-    given = {name: values[name] for name in (*NEEDED, *OPTIONAL) if values.get(name) is not None}
-    try:
-        item = _Item.model_validate(given)
-    except ValidationError as error:
-        return _fault(error)
-    length = len(item.answer)
-    outside = [one for one in item.spans or [] if not 0 <= one.start < one.end <= length]
+    row = checked(_Item, values, NEEDED, OPTIONAL)
+    if isinstance(row, Fault):
+        return row
+    length, spans = len(row["answer"]), row["spans"] or []
+    outside = [one for one in spans if not 0 <= one["start"] < one["end"] <= length]
     if outside:
-        one = outside[0]
-        return Fault("span_outside_answer", f"span {one.start} to {one.end} of an answer of {length} letters")
-    return {**item.model_dump(), "spans": [one.model_dump() for one in item.spans or []]}
+        start, end = outside[0]["start"], outside[0]["end"]
+        return Fault("span_outside_answer", f"span {start} to {end} of an answer of {length} letters")
+    return {**row, "spans": spans}
 
 
-def _fault(error: ValidationError) -> Fault:
-    """The first problem as a reason code and a sentence."""
-    problem = error.errors(include_url=False, include_input=False, include_context=False)[0]
+def checked(
+    model: type[StrictRow], values: Row, needed: Mapping[str, str], optional: Sequence[str] = ()
+) -> Row | Fault:
+    """The values of one row by a model, or its first problem as a reason code and a sentence."""
+    given = {name: values[name] for name in (*needed, *optional) if values.get(name) is not None}
+    try:
+        return model.model_validate(given).model_dump()
+    except ValidationError as error:
+        problem = error.errors(include_url=False, include_input=False, include_context=False)[0]
     field = str(problem["loc"][0])
+    wanted = f"; it should hold {needed[field]}" if field in needed else ""
     if problem["type"] == "missing":
-        return Fault("missing_field", f"{field} is missing; it should hold {NEEDED[field]}")
+        return Fault("missing_field", f"{field} is missing{wanted}")
     if problem["type"] == "string_unicode":
         return Fault("broken_text", f"{field} contains half a character (a lone surrogate)")
     if field == "label":
-        return Fault("bad_label", f"label should hold {NEEDED['label']}")
-    if problem["type"] in ("value_error", "string_too_short"):
-        return Fault("empty_field", f"{field} is empty; it should hold {NEEDED[field]}")
-    return Fault("wrong_type", f"{field}: {problem['msg']}")
+        return Fault("bad_label", f"label should hold {needed['label']}")
+    if field in needed and problem["type"] in ("value_error", "string_too_short"):
+        return Fault("empty_field", f"{field} is empty{wanted}")
+    return Fault("wrong_type", f"{field}: {problem['msg']}{wanted}")
 
 
 def _is_list_of_texts(dtype: pl.DataType) -> bool:
     return isinstance(dtype, pl.List) and dtype.inner == pl.String()
 
 
-def _is_number(dtype: pl.DataType) -> bool:
+def is_number(dtype: pl.DataType) -> bool:
+    """Whether a column holds whole numbers or floats."""
     return dtype.is_integer() or dtype.is_float()
 
 
@@ -379,13 +388,52 @@ ITEM = Shape(
     optional=OPTIONAL,
     types={
         "context": (_is_list_of_texts, "a list of texts"),
-        "label": (_is_number, "whole numbers, 0 or 1"),
+        "label": (is_number, "whole numbers, 0 or 1"),
         "spans": (_is_spans, "a list of {start, end}"),
     },
     check=check_item,
     schema=ITEMS,
 )
 """A labelled item of grounding."""
+
+_PREMISES = {
+    "premise": "the text that the hypothesis should follow from",
+    "hypothesis": "the text to check",
+    "language": NEEDED["language"],
+    "label": "1 where the premise entails the hypothesis, 0 where it does not",
+}
+
+
+class _Premise(StrictRow):
+    premise: Text
+    hypothesis: Text
+    language: Text
+    label: Annotated[int, Field(ge=0, le=1), BeforeValidator(_number)]
+
+
+def check_premise(values: Row) -> Row | Fault:
+    """Check one row of a premise and a hypothesis: the premise is context and group."""
+    row = checked(_Premise, values, _PREMISES)
+    if isinstance(row, Fault):
+        return row
+    return {
+        "language": row["language"],
+        "context": [row["premise"]],
+        "answer": row["hypothesis"],
+        "label": row["label"],
+        "spans": [],
+        "group_id": row["premise"],
+    }
+
+
+PREMISE = Shape(
+    needed=_PREMISES,
+    optional=(),
+    types={"label": ITEM.types["label"]},
+    check=check_premise,
+    schema=ITEMS,
+)
+"""A premise and a hypothesis, read as an item of grounding whose id is its place in the file, from 0."""
 
 
 def read_labelled(places: Sequence[Path], limits: PairsFileSettings = LIMITS) -> Labelled:

@@ -1,8 +1,4 @@
-"""What people said of answers, as a judge is held against it: ratings of one answer, or a choice of two.
-
-What belongs here: the two shapes of files, and telling them apart. What does not: reading a file (`files.py`)
-and asking a judge (`judging_runs.py`).
-"""
+"""What people said of answers, as a judge is compared with it: ratings of one answer, or a choice of two."""
 
 import math
 from collections.abc import Sequence
@@ -10,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import polars as pl
-from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
+from pydantic import BeforeValidator
 
 from qa_pipeline.evaluation.datasets import (
     LEFT_OUT,
@@ -18,8 +14,11 @@ from qa_pipeline.evaluation.datasets import (
     Fault,
     Row,
     Shape,
+    StrictRow,
     Text,
+    checked,
     column_names,
+    is_number,
     labelled_files,
     read_file,
 )
@@ -67,11 +66,7 @@ def _rating(value: object) -> object:
 Rating = Annotated[float | None, BeforeValidator(_rating)]
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(strict=True, frozen=True, extra="ignore")
-
-
-class _Rated(_Strict):
+class _Rated(StrictRow):
     id: Text
     dataset: Text
     language: Text
@@ -88,7 +83,7 @@ class _Rated(_Strict):
     answer_consistency: Rating = None
 
 
-class _Paired(_Strict):
+class _Paired(StrictRow):
     id: Text
     dataset: Text
     language: Text
@@ -101,7 +96,7 @@ class _Paired(_Strict):
 
 def check_rated(values: Row) -> Row | Fault:
     """Check one row of ratings."""
-    row = _checked(_Rated, values, (*_RATED, *RATINGS), _RATED)
+    row = checked(_Rated, values, _RATED, RATINGS)
     if not isinstance(row, Fault) and all(row[name] is None for name in RATINGS):
         return Fault("missing_field", f"no rating; one of {', '.join(RATINGS)} should hold a number")
     return row
@@ -109,35 +104,14 @@ def check_rated(values: Row) -> Row | Fault:
 
 def check_paired(values: Row) -> Row | Fault:
     """Check one row of choices; without a group, those about one task are a group."""
-    row = _checked(_Paired, values, (*_PAIRED, "group_id"), _PAIRED)
+    row = checked(_Paired, values, _PAIRED, ("group_id",))
     return row if isinstance(row, Fault) else {**row, "group_id": row["group_id"] or row["prompt"]}
-
-
-def _checked(model: type[_Strict], values: Row, names: Sequence[str], needed: dict[str, str]) -> Row | Fault:
-    given = {name: values[name] for name in names if values.get(name) is not None}
-    try:
-        return model.model_validate(given).model_dump()
-    except ValidationError as error:
-        problem = error.errors(include_url=False, include_input=False, include_context=False)[0]
-    field = str(problem["loc"][0])
-    wanted = needed.get(field, "a number")
-    if problem["type"] == "missing":
-        return Fault("missing_field", f"{field} is missing; it should hold {wanted}")
-    if problem["type"] == "string_unicode":
-        return Fault("broken_text", f"{field} contains half a character (a lone surrogate)")
-    if field in needed and problem["type"] in ("value_error", "string_too_short"):
-        return Fault("empty_field", f"{field} is empty; it should hold {wanted}")
-    return Fault("wrong_type", f"{field}: {problem['msg']}; it should hold {wanted}")
-
-
-def _is_number(dtype: pl.DataType) -> bool:
-    return dtype.is_integer() or dtype.is_float()
 
 
 RATED = Shape(
     needed=_RATED,
     optional=RATINGS,
-    types=dict.fromkeys(RATINGS, (_is_number, "numbers, higher is better")),
+    types=dict.fromkeys(RATINGS, (is_number, "numbers, higher is better")),
     check=check_rated,
     schema=pl.Schema(
         {**_TEXTS, **dict.fromkeys(_RATED, pl.String()), **dict.fromkeys(RATINGS, pl.Float64())}

@@ -167,7 +167,7 @@ def proof_gate(
     claim_verdicts: pl.DataFrame,
     documents: pl.DataFrame,
 ) -> Gate:
-    """Every quote stands where it says, and what was accepted has evidence.
+    """Every quote is where its row puts it, and what was accepted has evidence.
 
     For each piece of evidence of a claim, the document's text from start to end is the quote and its
     hash is the one recorded. Each supported claim of an accepted pair has evidence, and each accepted pair
@@ -201,7 +201,7 @@ def training_gate(
     verdicts: pl.DataFrame,
     documents: pl.DataFrame,
 ) -> Gate:
-    """Only accepted pairs whose verdict was not known beforehand train, and their quotes stand as told."""
+    """Only accepted pairs whose verdict was not known beforehand train, and their quotes are where stored."""
     accepted = verdicts.filter(pl.col("verdict") == "accepted").select("pair_id")
     known = pairs.filter(pl.col("expected_verdict").is_not_null()).select("pair_id")
     evidence = (
@@ -261,7 +261,7 @@ def pass_rate_gate(
 
 
 def _unjudged(verdicts: pl.DataFrame) -> str:
-    """How to get on where pairs wait for a judge."""
+    """What to do where pairs wait for a judge."""
     waiting = _unknown_answers(verdicts).filter(pl.col("reason") == "not_judged").height
     advice = "name a model that judges (llm.provider), or accept what is verified without one"
     options = "(judging.accept_unjudged, --accept-unjudged)"

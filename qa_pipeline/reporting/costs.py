@@ -45,12 +45,12 @@ class CostSummary:
         if self.repairs:
             lines.append(f"Replies that were repaired: {_counted(self.repairs)}.")
         if self.failures:
-            again = "`qa-pipeline replies retry-failures` has the stored ones asked again"
+            again = "`qa-pipeline replies retry-failures` sends the stored ones again"
             lines.append(f"Calls that failed: {_counted(self.failures)}; {again}.")
         if self.calls_without_cost:
             lines.append(
                 f"The cost of {_calls(self.calls_without_cost)} is not known: no price for the model "
-                "(llm.budget.prices), or the provider did not tell its tokens."
+                "(llm.budget.prices), or the provider did not report its tokens."
             )
         return lines
 
@@ -82,14 +82,14 @@ def cost_summary(calls: pl.DataFrame, verdicts: pl.DataFrame | None = None) -> C
         accepted=accepted,
         cost_per_accepted_pair=cost / accepted if cost is not None and accepted else None,
         calls_without_cost=calls["cost"].null_count(),
-        calls_without_tokens=calls.select(_untold().sum()).item() or 0,
+        calls_without_tokens=calls.select(_without_tokens().sum()).item() or 0,
         failures=_counts(calls["outcome"], "replied"),
         repairs=_counts(calls["repair"], "none"),
     )
 
 
 def _stages(calls: pl.DataFrame, currency: str | None) -> pl.DataFrame:
-    """A row for each stage in the order of the road, and one for all together."""
+    """A row for each stage in pipeline order, and one for all together."""
     by_stage = calls.group_by(pl.col("role").alias("stage")).agg(*_figures(currency))
     order = pl.col("stage").replace_strict({name: n for n, name in enumerate(STAGES)}, default=len(STAGES))
     together = calls.select(pl.lit(_ALL).alias("stage"), *_figures(currency)) if calls.height else None
@@ -109,7 +109,7 @@ def _figures(currency: str | None) -> list[pl.Expr]:
     ]
 
 
-def _untold() -> pl.Expr:
+def _without_tokens() -> pl.Expr:
     return pl.col("input_tokens").is_null() | pl.col("output_tokens").is_null()
 
 

@@ -69,7 +69,7 @@ class Expectations:
 
     `kept` is how many questions are kept of each chunk asked, `split`, `verified` and `judged` how many calls
     follow from each pair. `reply_tokens` is what a call writes, thoughts included. `prompt_factor`
-    corrects the estimated tokens of prompts; `learned` names the stages of which earlier calls told that.
+    corrects the estimated tokens of prompts; `learned` names the stages for which earlier calls showed it.
     """
 
     kept: Kept

@@ -48,7 +48,7 @@ def yield_funnel(frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
             absent where a failed gate stood before it.
 
     Returns:
-        stage, what, reason (null where there is none) and count, in the order of the road.
+        stage, what, reason (null where there is none) and count, in pipeline order.
     """
     questions, pairs = frames["questions"], frames["pairs"]
     drafted = pl.when(pl.col("status") == "drafted").then("origin").otherwise("status").alias("status")

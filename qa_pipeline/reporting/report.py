@@ -1,7 +1,7 @@
 """What lies in the output folder, counted over batches: for the screen, for programs, for `status`.
 
 What belongs here: reading tables one batch at a time and adding up. What does not: the counts of one
-batch (`waterfall.py`), printing (`console.py`).
+batch (`funnel.py`), printing (`console.py`).
 """
 
 from collections import Counter
@@ -35,7 +35,7 @@ KNOWN_KEY = ["expected_verdict", "expected_kind"]
 class Report:
     """Counts over batches.
 
-    `tables` holds rows by table, `steps` the yield waterfall, `known` hits and misses on known-answer pairs,
+    `tables` holds rows by table, `steps` the yield funnel, `known` hits and misses on known-answer pairs,
     `canaries` recall and false alarms by kind, `batches` the verdicts of each batch, `left_out` what
     files hold and their texts do not, `masked` the items of personal data found, `unread` the files that
     failed and why; `incomplete` says of batches that could not be counted what is wrong with their

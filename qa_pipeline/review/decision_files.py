@@ -204,7 +204,7 @@ def _line(row: Mapping[str, Any]) -> DecisionLine | str | None:
 
 _ADVICE = {
     "decision": "the decision must be accepted, rejected or edited",
-    "who": "it does not say who decided (column who, at most 200 characters)",
+    "who": "column who must name who decided, in 1 to 200 characters",
     "content_sha256": "it has no content_sha256 of 64 hexadecimal digits; copy it from the template",
     "decided_at": "decided_at is no date and time such as 2026-03-01T14:00:00+01:00",
 }

@@ -8,7 +8,7 @@ import pytest
 
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.calibration import calibrating
-from qa_pipeline.evaluation.calibration.rows import LabelledFile, LabelledRows, read_labelled, score_rows
+from qa_pipeline.evaluation.calibration.rows import LabelledFile, LabelledRows, read_complete, score_rows
 from qa_pipeline.models import loading as embedding_model
 from qa_pipeline.resources import Resources
 from qa_pipeline.settings.thresholds import read_thresholds
@@ -49,14 +49,14 @@ def _light_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (lambda frame: frame.drop("answer", "group_id"), "has no column answer, group_id"),
-        (lambda frame: frame.with_columns(label=pl.lit(2)), "column label must be 1"),
+        (lambda frame: frame.drop("answer", "group_id"), "has no column answer; add it: the text to check"),
+        (lambda frame: frame.with_columns(label=pl.lit(2)), "row 1: label should hold 1 where"),
         (
             lambda frame: frame.with_columns(answer=pl.lit(None, pl.String())),
-            "column answer must be text in every row",
+            "row 1: answer is missing",
         ),
         (lambda frame: frame.with_columns(label=pl.lit(1)), "all 4 rows have the label 1"),
-        (lambda frame: frame.clear(), "holds no rows"),
+        (lambda frame: frame.clear(), "holds no row"),
         (lambda frame: frame, "no claim has a score"),
     ],
 )
@@ -83,8 +83,8 @@ def test_arguments_that_cannot_be_used_are_told(tmp_path: Path, options: tuple[s
 
 
 def test_a_place_without_files_is_told(tmp_path: Path) -> None:
-    assert "no .parquet file" in invoke("calibrate", "--data", tmp_path).stderr
-    assert "is not there" in invoke("calibrate", "--data", tmp_path / "none").stderr
+    assert "holds no .parquet or .jsonl file" in invoke("calibrate", "--data", tmp_path).stderr
+    assert "does not exist" in invoke("calibrate", "--data", tmp_path / "none").stderr
 
 
 def test_premises_and_hypotheses_are_rows_whose_source_is_the_premise(tmp_path: Path) -> None:
@@ -96,11 +96,11 @@ def test_premises_and_hypotheses_are_rows_whose_source_is_the_premise(tmp_path: 
             "language": ["sv"] * 3,
         }
     )
-    read = read_labelled(written(tmp_path / "nli.parquet", frame))
+    read = read_complete(written(tmp_path / "nli.parquet", frame))
     assert read.items["group_id"].n_unique() == 2
     assert read.items.row(0, named=True)["context"] == ["A."]
     with pytest.raises(InputError, match="has no column hypothesis"):
-        read_labelled(written(tmp_path / "less.parquet", frame.drop("hypothesis")))
+        read_complete(written(tmp_path / "less.parquet", frame.drop("hypothesis")))
 
 
 def test_rows_of_equal_texts_share_their_claims_and_keep_their_own_label(tmp_path: Path) -> None:

@@ -112,7 +112,7 @@ def test_an_asset_whose_replies_are_awaited_yields_nothing_and_the_run_succeeds(
     event = observed.asset_observation
     assert event is not None
     assert event.partition == "b1"
-    assert event.metadata["awaited replies"].value == 3
+    assert event.metadata["open requests"].value == 3
 
 
 def test_the_sensor_fetches_and_asks_for_one_run_until_all_is_made(batched: Batched) -> None:

@@ -9,13 +9,13 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
 from qa_pipeline import stages
 from qa_pipeline.curation.decisions import EDITED, applied, read_decisions
 from qa_pipeline.errors import InputError
+from qa_pipeline.evaluation.datasets import ITEM, ITEMS, PREMISE, Row, column_names, read_file
 from qa_pipeline.evaluation.statements import Statement, statement_tables
 from qa_pipeline.records import ProgressCallback, no_progress
 from qa_pipeline.resources import Resources
@@ -24,92 +24,6 @@ from qa_pipeline.storage import Layout, frame_hash, read_table
 from qa_pipeline.tables import CHUNKS, CLAIMS, EMBEDDINGS, PAIRS
 from qa_pipeline.verification.claims import find_claims
 from qa_pipeline.verification.evidence import Encoder
-
-COLUMNS = ("id", "language", "question", "context", "answer", "label", "group_id")
-
-
-@dataclass(frozen=True)
-class LabelledSet:
-    """One file: `items` has label and group_id in order of the file, `claims` points at them by `item`."""
-
-    name: str
-    sha256: str
-    items: pl.DataFrame
-    claims: pl.DataFrame
-
-
-def labelled_files(places: Sequence[Path]) -> list[Path]:
-    """The Parquet files named, and those of the folders named.
-
-    Raises:
-        InputError: a place is not there, or no file is.
-    """
-    for place in places:
-        if not place.exists():
-            raise InputError(
-                f"{place} is not there; name Parquet files of labelled items, or folders of them"
-            )
-    files = [f for place in places for f in (sorted(place.glob("*.parquet")) if place.is_dir() else [place])]
-    if not files:
-        raise InputError(f"{', '.join(map(str, places))}: no .parquet file in it")
-    return list(dict.fromkeys(files))
-
-
-def read_items(path: Path) -> pl.DataFrame:
-    """The items of a file.
-
-    Raises:
-        InputError: it is no Parquet file, or a column is missing or holds something else.
-    """
-    try:
-        items = pl.read_parquet(path)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise InputError(f"{path} cannot be read as Parquet: {error}") from error
-    missing = [name for name in COLUMNS if name not in items.columns]
-    if missing:
-        raise InputError(
-            f"{path} has no column {', '.join(missing)}; labelled items need {', '.join(COLUMNS)}"
-        )
-    for name in ("language", "answer", "group_id"):
-        if items[name].dtype != pl.String() or items[name].null_count():
-            raise InputError(f"{path}: column {name} must be text in every row")
-    context = items["context"]
-    if context.dtype != pl.List(pl.String()) or _has_nulls(context):
-        raise InputError(f"{path}: column context must be a list of passages in every row")
-    if not items["label"].is_in([0, 1]).all() or items["label"].null_count():
-        raise InputError(f"{path}: column label must be 1 (supported) or 0 in every row")
-    return items
-
-
-def _has_nulls(lists: pl.Series) -> bool:
-    inner = lists.list.eval(pl.element().is_null()).list.any()
-    return bool(lists.null_count() or inner.any())
-
-
-def labelled_set(
-    path: Path,
-    items: pl.DataFrame,
-    embedder: Encoder,
-    settings: VerificationSettings,
-    notify: ProgressCallback = no_progress,
-) -> LabelledSet:
-    """The claims of each item with every local score, found by the code that scores batches."""
-    statements = [
-        Statement(row["answer"], tuple(row["context"]), row["language"], row["question"])
-        for row in items.select(COLUMNS).iter_rows(named=True)
-    ]
-    tables = statement_tables(statements)
-    # a batch is only a vessel here, and a model to be replaced need not be one that can be read
-    alone = settings.model_copy(update={"other_passages": 0, "combined_model": None})
-    found = find_claims(tables.pairs, tables.documents, tables.chunks, embedder, alone, notify)
-    numbered = items.select("label", "group_id").with_row_index("item")
-    places = numbered.select("item").with_columns(pair_id=pl.Series(tables.pair_ids, dtype=pl.String()))
-    claims = places.join(found, on="pair_id", how="inner").sort("item", "position")
-    return LabelledSet(path.name, hashlib.sha256(path.read_bytes()).hexdigest(), numbered, claims)
-
-
-NLI_COLUMNS = ("premise", "hypothesis", "label", "language")
-_TEXTS = ("id", "language", "answer", "context", "group_id")
 
 
 @dataclass(frozen=True)
@@ -127,6 +41,37 @@ class LabelledFile:
 
 
 @dataclass(frozen=True)
+class LabelledSet:
+    """One file: `items` has label and group_id in order of the file, `claims` points at them by `item`."""
+
+    name: str
+    sha256: str
+    items: pl.DataFrame
+    claims: pl.DataFrame
+
+
+def labelled_set(
+    file: LabelledFile,
+    embedder: Encoder,
+    settings: VerificationSettings,
+    notify: ProgressCallback = no_progress,
+) -> LabelledSet:
+    """The claims of each item with every local score, found by the code that scores batches."""
+    statements = [
+        Statement(row["answer"], tuple(row["context"]), row["language"], row["question"])
+        for row in file.items.iter_rows(named=True)
+    ]
+    tables = statement_tables(statements)
+    # a batch is only a vessel here, and a model to be replaced need not be one that can be read
+    alone = settings.model_copy(update={"other_passages": 0, "combined_model": None})
+    found = find_claims(tables.pairs, tables.documents, tables.chunks, embedder, alone, notify)
+    numbered = file.items.select("label", "group_id").with_row_index("item")
+    places = numbered.select("item").with_columns(pair_id=pl.Series(tables.pair_ids, dtype=pl.String()))
+    claims = places.join(found, on="pair_id", how="inner").sort("item", "position")
+    return LabelledSet(file.path.name, file.sha256, numbered, claims)
+
+
+@dataclass(frozen=True)
 class LabelledRows:
     """Scored rows of one or more files.
 
@@ -138,43 +83,16 @@ class LabelledRows:
     claims: pl.DataFrame
 
 
-def read_labelled(path: Path) -> LabelledFile:
-    """Read a file of grounding rows, or of premises and hypotheses, whose premise is the source.
+def read_complete(path: Path) -> LabelledFile:
+    """Read a file of grounding rows, or of premises and hypotheses, all of whose rows can be used.
 
     Raises:
-        InputError: it cannot be read, lacks a column, or a row lacks a text.
+        InputError: it cannot be read, lacks a column, or a row cannot be used.
     """
-    items = _nli_items(path) if _is_nli(path) else read_items(path)
-    for name in _TEXTS:
-        if nulls := items[name].null_count():
-            raise InputError(f"{path}: column {name} is null in {nulls} rows; each row needs it")
-    if not items.height:
-        raise InputError(f"{path} holds no rows")
-    return LabelledFile(path, hashlib.sha256(path.read_bytes()).hexdigest(), items)
-
-
-def _is_nli(path: Path) -> bool:
-    try:
-        return "premise" in pl.read_parquet_schema(path)
-    except (OSError, pl.exceptions.PolarsError):
-        return False  # read_items says what is wrong
-
-
-def _nli_items(path: Path) -> pl.DataFrame:
-    frame = pl.read_parquet(path)
-    if missing := [name for name in NLI_COLUMNS if name not in frame.columns]:
-        raise InputError(f"{path} has no column {', '.join(missing)}; rows of premises need it")
-    if not frame["label"].is_in([0, 1]).all() or frame["label"].null_count():
-        raise InputError(f"{path}: column label must be 1 (entailed) or 0 in every row")
-    return frame.with_row_index("row").select(
-        id=pl.col("row").cast(pl.String()),
-        language="language",
-        question=pl.lit(None, pl.String()),
-        context=pl.concat_list("premise"),
-        answer="hypothesis",
-        label="label",
-        group_id="premise",
-    )
+    read = read_file(path, PREMISE if "premise" in column_names(path) else ITEM)
+    for row in read.left_out.iter_rows(named=True):
+        raise InputError(f"{path}, row {row['first_row']}: {row['detail']}; correct or remove such rows")
+    return LabelledFile(path, hashlib.sha256(path.read_bytes()).hexdigest(), read.items)
 
 
 def score_rows(resources: Resources, file: LabelledFile) -> LabelledRows:
@@ -208,8 +126,8 @@ def _drawn_order(file: LabelledFile, pair_ids: Sequence[str]) -> pl.DataFrame:
     ).sort("order")
 
 
-def _hash(*resources: str) -> str:
-    return hashlib.sha256("\x1f".join(resources).encode()).hexdigest()
+def _hash(*parts: str) -> str:
+    return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()
 
 
 def together(scored: Sequence[LabelledRows]) -> LabelledRows:
@@ -220,20 +138,8 @@ def together(scored: Sequence[LabelledRows]) -> LabelledRows:
     return LabelledRows(numbered.sort("order"), claims.unique("claim_id", maintain_order=True))
 
 
-Row = dict[str, Any]
 QUALITY = "quality"
 """What the reason of a rejection begins with that says nothing about the sources."""
-ITEMS = pl.Schema(
-    {
-        "id": pl.String(),
-        "language": pl.String(),
-        "question": pl.String(),
-        "context": pl.List(pl.String()),
-        "answer": pl.String(),
-        "label": pl.Int64(),
-        "group_id": pl.String(),
-    }
-)
 
 
 def decided_rows(layout: Layout) -> LabelledFile:

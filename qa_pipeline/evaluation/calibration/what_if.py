@@ -51,8 +51,9 @@ class Redecided:
 
     `open_claims` are ids of claims that are borderline now and were not, so that no reply is stored;
     `unjudged_pairs` those of pairs that pass source verification now and were never judged; `open_pairs`
-    those of all pairs whose verdict may rest on either, those that other claims refute left out. `strange`
-    counts, by step, scores of another model than the thresholds were fitted for: they decide nothing.
+    those of all pairs whose verdict may rest on either, those that other claims refute left out.
+    `scores_of_other_models` counts, by step, scores of another model than the thresholds were fitted for:
+    they decide nothing.
     """
 
     claim_verdicts: pl.DataFrame
@@ -61,7 +62,7 @@ class Redecided:
     open_claims: pl.Series
     unjudged_pairs: pl.Series
     open_pairs: pl.Series
-    strange: dict[str, int]
+    scores_of_other_models: dict[str, int]
 
 
 def redecide(
@@ -109,7 +110,7 @@ def redecide(
         open_claims=asking["claim_id"],
         unjudged_pairs=unjudged_pairs,
         open_pairs=pl.concat([waiting["pair_id"], unjudged_pairs]).unique(maintain_order=True),
-        strange=scores_of_other_models(claims, verification.fitted),
+        scores_of_other_models=scores_of_other_models(claims, verification.fitted),
     )
 
 
@@ -325,7 +326,7 @@ class WhatIf:
     open_claims: int
     open_pairs: int
     unjudged_pairs: int
-    strange: dict[str, int]
+    scores_of_other_models: dict[str, int]
     seconds: float
     thresholds: tuple[list[str], list[str]]
     unrecorded: list[str]
@@ -368,7 +369,7 @@ def decide_anew(layout: Layout, batches: list[str] | None, changes: Changes) -> 
         open_claims=sum(len(one.open_claims) for one in results),
         open_pairs=sum(len(one.open_pairs) for one in results),
         unjudged_pairs=sum(len(one.unjudged_pairs) for one in results),
-        strange=_strange(results),
+        scores_of_other_models=_summed_scores_of_other_models(results),
         seconds=seconds,
         thresholds=(list(stored), list(named)),
         unrecorded=unrecorded,
@@ -404,9 +405,9 @@ def _models(frames: dict[str, pl.DataFrame], settings: Settings) -> Models:
     )
 
 
-def _strange(results: list[Redecided]) -> dict[str, int]:
-    steps = results[0].strange
-    return {step: sum(one.strange[step] for one in results) for step in steps}
+def _summed_scores_of_other_models(results: list[Redecided]) -> dict[str, int]:
+    steps = results[0].scores_of_other_models
+    return {step: sum(one.scores_of_other_models[step] for one in results) for step in steps}
 
 
 def what_if_document(found: WhatIf, changes: Changes) -> dict[str, Any]:
@@ -433,5 +434,5 @@ def what_if_document(found: WhatIf, changes: Changes) -> dict[str, Any]:
             "pairs_never_judged": found.unjudged_pairs,
             "pairs": found.open_pairs,
         },
-        "scores_of_other_models": found.strange,
+        "scores_of_other_models": found.scores_of_other_models,
     }

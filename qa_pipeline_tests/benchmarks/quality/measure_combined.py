@@ -22,6 +22,7 @@ import hashlib
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ import polars as pl
 from sklearn.metrics import roc_auc_score, roc_curve
 
 from qa_pipeline.evaluation.calibration.combined import FitOptions, calibrate, fit_curves, item_minimum
-from qa_pipeline.evaluation.calibration.rows import LabelledSet, labelled_set, read_items
+from qa_pipeline.evaluation.calibration.rows import LabelledSet, labelled_set, read_complete
 from qa_pipeline.models.loading import load_embedder
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of
@@ -67,13 +68,13 @@ def load_sets(folder: Path, limit: int | None, cache: Path | None) -> dict[str, 
     for path in sorted(folder.glob("*.parquet")):
         if path.stem.startswith(LEFT_OUT):
             continue
-        items = read_items(path)
-        items = items.with_columns(
+        file = read_complete(path)
+        items = file.items.with_columns(
             place=pl.col("id").map_elements(_place, return_dtype=pl.String()),
         ).sort("place")
         items = items.head(limit or items.height).sort("group_id", "id")
         sets[path.stem] = _cached(cache, path, items) or labelled_set(
-            path, items, embedder, settings.verification
+            replace(file, items=items), embedder, settings.verification
         )
         _keep(cache, sets[path.stem])
     return sets

@@ -24,7 +24,7 @@ from typing import Any
 
 import polars as pl
 
-from qa_pipeline.evaluation.calibration.rows import read_items
+from qa_pipeline.evaluation.calibration.rows import read_complete
 from qa_pipeline.evaluation.statements import Statement, StatementTables, statement_tables
 from qa_pipeline.models.base import Vectors
 from qa_pipeline.models.encoder import SentenceEncoder
@@ -68,7 +68,7 @@ def main() -> None:
     parser.add_argument("--items", type=int, default=300, help="first items of the file")
     parser.add_argument("--rounds", type=int, default=3)
     arguments = parser.parse_args()
-    items = read_items(arguments.data).head(arguments.items)
+    items = read_complete(arguments.data).items.head(arguments.items)
     settings = Settings()
     report = measure(_tables(items), load_embedder(settings.embedding), settings, arguments.rounds)
     json.dump({"data": arguments.data.stem, "items": items.height, **report}, sys.stdout)

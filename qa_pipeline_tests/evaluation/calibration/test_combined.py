@@ -13,7 +13,8 @@ from qa_pipeline.cli.app import app
 from qa_pipeline.cli.calibrate import as_file
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.calibration.combined import fit_model, item_minimum
-from qa_pipeline.evaluation.calibration.rows import LabelledSet, labelled_files, labelled_set, read_items
+from qa_pipeline.evaluation.calibration.rows import LabelledSet, labelled_set, read_complete
+from qa_pipeline.evaluation.datasets import NEEDED
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.verification.combined import CombinedModel, load_model
 from qa_pipeline_tests.fakes import HashEmbedder
@@ -120,54 +121,40 @@ def write_items(path: Path, *rows: dict[str, Any]) -> Path:
 def test_items_of_equal_text_keep_their_own_labels(tmp_path: Path) -> None:
     path = write_items(tmp_path / "a.parquet", ITEM, {**ITEM, "id": "2", "label": 1})
 
-    one = labelled_set(path, read_items(path), HashEmbedder(), VerificationSettings())
+    one = labelled_set(read_complete(path), HashEmbedder(), VerificationSettings())
 
     assert one.items["label"].to_list() == [0, 1]
     assert one.claims["item"].to_list() == [0, 0, 1, 1]
 
 
-@pytest.mark.parametrize("column", sorted(ITEM))
+@pytest.mark.parametrize("column", sorted(NEEDED))
 def test_a_missing_column_is_told_with_its_file(tmp_path: Path, column: str) -> None:
     rest = {name: value for name, value in ITEM.items() if name != column}
     path = tmp_path / "bad.parquet"
     pl.DataFrame([rest]).write_parquet(path)
 
     with pytest.raises(InputError, match=f"{re.escape(str(path))} has no column {column};"):
-        read_items(path)
+        read_complete(path)
 
 
 def test_labels_other_than_0_and_1_are_refused(tmp_path: Path) -> None:
     for label in (2, None):
         path = write_items(tmp_path / "bad.parquet", {**ITEM, "label": label})
-        with pytest.raises(InputError, match="column label"):
-            read_items(path)
+        with pytest.raises(InputError, match="row 1: label "):
+            read_complete(path)
 
 
 @pytest.mark.parametrize(
     ("column", "value"),
     [("answer", None), ("group_id", 7), ("context", "one text"), ("context", [None])],
 )
-def test_a_column_that_holds_something_else_is_refused_by_name(
-    tmp_path: Path, column: str, value: object
-) -> None:
-    path = tmp_path / "bad.parquet"
-    pl.DataFrame([{**ITEM, column: value}], strict=False).write_parquet(path)
+def test_one_row_that_cannot_be_used_refuses_the_file(tmp_path: Path, column: str, value: object) -> None:
+    path = tmp_path / "bad.jsonl"
+    rows = [{**ITEM, "id": "2"}, {**ITEM, column: value}]
+    path.write_text("\n".join(map(json.dumps, rows)))
 
-    with pytest.raises(InputError, match=f"column {column} must be"):
-        read_items(path)
-
-
-def test_places_without_files_and_files_of_another_format_are_refused(tmp_path: Path) -> None:
-    text = tmp_path / "a.parquet"
-    text.write_text("id,label")
-
-    with pytest.raises(InputError, match="cannot be read as Parquet"):
-        read_items(text)
-    with pytest.raises(InputError, match="is not there"):
-        labelled_files([tmp_path / "no"])
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(InputError, match=r"no \.parquet file"):
-        labelled_files([tmp_path / "empty"])
+    with pytest.raises(InputError, match=rf"bad\.jsonl, row 2: {column}.*; correct or remove such rows"):
+        read_complete(path)
 
 
 def test_the_command_names_file_and_column_and_writes_nothing(tmp_path: Path) -> None:

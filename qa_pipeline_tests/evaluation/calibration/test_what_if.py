@@ -49,7 +49,7 @@ def test_other_thresholds_move_what_a_run_with_them_moves(
 def test_one_batch_may_be_asked_for_and_people_get_tables(road: Road) -> None:
     shown = what_if(road, "--batch", "two", "--set", "verification.refusal_recall_none=0.9")
     assert shown.code == 0
-    for part in ("Yield", "old", "new", "decided anew in", "no model was asked"):
+    for part in ("Yield", "old", "new", "decided again in", "no model was asked"):
         assert part in shown.stdout
 
 
