@@ -165,7 +165,7 @@ def test_pairs_are_told_apart_by_origin_and_failures_by_reason() -> None:
     }
 
 
-def test_stages_stand_in_the_order_of_the_road() -> None:
+def test_stages_come_in_the_order_of_the_pipeline() -> None:
     stages = yield_funnel(batch([]))["stage"].unique(maintain_order=True).to_list()
     assert stages == ["documents", "chunks", "questions", "pairs", "verdicts", "training_examples", "layouts"]
 
