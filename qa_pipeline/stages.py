@@ -159,7 +159,7 @@ def cut_documents(resources: Resources, documents: pl.DataFrame) -> pl.DataFrame
     """Cut the parsed documents, and mark what says again what others say."""
     settings = resources.settings.chunking
     chunks = chunk_documents(documents, resources.counter, settings, languages=_chunk_languages)
-    return mark_repeated_blocks(chunks, documents, settings.repeated_in_documents)
+    return mark_repeated_blocks(chunks, documents)
 
 
 def _chunk_languages(texts: Sequence[str], document: Mapping[str, Any]) -> list[str]:
@@ -369,7 +369,7 @@ def _canaries(run: StageRun) -> pl.DataFrame:
     resources, settings, chunks = run.resources, run.resources.settings, run["chunks"]
     if not settings.canaries.enabled:
         return CANARIES.empty()
-    material = gather(chunks, settings.canaries.seed)
+    material = gather(chunks)
     drawn = seed_canaries(material, settings.canaries.per_kind)
     pairs = canary_pairs(drawn, material, run.batch)
     claims = score_claims(resources, pairs, run["documents"], chunks, run["embeddings"])

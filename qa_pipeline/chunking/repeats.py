@@ -11,7 +11,13 @@ NEAR_DUPLICATE = "near_duplicate"
 REPEATED_BLOCK = "repeated_block"
 
 
-def mark_repeated_blocks(chunks: pl.DataFrame, documents: pl.DataFrame, in_documents: int) -> pl.DataFrame:
+REPEATED_IN = 3
+"""Documents that must contain a block for it to count as repeated: two may well say the same by chance."""
+
+
+def mark_repeated_blocks(
+    chunks: pl.DataFrame, documents: pl.DataFrame, in_documents: int = REPEATED_IN
+) -> pl.DataFrame:
     """Fill `repeats` of each chunk.
 
     A chunk of a near duplicate is marked as such. Of the rest a chunk is a repeated block when most of it

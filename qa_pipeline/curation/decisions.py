@@ -32,7 +32,6 @@ PERSON = "person"
 EDITED = "edited"
 WORDS = ("accepted", "rejected", EDITED)
 APPLIED, STALE, REPLACED = "applied", "stale", "replaced"
-STATES = (APPLIED, STALE, REPLACED)
 
 
 def read_decisions(path: Path) -> pl.DataFrame:

@@ -8,10 +8,10 @@ import contextlib
 import hashlib
 import sqlite3
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +24,7 @@ from qa_pipeline.records import ProgressCallback, no_progress
 Vector = npt.NDArray[np.float32]
 
 STORE_EVERY = 256
-"""Texts embedded between two commits to the cache: what a kill can cost."""
+"""Inputs computed between two commits to the cache: what a kill can cost."""
 
 _LITTLE_ENDIAN = np.dtype("<f4")
 _LOOKUP = 500
@@ -151,28 +151,43 @@ class SqliteVectorCache:
         return np.frombuffer(blob, dtype=_LITTLE_ENDIAN).astype(np.float32)
 
 
+T = TypeVar("T")
+
+
+def compute_cached(
+    space: VectorSpace,
+    inputs: Mapping[str, T],
+    length: Callable[[T], int],
+    compute: Callable[[list[T]], Iterable[Vector]],
+    cache: VectorCache,
+    notify: ProgressCallback = no_progress,
+) -> dict[str, Vector]:
+    """Vectors of inputs by their keys: each input is computed at most once, ever.
+
+    Everything is read back from the cache, so that two processes computing the same input at the same time
+    return the same vector.
+    """
+    found = cache.get_many(space, list(inputs))
+    missing = [key for key in inputs if key not in found]
+    # Short inputs first, so that batches of one length are full and the order depends on nothing else.
+    missing.sort(key=lambda key: (length(inputs[key]), key))
+    for start in range(0, len(missing), STORE_EVERY):
+        keys = missing[start : start + STORE_EVERY]
+        notify(len(inputs) - len(missing) + start, len(inputs))
+        computed = compute([inputs[key] for key in keys])
+        cache.put_many(space, dict(zip(keys, computed, strict=True)))
+        found |= cache.get_many(space, keys)
+    notify(len(inputs), len(inputs))
+    return found
+
+
 def encode_cached(
     texts: Sequence[str], embedder: Embedder, cache: VectorCache, notify: ProgressCallback = no_progress
 ) -> Vectors:
-    """Encode through the cache: each distinct text at most once, ever.
-
-    Everything is read back from the cache, so that two processes embedding the same text at the same
-    time return the same vector.
-    """
+    """Encode through the cache: each distinct text at most once, ever."""
     space = VectorSpace(embedder.model, embedder.revision, embedder.precision)
     hashes = [text_hash(text) for text in texts]
-    distinct = dict(zip(hashes, texts, strict=True))
-    found = cache.get_many(space, list(distinct))
-    missing = [name for name in distinct if name not in found]
-    # Short texts first, so that batches of one length are full and the order does not depend on `texts`.
-    missing.sort(key=lambda name: (len(distinct[name]), name))
-    for start in range(0, len(missing), STORE_EVERY):
-        names = missing[start : start + STORE_EVERY]
-        notify(len(distinct) - len(missing) + start, len(distinct))
-        encoded = embedder.encode([distinct[name] for name in names])
-        cache.put_many(space, dict(zip(names, encoded, strict=True)))
-        found |= cache.get_many(space, names)
-    notify(len(distinct), len(distinct))
+    found = compute_cached(space, dict(zip(hashes, texts, strict=True)), len, embedder.encode, cache, notify)
     if not hashes:
         return np.zeros((0, embedder.dimension), dtype=np.float32)
     return np.stack([found[name] for name in hashes])

@@ -136,9 +136,6 @@ class ChunkingSettings(Group):
         ge=0,
         description="Neighbouring sections of one parent with fewer tokens are merged; 0 merges none.",
     )
-    repeated_in_documents: int = Field(
-        3, ge=2, description="Documents that must hold a block for it to count as repeated."
-    )
 
     @model_validator(mode="after")
     def _overlap_leaves_room(self) -> "ChunkingSettings":

@@ -23,13 +23,6 @@ class PairModelSettings(Group):
     input_tokens: int | None = Field(
         None, ge=32, description="Most tokens read at once; none takes what the model declares."
     )
-    overlap_tokens: int = Field(64, ge=0, description="Tokens that neighbouring windows share.")
-    most_passages: int = Field(
-        8,
-        ge=1,
-        le=16,
-        description="Cited passages read for a claim of a batch: its evidence, then by shared words.",
-    )
 
 
 class EntailmentSettings(PairModelSettings):
@@ -48,15 +41,6 @@ class EntailmentSettings(PairModelSettings):
         description="For models that read one text: how it holds {passage} and {claim}, {sep} being the "
         "model's separator; none gives them as a pair.",
     )
-    pair_below: float = Field(
-        0.8, ge=0, le=1, description="Pairs of passages are read where the best single entails less."
-    )
-
-    @model_validator(mode="after")
-    def _moves_on(self) -> "EntailmentSettings":
-        if self.overlap_tokens >= self.window_tokens:
-            raise ValueError("overlap_tokens must be smaller than window_tokens, or no window would move on")
-        return self
 
 
 class SpanSettings(PairModelSettings):
@@ -70,7 +54,6 @@ class SpanSettings(PairModelSettings):
         description="How the text before the answer holds {question}, {passages} or {numbered} (with "
         "numbers) and {count}; none writes question and passages below each other.",
     )
-    flag_from: float = Field(0.5, ge=0, le=1, description="Probability from which a word is flagged.")
 
 
 class VerificationSettings(Group):
@@ -131,9 +114,6 @@ class VerificationSettings(Group):
         "verifier cut every answer finer; auto asks it only where that pays: for joined clauses, pronouns "
         "and table rows that do not stand word for word in what is cited.",
     )
-    most_claims: int = Field(
-        500, gt=0, description="Claims of an answer; one that makes more fails, since not all are looked at."
-    )
     other_passages: int = Field(
         3, ge=0, description="Uncited chunks of the batch that are looked at for each claim, by shared words."
     )
@@ -148,22 +128,17 @@ class VerificationSettings(Group):
     refusal_recall_none: Decides[float] = Field(
         0.20, description="A refusal is right when no chunk holds this share of the question's words."
     )
-    refusal_recall_low: Decides[float] = Field(
-        0.50, description="The same where no chunk and no sentence comes as near as refusal_similarity_low."
-    )
     refusal_similarity_low: Decides[float] = Field(
-        0.40, description="Cosine that goes with refusal_recall_low."
-    )
-    refusal_recall_high: Decides[float] = Field(
-        0.80, description="A refusal is wrong when one sentence holds this share of the question's words."
+        0.40,
+        description="A refusal is also correct when every chunk and sentence stays below this cosine and no "
+        "chunk contains half of the question's words.",
     )
     refusal_similarity_high: Decides[float] = Field(
-        0.70, description="Cosine that goes with refusal_recall_high."
+        0.70,
+        description="A refusal is wrong when a sentence reaches this cosine and one contains 80 % of the "
+        "question's words.",
     )
     contradictions: bool = Field(True, description="Look for contradictions between documents of a batch.")
-    contradiction_pairs: int = Field(
-        20_000, ge=0, description="Pairs of sentences compared in a batch, those that share most words first."
-    )
     one_sided: Literal["needs_review", "ignore"] = Field(
         "needs_review", description="What becomes of an answer that states one side of a contradiction."
     )
@@ -208,7 +183,6 @@ class CanarySettings(Group):
 
     enabled: bool = Field(True, description="Seed each batch with claims whose right verdict is known.")
     per_kind: int = Field(20, ge=1, description="Claims of a kind at most; a small batch has fewer.")
-    seed: int = Field(0, description="Chooses sentences and changes.")
     ask_model: bool = Field(
         False, description="Have the verifying model decide borderline canaries too, which costs calls."
     )

@@ -77,7 +77,7 @@ def _tasks(
     pair: Row, batch: Batch, settings: VerificationSettings, model_claims: Mapping[str, Sequence[Claim]]
 ) -> Iterator[Task]:
     language = pair["language"]
-    claims = model_claims.get(pair["pair_id"]) or split_claims(pair["answer"], language, settings.most_claims)
+    claims = model_claims.get(pair["pair_id"]) or split_claims(pair["answer"], language)
     claims = self_contained(claims, pair["question"], language)
     cited = cite_claims(pair, claims, batch.sources, batch.texts)
     question = read(pair["question"] or "", language)

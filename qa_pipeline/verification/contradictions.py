@@ -122,6 +122,8 @@ _OVERLAP = 0.60
 """Share of their words that two sentences must have in common to speak of the same thing."""
 NEIGHBOURS = 8
 """Nearest chunks of other documents whose sentences each chunk is compared with."""
+MOST_PAIRS = 20_000
+"""Pairs of sentences compared in a batch, those that share most words first: the work is bounded by it."""
 _RAREST = 6
 _SHARED = 2
 _SLICE = 200_000
@@ -363,6 +365,7 @@ def find_contradictions(
     neighbours: pl.DataFrame,
     embedder: Encoder,
     settings: VerificationSettings,
+    most_pairs: int = MOST_PAIRS,
 ) -> Found:
     """Find the contradictions between the documents of a batch.
 
@@ -371,7 +374,8 @@ def find_contradictions(
         chunks: the batch's chunks.
         neighbours: chunk_id and other_chunk_id of chunks of different documents whose vectors are near.
         embedder: embeds the sentences of likely contradictions.
-        settings: limits of the search.
+        settings: whether to search, and the least cosine of a contradiction.
+        most_pairs: pairs of sentences compared at most.
     """
     rows = {row["chunk_id"]: row for row in chunks.iter_rows(named=True)}
     sentences = find_sentences(rows) if settings.contradictions else []
@@ -380,7 +384,7 @@ def find_contradictions(
         neighbours,
         common=_COMMON,
         overlap=_OVERLAP,
-        most=settings.contradiction_pairs,
+        most=most_pairs,
     )
     known = {row["document_id"]: row for row in documents.iter_rows(named=True)}
     around = Surroundings(known, rows, document_counts(sentences))

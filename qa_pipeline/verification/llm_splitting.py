@@ -352,7 +352,7 @@ def split_by_model(
     found: dict[str, list[Claim]] = {}
     answered = pairs.filter(pl.col("status") == "drafted", pl.col("coverage") != "none")
     for pair in answered.iter_rows(named=True):
-        claims = split_claims(pair["answer"], pair["language"], settings.most_claims)
+        claims = split_claims(pair["answer"], pair["language"])
         if not _wanted(pair, claims, passages, settings):
             continue
         if too_long(claims):

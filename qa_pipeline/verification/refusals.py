@@ -20,6 +20,10 @@ from qa_pipeline.verification.evidence import ChunkVectors, ChunkWords, Encoder,
 
 Row = dict[str, Any]
 _LOOKED_INTO = 5
+_RECALL_LOW = 0.50
+"""A chunk with fewer of a question's words is about something else, if no vector is near either."""
+_RECALL_HIGH = 0.80
+"""A sentence with so many of a question's words answers it, where one is near by vector too."""
 _QUESTION_WORDS = 2
 """Content words without which it is unclear what a question asks."""
 
@@ -129,9 +133,9 @@ def outcome(settings: VerificationSettings) -> pl.Expr:
         pl.col("sentence_similarity") < settings.refusal_similarity_low
     )
     alien = (words < settings.refusal_recall_none) & (pl.col("question_words") >= _QUESTION_WORDS)
-    low = alien | (far & (words < settings.refusal_recall_low))
+    low = alien | (far & (words < _RECALL_LOW))
     high = (pl.col("sentence_similarity") >= settings.refusal_similarity_high) & (
-        pl.col("sentence_recall") >= settings.refusal_recall_high
+        pl.col("sentence_recall") >= _RECALL_HIGH
     )
     return (
         pl.when(low)

@@ -16,6 +16,8 @@ _BULLET = re.compile(r"\s*(?:[-*+•]\s+(?:\[[ xX]\]\s+)?|\d{1,3}[.)]\s+|>\s*)+"
 _TABLE_RULE = re.compile(r"\s*+\|?\s*+:?-{2,}+:?\s*+(?:\|\s*+:?-{2,}+:?\s*+)*+\|?\s*+")
 _FRAGMENT_TERMS = 1
 """A claim of at most so many content words answers a question, and states nothing without it."""
+MOST_CLAIMS = 500
+"""Claims of an answer; one with more fails. Checking more of them would let one answer stop a whole run."""
 _GREETING_WORDS = 6
 _COURTEOUS_WORDS = 25
 
@@ -40,7 +42,7 @@ class Claim:
     split_reason: str | None = None
 
 
-def split_claims(answer: str, language: str, most: int | None = None) -> list[Claim]:
+def split_claims(answer: str, language: str, most: int = MOST_CLAIMS) -> list[Claim]:
     """Claims of an answer in order.
 
     Headings, heads of tables, questions, greetings, courtesies and bare citation marks are no claims. A mark
@@ -59,7 +61,7 @@ def split_claims(answer: str, language: str, most: int | None = None) -> list[Cl
         for start, end in spans
         if (text := plain(words[start:end])) and is_claim(text, language)
     ]
-    if most is not None and len(claims) > most:
+    if len(claims) > most:
         rest = Claim(plain(words[claims[most].start :]), claims[most].start, claims[-1].end)
         claims[most:] = [replace(rest, split_reason=TOO_MANY)]
     return with_references(claims, answer)

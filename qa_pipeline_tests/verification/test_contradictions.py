@@ -1,10 +1,12 @@
+from typing import Any
+
 import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qa_pipeline.settings.verification import VerificationSettings
-from qa_pipeline.verification.contradictions import Found, find_contradictions
+from qa_pipeline.verification.contradictions import MOST_PAIRS, Found, find_contradictions
 from qa_pipeline_tests.fakes import HashEmbedder
 from qa_pipeline_tests.verification.rows import chunks, documents
 
@@ -12,13 +14,13 @@ NEIGHBOURS = pl.DataFrame(schema={"chunk_id": pl.String(), "other_chunk_id": pl.
 FILLER = "Nothing else of interest was ever written down about the weather in that part of the country."
 
 
-def found(texts: dict[str, str], language: str = "en", **values: object) -> Found:
+def found(texts: dict[str, str], language: str = "en", most_pairs: int = MOST_PAIRS, **values: Any) -> Found:
     frame = documents({path: f"{FILLER}\n\n{text}" for path, text in texts.items()}, language)
     chosen = VerificationSettings.model_validate(values)
-    return find_contradictions(frame, chunks(frame), NEIGHBOURS, HashEmbedder(), chosen)
+    return find_contradictions(frame, chunks(frame), NEIGHBOURS, HashEmbedder(), chosen, most_pairs)
 
 
-def kinds(left: str, right: str, language: str = "en", **values: object) -> list[str]:
+def kinds(left: str, right: str, language: str = "en", **values: Any) -> list[str]:
     return found({"a.md": left, "b.md": right}, language, **values).table["kind"].to_list()
 
 
@@ -127,7 +129,7 @@ def test_a_row_points_to_both_sentences() -> None:
 def test_the_search_can_be_turned_off_and_is_bounded_with_a_count() -> None:
     weights = {"ab.md": 81, "cd.md": 83, "ef.md": 87}
     named = {path: f"The Aurora boiler weighs {weight} kg dry." for path, weight in weights.items()}
-    whole, cut = found(named), found(named, contradiction_pairs=1)
+    whole, cut = found(named), found(named, most_pairs=1)
     assert (whole.table.height, whole.counts["pairs left out"]) == (3, 0)
     assert (cut.counts["pairs compared"], cut.table.height) == (1, 0)  # the filler is most alike
     assert cut.counts["pairs left out"] == whole.counts["pairs compared"] - 1

@@ -9,6 +9,7 @@ from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.verification.claims import find_claims
 from qa_pipeline.verification.consistency.reading import Reading
 from qa_pipeline.verification.deciding import decide_claims
+from qa_pipeline.verification.splitting import MOST_CLAIMS
 from qa_pipeline_tests.fakes import HashEmbedder
 from qa_pipeline_tests.verification.rows import chunks, citation, documents, pair, pairs
 
@@ -110,7 +111,7 @@ def test_signs_that_nobody_sees_or_that_turn_the_reading_order_accept_nothing_by
 
 def test_of_10000_items_so_many_are_looked_at_and_the_rest_fails_by_its_reason() -> None:
     found = outcomes("\n".join(f"- item {n} weighs {n} kg" for n in range(10_000)))
-    assert len(found) == SETTINGS.most_claims + 1
+    assert len(found) == MOST_CLAIMS + 1
     assert found[-1] == ("failed", "no_step", "too_many_claims")
     assert all(reason != "too_many_claims" for _, _, reason in found[:-1])
 

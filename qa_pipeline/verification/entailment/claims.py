@@ -24,6 +24,12 @@ if TYPE_CHECKING:
 
 Row = Mapping[str, Any]
 
+PAIR_BELOW = 0.8
+"""Pairs of passages are read where the best single passage entails less."""
+MOST_PASSAGES = 8
+"""Cited passages read for a claim: its evidence, then by shared words."""
+FLAG_FROM = 0.5
+"""Probability from which a word is flagged: more likely unsupported than not."""
 _GROUP = 256
 _LEAST_ROOM = 8
 _MOST_PAIRS = 3
@@ -69,6 +75,8 @@ def search(
     model: "CrossEncoder",
     settings: EntailmentSettings,
     notify: ProgressCallback = no_progress,
+    *,
+    pair_below: float = PAIR_BELOW,
 ) -> list[Found]:
     """Score claims against windows of their passages, then against pairs of passages where none suffices.
 
@@ -80,17 +88,18 @@ def search(
         asked: claims with their passages.
         model: reads a passage and a claim.
         settings: sizes.
-        notify: hears how many claims are done.
+        notify: receives how many claims are done.
+        pair_below: pairs are read for a claim whose best single passage entails less.
     """
     found: list[Found] = []
     for start in range(0, len(asked), _GROUP):
-        found += _search_group(asked[start : start + _GROUP], model, settings)
+        found += _search_group(asked[start : start + _GROUP], model, settings.window_tokens, pair_below)
         model.reader.forget()
         notify(len(found), len(asked))
     return found
 
 
-def room_for(claim: str, reader: PairReader, settings: EntailmentSettings) -> int | None:
+def room_for(claim: str, reader: PairReader) -> int | None:
     """Tokens of a passage that fit beside a claim; None where the claim takes too many itself."""
     tokens = reader.count(claim)
     room = reader.most_tokens - reader.overhead - tokens
@@ -98,27 +107,29 @@ def room_for(claim: str, reader: PairReader, settings: EntailmentSettings) -> in
     return None if too_long else room
 
 
-def _search_group(asked: Sequence[Asked], model: "CrossEncoder", settings: EntailmentSettings) -> list[Found]:
+def _search_group(
+    asked: Sequence[Asked], model: "CrossEncoder", window_tokens: int, pair_below: float
+) -> list[Found]:
     reader = model.reader
     reader.learn(text for one in asked for text in (one.claim, *one.passages))
-    rooms = [room_for(one.claim, reader, settings) for one in asked]
+    rooms = [room_for(one.claim, reader) for one in asked]
     pieces = [
         piece
         for row, (one, room) in enumerate(zip(asked, rooms, strict=True))
         if room is not None and one.claim.strip()
-        for piece in _windows(row, one, reader, min(room, settings.window_tokens), settings.overlap_tokens)
+        for piece in _windows(row, one, reader, min(room, window_tokens))
     ]
     scores = _scores(pieces, asked, model)
     found = [
         _best(one, room, [piece for piece, _ in of_row], [score for _, score in of_row])
         for one, room, of_row in zip(asked, rooms, _by_row(pieces, scores, len(asked)), strict=True)
     ]
-    return _with_pairs(found, asked, rooms, _by_row(pieces, scores, len(asked)), model, settings)
+    return _with_pairs(found, asked, rooms, _by_row(pieces, scores, len(asked)), model, pair_below)
 
 
-def _windows(row: int, one: Asked, reader: PairReader, most: int, overlap: int) -> Iterator[_Piece]:
+def _windows(row: int, one: Asked, reader: PairReader, most: int) -> Iterator[_Piece]:
     for place, passage in enumerate(one.passages):
-        for window in reader.windows(passage, most, overlap):
+        for window in reader.windows(passage, most):
             yield _Piece(row, passage[window.start : window.end], (place,))
 
 
@@ -162,12 +173,12 @@ def _with_pairs(
     rooms: Sequence[int | None],
     singles: Sequence[Sequence[tuple[_Piece, Scores]]],
     model: "CrossEncoder",
-    settings: EntailmentSettings,
+    pair_below: float,
 ) -> list[Found]:
     pieces = [
         pair
         for row, (one, room) in enumerate(zip(found, rooms, strict=True))
-        if room is not None and one.entailment is not None and one.entailment < settings.pair_below
+        if room is not None and one.entailment is not None and one.entailment < pair_below
         for pair in _pairs(singles[row], asked[row].claim, room, model.reader, _MOST_PAIRS)
     ]
     scores = _scores(pieces, asked, model)
@@ -247,7 +258,7 @@ def fill_entailment(
     """
     if model is None or not claims.height:
         return claims
-    read = claims_with_chunks(claims, pairs, settings.most_passages)
+    read = claims_with_chunks(claims, pairs)
     texts = chunk_texts(chunks)
     asked = [
         Asked(stated(row), tuple(texts[i] for i in row["chunk_ids"])) for row in read.iter_rows(named=True)
@@ -269,7 +280,7 @@ def fill_entailment(
     return CLAIMS.conform(claims.with_columns(series))
 
 
-def claims_with_chunks(claims: pl.DataFrame, pairs: pl.DataFrame, most: int) -> pl.DataFrame:
+def claims_with_chunks(claims: pl.DataFrame, pairs: pl.DataFrame, most: int = MOST_PASSAGES) -> pl.DataFrame:
     """Text, fragment, question and chunk_ids of each claim in order; its evidence's chunk is the first."""
     questions = pairs.select("pair_id", "question", "answer")
     ids = pl.concat_list(
@@ -318,16 +329,15 @@ def fill_spans(
     """
     if detector is None or not claims.height:
         return claims
-    most = detector.settings.most_passages
-    rows = claims_with_chunks(claims, pairs, most).to_dicts()
+    rows = claims_with_chunks(claims, pairs).to_dicts()
     texts = chunk_texts(chunks)
     asked = {
-        pair_id: Answer(of_pair[0]["question"] or "", tuple(texts[i] for i in _chunks(of_pair, most)), text)
+        pair_id: Answer(of_pair[0]["question"] or "", tuple(texts[i] for i in _chunks(of_pair)), text)
         for pair_id, of_pair in _by_pair(rows).items()
         if (text := of_pair[0]["answer"]) is not None
     }
     words = dict(zip(asked, detector.read(list(asked.values()), notify), strict=True))
-    parts = [_part(row, words[row["pair_id"]], detector.settings.flag_from) for row in rows]
+    parts = [_part(row, words[row["pair_id"]]) for row in rows]
     columns = {
         name: [part.get(name) for part in parts] for name in ("flagged_spans", "span_support", "span_reason")
     }
@@ -344,16 +354,16 @@ def _by_pair(rows: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
     return grouped
 
 
-def _chunks(rows: list[dict[str, Any]], most: int) -> list[str]:
+def _chunks(rows: list[dict[str, Any]]) -> list[str]:
     """The first chunk of each claim, then the second of each, as many as are read."""
     ranked = zip_longest(*(row["chunk_ids"] for row in rows))
-    return list(dict.fromkeys(i for rank in ranked for i in rank if i is not None))[:most]
+    return list(dict.fromkeys(i for rank in ranked for i in rank if i is not None))[:MOST_PASSAGES]
 
 
-def _part(row: dict[str, Any], words: "Words", flag_from: float) -> dict[str, Any]:
+def _part(row: dict[str, Any], words: "Words") -> dict[str, Any]:
     if words.reason is not None:
         return {"span_reason": words.reason}
-    spans = flagged(words, row["start"], row["end"], flag_from)
+    spans = flagged(words, row["start"], row["end"], FLAG_FROM)
     share = support(words, row["start"], row["end"])
     return {
         "flagged_spans": [{"start": one.start, "end": one.end, "score": one.score} for one in spans],

@@ -11,7 +11,7 @@ import numpy as np
 
 from qa_pipeline.errors import SettingsError
 from qa_pipeline.models.cpu import choose_precision
-from qa_pipeline.models.vector_cache import VectorCache, VectorSpace
+from qa_pipeline.models.vector_cache import VectorCache, VectorSpace, compute_cached
 from qa_pipeline.records import ProgressCallback, no_progress
 from qa_pipeline.settings.verification import EntailmentSettings, PairModelSettings, SpanSettings
 from qa_pipeline.verification.entailment.files import (
@@ -30,10 +30,6 @@ from qa_pipeline.verification.entailment.tokens import Input, PairReader
 
 SETTING = "verification.entailment"
 SPANS = "verification.spans"
-
-
-STORE_EVERY = 512
-"""Inputs computed between two commits to the store: what a kill can cost."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,19 +58,14 @@ class RememberedNetwork:
         """
         space = VectorSpace(self.files.name, self.files.revision, self.precision)
         keys = [_key(one) for one in inputs]
-        distinct = dict(zip(keys, inputs, strict=True))
-        found = self.store.get_many(space, list(distinct))
-        missing = [key for key in distinct if key not in found]
-        # Short inputs first, so that batches of one length are full and the order depends on nothing else.
-        missing.sort(key=lambda key: (len(distinct[key].ids), key))
-        for start in range(0, len(missing), STORE_EVERY):
-            part = missing[start : start + STORE_EVERY]
-            notify(len(distinct) - len(missing) + start, len(distinct))
-            computed = self.inner.run([distinct[key] for key in part])
-            flat = {key: logits.ravel() for key, logits in zip(part, computed, strict=True)}
-            self.store.put_many(space, flat)
-            found |= self.store.get_many(space, part)
-        notify(len(distinct), len(distinct))
+        found = compute_cached(
+            space,
+            dict(zip(keys, inputs, strict=True)),
+            lambda one: len(one.ids),
+            lambda part: [logits.ravel() for logits in self.inner.run(part)],
+            self.store,
+            notify,
+        )
         return [found[key] for key in keys]
 
 

@@ -17,9 +17,9 @@ import numpy.typing as npt
 from qa_pipeline.errors import SettingsError
 from qa_pipeline.records import ProgressCallback, no_progress
 from qa_pipeline.settings.verification import SpanSettings
-from qa_pipeline.text.references import NUMBER_MARK, SOURCE_MARK
 from qa_pipeline.verification.entailment.network import Network
 from qa_pipeline.verification.entailment.tokens import CLAIM_SHARE, PairReader
+from qa_pipeline.verification.splitting import without_marks
 
 Shares = npt.NDArray[np.float64]
 
@@ -141,7 +141,7 @@ class SpanDetector:
         pieces = [
             passage[window.start : window.end]
             for passage in passages
-            for window in self.reader.windows(passage, max(1, room - spare), self.settings.overlap_tokens)
+            for window in self.reader.windows(passage, max(1, room - spare))
         ]
         groups: list[list[str]] = []
         left = 0
@@ -180,13 +180,6 @@ def support(words: Words, start: int, end: int) -> float | None:
         if first < end and start < behind
     ]
     return 1.0 - max(shares) if shares else None
-
-
-def without_marks(answer: str) -> str:
-    """The answer with blanks in place of its citation marks, which no passage supports; offsets stay."""
-    for pattern in (SOURCE_MARK, NUMBER_MARK):
-        answer = pattern.sub(lambda mark: " " * len(mark[0]), answer)
-    return answer
 
 
 def unsupported_classes(

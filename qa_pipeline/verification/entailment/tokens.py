@@ -14,6 +14,8 @@ from qa_pipeline.errors import SettingsError
 
 CLAIM_SHARE = 0.5
 """A claim or answer that takes a larger share of an input leaves too little room for what should prove it."""
+_OVERLAP = 64
+"""Most tokens that neighbouring windows share, so that a statement at a border is whole in one."""
 _PLACES = re.compile(r"\{(passage|claim|sep)\}")
 
 
@@ -83,9 +85,10 @@ class PairReader:
         """Characters of each token."""
         return list(self._encoding(text).offsets)
 
-    def windows(self, text: str, most: int, overlap: int) -> list[Window]:
+    def windows(self, text: str, most: int, overlap: int | None = None) -> list[Window]:
         """Slices of at most `most` tokens, neighbours sharing about `overlap`; none of a blank text.
 
+        Without a given overlap it is 64 tokens, or a quarter of a smaller window.
         A slice that begins inside a word can have more tokens than it had there: then all become shorter.
         """
         if not text.strip():
@@ -93,6 +96,7 @@ class PairReader:
         encoding = self._encoding(text)
         if len(encoding.ids) <= most:
             return [Window(0, len(text))]
+        overlap = min(_OVERLAP, most // 4) if overlap is None else overlap
         for size in range(most, 0, -max(1, most // 10)):
             found = _sliced(encoding, size, min(overlap, size - 1))
             self.learn(text[one.start : one.end] for one in found)
@@ -211,7 +215,7 @@ def _sliced(encoding: Encoding, most: int, overlap: int) -> list[Window]:
     while True:
         end = min(start + most, count)
         if end < count:
-            end = _word_border(words, start + most // 2, end)
+            end = _word_border(words, start + max(most // 2, 1), end)
         found.append(Window(offsets[start][0], offsets[end - 1][1]))
         if end == count:
             return found

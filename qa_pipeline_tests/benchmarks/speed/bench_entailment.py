@@ -95,9 +95,7 @@ def questions(claims: int, passages: int) -> list[Asked]:
 
 
 def _measure(folder: Path, name: str, asked: list[Asked], repeats: int) -> dict[str, Any]:
-    settings = EntailmentSettings.model_validate(
-        {"model": str(folder / "model"), "pair_below": 0, "precision": name}
-    )
+    settings = EntailmentSettings.model_validate({"model": str(folder / "model"), "precision": name})
     stores = iter(range(1000))
 
     def encoder() -> CrossEncoder:
@@ -105,18 +103,18 @@ def _measure(folder: Path, name: str, asked: list[Asked], repeats: int) -> dict[
         return load_cross_encoder(settings, store)
 
     warm = encoder()
-    search(asked[:8], warm, settings)
+    search(asked[:8], warm, settings, pair_below=0)
     inner = _inner(warm)
     inputs = [warm.reader.join(passage, one.claim) for one in asked for passage in one.passages]
     scores = warm.probabilities([(passage, one.claim) for one in asked for passage in one.passages])
     calls: dict[str, Callable[[], object]] = {
-        "road": lambda: search(asked, _with(inner, encoder()), settings),
+        "road": lambda: search(asked, _with(inner, encoder()), settings, pair_below=0),
         "forward": lambda: _forward(inner, inputs),
         "padded": lambda: _padded(inner, inputs),
     }
     times = _times(calls, repeats)
     start = time.perf_counter()
-    search(asked, warm, settings)
+    search(asked, warm, settings, pair_below=0)
     again = time.perf_counter() - start
     return {
         "precision": warm.network.precision,

@@ -32,7 +32,7 @@ def test_every_name_that_may_change_is_a_setting() -> None:
         ("verification.recal_accept=0.8", "did you mean verification.recall_accept"),
         ("recall_accept=0.8", "did you mean verification.recall_accept"),
         ("judging.weight_sorce=1", "did you mean judging.weight_source"),
-        ("verification.most_claims=2", "takes scores or replies that are not stored"),
+        ("verification.other_passages=2", "takes scores or replies that are not stored"),
         ("judging.temperature=1", "takes scores or replies that are not stored"),
         ("zzz=1", "those that do are verification.policy"),
         ("verification.recall_accept", "must be GROUP.NAME=VALUE"),

@@ -104,5 +104,5 @@ def word_encoder(network: WordNetwork | None = None) -> CrossEncoder:
     return CrossEncoder(RememberedNetwork(network, MemoryVectorCache()), Labels(3, (0,), (1,), (2,)), reader)
 
 
-def small_windows(**changes: Any) -> EntailmentSettings:
-    return EntailmentSettings.model_validate({"window_tokens": 40, "overlap_tokens": 10, **changes})
+def small_windows() -> EntailmentSettings:
+    return EntailmentSettings(window_tokens=40)

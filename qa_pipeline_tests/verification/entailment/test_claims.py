@@ -6,10 +6,10 @@ from polars.testing import assert_frame_equal
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.tables import CLAIMS
 from qa_pipeline.verification.claims import find_claims
-from qa_pipeline.verification.entailment.claims import fill_entailment
+from qa_pipeline.verification.entailment.claims import claims_with_chunks, fill_entailment
 from qa_pipeline_tests.fakes import HashEmbedder
 from qa_pipeline_tests.verification import rows
-from qa_pipeline_tests.verification.entailment.models import WordNetwork, small_windows, word_encoder
+from qa_pipeline_tests.verification.entailment.models import small_windows, word_encoder
 
 TEXT = "# Pump\nThe pump runs at forty bar.\n# Valve\nThe valve is no part of it.\n# Tank\n\nCold water."
 
@@ -39,11 +39,10 @@ def test_without_a_model_nothing_is_said() -> None:
     assert_frame_equal(fill_entailment(claims, pairs, chunks, None, small_windows()), claims)
 
 
-def test_no_more_passages_are_read_than_the_settings_allow() -> None:
-    claims, pairs, chunks = found_claims("Cold water runs in the valve.")
-    network = WordNetwork()
-    fill_entailment(claims, pairs, chunks, word_encoder(network), small_windows(most_passages=1))
-    assert len(network.seen) == 1
+def test_no_more_passages_are_read_than_the_limit_allows() -> None:
+    claims, pairs, _ = found_claims("Cold water runs in the valve.")
+    read = [claims_with_chunks(claims, pairs, most)["chunk_ids"].list.len().max() for most in (1, 2)]
+    assert read == [1, 2]
 
 
 def test_an_unknown_score_has_its_reason_in_the_row(tmp_path: Path) -> None:

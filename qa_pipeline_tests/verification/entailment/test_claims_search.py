@@ -41,7 +41,7 @@ def test_a_contradiction_in_any_window_counts() -> None:
 def test_two_passages_prove_together_what_neither_proves_alone() -> None:
     asked = [Asked("pump runs warm tank", ("bar", "pump runs", "cold", "warm tank"))]
     paired = search(asked, word_encoder(), small_windows())[0]
-    single = search(asked, word_encoder(), small_windows(pair_below=0))[0]
+    single = search(asked, word_encoder(), small_windows(), pair_below=0)[0]
     assert paired.passages == (1, 3)
     assert paired.entailment is not None
     assert single.entailment is not None

@@ -192,7 +192,6 @@ _REPEATED_ON = 0.4
 _SAME_PLACE_ON = 3
 _WIDE_GAP = 1.2
 _APART = 0.8
-_MOST_HEADS = 20
 _SHORTEST_PART = 8
 _NUMBER = re.compile(r"[0-9]{1,4}|[ivxlc]{1,8}", re.ASCII | re.IGNORECASE)
 _ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
