@@ -9,7 +9,7 @@ from qa_pipeline.llm.store.database import Database
 from qa_pipeline.llm.store.store import Outcome, Round, SqlReplyStore
 from qa_pipeline.storage import Layout
 from qa_pipeline_tests.end_to_end import GUIDE, Ran, Workspace, invoke, new_workspace
-from qa_pipeline_tests.llm.store.asking import paid
+from qa_pipeline_tests.llm.store.outcomes import paid
 
 
 @pytest.fixture
