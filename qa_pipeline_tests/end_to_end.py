@@ -1,4 +1,4 @@
-"""The whole road through the command line on small corpora, with hashed words in place of the heavy model."""
+"""Whole runs through the command line on small corpora, with hashed words in place of the heavy model."""
 
 import hashlib
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ class Ran:
 
 
 @dataclass(frozen=True)
-class Road:
+class Workspace:
     """A corpus and an output folder."""
 
     corpus: Path
@@ -80,9 +80,11 @@ def invoke(*arguments: str | Path) -> Ran:
     return Ran(result.exit_code, result.stdout, result.stderr)
 
 
-def walk(folder: Path, patch: pytest.MonkeyPatch, settings: Sequence[tuple[str, str]] = ()) -> Road:
-    """A road below `folder` that needs no heavy model, with gates that tiny corpora can pass."""
+def new_workspace(
+    folder: Path, patch: pytest.MonkeyPatch, settings: Sequence[tuple[str, str]] = ()
+) -> Workspace:
+    """A workspace below `folder` that needs no heavy model, with gates that tiny corpora can pass."""
     patch.setattr(embedding_model, "load_embedder", lambda *_: HashEmbedder())
     for name, value in (("QUALITY__MIN_PASS_RATE", "0"), *settings):
         patch.setenv(f"QA_PIPELINE_{name}", value)
-    return Road(folder / "corpus", folder / "out")
+    return Workspace(folder / "corpus", folder / "out")

@@ -1,4 +1,4 @@
-"""Bad input on the whole road: a clear message or a row with a reason, and nothing else touched."""
+"""Bad input end to end: a clear message or a row with a reason, and nothing else touched."""
 
 import io
 import json
@@ -16,7 +16,7 @@ from qa_pipeline.cli.app import app
 from qa_pipeline.cli.common import BAD_INPUT, FAILED, OK
 from qa_pipeline.corpus import folders
 from qa_pipeline_tests.documents.builders import pdf_bytes
-from qa_pipeline_tests.end_to_end import GUIDE, Files, Road, invoke, walk
+from qa_pipeline_tests.end_to_end import GUIDE, Files, Workspace, invoke, new_workspace
 
 DRAIN = "To drain the boiler, open the lower valve and wait 10 minutes."
 PAIR = {"question": "How is the boiler drained?", "answer": DRAIN, "citations": ["[source:guide.md#filling]"]}
@@ -46,8 +46,8 @@ BAD_FILES: dict[str, tuple[bytes, str]] = {
 
 
 @pytest.fixture
-def road(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Road:
-    return walk(tmp_path, monkeypatch)
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
+    return new_workspace(tmp_path, monkeypatch)
 
 
 def lines(*values: Any) -> str:
@@ -60,31 +60,33 @@ def parquet(*rows: dict[str, Any]) -> bytes:
     return buffer.getvalue()
 
 
-def test_bad_files_are_rows_and_lines_on_the_screen_and_change_nothing_of_the_good_ones(road: Road) -> None:
-    road.write({"boilers/guide.md": GUIDE, "pumps/guide.md": GUIDE.replace("boiler", "pump")})
-    assert road.run().code == OK
-    before = road.contents("pumps")
-    good = {name: road.table(name, "boilers") for name in ("chunks", "pairs", "training_examples")}
-    road.write({f"boilers/{name}": content for name, (content, _) in BAD_FILES.items()})
-    ran = road.run()
+def test_bad_files_are_rows_and_lines_on_the_screen_and_change_nothing_of_the_good_ones(
+    workspace: Workspace,
+) -> None:
+    workspace.write({"boilers/guide.md": GUIDE, "pumps/guide.md": GUIDE.replace("boiler", "pump")})
+    assert workspace.run().code == OK
+    before = workspace.contents("pumps")
+    good = {name: workspace.table(name, "boilers") for name in ("chunks", "pairs", "training_examples")}
+    workspace.write({f"boilers/{name}": content for name, (content, _) in BAD_FILES.items()})
+    ran = workspace.run()
     assert ran.code == OK
-    assert road.reasons("documents", "boilers", "path") == {
+    assert workspace.reasons("documents", "boilers", "path") == {
         **{name: reason for name, (_, reason) in BAD_FILES.items()},
         "guide.md": None,
     }
     assert all(f"{name} " in ran.stdout for name in BAD_FILES)
-    details = road.table("documents", "boilers").drop_nulls("reason")["detail"]
+    details = workspace.table("documents", "boilers").drop_nulls("reason")["detail"]
     assert not details.str.contains("alert|pump|From").any()
-    assert all(frame.equals(road.table(name, "boilers")) for name, frame in good.items())
-    assert road.contents("pumps") == before
+    assert all(frame.equals(workspace.table(name, "boilers")) for name, frame in good.items())
+    assert workspace.contents("pumps") == before
 
 
 @pytest.mark.parametrize("encoding", ["cp1252", "mac_roman", "utf-16"])
-def test_a_file_in_another_charset_is_read_letter_by_letter(road: Road, encoding: str) -> None:
+def test_a_file_in_another_charset_is_read_letter_by_letter(workspace: Workspace, encoding: str) -> None:
     text = "# Gebühren\n\nDie Ausweisgebühr für Schüler beträgt 5 Euro.\n"
-    road.write({"de/gebuehren.md": text.encode(encoding)})
-    assert road.run().code == OK
-    assert road.table("documents", "de")["text"].item() == text.strip()
+    workspace.write({"de/gebuehren.md": text.encode(encoding)})
+    assert workspace.run().code == OK
+    assert workspace.table("documents", "de")["text"].item() == text.strip()
 
 
 @pytest.mark.parametrize(
@@ -99,66 +101,68 @@ def test_a_file_in_another_charset_is_read_letter_by_letter(road: Road, encoding
         "[red]x[-red].md",
     ],
 )
-def test_a_file_of_any_name_is_read_and_can_be_cited(road: Road, name: str) -> None:
+def test_a_file_of_any_name_is_read_and_can_be_cited(workspace: Workspace, name: str) -> None:
     cited = quote(unicodedata.normalize("NFC", name))
-    road.write({"b/" + name: GUIDE, "b/pairs.jsonl": lines({**PAIR, "citations": [f"[source:{cited}]"]})})
-    assert road.run("--provider", "none").code == OK
-    assert road.table("documents", "b")["path"].to_list() == [unicodedata.normalize("NFC", name)]
-    assert road.table("verdicts", "b")["verdict"].to_list() == ["accepted"]
+    workspace.write(
+        {"b/" + name: GUIDE, "b/pairs.jsonl": lines({**PAIR, "citations": [f"[source:{cited}]"]})}
+    )
+    assert workspace.run("--provider", "none").code == OK
+    assert workspace.table("documents", "b")["path"].to_list() == [unicodedata.normalize("NFC", name)]
+    assert workspace.table("verdicts", "b")["verdict"].to_list() == ["accepted"]
 
 
 @pytest.mark.parametrize("name", ["../x", "a/b", "", ".", "/", "b/"])
 def test_a_batch_of_another_name_than_a_folder_is_refused_and_nothing_is_written(
-    road: Road, name: str
+    workspace: Workspace, name: str
 ) -> None:
-    road.write({"b/guide.md": GUIDE})
-    ran = road.run("--batch", name)
+    workspace.write({"b/guide.md": GUIDE})
+    ran = workspace.run("--batch", name)
     assert (ran.code, ran.stdout) == (BAD_INPUT, "")
     assert f"no batch {name!r}; it has b" in ran.stderr
-    assert not road.out.exists()
+    assert not workspace.out.exists()
 
 
-def test_a_folder_that_can_be_no_batch_fails_alone(road: Road) -> None:
-    road.write(
+def test_a_folder_that_can_be_no_batch_fails_alone(workspace: Workspace) -> None:
+    workspace.write(
         {"good/guide.md": GUIDE, "a, b/guide.md": GUIDE, "[red]x[-red]/guide.md": GUIDE, "loose.md": GUIDE}
     )
-    ran = road.run()
+    ran = workspace.run()
     assert ran.code == FAILED
     assert "good succeeded" in ran.stdout
     assert "[red]x[-red] failed: batch name '[red]x[-red]' cannot be used" in ran.stdout
     assert "rename the folder" in ran.stdout
     assert "loose.md" in ran.stderr
-    assert road.run("--batch", "good").code == OK
-    assert road.run("--batch", "a, b").code == BAD_INPUT
+    assert workspace.run("--batch", "good").code == OK
+    assert workspace.run("--batch", "a, b").code == BAD_INPUT
 
 
-def test_an_empty_batch_folder_is_named_and_the_others_run(road: Road) -> None:
-    road.write({"good/guide.md": GUIDE})
-    (road.corpus / "hollow").mkdir()
-    ran = road.run()
+def test_an_empty_batch_folder_is_named_and_the_others_run(workspace: Workspace) -> None:
+    workspace.write({"good/guide.md": GUIDE})
+    (workspace.corpus / "hollow").mkdir()
+    ran = workspace.run()
     assert ran.code == OK
     assert "hollow: its folder holds no files; put documents there" in ran.stdout
-    assert road.table("documents", "hollow").height == 0
+    assert workspace.table("documents", "hollow").height == 0
 
 
-def test_what_a_link_out_of_the_corpus_leads_to_reaches_no_file(road: Road, tmp_path: Path) -> None:
+def test_what_a_link_out_of_the_corpus_leads_to_reaches_no_file(workspace: Workspace, tmp_path: Path) -> None:
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside" / "secret.md").write_text("# Secret\n\nThe safe opens with 4711.\n")
-    road.write({"b/guide.md": GUIDE})
-    (road.corpus / "b" / "secret.md").symlink_to(tmp_path / "outside" / "secret.md")
-    (road.corpus / "b" / "folder").symlink_to(tmp_path / "outside")
-    assert road.run().code == OK
-    found = road.reasons("documents", "b", "path")
+    workspace.write({"b/guide.md": GUIDE})
+    (workspace.corpus / "b" / "secret.md").symlink_to(tmp_path / "outside" / "secret.md")
+    (workspace.corpus / "b" / "folder").symlink_to(tmp_path / "outside")
+    assert workspace.run().code == OK
+    found = workspace.reasons("documents", "b", "path")
     assert found == {"folder": "outside_corpus", "guide.md": None, "secret.md": "outside_corpus"}
-    assert not any(b"4711" in path.read_bytes() for path in road.out.rglob("*") if path.is_file())
+    assert not any(b"4711" in path.read_bytes() for path in workspace.out.rglob("*") if path.is_file())
 
 
 def test_what_is_no_file_and_names_of_any_bytes_are_rows_and_stop_nothing(
-    road: Road, monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     long = "å" * 126 + ".md"
-    road.write({"b/guide.md": GUIDE, f"b/{long}": "# Long\n\nA name of 255 bytes.\n"})
-    folder = road.corpus / "b"
+    workspace.write({"b/guide.md": GUIDE, f"b/{long}": "# Long\n\nA name of 255 bytes.\n"})
+    folder = workspace.corpus / "b"
     (folder / os.fsdecode(b"caf\xe9.md")).write_text("# Café\n\nIt opens at 9.\n")
     os.mkfifo(folder / "pipe.md")
     (folder / "again").symlink_to(folder)
@@ -166,9 +170,9 @@ def test_what_is_no_file_and_names_of_any_bytes_are_rows_and_stop_nothing(
     monkeypatch.chdir(folder)  # the name of a socket has to be short
     with socket.socket(socket.AF_UNIX) as server:
         server.bind("socket.md")
-        ran = road.run()
+        ran = workspace.run()
     assert ran.code == OK
-    assert road.reasons("documents", "b", "path") == {
+    assert workspace.reasons("documents", "b", "path") == {
         **dict.fromkeys(("guide.md", long, "caf\\xe9.md")),
         "again": "linked_folder",
         "loop.md": "unreadable",
@@ -179,29 +183,29 @@ def test_what_is_no_file_and_names_of_any_bytes_are_rows_and_stop_nothing(
 
 
 def test_a_file_written_to_while_it_is_read_is_a_row_and_is_read_by_the_next_run(
-    road: Road, monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    road.write({"b/guide.md": GUIDE, "b/log.md": "# Log\n\nThe pump started.\n"})
+    workspace.write({"b/guide.md": GUIDE, "b/log.md": "# Log\n\nThe pump started.\n"})
     states = iter(range(4))
     with monkeypatch.context() as patch:
         patch.setattr(folders, "_state", lambda file: (next(states), 0))
-        assert road.run().code == OK
-    assert set(road.reasons("documents", "b", "path").values()) == {"unreadable"}
-    assert road.run().code == OK
-    assert road.table("documents", "b")["status"].to_list() == ["parsed"] * 2
+        assert workspace.run().code == OK
+    assert set(workspace.reasons("documents", "b", "path").values()) == {"unreadable"}
+    assert workspace.run().code == OK
+    assert workspace.table("documents", "b")["status"].to_list() == ["parsed"] * 2
 
 
-def test_of_two_equal_files_one_is_read_and_either_can_be_cited(road: Road) -> None:
+def test_of_two_equal_files_one_is_read_and_either_can_be_cited(workspace: Workspace) -> None:
     both = [{**PAIR, "question": f"How, says {n}?", "citations": [f"[source:{n}.md]"]} for n in ("a", "b")]
-    road.write({"b/a.md": GUIDE, "b/b.md": GUIDE, "b/pairs.jsonl": lines(*both)})
-    assert road.run("--provider", "none").code == OK
-    assert road.reasons("documents", "b", "path") == {"a.md": None, "b.md": "equal_bytes"}
-    assert road.table("verdicts", "b")["verdict"].to_list() == ["accepted"] * 2
+    workspace.write({"b/a.md": GUIDE, "b/b.md": GUIDE, "b/pairs.jsonl": lines(*both)})
+    assert workspace.run("--provider", "none").code == OK
+    assert workspace.reasons("documents", "b", "path") == {"a.md": None, "b.md": "equal_bytes"}
+    assert workspace.table("verdicts", "b")["verdict"].to_list() == ["accepted"] * 2
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "parquet"])
 def test_lines_of_a_pairs_file_that_cannot_be_used_are_rows_beside_the_good_ones(
-    road: Road, kind: str
+    workspace: Workspace, kind: str
 ) -> None:
     rows: list[dict[str, Any]] = [
         {**PAIR, "answer": None},
@@ -213,10 +217,10 @@ def test_lines_of_a_pairs_file_that_cannot_be_used_are_rows_beside_the_good_ones
         content = (
             b"\xef\xbb\xbf" + lines(*rows, '{"question": "Broken', "", "[1]").replace("\n", "\r\n").encode()
         )
-    road.write({"b/guide.md": GUIDE, f"b/pairs.{kind}": content, "other/guide.md": GUIDE})
-    assert road.run("--provider", "none").code == OK
-    found = road.table("verdicts", "b").join(
-        road.table("pairs", "b").select("pair_id", "question"), on="pair_id"
+    workspace.write({"b/guide.md": GUIDE, f"b/pairs.{kind}": content, "other/guide.md": GUIDE})
+    assert workspace.run("--provider", "none").code == OK
+    found = workspace.table("verdicts", "b").join(
+        workspace.table("pairs", "b").select("pair_id", "question"), on="pair_id"
     )
     reasons = found.select("question", "verdict", "reason").rows()
     broken = [(None, "failed", "broken_line")] * 2 if kind == "jsonl" else []
@@ -229,14 +233,14 @@ def test_lines_of_a_pairs_file_that_cannot_be_used_are_rows_beside_the_good_ones
         ],
         key=str,
     )
-    details = road.table("pairs", "b").filter(pl.col("status") == "failed")["detail"].to_list()
+    details = workspace.table("pairs", "b").filter(pl.col("status") == "failed")["detail"].to_list()
     assert all(detail.startswith(f"pairs.{kind} line ") for detail in details)
 
 
-def linked(road: Road) -> None:
-    outside = road.corpus.parent / "pairs.jsonl"
+def linked(workspace: Workspace) -> None:
+    outside = workspace.corpus.parent / "pairs.jsonl"
     outside.write_text(lines(PAIR))
-    (road.corpus / "b" / "pairs.jsonl").symlink_to(outside)
+    (workspace.corpus / "b" / "pairs.jsonl").symlink_to(outside)
 
 
 @pytest.mark.parametrize(
@@ -253,40 +257,40 @@ def linked(road: Road) -> None:
     ],
 )
 def test_a_pairs_file_that_cannot_be_read_fails_its_own_batch_and_says_why(
-    road: Road, files: Files, told: str
+    workspace: Workspace, files: Files, told: str
 ) -> None:
-    road.write({"b/guide.md": GUIDE, "other/guide.md": GUIDE, **{f"b/{n}": c for n, c in files.items()}})
+    workspace.write({"b/guide.md": GUIDE, "other/guide.md": GUIDE, **{f"b/{n}": c for n, c in files.items()}})
     if not files:
-        linked(road)
-    ran = road.run()
+        linked(workspace)
+    ran = workspace.run()
     assert ran.code == FAILED
     assert f"b failed: {told}" in ran.stdout
     assert "other succeeded" in ran.stdout
 
 
-def test_the_same_pair_in_both_pairs_files_is_two_rows_of_which_one_trains(road: Road) -> None:
-    road.write({"b/guide.md": GUIDE, "b/pairs.jsonl": lines(PAIR), "b/pairs.parquet": parquet(PAIR)})
-    assert road.run("--provider", "none").code == OK
-    assert sorted(road.table("verdicts", "b")["reason"].to_list()) == ["duplicate", "unjudged"]
+def test_the_same_pair_in_both_pairs_files_is_two_rows_of_which_one_trains(workspace: Workspace) -> None:
+    workspace.write({"b/guide.md": GUIDE, "b/pairs.jsonl": lines(PAIR), "b/pairs.parquet": parquet(PAIR)})
+    assert workspace.run("--provider", "none").code == OK
+    assert sorted(workspace.table("verdicts", "b")["reason"].to_list()) == ["duplicate", "unjudged"]
 
 
 @pytest.mark.parametrize("folder", ["nowhere", "corpus/b/guide.md", "/"])
 def test_validating_against_no_folder_is_refused_rather_than_rejecting_every_pair(
-    road: Road, tmp_path: Path, folder: str
+    workspace: Workspace, tmp_path: Path, folder: str
 ) -> None:
-    road.write({"b/guide.md": GUIDE})
+    workspace.write({"b/guide.md": GUIDE})
     (tmp_path / "mine.jsonl").write_text(lines(PAIR))
-    ran = invoke("validate", tmp_path / "mine.jsonl", "--corpus", tmp_path / folder, "--out", road.out)
+    ran = invoke("validate", tmp_path / "mine.jsonl", "--corpus", tmp_path / folder, "--out", workspace.out)
     assert ran.code == BAD_INPUT
-    assert not (road.out / "tables" / "verdicts").exists()
+    assert not (workspace.out / "tables" / "verdicts").exists()
 
 
-def test_an_output_folder_that_cannot_be_is_refused_before_any_work(road: Road) -> None:
-    road.write({"b/guide.md": GUIDE})
-    road.out.write_text("in the way")
-    ran = road.run()
+def test_an_output_folder_that_cannot_be_is_refused_before_any_work(workspace: Workspace) -> None:
+    workspace.write({"b/guide.md": GUIDE})
+    workspace.out.write_text("in the way")
+    ran = workspace.run()
     assert (ran.code, ran.stdout) == (BAD_INPUT, "")
-    assert str(road.out) in ran.stderr
+    assert str(workspace.out) in ran.stderr
     assert "move it" in ran.stderr
 
 
@@ -299,31 +303,33 @@ def test_an_output_folder_that_cannot_be_is_refused_before_any_work(road: Road) 
     ],
 )
 def test_a_damaged_file_of_an_earlier_run_is_named_with_the_way_out(
-    road: Road, damaged: str, advice: str
+    workspace: Workspace, damaged: str, advice: str
 ) -> None:
-    road.write({"b/guide.md": GUIDE})
-    assert road.run().code == OK
-    for path in (road.out / damaged).parent.glob(f"{Path(damaged).name}*"):  # with the database's own log
+    workspace.write({"b/guide.md": GUIDE})
+    assert workspace.run().code == OK
+    for path in (workspace.out / damaged).parent.glob(
+        f"{Path(damaged).name}*"
+    ):  # with the database's own log
         path.write_bytes(b"no such format" * 999)
-    road.write({"b/guide.md": GUIDE.replace("10 minutes", "20 minutes")})
-    ran = road.run()
+    workspace.write({"b/guide.md": GUIDE.replace("10 minutes", "20 minutes")})
+    ran = workspace.run()
     assert ran.code == FAILED
-    assert str(road.out / damaged) in ran.stdout
+    assert str(workspace.out / damaged) in ran.stdout
     assert advice in ran.stdout
 
 
-def test_a_damaged_table_of_one_batch_hides_no_other_from_the_report(road: Road) -> None:
-    road.write({"a/guide.md": GUIDE, "b/guide.md": GUIDE})
-    assert road.run().code == OK
-    (road.out / "tables" / "pairs" / "b.parquet").write_bytes(b"")
-    for ran in (road.run(), invoke("status", "--out", road.out)):
+def test_a_damaged_table_of_one_batch_hides_no_other_from_the_report(workspace: Workspace) -> None:
+    workspace.write({"a/guide.md": GUIDE, "b/guide.md": GUIDE})
+    assert workspace.run().code == OK
+    (workspace.out / "tables" / "pairs" / "b.parquet").write_bytes(b"")
+    for ran in (workspace.run(), invoke("status", "--out", workspace.out)):
         assert "b.parquet is not a readable Parquet file; delete it" in ran.stdout
-        assert road.table("pairs", "a").height > 0
+        assert workspace.table("pairs", "a").height > 0
     assert ran.code == OK
 
 
-def test_documents_nobody_foresaw_are_read_and_stop_nothing(road: Road) -> None:
-    road.write(
+def test_documents_nobody_foresaw_are_read_and_stop_nothing(workspace: Workspace) -> None:
+    workspace.write(
         {
             "b/français.md": "# La chaudière\n\nPour vidanger la chaudière, ouvrez la vanne inférieure.\n",
             "b/headings.md": "\n".join(f"# Heading {n}" for n in range(2000)),
@@ -333,17 +339,19 @@ def test_documents_nobody_foresaw_are_read_and_stop_nothing(road: Road) -> None:
             "b/pairs.jsonl": lines({**PAIR, "question": "Why " * 2500 + "?"}),
         }
     )
-    assert road.run("--provider", "none").code == OK
-    assert road.table("documents", "b")["status"].to_list() == ["parsed"] * 5
+    assert workspace.run("--provider", "none").code == OK
+    assert workspace.table("documents", "b")["status"].to_list() == ["parsed"] * 5
 
 
-def test_a_screen_that_lacks_a_letter_ends_no_run(road: Road, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_screen_that_lacks_a_letter_ends_no_run(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     written = io.BytesIO()
     screen = io.TextIOWrapper(written, encoding="ascii")
     monkeypatch.setattr("sys.stdout", screen)
-    road.write({"å/😀.md": GUIDE})
+    workspace.write({"å/😀.md": GUIDE})
     with pytest.raises(SystemExit) as ended:
-        app(["run", str(road.corpus), "--out", str(road.out), "--provider", "none"])
+        app(["run", str(workspace.corpus), "--out", str(workspace.out), "--provider", "none"])
     screen.flush()
     assert ended.value.code == OK
     assert b"\\xe5 succeeded" in written.getvalue()

@@ -1,4 +1,4 @@
-"""A hosted model on the whole road, over the real client and a loopback server: good days and bad ones."""
+"""A hosted model end to end, over the real client and a loopback server: good days and bad ones."""
 
 import re
 from collections import Counter
@@ -20,7 +20,7 @@ from qa_pipeline.records import (
 from qa_pipeline.testing.fake_server.gemini import blocks_prompt, fails, rejects_key, says, stops
 from qa_pipeline.testing.fake_server.responses import Asked, ServerResponse, html_page
 from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY, GeminiServer
-from qa_pipeline_tests.end_to_end import GUIDE, Ran, Road, invoke, walk
+from qa_pipeline_tests.end_to_end import GUIDE, Ran, Workspace, invoke, new_workspace
 
 FACTS = {
     "How is the boiler drained?": ("To drain the boiler, open the lower valve and wait 10 minutes.", None),
@@ -77,18 +77,18 @@ def model() -> Sensible:
 
 
 @pytest.fixture
-def road(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: Sensible) -> Iterator[Road]:
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: Sensible) -> Iterator[Workspace]:
     """A boilers batch, and a server at the other end of the line."""
     with GeminiServer(model) as server:
         monkeypatch.setenv("GEMINI_API_KEY", LOOPBACK_KEY)
         settings = [("LLM__BASE_URL", server.url), ("LLM__MAX_TRIES", "1"), ("LLM__WORKERS", "1")]
-        road = walk(tmp_path, monkeypatch, settings)
-        road.write({"boilers/guide.md": GUIDE})
-        yield road
+        workspace = new_workspace(tmp_path, monkeypatch, settings)
+        workspace.write({"boilers/guide.md": GUIDE})
+        yield workspace
 
 
-def run(road: Road, *options: str) -> Ran:
-    return road.run("--provider", "gemini", "--max-calls", "50", *options)
+def run(workspace: Workspace, *options: str) -> Ran:
+    return workspace.run("--provider", "gemini", "--max-calls", "50", *options)
 
 
 def once(role: str, play: ServerResponse) -> Play:
@@ -110,34 +110,34 @@ def stubborn(role: str, play: ServerResponse) -> Play:
     return instead
 
 
-def scores(road: Road) -> list[dict[str, Any]]:
-    return road.table("verdicts", "boilers").select("verdict", "reason", "composite").to_dicts()
+def scores(workspace: Workspace) -> list[dict[str, Any]]:
+    return workspace.table("verdicts", "boilers").select("verdict", "reason", "composite").to_dicts()
 
 
 def test_pairs_are_written_verified_judged_and_accepted_with_their_composite_score(
-    road: Road, model: Sensible
+    workspace: Workspace, model: Sensible
 ) -> None:
-    ran = run(road)
+    ran = run(workspace)
     assert ran.code == OK, ran.stderr
     assert dict(model.calls) == {"questions": 2, "answer": 2, "verify": 1, "judge": 2}
     composite = 0.3 * 1 + 0.2 * 0.9 + 0.3 * 1.0 + 0.2 * 0.8
     accepted = {"verdict": "accepted", "reason": "passed", "composite": pytest.approx(composite)}
-    assert scores(road) == [accepted] * 2
-    decided = road.table("claim_verdicts", "boilers").select("verdict", "decided_by").rows()
+    assert scores(workspace) == [accepted] * 2
+    decided = workspace.table("claim_verdicts", "boilers").select("verdict", "decided_by").rows()
     assert decided == [("supported", "verbatim"), ("supported", "llm")]
-    assert road.table("training_examples", "boilers").height == 2
+    assert workspace.table("training_examples", "boilers").height == 2
 
 
-def test_a_second_run_asks_nothing_and_changes_no_byte(road: Road, model: Sensible) -> None:
-    run(road)
-    before, asked = road.contents(), model.calls.total()
-    assert run(road).code == OK
-    assert (road.contents(), model.calls.total()) == (before, asked)
+def test_a_second_run_asks_nothing_and_changes_no_byte(workspace: Workspace, model: Sensible) -> None:
+    run(workspace)
+    before, asked = workspace.contents(), model.calls.total()
+    assert run(workspace).code == OK
+    assert (workspace.contents(), model.calls.total()) == (before, asked)
 
 
-def ask_failures_again(road: Road) -> None:
+def ask_failures_again(workspace: Workspace) -> None:
     """What a person does who wants replies that could not be used to be asked for again."""
-    assert invoke("replies", "retry-failures", "--yes", "--out", road.out).code == OK
+    assert invoke("replies", "retry-failures", "--yes", "--out", workspace.out).code == OK
 
 
 @pytest.mark.parametrize(
@@ -154,58 +154,58 @@ def ask_failures_again(road: Road) -> None:
     ],
 )
 def test_a_reply_that_cannot_be_used_is_a_row_with_its_reason_and_is_paid_for_once(
-    road: Road, model: Sensible, role: str, play: ServerResponse, table: str, reason: str
+    workspace: Workspace, model: Sensible, role: str, play: ServerResponse, table: str, reason: str
 ) -> None:
     model.instead = stubborn(role, play)
-    ran = run(road)
+    ran = run(workspace)
     assert ran.code == OK
     assert "[red]x" not in ran.stdout
-    assert road.table(table, "boilers")["reason"].to_list().count(reason) == 1
-    assert [row["verdict"] for row in scores(road)].count("accepted") == 1
-    asked, before = model.calls.total(), road.contents()
-    assert run(road).code == OK
-    assert (model.calls.total(), road.contents()) == (asked, before)
+    assert workspace.table(table, "boilers")["reason"].to_list().count(reason) == 1
+    assert [row["verdict"] for row in scores(workspace)].count("accepted") == 1
+    asked, before = model.calls.total(), workspace.contents()
+    assert run(workspace).code == OK
+    assert (model.calls.total(), workspace.contents()) == (asked, before)
     model.instead = lambda asked: None
-    ask_failures_again(road)
-    assert run(road).code == OK
-    assert [row["verdict"] for row in scores(road)] == ["accepted"] * 2
+    ask_failures_again(workspace)
+    assert run(workspace).code == OK
+    assert [row["verdict"] for row in scores(workspace)] == ["accepted"] * 2
     assert model.calls.total() - asked <= 3  # the failed call, and what rests on its reply
 
 
 def test_a_model_that_could_not_be_reached_is_asked_again_in_the_next_run(
-    road: Road, model: Sensible
+    workspace: Workspace, model: Sensible
 ) -> None:
     model.instead = stubborn("judge", html_page())
-    assert run(road).code == OK
-    assert road.table("assessments", "boilers")["reason"].to_list().count("model_unavailable") == 1
+    assert run(workspace).code == OK
+    assert workspace.table("assessments", "boilers")["reason"].to_list().count("model_unavailable") == 1
     model.instead = lambda asked: None
-    assert run(road).code == OK
-    assert [row["verdict"] for row in scores(road)] == ["accepted"] * 2
+    assert run(workspace).code == OK
+    assert [row["verdict"] for row in scores(workspace)] == ["accepted"] * 2
 
 
 @pytest.mark.parametrize("play", [fails(500), says('{"a": 1}'), html_page()])
 def test_a_model_that_answers_nothing_fails_the_batch_and_a_later_run_finds_its_way(
-    road: Road, model: Sensible, play: ServerResponse
+    workspace: Workspace, model: Sensible, play: ServerResponse
 ) -> None:
     model.instead = lambda asked: play
-    ran = run(road)
+    ran = run(workspace)
     assert ran.code == FAILED
     assert "generation: the questions of 2 of 2" in ran.stdout
-    assert not (road.out / "tables" / "training_examples").exists()
+    assert not (workspace.out / "tables" / "training_examples").exists()
     model.instead = lambda asked: None
-    ask_failures_again(road)
-    assert run(road).code == OK
-    assert [row["verdict"] for row in scores(road)] == ["accepted"] * 2
+    ask_failures_again(workspace)
+    assert run(workspace).code == OK
+    assert [row["verdict"] for row in scores(workspace)] == ["accepted"] * 2
 
 
 @pytest.mark.parametrize(("key", "told"), [(None, "no key is set"), ("s3cret", "rejects the key")])
 def test_a_missing_or_wrong_key_stops_the_run_before_anything_is_asked_and_is_not_shown(
-    road: Road, model: Sensible, monkeypatch: pytest.MonkeyPatch, key: str | None, told: str
+    workspace: Workspace, model: Sensible, monkeypatch: pytest.MonkeyPatch, key: str | None, told: str
 ) -> None:
     monkeypatch.delenv("GEMINI_API_KEY")
     if key:
         monkeypatch.setenv("GEMINI_API_KEY", key)
-    ran = run(road)
+    ran = run(workspace)
     assert ran.code == STOPPED
     assert told in ran.stderr
     assert "GEMINI_API_KEY" in ran.stderr
@@ -214,25 +214,27 @@ def test_a_missing_or_wrong_key_stops_the_run_before_anything_is_asked_and_is_no
 
 
 def test_a_key_revoked_in_the_middle_stops_the_run_and_what_was_paid_for_is_kept(
-    road: Road, model: Sensible
+    workspace: Workspace, model: Sensible
 ) -> None:
     model.instead = once("judge", rejects_key())
-    assert run(road).code == STOPPED
+    assert run(workspace).code == STOPPED
     paid = model.calls.copy()
-    assert run(road).code == OK
+    assert run(workspace).code == OK
     assert model.calls - paid == Counter(judge=2)
-    assert [row["verdict"] for row in scores(road)] == ["accepted"] * 2
+    assert [row["verdict"] for row in scores(workspace)] == ["accepted"] * 2
 
 
-def test_the_cap_stops_the_run_and_the_next_one_goes_on_from_there(road: Road, model: Sensible) -> None:
-    stopped = run(road, "--max-calls", "3")
+def test_the_cap_stops_the_run_and_the_next_one_goes_on_from_there(
+    workspace: Workspace, model: Sensible
+) -> None:
+    stopped = run(workspace, "--max-calls", "3")
     assert stopped.code == STOPPED
     assert "higher QA_PIPELINE_LLM__BUDGET__MAX_CALLS" in stopped.stderr
-    assert run(road).code == OK
+    assert run(workspace).code == OK
     assert dict(model.calls) == {"questions": 2, "answer": 2, "verify": 1, "judge": 2}
 
 
-def test_no_cap_no_call(road: Road, model: Sensible) -> None:
-    ran = road.run("--provider", "gemini")
+def test_no_cap_no_call(workspace: Workspace, model: Sensible) -> None:
+    ran = workspace.run("--provider", "gemini")
     assert (ran.code, model.calls.total()) == (BAD_INPUT, 0)
     assert "--max-calls" in ran.stderr

@@ -11,15 +11,15 @@ from qa_pipeline.cli.common import BAD_INPUT, FAILED, OK, STOPPED
 from qa_pipeline.testing.fake_server.plan import ServerPlan
 from qa_pipeline.testing.fake_server.responses import Asked
 from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY, GeminiServer
-from qa_pipeline_tests.end_to_end import GUIDE, Ran, Road, walk
+from qa_pipeline_tests.end_to_end import GUIDE, Ran, Workspace, new_workspace
 
 LONG = "# Long\n\n" + "The valve of the boiler is opened by hand. " * 40
 PREFIX = "QA_PIPELINE_"
 
 
 @pytest.fixture
-def road(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Road:
-    made = walk(tmp_path, monkeypatch)
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
+    made = new_workspace(tmp_path, monkeypatch)
     made.write({"boilers/guide.md": GUIDE})
     monkeypatch.setenv("GEMINI_API_KEY", LOOPBACK_KEY)
     monkeypatch.setenv(f"{PREFIX}LLM__MAX_TRIES", "1")
@@ -44,26 +44,28 @@ def _fields(asked: Asked) -> dict[str, object]:
     return fields
 
 
-def run(road: Road, *options: str) -> Ran:
-    return road.run("--provider", "gemini", *(options or ("--max-calls", "100")))
+def run(workspace: Workspace, *options: str) -> Ran:
+    return workspace.run("--provider", "gemini", *(options or ("--max-calls", "100")))
 
 
-def test_a_model_nobody_knows_stops_the_run_and_is_named(road: Road, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_nobody_knows_stops_the_run_and_is_named(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with served(monkeypatch, ServerPlan(models={"gemini-x": 1000})):
-        ran = run(road)
+        ran = run(workspace)
     assert ran.code == STOPPED
     assert "gemini-3-flash-preview" in ran.stderr
     assert "llm.model" in ran.stderr
 
 
 def test_a_prompt_that_is_too_long_is_a_row_that_names_its_chunk_and_others_go_on(
-    road: Road, monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    road.write({"boilers/long.md": LONG})
+    workspace.write({"boilers/long.md": LONG})
     with served(monkeypatch) as server:
-        assert run(road).code in (OK, FAILED)
+        assert run(workspace).code in (OK, FAILED)
         lengths = [_tokens(asked) for asked in server.asked if "questions" in _fields(asked)]
-    shorter = Road(road.corpus, road.out.parent / "shorter")
+    shorter = Workspace(workspace.corpus, workspace.out.parent / "shorter")
     with served(monkeypatch, ServerPlan(input_limit=max(lengths) - 1)):
         ran = run(shorter)
     assert ran.code in (OK, FAILED), ran.stderr
@@ -76,30 +78,32 @@ def test_a_prompt_that_is_too_long_is_a_row_that_names_its_chunk_and_others_go_o
 
 
 def test_a_cap_of_nothing_asks_nothing_and_stored_replies_still_serve(
-    road: Road, monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with served(monkeypatch) as server:
-        stopped = run(road, "--max-calls", "0")
+        stopped = run(workspace, "--max-calls", "0")
         assert (stopped.code, server.stats.asked) == (STOPPED, 0)
         assert "max_calls" in stopped.stderr
-        assert run(road).code == OK
-        asked, before = server.stats.asked, road.contents()
-        assert run(road, "--max-calls", "0").code == OK
-        assert (server.stats.asked, road.contents()) == (asked, before)
+        assert run(workspace).code == OK
+        asked, before = server.stats.asked, workspace.contents()
+        assert run(workspace, "--max-calls", "0").code == OK
+        assert (server.stats.asked, workspace.contents()) == (asked, before)
 
 
-def test_a_cap_on_cost_stops_the_run_before_it_is_passed(road: Road, monkeypatch: pytest.MonkeyPatch) -> None:
-    prices = road.corpus.parent / "prices.yaml"
+def test_a_cap_on_cost_stops_the_run_before_it_is_passed(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prices = workspace.corpus.parent / "prices.yaml"
     prices.write_text(PRICES)
     monkeypatch.setenv(f"{PREFIX}LLM__BUDGET__PRICES", str(prices))
     monkeypatch.setenv(f"{PREFIX}LLM__MAX_OUTPUT_TOKENS", "1000")
     with served(monkeypatch):
-        stopped = run(road, "--max-cost", "0.009")
+        stopped = run(workspace, "--max-cost", "0.009")
         assert stopped.code == STOPPED
         assert "max_cost" in stopped.stderr
-        calls = road.table("llm_calls", "boilers")
+        calls = workspace.table("llm_calls", "boilers")
         assert 0 < calls["cost"].sum() <= 0.009
-        assert run(road, "--max-cost", "10").code == OK
+        assert run(workspace, "--max-cost", "10").code == OK
 
 
 PRICES = """currency: USD
@@ -114,44 +118,44 @@ providers:
     [("currency: [", "line 1"), (PRICES.replace("input: 1", "input: -1"), "input"), ("", "prices.yaml")],
 )
 def test_a_broken_price_file_is_refused_before_anything_is_read(
-    road: Road, monkeypatch: pytest.MonkeyPatch, content: str, told: str
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, content: str, told: str
 ) -> None:
-    prices = road.corpus.parent / "prices.yaml"
+    prices = workspace.corpus.parent / "prices.yaml"
     prices.write_text(content)
     monkeypatch.setenv(f"{PREFIX}LLM__BUDGET__PRICES", str(prices))
     with served(monkeypatch) as server:
-        ran = run(road)
+        ran = run(workspace)
     assert (ran.code, server.stats.asked) == (BAD_INPUT, 0)
     assert "prices.yaml" in ran.stderr
     assert told in ran.stderr
 
 
 def test_two_runs_of_different_settings_on_one_store_take_no_reply_of_each_other(
-    road: Road, monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with served(monkeypatch) as server:
-        assert run(road).code == OK
+        assert run(workspace).code == OK
         first = server.stats.asked
         monkeypatch.setenv(f"{PREFIX}LLM__THINKING_BUDGET", "0")
-        assert run(road).code == OK
+        assert run(workspace).code == OK
         assert server.stats.asked == 2 * first
         monkeypatch.delenv(f"{PREFIX}LLM__THINKING_BUDGET")
-        assert run(road).code == OK
+        assert run(workspace).code == OK
         assert server.stats.asked == 2 * first
 
 
 def test_a_replayed_run_needs_no_key_and_names_the_reply_that_is_missing(
-    road: Road, monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with served(monkeypatch) as server:
-        assert run(road).code == OK
-        asked, before = server.stats.asked, road.contents()
+        assert run(workspace).code == OK
+        asked, before = server.stats.asked, workspace.contents()
         monkeypatch.setenv(f"{PREFIX}LLM__STORE__MODE", "replay")
         monkeypatch.delenv("GEMINI_API_KEY")
-        assert run(road).code == OK
-        assert road.contents() == before
-        road.write({"boilers/guide.md": GUIDE.replace("10 minutes", "12 minutes")})
-        ran = run(road)
+        assert run(workspace).code == OK
+        assert workspace.contents() == before
+        workspace.write({"boilers/guide.md": GUIDE.replace("10 minutes", "12 minutes")})
+        ran = run(workspace)
     assert (ran.code, server.stats.asked) == (STOPPED, asked)
     assert "questions" in ran.stderr
     assert "llm.store.mode=record" in ran.stderr

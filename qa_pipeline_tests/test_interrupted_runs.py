@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from qa_pipeline.cli.common import FAILED, OK
-from qa_pipeline_tests.end_to_end import GUIDE, Road, walk
+from qa_pipeline_tests.end_to_end import GUIDE, Workspace, new_workspace
 
 PROCESS = """
 import os, resource, signal, sys
@@ -44,23 +44,23 @@ app(["run", corpus, "--out", out, "--accept-unjudged"])
 
 
 @pytest.fixture
-def road(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Road:
-    made = walk(tmp_path, monkeypatch)
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
+    made = new_workspace(tmp_path, monkeypatch)
     made.write({"boilers/guide.md": GUIDE, "pumps/guide.md": GUIDE.replace("boiler", "pump")})
     return made
 
 
 @pytest.fixture
-def undisturbed(road: Road, tmp_path: Path) -> dict[str, str]:
+def undisturbed(workspace: Workspace, tmp_path: Path) -> dict[str, str]:
     """What a run leaves that nothing happens to."""
-    calm = Road(road.corpus, tmp_path / "undisturbed")
+    calm = Workspace(workspace.corpus, tmp_path / "undisturbed")
     assert calm.run().code == OK
     return calm.contents()
 
 
-def start(road: Road, mishap: str = "none", number: int = 0) -> "subprocess.Popen[str]":
+def start(workspace: Workspace, mishap: str = "none", number: int = 0) -> "subprocess.Popen[str]":
     return subprocess.Popen(
-        [sys.executable, "-c", PROCESS, str(road.corpus), str(road.out), mishap, str(number)],
+        [sys.executable, "-c", PROCESS, str(workspace.corpus), str(workspace.out), mishap, str(number)],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -68,45 +68,49 @@ def start(road: Road, mishap: str = "none", number: int = 0) -> "subprocess.Pope
     )
 
 
-def whole_tables(road: Road) -> int:
+def whole_tables(workspace: Workspace) -> int:
     """Read every table that stands; a torn one would raise."""
-    return sum(1 for path in road.out.rglob("*.parquet") if pl.read_parquet(path) is not None)
+    return sum(1 for path in workspace.out.rglob("*.parquet") if pl.read_parquet(path) is not None)
 
 
 @pytest.mark.parametrize("write", [1, 6, 13, 20])
 def test_after_a_kill_in_the_middle_of_a_write_the_next_run_ends_as_if_nothing_had_happened(
-    road: Road, undisturbed: dict[str, str], write: int
+    workspace: Workspace, undisturbed: dict[str, str], write: int
 ) -> None:
-    killed = start(road, "killed", write)
+    killed = start(workspace, "killed", write)
     killed.communicate(timeout=60)
     assert killed.returncode == -signal.SIGKILL
-    assert whole_tables(road) < write
-    assert road.run().code == OK
-    left = {name: digest for name, digest in road.contents().items() if not name.endswith(".tmp")}
+    assert whole_tables(workspace) < write
+    assert workspace.run().code == OK
+    left = {name: digest for name, digest in workspace.contents().items() if not name.endswith(".tmp")}
     assert left == undisturbed
 
 
 def test_a_disk_without_room_is_named_and_what_stood_before_stands(
-    road: Road, undisturbed: dict[str, str]
+    workspace: Workspace, undisturbed: dict[str, str]
 ) -> None:
-    assert road.run().code == OK
-    road.write({"boilers/long.md": "\n\n".join(f"Valve {n} is number {n * 7} of all." for n in range(9000))})
-    full = start(road, "no room", 100_000)
+    assert workspace.run().code == OK
+    workspace.write(
+        {"boilers/long.md": "\n\n".join(f"Valve {n} is number {n * 7} of all." for n in range(9000))}
+    )
+    full = start(workspace, "no room", 100_000)
     told, _ = full.communicate(timeout=60)
     assert full.returncode == FAILED, told
     assert "boilers failed: " in told
-    assert str(road.out) in told
+    assert str(workspace.out) in told
     assert "pumps succeeded" in told
-    assert road.contents("pumps").items() <= undisturbed.items()
-    assert whole_tables(road) == len([name for name in undisturbed if name.endswith(".parquet")])
-    (road.corpus / "boilers" / "long.md").unlink()
-    assert road.run().code == OK
-    assert road.contents() == undisturbed
+    assert workspace.contents("pumps").items() <= undisturbed.items()
+    assert whole_tables(workspace) == len([name for name in undisturbed if name.endswith(".parquet")])
+    (workspace.corpus / "boilers" / "long.md").unlink()
+    assert workspace.run().code == OK
+    assert workspace.contents() == undisturbed
 
 
-def test_two_runs_over_the_same_batches_at_once_end_as_one(road: Road, undisturbed: dict[str, str]) -> None:
-    twins = [start(road), start(road)]
+def test_two_runs_over_the_same_batches_at_once_end_as_one(
+    workspace: Workspace, undisturbed: dict[str, str]
+) -> None:
+    twins = [start(workspace), start(workspace)]
     for twin in twins:
         told, _ = twin.communicate(timeout=60)
         assert twin.returncode == OK, told
-    assert road.contents() == undisturbed
+    assert workspace.contents() == undisturbed

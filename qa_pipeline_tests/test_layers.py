@@ -1,7 +1,7 @@
-"""The package keeps its layers, and a fact about tables, stages and gates is written down once."""
+"""The package keeps its layers, its tests mirror its tree, and a fact about tables is written down once."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -32,6 +32,13 @@ LAYERS = (
 """From the bottom up. A module imports from its own layer and from those before it."""
 RANKS = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 WHO_KNOWS_THE_TABLES = {"qa_pipeline/tables.py", "qa_pipeline/stages.py", "qa_pipeline/quality/gates.py"}
+END_TO_END = {
+    "test_accounted_text", "test_bad_input", "test_bad_replies", "test_conftest", "test_corpus_places",
+    "test_deploy", "test_docs", "test_fake_server", "test_hosted_bad_input", "test_interrupted_runs",
+    "test_layers", "test_overlapping_chunks", "test_patterns", "test_prompt_safety", "test_readme",
+    "test_signals", "system.test_backfill",
+}  # fmt: skip
+"""Test files about no single module: whole runs, the repository, and what the tests themselves use."""
 SOME = 8
 """Names of tables in one literal that make it a list of the tables."""
 
@@ -61,6 +68,18 @@ def test_a_circle_and_its_members_are_found() -> None:
     assert circles_of({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a"}}) == [["b", "c"]]
 
 
+def test_every_test_file_is_named_after_a_module_of_its_folder() -> None:
+    tests = ROOT / "qa_pipeline_tests"
+    names = {".".join(file.relative_to(tests).with_suffix("").parts) for file in tests.rglob("test_*.py")}
+    assert _named_after_no_module(names, MODULES) == END_TO_END
+
+
+@pytest.mark.parametrize("name", ["llm.test_store", "test_cached", "llm.test_cache", "llm.test_cacheds"])
+def test_a_test_file_named_after_no_module_of_its_folder_is_found(name: str) -> None:
+    modules = ["qa_pipeline.llm.cached", "qa_pipeline.llm.store.store"]
+    assert _named_after_no_module({"llm.test_cached", "llm.test_cached_replies", name}, modules) == {name}
+
+
 def test_the_names_of_tables_are_listed_where_tables_stages_and_gates_are_declared_only() -> None:
     lists = [
         f"{file.relative_to(ROOT).as_posix()} line {line}"
@@ -87,6 +106,19 @@ def test_every_stored_table_is_made_by_a_stage_and_every_stage_reads_what_is_mad
         if order.index(other) >= order.index(stage.name)
     ]
     assert early == []
+
+
+def _named_after_no_module(names: Iterable[str], modules: Iterable[str]) -> set[str]:
+    """Test files, by dotted names below the folder of tests, that begin with no module of their folder."""
+    modules = set(modules)
+    strays = set()
+    for name in names:
+        *folder, file = name.split(".")
+        words = file.removeprefix("test_").split("_")
+        subjects = ("_".join(words[:count]) for count in range(1, len(words) + 1))
+        if not any(".".join(["qa_pipeline", *folder, subject]) in modules for subject in subjects):
+            strays.add(name)
+    return strays
 
 
 def _lists_of_tables(tree: ast.Module) -> Iterator[int]:

@@ -293,7 +293,7 @@ def test_a_run_that_is_stopped_tells_what_it_has_spent(tmp_path: Path) -> None:
     assert table(settings, "llm_calls", "boilers").height == 1
 
 
-def test_canaries_are_kept_apart_from_the_road_of_pairs(tmp_path: Path) -> None:
+def test_canaries_are_kept_apart_from_pairs(tmp_path: Path) -> None:
     settings = settings_for(tmp_path, corpus=corpus_at(tmp_path / "corpus", boilers=GUIDE))
     run(settings, ["boilers"])
     canaries = table(settings, "canaries", "boilers")

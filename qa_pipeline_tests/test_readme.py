@@ -16,7 +16,7 @@ from qa_pipeline.cli.app import app
 from qa_pipeline.cli.common import OK
 from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY, GeminiServer
 from qa_pipeline_tests.documents.builders import pdf_bytes
-from qa_pipeline_tests.end_to_end import GUIDE, Files, invoke, walk
+from qa_pipeline_tests.end_to_end import GUIDE, Files, invoke, new_workspace
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -111,15 +111,15 @@ def test_the_commands_of_the_readme_run_one_after_the_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    road = walk(tmp_path, monkeypatch)
+    workspace = new_workspace(tmp_path, monkeypatch)
     text = "To drain the boiler of the Kestrel 4, open the lower valve and wait 10 minutes."
     manuals: Files = {
         "manuals/guide.md": GUIDE,
         "manuals/guide.pdf": pdf_bytes(text),
         "contracts-2024/a.md": GUIDE,
     }
-    road.write(manuals)
-    road.corpus.rename("mycorpus")
+    workspace.write(manuals)
+    workspace.corpus.rename("mycorpus")
     pair = {
         "question": "When?",
         "answer": "Open the lower valve.",
@@ -139,10 +139,10 @@ def test_the_example_row_of_the_readme_is_one_that_a_run_writes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (shown,) = [json.loads(block) for language, block in blocks(README) if language == "json"]
-    road = walk(tmp_path, monkeypatch)
-    shutil.copytree(ROOT / "data" / "corpora" / "heat-pumps-en", road.corpus / "heat-pumps-en")
-    assert road.run().code == OK
-    lines = (road.out / "exports" / "passed" / "heat-pumps-en.jsonl").read_text("utf-8").splitlines()
+    workspace = new_workspace(tmp_path, monkeypatch)
+    shutil.copytree(ROOT / "data" / "corpora" / "heat-pumps-en", workspace.corpus / "heat-pumps-en")
+    assert workspace.run().code == OK
+    lines = (workspace.out / "exports" / "passed" / "heat-pumps-en.jsonl").read_text("utf-8").splitlines()
     (written,) = [row for row in map(json.loads, lines) if row["question"] == shown["question"]]
     assert shown == shortened(written, shown)
 

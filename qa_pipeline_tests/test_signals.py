@@ -17,7 +17,7 @@ import pytest
 
 from qa_pipeline.cli.common import OK
 from qa_pipeline_tests.defs.project import instance_at
-from qa_pipeline_tests.end_to_end import GUIDE, Road, walk
+from qa_pipeline_tests.end_to_end import GUIDE, Workspace, new_workspace
 
 LIMIT = 120
 ENDS = [(signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGHUP, 129)]
@@ -50,18 +50,32 @@ app(sys.argv[2:])
 
 
 @pytest.fixture
-def road(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Road:
-    made = walk(tmp_path, monkeypatch)
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
+    made = new_workspace(tmp_path, monkeypatch)
     made.write({"boilers/guide.md": GUIDE, "pumps/guide.md": GUIDE.replace("boiler", "pump")})
     return made
 
 
 @contextmanager
 def started(
-    road: Road, *options: str, how: str = "politely", before: tuple[str, ...] = (), tty: int | None = None
+    workspace: Workspace,
+    *options: str,
+    how: str = "politely",
+    before: tuple[str, ...] = (),
+    tty: int | None = None,
 ) -> Iterator["subprocess.Popen[bytes]"]:
     """A run in a process of its own; `how` it waits at its first embedding, and takes an interrupt there."""
-    command = [*before, sys.executable, "-c", PROCESS, how, "run", str(road.corpus), "--out", str(road.out)]
+    command = [
+        *before,
+        sys.executable,
+        "-c",
+        PROCESS,
+        how,
+        "run",
+        str(workspace.corpus),
+        "--out",
+        str(workspace.out),
+    ]
     process = subprocess.Popen(
         [*command, *options],
         stdin=tty if tty is not None else subprocess.DEVNULL,
@@ -95,23 +109,23 @@ def children(process: "subprocess.Popen[bytes]") -> list[int]:
     return [int(child) for task in tasks for child in task.read_text().split()]
 
 
-def test_what_was_finished_is_kept_and_the_same_command_goes_on(road: Road, tmp_path: Path) -> None:
-    calm = Road(road.corpus, tmp_path / "undisturbed")
+def test_what_was_finished_is_kept_and_the_same_command_goes_on(workspace: Workspace, tmp_path: Path) -> None:
+    calm = Workspace(workspace.corpus, tmp_path / "undisturbed")
     assert calm.run().code == OK
     for number, code in ENDS:
-        with started(road) as process:
+        with started(workspace) as process:
             wait_for(process, "ready")
             process.send_signal(number)
             found, said = ended(process)
         assert found == code
         assert (said.count(KEPT), said.count(number.name), "Traceback" in said) == (1, 1, False)
-        assert road.table("chunks", "boilers").height > 0
-    assert road.run().code == OK
-    assert road.contents() == calm.contents()
+        assert workspace.table("chunks", "boilers").height > 0
+    assert workspace.run().code == OK
+    assert workspace.contents() == calm.contents()
 
 
-def test_a_second_signal_ends_what_did_not_take_the_first_one(road: Road) -> None:
-    with started(road, how="stubbornly") as process:
+def test_a_second_signal_ends_what_did_not_take_the_first_one(workspace: Workspace) -> None:
+    with started(workspace, how="stubbornly") as process:
         wait_for(process, "ready")
         process.send_signal(signal.SIGTERM)
         wait_for(process, "ready")
@@ -120,15 +134,15 @@ def test_a_second_signal_ends_what_did_not_take_the_first_one(road: Road) -> Non
     assert (found, said.count(KEPT)) == (143, 1)
 
 
-def test_what_never_takes_a_signal_ends_all_the_same(road: Road) -> None:
-    with started(road, how="stubbornly") as process:
+def test_what_never_takes_a_signal_ends_all_the_same(workspace: Workspace) -> None:
+    with started(workspace, how="stubbornly") as process:
         wait_for(process, "ready")
         process.send_signal(signal.SIGHUP)
         assert ended(process)[0] == 129
 
 
-def test_no_worker_outlives_the_run_not_even_one_that_stands_still(road: Road) -> None:
-    with started(road) as process:
+def test_no_worker_outlives_the_run_not_even_one_that_stands_still(workspace: Workspace) -> None:
+    with started(workspace) as process:
         wait_for(process, "ready")
         (worker,) = children(process)
         ending = os.pidfd_open(worker)
@@ -139,11 +153,13 @@ def test_no_worker_outlives_the_run_not_even_one_that_stands_still(road: Road) -
         os.close(ending)
 
 
-def test_a_run_ends_while_calls_of_a_model_are_in_flight(road: Road, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_ends_while_calls_of_a_model_are_in_flight(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as server:
         server.settimeout(LIMIT)
         monkeypatch.setenv("QA_PIPELINE_LLM__BASE_URL", f"http://127.0.0.1:{server.getsockname()[1]}/v1")
-        with started(road, "--provider", "openai", "--max-calls", "9", how="at once") as process:
+        with started(workspace, "--provider", "openai", "--max-calls", "9", how="at once") as process:
             call, _ = server.accept()
             call.settimeout(LIMIT)
             assert call.recv(1)
@@ -153,32 +169,32 @@ def test_a_run_ends_while_calls_of_a_model_are_in_flight(road: Road, monkeypatch
     assert (found, said.count(KEPT)) == (130, 1)
 
 
-def test_a_run_ends_while_it_waits_to_write_into_a_store(road: Road) -> None:
-    vectors = road.out / "cache" / "vectors.sqlite"
+def test_a_run_ends_while_it_waits_to_write_into_a_store(workspace: Workspace) -> None:
+    vectors = workspace.out / "cache" / "vectors.sqlite"
     vectors.parent.mkdir(parents=True)
     with closing(sqlite3.connect(vectors, isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")
-        with started(road, how="at once") as process:
+        with started(workspace, how="at once") as process:
             wait_for(process, "boilers: embeddings")
             process.send_signal(signal.SIGTERM)
             found, said = ended(process)
     assert (found, said.count(KEPT)) == (143, 1)
     vectors.unlink()
-    assert road.run().code == OK
+    assert workspace.run().code == OK
 
 
-def test_a_signal_that_the_caller_ignores_ends_nothing(road: Road) -> None:
+def test_a_signal_that_the_caller_ignores_ends_nothing(workspace: Workspace) -> None:
     ignoring = ("sh", "-c", 'trap "" HUP; exec "$@"', "sh")
-    with started(road, before=ignoring) as process:
+    with started(workspace, before=ignoring) as process:
         wait_for(process, "ready")
         process.send_signal(signal.SIGHUP)
         process.send_signal(signal.SIGTERM)
         assert ended(process)[0] == 143
 
 
-def test_a_run_ends_with_its_terminal(road: Road) -> None:
+def test_a_run_ends_with_its_terminal(workspace: Workspace) -> None:
     master, slave = pty.openpty()
-    with started(road, tty=slave) as process:
+    with started(workspace, tty=slave) as process:
         os.close(slave)
         seen = b""
         while b"ready" not in seen:
@@ -187,14 +203,16 @@ def test_a_run_ends_with_its_terminal(road: Road) -> None:
         assert process.wait(timeout=LIMIT) == 129
 
 
-def test_a_run_in_dagster_ends_there_too(road: Road, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_in_dagster_ends_there_too(
+    workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("DAGSTER_HOME", str(tmp_path / "dagster"))
     with instance_at(tmp_path / "dagster") as instance:
-        with started(road, "--batch", "pumps", "--dagster") as process:
+        with started(workspace, "--batch", "pumps", "--dagster") as process:
             wait_for(process, "ready")
             process.send_signal(signal.SIGTERM)
             found, said = ended(process)
         assert (found, said.count(KEPT)) == (143, 1)
         assert [run.status for run in instance.get_runs()] == [dg.DagsterRunStatus.FAILURE]
-        assert road.run("--batch", "pumps", "--dagster").code == OK
+        assert workspace.run("--batch", "pumps", "--dagster").code == OK
         assert instance.get_runs()[0].status == dg.DagsterRunStatus.SUCCESS

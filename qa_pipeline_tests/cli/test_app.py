@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from qa_pipeline.cli.app import app
 from qa_pipeline.cli.common import BAD_INPUT, FAILED, OK, STOPPED
 from qa_pipeline.models import loading as embedding_model
-from qa_pipeline_tests.end_to_end import GUIDE, Road
+from qa_pipeline_tests.end_to_end import GUIDE, Workspace
 from qa_pipeline_tests.end_to_end import invoke as invoke_all
 from qa_pipeline_tests.fakes import HashEmbedder
 
@@ -163,69 +163,71 @@ def test_a_cap_on_cost_of_a_model_without_a_price_stops_before_anything_is_read(
 
 
 @pytest.fixture
-def road(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Road:
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     """A corpus of one batch, run without a heavy model and with the gates as they are by default."""
     monkeypatch.setattr(embedding_model, "load_embedder", lambda *_: HashEmbedder())
-    road = Road(tmp_path / "corpus", tmp_path / "out")
-    road.write({"boilers/guide.md": GUIDE, "boilers/pumps.md": PUMPS})
-    return road
+    workspace = Workspace(tmp_path / "corpus", tmp_path / "out")
+    workspace.write({"boilers/guide.md": GUIDE, "boilers/pumps.md": PUMPS})
+    return workspace
 
 
-def test_a_first_run_offline_succeeds_and_says_that_no_model_judged_its_rows(road: Road) -> None:
-    ran = invoke_all("run", road.corpus, "--out", road.out)
+def test_a_first_run_offline_succeeds_and_says_that_no_model_judged_its_rows(workspace: Workspace) -> None:
+    ran = invoke_all("run", workspace.corpus, "--out", workspace.out)
     assert ran.code == OK, ran.stdout
-    assert set(road.table("verdicts", "boilers")["reason"]) == {"unjudged"}
-    pairs = road.table("training_examples", "boilers").height
+    assert set(workspace.table("verdicts", "boilers")["reason"]) == {"unjudged"}
+    pairs = workspace.table("training_examples", "boilers").height
     assert pairs > 0
     said = f"{pairs} pairs are accepted, not judged: no model judged relevance, correctness and completeness"
     assert said in ran.stdout
     assert "llm.judge.provider" in ran.stdout
-    assert said in invoke_all("status", "--out", road.out).stdout
-    document = json.loads(invoke_all("status", "--out", road.out, "--json").stdout)
+    assert said in invoke_all("status", "--out", workspace.out).stdout
+    document = json.loads(invoke_all("status", "--out", workspace.out, "--json").stdout)
     assert [row["accepted_not_judged"] for row in document["batches"]] == [pairs]
 
 
-def test_validation_offline_accepts_what_is_verified_and_says_that_nobody_judged_it(road: Road) -> None:
+def test_validation_offline_accepts_what_is_verified_and_says_that_nobody_judged_it(
+    workspace: Workspace,
+) -> None:
     pair = {"question": "How do you drain the boiler?", "answer": "Open the lower valve and wait 10 minutes."}
-    pairs = road.corpus / "own.jsonl"
+    pairs = workspace.corpus / "own.jsonl"
     pairs.write_text(json.dumps({**pair, "citations": ["[source:guide.md]"]}), encoding="utf-8")
-    arguments = ("validate", pairs, "--corpus", road.corpus / "boilers", "--out", road.out)
+    arguments = ("validate", pairs, "--corpus", workspace.corpus / "boilers", "--out", workspace.out)
     assert "1 pair is accepted, not judged" in invoke_all(*arguments).stdout
     assert "not judged:" not in invoke_all(*arguments, "--require-judge").stdout
 
 
-def test_a_folder_of_documents_without_sub_folders_is_one_batch(road: Road) -> None:
-    flat = road.corpus / "boilers"
-    ran = invoke_all("run", flat, "--out", road.out)
+def test_a_folder_of_documents_without_sub_folders_is_one_batch(workspace: Workspace) -> None:
+    flat = workspace.corpus / "boilers"
+    ran = invoke_all("run", flat, "--out", workspace.out)
     assert ran.code == OK, ran.stdout
     assert "boilers succeeded" in ran.stdout
-    assert road.table("documents", "boilers")["path"].to_list() == ["guide.md", "pumps.md"]
-    assert invoke_all("run", flat, "--out", road.out, "--batch", "boilers").code == OK
-    assert "it has boilers" in invoke_all("run", flat, "--out", road.out, "--batch", "pumps").stderr
-    estimated = invoke_all("estimate", flat, "--out", road.out, "--provider", "gemini", "--json")
+    assert workspace.table("documents", "boilers")["path"].to_list() == ["guide.md", "pumps.md"]
+    assert invoke_all("run", flat, "--out", workspace.out, "--batch", "boilers").code == OK
+    assert "it has boilers" in invoke_all("run", flat, "--out", workspace.out, "--batch", "pumps").stderr
+    estimated = invoke_all("estimate", flat, "--out", workspace.out, "--provider", "gemini", "--json")
     assert {stage["batch"] for stage in json.loads(estimated.stdout)["stages"]} == {"boilers"}
 
 
-def test_files_beside_batches_are_named_with_what_to_do_about_them(road: Road) -> None:
-    road.write({"notes.md": GUIDE})
-    said = invoke_all("run", road.corpus, "--out", road.out).stderr
-    assert f"Not read: notes.md in {road.corpus}" in said
+def test_files_beside_batches_are_named_with_what_to_do_about_them(workspace: Workspace) -> None:
+    workspace.write({"notes.md": GUIDE})
+    said = invoke_all("run", workspace.corpus, "--out", workspace.out).stderr
+    assert f"Not read: notes.md in {workspace.corpus}" in said
     assert "Move these files into a sub-folder to have them read" in said
 
 
-def test_a_flat_folder_whose_name_cannot_be_a_batch_says_so(road: Road) -> None:
-    (road.corpus / "boilers").rename(road.corpus / "a, b")
-    ran = invoke_all("run", road.corpus / "a, b", "--out", road.out)
+def test_a_flat_folder_whose_name_cannot_be_a_batch_says_so(workspace: Workspace) -> None:
+    (workspace.corpus / "boilers").rename(workspace.corpus / "a, b")
+    ran = invoke_all("run", workspace.corpus / "a, b", "--out", workspace.out)
     assert (ran.code, "rename the folder" in ran.stderr) == (BAD_INPUT, True)
 
 
-def test_settings_are_given_on_the_command_line_and_options_win(road: Road) -> None:
+def test_settings_are_given_on_the_command_line_and_options_win(workspace: Workspace) -> None:
     options = ("--set", "generation.questions_per_chunk=1", "--set", 'documents.masking.kinds=["email"]')
     more = ("--set", "llm.provider=none", "--set", "llm.model=none", "--provider", "extractive")
-    ran = invoke_all("run", road.corpus, "--out", road.out, *options, *more)
+    ran = invoke_all("run", workspace.corpus, "--out", workspace.out, *options, *more)
     assert (ran.code, "setting llm.model" in ran.stderr) == (BAD_INPUT, True)
-    assert invoke_all("run", road.corpus, "--out", road.out, *options).code == OK
-    assert road.table("questions", "boilers")["target_chunk_ids"].is_unique().all()
+    assert invoke_all("run", workspace.corpus, "--out", workspace.out, *options).code == OK
+    assert workspace.table("questions", "boilers")["target_chunk_ids"].is_unique().all()
 
 
 @pytest.mark.parametrize("command", ["run", "validate", "estimate"])
@@ -246,9 +248,13 @@ def test_settings_are_given_on_the_command_line_and_options_win(road: Road) -> N
     ],
 )
 def test_a_setting_on_the_command_line_that_cannot_be_used_is_named(
-    road: Road, command: str, option: tuple[str, ...], told: str
+    workspace: Workspace, command: str, option: tuple[str, ...], told: str
 ) -> None:
-    place = [road.corpus] if command != "validate" else [road.corpus / "x.jsonl", "--corpus", road.corpus]
+    place = (
+        [workspace.corpus]
+        if command != "validate"
+        else [workspace.corpus / "x.jsonl", "--corpus", workspace.corpus]
+    )
     ran = invoke_all(command, *place, *option)
     assert (ran.code, told in ran.stderr) == (BAD_INPUT, True), ran.stderr
 

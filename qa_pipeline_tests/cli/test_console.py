@@ -15,7 +15,7 @@ from qa_pipeline.storage import Layout, write_table
 from qa_pipeline.tables import LLM_CALLS, TABLES
 from qa_pipeline_tests.calls import call
 from qa_pipeline_tests.curation.rows import document, documents
-from qa_pipeline_tests.end_to_end import invoke, walk
+from qa_pipeline_tests.end_to_end import invoke, new_workspace
 
 
 def layout_with(out: Path, frame: pl.DataFrame, batch: str = "b") -> Layout:
@@ -146,15 +146,17 @@ def test_a_finished_batch_has_no_bar_and_no_running_clock() -> None:
 def test_validate_prints_a_verdict_for_each_pair_and_what_is_not_supported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    road = walk(tmp_path, monkeypatch)
-    road.write({"b/guide.md": "# Guide\n\nThe safety valve opens at 3 bar.\n"})
+    workspace = new_workspace(tmp_path, monkeypatch)
+    workspace.write({"b/guide.md": "# Guide\n\nThe safety valve opens at 3 bar.\n"})
     right, wrong = "The safety valve opens at 3 bar.", "The safety valve opens at 5 bar."
     lines: list[dict[str, object]] = [{"question": f"Question {n}?", "answer": right} for n in range(25)]
     lines[7] |= {"answer": wrong, "question": "[red]Hostile[/red]?", "confidence": 0.99}
     file = tmp_path / "mine.jsonl"
     file.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
 
-    ran = invoke("validate", file, "--corpus", road.corpus / "b", "--out", road.out, "--accept-unjudged")
+    ran = invoke(
+        "validate", file, "--corpus", workspace.corpus / "b", "--out", workspace.out, "--accept-unjudged"
+    )
 
     assert "Pairs, the first 20 of 25" in ran.stdout
     first = next(row for row in ran.stdout.splitlines() if "[red]Hostile[/red]?" in row)

@@ -8,66 +8,66 @@ from qa_pipeline.cli.common import BAD_INPUT, OK
 from qa_pipeline.llm.store.database import Database
 from qa_pipeline.llm.store.store import Outcome, Round, SqlReplyStore
 from qa_pipeline.storage import Layout
-from qa_pipeline_tests.end_to_end import GUIDE, Ran, Road, invoke, walk
-from qa_pipeline_tests.llm.store.asking import paid
+from qa_pipeline_tests.end_to_end import GUIDE, Ran, Workspace, invoke, new_workspace
+from qa_pipeline_tests.llm.store.outcomes import paid
 
 
 @pytest.fixture
-def road(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Road:
-    walked = walk(tmp_path, monkeypatch)
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
+    walked = new_workspace(tmp_path, monkeypatch)
     walked.write({"one/guide.md": GUIDE, "one/other.md": "# Other\n\nThe pump runs at 40 bar at most.\n"})
     walked.run()
     return walked
 
 
-def ask(road: Road, *arguments: str) -> Ran:
-    return invoke("replies", *arguments, "--out", road.out)
+def ask(workspace: Workspace, *arguments: str) -> Ran:
+    return invoke("replies", *arguments, "--out", workspace.out)
 
 
-def replies_of(road: Road) -> int:
-    told = json.loads(ask(road, "size", "--json").stdout)
+def replies_of(workspace: Workspace) -> int:
+    told = json.loads(ask(workspace, "size", "--json").stdout)
     return sum(share["rows"] for share in told["replies"])
 
 
-def add_failure(road: Road) -> None:
-    store = SqlReplyStore(Database(Layout(road.out).replies))
+def add_failure(workspace: Workspace) -> None:
+    store = SqlReplyStore(Database(Layout(workspace.out).replies))
     store.write(Round(paid=[paid(("gemini/[x]", "f" * 64), Outcome("truncated", "cut", detail="cut"))]))
     store.close()
 
 
-def test_the_size_is_told_by_model_role_and_age(road: Road) -> None:
-    add_failure(road)
-    shown = ask(road, "size")
+def test_the_size_is_told_by_model_role_and_age(workspace: Workspace) -> None:
+    add_failure(workspace)
+    shown = ask(workspace, "size")
     assert shown.code == OK
     for part in ("extractive/", "gemini/[x]", "questions", "failures", "a day", "replies.sqlite", "on disk"):
         assert part in shown.stdout
 
 
-def test_a_model_is_shown_by_its_whole_name_which_prune_takes(road: Road) -> None:
-    add_failure(road)
+def test_a_model_is_shown_by_its_whole_name_which_prune_takes(workspace: Workspace) -> None:
+    add_failure(workspace)
     name = "gemini/" + "x" * 50
-    with closing(Database(Layout(road.out).replies)) as database:
+    with closing(Database(Layout(workspace.out).replies)) as database:
         store = SqlReplyStore(database)
         store.write(Round(paid=[paid((name, "k"), Outcome("replied", "r", '"x"'))]))
         store.close()
-    assert name in ask(road, "size").stdout
-    assert ask(road, "prune", "--model", name).code == OK
+    assert name in ask(workspace, "size").stdout
+    assert ask(workspace, "prune", "--model", name).code == OK
 
 
-def test_pruning_says_what_would_go_and_goes_only_when_told(road: Road) -> None:
-    add_failure(road)
-    before = replies_of(road)
-    shown = ask(road, "prune", "--failures")
-    assert (shown.code, replies_of(road)) == (OK, before)
+def test_pruning_says_what_would_go_and_goes_only_when_told(workspace: Workspace) -> None:
+    add_failure(workspace)
+    before = replies_of(workspace)
+    shown = ask(workspace, "prune", "--failures")
+    assert (shown.code, replies_of(workspace)) == (OK, before)
     assert "1 replies would be deleted; add --yes to do it" in shown.stdout
-    assert "1 replies are deleted" in ask(road, "prune", "--failures", "--yes").stdout
-    assert replies_of(road) == before - 1
-    assert "0 replies would be deleted" in ask(road, "prune", "--older-than", "90d").stdout
+    assert "1 replies are deleted" in ask(workspace, "prune", "--failures", "--yes").stdout
+    assert replies_of(workspace) == before - 1
+    assert "0 replies would be deleted" in ask(workspace, "prune", "--older-than", "90d").stdout
 
 
-def test_failures_are_asked_again_after_retry_failures(road: Road) -> None:
-    add_failure(road)
-    assert "1 replies are deleted" in ask(road, "retry-failures", "--yes").stdout
+def test_failures_are_asked_again_after_retry_failures(workspace: Workspace) -> None:
+    add_failure(workspace)
+    assert "1 replies are deleted" in ask(workspace, "retry-failures", "--yes").stdout
 
 
 @pytest.mark.parametrize(
@@ -78,8 +78,8 @@ def test_failures_are_asked_again_after_retry_failures(road: Road) -> None:
         (("forget", "nothing.md"), "no document is called 'nothing.md'"),
     ],
 )
-def test_what_cannot_be_done_is_told(road: Road, arguments: tuple[str, ...], told: str) -> None:
-    shown = ask(road, *arguments)
+def test_what_cannot_be_done_is_told(workspace: Workspace, arguments: tuple[str, ...], told: str) -> None:
+    shown = ask(workspace, *arguments)
     assert shown.code == BAD_INPUT
     assert told in shown.stderr
 
@@ -90,35 +90,37 @@ def test_a_folder_without_a_run_is_told(tmp_path: Path) -> None:
     assert "name the folder of a run with --out, or set llm.store.url" in shown.stderr
 
 
-def test_forgetting_a_document_takes_its_replies_and_those_of_its_earlier_versions(road: Road) -> None:
-    first = replies_of(road)
-    road.write({"one/guide.md": GUIDE.replace("10 minutes", "20 minutes")})
-    road.run()
-    assert replies_of(road) > first
-    shown = ask(road, "forget", "guide.md")
+def test_forgetting_a_document_takes_its_replies_and_those_of_its_earlier_versions(
+    workspace: Workspace,
+) -> None:
+    first = replies_of(workspace)
+    workspace.write({"one/guide.md": GUIDE.replace("10 minutes", "20 minutes")})
+    workspace.run()
+    assert replies_of(workspace) > first
+    shown = ask(workspace, "forget", "guide.md")
     assert shown.code == OK
     assert "guide.md (known versions: 2)" in shown.stdout
-    left = replies_of(road)
-    ask(road, "forget", "one/other.md")
+    left = replies_of(workspace)
+    ask(workspace, "forget", "one/other.md")
     assert 0 < left < first
-    assert replies_of(road) == 0
+    assert replies_of(workspace) == 0
 
 
-def test_forgetting_a_document_names_the_decisions_that_may_repeat_it(road: Road) -> None:
-    replies_of(road)
-    assert "decisions" not in ask(road, "forget", "guide.md").stdout
-    (road.out / "decisions").mkdir()
-    (road.out / "decisions" / "one.jsonl").touch()
+def test_forgetting_a_document_names_the_decisions_that_may_repeat_it(workspace: Workspace) -> None:
+    replies_of(workspace)
+    assert "decisions" not in ask(workspace, "forget", "guide.md").stdout
+    (workspace.out / "decisions").mkdir()
+    (workspace.out / "decisions" / "one.jsonl").touch()
 
-    shown = ask(road, "forget", "guide.md")
+    shown = ask(workspace, "forget", "guide.md")
 
     assert "People's decisions about one stay in" in shown.stdout
 
 
-def test_a_document_that_is_gone_can_still_be_forgotten(road: Road) -> None:
-    (road.corpus / "one" / "guide.md").unlink()
-    road.run()
-    before = replies_of(road)
-    shown = ask(road, "forget", "one/guide.md")
+def test_a_document_that_is_gone_can_still_be_forgotten(workspace: Workspace) -> None:
+    (workspace.corpus / "one" / "guide.md").unlink()
+    workspace.run()
+    before = replies_of(workspace)
+    shown = ask(workspace, "forget", "one/guide.md")
     assert (shown.code, "(known versions: 1)" in shown.stdout) == (OK, True)
-    assert replies_of(road) < before
+    assert replies_of(workspace) < before

@@ -11,7 +11,7 @@ from urllib.request import Request, urlopen
 import pytest
 
 from qa_pipeline.cli.common import BAD_INPUT
-from qa_pipeline_tests.end_to_end import GUIDE, invoke, walk
+from qa_pipeline_tests.end_to_end import GUIDE, invoke, new_workspace
 
 COMMAND = [sys.executable, "-c", "from qa_pipeline.cli.app import app; app()", "serve-fake"]
 
@@ -72,8 +72,8 @@ def test_a_plan_that_is_none_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_run_against_it_may_be_capped_in_cost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    road = walk(tmp_path, monkeypatch)
-    road.write({"boilers/guide.md": GUIDE})
+    workspace = new_workspace(tmp_path, monkeypatch)
+    workspace.write({"boilers/guide.md": GUIDE})
     with subprocess.Popen(COMMAND, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         shown = dict(process.stdout.readline().split() for _ in range(3))
@@ -84,8 +84,8 @@ def test_a_run_against_it_may_be_capped_in_cost(tmp_path: Path, monkeypatch: pyt
             "currency: USD\nproviders: {gemini: {gemini-3-flash-preview: {input: 0.5, output: 3}}}\n"
         )
         options = ("--provider", "gemini", "--max-cost", "5", "--set", f"llm.budget.prices={prices}")
-        ran = invoke("run", road.corpus, "--out", road.out, *options)
+        ran = invoke("run", workspace.corpus, "--out", workspace.out, *options)
         process.terminate()
     assert ran.code == 0, ran.stderr + ran.stdout
-    assert (road.table("llm_calls", "boilers")["cost"] > 0).all()
-    assert "unjudged" not in road.table("verdicts", "boilers")["reason"].to_list()
+    assert (workspace.table("llm_calls", "boilers")["cost"] > 0).all()
+    assert "unjudged" not in workspace.table("verdicts", "boilers")["reason"].to_list()

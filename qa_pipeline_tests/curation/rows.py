@@ -1,6 +1,7 @@
 """Rows of the tables with sensible values everywhere, so that a test names only what it is about."""
 
 import hashlib
+from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
@@ -17,6 +18,7 @@ from qa_pipeline.tables import (
     PAIRS,
     QUESTIONS,
     REFUSALS,
+    TRAINING_EXAMPLES,
     VERDICTS,
 )
 
@@ -188,6 +190,23 @@ def question(question_id: str, status: str = "kept", **values: Any) -> Row:
     }
 
 
+def example(pair_id: str, **values: Any) -> Row:
+    return {
+        "pair_id": pair_id,
+        "batch": "b",
+        "question": "Q",
+        "answer": "A",
+        "language": "en",
+        "question_type": "fact",
+        "coverage": "full",
+        "messages": [],
+        "tokens": {},
+        "evidence": [],
+        "provenance": {},
+        **values,
+    }
+
+
 def sha(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -248,3 +267,13 @@ def questions(*rows: Row) -> pl.DataFrame:
 
 def documents(*rows: Row) -> pl.DataFrame:
     return DOCUMENTS.frame(list(rows))
+
+
+def examples(*rows: Row) -> pl.DataFrame:
+    return TRAINING_EXAMPLES.frame(list(rows))
+
+
+def chunk_frame(texts: Sequence[str], language: str = "en", section_path: Sequence[str] = ()) -> pl.DataFrame:
+    """One chunk a text, all of one document."""
+    shared = {"language": language, "title": "T", "section_path": list(section_path), "tokens": 1}
+    return chunks(*(chunk(f"c{n}", text, position=n, **shared) for n, text in enumerate(texts)))

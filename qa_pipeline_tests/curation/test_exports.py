@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qa_pipeline.curation.exports import LEDGER_FILES, chat_rows, json_lines, ledger_files, ledger_rows
-from qa_pipeline.tables import TRAINING_EXAMPLES
 from qa_pipeline_tests.curation.rows import (
     TEXT,
     Row,
@@ -21,6 +20,8 @@ from qa_pipeline_tests.curation.rows import (
     claims,
     document,
     documents,
+    example,
+    examples,
     pair,
     pairs,
     verdict,
@@ -144,25 +145,15 @@ def test_every_file_of_the_ledger_has_the_same_fields() -> None:
 
 def test_chat_lines_hold_messages_and_the_pair_and_skip_absent_layouts() -> None:
     messages = [{"role": "user", "content": "Q"}, {"role": "assistant", "content": "A"}]
-    base = {"batch": "b", "question": "Q", "answer": "A", "language": "en", "question_type": "fact"}
-    examples = TRAINING_EXAMPLES.frame(
-        [
-            {
-                "pair_id": pair_id,
-                **base,
-                "coverage": "full",
-                "messages": messages,
-                "messages_with_context": context,
-                "tokens": {"closed_book": 2, "with_context": None, "with_distractors": None},
-                "evidence": [],
-                "provenance": {"origin": "generated"},
-            }
+    made = examples(
+        *(
+            example(pair_id, messages=messages, messages_with_context=context)
             for pair_id, context in (("p", None), ("q", messages))
-        ]
+        )
     )
-    assert read(chat_rows(examples, "closed_book")) == [
+    assert read(chat_rows(made, "closed_book")) == [
         {"messages": messages, "pair_id": "p"},
         {"messages": messages, "pair_id": "q"},
     ]
-    assert [row["pair_id"] for row in read(chat_rows(examples, "with_context"))] == ["q"]
-    assert list(json_lines(chat_rows(examples, "with_distractors"))) == []
+    assert [row["pair_id"] for row in read(chat_rows(made, "with_context"))] == ["q"]
+    assert list(json_lines(chat_rows(made, "with_distractors"))) == []

@@ -1,4 +1,4 @@
-"""Every pair gets exactly one verdict, whatever the frames hold, and each road ends where it should."""
+"""Every pair gets exactly one verdict, whatever the frames hold, each for the reason it should."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -155,7 +155,7 @@ def one(
     return settle(frames, **settings).row(0, named=True)
 
 
-def road(row: dict[str, Any]) -> tuple[str, str, str]:
+def ending(row: dict[str, Any]) -> tuple[str, str, str]:
     return row["verdict"], row["stage"], row["reason"]
 
 
@@ -181,7 +181,7 @@ def test_floors_stand_under_each_dimension(scores: Row, reason: str) -> None:
     row = one(["supported"], judged=assessment("p", **{**SCORED, **scores}))
     verdict = {"passed": "accepted", "no_scores": "failed"}.get(reason, "rejected")
     stage = "accepted" if reason == "passed" else "quality_assessment"
-    assert road(row) == (verdict, stage, reason)
+    assert ending(row) == (verdict, stage, reason)
     assert (row["composite"] is None) == (reason == "no_scores" and 1.5 not in scores.values())
 
 
@@ -189,7 +189,7 @@ def test_the_composite_is_the_weighted_mean() -> None:
     row = one(["supported"], judged=assessment("p", relevance=0.5, correctness=0.7, completeness=0.4))
     assert row["composite"] == pytest.approx(0.3 + 0.2 * 0.5 + 0.3 * 0.7 + 0.2 * 0.4)
     low = one(["supported"], judged=assessment("p", **SCORED), threshold=0.95)
-    assert road(low) == ("rejected", "quality_assessment", "low_composite")
+    assert ending(low) == ("rejected", "quality_assessment", "low_composite")
     assert low["detail"] == "composite 0.93 is below 0.95"
 
 
@@ -219,7 +219,7 @@ def test_without_any_weight_there_is_no_score_to_set() -> None:
     ],
 )
 def test_claims_decide_before_any_judge(words: list[str], expected: tuple[str, str, str]) -> None:
-    assert road(one(words)) == expected
+    assert ending(one(words)) == expected
 
 
 @pytest.mark.parametrize("coverage", ["full", "partial"])
@@ -230,14 +230,14 @@ def test_partial_coverage_is_no_reason_of_its_own(coverage: str) -> None:
 
 def test_a_failed_draft_keeps_its_reason() -> None:
     row = one([], pair_values={"status": "failed", "reason": "truncated", "detail": "cut", "answer": None})
-    assert (*road(row), row["detail"]) == ("failed", "pairs", "truncated", "cut")
+    assert (*ending(row), row["detail"]) == ("failed", "pairs", "truncated", "cut")
 
 
 def test_without_a_judge_a_person_decides_unless_told_otherwise() -> None:
     judged = assessment("p", None, status="not_judged", judge=None)
-    assert road(one(["supported"], judged=judged)) == ("needs_review", "quality_assessment", "not_judged")
+    assert ending(one(["supported"], judged=judged)) == ("needs_review", "quality_assessment", "not_judged")
     accepted = one(["supported"], judged=judged, accept_unjudged=True)
-    assert road(accepted) == ("accepted", "accepted", "unjudged")
+    assert ending(accepted) == ("accepted", "accepted", "unjudged")
     assert accepted["composite"] is None
 
 
@@ -245,13 +245,13 @@ def test_unjudged_rows_still_meet_the_floor_of_grounding() -> None:
     judged = assessment("p", None, status="not_judged", judge=None)
     words = ["supported", "unsupported", "unsupported"]
     row = one(words, judged=judged, accept=0.3, accept_unjudged=True)
-    assert road(row) == ("rejected", "quality_assessment", "low_grounding")
+    assert ending(row) == ("rejected", "quality_assessment", "low_grounding")
 
 
 def test_an_answer_with_unproved_statements_is_never_accepted_unjudged() -> None:
     judged = assessment("p", None, status="not_judged", judge=None)
     row = one(["supported", "supported", "unsupported"], judged=judged, accept=0.6, accept_unjudged=True)
-    assert road(row) == ("needs_review", "quality_assessment", "not_judged")
+    assert ending(row) == ("needs_review", "quality_assessment", "not_judged")
 
 
 @pytest.mark.parametrize(
@@ -270,7 +270,7 @@ def test_partially_supported_answers_meet_the_floor_of_grounding_and_then_the_co
     words = ["supported"] * supported + ["unsupported"] * (5 - supported)
     scores = assessment("p", relevance=0.6, correctness=0.8, completeness=0.6)
     row = one(words, judged=scores, accept=0.4)
-    assert road(row) == expected
+    assert ending(row) == expected
     assert len(row["unsupported_spans"]) == 5 - supported
     strict = one(words, judged=scores)
     assert (strict["verdict"] == "accepted") == (supported == 5)
@@ -312,14 +312,14 @@ def test_only_a_judge_accepts_an_answer_with_unproved_statements(
 
 def test_an_old_assessment_of_a_pair_that_no_longer_passes_gives_it_no_scores() -> None:
     row = one(["contradicted"], judged=assessment("p"))
-    assert road(row) == ("rejected", "source_verification", "contradicted")
+    assert ending(row) == ("rejected", "source_verification", "contradicted")
     assert (row["relevance"], row["composite"]) == (None, None)
 
 
 def test_a_judge_that_failed_fails_the_pair_with_its_reason() -> None:
     judged = assessment("p", None, status="failed", reason="blocked", detail="safety")
     row = one(["supported"], judged=judged, accept_unjudged=True)
-    assert (*road(row), row["detail"]) == ("failed", "quality_assessment", "blocked", "safety")
+    assert (*ending(row), row["detail"]) == ("failed", "quality_assessment", "blocked", "safety")
 
 
 @pytest.mark.parametrize(
@@ -331,7 +331,7 @@ def test_a_judge_that_failed_fails_the_pair_with_its_reason() -> None:
         (None, ("failed", "refusal", "no_refusal_evidence")),
     ],
 )
-def test_refusals_take_their_own_road(outcome: str | None, expected: tuple[str, str, str]) -> None:
+def test_refusals_get_verdicts_of_their_own(outcome: str | None, expected: tuple[str, str, str]) -> None:
     frames = {
         "pairs": pairs(pair("p", coverage="none")),
         "claims": claims(),
@@ -340,7 +340,7 @@ def test_refusals_take_their_own_road(outcome: str | None, expected: tuple[str, 
         "refusals": refusals(refusal("p", outcome)) if outcome else refusals(),
     }
     row = settle(frames).row(0, named=True)
-    assert road(row) == expected
+    assert ending(row) == expected
     assert (row["grounding"], row["support_level"], row["claims"]) == (None, None, 0)
 
 
@@ -387,7 +387,7 @@ def test_of_equal_pairs_the_best_stays_and_the_others_name_it() -> None:
         pair("a", question="When?", answer="At nine."), pair("b", question="when", answer="at nine")
     )
     rows = settle(frames).to_dicts()
-    assert [(*road(row), row["duplicate_of"]) for row in rows] == [
+    assert [(*ending(row), row["duplicate_of"]) for row in rows] == [
         ("rejected", "deduplication", "duplicate", "b"),
         ("accepted", "accepted", "passed", None),
     ]

@@ -21,7 +21,7 @@ from qa_pipeline.errors import CorpusError
 from qa_pipeline.pipeline import run_batches, validate_pairs
 from qa_pipeline.resources import Resources
 from qa_pipeline.tables import VERDICTS
-from qa_pipeline_tests.curation.withdrawal_rows import FALSE, TRUE, Folder
+from qa_pipeline_tests.curation.withdrawal_corpus import FALSE, TRUE, Folder
 from qa_pipeline_tests.fakes import HashEmbedder
 
 RUNNER = CliRunner()

@@ -6,30 +6,17 @@ import polars as pl
 
 from qa_pipeline.llm.base import Request
 from qa_pipeline.records import AnswerReply, DraftCitation, DraftQuestion, QuestionsReply, ReplyModel
-from qa_pipeline.tables import CHUNKS
+from qa_pipeline_tests.curation import rows
 
 
 def chunks(*texts: str, language: str = "en") -> pl.DataFrame:
     """A chunk for each text; a chunk's id is its text, so that equal text is an unchanged chunk."""
-    return CHUNKS.frame(
-        [
-            {
-                "chunk_id": text,
-                "batch": "b",
-                "document_id": f"document of {text}",
-                "position": number,
-                "char_start": 0,
-                "char_end": len(text),
-                "title": "Title",
-                "section_path": [],
-                "section_start": 0,
-                "section_end": 1,
-                "tokens": 3,
-                "language": language,
-                "text": text,
-            }
+    shared = {"title": "Title", "section_path": [], "tokens": 3, "language": language}
+    return rows.chunks(
+        *(
+            rows.chunk(text, text, document_id=f"document of {text}", position=number, **shared)
             for number, text in enumerate(texts)
-        ]
+        )
     )
 
 

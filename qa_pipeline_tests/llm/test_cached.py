@@ -26,7 +26,8 @@ from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.llm.store.writer import open_replies
 from qa_pipeline.records import ClaimReply, Usage
 from qa_pipeline.testing.scripted import ScriptedModel
-from qa_pipeline_tests.llm.asking import ACCEPT, REJECT, SCORES, call, claim, judgement
+from qa_pipeline_tests.calls import call
+from qa_pipeline_tests.llm.requests import ACCEPT, REJECT, SCORES, claim, judgement
 
 WRITER = """
 import asyncio, sys
@@ -34,7 +35,8 @@ from pathlib import Path
 from qa_pipeline.llm.cached import CachedModel
 from qa_pipeline.testing.scripted import ScriptedModel
 from qa_pipeline.llm.store.writer import open_replies
-from qa_pipeline_tests.llm.asking import ACCEPT, claim
+from qa_pipeline_tests.calls import call
+from qa_pipeline_tests.llm.requests import ACCEPT, claim
 
 async def write() -> None:
     model = CachedModel(ScriptedModel(lambda _: ACCEPT), open_replies(Path(sys.argv[1])))
@@ -145,7 +147,7 @@ def test_a_reply_that_cannot_be_used_was_paid_for_and_fails_the_same_way_again(p
     failure = UnreadableReplyError(
         "truncated", "cut at 10 tokens", raw='{"rea', model="m-1", usage=Usage(5, 10)
     )
-    failure.calls = (call("c1"),)
+    failure.calls = (call(call_id="c1"),)
     with pytest.raises(UnreadableReplyError):
         ask(stored(ScriptedModel([failure]), path), claim())
     later = stored(ScriptedModel([]), path)

@@ -23,7 +23,7 @@ from qa_pipeline.llm.sending import Sender
 from qa_pipeline.llm.throttle import Throttle
 from qa_pipeline.records import AnswerReply, Passage, Usage
 from qa_pipeline.settings.llm import LLMSettings
-from qa_pipeline_tests.llm.asking import ACCEPT, claim
+from qa_pipeline_tests.llm.requests import ACCEPT, claim
 from qa_pipeline_tests.llm.serving import FastClock
 
 JSON = ACCEPT.model_dump_json()

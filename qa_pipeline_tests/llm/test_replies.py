@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from qa_pipeline.errors import UnreadableReplyError
 from qa_pipeline.llm.replies import _words, read_reply
 from qa_pipeline.records import AnswerReply, ClaimReply, JudgeReply
-from qa_pipeline_tests.llm.asking import ACCEPT
+from qa_pipeline_tests.llm.requests import ACCEPT
 
 JSON = ACCEPT.model_dump_json()
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)

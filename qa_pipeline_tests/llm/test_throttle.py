@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from qa_pipeline.llm.pace import Declared
 from qa_pipeline.llm.provider import Clock
 from qa_pipeline.llm.throttle import Throttle
-from qa_pipeline_tests.llm.asking import claim
+from qa_pipeline_tests.llm.requests import claim
 
 
 class PlayedTime:

@@ -28,7 +28,7 @@ from qa_pipeline.quality.gates import (
     yield_gate,
 )
 from qa_pipeline.settings.verification import QualitySettings
-from qa_pipeline.tables import PAIRS, STORED, TRAINING_EXAMPLES, VERDICTS
+from qa_pipeline.tables import PAIRS, STORED, VERDICTS
 from qa_pipeline_tests.curation.rows import (
     TEXT,
     Row,
@@ -40,6 +40,8 @@ from qa_pipeline_tests.curation.rows import (
     claims,
     document,
     documents,
+    example,
+    examples,
     pair,
     pairs,
     question,
@@ -75,29 +77,13 @@ def whole() -> dict[str, pl.DataFrame]:
     frames["claims"] = claims(claim("p"))
     frames["claim_verdicts"] = claim_verdicts(claim_verdict("p", "supported"))
     frames["verdicts"] = verdicts(verdict("p"))
-    frames["training_examples"] = examples(example("p"))
+    frames["training_examples"] = examples(proved_example("p"))
     return frames
 
 
-def example(pair_id: str, **evidence: Any) -> Row:
+def proved_example(pair_id: str, **evidence: Any) -> Row:
     place = {"start": 0, "end": len(TEXT), "quote": TEXT, "content_sha256": sha("d"), "document_id": "d"}
-    return {
-        "pair_id": pair_id,
-        "batch": "b",
-        "question": "Q",
-        "answer": "A",
-        "language": "en",
-        "question_type": "fact",
-        "coverage": "full",
-        "messages": [],
-        "tokens": {},
-        "evidence": [{**place, **evidence}],
-        "provenance": {},
-    }
-
-
-def examples(*rows: Row) -> pl.DataFrame:
-    return TRAINING_EXAMPLES.frame(list(rows))
+    return example(pair_id, evidence=[{**place, **evidence}])
 
 
 def proof(**replaced: pl.DataFrame) -> Gate:
@@ -250,7 +236,7 @@ def test_only_accepted_pairs_with_standing_quotes_train() -> None:
     assert training().passed
     assert training(verdicts=verdicts(verdict("p", "needs_review"))).counts["not_accepted"] == 1
     assert training(pairs=pairs(pair("p", expected_verdict="accepted"))).counts["known_answers"] == 1
-    assert training(training_examples=examples(example("p", start=2))).counts["misplaced_quote"] == 1
+    assert training(training_examples=examples(proved_example("p", start=2))).counts["misplaced_quote"] == 1
     assert training(documents=documents()).counts["unknown_document"] == 1
 
 

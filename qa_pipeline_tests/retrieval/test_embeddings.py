@@ -20,7 +20,7 @@ from qa_pipeline.models.vector_cache import (
 from qa_pipeline.records import index_text
 from qa_pipeline.retrieval.embeddings import embed_chunks
 from qa_pipeline.tables import EMBEDDINGS
-from qa_pipeline_tests.chunk_frames import chunk_frame
+from qa_pipeline_tests.curation.rows import chunk_frame
 from qa_pipeline_tests.fakes import HashEmbedder
 
 TEXTS = st.lists(st.text(alphabet="ab cåé\n", max_size=12), max_size=20)

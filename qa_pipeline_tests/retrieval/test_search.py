@@ -11,7 +11,7 @@ from qa_pipeline.retrieval.embeddings import embed_chunks
 from qa_pipeline.retrieval.search import Retriever, fuse, terms
 from qa_pipeline.retrieval.shard import build_index
 from qa_pipeline.settings.generation import RetrievalSettings
-from qa_pipeline_tests.chunk_frames import chunk_frame
+from qa_pipeline_tests.curation.rows import chunk_frame
 from qa_pipeline_tests.fakes import HashEmbedder
 
 RANKINGS = st.lists(st.lists(st.integers(0, 15), unique=True, max_size=10), min_size=1, max_size=3)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from qa_pipeline.review.document_view import Shown, facts, in_context, pieces
 from qa_pipeline_tests.documents.builders import pdf_bytes
-from qa_pipeline_tests.end_to_end import GUIDE, Road, invoke, walk
+from qa_pipeline_tests.end_to_end import GUIDE, Workspace, invoke, new_workspace
 
 
 def document(text: str, sections: list[tuple[int, int]], pages: list[tuple[int, int]]) -> dict[str, Any]:
@@ -61,35 +61,37 @@ def test_a_chunk_stands_between_what_surrounds_it_in_its_section() -> None:
 
 
 @pytest.fixture
-def road_with_documents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Road:
-    road = walk(tmp_path, monkeypatch)
-    road.write({"one/guide.md": GUIDE, "two/guide.md": GUIDE + "\nMore.\n", "two/broken.pdf": b"no pdf"})
-    road.run()
-    return road
+def workspace_with_documents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
+    workspace = new_workspace(tmp_path, monkeypatch)
+    workspace.write({"one/guide.md": GUIDE, "two/guide.md": GUIDE + "\nMore.\n", "two/broken.pdf": b"no pdf"})
+    workspace.run()
+    return workspace
 
 
-def test_a_document_is_shown_with_its_facts_and_borders(road_with_documents: Road) -> None:
-    shown = invoke("show", "one/guide.md", "--out", road_with_documents.out)
+def test_a_document_is_shown_with_its_facts_and_borders(workspace_with_documents: Workspace) -> None:
+    shown = invoke("show", "one/guide.md", "--out", workspace_with_documents.out)
     assert shown.code == 0
     for part in ("one/guide.md", "section Kestrel 4 guide > Filling [", "▼ chunk 0", "open the lower valve"):
         assert part in shown.stdout
 
 
-def test_one_chunk_is_shown_in_its_section(road_with_documents: Road) -> None:
-    first = road_with_documents.table("chunks", "one").row(0, named=True)
-    shown = invoke("show", "one/guide.md", "--out", road_with_documents.out, "--chunk", first["chunk_id"][:8])
+def test_one_chunk_is_shown_in_its_section(workspace_with_documents: Workspace) -> None:
+    first = workspace_with_documents.table("chunks", "one").row(0, named=True)
+    shown = invoke(
+        "show", "one/guide.md", "--out", workspace_with_documents.out, "--chunk", first["chunk_id"][:8]
+    )
     assert shown.code == 0
     assert first["text"].splitlines()[-1] in shown.stdout
     assert "residual-current" not in shown.stdout
 
 
-def test_a_document_that_could_not_be_read_says_why(road_with_documents: Road) -> None:
-    shown = invoke("show", "broken.pdf", "--out", road_with_documents.out)
+def test_a_document_that_could_not_be_read_says_why(workspace_with_documents: Workspace) -> None:
+    shown = invoke("show", "broken.pdf", "--out", workspace_with_documents.out)
     assert (shown.code, "failed, damaged" in shown.stdout) == (0, True)
 
 
-def test_programs_get_one_json_document(road_with_documents: Road) -> None:
-    shown = json.loads(invoke("show", "one/guide.md", "--out", road_with_documents.out, "--json").stdout)
+def test_programs_get_one_json_document(workspace_with_documents: Workspace) -> None:
+    shown = json.loads(invoke("show", "one/guide.md", "--out", workspace_with_documents.out, "--json").stdout)
     for part in shown["chunks"]:
         assert shown["document"]["text"][part["char_start"] : part["char_end"]] == part["text"]
 
@@ -103,9 +105,9 @@ def test_programs_get_one_json_document(road_with_documents: Road) -> None:
     ],
 )
 def test_what_cannot_be_found_is_told_with_what_can(
-    road_with_documents: Road, name: str, options: list[str], told: str
+    workspace_with_documents: Workspace, name: str, options: list[str], told: str
 ) -> None:
-    shown = invoke("show", name, "--out", road_with_documents.out, *options)
+    shown = invoke("show", name, "--out", workspace_with_documents.out, *options)
     assert (shown.code, told in shown.stderr) == (2, True)
 
 
@@ -129,17 +131,17 @@ def test_facts_leave_out_what_is_unknown() -> None:
 def test_a_page_of_a_pdf_is_drawn_with_a_chunk_highlighted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    road = walk(tmp_path, monkeypatch)
-    road.write({"one/printed.pdf": pdf_bytes("The boiler is drained through the lower valve.")})
-    road.run()
-    (road.corpus / "one" / "printed.pdf").rename(road.corpus / "one" / "renamed.pdf")
-    (chunk_id,) = road.table("chunks", "one")["chunk_id"]
+    workspace = new_workspace(tmp_path, monkeypatch)
+    workspace.write({"one/printed.pdf": pdf_bytes("The boiler is drained through the lower valve.")})
+    workspace.run()
+    (workspace.corpus / "one" / "printed.pdf").rename(workspace.corpus / "one" / "renamed.pdf")
+    (chunk_id,) = workspace.table("chunks", "one")["chunk_id"]
     picture = tmp_path / "page.png"
     options: list[str | Path] = [
         "--out",
-        road.out,
+        workspace.out,
         "--corpus",
-        road.corpus,
+        workspace.corpus,
         "--picture",
         picture,
         "--chunk",
@@ -166,30 +168,37 @@ def test_a_page_of_a_pdf_is_drawn_with_a_chunk_highlighted(
 def test_a_picture_that_cannot_be_drawn_says_why(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], told: str
 ) -> None:
-    road = walk(tmp_path, monkeypatch)
-    road.write({"one/printed.pdf": pdf_bytes("The boiler is drained through the lower valve.")})
-    road.run()
-    place: list[str | Path] = ["--out", road.out, "--corpus", road.corpus, "--picture", tmp_path / "page.png"]
+    workspace = new_workspace(tmp_path, monkeypatch)
+    workspace.write({"one/printed.pdf": pdf_bytes("The boiler is drained through the lower valve.")})
+    workspace.run()
+    place: list[str | Path] = [
+        "--out",
+        workspace.out,
+        "--corpus",
+        workspace.corpus,
+        "--picture",
+        tmp_path / "page.png",
+    ]
     shown = invoke("show", "one/printed.pdf", *place, *options)
     assert (shown.code, told in shown.stderr) == (2, True)
-    (road.corpus / "one" / "printed.pdf").write_bytes(pdf_bytes("Another text."))
+    (workspace.corpus / "one" / "printed.pdf").write_bytes(pdf_bytes("Another text."))
     shown = invoke("show", "one/printed.pdf", *place)
     assert (shown.code, "run the batch again" in shown.stderr) == (2, True)
 
 
 def test_a_span_is_drawn_on_the_page_that_it_is_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    road = walk(tmp_path, monkeypatch)
-    road.write({"one/printed.pdf": pdf_bytes("The boiler is drained.", "The pump is changed.")})
-    road.run()
-    start = road.table("documents", "one")["text"].item().index("pump")
-    place = ("--out", road.out, "--corpus", road.corpus, "--picture", tmp_path / "page.png")
+    workspace = new_workspace(tmp_path, monkeypatch)
+    workspace.write({"one/printed.pdf": pdf_bytes("The boiler is drained.", "The pump is changed.")})
+    workspace.run()
+    start = workspace.table("documents", "one")["text"].item().index("pump")
+    place = ("--out", workspace.out, "--corpus", workspace.corpus, "--picture", tmp_path / "page.png")
     shown = invoke("show", "one/printed.pdf", *place, "--span", f"{start}:{start + 4}")
     assert "page 2 of printed.pdf; 4 of 4 letters highlighted" in shown.stdout
 
 
 @pytest.mark.parametrize("options", [("--page", "2"), ("--span", "1:2"), ("--corpus", "x")])
 def test_options_of_a_picture_without_one_are_refused(
-    road_with_documents: Road, options: tuple[str, ...]
+    workspace_with_documents: Workspace, options: tuple[str, ...]
 ) -> None:
-    shown = invoke("show", "guide.md", "--out", road_with_documents.out, *options)
+    shown = invoke("show", "guide.md", "--out", workspace_with_documents.out, *options)
     assert (shown.code, f"{options[0]} takes a picture" in shown.stderr) == (2, True)

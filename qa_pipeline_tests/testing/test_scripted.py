@@ -4,7 +4,7 @@ import pytest
 
 from qa_pipeline.errors import TransientModelError, UnreadableReplyError
 from qa_pipeline.testing.scripted import ScriptedModel
-from qa_pipeline_tests.llm.asking import ACCEPT, REJECT, claim, judgement
+from qa_pipeline_tests.llm.requests import ACCEPT, REJECT, claim, judgement
 
 
 def test_replies_are_played_in_order_and_requests_are_remembered() -> None:

@@ -5,7 +5,8 @@ from typing import Any
 
 import polars as pl
 
-from qa_pipeline.tables import CHUNKS, DOCUMENTS, PAIRS
+from qa_pipeline.tables import DOCUMENTS, PAIRS
+from qa_pipeline_tests.curation import rows
 
 _HEADING = re.compile(r"^(#{1,6}) (.+)$", re.MULTILINE)
 
@@ -49,28 +50,25 @@ def sections(text: str) -> list[dict[str, Any]]:
 
 
 def chunks(documents: pl.DataFrame) -> pl.DataFrame:
-    rows = []
+    made = []
     for document in documents.filter(pl.col("status") == "parsed").iter_rows(named=True):
         for position, section in enumerate(document["sections"]):
             text = document["text"][section["start"] : section["end"]].rstrip()
-            rows.append(
-                {
-                    "chunk_id": f"{document['path']}:{position}",
-                    "batch": "b",
-                    "document_id": document["document_id"],
-                    "position": position,
-                    "char_start": section["start"],
-                    "char_end": section["start"] + len(text),
-                    "title": document["title"],
-                    "section_path": section["heading_path"],
-                    "section_start": 0,
-                    "section_end": 1,
-                    "tokens": len(text.split()),
-                    "language": document["language"],
-                    "text": text,
-                }
+            made.append(
+                rows.chunk(
+                    f"{document['path']}:{position}",
+                    text,
+                    document_id=document["document_id"],
+                    position=position,
+                    char_start=section["start"],
+                    char_end=section["start"] + len(text),
+                    title=document["title"],
+                    section_path=section["heading_path"],
+                    tokens=len(text.split()),
+                    language=document["language"],
+                )
             )
-    return CHUNKS.frame(rows)
+    return rows.chunks(*made)
 
 
 def citation(raw: str, **fields: Any) -> dict[str, Any]:
@@ -90,23 +88,11 @@ def pair(
 ) -> dict[str, Any]:
     """A drafted pair; `cites` is a document's path or ready citations."""
     cited = [citation(cites, document_id=f"doc-{cites}")] if isinstance(cites, str) else cites
-    return {
-        "pair_id": "pair",
-        "batch": "b",
-        "question": "What does the document say?",
-        "answer": answer,
-        "language": language,
-        "question_type": "imported",
-        "origin": "imported",
-        "passage_ids": [],
-        "used_chunk_ids": [],
-        "citations": cited,
-        "coverage": "full",
-        "status": "drafted",
-        "generator": "test",
-        **fields,
-    }
+    imported = {"question_type": "imported", "origin": "imported", "generator": "test"}
+    question = "What does the document say?"
+    row = rows.pair("pair", question=question, answer=answer, language=language, citations=cited, **imported)
+    return row | fields
 
 
-def pairs(*rows: dict[str, Any]) -> pl.DataFrame:
-    return PAIRS.frame([{**row, "pair_id": f"pair-{place}"} for place, row in enumerate(rows)])
+def pairs(*made: dict[str, Any]) -> pl.DataFrame:
+    return PAIRS.frame([{**row, "pair_id": f"pair-{place}"} for place, row in enumerate(made)])

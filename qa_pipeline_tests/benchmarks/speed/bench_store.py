@@ -28,8 +28,8 @@ from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.llm.store.writer import open_replies
 from qa_pipeline.records import ClaimReply, Passage
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
-from qa_pipeline_tests.llm.asking import ACCEPT, claim
 from qa_pipeline_tests.llm.postgres_server import running_server
+from qa_pipeline_tests.llm.requests import ACCEPT, claim
 
 SHARED = 1_000
 PROMPT = "What the passage says, over and over. " * 50

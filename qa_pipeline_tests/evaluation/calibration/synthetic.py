@@ -1,30 +1,18 @@
 """Scored and labelled rows without texts, for fitting."""
 
 from collections.abc import Sequence
-from datetime import date
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from qa_pipeline.evaluation.calibration.rows import LabelledRows
-from qa_pipeline.settings.thresholds import Bands, Measured, Models, Thresholds
 from qa_pipeline.settings.tree import load_settings
 from qa_pipeline.tables import CLAIMS
+from qa_pipeline_tests.settings.artefacts import thresholds
 from qa_pipeline_tests.verification.test_deciding import claim
 
-BLANK = Thresholds(
-    schema=1,
-    name="test",
-    id="0" * 12,
-    created=date(2026, 1, 1),
-    target_precision=0.95,
-    confidence=0.95,
-    models=Models(embedding=load_settings().embedding.model, combined="small", entailment="reader"),
-    data=(),
-    bands=Bands(),
-    measured=Measured(),
-)
+BLANK = thresholds(embedding=load_settings().embedding.model).model_copy(update={"target_precision": 0.95})
 
 
 def labelled(

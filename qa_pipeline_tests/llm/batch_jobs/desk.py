@@ -18,7 +18,7 @@ from qa_pipeline.llm.store.store import call_of
 from qa_pipeline.records import CallRecord
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY, GeminiServer
-from qa_pipeline_tests.llm.asking import claim
+from qa_pipeline_tests.llm.requests import claim
 from qa_pipeline_tests.llm.serving import FastClock
 
 Told = TypeVar("Told")

@@ -20,8 +20,8 @@ from qa_pipeline.testing.fake_server.gemini import BatchJobs, fails, says, stops
 from qa_pipeline.testing.fake_server.plan import ServerPlan
 from qa_pipeline.testing.fake_server.responses import Asked, ServerResponse
 from qa_pipeline.testing.fake_server.server import GeminiServer
-from qa_pipeline_tests.llm.asking import ACCEPT, REJECT, claim
 from qa_pipeline_tests.llm.batch_jobs.desk import Desk, claims
+from qa_pipeline_tests.llm.requests import ACCEPT, REJECT, claim
 
 AT_ONCE = ServerPlan(batch_polls=0)
 

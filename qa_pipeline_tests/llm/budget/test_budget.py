@@ -12,8 +12,8 @@ from qa_pipeline.llm.budget.budget import Budget, Reservation
 from qa_pipeline.llm.budget.prices import load_prices
 from qa_pipeline.records import Usage
 from qa_pipeline.settings.llm import BudgetSettings
-from qa_pipeline_tests.llm.asking import claim
 from qa_pipeline_tests.llm.budget.fakes import DOLLAR_A_TOKEN, MODEL, Clock
+from qa_pipeline_tests.llm.requests import claim
 
 CALL = st.tuples(st.integers(0, 30), st.integers(0, 30), st.integers(0, 100), st.booleans())
 """Tokens in, most tokens out, percent of them used, and whether the provider tells the usage."""

@@ -24,8 +24,8 @@ from qa_pipeline.llm.store.database import Database
 from qa_pipeline.llm.store.schema import RESERVED, SPENT
 from qa_pipeline.records import Usage
 from qa_pipeline.settings.llm import BudgetSettings, LLMSettings
-from qa_pipeline_tests.llm.asking import claim
 from qa_pipeline_tests.llm.budget.fakes import DAY, DOLLAR_A_TOKEN, MODEL, NOON, Clock, Naps
+from qa_pipeline_tests.llm.requests import claim
 
 
 class Process:

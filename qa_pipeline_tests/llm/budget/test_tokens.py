@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from qa_pipeline.llm.base import json_schema
 from qa_pipeline.llm.budget.tokens import estimate_tokens, most_request_tokens, request_tokens
 from qa_pipeline.records import ClaimReply
-from qa_pipeline_tests.llm.asking import claim
+from qa_pipeline_tests.llm.requests import claim
 
 texts = st.text(max_size=300)
 

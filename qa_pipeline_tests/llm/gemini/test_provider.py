@@ -20,7 +20,7 @@ from qa_pipeline.settings.llm import ModelSettings
 from qa_pipeline.testing.fake_server.gemini import blocks_prompt, no_candidates, says, stops
 from qa_pipeline.testing.fake_server.responses import Asked, ServerResponse
 from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY, GeminiServer
-from qa_pipeline_tests.llm.asking import ACCEPT, REJECT, claim
+from qa_pipeline_tests.llm.requests import ACCEPT, REJECT, claim
 from qa_pipeline_tests.llm.serving import model_for, outcome_of, provider_for, send_and_close
 
 JSON = ACCEPT.model_dump_json()

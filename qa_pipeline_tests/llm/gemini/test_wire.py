@@ -15,7 +15,7 @@ from qa_pipeline.settings.llm import ModelSettings
 from qa_pipeline.testing.fake_server.gemini import fails, limits_rate, rejects_key, says
 from qa_pipeline.testing.fake_server.responses import ServerResponse, html_page, resets
 from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY, GeminiServer
-from qa_pipeline_tests.llm.asking import ACCEPT, claim
+from qa_pipeline_tests.llm.requests import ACCEPT, claim
 from qa_pipeline_tests.llm.serving import (
     FastClock,
     complete_and_close,

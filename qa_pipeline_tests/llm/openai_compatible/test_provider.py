@@ -18,8 +18,8 @@ from qa_pipeline.testing.fake_server.chat import ChatAbilities, no_choices, refu
 from qa_pipeline.testing.fake_server.plan import ServerPlan
 from qa_pipeline.testing.fake_server.responses import ServerResponse
 from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY, ChatServer
-from qa_pipeline_tests.llm.asking import ACCEPT, claim
-from qa_pipeline_tests.llm.chatting import KEY, error_of, provider_for, reply_to, send
+from qa_pipeline_tests.llm.openai_compatible.loopback import KEY, error_of, provider_for, reply_to, send
+from qa_pipeline_tests.llm.requests import ACCEPT, claim
 
 JSON = ACCEPT.model_dump_json()
 

@@ -13,9 +13,9 @@ from qa_pipeline.errors import ReplyStoreError, SettingsError
 from qa_pipeline.llm.store.database import Database
 from qa_pipeline.llm.store.schema import SPENT
 from qa_pipeline.llm.store.store import Outcome, Round, SqlReplyStore
-from qa_pipeline_tests.llm.asking import ACCEPT, claim
 from qa_pipeline_tests.llm.postgres_server import NewPlace, Server, running_server
-from qa_pipeline_tests.llm.store.asking import paid
+from qa_pipeline_tests.llm.requests import ACCEPT, claim
+from qa_pipeline_tests.llm.store.outcomes import paid
 
 FILLER = """
 import os, resource, sys
@@ -24,7 +24,7 @@ from qa_pipeline.errors import ReplyStoreError
 from qa_pipeline.llm.store.database import Database
 from qa_pipeline.llm.store.store import Outcome, Round
 from qa_pipeline.llm.store.store import SqlReplyStore
-from qa_pipeline_tests.llm.store.asking import paid
+from qa_pipeline_tests.llm.store.outcomes import paid
 
 store = SqlReplyStore(Database(Path(sys.argv[1])))
 store.find([("m", "k")])

@@ -21,8 +21,8 @@ from qa_pipeline.llm.store.maintenance import (
 )
 from qa_pipeline.llm.store.schema import PROVIDER_ITEMS, REPLIES, REPLY_DOCUMENTS
 from qa_pipeline.llm.store.store import Outcome, RequestId, Round, SqlReplyStore
-from qa_pipeline_tests.llm.asking import call
-from qa_pipeline_tests.llm.store.asking import paid
+from qa_pipeline_tests.calls import call
+from qa_pipeline_tests.llm.store.outcomes import paid
 
 REPLY = Outcome("replied", "åå", '"x"')
 FAILURE = Outcome("truncated", "å", detail="cut")
@@ -83,7 +83,7 @@ def test_pruning_without_a_condition_is_refused(database: Database) -> None:
 
 def test_pruning_keeps_the_journal_of_calls(database: Database) -> None:
     store = SqlReplyStore(database)
-    made = call("c1", batch="hr", prompt="what it said")
+    made = call(call_id="c1", batch="hr", prompt="what it said")
     store.write(Round(paid=[paid(("m", "k"), FAILURE, calls=(made,))]))
     store.close()
     assert prune(database, Choice(failures=True)) == 1
@@ -93,9 +93,9 @@ def test_pruning_keeps_the_journal_of_calls(database: Database) -> None:
 def test_calls_are_read_by_batch_in_the_order_of_time(database: Database) -> None:
     store = SqlReplyStore(database)
     made = [
-        call("c1", batch="hr\0", started_at=2.0, cost=0.5, currency="USD", prompt="\ud800"),
-        call("c2", batch="hr\0", started_at=1.0, replied_model=None, outcome="model_unavailable"),
-        call("c3", batch="it", started_at=0.0),
+        call(call_id="c1", batch="hr\0", started_at=2.0, cost=0.5, currency="USD", prompt="\ud800"),
+        call(call_id="c2", batch="hr\0", started_at=1.0, replied_model=None, outcome="model_unavailable"),
+        call(call_id="c3", batch="it", started_at=0.0),
     ]
     store.write(Round(calls=made))
     store.write(Round(calls=made))  # as when the word that it was written was lost
@@ -118,11 +118,11 @@ def test_forgetting_takes_every_reply_that_saw_the_document_and_its_prompts_alon
                     ("m", key),
                     FAILURE if key == "failed" else REPLY,
                     documents=documents,
-                    calls=(call(key, request_key=key, asked_model="m", prompt=f"shows {key}"),),
+                    calls=(call(call_id=key, request_key=key, asked_model="m", prompt=f"shows {key}"),),
                 )
                 for key, documents in asked.items()
             ],
-            calls=[call("busy", request_key="busy", asked_model="m", prompt="shows busy")],
+            calls=[call(call_id="busy", request_key="busy", asked_model="m", prompt="shows busy")],
             seen=[(("m", "busy"), "a" * 32)],
         )
     )
@@ -142,7 +142,7 @@ def test_forgetting_takes_every_reply_that_saw_the_document_and_its_prompts_alon
 
 def test_a_prompt_can_be_forgotten_after_its_reply_was_pruned(database: Database) -> None:
     store = SqlReplyStore(database)
-    made = call("c1", request_key="k", asked_model="m", prompt="shows it")
+    made = call(call_id="c1", request_key="k", asked_model="m", prompt="shows it")
     store.write(Round(paid=[paid(("m", "k"), FAILURE, documents=("a" * 32,), calls=(made,))]))
     store.close()
     prune(database, Choice(failures=True))

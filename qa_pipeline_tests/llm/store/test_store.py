@@ -11,7 +11,7 @@ from qa_pipeline.llm.store.leases import ProcessLock, is_alive
 from qa_pipeline.llm.store.store import Outcome, RequestId, Round, SqlReplyStore
 from qa_pipeline.records import Usage
 from qa_pipeline_tests.llm.postgres_server import NewPlace
-from qa_pipeline_tests.llm.store.asking import OUTCOMES, paid
+from qa_pipeline_tests.llm.store.outcomes import OUTCOMES, paid
 
 IDS = st.tuples(st.sampled_from(["one", "two"]), st.sampled_from("abc"))
 REPLY = Outcome("replied", "{}", "{}")

@@ -22,8 +22,8 @@ from qa_pipeline.llm.store.store import Outcome, Round, SqlReplyStore, Written
 from qa_pipeline.llm.store.writer import ReplyFront, open_replies
 from qa_pipeline.records import Usage
 from qa_pipeline.testing.scripted import ScriptedModel
-from qa_pipeline_tests.llm.asking import ACCEPT, claim
 from qa_pipeline_tests.llm.postgres_server import NewPlace, Server, running_server
+from qa_pipeline_tests.llm.requests import ACCEPT, claim
 
 REPLY = Outcome("replied", ACCEPT.model_dump_json(), ACCEPT.model_dump_json())
 
@@ -34,7 +34,7 @@ from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.llm.cached import CachedModel
 from qa_pipeline.testing.scripted import ScriptedModel
 from qa_pipeline.llm.store.writer import open_replies
-from qa_pipeline_tests.llm.asking import ACCEPT, claim
+from qa_pipeline_tests.llm.requests import ACCEPT, claim
 
 place = sys.argv[1] if "://" in sys.argv[1] else Path(sys.argv[1])
 inner = ScriptedModel(lambda _: ACCEPT)
@@ -48,7 +48,7 @@ HOLDER = """
 import asyncio, sys
 from pathlib import Path
 from qa_pipeline.llm.store.writer import open_replies
-from qa_pipeline_tests.llm.asking import claim
+from qa_pipeline_tests.llm.requests import claim
 
 async def hold() -> None:
     front = open_replies(Path(sys.argv[1]))
@@ -65,7 +65,7 @@ import asyncio, sys
 from pathlib import Path
 from qa_pipeline.llm.store.writer import open_replies
 from qa_pipeline_tests.llm.store.test_writer import REPLY
-from qa_pipeline_tests.llm.asking import claim
+from qa_pipeline_tests.llm.requests import claim
 
 front = open_replies(Path(sys.argv[1]))
 
@@ -81,7 +81,7 @@ FORKER = """
 import asyncio, os, sys
 from pathlib import Path
 from qa_pipeline.llm.store.writer import open_replies
-from qa_pipeline_tests.llm.asking import claim
+from qa_pipeline_tests.llm.requests import claim
 
 front = open_replies(Path(sys.argv[1]))
 print("parent", asyncio.run(front.claim("m", claim())), flush=True)

@@ -11,7 +11,7 @@ from qa_pipeline.defs.assets import build_assets
 from qa_pipeline.defs.corpus import corpus_sensor
 from qa_pipeline.defs.schedules import work_tonight
 from qa_pipeline.defs.staleness import steps_of
-from qa_pipeline_tests.curation.withdrawal_rows import published
+from qa_pipeline_tests.curation.withdrawal_corpus import published
 from qa_pipeline_tests.defs.project import GUIDE, Project
 from qa_pipeline_tests.defs.test_corpus import Ticker
 

@@ -9,7 +9,7 @@ from qa_pipeline.errors import KeyRejectedError, ModelError, SettingsError
 from qa_pipeline.llm.budget.tokens import request_tokens
 from qa_pipeline.reporting.estimate import MOST_COUNTED, GeminiCounter
 from qa_pipeline.settings.llm import ModelSettings
-from qa_pipeline_tests.llm.asking import claim
+from qa_pipeline_tests.llm.requests import claim
 
 KEY = {"GEMINI_API_KEY": "loopback-key"}
 

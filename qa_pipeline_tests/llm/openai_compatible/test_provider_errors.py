@@ -19,8 +19,8 @@ from qa_pipeline.testing.fake_server.chat import fails, lacks_credit, limits_rat
 from qa_pipeline.testing.fake_server.plan import ServerPlan
 from qa_pipeline.testing.fake_server.responses import ServerResponse, html_page, resets
 from qa_pipeline.testing.fake_server.server import ChatServer
-from qa_pipeline_tests.llm.asking import ACCEPT
-from qa_pipeline_tests.llm.chatting import error_of, provider_for, reply_to, send
+from qa_pipeline_tests.llm.openai_compatible.loopback import error_of, provider_for, reply_to, send
+from qa_pipeline_tests.llm.requests import ACCEPT
 
 
 @pytest.mark.parametrize(

@@ -1,19 +1,18 @@
 """The parts of every stage add up to its total, and known answers are held against what they got."""
 
-from typing import Any
-
 import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qa_pipeline.reporting.funnel import known_answers, summarise, yield_funnel
-from qa_pipeline.tables import TABLES, TRAINING_EXAMPLES
+from qa_pipeline.tables import TABLES
 from qa_pipeline_tests.curation.rows import (
-    Row,
     chunk,
     chunks,
     document,
     documents,
+    example,
+    examples,
     pair,
     pairs,
     question,
@@ -25,23 +24,6 @@ from qa_pipeline_tests.curation.rows import (
 WORDS = st.sampled_from(["accepted", "rejected", "needs_review", "failed"])
 REASONS = st.sampled_from([None, "one", "other"])
 MESSAGES = [{"role": "user", "content": "Q"}]
-
-
-def example(pair_id: str, **layouts: Any) -> Row:
-    return {
-        "pair_id": pair_id,
-        "batch": "b",
-        "question": "Q",
-        "answer": "A",
-        "language": "en",
-        "question_type": "fact",
-        "coverage": "full",
-        "messages": MESSAGES,
-        **layouts,
-        "tokens": {},
-        "evidence": [],
-        "provenance": {},
-    }
 
 
 def batch(ledger: list[tuple[str, str | None]], **replaced: pl.DataFrame) -> dict[str, pl.DataFrame]:
@@ -66,15 +48,15 @@ def counts(frame: pl.DataFrame, stage: str) -> dict[tuple[str, str | None], int]
     ),
     asked=st.lists(st.tuples(st.sampled_from(["kept", "dropped", "failed"]), REASONS), max_size=8),
     ledger=st.lists(st.tuples(WORDS, st.none() | WORDS), max_size=8),
-    examples=st.integers(0, 8),
+    limit=st.integers(0, 8),
 )
 def test_the_parts_of_a_stage_add_up_to_its_total(
     statuses: list[tuple[str, str | None]],
     asked: list[tuple[str, str | None]],
     ledger: list[tuple[str, str | None]],
-    examples: int,
+    limit: int,
 ) -> None:
-    trained = [f"p{n}" for n, row in enumerate(ledger) if row == ("accepted", None)][:examples]
+    trained = [f"p{n}" for n, row in enumerate(ledger) if row == ("accepted", None)][:limit]
     frames = batch(
         ledger,
         documents=documents(
@@ -83,7 +65,7 @@ def test_the_parts_of_a_stage_add_up_to_its_total(
         questions=questions(
             *(question(f"q{n}", status, reason=reason) for n, (status, reason) in enumerate(asked))
         ),
-        training_examples=TRAINING_EXAMPLES.frame([example(i) for i in trained]),
+        training_examples=examples(*(example(i, messages=MESSAGES) for i in trained)),
     )
     steps = yield_funnel(frames)
     totals = {
@@ -123,8 +105,9 @@ def test_every_loss_has_its_reason() -> None:
             question("q2", "dropped", reason="round_trip"),
             question("q3", "dropped", reason="round_trip"),
         ),
-        training_examples=TRAINING_EXAMPLES.frame(
-            [example("p0", messages_with_context=MESSAGES), example("p1")]
+        training_examples=examples(
+            example("p0", messages=MESSAGES, messages_with_context=MESSAGES),
+            example("p1", messages=MESSAGES),
         ),
     )
     steps = yield_funnel(frames)
@@ -165,7 +148,7 @@ def test_pairs_are_told_apart_by_origin_and_failures_by_reason() -> None:
     }
 
 
-def test_stages_stand_in_the_order_of_the_road() -> None:
+def test_stages_come_in_the_order_of_the_pipeline() -> None:
     stages = yield_funnel(batch([]))["stage"].unique(maintain_order=True).to_list()
     assert stages == ["documents", "chunks", "questions", "pairs", "verdicts", "training_examples", "layouts"]
 

@@ -8,7 +8,7 @@ from qa_pipeline.llm.base import Request
 from qa_pipeline.llm.replies import recover
 from qa_pipeline.prompts.loading import LANGUAGES, refusal
 from qa_pipeline.records import AnswerReply
-from qa_pipeline_tests.llm.asking import claim
+from qa_pipeline_tests.llm.requests import claim
 
 
 def request(language: str = "en") -> Request[AnswerReply]:

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from qa_pipeline.cli.common import BAD_INPUT, FAILED, OK
-from qa_pipeline_tests.end_to_end import Ran, Road, invoke, walk
+from qa_pipeline_tests.end_to_end import Ran, Workspace, invoke, new_workspace
 
 GUIDE = """# Guide
 
@@ -43,26 +43,28 @@ PAIRS = [
 
 
 @pytest.fixture
-def road(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Road:
-    made = walk(tmp_path, monkeypatch)
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
+    made = new_workspace(tmp_path, monkeypatch)
     made.write({"b/guide.md": GUIDE, "b/pairs.jsonl": jsonl(PAIRS)})
     assert run(made).code == OK
     return made
 
 
-def run(road: Road) -> Ran:
-    return road.run("--provider", "none")
+def run(workspace: Workspace) -> Ran:
+    return workspace.run("--provider", "none")
 
 
 def jsonl(rows: list[Row]) -> str:
     return "".join(f"{json.dumps(row)}\n" for row in rows)
 
 
-def verdicts(road: Road) -> dict[str, tuple[str, str, str]]:
+def verdicts(workspace: Workspace) -> dict[str, tuple[str, str, str]]:
     """Verdict, reason and decider by the answer."""
-    pairs = road.table("pairs", "b").select("pair_id", "answer")
+    pairs = workspace.table("pairs", "b").select("pair_id", "answer")
     joined = (
-        road.table("verdicts", "b").join(pairs, on="pair_id").filter(pl.col("expected_verdict").is_null())
+        workspace.table("verdicts", "b")
+        .join(pairs, on="pair_id")
+        .filter(pl.col("expected_verdict").is_null())
     )
     return {
         answer: tuple(rest)
@@ -70,11 +72,11 @@ def verdicts(road: Road) -> dict[str, tuple[str, str, str]]:
     }
 
 
-def rows_of(road: Road) -> dict[str, Row]:
+def rows_of(workspace: Workspace) -> dict[str, Row]:
     """For each question what a decision needs."""
     from qa_pipeline.curation.decisions import content_hashes
 
-    pairs, claims = road.table("pairs", "b"), road.table("claims", "b")
+    pairs, claims = workspace.table("pairs", "b"), workspace.table("claims", "b")
     content = content_hashes(pairs, claims)
     return {
         row["question"]: {"pair_id": row["pair_id"], "content_sha256": content[row["pair_id"]], "who": "anna"}
@@ -82,113 +84,113 @@ def rows_of(road: Road) -> dict[str, Row]:
     }
 
 
-def decide(road: Road, *rows: Row, name: str = "decisions.jsonl") -> Ran:
-    file = road.out.parent / name
+def decide(workspace: Workspace, *rows: Row, name: str = "decisions.jsonl") -> Ran:
+    file = workspace.out.parent / name
     file.write_text(jsonl(list(rows)))
-    return invoke("decide", file, "--out", road.out)
+    return invoke("decide", file, "--out", workspace.out)
 
 
-def test_a_person_overrules_the_verdict_and_equal_files_change_nothing_more(road: Road) -> None:
-    found = rows_of(road)
-    assert verdicts(road)[WRONG] == ("rejected", "number_mismatch", "pipeline")
+def test_a_person_overrules_the_verdict_and_equal_files_change_nothing_more(workspace: Workspace) -> None:
+    found = rows_of(workspace)
+    assert verdicts(workspace)[WRONG] == ("rejected", "number_mismatch", "pipeline")
     rows = [
         found["At which pressure?"] | {"decision": "accepted", "why": "new norm"},
         found["When does it open?"] | {"decision": "rejected"},
     ]
 
-    ran = decide(road, *rows)
+    ran = decide(workspace, *rows)
 
     assert (ran.code, ran.stderr) == (OK, "")
     assert "2 recorded, 0 refused" in ran.stdout
-    assert run(road).code == OK
-    assert verdicts(road)[WRONG] == ("accepted", "person_accepted", "person")
-    assert verdicts(road)[VERBATIM] == ("rejected", "person_rejected", "person")
-    details = road.table("verdicts", "b")["detail"].to_list()
+    assert run(workspace).code == OK
+    assert verdicts(workspace)[WRONG] == ("accepted", "person_accepted", "person")
+    assert verdicts(workspace)[VERBATIM] == ("rejected", "person_rejected", "person")
+    details = workspace.table("verdicts", "b")["detail"].to_list()
     assert "by anna: new norm" in details
-    examples = road.table("training_examples", "b")
+    examples = workspace.table("training_examples", "b")
     assert examples["answer"].to_list() == [WRONG]
     assert examples["evidence"][0][0]["quote"] == VERBATIM
-    assert "2 applied" in invoke("status", "--out", road.out).stdout
-    before = road.contents()
-    ran = decide(road, *rows)
+    assert "2 applied" in invoke("status", "--out", workspace.out).stdout
+    before = workspace.contents()
+    ran = decide(workspace, *rows)
     assert (ran.code, "0 recorded, 0 refused, 2 recorded before" in ran.stdout) == (OK, True)
-    run(road)
-    assert road.contents() == before
+    run(workspace)
+    assert workspace.contents() == before
 
 
-def test_decisions_survive_deleted_tables_and_turn_stale_with_the_evidence(road: Road) -> None:
+def test_decisions_survive_deleted_tables_and_turn_stale_with_the_evidence(workspace: Workspace) -> None:
     import shutil
 
-    decide(road, rows_of(road)["At which pressure?"] | {"decision": "accepted"})
-    shutil.rmtree(road.out / "tables")
-    run(road)
-    assert verdicts(road)[WRONG][1] == "person_accepted"
+    decide(workspace, rows_of(workspace)["At which pressure?"] | {"decision": "accepted"})
+    shutil.rmtree(workspace.out / "tables")
+    run(workspace)
+    assert verdicts(workspace)[WRONG][1] == "person_accepted"
 
-    road.write({"b/guide.md": GUIDE.replace("3 bar", "4 bar")})
-    run(road)
+    workspace.write({"b/guide.md": GUIDE.replace("3 bar", "4 bar")})
+    run(workspace)
 
-    assert verdicts(road)[WRONG] == ("rejected", "number_mismatch", "pipeline")
-    assert "Decisions of people: 1 stale" in invoke("status", "--out", road.out).stdout
-    road.write({"b/guide.md": GUIDE})
-    run(road)
-    assert verdicts(road)[WRONG][1] == "person_accepted"
+    assert verdicts(workspace)[WRONG] == ("rejected", "number_mismatch", "pipeline")
+    assert "Decisions of people: 1 stale" in invoke("status", "--out", workspace.out).stdout
+    workspace.write({"b/guide.md": GUIDE})
+    run(workspace)
+    assert verdicts(workspace)[WRONG][1] == "person_accepted"
 
 
-def test_an_edited_answer_becomes_a_pair_that_is_verified(road: Road) -> None:
-    found = rows_of(road)
+def test_an_edited_answer_becomes_a_pair_that_is_verified(workspace: Workspace) -> None:
+    found = rows_of(workspace)
     right, wrong = "Open the lower valve and wait 10 minutes.", "The safety valve opens at 7 bar."
 
     ran = decide(
-        road,
+        workspace,
         found["How long?"] | {"decision": "edited", "edited_answer": f"{right} [source:guide.md]"},
         found["At which pressure?"] | {"decision": "edited", "edited_answer": wrong},
     )
 
     assert ran.code == OK, ran.stderr
-    run(road)
-    now = verdicts(road)
+    run(workspace)
+    now = verdicts(workspace)
     assert now[f"{right} [source:guide.md]"] == ("accepted", "person_edited", "person")
     assert now["Wait 10 minutes."] == ("rejected", "superseded_by_edit", "person")
     assert now[WRONG] == ("rejected", "superseded_by_edit", "person")
     assert now[wrong][0] in ("rejected", "needs_review")
-    edited = road.table("pairs", "b").filter(pl.col("origin") == "edited")
+    edited = workspace.table("pairs", "b").filter(pl.col("origin") == "edited")
     assert edited["generator"].to_list() == ["person:anna"] * 2
     assert set(edited["question"]) == {"How long?", "At which pressure?"}
     # an edit may be edited again
     last = "Do not use softened water."
-    again = rows_of_answer(road, wrong) | {"decision": "edited", "edited_answer": last}
-    assert decide(road, again).code == OK
-    run(road)
-    assert verdicts(road)[last][0] == "accepted"
-    assert verdicts(road)[wrong][1] == "superseded_by_edit"
+    again = rows_of_answer(workspace, wrong) | {"decision": "edited", "edited_answer": last}
+    assert decide(workspace, again).code == OK
+    run(workspace)
+    assert verdicts(workspace)[last][0] == "accepted"
+    assert verdicts(workspace)[wrong][1] == "superseded_by_edit"
 
 
-def rows_of_answer(road: Road, answer: str) -> Row:
+def rows_of_answer(workspace: Workspace, answer: str) -> Row:
     from qa_pipeline.curation.decisions import content_hashes
 
-    pairs = road.table("pairs", "b").filter(pl.col("answer") == answer)
-    content = content_hashes(pairs, road.table("claims", "b"))
+    pairs = workspace.table("pairs", "b").filter(pl.col("answer") == answer)
+    content = content_hashes(pairs, workspace.table("claims", "b"))
     pair_id = pairs["pair_id"][0]
     return {"pair_id": pair_id, "content_sha256": content[pair_id], "who": "anna"}
 
 
-def test_a_decision_about_one_claim_decides_that_claim(road: Road) -> None:
-    found = rows_of(road)["At which pressure?"]
-    claims = road.table("claims", "b").filter(pl.col("pair_id") == found["pair_id"])
+def test_a_decision_about_one_claim_decides_that_claim(workspace: Workspace) -> None:
+    found = rows_of(workspace)["At which pressure?"]
+    claims = workspace.table("claims", "b").filter(pl.col("pair_id") == found["pair_id"])
     row = {**found, "claim_id": claims["claim_id"][0], "decision": "accepted", "why": "checked"}
 
-    assert decide(road, row).code == OK
-    run(road)
+    assert decide(workspace, row).code == OK
+    run(workspace)
 
-    decided = road.table("claim_verdicts", "b").filter(pl.col("pair_id") == found["pair_id"])
+    decided = workspace.table("claim_verdicts", "b").filter(pl.col("pair_id") == found["pair_id"])
     assert decided.select("verdict", "decided_by", "detail").rows() == [
         ("supported", "person", "by anna: checked")
     ]
-    assert verdicts(road)[WRONG] == ("accepted", "unjudged", "pipeline")
+    assert verdicts(workspace)[WRONG] == ("accepted", "unjudged", "pipeline")
 
 
-def test_lines_that_cannot_be_taken_are_named_and_the_others_go_in(road: Road) -> None:
-    found = rows_of(road)
+def test_lines_that_cannot_be_taken_are_named_and_the_others_go_in(workspace: Workspace) -> None:
+    found = rows_of(workspace)
     good = found["When does it open?"] | {"decision": "rejected"}
     pressure, drained = found["At which pressure?"], found["How is it drained?"]
     rows = [
@@ -211,7 +213,7 @@ def test_lines_that_cannot_be_taken_are_named_and_the_others_go_in(road: Road) -
         drained | {"decision": "accepted", "decided_at": "yesterday"},
     ]
 
-    ran = decide(road, *rows)
+    ran = decide(workspace, *rows)
 
     assert ran.code == FAILED
     assert "1 recorded, 15 refused, 1 without a decision" in ran.stdout
@@ -238,43 +240,43 @@ def test_lines_that_cannot_be_taken_are_named_and_the_others_go_in(road: Road) -
     assert len(told) == len(expected)
 
 
-def test_of_two_files_the_later_decision_stands_and_an_older_one_is_refused(road: Road) -> None:
-    row = rows_of(road)["At which pressure?"]
+def test_of_two_files_the_later_decision_stands_and_an_older_one_is_refused(workspace: Workspace) -> None:
+    row = rows_of(workspace)["At which pressure?"]
     first = row | {"decision": "accepted", "decided_at": "2026-03-01T10:00:00+01:00"}
     second = row | {"decision": "rejected", "decided_at": "2026-03-02T10:00:00"}
-    assert decide(road, first).code == OK
-    assert decide(road, second).code == OK
+    assert decide(workspace, first).code == OK
+    assert decide(workspace, second).code == OK
 
-    ran = decide(road, first)
+    ran = decide(workspace, first)
 
     assert ran.code == FAILED
     assert "made before the decision that counts (rejected by 'anna')" in ran.stderr
-    run(road)
-    assert verdicts(road)[WRONG][1] == "person_rejected"
-    assert "1 applied, 1 replaced" in invoke("status", "--out", road.out).stdout
-    recorded = (road.out / "decisions" / "b.jsonl").read_text().splitlines()
+    run(workspace)
+    assert verdicts(workspace)[WRONG][1] == "person_rejected"
+    assert "1 applied, 1 replaced" in invoke("status", "--out", workspace.out).stdout
+    recorded = (workspace.out / "decisions" / "b.jsonl").read_text().splitlines()
     assert [json.loads(one)["sequence"] for one in recorded] == [0, 1]
 
 
 def test_the_template_holds_the_undecided_pairs_and_comes_back_from_a_spreadsheet(
-    road: Road, tmp_path: Path
+    workspace: Workspace, tmp_path: Path
 ) -> None:
-    road.write(
+    workspace.write(
         {"b/pairs.jsonl": jsonl([*PAIRS, line("=1+1; the lower valve drains it.", '=HYPERLINK("x")')])}
     )
-    run(road)
+    run(workspace)
     template = tmp_path / "review.csv"
-    made = invoke("decide", "--template", template, "--out", road.out)
+    made = invoke("decide", "--template", template, "--out", workspace.out)
     assert made.code == OK, made.stderr
-    waiting = [answer for answer, (word, *_) in verdicts(road).items() if word == "needs_review"]
+    waiting = [answer for answer, (word, *_) in verdicts(workspace).items() if word == "needs_review"]
     assert LOOSE in waiting
 
     text = template.read_text(encoding="utf-8-sig")
     rows = list(csv.DictReader(io.StringIO(text)))
     assert len(rows) == len(waiting)
     assert not [cell for row in rows for cell in row.values() if cell.startswith(("=", "+", "-", "@"))]
-    assert invoke("decide", "--template", template, "--out", road.out).code == BAD_INPUT
-    again = invoke("decide", template, "--out", road.out)
+    assert invoke("decide", "--template", template, "--out", workspace.out).code == BAD_INPUT
+    again = invoke("decide", template, "--out", workspace.out)
     assert f"0 recorded, 0 refused, {len(rows)} without a decision" in again.stdout
 
     for row in rows:
@@ -284,10 +286,10 @@ def test_the_template_holds_the_undecided_pairs_and_comes_back_from_a_spreadshee
     writer.writeheader()
     writer.writerows(rows)
     template.write_bytes(b"\xef\xbb\xbf" + buffer.getvalue().encode())
-    ran = invoke("decide", template, "--out", road.out)
+    ran = invoke("decide", template, "--out", workspace.out)
     assert (ran.code, ran.stderr) == (OK, "")
-    run(road)
-    assert verdicts(road)[LOOSE] == ("accepted", "person_accepted", "person")
+    run(workspace)
+    assert verdicts(workspace)[LOOSE] == ("accepted", "person_accepted", "person")
 
 
 @pytest.mark.parametrize(
@@ -317,15 +319,15 @@ def test_a_file_that_cannot_be_read_is_named(
     assert message in ran.stderr
 
 
-def test_broken_json_lines_are_named_by_their_number(road: Road) -> None:
-    file = road.out.parent / "odd.jsonl"
-    good = json.dumps(rows_of(road)["When does it open?"] | {"decision": "rejected"})
-    half = json.dumps(rows_of(road)["At which pressure?"] | {"decision": "rejected"}).replace(
+def test_broken_json_lines_are_named_by_their_number(workspace: Workspace) -> None:
+    file = workspace.out.parent / "odd.jsonl"
+    good = json.dumps(rows_of(workspace)["When does it open?"] | {"decision": "rejected"})
+    half = json.dumps(rows_of(workspace)["At which pressure?"] | {"decision": "rejected"}).replace(
         "anna", "\\ud800"
     )
     file.write_text(f"[1]\n\n{{broken\n{good}\n{half}\n")
 
-    ran = invoke("decide", file, "--out", road.out)
+    ran = invoke("decide", file, "--out", workspace.out)
 
     assert ran.code == FAILED
     assert [one.split(":")[0] for one in ran.stderr.splitlines()] == [
@@ -334,50 +336,53 @@ def test_broken_json_lines_are_named_by_their_number(road: Road) -> None:
     assert "1 recorded" in ran.stdout
 
 
-def test_damaged_decisions_stop_the_run_and_are_not_overwritten(road: Road) -> None:
-    assert decide(road, rows_of(road)["When does it open?"] | {"decision": "rejected"}).code == OK
-    file = road.out / "decisions" / "b.jsonl"
+def test_damaged_decisions_stop_the_run_and_are_not_overwritten(workspace: Workspace) -> None:
+    assert decide(workspace, rows_of(workspace)["When does it open?"] | {"decision": "rejected"}).code == OK
+    file = workspace.out / "decisions" / "b.jsonl"
     file.write_bytes(file.read_bytes()[:-40])
 
-    ran = run(road)
+    ran = run(workspace)
 
     assert ran.code == FAILED
     assert "restore it from a backup" in ran.stdout
-    assert decide(road, rows_of(road)["At which pressure?"] | {"decision": "rejected"}).code == BAD_INPUT
+    assert (
+        decide(workspace, rows_of(workspace)["At which pressure?"] | {"decision": "rejected"}).code
+        == BAD_INPUT
+    )
 
 
-def test_ten_thousand_decisions_are_taken_at_once(road: Road) -> None:
+def test_ten_thousand_decisions_are_taken_at_once(workspace: Workspace) -> None:
     many = [line(f"The safety valve opens at {n} bar.", f"Question {n}?") for n in range(10, 10_010)]
-    road.write({"b/pairs.jsonl": jsonl(many)})
-    assert run(road).code == OK
+    workspace.write({"b/pairs.jsonl": jsonl(many)})
+    assert run(workspace).code == OK
 
-    ran = decide(road, *(row | {"decision": "rejected"} for row in rows_of(road).values()))
+    ran = decide(workspace, *(row | {"decision": "rejected"} for row in rows_of(workspace).values()))
 
     assert "10000 recorded, 0 refused" in ran.stdout
-    assert run(road).code == OK
-    assert road.table("verdicts", "b")["reason"].unique().to_list() == ["person_rejected"]
+    assert run(workspace).code == OK
+    assert workspace.table("verdicts", "b")["reason"].unique().to_list() == ["person_rejected"]
 
 
-def test_decisions_calibrate_as_labelled_rows(road: Road) -> None:
+def test_decisions_calibrate_as_labelled_rows(workspace: Workspace) -> None:
     from qa_pipeline.evaluation.calibration.rows import decided_rows
     from qa_pipeline.storage import Layout
 
-    found = rows_of(road)
-    claim = road.table("claims", "b").filter(pl.col("pair_id") == found["How is it drained?"]["pair_id"])
+    found = rows_of(workspace)
+    claim = workspace.table("claims", "b").filter(pl.col("pair_id") == found["How is it drained?"]["pair_id"])
     decide(
-        road,
+        workspace,
         found["At which pressure?"] | {"decision": "rejected"},
         found["When does it open?"] | {"decision": "accepted"},
         found["How is it drained?"] | {"claim_id": claim["claim_id"][0], "decision": "rejected"},
         found["How is it drained?"] | {"decision": "rejected", "why": "Quality: says nothing new"},
     )
-    run(road)
+    run(workspace)
 
-    items = decided_rows(Layout(road.out)).items
+    items = decided_rows(Layout(workspace.out)).items
 
     assert dict(items.select("answer", "label").iter_rows()) == {WRONG: 0, VERBATIM: 1, LOOSE: 0}
     assert all("3 bar" in context[0] for context in items.filter(pl.col("answer") != LOOSE)["context"])
-    ran = invoke("calibrate", "--decisions", road.out)
+    ran = invoke("calibrate", "--decisions", workspace.out)
     assert ran.code in (OK, BAD_INPUT)
     assert "decisions: 3 rows" in ran.stderr
 
@@ -385,17 +390,17 @@ def test_decisions_calibrate_as_labelled_rows(road: Road) -> None:
 def test_what_is_masked_in_documents_is_masked_in_edited_answers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    road = walk(tmp_path, monkeypatch, [("DOCUMENTS__MASKING__ACTION", "drop")])
-    road.write({"b/guide.md": GUIDE, "b/pairs.jsonl": jsonl(PAIRS)})
-    assert run(road).code == OK
-    row = rows_of(road)["How is it drained?"] | {
+    workspace = new_workspace(tmp_path, monkeypatch, [("DOCUMENTS__MASKING__ACTION", "drop")])
+    workspace.write({"b/guide.md": GUIDE, "b/pairs.jsonl": jsonl(PAIRS)})
+    assert run(workspace).code == OK
+    row = rows_of(workspace)["How is it drained?"] | {
         "decision": "edited",
         "edited_answer": "Ask kim@example.org.",
     }
-    assert decide(road, row).code == OK
+    assert decide(workspace, row).code == OK
 
-    run(road)
+    run(workspace)
 
-    assert "Ask [removed]." in road.table("pairs", "b")["answer"].to_list()
-    tables = b"".join(file.read_bytes() for file in (road.out / "exports").rglob("*.jsonl"))
+    assert "Ask [removed]." in workspace.table("pairs", "b")["answer"].to_list()
+    tables = b"".join(file.read_bytes() for file in (workspace.out / "exports").rglob("*.jsonl"))
     assert b"kim@example.org" not in tables

@@ -3,7 +3,7 @@
 from typing import Any
 
 from qa_pipeline.llm.base import Request
-from qa_pipeline.records import CallRecord, ClaimReply, JudgeReply, Role, Usage
+from qa_pipeline.records import ClaimReply, JudgeReply, Role
 
 ACCEPT = ClaimReply(reasoning="The passage says so.", decision="accept")
 REJECT = ClaimReply(reasoning="The passage says 20.", decision="reject")
@@ -20,21 +20,3 @@ def claim(prompt: str = "Is it 25 days?", **changes: Any) -> Request[ClaimReply]
 def judgement(prompt: str = "How good is it?") -> Request[JudgeReply]:
     """A request to judge one pair."""
     return Request(role="judge", system="Judge.", prompt=prompt, reply_model=JudgeReply, temperature=0.0)
-
-
-def call(call_id: str, **changes: Any) -> CallRecord:
-    """A call that was answered."""
-    fields: dict[str, Any] = {
-        "run": "run-1",
-        "batch": "hr",
-        "role": "verify",
-        "asked_model": "scripted",
-        "replied_model": "scripted-1",
-        "request_key": claim().key,
-        "started_at": 1.0,
-        "seconds": 0.5,
-        "tries": 1,
-        "outcome": "replied",
-        "usage": Usage(5, 3),
-    } | changes
-    return CallRecord(call_id=call_id, **fields)

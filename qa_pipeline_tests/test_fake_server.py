@@ -9,7 +9,7 @@ import pytest
 from qa_pipeline.cli.common import OK
 from qa_pipeline.testing.fake_server.plan import ServerPlan
 from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY, GeminiServer
-from qa_pipeline_tests.end_to_end import GUIDE, walk
+from qa_pipeline_tests.end_to_end import GUIDE, new_workspace
 
 
 def test_a_run_accepts_the_pairs_that_the_server_made(
@@ -17,11 +17,11 @@ def test_a_run_accepts_the_pairs_that_the_server_made(
 ) -> None:
     with GeminiServer() as server:
         monkeypatch.setenv("GEMINI_API_KEY", LOOPBACK_KEY)
-        road = walk(tmp_path, monkeypatch, [("LLM__BASE_URL", server.url)])
-        road.write({"boilers/guide.md": GUIDE})
-        ran = road.run("--provider", "gemini", "--max-calls", "50")
+        workspace = new_workspace(tmp_path, monkeypatch, [("LLM__BASE_URL", server.url)])
+        workspace.write({"boilers/guide.md": GUIDE})
+        ran = workspace.run("--provider", "gemini", "--max-calls", "50")
     assert ran.code == OK, ran.stderr
-    verdicts = road.table("verdicts", "boilers")["verdict"].to_list()
+    verdicts = workspace.table("verdicts", "boilers")["verdict"].to_list()
     assert verdicts.count("accepted") == len(verdicts) >= 2
 
 
@@ -39,16 +39,16 @@ def test_answers_are_cut_by_the_model_paid_once_and_counted_under_their_role(
     settings = [("VERIFICATION__SPLIT_CLAIMS", "model"), ("LLM__DELIVERY", delivery)]
     with GeminiServer(plan=ServerPlan(batch_polls=0)) as server:
         monkeypatch.setenv("GEMINI_API_KEY", LOOPBACK_KEY)
-        road = walk(tmp_path, monkeypatch, [("LLM__BASE_URL", server.url), *settings])
-        road.write({"boilers/guide.md": GUIDE, "boilers/pairs.jsonl": json.dumps(PAIRS)})
-        codes = [road.run("--provider", "gemini", "--max-calls", "50").code for _ in range(6)]
+        workspace = new_workspace(tmp_path, monkeypatch, [("LLM__BASE_URL", server.url), *settings])
+        workspace.write({"boilers/guide.md": GUIDE, "boilers/pairs.jsonl": json.dumps(PAIRS)})
+        codes = [workspace.run("--provider", "gemini", "--max-calls", "50").code for _ in range(6)]
         assert codes[-1] == OK
-        calls = road.table("llm_calls", "boilers").filter(pl.col("role") == "split")
-        claims = road.table("claims", "boilers")
+        calls = workspace.table("llm_calls", "boilers").filter(pl.col("role") == "split")
+        claims = workspace.table("claims", "boilers")
         assert calls.height == calls["request_key"].n_unique() == claims["pair_id"].n_unique()
         assert set(claims["split_by"]) == {"model"}
         cut = claims.filter(pl.col("text").str.starts_with("the switch"))
         assert cut["text"].to_list() == ["the switch cuts the power."]
-        before = road.contents("boilers")
-        assert road.run("--provider", "gemini", "--max-calls", "0").code == OK
-        assert road.contents("boilers") == before
+        before = workspace.contents("boilers")
+        assert workspace.run("--provider", "gemini", "--max-calls", "0").code == OK
+        assert workspace.contents("boilers") == before

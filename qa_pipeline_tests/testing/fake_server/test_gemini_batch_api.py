@@ -13,7 +13,7 @@ from qa_pipeline.testing.fake_server.gemini import fails, says, stops
 from qa_pipeline.testing.fake_server.plan import BatchEnd, ServerPlan
 from qa_pipeline.testing.fake_server.responses import Asked, ServerResponse
 from qa_pipeline.testing.fake_server.server import GeminiServer
-from qa_pipeline_tests.llm.asking import ACCEPT
+from qa_pipeline_tests.llm.requests import ACCEPT
 from qa_pipeline_tests.testing.fake_server.clients import MODEL, config, prompt, with_gemini
 
 

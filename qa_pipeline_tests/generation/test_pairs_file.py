@@ -156,7 +156,7 @@ def parquet(frame: pl.DataFrame) -> bytes:
     return buffer.getvalue()
 
 
-def test_parquet_takes_the_same_road() -> None:
+def test_parquet_is_read_like_json_lines() -> None:
     content = parquet(
         pl.DataFrame(
             {
