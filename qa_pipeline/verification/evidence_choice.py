@@ -10,6 +10,7 @@ from typing import Any
 
 from qa_pipeline.text.words import order_agreement, recall
 from qa_pipeline.verification.citations import ClaimCitations
+from qa_pipeline.verification.consistency.allowed import contradictions, unproved
 from qa_pipeline.verification.consistency.comparing import LONGEST_READ, Comparison, compare
 from qa_pipeline.verification.consistency.reading import Reading
 from qa_pipeline.verification.evidence import Batch, Candidate
@@ -87,6 +88,26 @@ def evidence_columns(task: Task, batch: Batch, cosines: Sequence[float]) -> Row:
         "polarity_conflicts": list(found.polarity),
         "quantifier_conflicts": list(found.quantifiers),
         "cell_conflicts": list(found.cells),
+        "unproved": list(
+            unproved(
+                task.stated,
+                evidence.reading,
+                task.question,
+                headings,
+                fragment=task.fragment,
+                is_row=evidence.is_row,
+            )
+        ),
+        "denied": [
+            f"{reason}: {words}"
+            for reason, words in contradictions(
+                task.stated,
+                evidence.reading,
+                [batch.reading(i, language) for i in _nearest_first(evidence.chunk_id, task)],
+            )
+        ]
+        if evidence.sentences == 1
+        else [],
         "open_points": [*found.open_points, *doubts, *_unseen(task.claim.text)],
         "fragment": task.fragment and not same,
         "evidence_is_row": evidence.is_row,

@@ -50,6 +50,22 @@ class Lexicon:
     effect_verbs: tuple[str, ...]
     polarity_answers: Set[str]
     greetings: Set[str]
+    determiners: Set[str]
+    fillers: Set[str]
+    conjunctions: Set[str]
+    contrasts: Set[str]
+    conditional_words: Set[str]
+    example_openers: tuple[str, ...]
+    reason_openers: Set[str]
+    finite_verbs: Set[str]
+    contractions: Mapping[str, tuple[str, ...]]
+    function_classes: tuple[Set[str], ...]
+    question_words: Set[str]
+    row_glue: Set[str]
+    adding_relatives: Set[str]
+    auxiliaries: Set[str]
+    negation_tails: Set[str]
+    openings: Set[str]
 
 
 def words(text: str) -> frozenset[str]:
@@ -69,6 +85,17 @@ def compounds(tens: str, units: str, join: Callable[[str, str], str]) -> dict[st
         for tenfold, ten in enumerate(tens.split(), 2)
         for number, unit in enumerate(units.split(), 1)
     }
+
+
+def classes(text: str) -> tuple[frozenset[str], ...]:
+    """Split word lists that are separated by commas."""
+    return tuple(words(part) for part in text.split(","))
+
+
+def contracted(text: str) -> dict[str, tuple[str, ...]]:
+    """Read `can't=can+not` entries."""
+    pairs = (entry.split("=") for entry in text.split())
+    return {short: tuple(long.split("+")) for short, long in pairs}
 
 
 def numbered(text: str, first: int = 1) -> dict[str, int]:

@@ -1,6 +1,6 @@
 """Swedish: closed word classes, numbers, months, opposites. Data only."""
 
-from qa_pipeline.text.lexicon.base import Lexicon, compounds, numbered, opposed, phrases, words
+from qa_pipeline.text.lexicon.base import Lexicon, classes, compounds, numbered, opposed, phrases, words
 
 SWEDISH = Lexicon(
     code="sv",
@@ -114,4 +114,33 @@ tillåtet,tillåten,tillåtna,tillåter,tillåta,tillåts/förbjudet,förbjuden,
     ),
     polarity_answers=words("ja nej jo sant falskt korrekt"),
     greetings=words("hej hejsan tack välkommen hälsningar absolut självklart javisst ursäkta förlåt"),
+    determiners=words("en ett den det de"),
+    fillers=words("dock därför alltså också även dessutom således vidare emellertid därmed följaktligen"),
+    conjunctions=words("och samt"),
+    contrasts=words("men dock förutom utom fast medan däremot utan istället snarare inte"),
+    conditional_words=words(
+        """om såvida förutsatt när ifall tills innan efter bara endast enbart sedan medan utan beroende under
+        då som"""
+    ),
+    example_openers=("till exempel", "t.ex.", "exempelvis", "såsom", "bland annat", "t ex"),
+    reason_openers=words("eftersom därför"),
+    finite_verbs=words(
+        """är var har hade kan kunde får fick måste ska skall skulle bör vill ville blir blev gör gjorde"""
+    ),
+    contractions={},
+    function_classes=classes(
+        """och eller, måste får bör kan ska, alla några vissa inga många få, före efter under innan sedan,
+        om eftersom fast, i på under över mellan från till med utan av för, mer mindre, alltid aldrig ofta ibland,
+        endast även, är var, varje någon, minst högst, upp ner"""
+    ),
+    question_words=words(
+        """vad vilken vilket vilka vem hur många mycket länge ofta när var varför anges anger står säger ger ges
+        lista tabell tabellen kolumn kolumnen rad raden avsnitt avsnittet under heter kallas namn värde värdet
+        betyder innebär definieras definition enligt dokument dokumentet text texten beskrivs förklara används steg"""
+    ),
+    row_glue=words("är var har hade i på av för till med och den det de en ett"),
+    adding_relatives=words("vilket"),
+    auxiliaries=words(""),
+    negation_tails=words("längre mer"),
+    openings=words("men och också även dessutom dock"),
 )  # fmt: skip
