@@ -96,7 +96,7 @@ def evidence_columns(task: Task, batch: Batch, cosines: Sequence[float]) -> Row:
     second = _second_piece(task.stated.terms, held, evidence, task.pool, cosines)
     if second is None:
         return columns
-    return {**columns, "joint_recall": second[1], **_placed("second_evidence", second[0], batch)}
+    return {**columns, **_placed("second_evidence", second, batch)}
 
 
 def _second_piece(
@@ -105,8 +105,8 @@ def _second_piece(
     evidence: Candidate,
     pool: Sequence[Candidate],
     cosines: Sequence[float],
-) -> tuple[Candidate, float] | None:
-    """The piece of another passage that holds most of what the evidence lacks, and the share both hold.
+) -> Candidate | None:
+    """The piece of another passage that holds most of what the evidence lacks.
 
     None where the evidence alone holds enough of the claim's terms, or where no other piece adds enough. To
     accept by two pieces is left to a step that reads both: words can be pieced together from anywhere.
@@ -131,7 +131,7 @@ def _second_piece(
     best = max(ranked, default=None)
     if best is None or best[0] / len(wanted) - alone < GAIN:
         return None
-    return pool[-best[3]], best[0] / len(wanted)
+    return pool[-best[3]]
 
 
 def _placed(name: str, piece: Candidate, batch: Batch) -> Row:

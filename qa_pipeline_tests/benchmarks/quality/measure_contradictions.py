@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from qa_pipeline.models.loading import load_embedder
+from qa_pipeline.models.encoder import load_embedder
 from qa_pipeline.retrieval.shard import Shard, nearest_chunks
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage import Layout, read_table
