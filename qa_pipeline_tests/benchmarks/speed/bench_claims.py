@@ -26,7 +26,7 @@ import polars as pl
 
 from qa_pipeline.evaluation.calibration.rows import read_complete
 from qa_pipeline.evaluation.statements import Statement, StatementTables, statement_tables
-from qa_pipeline.models.base import Vectors
+from qa_pipeline.models.base import Encoder, Vectors
 from qa_pipeline.models.encoder import SentenceEncoder, load_embedder
 from qa_pipeline.models.vector_cache import CachedEmbedder, VectorCache, VectorSpace, text_hash
 from qa_pipeline.settings.tree import Settings
@@ -34,7 +34,6 @@ from qa_pipeline.tables import CLAIMS
 from qa_pipeline.verification import evidence
 from qa_pipeline.verification.claims import find_claims
 from qa_pipeline.verification.consistency import reading
-from qa_pipeline.verification.evidence import Encoder
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of
 from qa_pipeline_tests.fakes import cached, memory_cache
 
