@@ -66,30 +66,22 @@ class Resources:
     @cached_property
     def counter(self) -> TokenCounter:
         """The embedding model's tokenizer, without its weights."""
-        from qa_pipeline.models.loading import load_token_counter
+        from qa_pipeline.models.embedding_files import load_token_counter
 
         return self._embedder or load_token_counter(self.settings.embedding)
 
     @cached_property
-    def embedder(self) -> Embedder:
-        """The embedding model, behind the store of vectors."""
-        from qa_pipeline.models.loading import load_embedder
+    def embedder(self) -> CachedEmbedder:
+        """The embedding model, behind the store of vectors computed before."""
+        from qa_pipeline.models.encoder import load_embedder
 
-        return CachedEmbedder(self._embedder or load_embedder(self.settings.embedding), self.vectors)
-
-    @cached_property
-    def vectors(self) -> VectorCache:
-        """Vectors computed before, by text and model."""
-        from qa_pipeline.models.vector_cache import SqliteVectorCache
-
-        return SqliteVectorCache(self.layout.vectors)
+        inner = self._embedder or load_embedder(self.settings.embedding)
+        return CachedEmbedder(inner, VectorCache(self.layout.vectors))
 
     @cached_property
     def logits(self) -> VectorCache:
-        """What models said before that read a passage and a claim together."""
-        from qa_pipeline.models.vector_cache import SqliteVectorCache
-
-        return SqliteVectorCache(self.layout.logits)
+        """What models gave before that read a passage and a claim together."""
+        return VectorCache(self.layout.logits)
 
     @cached_property
     def entailment(self) -> "CrossEncoder | None":
@@ -115,7 +107,7 @@ class Resources:
         settings = self.settings.verification.spans
         if settings.model is None:
             return None
-        from qa_pipeline.verification.entailment.models import load_span_detector
+        from qa_pipeline.verification.entailment.spans import load_span_detector
 
         return load_span_detector(settings, self.logits)
 

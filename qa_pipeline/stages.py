@@ -41,9 +41,8 @@ from qa_pipeline.judging import assess_pairs
 from qa_pipeline.llm.calls import calls_frame
 from qa_pipeline.records import ProgressCallback, no_progress
 from qa_pipeline.resources import Resources
-from qa_pipeline.retrieval.embeddings import embed_chunks
 from qa_pipeline.retrieval.search import Retriever
-from qa_pipeline.retrieval.shard import Shard, build_index, nearest_chunks
+from qa_pipeline.retrieval.shard import Shard, build_index, embed_chunks, nearest_chunks
 from qa_pipeline.settings.documents import MaskingSettings
 from qa_pipeline.settings.generation import PairsFileSettings
 from qa_pipeline.storage import Layout, write_bytes
@@ -173,7 +172,7 @@ def _chunks(run: StageRun) -> pl.DataFrame:
 
 def _embeddings(run: StageRun) -> pl.DataFrame:
     """Embed the chunks; only texts never embedded before reach the model."""
-    return embed_chunks(run["chunks"], run.resources.embedder, run.resources.vectors, run.notify)
+    return embed_chunks(run["chunks"], run.resources.embedder, run.notify)
 
 
 def _index(run: StageRun) -> Shard:

@@ -5,13 +5,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 from tokenizers import Tokenizer
 
-from qa_pipeline.models.base import Vectors
-from qa_pipeline.models.embedding_files import FileTokenCounter
-from qa_pipeline.models.loading import load_token_counter
+from qa_pipeline.models.base import Embedder, Vectors
+from qa_pipeline.models.embedding_files import FileTokenCounter, load_token_counter
+from qa_pipeline.models.vector_cache import CachedEmbedder, VectorCache
 from qa_pipeline.settings.generation import EmbeddingSettings
 
 
@@ -53,3 +54,11 @@ class HashEmbedder:
     @cached_property
     def _counter(self) -> FileTokenCounter:
         return load_token_counter(EmbeddingSettings())
+
+
+def memory_cache() -> VectorCache:
+    return VectorCache(Path(":memory:"))
+
+
+def cached(embedder: Embedder) -> CachedEmbedder:
+    return CachedEmbedder(embedder, memory_cache())

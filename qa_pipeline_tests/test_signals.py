@@ -26,7 +26,7 @@ KEPT = "What was finished is kept; run the same command again to continue from t
 PROCESS = """
 import fcntl, sys, termios, threading
 from qa_pipeline.cli.app import app
-from qa_pipeline.models import loading as embedding_model
+from qa_pipeline.models import encoder as embedding_model
 from qa_pipeline_tests.fakes import HashEmbedder
 
 how = sys.argv[1]

@@ -14,9 +14,10 @@ import numpy.typing as npt
 import polars as pl
 
 from qa_pipeline.errors import InputError
+from qa_pipeline.models.base import Encoder
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.verification.combined import DIFFERENCES
-from qa_pipeline.verification.evidence import Encoder, TextVectors
+from qa_pipeline.verification.evidence import TextVectors
 
 Floats = npt.NDArray[np.float64]
 NAMES = ("length", "overlap", "cosine")

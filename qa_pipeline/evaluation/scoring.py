@@ -15,7 +15,7 @@ from qa_pipeline.evaluation.scorers import ScoreColumn, baselines, claim_scores,
 from qa_pipeline.evaluation.statements import Statement, StatementTables, statement_tables
 from qa_pipeline.records import ProgressCallback, no_progress
 from qa_pipeline.resources import Resources
-from qa_pipeline.retrieval.embeddings import embed_chunks
+from qa_pipeline.retrieval.shard import embed_chunks
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.stages import score_claims
 from qa_pipeline.verification.deciding import decide_claims
@@ -101,7 +101,7 @@ def _claims(
         ]
     )
     started = time.perf_counter()
-    embeddings = embed_chunks(tables.chunks, resources.embedder, resources.vectors)
+    embeddings = embed_chunks(tables.chunks, resources.embedder)
     claims = score_claims(resources, tables.pairs, tables.documents, tables.chunks, embeddings)
     seconds = time.perf_counter() - started
     replies = _replies(claims, tables, resources) if asks else None

@@ -25,8 +25,8 @@ class TokenCounter(Protocol):
         """Tokens of each text, special tokens included and nothing cut off."""
 
 
-class Embedder(TokenCounter, Protocol):
-    """A sentence embedding model of a known revision."""
+class Encoder(Protocol):
+    """Texts to vectors of a model of known revision."""
 
     @property
     def model(self) -> str:
@@ -36,6 +36,13 @@ class Embedder(TokenCounter, Protocol):
     def revision(self) -> str:
         """Commit of the hub, or `sha256:` and a hash of the files."""
 
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """Unit-length vectors, one row for each text, in the order given."""
+
+
+class Embedder(TokenCounter, Encoder, Protocol):
+    """All of a sentence embedding model."""
+
     @property
     def precision(self) -> str:
         """float32 or bfloat16: the arithmetic of torch; else the backend, whose file decides it."""
@@ -43,6 +50,3 @@ class Embedder(TokenCounter, Protocol):
     @property
     def dimension(self) -> int:
         """Length of a vector."""
-
-    def encode(self, texts: Sequence[str]) -> Vectors:
-        """Unit-length vectors, one row for each text, in the order given."""

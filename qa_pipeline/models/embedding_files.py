@@ -136,7 +136,16 @@ def find_model(settings: EmbeddingSettings) -> ModelFiles:
     if settings.model == EMBEDDED_EMBEDDING_MODEL:
         return ModelFiles(settings.model, _packaged_folder(), packaged=True, backend=settings.backend)
     place = find_folder(settings.model, settings.revision, setting="embedding", ways_out=WAYS_OUT)
-    return ModelFiles(place.name, place.folder, place.commit, backend=settings.backend)
+    return ModelFiles(*place, backend=settings.backend)
+
+
+def load_token_counter(settings: EmbeddingSettings) -> FileTokenCounter:
+    """Load the model's tokenizer only; takes milliseconds, where the model takes seconds.
+
+    Raises:
+        SettingsError: the model is not there; the message tells what to do.
+    """
+    return token_counter(find_model(settings))
 
 
 def token_counter(files: ModelFiles) -> FileTokenCounter:

@@ -1,49 +1,55 @@
 """Texts to vectors with a sentence-transformers model, fast and without neighbours leaking in.
 
-Batches hold texts of exactly one token count, so nothing is padded and no attention mask is needed.
-That alone makes a vector independent of the texts embedded beside it (with padding, bfloat16 vectors
-moved by up to 1e-3), and costs nothing: what short batches lose, absent padding wins back. With torch each
-batch is computed by one thread, and where the processor multiplies bfloat16 natively the weights are of that;
-`blocks.py` keeps the many lengths from filling the memory there. Together 35.3 texts/s where plain `encode`
-has 19.6. Another backend gets the same batches, one after another, and uses the cores as it likes.
+Batches hold texts of exactly one token count (`cpu.compute_by_length`). With torch each batch is computed by
+one thread, and where the processor multiplies bfloat16 natively the weights are of that; `torch_blocks.py`
+keeps the many lengths from filling the memory there. Together 35.3 texts/s where plain `encode` has 19.6.
+Another backend gets the same batches, one after another, and uses the cores as it likes.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
-from tokenizers import Tokenizer
 
 from qa_pipeline.errors import SettingsError
 from qa_pipeline.models.base import Vectors
-from qa_pipeline.models.cpu import single_threaded_workers
-from qa_pipeline.models.embedding_files import FileTokenCounter, ModelFiles
+from qa_pipeline.models.cpu import (
+    Rows,
+    choose_precision,
+    compute_by_length,
+    quiet_transformers,
+    single_threaded_workers,
+)
+from qa_pipeline.models.embedding_files import FileTokenCounter, ModelFiles, find_model, token_counter
+from qa_pipeline.settings.generation import EmbeddingSettings
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
+PACKAGES = {"onnx": ("optimum", "onnxruntime"), "openvino": ("optimum", "openvino")}
+"""What sentence-transformers imports for each backend but torch."""
 BATCH_SIZE = 32
 """Most texts computed at once: more gain nothing on a CPU, and texts of one length are rarely so many."""
 
 
 @dataclass(frozen=True, eq=False)
-class SentenceEncoder:
+class SentenceEncoder(FileTokenCounter):
     """A sentence-transformers model on the CPU; the weights are loaded at the first text.
 
     Args:
+        window: most tokens it reads.
+        tokenizer: its tokenizer, without truncation or padding.
         files: the model's folder; names its backend.
-        counter: its tokenizer.
         precision: float32 or bfloat16 with torch, else the name of the backend.
         batch_size: most texts computed at once.
     """
 
     files: ModelFiles
-    counter: FileTokenCounter
     precision: str
     batch_size: int = BATCH_SIZE
 
@@ -57,25 +63,11 @@ class SentenceEncoder:
         """Commit or hash of its files."""
         return self.files.revision
 
-    @property
-    def window(self) -> int:
-        """Most tokens it reads."""
-        return self.counter.window
-
-    @property
-    def tokenizer(self) -> Tokenizer:
-        """Its tokenizer, without truncation or padding."""
-        return self.counter.tokenizer
-
     @cached_property
     def dimension(self) -> int:
-        """Length of a vector; computes one only where the configuration does not say."""
+        """Length of a vector; computes one only where the configuration does not declare it."""
         declared = self.files.dimension
         return self.encode(["?"]).shape[1] if declared is None else declared
-
-    def count(self, texts: Sequence[str]) -> list[int]:
-        """Tokens of each text, special tokens included and nothing cut off."""
-        return self.counter.count(texts)
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Unit-length vectors, one row for each text, in the order given.
@@ -86,21 +78,14 @@ class SentenceEncoder:
         if not texts:
             return np.zeros((0, self.dimension), dtype=np.float32)
         places = {text: place for place, text in enumerate(dict.fromkeys(texts))}
-        vectors = self._unit_length(self._encode_distinct(list(places)))
-        return vectors[[places[text] for text in texts]]
+        inputs = self._tokenize(list(places))
+        lengths = [len(row) for row in inputs["input_ids"]]
+        vectors = compute_by_length(
+            lengths, lambda _: self.batch_size, lambda rows: self._encode_batch(inputs, rows), self._workers
+        )
+        return self._unit_length(np.stack(vectors))[[places[text] for text in texts]]
 
-    def _encode_distinct(self, texts: list[str]) -> Vectors:
-        inputs = self._tokenize(texts)
-        lengths = np.array([len(row) for row in inputs["input_ids"]])
-        batches = list(batches_of_one_length(lengths, self.batch_size))
-        batches.sort(key=lambda rows: len(rows) * lengths[rows[0]], reverse=True)  # even ends for all workers
-        parts = list(self._workers.map(lambda rows: self._encode_batch(inputs, rows), batches))
-        vectors = np.empty((len(texts), parts[0].shape[1]), dtype=np.float32)
-        for rows, part in zip(batches, parts, strict=True):
-            vectors[rows] = part
-        return vectors
-
-    def _encode_batch(self, inputs: dict[str, list[list[int]]], rows: npt.NDArray[np.int64]) -> Vectors:
+    def _encode_batch(self, inputs: dict[str, list[list[int]]], rows: Rows) -> Vectors:
         import torch
 
         from qa_pipeline.models.torch_blocks import RowBlocks
@@ -125,12 +110,12 @@ class SentenceEncoder:
     @cached_property
     def _loaded(self) -> "SentenceTransformer":
         self.files.check()
-        if self.files.backend != "torch":
-            return load_quietly(self.files)
-        import torch
-
         model = load_quietly(self.files)
+        if self.files.backend != "torch":
+            return model
         if self.precision == "bfloat16":
+            import torch
+
             model[0].to(torch.bfloat16)
             model[0].register_forward_hook(_to_float32)
         return model.eval()
@@ -145,13 +130,26 @@ class SentenceEncoder:
         return np.asarray(vectors / norms, dtype=np.float32)
 
 
-def batches_of_one_length(lengths: npt.NDArray[np.int64], batch_size: int) -> Iterator[npt.NDArray[np.int64]]:
-    """Row numbers in batches whose texts all have the same length, shortest first, stable within."""
-    order = np.argsort(lengths, kind="stable")
-    edges = np.flatnonzero(np.diff(lengths[order])) + 1
-    for group in np.split(order, edges):
-        for start in range(0, len(group), batch_size):
-            yield group[start : start + batch_size]
+def load_embedder(settings: EmbeddingSettings) -> SentenceEncoder:
+    """Find and check the model; its weights are read at the first text that must be encoded.
+
+    Raises:
+        SettingsError: the model is not there, is not safetensors, is not the pinned revision, or the packages
+            of the backend are not installed.
+    """
+    backend = settings.backend
+    missing = [name for name in PACKAGES.get(backend, ()) if find_spec(name) is None]
+    if missing:
+        raise SettingsError(
+            f"embedding.backend is {backend}, which needs {' and '.join(missing)}; "
+            f"run: pip install 'sentence-transformers[{backend}]', or set embedding.backend to torch"
+        )
+    files = find_model(settings)
+    files.check()
+    files.check_revision(settings.revision, "embedding")
+    precision = choose_precision(settings.precision) if backend == "torch" else backend
+    counter = token_counter(files)
+    return SentenceEncoder(counter.window, counter.tokenizer, files, precision)
 
 
 def load_quietly(files: ModelFiles) -> "SentenceTransformer":
@@ -161,20 +159,17 @@ def load_quietly(files: ModelFiles) -> "SentenceTransformer":
         SettingsError: another backend than torch cannot load or export it.
     """
     from sentence_transformers import SentenceTransformer
-    from transformers.utils import logging
 
-    options = {"use_safetensors": True} if files.backend == "torch" else {}
-    bars = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     try:
-        return SentenceTransformer(
-            str(files.folder),
-            device="cpu",
-            backend=files.backend,
-            trust_remote_code=False,
-            local_files_only=True,
-            model_kwargs=options,
-        )
+        with quiet_transformers():
+            return SentenceTransformer(
+                str(files.folder),
+                device="cpu",
+                backend=files.backend,
+                trust_remote_code=False,
+                local_files_only=True,
+                model_kwargs={"use_safetensors": True} if files.backend == "torch" else {},
+            )
     except Exception as error:
         if files.backend == "torch":
             raise
@@ -184,9 +179,6 @@ def load_quietly(files: ModelFiles) -> "SentenceTransformer":
             f"embedding.backend {files.backend} cannot load {files.name} ({reason}); "
             "set embedding.backend to torch"
         ) from error
-    finally:
-        if bars:
-            logging.enable_progress_bar()  # type: ignore[no-untyped-call]
 
 
 def _to_float32(_module: Any, _inputs: Any, outputs: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Folders of model files: finding one by path or by a pinned commit of the hub, and what its files say."""
+"""Folders of model files: finding one by path or by a pinned commit of the hub, and its files."""
 
 import hashlib
 import json
@@ -35,6 +35,18 @@ class ModelFolder:
         listing = "".join(f"{sha256_of(self.folder / name)}  {name}\n" for name in self._shaping_files())
         return f"sha256:{hashlib.sha256(listing.encode()).hexdigest()}"
 
+    def check_revision(self, pinned: str | None, setting: str) -> None:
+        """Refuse a folder that is not the pinned one, where one is pinned by a group of settings.
+
+        Raises:
+            SettingsError: naming both revisions.
+        """
+        if pinned is not None and pinned != self.revision:
+            raise SettingsError(
+                f"{setting}.revision pins {pinned}, but the files of {self.name} are {self.revision}; "
+                "correct the setting or restore the files"
+            )
+
     def read_json(self, *parts: str) -> Any:
         """Content of one of the folder's JSON files, by the parts of its path; None when there is none.
 
@@ -54,16 +66,9 @@ class ModelFolder:
         return sorted(path.relative_to(self.folder).as_posix() for path in paths)
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a model was found: `commit` is None for a local folder."""
-
-    name: str
-    folder: Path
-    commit: str | None = None
-
-
-def find_folder(model: str, revision: str | None, *, setting: str, ways_out: str) -> Place:
+def find_folder(
+    model: str, revision: str | None, *, setting: str, ways_out: str
+) -> tuple[str, Path, str | None]:
     """Find a local folder, or a pinned commit of the hub in its cache or, where it can be reached, there.
 
     Args:
@@ -72,13 +77,16 @@ def find_folder(model: str, revision: str | None, *, setting: str, ways_out: str
         setting: group of settings that names the model, for messages.
         ways_out: what to do where there is none.
 
+    Returns:
+        Name, folder, and the commit of a model of the hub.
+
     Raises:
         SettingsError: the model is not there, or its commit is not pinned.
     """
     folder = Path(model).expanduser()
     if folder.is_dir():
         # The folder's name, not its path: two machines must write the same rows.
-        return Place(folder.resolve().name, folder)
+        return folder.resolve().name, folder, None
     if not _HUB_NAME.fullmatch(model):
         raise SettingsError(f"{setting}.model: there is no folder {model}. {ways_out}")
     if revision is None or not _COMMIT.fullmatch(revision):
@@ -88,7 +96,7 @@ def find_folder(model: str, revision: str | None, *, setting: str, ways_out: str
             f"versions'. {ways_out}"
         )
     try:
-        return Place(model, _snapshot(model, revision), revision)
+        return model, _snapshot(model, revision), revision
     except (OSError, ValueError) as error:
         reason = str(error).partition("\n")[0] or type(error).__name__
         raise SettingsError(
@@ -106,11 +114,10 @@ def _snapshot(name: str, revision: str) -> Path:
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import LocalEntryNotFoundError
 
-    patterns = list(FILE_PATTERNS)
     try:
         folder = Path(snapshot_download(name, revision=revision, local_files_only=True))
+        if any(folder.rglob("*.safetensors")):  # else another program cached some of the files
+            return folder
     except LocalEntryNotFoundError:
-        folder = Path(snapshot_download(name, revision=revision, allow_patterns=patterns))
-    if not any(folder.rglob("*.safetensors")):  # another program cached some of the files
-        folder = Path(snapshot_download(name, revision=revision, allow_patterns=patterns))
-    return folder
+        pass
+    return Path(snapshot_download(name, revision=revision, allow_patterns=list(FILE_PATTERNS)))

@@ -11,11 +11,10 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from tokenizers import Tokenizer
 
 from qa_pipeline.errors import StorageError
 from qa_pipeline.models.base import Embedder, Vectors
@@ -52,39 +51,13 @@ class VectorSpace:
     precision: str
 
 
-class VectorCache(Protocol):
-    """Vectors by space and SHA-256 of the embedded text."""
-
-    def get_many(self, space: VectorSpace, hashes: Sequence[str]) -> dict[str, Vector]:
-        """The stored vectors among those asked for."""
-
-    def put_many(self, space: VectorSpace, vectors: Mapping[str, Vector]) -> None:
-        """Store vectors at once, all or none; those stored already stay as they are."""
-
-
-@dataclass
-class MemoryVectorCache:
-    """A cache that lives as long as the object."""
-
-    stored: dict[tuple[VectorSpace, str], Vector] = field(default_factory=dict)
-
-    def get_many(self, space: VectorSpace, hashes: Sequence[str]) -> dict[str, Vector]:
-        """The stored vectors among those asked for."""
-        return {name: self.stored[space, name].copy() for name in hashes if (space, name) in self.stored}
-
-    def put_many(self, space: VectorSpace, vectors: Mapping[str, Vector]) -> None:
-        """Store vectors; those stored already stay as they are."""
-        for name, vector in vectors.items():
-            self.stored.setdefault((space, name), vector.astype(np.float32, copy=True))
-
-
 @dataclass(eq=False)
-class SqliteVectorCache:
+class VectorCache:
     """A cache in one SQLite file in WAL mode, for many processes on one machine.
 
     Args:
-        path: the file; created with its folder when absent. Not on a network file system, where the
-            shared memory of WAL does not work.
+        path: the file; created with its folder when absent (`:memory:` keeps nothing). Not on a network file
+            system, where the shared memory of WAL does not work.
     """
 
     path: Path
@@ -181,64 +154,30 @@ def compute_cached(
     return found
 
 
-def encode_cached(
-    texts: Sequence[str], embedder: Embedder, cache: VectorCache, notify: ProgressCallback = no_progress
-) -> Vectors:
-    """Encode through the cache: each distinct text at most once, ever."""
-    space = VectorSpace(embedder.model, embedder.revision, embedder.precision)
-    hashes = [text_hash(text) for text in texts]
-    found = compute_cached(space, dict(zip(hashes, texts, strict=True)), len, embedder.encode, cache, notify)
-    if not hashes:
-        return np.zeros((0, embedder.dimension), dtype=np.float32)
-    return np.stack([found[name] for name in hashes])
-
-
 def text_hash(text: str) -> str:
     """Key of a text in the cache."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-@dataclass(frozen=True, eq=False)
 class CachedEmbedder:
     """An embedder that computes each text at most once, ever: for questions and claims as for chunks."""
 
-    inner: Embedder
-    cache: VectorCache
-
-    @property
-    def window(self) -> int:
-        """Most tokens the model reads."""
-        return self.inner.window
-
-    @property
-    def tokenizer(self) -> Tokenizer:
-        """The model's tokenizer, without truncation or padding."""
-        return self.inner.tokenizer
-
-    @property
-    def model(self) -> str:
-        """Name of the model."""
-        return self.inner.model
-
-    @property
-    def revision(self) -> str:
-        """Commit or hash of its files."""
-        return self.inner.revision
-
-    @property
-    def precision(self) -> str:
-        """Arithmetic of its weights."""
-        return self.inner.precision
+    def __init__(self, inner: Embedder, cache: VectorCache) -> None:
+        self.inner, self.cache = inner, cache
+        self.model, self.revision, self.precision = inner.model, inner.revision, inner.precision
+        self.window, self.tokenizer, self.count = inner.window, inner.tokenizer, inner.count
 
     @property
     def dimension(self) -> int:
         """Length of a vector."""
         return self.inner.dimension
 
-    def count(self, texts: Sequence[str]) -> list[int]:
-        """Tokens of each text, special tokens included and nothing cut off."""
-        return self.inner.count(texts)
-
-    def encode(self, texts: Sequence[str]) -> Vectors:
+    def encode(self, texts: Sequence[str], notify: ProgressCallback = no_progress) -> Vectors:
         """Unit-length vectors, one row for each text, in the order given."""
-        return encode_cached(texts, self.inner, self.cache)
+        space = VectorSpace(self.model, self.revision, self.precision)
+        hashes = [text_hash(text) for text in texts]
+        inputs = dict(zip(hashes, texts, strict=True))
+        found = compute_cached(space, inputs, len, self.inner.encode, self.cache, notify)
+        if not hashes:
+            return np.zeros((0, self.dimension), dtype=np.float32)
+        return np.stack([found[name] for name in hashes])

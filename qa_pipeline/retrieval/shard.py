@@ -1,4 +1,4 @@
-"""One batch's vectors as a searchable shard."""
+"""The vectors of one batch: those of its chunks as a table, and as a searchable shard."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,8 +12,11 @@ import polars as pl
 
 from qa_pipeline.errors import IndexMismatchError
 from qa_pipeline.models.base import Vectors
+from qa_pipeline.models.vector_cache import CachedEmbedder, text_hash
+from qa_pipeline.records import ProgressCallback, index_text, no_progress
 from qa_pipeline.retrieval.ann import ALL_COMPARED, Choice, choose_index, read_index
 from qa_pipeline.settings.generation import IndexSettings
+from qa_pipeline.tables import EMBEDDINGS
 
 _TOGETHER = 16
 """Queries searched in one call. From 20 on faiss multiplies matrices, and then the last bits of a score
@@ -21,6 +24,34 @@ depend on the other queries; below, each score is a dot product of its own."""
 _WORTH_SHARING = 20_000
 """Vectors from which on comparing all is shared among threads. Threads that share little work wait for each
 other longer than they work, five times as long where other processes keep the cores busy."""
+
+
+def embed_chunks(
+    chunks: pl.DataFrame, embedder: CachedEmbedder, notify: ProgressCallback = no_progress
+) -> pl.DataFrame:
+    """Embed section path and text of each chunk.
+
+    Args:
+        chunks: CHUNKS frame.
+        embedder: the model; what it stores batch by batch lets a killed run resume.
+        notify: called with the number of texts that are done.
+
+    Returns:
+        EMBEDDINGS frame, one row for each chunk, in the order of the chunks.
+    """
+    texts = [index_text(path, text) for path, text in chunks.select("section_path", "text").iter_rows()]
+    vectors = embedder.encode(texts, notify)
+    return EMBEDDINGS.conform(
+        chunks.select(
+            "chunk_id",
+            "batch",
+            pl.Series("text_sha256", [text_hash(text) for text in texts], dtype=pl.String()),
+            pl.lit(embedder.model).alias("model"),
+            pl.lit(embedder.revision).alias("model_revision"),
+            pl.lit(embedder.precision).alias("precision"),
+            pl.Series("vector", vectors).cast(pl.List(pl.Float32())),
+        )
+    )
 
 
 @dataclass(frozen=True, eq=False)

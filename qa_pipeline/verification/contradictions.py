@@ -1,33 +1,32 @@
 """Contradictions between documents of a batch.
 
-Two documents may describe two things in the same words, so a difference alone says little. It counts only
+Two documents may describe two things in the same words, so a difference alone proves little. It counts only
 where it is the only one, seen from both sides, and where the subject is the same: the same title and heading
-above both, or a name or rare word in both. Documents of different versions do not contradict each other. What
-becomes of an answer that states one side is the ledger's business.
+above both, or a name or rare word in both. Documents of different versions do not contradict each other.
 """
 
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from qa_pipeline.models.base import Encoder
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.tables import CONTRADICTIONS
 from qa_pipeline.text.injection import is_injection
 from qa_pipeline.text.lexicon.base import words
 from qa_pipeline.text.lexicon.languages import lexicon
-from qa_pipeline.text.words import Token, content_stems
+from qa_pipeline.text.words import content_stems
 from qa_pipeline.verification.consistency.comparing import Comparison, compare
 from qa_pipeline.verification.consistency.names import Name
 from qa_pipeline.verification.consistency.reading import Reading, read
-from qa_pipeline.verification.evidence import Encoder, TextVectors, candidates
+from qa_pipeline.verification.evidence import TextVectors, candidates
 
 _SHORTEST, _LONGEST = 30, 300
 _FEWEST_STEMS = 4
@@ -48,6 +47,7 @@ _DEICTIC: Mapping[str, Set[str]] = {
     ),
 }
 _OPENING = 3
+Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -58,44 +58,44 @@ class Sentence:
     document_id: str
     start: int
     end: int
-    text: str
-    language: str
+    reading: Reading
+
+    @property
+    def text(self) -> str:
+        """The sentence, verbatim."""
+        return self.reading.written
+
+    @property
+    def language(self) -> str:
+        """Its language."""
+        return self.reading.language
 
     @cached_property
     def stems(self) -> frozenset[str]:
         """Stems of its content words, digit groups left out."""
-        return frozenset(word.stem for word in self.words if word.content and not word.folded[0].isdigit())
-
-    @property
-    def words(self) -> tuple[Token, ...]:
-        """All words in order."""
-        return read(self.text, self.language).words
+        words = self.reading.words
+        return frozenset(word.stem for word in words if word.content and not word.folded[0].isdigit())
 
     @property
     def leans(self) -> bool:
         """Whether it opens with a word that only its surroundings explain: "This directive ..."."""
         deictic = _DEICTIC.get(self.language, _DEICTIC["en"])
-        return any(word.folded in deictic for word in self.words[:_OPENING])
+        return any(word.folded in deictic for word in self.reading.words[:_OPENING])
 
 
-def find_sentences(chunks: Mapping[str, Mapping[str, Any]]) -> list[Sentence]:
+def find_sentences(chunks: Iterable[Row]) -> list[Sentence]:
     """Sentences of prose long enough to compare, each once, in the order of the chunks."""
     found: dict[tuple[str, int, int], Sentence] = {}
-    for chunk in chunks.values():
-        for sentence in _of_chunk(chunk):
-            found.setdefault((sentence.document_id, sentence.start, sentence.end), sentence)
+    for chunk in chunks:
+        document_id, shift = chunk["document_id"], chunk["char_start"]
+        for one in candidates(chunk["chunk_id"], read(chunk["text"], chunk["language"]), 1):
+            place = document_id, shift + one.start, shift + one.start + len(one.text)
+            if place in found or one.is_row or not _is_prose(one.text):
+                continue
+            sentence = Sentence(chunk["chunk_id"], *place, one.reading)
+            if len(sentence.stems) >= _FEWEST_STEMS:
+                found[place] = sentence
     return list(found.values())
-
-
-def _of_chunk(chunk: Mapping[str, Any]) -> Iterator[Sentence]:
-    for one in candidates(chunk["chunk_id"], read(chunk["text"], chunk["language"]), 1):
-        if one.is_row or not _is_prose(one.text):
-            continue
-        start = chunk["char_start"] + one.start
-        place = chunk["chunk_id"], chunk["document_id"], start, start + len(one.text)
-        sentence = Sentence(*place, one.text, chunk["language"])
-        if len(sentence.stems) >= _FEWEST_STEMS:
-            yield sentence
 
 
 def _is_prose(text: str) -> bool:
@@ -108,84 +108,58 @@ def _is_prose(text: str) -> bool:
     )
 
 
-def heading_stems(chunk: Mapping[str, Any]) -> tuple[frozenset[str], frozenset[str]]:
-    """What a chunk is about: stems of its document's title, and of the last heading above it."""
-    language = chunk["language"]
-    last = chunk["section_path"][-1] if chunk["section_path"] else ""
-    return frozenset(content_stems(chunk["title"], language)), frozenset(content_stems(last, language))
-
-
-Places = npt.NDArray[np.int64]
 _COMMON = 32
 """A word in more sentences than this brings no two of them together: all pairs would be candidates."""
 _OVERLAP = 0.60
-"""Share of their words that two sentences must have in common to speak of the same thing."""
+"""Share of their words (Jaccard) that two sentences must have in common to be about the same thing."""
 NEIGHBOURS = 8
 """Nearest chunks of other documents whose sentences each chunk is compared with."""
 MOST_PAIRS = 20_000
 """Pairs of sentences compared in a batch, those that share most words first: the work is bounded by it."""
 _RAREST = 6
 _SHARED = 2
-_SLICE = 200_000
 
 
-@dataclass(frozen=True, slots=True)
-class Candidates:
-    """Pairs of places in the list of sentences, those that share most words first.
-
-    `looked_at` counts pairs before the share of words was asked for, `left_out` those over the limit.
-    """
-
-    pairs: list[tuple[int, int]]
-    looked_at: int
-    left_out: int
-
-
-def find_candidates(
-    sentences: Sequence[Sentence], neighbours: pl.DataFrame, *, common: int, overlap: float, most: int
-) -> Candidates:
+def _likely_pairs(sentences: Sequence[Sentence], neighbours: pl.DataFrame) -> tuple[pl.DataFrame, int]:
     """Pairs of sentences of one language and different documents that share nearly all their content words.
 
-    Args:
-        sentences: of the batch.
-        neighbours: chunk_id and other_chunk_id of chunks whose vectors are near.
-        common: a word in more sentences than this is too common to bring two together by itself.
-        overlap: share of the words of both that must be common to both (Jaccard).
-        most: pairs kept; the work is bounded by it.
+    Returns:
+        a and b, places in the list of sentences, those that share most words first; and how many pairs the
+        share of words was computed for.
     """
-    if len(sentences) < 2:
-        return Candidates([], 0, 0)
-    words = _words(sentences)
-    found = pl.concat([_by_rare_words(words, common), _by_chunks(words, neighbours)]).unique().sort("a", "b")
-    shares = _shares(words, len(sentences), found["a"].to_numpy(), found["b"].to_numpy())
+    words = pl.DataFrame(
+        {
+            "place": range(len(sentences)),
+            "document": [one.document_id for one in sentences],
+            "language": [one.language for one in sentences],
+            "chunk_id": [one.chunk_id for one in sentences],
+            "stem": [sorted(one.stems) for one in sentences],
+        },
+        schema={
+            "place": pl.Int64(),
+            **dict.fromkeys(("document", "language", "chunk_id"), pl.String()),
+            "stem": pl.List(pl.String()),
+        },
+    )
+    found = pl.concat([_by_rare_words(words.explode("stem")), _by_chunks(words, neighbours)])
+    found = found.unique().sort("a", "b")
+    stems = [one.stems for one in sentences]
+    shares = [len(stems[a] & stems[b]) / len(stems[a] | stems[b]) for a, b in found.iter_rows()]
     kept = (
-        found.with_columns(share=pl.Series(shares))
-        .filter(pl.col("share") >= overlap)
+        found.with_columns(share=pl.Series(shares, dtype=pl.Float64()))
+        .filter(pl.col("share") >= _OVERLAP)
         .sort("share", "a", "b", descending=[True, False, False])
     )
-    pairs = [(int(a), int(b)) for a, b, _ in kept.head(most).iter_rows()]
-    return Candidates(pairs, found.height, max(0, kept.height - most))
+    return kept.select("a", "b"), found.height
 
 
-def _words(sentences: Sequence[Sentence]) -> pl.DataFrame:
-    """place, document, language, chunk_id and stem: one row for each word of each sentence."""
-    rows: dict[str, list[Any]] = {"place": [], "document": [], "language": [], "chunk_id": [], "stem": []}
-    for place, one in enumerate(sentences):
-        for stem in sorted(one.stems):
-            values = (place, one.document_id, one.language, one.chunk_id, stem)
-            for name, value in zip(rows, values, strict=True):
-                rows[name].append(value)
-    return pl.DataFrame(rows, schema_overrides={"place": pl.Int64()})
-
-
-def _by_rare_words(words: pl.DataFrame, common: int) -> pl.DataFrame:
+def _by_rare_words(words: pl.DataFrame) -> pl.DataFrame:
     """Pairs that share at least two of their rarest words."""
-    counted = words.with_columns(count=pl.len().over("language", "stem"))
     rare = (
-        counted.filter(pl.col("count").is_between(2, common))
+        words.with_columns(count=pl.len().over("language", "stem"))
+        .filter(pl.col("count").is_between(2, _COMMON))
         .sort("place", "count", "stem")
-        .with_columns(rank=pl.int_range(pl.len()).over("place"))
-        .filter(pl.col("rank") < _RAREST)
+        .filter(pl.int_range(pl.len()).over("place") < _RAREST)
         .select("place", "document", "language", "stem")
     )
     return (
@@ -198,41 +172,14 @@ def _by_rare_words(words: pl.DataFrame, common: int) -> pl.DataFrame:
     )
 
 
-def _by_chunks(words: pl.DataFrame, neighbours: pl.DataFrame) -> pl.DataFrame:
-    """Pairs that stand in neighbouring chunks of different documents."""
-    placed = words.select("place", "document", "language", "chunk_id").unique()
+def _by_chunks(placed: pl.DataFrame, neighbours: pl.DataFrame) -> pl.DataFrame:
+    """Pairs in neighbouring chunks of different documents."""
     return (
         neighbours.join(placed, on="chunk_id")
         .join(placed, left_on=["other_chunk_id", "language"], right_on=["chunk_id", "language"], suffix="_b")
         .filter(pl.col("document") != pl.col("document_b"))
-        .select(
-            a=pl.min_horizontal("place", "place_b"),
-            b=pl.max_horizontal("place", "place_b"),
-        )
-        .unique()
+        .select(a=pl.min_horizontal("place", "place_b"), b=pl.max_horizontal("place", "place_b"))
     )
-
-
-def _shares(words: pl.DataFrame, count: int, left: Places, right: Places) -> npt.NDArray[np.float64]:
-    """Jaccard index of the words of each pair, by rows of one sparse matrix."""
-    from scipy.sparse import csr_array
-
-    columns = words["stem"].rank("dense").to_numpy().astype(np.int64) - 1
-    held = csr_array((np.ones(words.height, dtype=np.int32), (words["place"].to_numpy(), columns)))
-    held.resize((count, held.shape[1]))
-    sizes = np.asarray(held.sum(axis=1)).ravel()
-    shares = np.zeros(len(left))
-    for start in range(0, len(left), _SLICE):
-        part = slice(start, start + _SLICE)
-        shared = np.asarray(held[left[part]].multiply(held[right[part]]).sum(axis=1)).ravel()
-        shares[part] = shared / (sizes[left[part]] + sizes[right[part]] - shared)
-    return shares
-
-
-def document_counts(sentences: Sequence[Sentence]) -> Counter[str]:
-    """In how many documents each word stands."""
-    pairs = {(one.document_id, stem) for one in sentences for stem in one.stems}
-    return Counter(stem for _, stem in pairs)
 
 
 KINDS: Mapping[str, str] = {
@@ -251,32 +198,46 @@ _VERSION = re.compile(r"\d+(?:[.\-_]\d+)*")
 _NAME_BEFORE = re.compile(r"(?<!\w)([^\W\d_a-zåäöüß][\w.]*)[ -]$")
 
 
-@dataclass(frozen=True)
-class Surroundings:
-    """What is known of a batch beside two sentences: rows by id, and in how many documents words stand."""
+class _Surroundings:
+    """What is known of a batch beside two sentences: rows by id, and in how many documents words occur."""
 
-    documents: Mapping[str, Mapping[str, Any]]
-    chunks: Mapping[str, Mapping[str, Any]]
-    counts: Counter[str]
+    def __init__(self, documents: pl.DataFrame, chunks: pl.DataFrame, sentences: Sequence[Sentence]) -> None:
+        self.documents = {row["document_id"]: row for row in documents.iter_rows(named=True)}
+        self.chunks = {row["chunk_id"]: row for row in chunks.iter_rows(named=True)}
+        pairs = {(one.document_id, stem) for one in sentences for stem in one.stems}
+        self._counts = Counter(stem for _, stem in pairs)
 
-    @property
-    def rare(self) -> int:
-        """In so many documents a word may stand and still name its subject."""
-        return max(2, int(_RARE_SHARE * len(self.documents)))
+    def is_rare(self, stem: str) -> bool:
+        """Whether a word is in so few documents that it names its subject."""
+        return self._counts[stem] <= max(2, int(_RARE_SHARE * len(self.documents)))
+
+    def headings(self, one: Sentence) -> tuple[frozenset[str], frozenset[str]]:
+        """What a sentence is about: stems of its document's title, and of the last heading above it."""
+        chunk = self.chunks[one.chunk_id]
+        language, last = chunk["language"], chunk["section_path"][-1] if chunk["section_path"] else ""
+        return frozenset(content_stems(chunk["title"], language)), frozenset(content_stems(last, language))
+
+    def versions_differ(self, left: Sentence, right: Sentence) -> bool:
+        """Whether path or title of the two documents are the same but for their numbers."""
+        for name in ("path", "title"):
+            one, other = (str(self.documents[side.document_id][name] or "") for side in (left, right))
+            if one != other and _VERSION.sub("#", one) == _VERSION.sub("#", other):
+                return True
+        return False
 
 
-def contradiction(left: Sentence, right: Sentence, around: Surroundings) -> list[tuple[str, str]]:
-    """Kind and detail where two sentences contradict each other, else nothing."""
+def _contradiction(left: Sentence, right: Sentence, around: _Surroundings) -> tuple[str, str] | None:
+    """Kind and detail where two sentences contradict each other."""
     if is_injection(left.text) or is_injection(right.text):
-        return []
-    mine, theirs = read(left.text, left.language), read(right.text, right.language)
+        return None
+    mine, theirs = left.reading, right.reading
     kind, detail = _only_difference(mine, theirs)
     if not kind or not _same_subject(left, right, _differing(mine, theirs, kind), around):
-        return []
+        return None
     # the names of two functions or settings differ because there are two of them
     if kind == "names" and any(name.identifier for name in _names_apart(mine, theirs)):
-        return []
-    return [(KINDS[kind], detail)]
+        return None
+    return KINDS[kind], detail
 
 
 def _only_difference(mine: Reading, theirs: Reading) -> tuple[str, str]:
@@ -313,47 +274,33 @@ def _differing(mine: Reading, theirs: Reading, kind: str) -> set[str]:
     return {stem for name in _names_apart(mine, theirs) for stem in content_stems(name.text, mine.language)}
 
 
-def _same_subject(left: Sentence, right: Sentence, differing: Set[str], around: Surroundings) -> bool:
-    """Whether both sentences speak of the same thing."""
-    if _versions_differ(left, right, around) or _numbered(left) != _numbered(right):
+def _same_subject(left: Sentence, right: Sentence, differing: Set[str], around: _Surroundings) -> bool:
+    """Whether both sentences are about the same thing."""
+    if around.versions_differ(left, right) or _numbered(left.reading) != _numbered(right.reading):
         return False
-    heads = [heading_stems(around.chunks[one.chunk_id]) for one in (left, right)]
+    heads = [around.headings(one) for one in (left, right)]
     if heads[0][0] and heads[0] == heads[1]:
         return True
     if left.leans or right.leans:
         return False
     shared = (left.stems & right.stems) - differing
-    named = [{name.folded for name in read(one.text, one.language).names} for one in (left, right)]
-    return any(around.counts[stem] <= around.rare for stem in shared) or bool(named[0] & named[1])
+    named = [{name.folded for name in one.reading.names} for one in (left, right)]
+    return any(around.is_rare(stem) for stem in shared) or bool(named[0] & named[1])
 
 
-def _numbered(sentence: Sentence) -> set[str]:
+def _numbered(sentence: Reading) -> set[str]:
     """Names that end in a number, as products and articles of a law do: it tells which one is meant."""
     months = lexicon(sentence.language).months
     found = set()
-    for number in read(sentence.text, sentence.language).numbers:
-        name = _NAME_BEFORE.search(sentence.text, max(0, number.start - 40), number.start)
+    for number in sentence.numbers:
+        name = _NAME_BEFORE.search(sentence.written, max(0, number.start - 40), number.start)
         if name and number.unit is None and name[1].casefold() not in months:
             found.add(f"{name[1]} {number.text}")
     return found
 
 
-def _versions_differ(left: Sentence, right: Sentence, around: Surroundings) -> bool:
-    """Whether path or title of the two documents are the same but for their numbers."""
-    documents = [around.documents[one.document_id] for one in (left, right)]
-    for name in ("path", "title"):
-        texts = [str(document[name] or "") for document in documents]
-        if texts[0] != texts[1] and _VERSION.sub("#", texts[0]) == _VERSION.sub("#", texts[1]):
-            return True
-    return False
-
-
-Row = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """The contradictions of a batch, and how many sentences and pairs of them were looked at or left out."""
+class Found(NamedTuple):
+    """The contradictions of a batch, and how many sentences and pairs of them were compared or left out."""
 
     table: pl.DataFrame
     counts: dict[str, int]
@@ -377,63 +324,42 @@ def find_contradictions(
         settings: whether to search, and the least cosine of a contradiction.
         most_pairs: pairs of sentences compared at most.
     """
-    rows = {row["chunk_id"]: row for row in chunks.iter_rows(named=True)}
-    sentences = find_sentences(rows) if settings.contradictions else []
-    candidates = find_candidates(
-        sentences,
-        neighbours,
-        common=_COMMON,
-        overlap=_OVERLAP,
-        most=most_pairs,
-    )
-    known = {row["document_id"]: row for row in documents.iter_rows(named=True)}
-    around = Surroundings(known, rows, document_counts(sentences))
+    sentences = find_sentences(chunks.iter_rows(named=True)) if settings.contradictions else []
+    pairs, looked_at = _likely_pairs(sentences, neighbours)
+    around = _Surroundings(documents, chunks, sentences)
+    compared = [(sentences[a], sentences[b]) for a, b in pairs.head(most_pairs).iter_rows()]
     found = [
-        (sentences[a], sentences[b], kind, detail)
-        for a, b in candidates.pairs
-        for kind, detail in contradiction(sentences[a], sentences[b], around)
+        (left, right, *difference)
+        for left, right in compared
+        if (difference := _contradiction(left, right, around)) is not None
     ]
-    table = _table(found, around, embedder, settings.conflict_similarity)
-    counts = {
-        "sentences": len(sentences),
-        "pairs looked at": candidates.looked_at,
-        "pairs compared": len(candidates.pairs),
-        "pairs left out": candidates.left_out,
-    }
-    return Found(table, counts)
-
-
-def _table(
-    found: Sequence[tuple[Sentence, Sentence, str, str]],
-    around: Surroundings,
-    embedder: Encoder,
-    least: float,
-) -> pl.DataFrame:
     vectors = TextVectors([one.text for left, right, _, _ in found for one in (left, right)], embedder)
     rows = []
     for left, right, kind, detail in found:
         similarity = float(np.dot(vectors.of(left.text), vectors.of(right.text)))
-        if similarity >= least:
-            rows.append(_row(left, right, kind, detail, similarity, around))
-    return CONTRADICTIONS.frame(sorted(rows, key=lambda row: str(row["contradiction_id"])))
-
-
-def _row(
-    left: Sentence, right: Sentence, kind: str, detail: str, similarity: float, around: Surroundings
-) -> Row:
-    places = [f"{one.document_id}\x1f{one.start}\x1f{one.end}\x1f{one.text}" for one in (left, right)]
-    return {
-        "contradiction_id": hashlib.sha256("\x1e".join(places).encode()).hexdigest()[:32],
-        "batch": around.chunks[left.chunk_id]["batch"],
-        "kind": kind,
-        "detail": detail,
-        "similarity": similarity,
-        **_side("first", left, around),
-        **_side("second", right, around),
+        if similarity >= settings.conflict_similarity:
+            places = [f"{one.document_id}\x1f{one.start}\x1f{one.end}\x1f{one.text}" for one in (left, right)]
+            rows.append(
+                {
+                    "contradiction_id": hashlib.sha256("\x1e".join(places).encode()).hexdigest()[:32],
+                    "batch": around.chunks[left.chunk_id]["batch"],
+                    "kind": kind,
+                    "detail": detail,
+                    "similarity": similarity,
+                    **_side("first", left, around),
+                    **_side("second", right, around),
+                }
+            )
+    counts = {
+        "sentences": len(sentences),
+        "pairs looked at": looked_at,
+        "pairs compared": len(compared),
+        "pairs left out": pairs.height - len(compared),
     }
+    return Found(CONTRADICTIONS.frame(sorted(rows, key=lambda row: str(row["contradiction_id"]))), counts)
 
 
-def _side(name: str, one: Sentence, around: Surroundings) -> Row:
+def _side(name: str, one: Sentence, around: _Surroundings) -> Row:
     return {
         f"{name}_document_id": one.document_id,
         f"{name}_content_sha256": around.documents[one.document_id]["content_sha256"],

@@ -1,7 +1,7 @@
 """Pieces of text a claim may rest on: windows of sentences, their vectors, and choosing among them by words.
 
 Candidates are chosen by shared words before anything is embedded; each text is embedded once for a whole
-group of pairs. Which candidate is the evidence is decided in `evidence_choice.py`.
+group of pairs. Which candidate is the evidence is decided in `claims.py`.
 """
 
 import functools
@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from operator import itemgetter
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from qa_pipeline.errors import SettingsError
+from qa_pipeline.models.base import Encoder, Vectors
 from qa_pipeline.text.blocks import NUMBERED_ITEM
 from qa_pipeline.text.injection import blank_injections
 from qa_pipeline.text.references import FOUND_BY_SEARCH, Sources
@@ -29,7 +29,6 @@ from qa_pipeline.verification.citations import ClaimCitations
 from qa_pipeline.verification.consistency.reading import Reading, read
 
 Row = Mapping[str, Any]
-Vectors = npt.NDArray[np.float32]
 
 LONGEST_WINDOW = 3
 """Sentences of the longest piece of evidence: what a claim says rarely stands further apart."""
@@ -38,44 +37,23 @@ _CANDIDATES = 12
 _SEARCHED_CHUNKS = 8
 
 
-class Encoder(Protocol):
-    """What this stage needs of an embedding model."""
-
-    @property
-    def model(self) -> str:
-        """Name of the model."""
-
-    @property
-    def revision(self) -> str:
-        """Commit or hash of its files."""
-
-    def encode(self, texts: Sequence[str]) -> Vectors:
-        """Unit-length vectors, one row for each text, in the order given."""
-
-
-def encoded(texts: Sequence[str], encoder: Encoder) -> Vectors:
-    """Vectors of texts, none of which is without a direction.
+class TextVectors:
+    """Vectors of a set of texts; equal texts share one.
 
     Raises:
-        SettingsError: one is: a score that follows from it would mean nothing.
+        SettingsError: a text has a vector without a direction.
     """
-    vectors = encoder.encode(texts)
-    broken = int((~np.isfinite(vectors).all(axis=1)).sum())
-    if broken:
-        raise SettingsError(
-            f"embedding model {encoder.model} gives no finite vector for {broken} of {len(texts)} texts; "
-            f"choose another model or embedding.precision"
-        )
-    return vectors
-
-
-class TextVectors:
-    """Vectors of a set of texts; equal texts share one."""
 
     def __init__(self, texts: Iterable[str], encoder: Encoder) -> None:
         distinct = list(dict.fromkeys(texts))
         self._row = {text: row for row, text in enumerate(distinct)}
-        self._vectors = encoded(distinct, encoder) if distinct else np.zeros((0, 1), dtype=np.float32)
+        self._vectors = encoder.encode(distinct) if distinct else np.zeros((0, 1), dtype=np.float32)
+        broken = int((~np.isfinite(self._vectors).all(axis=1)).sum())
+        if broken:  # a score that follows from it would mean nothing
+            raise SettingsError(
+                f"embedding model {encoder.model} gives no finite vector for {broken} of {len(distinct)} "
+                f"texts; choose another model or embedding.precision"
+            )
 
     def of(self, text: str) -> Vectors:
         """The vector of one text."""
@@ -100,25 +78,18 @@ class ChunkVectors:
             matrix = np.array(embeddings["vector"].to_list(), dtype=np.float32)
             self._known = dict(zip(embeddings["chunk_id"].to_list(), matrix, strict=True))
 
-    def lacking(self, chunk_ids: Iterable[str]) -> list[str]:
-        """The chunks not known yet, each once."""
-        return [i for i in dict.fromkeys(chunk_ids) if i not in self._known]
-
-    def take(self, chunk_ids: Iterable[str], texts: TextVectors) -> None:
-        """Know chunks by the vectors of their texts, embedded together with others."""
-        self._known.update((i, texts.of(self._texts[i])) for i in chunk_ids)
-
     def load(self, chunk_ids: Iterable[str]) -> None:
         """Embed the chunks not known yet, in one call."""
-        lacking = self.lacking(chunk_ids)
+        lacking = [i for i in dict.fromkeys(chunk_ids) if i not in self._known]
         if lacking:
-            self.take(lacking, TextVectors([self._texts[i] for i in lacking], self._encoder))
+            texts = TextVectors([self._texts[i] for i in lacking], self._encoder)
+            self._known.update((i, texts.of(self._texts[i])) for i in lacking)
 
     def best(self, vector: Vectors, chunk_ids: Sequence[str]) -> float | None:
         """Best cosine of a vector to the chunks; None without chunks."""
         if not chunk_ids:
             return None
-        return float(np.max(np.stack([self._known[i] for i in chunk_ids]) @ vector))
+        return float(np.max(self.matrix(chunk_ids) @ vector))
 
     def matrix(self, chunk_ids: Sequence[str]) -> Vectors:
         """Vectors of the chunks, one a row."""

@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from qa_pipeline.models.base import Encoder, Vectors
 from qa_pipeline.records import index_text
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.tables import REFUSALS
 from qa_pipeline.text.injection import blank_injections
 from qa_pipeline.verification.consistency.reading import read
-from qa_pipeline.verification.evidence import ChunkVectors, ChunkWords, Encoder, TextVectors, Vectors, windows
+from qa_pipeline.verification.evidence import ChunkVectors, ChunkWords, TextVectors, windows
 
 Row = dict[str, Any]
 _LOOKED_INTO = 5

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from qa_pipeline.cli.app import app
 from qa_pipeline.cli.common import BAD_INPUT, FAILED, OK, STOPPED
-from qa_pipeline.models import loading as embedding_model
+from qa_pipeline.models import encoder as embedding_model
 from qa_pipeline_tests.end_to_end import GUIDE, Workspace
 from qa_pipeline_tests.end_to_end import invoke as invoke_all
 from qa_pipeline_tests.fakes import HashEmbedder

@@ -9,7 +9,7 @@ import pytest
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.calibration import calibrating
 from qa_pipeline.evaluation.calibration.rows import LabelledFile, LabelledRows, read_complete, score_rows
-from qa_pipeline.models import loading as embedding_model
+from qa_pipeline.models import encoder as embedding_model
 from qa_pipeline.resources import Resources
 from qa_pipeline.settings.thresholds import read_thresholds
 from qa_pipeline.settings.tree import load_settings

@@ -8,7 +8,7 @@ import pytest
 
 from qa_pipeline.evaluation.grounding import FIGURES, Options, measure_grounding
 from qa_pipeline.evaluation.scorers import NAMES, SCORERS
-from qa_pipeline.models import loading as embedding_model
+from qa_pipeline.models import encoder as embedding_model
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline_tests.end_to_end import Ran, invoke
 from qa_pipeline_tests.evaluation.labelled_files import item, items, write_lines

@@ -1,9 +1,12 @@
 from pathlib import Path
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from qa_pipeline.models import cpu as embedding_precision
-from qa_pipeline.models.cpu import BFLOAT16_FLAGS, choose_precision, every_core_has
+from qa_pipeline.models.cpu import BFLOAT16_FLAGS, batches_of_one_length, choose_precision, every_core_has
 
 
 def test_a_wish_for_a_precision_is_granted() -> None:
@@ -37,3 +40,11 @@ def test_a_precision_is_taken_only_where_every_core_has_it(
 
 def test_a_system_that_does_not_list_its_processor_gets_what_is_safe(tmp_path: Path) -> None:
     assert not every_core_has(BFLOAT16_FLAGS, tmp_path / "absent")
+
+
+@given(lengths=st.lists(st.integers(1, 6), max_size=40), batch_size=st.integers(1, 5))
+def test_batches_hold_one_length_and_every_row_once(lengths: list[int], batch_size: int) -> None:
+    batches = list(batches_of_one_length(np.array(lengths, dtype=np.int64), lambda _: batch_size))
+    assert sorted(row for batch in batches for row in batch.tolist()) == list(range(len(lengths)))
+    assert all(len({lengths[row] for row in batch}) == 1 for batch in batches if len(batch))
+    assert all(len(batch) <= batch_size for batch in batches)

@@ -9,8 +9,8 @@ import pytest
 
 from qa_pipeline.errors import SettingsError
 from qa_pipeline.models import embedding_files
-from qa_pipeline.models.embedding_files import ModelFiles, find_model, token_counter
-from qa_pipeline.models.loading import load_embedder, load_token_counter
+from qa_pipeline.models.embedding_files import ModelFiles, find_model, load_token_counter, token_counter
+from qa_pipeline.models.encoder import load_embedder
 from qa_pipeline.settings.generation import EMBEDDED_EMBEDDING_MODEL, EmbeddingSettings
 
 COMMIT = "0" * 40
@@ -39,7 +39,8 @@ def test_the_packaged_model_is_the_pinned_one() -> None:
 def test_counting_tokens_imports_neither_torch_nor_the_models_package() -> None:
     script = (
         "import sys\n"
-        "from qa_pipeline.models.loading import load_embedder, load_token_counter\n"
+        "from qa_pipeline.models.embedding_files import load_token_counter\n"
+        "from qa_pipeline.models.encoder import load_embedder\n"
         "from qa_pipeline.settings.generation import EmbeddingSettings\n"
         "assert load_token_counter(EmbeddingSettings()).count(['one two'])== [4]\n"
         "embedder = load_embedder(EmbeddingSettings())\n"

@@ -4,13 +4,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from qa_pipeline.errors import SettingsError
-from qa_pipeline.models import loading as embedding_model
-from qa_pipeline.models.encoder import SentenceEncoder, batches_of_one_length
-from qa_pipeline.models.loading import load_embedder
+from qa_pipeline.models import encoder as embedding_model
+from qa_pipeline.models.encoder import SentenceEncoder, load_embedder
 from qa_pipeline.settings.generation import EmbeddingSettings
 from qa_pipeline_tests.models.encoder_laws import TEXTS, check_vectors
 
@@ -23,14 +20,6 @@ def embedder() -> SentenceEncoder:
 @pytest.fixture(scope="module")
 def exact() -> SentenceEncoder:
     return load_embedder(EmbeddingSettings(precision="float32"))
-
-
-@given(lengths=st.lists(st.integers(1, 6), max_size=40), batch_size=st.integers(1, 5))
-def test_batches_hold_one_length_and_every_row_once(lengths: list[int], batch_size: int) -> None:
-    batches = list(batches_of_one_length(np.array(lengths, dtype=np.int64), batch_size))
-    assert sorted(row for batch in batches for row in batch.tolist()) == list(range(len(lengths)))
-    assert all(len({lengths[row] for row in batch}) == 1 for batch in batches if len(batch))
-    assert all(len(batch) <= batch_size for batch in batches)
 
 
 def test_vectors_have_unit_length_and_keep_the_order_of_the_texts(embedder: SentenceEncoder) -> None:

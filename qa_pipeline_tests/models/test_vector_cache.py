@@ -13,8 +13,6 @@ from hypothesis.extra.numpy import arrays
 
 from qa_pipeline.errors import StorageError
 from qa_pipeline.models.vector_cache import (
-    MemoryVectorCache,
-    SqliteVectorCache,
     Vector,
     VectorCache,
     VectorSpace,
@@ -31,9 +29,9 @@ WRITER = """
 import sys
 from pathlib import Path
 import numpy as np
-from qa_pipeline.models.vector_cache import SqliteVectorCache, VectorSpace
+from qa_pipeline.models.vector_cache import VectorCache, VectorSpace
 number = int(sys.argv[2])
-cache = SqliteVectorCache(Path(sys.argv[1]))
+cache = VectorCache(Path(sys.argv[1]))
 for turn in range(20):
     names = [f"shared{turn}", f"own{number}-{turn}"]
     cache.put_many(
@@ -47,11 +45,9 @@ def vector(*values: float) -> Vector:
     return np.array(values, dtype=np.float32)
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-def cache(request: pytest.FixtureRequest, tmp_path: Path) -> VectorCache:
-    return (
-        MemoryVectorCache() if request.param == "memory" else SqliteVectorCache(tmp_path / "v" / "cache.db")
-    )
+@pytest.fixture
+def cache(tmp_path: Path) -> VectorCache:
+    return VectorCache(tmp_path / "v" / "cache.db")
 
 
 @given(vectors=VECTORS, absent=st.lists(st.text(alphabet="ghij", min_size=1), max_size=3))
@@ -59,15 +55,12 @@ def cache(request: pytest.FixtureRequest, tmp_path: Path) -> VectorCache:
 def test_what_is_put_comes_back_bit_for_bit_and_nothing_else(
     tmp_path: Path, vectors: dict[str, Vector], absent: list[str]
 ) -> None:
-    for store in (
-        MemoryVectorCache(),
-        SqliteVectorCache(tmp_path / uuid.uuid4().hex),
-    ):
-        store.put_many(SPACE, vectors)
-        found = store.get_many(SPACE, [*vectors, *absent])
-        assert found.keys() == vectors.keys()
-        assert all(found[name].tobytes() == vectors[name].tobytes() for name in vectors)
-        assert all(found[name].dtype == np.float32 for name in vectors)
+    store = VectorCache(tmp_path / uuid.uuid4().hex)
+    store.put_many(SPACE, vectors)
+    found = store.get_many(SPACE, [*vectors, *absent])
+    assert found.keys() == vectors.keys()
+    assert all(found[name].tobytes() == vectors[name].tobytes() for name in vectors)
+    assert all(found[name].dtype == np.float32 for name in vectors)
 
 
 def test_the_first_vector_of_a_text_is_final(cache: VectorCache) -> None:
@@ -104,14 +97,14 @@ def test_more_keys_than_a_statement_may_name_are_found(cache: VectorCache) -> No
 
 
 def test_vectors_survive_the_process_that_stored_them(tmp_path: Path) -> None:
-    first = SqliteVectorCache(tmp_path / "cache.db")
+    first = VectorCache(tmp_path / "cache.db")
     first.put_many(SPACE, {"a": vector(1, 0)})
     first.close()
-    assert SqliteVectorCache(tmp_path / "cache.db").get_many(SPACE, ["a"])["a"].tolist() == [1, 0]
+    assert VectorCache(tmp_path / "cache.db").get_many(SPACE, ["a"])["a"].tolist() == [1, 0]
 
 
 def test_a_closed_cache_opens_again_by_itself(tmp_path: Path) -> None:
-    cache = SqliteVectorCache(tmp_path / "cache.db")
+    cache = VectorCache(tmp_path / "cache.db")
     cache.put_many(SPACE, {"a": vector(1)})
     cache.close()
     assert cache.get_many(SPACE, ["a"])
@@ -123,7 +116,7 @@ def test_processes_that_write_at_once_lose_nothing_and_agree(tmp_path: Path) -> 
         subprocess.Popen([sys.executable, "-c", WRITER, str(path), str(number)]) for number in range(3)
     ]
     assert [writer.wait(timeout=60) for writer in writers] == [0, 0, 0]
-    cache = SqliteVectorCache(path)
+    cache = VectorCache(path)
     own = [f"own{number}-{turn}" for number in range(3) for turn in range(20)]
     assert len(cache.get_many(SPACE, own)) == 60
     shared = cache.get_many(SPACE, [f"shared{turn}" for turn in range(20)])
@@ -132,7 +125,7 @@ def test_processes_that_write_at_once_lose_nothing_and_agree(tmp_path: Path) -> 
 
 
 def test_threads_share_one_cache(tmp_path: Path) -> None:
-    cache = SqliteVectorCache(tmp_path / "cache.db")
+    cache = VectorCache(tmp_path / "cache.db")
 
     def store(number: int) -> None:
         cache.put_many(SPACE, {f"{number}": vector(number)})
@@ -143,7 +136,7 @@ def test_threads_share_one_cache(tmp_path: Path) -> None:
 
 
 def test_a_failing_batch_stores_none_of_its_vectors(tmp_path: Path) -> None:
-    cache = SqliteVectorCache(tmp_path / "cache.db")
+    cache = VectorCache(tmp_path / "cache.db")
     unstorable: dict[str, Vector] = {"a": vector(1), "\ud800": vector(2)}
     with pytest.raises(UnicodeEncodeError):
         cache.put_many(SPACE, unstorable)
@@ -154,12 +147,12 @@ def test_a_file_that_is_no_database_is_named_with_the_way_out(tmp_path: Path) ->
     path = tmp_path / "cache.db"
     path.write_bytes(b"not a database, but long enough to be looked at" * 40)
     with pytest.raises(StorageError, match=r"cache\.db cannot be used.*delete it"):
-        SqliteVectorCache(path).get_many(SPACE, ["a"])
+        VectorCache(path).get_many(SPACE, ["a"])
 
 
 def test_a_vector_cut_short_is_reported_not_returned(tmp_path: Path) -> None:
     path = tmp_path / "cache.db"
-    cache = SqliteVectorCache(path)
+    cache = VectorCache(path)
     cache.put_many(SPACE, {"a": vector(1, 0)})
     cache.close()
     with sqlite3.connect(path) as connection:

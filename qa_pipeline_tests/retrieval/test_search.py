@@ -6,20 +6,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qa_pipeline.errors import IndexMismatchError
-from qa_pipeline.models.vector_cache import MemoryVectorCache
-from qa_pipeline.retrieval.embeddings import embed_chunks
 from qa_pipeline.retrieval.search import Retriever, fuse, terms
-from qa_pipeline.retrieval.shard import build_index
+from qa_pipeline.retrieval.shard import build_index, embed_chunks
 from qa_pipeline.settings.generation import RetrievalSettings
 from qa_pipeline_tests.curation.rows import chunk_frame
-from qa_pipeline_tests.fakes import HashEmbedder
+from qa_pipeline_tests.fakes import HashEmbedder, cached
 
 RANKINGS = st.lists(st.lists(st.integers(0, 15), unique=True, max_size=10), min_size=1, max_size=3)
 
 
 def retriever(frame: pl.DataFrame, **changes: float) -> Retriever:
     embedder = HashEmbedder()
-    shard = build_index(embed_chunks(frame, embedder, MemoryVectorCache()))
+    shard = build_index(embed_chunks(frame, cached(embedder)))
     return Retriever(frame, shard, embedder, RetrievalSettings.model_validate(changes))
 
 
@@ -143,7 +141,7 @@ def test_an_empty_batch_finds_nothing_and_loads_no_model() -> None:
     frame = chunk_frame([])
     empty = Retriever(
         frame,
-        build_index(embed_chunks(frame, embedder, MemoryVectorCache())),
+        build_index(embed_chunks(frame, cached(embedder))),
         embedder,
         RetrievalSettings(),
     )
@@ -162,7 +160,7 @@ def test_chunks_without_a_word_are_still_searched_by_vector() -> None:
 
 def test_an_index_of_other_chunks_is_refused() -> None:
     embedder = HashEmbedder()
-    shard = build_index(embed_chunks(chunk_frame(["a", "b"]), embedder, MemoryVectorCache()))
+    shard = build_index(embed_chunks(chunk_frame(["a", "b"]), cached(embedder)))
     with pytest.raises(IndexMismatchError, match="2 chunks and the batch has 1"):
         Retriever(chunk_frame(["a"]), shard, embedder, RetrievalSettings())
 
@@ -170,7 +168,7 @@ def test_an_index_of_other_chunks_is_refused() -> None:
 def test_a_shard_in_another_order_finds_the_same_chunks() -> None:
     embedder = HashEmbedder()
     frame = chunk_frame(["apples ripen", "pears rot", "plums fall"])
-    backwards = build_index(embed_chunks(frame.reverse(), embedder, MemoryVectorCache()))
+    backwards = build_index(embed_chunks(frame.reverse(), cached(embedder)))
     search = Retriever(frame, backwards, embedder, RetrievalSettings())
     assert search.retrieve(["plums fall"], ["en"]) == retriever(frame).retrieve(["plums fall"], ["en"])
 

@@ -17,7 +17,7 @@ from qa_pipeline_tests.verification.entailment.test_spans import detector
 
 PASSAGE = "The pump runs at 40 bar. It was built in 2019."
 HONEST = Statement("The pump runs at 40 bar.", (PASSAGE,))
-SCORES = ("combined", "entailment", "contradiction", "neutral", "span_support")
+SCORES = ("combined", "entailment", "contradiction", "span_support")
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
 statements = st.builds(
     Statement,

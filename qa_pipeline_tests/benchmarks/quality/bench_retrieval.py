@@ -17,15 +17,14 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from qa_pipeline.models.base import Embedder
-from qa_pipeline.models.loading import load_embedder
-from qa_pipeline.models.vector_cache import CachedEmbedder, MemoryVectorCache
-from qa_pipeline.retrieval.embeddings import embed_chunks
+from qa_pipeline.models.encoder import load_embedder
+from qa_pipeline.models.vector_cache import CachedEmbedder
 from qa_pipeline.retrieval.search import Retriever
-from qa_pipeline.retrieval.shard import build_index
+from qa_pipeline.retrieval.shard import build_index, embed_chunks
 from qa_pipeline.settings.generation import EmbeddingSettings, RetrievalSettings
 from qa_pipeline_tests.benchmarks.speed.bench_embedding import PRECISIONS
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
+from qa_pipeline_tests.fakes import cached
 
 LANGUAGES = {"swefaq_dev": "sv"}
 """Sets of `retrieval/` that are not English; those of `qa/` say it themselves."""
@@ -66,9 +65,9 @@ def main() -> None:
     print_json(result)
 
 
-def _embedder(precision: str, model: str) -> Embedder:
+def _embedder(precision: str, model: str) -> CachedEmbedder:
     settings = EmbeddingSettings.model_validate({"precision": precision, "model": model})
-    return CachedEmbedder(load_embedder(settings), MemoryVectorCache())
+    return cached(load_embedder(settings))
 
 
 def _some(questions: pl.DataFrame, most: int) -> pl.DataFrame:
@@ -78,7 +77,7 @@ def _some(questions: pl.DataFrame, most: int) -> pl.DataFrame:
 def _measure(
     chunks: pl.DataFrame,
     questions: pl.DataFrame,
-    embedders: Mapping[str, Embedder],
+    embedders: Mapping[str, CachedEmbedder],
     settings: RetrievalSettings,
 ) -> tuple[int, dict[str, dict[str, Scores]]]:
     """Number of passages, and by precision the scores of each ranking."""
@@ -88,9 +87,9 @@ def _measure(
 
 
 def _scores(
-    chunks: pl.DataFrame, questions: pl.DataFrame, embedder: Embedder, settings: RetrievalSettings
+    chunks: pl.DataFrame, questions: pl.DataFrame, embedder: CachedEmbedder, settings: RetrievalSettings
 ) -> dict[str, Scores]:
-    shard = build_index(embed_chunks(chunks, embedder, MemoryVectorCache()))
+    shard = build_index(embed_chunks(chunks, embedder))
     retriever = Retriever(chunks, shard, embedder, settings)
     language = chunks["language"][0]
     embedder.encode(questions[:, 0].to_list())  # at once, so that the searches below find them computed

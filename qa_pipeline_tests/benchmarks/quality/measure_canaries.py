@@ -23,7 +23,7 @@ from qa_pipeline import stages
 from qa_pipeline.corpus.corpora import list_batches
 from qa_pipeline.evaluation.scorers import HALF
 from qa_pipeline.resources import Resources
-from qa_pipeline.retrieval.embeddings import embed_chunks
+from qa_pipeline.retrieval.shard import embed_chunks
 from qa_pipeline.settings.tree import load_settings
 from qa_pipeline.storage import read_table, write_table
 from qa_pipeline.tables import STORED
@@ -86,7 +86,7 @@ def _of_batch(resources: Resources, batch: str) -> list[pl.DataFrame]:
         return [read_table(path, STORED[name]) for name, path in zip(_READ, paths, strict=True)]
     documents = stages.read_batch(resources, batch, None)
     chunks = stages.cut_documents(resources, documents)
-    made = [documents, chunks, embed_chunks(chunks, resources.embedder, resources.vectors)]
+    made = [documents, chunks, embed_chunks(chunks, resources.embedder)]
     for name, path, frame in zip(_READ, paths, made, strict=True):
         write_table(path, frame, STORED[name])
     return made

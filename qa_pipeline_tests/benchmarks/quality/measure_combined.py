@@ -33,7 +33,7 @@ from sklearn.metrics import roc_auc_score, roc_curve
 
 from qa_pipeline.evaluation.calibration.combined import FitOptions, calibrate, fit_curves, item_minimum
 from qa_pipeline.evaluation.calibration.rows import LabelledSet, labelled_set, read_complete
-from qa_pipeline.models.loading import load_embedder
+from qa_pipeline.models.encoder import load_embedder
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of
 

@@ -21,7 +21,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from qa_pipeline.models.loading import load_embedder
+from qa_pipeline.models.base import Encoder
+from qa_pipeline.models.encoder import load_embedder
 from qa_pipeline.retrieval.shard import Shard, nearest_chunks
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage import Layout, read_table
@@ -33,7 +34,6 @@ from qa_pipeline.verification.contradictions import (
     find_contradictions,
     find_sentences,
 )
-from qa_pipeline.verification.evidence import Encoder
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 
 Row = dict[str, Any]
@@ -143,7 +143,7 @@ def measure(layout: Layout, batch: str, each: int, seed: int, *, show: bool) -> 
         for row in alone.table.iter_rows(named=True):
             shown = f"{row['kind']} {row['detail']}\n  A {row['first_quote']}\n  B {row['second_quote']}\n"
             sys.stderr.write(shown)
-    plants = planted(find_sentences({r["chunk_id"]: r for r in chunks.iter_rows(named=True)}), each, seed)
+    plants = planted(find_sentences(chunks.iter_rows(named=True)), each, seed)
     more_documents, more_chunks = planted_rows(plants, batch)
     with_them = search(
         pl.concat([documents, DOCUMENTS.frame(more_documents)]),

@@ -17,9 +17,9 @@ from typing import Any
 import polars as pl
 
 from qa_pipeline.evaluation.statements import Statement, statement_tables
-from qa_pipeline.models.loading import load_embedder
+from qa_pipeline.models.base import Encoder
+from qa_pipeline.models.encoder import load_embedder
 from qa_pipeline.settings.tree import Settings
-from qa_pipeline.verification.evidence import Encoder
 from qa_pipeline.verification.refusals import judge_refusals
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 

@@ -19,13 +19,13 @@ from typing import Any
 import polars as pl
 
 from qa_pipeline.evaluation.statements import Statement, statement_tables
-from qa_pipeline.models.loading import load_embedder
+from qa_pipeline.models.base import Encoder
+from qa_pipeline.models.encoder import load_embedder
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.text.lexicon.shared import PRONOUNS
 from qa_pipeline.text.words import tokenize
 from qa_pipeline.verification.claims import find_claims
-from qa_pipeline.verification.evidence import Encoder
 from qa_pipeline.verification.pronouns import resolved
 from qa_pipeline.verification.splitting import Claim
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of

@@ -26,17 +26,16 @@ import polars as pl
 
 from qa_pipeline.evaluation.calibration.rows import read_complete
 from qa_pipeline.evaluation.statements import Statement, StatementTables, statement_tables
-from qa_pipeline.models.base import Vectors
-from qa_pipeline.models.encoder import SentenceEncoder
-from qa_pipeline.models.loading import load_embedder
-from qa_pipeline.models.vector_cache import CachedEmbedder, MemoryVectorCache, VectorSpace, text_hash
+from qa_pipeline.models.base import Encoder, Vectors
+from qa_pipeline.models.encoder import SentenceEncoder, load_embedder
+from qa_pipeline.models.vector_cache import CachedEmbedder, VectorCache, VectorSpace, text_hash
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.tables import CLAIMS
 from qa_pipeline.verification import evidence
 from qa_pipeline.verification.claims import find_claims
 from qa_pipeline.verification.consistency import reading
-from qa_pipeline.verification.evidence import Encoder
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of
+from qa_pipeline_tests.fakes import cached, memory_cache
 
 _WARM_UP = ("A sentence to load the weights with.", "Another one, a little longer than the first was.")
 
@@ -91,16 +90,15 @@ def measure(
     encoder.encode(_WARM_UP)
     recording = Recording(encoder)
     claims = _find(tables, recording, settings)
-    cache = MemoryVectorCache()
-    CachedEmbedder(encoder, cache).encode(recording.asked)
-    store = CachedEmbedder(encoder, cache)
+    store = cached(encoder)
+    store.encode(recording.asked)
     stored, warm, alone, cold = [], [], [], []
     for _ in range(rounds):
         stored.append(_seconds(lambda: _find(tables, store, settings)))
-        _forget_claims(cache, encoder, claims)
+        store.cache = _without_claims(recording.asked, store, claims)
         warm.append(_seconds(lambda: _find(tables, store, settings)))
         alone.append(_seconds(lambda: encoder.encode(recording.asked)))
-        empty = CachedEmbedder(encoder, MemoryVectorCache())
+        empty = cached(encoder)
         cold.append(_seconds(lambda embedder=empty: _find(tables, embedder, settings)))  # type: ignore[misc]
     return {
         "claims": claims.height,
@@ -113,10 +111,13 @@ def measure(
     }
 
 
-def _forget_claims(cache: MemoryVectorCache, encoder: SentenceEncoder, claims: pl.DataFrame) -> None:
-    space = VectorSpace(encoder.model, encoder.revision, encoder.precision)
-    for text in claims["text"].to_list():
-        cache.stored.pop((space, text_hash(text)), None)
+def _without_claims(texts: Sequence[str], store: CachedEmbedder, claims: pl.DataFrame) -> VectorCache:
+    """A cache of the vectors of all texts but the claims."""
+    space = VectorSpace(store.model, store.revision, store.precision)
+    hashes = {text_hash(text) for text in texts} - {text_hash(text) for text in claims["text"].to_list()}
+    cache = memory_cache()
+    cache.put_many(space, store.cache.get_many(space, sorted(hashes)))
+    return cache
 
 
 def _find(tables: StatementTables, encoder: Encoder, settings: Settings) -> pl.DataFrame:

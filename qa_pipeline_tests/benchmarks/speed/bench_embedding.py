@@ -20,8 +20,7 @@ from typing import Any
 import numpy as np
 
 from qa_pipeline.models.base import Vectors
-from qa_pipeline.models.encoder import SentenceEncoder
-from qa_pipeline.models.loading import load_embedder
+from qa_pipeline.models.encoder import SentenceEncoder, load_embedder
 from qa_pipeline.settings.generation import EmbeddingSettings
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 
@@ -34,7 +33,7 @@ START = """
 import sys, time
 start = time.perf_counter()
 from pathlib import Path
-from qa_pipeline.models.loading import load_embedder
+from qa_pipeline.models.encoder import load_embedder
 from qa_pipeline.settings.generation import EmbeddingSettings
 settings = EmbeddingSettings(precision=sys.argv[1], model=sys.argv[2])
 load_embedder(settings).encode(["How many workers start?"])

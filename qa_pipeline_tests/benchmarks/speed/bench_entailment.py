@@ -22,13 +22,19 @@ from typing import Any
 
 import numpy as np
 
+from qa_pipeline.models.cpu import batches_of_one_length
 from qa_pipeline.models.embedding_files import find_model
-from qa_pipeline.models.vector_cache import SqliteVectorCache
+from qa_pipeline.models.vector_cache import VectorCache
 from qa_pipeline.settings.generation import EmbeddingSettings
 from qa_pipeline.settings.verification import EntailmentSettings
 from qa_pipeline.verification.entailment.claims import Asked, search
-from qa_pipeline.verification.entailment.models import CrossEncoder, RememberedNetwork, load_cross_encoder
-from qa_pipeline.verification.entailment.network import TorchNetwork, takes_types
+from qa_pipeline.verification.entailment.models import (
+    BATCH_TOKENS,
+    CrossEncoder,
+    Network,
+    load_cross_encoder,
+    takes_types,
+)
 from qa_pipeline.verification.entailment.tokens import Input
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 
@@ -80,7 +86,7 @@ def write_cross_encoder(folder: Path) -> None:
 
 def questions(claims: int, passages: int) -> list[Asked]:
     """Claims with passages, the same in every run."""
-    from qa_pipeline.models.loading import load_token_counter
+    from qa_pipeline.models.embedding_files import load_token_counter
 
     vocabulary = load_token_counter(EmbeddingSettings()).tokenizer.get_vocab()
     words = sorted(word for word in vocabulary if word.isalpha() and len(word) > 2)
@@ -99,16 +105,16 @@ def _measure(folder: Path, name: str, asked: list[Asked], repeats: int) -> dict[
     stores = iter(range(1000))
 
     def encoder() -> CrossEncoder:
-        store = SqliteVectorCache(folder / f"{name}-{next(stores)}.sqlite")
+        store = VectorCache(folder / f"{name}-{next(stores)}.sqlite")
         return load_cross_encoder(settings, store)
 
     warm = encoder()
     search(asked[:8], warm, settings, pair_below=0)
-    inner = _inner(warm)
+    inner = warm.network
     inputs = [warm.reader.join(passage, one.claim) for one in asked for passage in one.passages]
     scores = warm.probabilities([(passage, one.claim) for one in asked for passage in one.passages])
     calls: dict[str, Callable[[], object]] = {
-        "road": lambda: search(asked, _with(inner, encoder()), settings, pair_below=0),
+        "road": lambda: search(asked, _with(warm, encoder()), settings, pair_below=0),
         "forward": lambda: _forward(inner, inputs),
         "padded": lambda: _padded(inner, inputs),
     }
@@ -127,17 +133,10 @@ def _measure(folder: Path, name: str, asked: list[Asked], repeats: int) -> dict[
     }
 
 
-def _inner(encoder: CrossEncoder) -> Any:
-    network = encoder.network
-    assert isinstance(network, RememberedNetwork)
-    return network.inner
-
-
-def _with(inner: Any, encoder: CrossEncoder) -> CrossEncoder:
+def _with(warm: CrossEncoder, encoder: CrossEncoder) -> CrossEncoder:
     """An encoder with an empty store around weights that are loaded already."""
-    network = encoder.network
-    assert isinstance(network, RememberedNetwork)
-    return CrossEncoder(RememberedNetwork(inner, network.store), encoder.labels, encoder.reader)
+    encoder.network.__dict__["model"] = warm.network.model
+    return encoder
 
 
 def _times(calls: dict[str, Callable[[], object]], repeats: int) -> dict[str, float]:
@@ -150,20 +149,21 @@ def _times(calls: dict[str, Callable[[], object]], repeats: int) -> dict[str, fl
     return {name: min(seconds) for name, seconds in taken.items()}
 
 
-def _forward(network: TorchNetwork, inputs: Sequence[Input]) -> None:
+def _forward(network: Network, inputs: Sequence[Input]) -> None:
     """The bare model on the batches of the road, by torch's own threads."""
     import torch
 
     typed = takes_types(network.model)
     with torch.inference_mode():
-        for batch in network.batches(inputs):
+        lengths = np.array([len(one.ids) for one in inputs], dtype=np.int64)
+        for batch in batches_of_one_length(lengths, lambda length: BATCH_TOKENS // length):
             given = {"input_ids": torch.tensor([inputs[row].ids for row in batch])}
             if typed:
                 given["token_type_ids"] = torch.tensor([inputs[row].types for row in batch])
             network.model(**given)
 
 
-def _padded(network: TorchNetwork, inputs: Sequence[Input]) -> None:
+def _padded(network: Network, inputs: Sequence[Input]) -> None:
     """The bare model on sorted batches of 32, padded and masked, by torch's own threads."""
     import torch
     from torch.nn.utils.rnn import pad_sequence

@@ -23,7 +23,7 @@ import numpy as np
 import polars as pl
 
 from qa_pipeline.models.base import Vectors
-from qa_pipeline.models.loading import load_embedder
+from qa_pipeline.models.encoder import load_embedder
 from qa_pipeline.retrieval.ann import SAME_COSINE
 from qa_pipeline.retrieval.shard import Shard, build_index
 from qa_pipeline.retrieval.shard_file import dump_shard, load_shard

@@ -3,7 +3,6 @@
 import json
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +10,12 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from qa_pipeline.models.embedding_files import find_model
-from qa_pipeline.models.vector_cache import MemoryVectorCache
-from qa_pipeline.records import ProgressCallback, no_progress
 from qa_pipeline.settings.generation import EmbeddingSettings
 from qa_pipeline.settings.verification import EntailmentSettings
-from qa_pipeline.verification.entailment.files import Labels, PairModelFiles
-from qa_pipeline.verification.entailment.models import CrossEncoder, RememberedNetwork
-from qa_pipeline.verification.entailment.network import Kind, Logits
+from qa_pipeline.verification.entailment.files import Labels, Logits, PairModelFiles
+from qa_pipeline.verification.entailment.models import CrossEncoder, Kind, Network
 from qa_pipeline.verification.entailment.tokens import Input, PairReader
+from qa_pipeline_tests.fakes import memory_cache
 
 THREE = ("entailment", "neutral", "contradiction")
 WINDOW = 128
@@ -68,40 +65,41 @@ def tokenizer() -> Tokenizer:
     return PairModelFiles("packaged", find_model(EmbeddingSettings()).folder).tokenizer()
 
 
-@dataclass
-class WordNetwork:
-    """Entailment grows with the share of the claim's tokens in the passage; `no` in the passage contradicts.
+class CountingNetwork(Network):
+    """Computes without a model; `seen` lists every input that was computed."""
 
-    `seen` lists every input that was computed.
-    """
+    def __init__(self, name: str) -> None:
+        super().__init__(PairModelFiles(name, Path(), "0" * 40), "texts", "float32", memory_cache())
+        self.seen: list[Input] = []
 
-    most_tokens: int = WINDOW
-    nan_word: str = "poison"
-    precision: str = "float32"
-    files: PairModelFiles = field(default_factory=lambda: PairModelFiles("words", Path(), "0" * 40))
-    seen: list[Input] = field(default_factory=list)
+    def compute(self, inputs: Sequence[Input]) -> list[Logits]:
+        self.seen += inputs
+        return [self.logits(one) for one in inputs]
 
-    def __post_init__(self) -> None:
+    def logits(self, one: Input) -> Logits:
+        raise NotImplementedError
+
+
+class WordNetwork(CountingNetwork):
+    """Entailment grows with the share of the claim's tokens in the passage; `no` in it contradicts."""
+
+    def __init__(self) -> None:
+        super().__init__("words")
         self._tokenizer = tokenizer()
 
-    def run(self, inputs: Sequence[Input], notify: ProgressCallback = no_progress) -> list[Logits]:
-        self.seen += inputs
-        return [self._logits(one) for one in inputs]
-
-    def _logits(self, one: Input) -> Logits:
+    def logits(self, one: Input) -> Logits:
         claim = {i for i, kind in zip(one.ids, one.types, strict=True) if kind} - {102}
         passage = {i for i, kind in zip(one.ids, one.types, strict=True) if not kind} - {101, 102}
         words = {self._tokenizer.id_to_token(i) for i in passage}
-        if self.nan_word in words:
+        if "poison" in words:
             return np.full(3, np.nan, dtype=np.float32)
         share = len(claim & passage) / max(1, len(claim))
         return np.array([8 * share - 4, 0.0, 3.0 if "no" in words else -3.0], dtype=np.float32)
 
 
 def word_encoder(network: WordNetwork | None = None) -> CrossEncoder:
-    network = network or WordNetwork()
-    reader = PairReader(tokenizer(), network.most_tokens, None, SETTING)
-    return CrossEncoder(RememberedNetwork(network, MemoryVectorCache()), Labels(3, (0,), (1,), (2,)), reader)
+    reader = PairReader(tokenizer(), WINDOW, None, SETTING)
+    return CrossEncoder(network or WordNetwork(), Labels(3, (0,), (1,), (2,)), reader)
 
 
 def small_windows() -> EntailmentSettings:

@@ -2,7 +2,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qa_pipeline.verification.entailment.claims import Asked, search
-from qa_pipeline_tests.verification.entailment.models import WordNetwork, small_windows, word_encoder
+from qa_pipeline_tests.verification.entailment.models import WINDOW, WordNetwork, small_windows, word_encoder
 
 VOCABULARY = ["pump", "valve", "runs", "no", "bar", "warm", "cold", "tank"]
 words = st.lists(
@@ -80,7 +80,7 @@ def test_a_passage_of_100000_characters_is_read_to_its_end() -> None:
     assert found.entailment is not None
     assert found.entailment > 0.9
     assert len(network.seen) < 700
-    assert max(len(one.ids) for one in network.seen) <= network.most_tokens
+    assert max(len(one.ids) for one in network.seen) <= WINDOW
 
 
 def test_what_was_computed_is_not_computed_again() -> None:

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 
 from qa_pipeline.errors import SettingsError
-from qa_pipeline.models.vector_cache import MemoryVectorCache
 from qa_pipeline.settings.verification import EntailmentSettings
 from qa_pipeline.verification.entailment.claims import Asked, Found, search
 from qa_pipeline.verification.entailment.models import CrossEncoder, load_cross_encoder
+from qa_pipeline_tests.fakes import memory_cache
 from qa_pipeline_tests.verification.entailment.models import WINDOW, write_classifier
 
 PAIRS = [
@@ -20,7 +20,7 @@ PAIRS = [
 
 def load(folder: Path, **settings: object) -> CrossEncoder:
     wanted = {"model": str(folder), "precision": "float32", **settings}
-    return load_cross_encoder(EntailmentSettings.model_validate(wanted), MemoryVectorCache())
+    return load_cross_encoder(EntailmentSettings.model_validate(wanted), memory_cache())
 
 
 def test_probabilities_follow_the_labels_whatever_their_order(tmp_path: Path) -> None:
@@ -51,7 +51,7 @@ def test_scores_are_those_of_transformers_in_any_order_and_company(tmp_path: Pat
 def test_bfloat16_stays_near_float32(tmp_path: Path) -> None:
     folder = write_classifier(tmp_path / "m")
     exact, coarse = load(folder), load(folder, precision="bfloat16")
-    assert coarse.name.endswith(" bfloat16")
+    assert coarse.network.name.endswith(" bfloat16")
     assert np.abs(exact.probabilities(PAIRS) - coarse.probabilities(PAIRS)).max() < 0.1
 
 
@@ -88,12 +88,12 @@ def test_a_model_without_a_trained_head_is_refused(tmp_path: Path) -> None:
 
 def test_no_model_says_what_to_set() -> None:
     with pytest.raises(SettingsError, match=r"verification\.entailment\.model names no model"):
-        load_cross_encoder(EntailmentSettings(), MemoryVectorCache())
+        load_cross_encoder(EntailmentSettings(), memory_cache())
 
 
 def test_a_hub_model_must_be_pinned() -> None:
     with pytest.raises(SettingsError, match=r"set verification\.entailment\.revision to the 40 digits"):
-        load_cross_encoder(EntailmentSettings(model="someone/some-nli"), MemoryVectorCache())
+        load_cross_encoder(EntailmentSettings(model="someone/some-nli"), memory_cache())
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_no_number_from_a_model_is_an_unknown_score(tmp_path: Path) -> None:
 def test_one_logit_is_read_as_support(tmp_path: Path) -> None:
     folder = write_classifier(tmp_path / "m", ("LABEL_0",), bias=(0.0,))
     found = search([Asked("The pump runs.", ("The pump runs.",))], load(folder), EntailmentSettings())
-    assert found == [Found(0.5, None, None, (0,))]
+    assert found == [Found(0.5, None, (0,))]
 
 
 def test_more_tokens_than_positions_are_refused(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from qa_pipeline import stages
 from qa_pipeline.resources import Resources
 from qa_pipeline.settings.tree import load_settings
 from qa_pipeline.tables import EMBEDDINGS
-from qa_pipeline.verification.entailment.network import TorchNetwork
+from qa_pipeline.verification.entailment.models import Network
 from qa_pipeline_tests.fakes import HashEmbedder
 from qa_pipeline_tests.verification import rows
 from qa_pipeline_tests.verification.entailment.models import write_classifier
@@ -39,13 +39,13 @@ def test_an_unchanged_batch_runs_no_model(
     tmp_path: Path, models: dict[str, dict[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = claims_of(tmp_path, models)
-    names = ["entailment", "contradiction", "neutral", "entailment_model", "span_support", "span_model"]
+    names = ["entailment", "contradiction", "entailment_model", "span_support", "span_model"]
     assert first.select(names).null_count().sum_horizontal().item() == 0
 
     def run_again(*_: object) -> None:
         pytest.fail("a model was run again")
 
-    monkeypatch.setattr(TorchNetwork, "run_batch", run_again)
+    monkeypatch.setattr(Network, "compute", run_again)
     assert_frame_equal(claims_of(tmp_path, models), first)
 
 

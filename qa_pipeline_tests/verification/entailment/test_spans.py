@@ -1,5 +1,3 @@
-from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -7,42 +5,31 @@ import polars as pl
 import pytest
 
 from qa_pipeline.errors import SettingsError
-from qa_pipeline.models.vector_cache import MemoryVectorCache
-from qa_pipeline.records import ProgressCallback, no_progress
 from qa_pipeline.settings.verification import SpanSettings, VerificationSettings
 from qa_pipeline.verification.claims import find_claims
 from qa_pipeline.verification.entailment.claims import fill_spans
-from qa_pipeline.verification.entailment.files import PairModelFiles
-from qa_pipeline.verification.entailment.models import RememberedNetwork, load_span_detector
-from qa_pipeline.verification.entailment.network import Logits
+from qa_pipeline.verification.entailment.files import Logits
 from qa_pipeline.verification.entailment.spans import (
     Answer,
     SpanDetector,
-    flagged,
-    support,
+    load_span_detector,
     unsupported_classes,
 )
 from qa_pipeline.verification.entailment.tokens import Input, PairReader
-from qa_pipeline_tests.fakes import HashEmbedder
+from qa_pipeline_tests.fakes import HashEmbedder, memory_cache
 from qa_pipeline_tests.verification import rows
-from qa_pipeline_tests.verification.entailment.models import tokenizer, write_classifier
+from qa_pipeline_tests.verification.entailment.models import CountingNetwork, tokenizer, write_classifier
 
 SETTING = "verification.spans"
 
 
-@dataclass
-class AbsentWords:
+class AbsentWords(CountingNetwork):
     """Tokens of the second text that the first does not hold are unsupported; `poison` gives no number."""
 
-    precision: str = "float32"
-    files: PairModelFiles = field(default_factory=lambda: PairModelFiles("absent", Path(), "0" * 40))
-    seen: list[Input] = field(default_factory=list)
+    def __init__(self) -> None:
+        super().__init__("absent")
 
-    def run(self, inputs: Sequence[Input], notify: ProgressCallback = no_progress) -> list[Logits]:
-        self.seen += inputs
-        return [self._logits(one) for one in inputs]
-
-    def _logits(self, one: Input) -> Logits:
+    def logits(self, one: Input) -> Logits:
         poison = tokenizer().token_to_id("poison")
         held = {i for i, kind in zip(one.ids, one.types, strict=True) if not kind}
         shares = [4.0 if i not in held else -4.0 for i in one.ids[-one.tail :]]
@@ -50,15 +37,14 @@ class AbsentWords:
         return np.full_like(table, np.nan) if poison in one.ids else table
 
 
-def detector(network: AbsentWords | None = None, most: int = 128, **settings: object) -> SpanDetector:
-    reader = PairReader(tokenizer(), most, None, SETTING)
-    stored = RememberedNetwork(network or AbsentWords(), MemoryVectorCache())
-    return SpanDetector(stored, 2, (1,), reader, SpanSettings.model_validate(settings))
+def detector(network: AbsentWords | None = None, template: str | None = None) -> SpanDetector:
+    reader = PairReader(tokenizer(), 128, None, SETTING)
+    return SpanDetector(network or AbsentWords(), 2, (1,), reader, template)
 
 
 def spans_of(answer: str, *passages: str, one: SpanDetector | None = None) -> list[str]:
     words = (one or detector()).read([Answer("How?", passages, answer)])[0]
-    return [answer[span.start : span.end] for span in flagged(words, 0, len(answer), 0.5)]
+    return [answer[span["start"] : span["end"]] for span in words.flagged(0, len(answer), 0.5)]
 
 
 def test_words_that_nothing_supports_are_flagged_in_runs() -> None:
@@ -123,11 +109,11 @@ def test_each_claim_gets_the_flagged_words_within_it() -> None:
 
 def test_a_detector_of_any_labels_loads_and_reads(tmp_path: Path) -> None:
     folder = write_classifier(tmp_path / "d", ("supported", "hallucinated"), kind="tokens")
-    one = load_span_detector(SpanSettings(model=str(folder), precision="float32"), MemoryVectorCache())
+    one = load_span_detector(SpanSettings(model=str(folder), precision="float32"), memory_cache())
     answer = Answer("How?", ("The pump runs.",), "It runs at 40 bar.")
     words = one.read([answer])[0]
     assert [answer.text[start:end] for start, end in words.offsets] == ["It", "runs", "at", "40", "bar", "."]
-    assert support(words, 0, 2) == pytest.approx(1 - words.unsupported[0])
+    assert words.support(0, 2) == pytest.approx(1 - words.unsupported[0])
     assert one.read([answer, answer])[1] == words
 
 
