@@ -13,7 +13,7 @@ import typer
 
 from qa_pipeline.cli.arguments import batches_at, chosen_batches, located, named_settings, overrides
 from qa_pipeline.cli.batch_jobs import jobs
-from qa_pipeline.cli.calibrate import calibrate, fit_combined, what_if
+from qa_pipeline.cli.calibrate import calibrate, what_if
 from qa_pipeline.cli.common import FAILED, OK, PENDING, errors_as_exit_codes
 from qa_pipeline.cli.decide import decide
 from qa_pipeline.cli.estimate import estimate
@@ -264,7 +264,6 @@ def _check_models(settings: "Settings", asked: str | None) -> None:
 
 app.command()(estimate)
 app.command()(show)
-app.command()(fit_combined)
 app.command()(calibrate)
 app.command()(what_if)
 app.command()(refusals)

@@ -3,7 +3,6 @@
 What belongs here: arguments and what is printed. What does not: fitting (`calibrating.py`).
 """
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
     from qa_pipeline.evaluation.calibration.rows import LabelledFile
     from qa_pipeline.evaluation.calibration.what_if import Comparison, WhatIf
     from qa_pipeline.settings.thresholds import Figures, Interval, Thresholds
-    from qa_pipeline.verification.combined import CombinedModel
 
 
 def calibrate(
@@ -88,7 +86,7 @@ def _calibrated(
     from qa_pipeline.settings.tree import load_settings
 
     check_levels(target, confidence)
-    settings = load_settings(verification={"thresholds": None, "other_passages": 0})
+    settings = load_settings(verification={"thresholds": None})
     return calibrate_files(
         Resources(settings),
         files,
@@ -176,62 +174,8 @@ def _notes(thresholds: "Thresholds") -> list[str]:
         notes.append(f"mean precision of the sets that have accepted rows: {measured.macro_precision:.3f}")
     found = {step: one for step, one in measured.accepted_by.items() if one.value is not None}
     if below := [step for step, one in found.items() if one.high < target]:
-        notes.append(
-            f"below the target on these rows: {', '.join(below)}; the steps before `combined` are not fitted"
-        )
-    if reused := [file.name for file in thresholds.data if file.fitted_combined]:
-        notes.append(
-            "the model of `combined` was fitted on these files too, so its scores look better here than on "
-            f"new rows: {', '.join(reused)}"
-        )
+        notes.append(f"below the target on these rows: {', '.join(below)}; `alignment` is not fitted")
     return notes
-
-
-def fit_combined(
-    data: Annotated[
-        list[Path],
-        typer.Option(help="Parquet or JSONL file of labelled items, or a folder of them; repeatable."),
-    ],
-    out: Annotated[Path, typer.Option(help="The file of coefficients to write.")],
-    name: Annotated[str, typer.Option(help="Name of the model, stored beside each score.")] = "combined",
-    licence_note: Annotated[str, typer.Option(help="What the data's licences allow, kept in the file.")] = "",
-) -> None:
-    """Fit the combined score on labelled statements, for the embedding model of the settings.
-
-    Each item needs id, language, question, context (a list of passages), answer, label (1 is supported) and
-    group_id. Name the file written in the setting verification.combined_model to use it.
-    """
-    from qa_pipeline.storage import write_bytes
-
-    with errors_as_exit_codes():
-        model = _fitted(data, name, licence_note)
-        write_bytes(out, as_file(model))
-        summary = {"out": str(out), "version": model.version, "terms": len(model.terms)}
-        typer.echo(json.dumps({**summary, "sets": {one.file: one.items for one in model.data}}))
-
-
-def as_file(model: "CombinedModel") -> bytes:
-    """The model as a file that people can read."""
-    return (json.dumps(model.model_dump(mode="json"), indent=1, ensure_ascii=False) + "\n").encode()
-
-
-def _fitted(data: list[Path], name: str, licence_note: str) -> "CombinedModel":
-    from datetime import UTC, datetime
-
-    from qa_pipeline.evaluation.calibration.combined import fit_model
-    from qa_pipeline.evaluation.calibration.rows import labelled_set, read_complete
-    from qa_pipeline.evaluation.datasets import labelled_files
-    from qa_pipeline.resources import Resources
-    from qa_pipeline.settings.tree import load_settings
-
-    files = [read_complete(path) for path in labelled_files(data)]
-    settings = load_settings()
-    embedder = Resources(settings).embedder
-    sets = [labelled_set(file, embedder, settings.verification) for file in files]
-    today = datetime.now(tz=UTC).date()
-    return fit_model(
-        sets, embedder.model, embedder.revision, name=name, fitted_on=today, licence_note=licence_note
-    )
 
 
 SHOWN = 10
@@ -244,7 +188,7 @@ def what_if(
         list[str] | None,
         typer.Option(
             "--set",
-            help="A setting that affects decisions, such as verification.recall_accept=0.85; repeatable.",
+            help="A setting that affects decisions, such as verification.accept_grounding=0.9; repeatable.",
         ),
     ] = None,
     thresholds: Annotated[Path | None, typer.Option(help="A file written by qa-pipeline calibrate.")] = None,

@@ -47,7 +47,7 @@ def grounding(
     scorer: Annotated[
         list[str] | None,
         typer.Option(
-            help="similarity, consistency, combined, entailment, spans, cascade, or llm, which asks a model "
+            help="similarity, entailment, spans, cascade, or llm, which asks a model "
             "about every claim; repeatable. Default: all but llm."
         ),
     ] = None,

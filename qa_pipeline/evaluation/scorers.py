@@ -16,7 +16,6 @@ import polars as pl
 from qa_pipeline.errors import InputError
 from qa_pipeline.models.base import Encoder
 from qa_pipeline.settings.verification import VerificationSettings
-from qa_pipeline.verification.combined import DIFFERENCES
 from qa_pipeline.verification.evidence import TextVectors
 
 Floats = npt.NDArray[np.float64]
@@ -78,27 +77,6 @@ def _cosines(answers: Sequence[str], contexts: Sequence[Sequence[str]], encoder:
     return np.array(best, dtype=np.float64)
 
 
-_DOUBT = 0.9
-_CONFLICT = 0.25
-
-
-def consistency_score() -> pl.Expr:
-    """0 to 1 from the columns of a claim; null without evidence.
-
-    1 where the claim stands word for word in its evidence; else the share of its content words found there,
-    a little less where a check can neither confirm nor refute a part, a quarter where one found a conflict
-    (round factors, compared with a dozen others by AUROC on public labelled sets).
-    """
-    conflict = pl.any_horizontal(_some(column) for column in DIFFERENCES)
-    doubt = pl.when(conflict).then(_CONFLICT).when(_some("open_points")).then(_DOUBT).otherwise(1.0)
-    share = pl.when(pl.col("verbatim")).then(1.0).otherwise(pl.col("token_recall").fill_null(0.0))
-    return pl.when(pl.col("evidence_quote").is_not_null()).then(share * doubt)
-
-
-def _some(column: str) -> pl.Expr:
-    return pl.col(column).list.len().fill_null(0) > 0
-
-
 SCORED = pl.Schema({"pair_id": pl.String(), "score": pl.Float64()})
 HALF = 0.5
 """Of a probability: above it the claim is more likely supported than not."""
@@ -147,11 +125,6 @@ SCORERS = {
             "similarity", ("similarity",), lambda: pl.col("similarity"), lambda s: s.similarity_pass,
             probability=False,
         ),
-        ScoreColumn(
-            "consistency", ("token_recall", "verbatim", "evidence_quote", *DIFFERENCES), consistency_score,
-            lambda s: s.recall_accept, probability=False,
-        ),
-        ScoreColumn("combined", ("combined",), lambda: pl.col("combined"), lambda _: HALF),
         ScoreColumn("entailment", ("entailment",), lambda: pl.col("entailment"), lambda _: HALF),
         ScoreColumn("llm", ("llm_said",), _llm, lambda _: 1.0),
         ScoreColumn(

@@ -48,7 +48,7 @@ def evaluation_settings(settings: Settings) -> Settings:
     Other items are no texts of one corpus, and no scorer may see other claims than the next, nor a model be
     paid that nobody named.
     """
-    alone = settings.verification.model_copy(update={"other_passages": 0, "split_claims": "rules"})
+    alone = settings.verification.model_copy(update={"split_claims": "rules"})
     return settings.model_copy(update={"verification": alone})
 
 
@@ -77,7 +77,7 @@ def score_items(
     models: dict[str, set[str]] = {}
     for block in _blocks(items):
         claims, pair_ids, seconds = _claims(block, resources, asks=asks)
-        for column in ("combined_model", "entailment_model", "span_model", "llm_model"):
+        for column in ("entailment_model", "span_model", "llm_model"):
             if column in claims.columns:
                 models.setdefault(column, set()).update(claims[column].drop_nulls().unique().to_list())
         done.append(_beside(block, claims, pair_ids, seconds, resources, scorers))

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from qa_pipeline.errors import SettingsError
 
-SCHEMA = 1
+SCHEMA = 2
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=0)]
@@ -51,7 +51,6 @@ class EntailmentBand(Band):
 class Bands(Part):
     """The bands of the fitted steps."""
 
-    combined: Band = Band()
     entailment: EntailmentBand = EntailmentBand()
 
 
@@ -59,23 +58,17 @@ class Models(Part):
     """Whose scores the bands are of; null where a step had no score."""
 
     embedding: Name
-    combined: Name | None = None
     entailment: Name | None = None
 
 
 class DataFile(Part):
-    """A labelled file: its name without folders, its bytes, and what it holds.
-
-    `fitted_combined` says that the model of `combined` was fitted on this very file too: its scores are then
-    a little better here than on others, and so is what was measured.
-    """
+    """A labelled file: its name without folders, its bytes, and what it holds."""
 
     name: Name
     sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
     rows: Count
     groups: Count
     licence: Name | None = None
-    fitted_combined: bool = False
 
 
 class Interval(Part):
@@ -110,7 +103,7 @@ class Fit(Part):
     behind the chosen one, or behind the best one where none was chosen, and `why` says what is missing.
     """
 
-    step: Literal["combined", "entailment"]
+    step: Literal["entailment"]
     side: Literal["accept", "reject", "contradict"]
     threshold: Share | None
     confidence: Share
@@ -142,7 +135,7 @@ class Measured(Part):
 class Thresholds(Part):
     """The artefact; `id` is the hash of everything but itself and the date, so that equal fits are one."""
 
-    schema_version: Literal[1] = Field(alias="schema")
+    schema_version: Literal[2] = Field(alias="schema")
     name: Annotated[str, Field(pattern="^[a-z0-9_-]{1,40}$")]
     id: str = Field(pattern="^[0-9a-f]{12}$")
     created: date = Field(strict=False)
@@ -178,7 +171,6 @@ def has_thresholds(thresholds: Thresholds, step: str) -> bool:
 SHIPPED = Path(__file__).with_name("thresholds.json")
 _LARGEST = 2_000_000
 _SHOWN = 5
-_STEP_OF = {"embedding": "combined", "entailment": "entailment"}
 
 
 def read_thresholds(path: Path | None) -> Thresholds:
@@ -208,7 +200,7 @@ def _read(path: Path, _changed: int, size: int) -> Thresholds:
         raise SettingsError(
             f"thresholds file {path} has the id {thresholds.id}, but its content that of {found}: it was "
             "changed by hand; fit it again (qa-pipeline calibrate), or set thresholds of your own "
-            "(verification.combined_accept and the like)"
+            "(verification.entailment_accept and the like)"
         )
     return thresholds
 
@@ -227,15 +219,14 @@ def thresholds_bytes(thresholds: Thresholds) -> bytes:
     return thresholds.model_dump_json(by_alias=True, indent=1).encode() + b"\n"
 
 
-def check_models(path: Path | None, *, embedding: str, entailment: str | None = None) -> str | None:
-    """Hold the models of an artefact against those configured.
+def check_models(path: Path | None, *, entailment: str | None = None) -> str | None:
+    """Hold the model of an artefact against the one configured.
 
-    A file somebody chose must fit. The shipped one need not: scores of other models than its own are then
+    A file somebody chose must fit. The shipped one need not: scores of another model than its own are then
     decided by no band of it, which the returned message reports.
 
     Args:
         path: the configured artefact; None for the shipped one.
-        embedding: the configured embedding model.
         entailment: the configured cross-encoder, None without one.
 
     Returns:
@@ -245,27 +236,18 @@ def check_models(path: Path | None, *, embedding: str, entailment: str | None = 
         SettingsError: naming both models.
     """
     thresholds = read_thresholds(path)
-    misfits = [
-        (kind, fitted, configured)
-        for kind, fitted, configured in (
-            ("embedding", thresholds.models.embedding, embedding),
-            ("entailment", thresholds.models.entailment, entailment),
-        )
-        if fitted is not None and configured is not None and configured not in fitted
-    ]
-    problem = "; ".join(
-        f"fitted for the {kind} model {fitted}, and {configured} is configured"
-        for kind, fitted, configured in misfits
-    )
-    if misfits and path is not None:
+    fitted = thresholds.models.entailment
+    if fitted is None or entailment is None or entailment in fitted:
+        return None
+    problem = f"fitted for the entailment model {fitted}, and {entailment} is configured"
+    if path is not None:
         raise SettingsError(
             f"verification.thresholds: {path} was {problem}; run qa-pipeline calibrate with the configured "
             "model, or configure that of the file"
         )
-    steps = [_STEP_OF[kind] for kind, _, _ in misfits if has_thresholds(thresholds, _STEP_OF[kind])]
-    if not steps:
+    if not has_thresholds(thresholds, "entailment"):
         return None
     return (
-        f"the shipped thresholds were {problem}; the step {' and '.join(steps)} decides nothing until "
-        "thresholds are fitted (qa-pipeline calibrate)"
+        f"the shipped thresholds were {problem}; the step entailment decides nothing until thresholds are "
+        "fitted (qa-pipeline calibrate)"
     )

@@ -113,7 +113,6 @@ class Settings(BaseSettings):
         if self.verification.thresholds is not None:
             check_models(
                 self.verification.thresholds,
-                embedding=self.embedding.model,
                 entailment=self.verification.entailment.model,
             )
         return self
@@ -198,7 +197,6 @@ def notes(settings: Settings) -> list[str]:
     judged = same_model_warning(settings.llm) if settings.judging.enabled else None
     fitted = check_models(
         settings.verification.thresholds,
-        embedding=settings.embedding.model,
         entailment=settings.verification.entailment.model,
     )
     return [note for note in (judged, fitted) if note is not None]

@@ -66,50 +66,13 @@ class VerificationSettings(Group):
         "cascade",
         description="similarity_only decides by the mean cosine alone and misses a swapped number.",
     )
-    similarity_reject: Decides[float] = Field(
-        0.15, description="Cascade: below this cosine a claim is unsupported."
-    )
     similarity_pass: Decides[float] = Field(
         0.75, description="similarity_only: at or above this a pair passes."
     )
     similarity_fail: Decides[float] = Field(0.50, description="similarity_only: below this a pair fails.")
-    recall_reject: Decides[float] = Field(
-        0.25, description="Cascade: similarity_reject needs a content-word recall below this as well."
-    )
-    recall_accept: Decides[float] = Field(
-        0.90, description="Cascade: content-word recall from which a claim is accepted without a model."
-    )
-    accept_similarity: Decides[float] = Field(
-        0.60, description="Cascade: cosine that is required together with recall_accept."
-    )
-    accept_order: Decides[float] = Field(
-        0.80,
-        description="Cascade: share of the claim's words that must be in the same order in the evidence.",
-    )
-    accept_question_recall: Decides[float] = Field(
-        0.90,
-        description="Cascade: share of the question's words that the evidence of a fragment must contain.",
-    )
-    accept_question_recall_row: Decides[float] = Field(
-        0.60, description="Cascade: the same where the evidence is a table row or key-value line."
-    )
-    conflict_similarity: Decides[float] = Field(
-        0.50,
-        description="Cascade: a conflict rejects from this cosine on; below it the claim stays undecided.",
-    )
     thresholds: Decides[Path | None] = Field(
         None,
         description="Cascade: file of thresholds from qa-pipeline calibrate; none uses the shipped ones.",
-    )
-    combined_accept: Decides[float | None] = Field(
-        None,
-        ge=0,
-        description="Cascade: score `combined` from which a claim is accepted; none uses the fitted value.",
-    )
-    combined_reject: Decides[float | None] = Field(
-        None,
-        ge=0,
-        description="Cascade: `combined` below which a claim is unsupported; none uses the fitted value.",
     )
     entailment_accept: Decides[float | None] = Field(
         None,
@@ -131,11 +94,6 @@ class VerificationSettings(Group):
         description="How answers are split into claims. rules: by sentence, list item and table row. "
         "model: the verifier splits every answer further. auto: it does so only for joined clauses, pronouns "
         "and table rows that are not quoted word for word from the cited passages.",
-    )
-    other_passages: int = Field(
-        3,
-        ge=0,
-        description="Uncited chunks of the batch that each claim is compared with, chosen by shared words.",
     )
     unsure: Decides[Literal["unsupported", "undecided"]] = Field(
         "unsupported", description="Verdict of a claim about which the verifying model is unsure."
@@ -171,11 +129,6 @@ class VerificationSettings(Group):
         "allow it.",
     )
     temperature: float = Field(0.0, ge=0, description="Temperature of the verifying model.")
-    combined_model: Path | None = Field(
-        None,
-        description="Coefficients of the combined score, a file of qa-pipeline fit-combined; none uses the "
-        "shipped ones.",
-    )
 
     entailment: EntailmentSettings = EntailmentSettings()
     spans: SpanSettings = SpanSettings()
@@ -196,7 +149,7 @@ class VerificationSettings(Group):
 
     def thresholds_named(self, fitted: Thresholds) -> str:
         """The same id under another artefact than the configured one."""
-        values = self.model_dump_json(exclude={"thresholds", "combined_model", "entailment", "spans"})
+        values = self.model_dump_json(exclude={"thresholds", "entailment", "spans"})
         return f"{fitted.named}-{hashlib.sha256(values.encode()).hexdigest()[:12]}"
 
 

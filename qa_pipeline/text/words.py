@@ -3,8 +3,7 @@
 import functools
 import re
 import unicodedata
-from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterable, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Set
 from typing import NamedTuple
 
 from qa_pipeline.text.lexicon.languages import lexicon, stemmer
@@ -109,33 +108,3 @@ def recall(wanted: Collection[str], held: Collection[str]) -> float | None:
     """Share of distinct `wanted` entries in `held`; None when nothing is wanted."""
     distinct = set(wanted)
     return len(distinct.intersection(held)) / len(distinct) if distinct else None
-
-
-def order_agreement(wanted: Sequence[str], held: Sequence[str]) -> float | None:
-    """Length of the longest common subsequence over the number of `wanted` entries that are held.
-
-    Counted by longest increasing subsequence over the places of each entry (Hunt and Szymanski 1977). Words
-    absent from `held` are recall's business and do not count here.
-    """
-    places: dict[str, list[int]] = {}
-    for place, entry in enumerate(held):
-        places.setdefault(entry, []).append(place)
-    shared = [entry for entry in wanted if entry in places]
-    if not shared:
-        return None
-    tails: list[int] = []
-    for entry in shared:
-        for place in reversed(places[entry]):
-            at = bisect_left(tails, place)
-            tails[at : at + 1] = [place]
-    return len(tails) / len(shared)
-
-
-def nearest_word(start: int, end: int, words: Sequence[Token], allowed: Collection[str]) -> str | None:
-    """Stem of the allowed content word nearest to a span, one before it winning a tie."""
-    near = [
-        ((start - word.end, 0) if word.end <= start else (word.start - end, 1), word.stem)
-        for word in words
-        if word.content and word.stem in allowed and (word.end <= start or word.start >= end)
-    ]
-    return min(near)[1] if near else None

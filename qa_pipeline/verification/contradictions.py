@@ -23,8 +23,8 @@ from qa_pipeline.text.injection import is_injection
 from qa_pipeline.text.lexicon.base import words
 from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.text.words import content_stems
-from qa_pipeline.verification.consistency.comparing import Comparison, compare
 from qa_pipeline.verification.consistency.names import Name
+from qa_pipeline.verification.consistency.proof import denials
 from qa_pipeline.verification.consistency.reading import Reading, read
 from qa_pipeline.verification.evidence import TextVectors, candidates
 
@@ -182,17 +182,8 @@ def _by_chunks(placed: pl.DataFrame, neighbours: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-KINDS: Mapping[str, str] = {
-    "numbers": "number",
-    "dates": "date",
-    "names": "name",
-    "polarity": "negation",
-    "quantifiers": "quantifier",
-}
-"""Checks and what the table calls their findings."""
-
+_LEAST_SIMILARITY = 0.50
 _RARE_SHARE = 0.02
-_APART = {"polarity": 2, "quantifiers": 2}
 _VERSION = re.compile(r"\d+(?:[.\-_]\d+)*")
 
 _NAME_BEFORE = re.compile(r"(?<!\w)([^\W\d_a-zåäöüß][\w.]*)[ -]$")
@@ -227,51 +218,22 @@ class _Surroundings:
 
 
 def _contradiction(left: Sentence, right: Sentence, around: _Surroundings) -> tuple[str, str] | None:
-    """Kind and detail where two sentences contradict each other."""
+    """Kind and detail where two sentences contradict each other in one place and agree in all others."""
     if is_injection(left.text) or is_injection(right.text):
         return None
-    mine, theirs = left.reading, right.reading
-    kind, detail = _only_difference(mine, theirs)
-    if not kind or not _same_subject(left, right, _differing(mine, theirs, kind), around):
+    found = denials(left.reading, right.reading)
+    if len(found) != 1 or not _same_subject(left, right, found[0].keys, around):
         return None
+    kind = found[0].reason.removesuffix("_mismatch")
     # the names of two functions or settings differ because there are two of them
-    if kind == "names" and any(name.identifier for name in _names_apart(mine, theirs)):
+    if kind == "name" and any(name.identifier for name in _names_apart(left.reading, right.reading)):
         return None
-    return KINDS[kind], detail
-
-
-def _only_difference(mine: Reading, theirs: Reading) -> tuple[str, str]:
-    """The one kind in which each denies the other, with what differs; empty where there is none or more."""
-    nothing = read("", mine.language)
-    there, back = compare(mine, theirs, nothing, []), compare(theirs, mine, nothing, [])
-    kinds = [kind for kind in KINDS if getattr(there, kind) and getattr(back, kind)]
-    if len(kinds) != 1 or not _else_equal(mine, theirs, kinds[0], there, back):
-        return "", ""
-    found = getattr(there, kinds[0])
-    return (kinds[0], found[0]) if len(found) == 1 else ("", "")
-
-
-def _else_equal(mine: Reading, theirs: Reading, kind: str, there: Comparison, back: Comparison) -> bool:
-    """Whether nothing else differs: no other conflict, figure, date or name, and hardly a word."""
-    if any(getattr(there, one) or getattr(back, one) for one in KINDS if one != kind):
-        return False
-    if kind != "names" and _names_apart(mine, theirs):
-        return False
-    apart = (set(mine.context) ^ set(theirs.context)) - _differing(mine, theirs, kind)
-    figures = [len(side.numbers) + len(side.dates) for side in (mine, theirs)]
-    return len(apart) <= _APART.get(kind, 0) and figures[0] == figures[1]
+    return kind, found[0].words
 
 
 def _names_apart(mine: Reading, theirs: Reading) -> list[Name]:
     apart = {name.folded for name in mine.names} ^ {name.folded for name in theirs.names}
     return [name for name in (*mine.names, *theirs.names) if name.folded in apart]
-
-
-def _differing(mine: Reading, theirs: Reading, kind: str) -> set[str]:
-    """Stems of the names that only one of the two has."""
-    if kind != "names":
-        return set()
-    return {stem for name in _names_apart(mine, theirs) for stem in content_stems(name.text, mine.language)}
 
 
 def _same_subject(left: Sentence, right: Sentence, differing: Set[str], around: _Surroundings) -> bool:
@@ -321,7 +283,7 @@ def find_contradictions(
         chunks: the batch's chunks.
         neighbours: chunk_id and other_chunk_id of chunks of different documents whose vectors are near.
         embedder: embeds the sentences of likely contradictions.
-        settings: whether to search, and the least cosine of a contradiction.
+        settings: whether to search.
         most_pairs: pairs of sentences compared at most.
     """
     sentences = find_sentences(chunks.iter_rows(named=True)) if settings.contradictions else []
@@ -337,7 +299,7 @@ def find_contradictions(
     rows = []
     for left, right, kind, detail in found:
         similarity = float(np.dot(vectors.of(left.text), vectors.of(right.text)))
-        if similarity >= settings.conflict_similarity:
+        if similarity >= _LEAST_SIMILARITY:
             places = [f"{one.document_id}\x1f{one.start}\x1f{one.end}\x1f{one.text}" for one in (left, right)]
             rows.append(
                 {

@@ -48,22 +48,19 @@ def decide_claims(
 ) -> pl.DataFrame:
     """Decide every claim from its stored scores; needs no model, no files of a batch and no Dagster.
 
-    The steps of the cascade, the first that applies deciding: citations; a wrong citation; differences in
-    numbers, dates, names, negations and quantifiers; similarity, which only rejects; what stands word for
-    word or nearly so in one sentence; `combined`; `entailment`. What none decides is passed on to a model.
+    The steps of the cascade, the first that applies deciding: citations; what the evidence proves word by
+    word, and what it denies in a slot; `entailment`. What none decides is passed on to a model.
 
     >>> import polars as pl
     >>> from qa_pipeline.settings.verification import VerificationSettings
     >>> from qa_pipeline.tables import CLAIMS
     >>> from qa_pipeline.verification.deciding import decide_claims
-    >>> scores = {"citation_status": "resolved", "evidence_quote": "It opens at 9.", "verbatim": False}
-    >>> conflicts = {name: [] for name in CLAIMS.schema if name.endswith("_conflicts")}
+    >>> scores = {"citation_status": "resolved", "evidence_quote": "It opens at 9."}
+    >>> found = {"unproved": ['"9" became "ten"'], "denied": ['number_mismatch: "9" became "ten"']}
     >>> place = {"pair_id": "p", "batch": "b", "position": 0, "start": 0, "end": 15}
-    >>> claim = {"claim_id": "c", "text": "It opens at ten.", **place, **scores, **conflicts}
-    >>> claims = CLAIMS.frame([{**claim, "similarity": 0.9, "combined": 0.03, "combined_model": "mine"}])
-    >>> strict = VerificationSettings(combined_reject=0.1)
-    >>> decide_claims(claims, None, strict).select("verdict", "decided_by", "reason").row(0)
-    ('unsupported', 'combined', 'combined_low')
+    >>> claims = CLAIMS.frame([{"claim_id": "c", "text": "It opens at ten.", **place, **scores, **found}])
+    >>> decide_claims(claims, None, VerificationSettings()).select("verdict", "decided_by", "reason").row(0)
+    ('contradicted', 'alignment', 'number_mismatch')
 
     Args:
         claims: rows of the claims table; a score that is null or no number decides nothing.
@@ -114,7 +111,7 @@ def _decision(settings: VerificationSettings, thresholds: Thresholds) -> pl.Expr
     if settings.policy == "similarity_only":
         rules = similarity_rules(settings)
     else:
-        rules = [*local_rules(settings), *fitted_rules(settings, thresholds)]
+        rules = [*local_rules(), *fitted_rules(settings, thresholds)]
     return first_of(rules, open_outcome(settings)).alias("decision")
 
 

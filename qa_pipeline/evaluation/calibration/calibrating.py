@@ -27,10 +27,9 @@ from qa_pipeline.settings.thresholds import (
 )
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.settings.verification import VerificationSettings
-from qa_pipeline.verification.combined import load_model
 from qa_pipeline.verification.deciding import borderline, decide_claims
 
-_ORDER = ("verbatim", "consistency", "combined", "entailment")
+_ORDER = ("alignment", "entailment")
 """Steps that accept, in order: a row is accepted by the last one that one of its claims needed."""
 
 
@@ -130,9 +129,7 @@ def calibrate_files(
         watch(f"{file.name}: {file.items.height} rows")
         scored.append(score_rows(resources, file))
     labelled = together(scored)
-    blank = _blank(
-        resources.settings, labelled, levels, name, created, _data(files, licences, resources.settings)
-    )
+    blank = _blank(resources.settings, labelled, levels, name, created, _data(files, licences))
     return fit_artefact(labelled, resources.settings, blank)
 
 
@@ -158,11 +155,10 @@ def _blank(
 ) -> Thresholds:
     models = Models(
         embedding=settings.embedding.model,
-        combined=_model(labelled.claims, "combined"),
         entailment=_model(labelled.claims, "entailment"),
     )
     return Thresholds(
-        schema=1,
+        schema=2,
         name=name,
         id="0" * 12,
         created=created,
@@ -187,10 +183,7 @@ def _model(claims: pl.DataFrame, step: str) -> str | None:
     return models[0] if models else None
 
 
-def _data(
-    files: Sequence[LabelledFile], licences: Mapping[str, str], settings: Settings
-) -> tuple[DataFile, ...]:
-    fitted = {source.sha256 for source in load_model(settings.verification.combined_model).data}
+def _data(files: Sequence[LabelledFile], licences: Mapping[str, str]) -> tuple[DataFile, ...]:
     return tuple(
         DataFile(
             name=file.path.name,
@@ -198,7 +191,6 @@ def _data(
             rows=file.items.height,
             groups=file.items["group_id"].n_unique(),
             licence=licences.get(file.name),
-            fitted_combined=file.sha256 in fitted,
         )
         for file in files
     )

@@ -1,15 +1,9 @@
-"""Bands of all steps from labelled rows, each with how it was found.
+"""The band of entailment from labelled rows, each threshold with how it was found.
 
-What belongs here: which thresholds are fitted in which order, on which rows and at which level, and what is
-said where none can be. What does not: the tests (`sequence.py`), what the bands do (`measuring.py`).
-
-What is accepted meets the target with the stated confidence, over all fitted steps together: their thresholds
-share the error that is left (Bonferroni). Where both `combined` and `entailment` have scores, each is fitted
-on other groups, so that which rows reach the second does not depend on the labels it is tested with. The
-same holds, by itself, of what is rejected.
+What is accepted meets the target with the stated confidence; rejecting and contradicting share the error that
+is left to them (Bonferroni).
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -20,7 +14,7 @@ import polars as pl
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.calibration.rows import LabelledRows
 from qa_pipeline.evaluation.statistics import check_levels, lower_bound, trials_needed
-from qa_pipeline.settings.thresholds import Fit, Thresholds
+from qa_pipeline.settings.thresholds import Bands, EntailmentBand, Fit, Thresholds
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.verification.deciding import borderline, decide_claims
 from qa_pipeline.verification.rules import FittedThreshold, SideName, StepName, fitted_thresholds
@@ -34,7 +28,7 @@ LOW = tuple(round(1 - step, 3) for step in HIGH)
 _STARTS = 3
 _APART = 4
 
-Direction = Literal["from", "below", "up_to"]
+Direction = Literal["from", "up_to"]
 
 
 @dataclass(frozen=True)
@@ -82,13 +76,7 @@ def decided_rows(rows: ScoredRows, threshold: float, direction: Direction) -> Te
     """Draw one decided row of each group."""
     score = rows.score
     with np.errstate(invalid="ignore"):
-        met = (
-            score >= threshold
-            if direction == "from"
-            else score < threshold
-            if direction == "below"
-            else score <= threshold
-        )
+        met = score >= threshold if direction == "from" else score <= threshold
     places = np.flatnonzero(met)
     _, first = np.unique(rows.group[places], return_index=True)
     return Tested(threshold, len(first), int(rows.right[places[first]].sum()))
@@ -128,8 +116,6 @@ def _starts(most: int, target: float, error: float) -> dict[int, float]:
 
 
 DIRECTIONS: dict[tuple[StepName, SideName], Direction] = {
-    ("combined", "accept"): "from",
-    ("combined", "reject"): "below",
     ("entailment", "contradict"): "from",
     ("entailment", "accept"): "from",
     ("entailment", "reject"): "up_to",
@@ -140,25 +126,19 @@ def rows_of_side(
     labelled: LabelledRows,
     settings: VerificationSettings,
     thresholds: Thresholds,
-    step: StepName,
     side: SideName,
-    *,
-    part: int | None = None,
 ) -> ScoredRows:
-    """The rows that reach a step under the thresholds of the steps before it, scored for one side of it.
+    """The rows that reach entailment, scored for one side of it.
 
     Args:
         labelled: the rows.
         settings: thresholds that are not fitted.
-        thresholds: bands of the steps before; that of the step itself must be empty.
-        step: combined or entailment.
+        thresholds: the artefact, its band still empty.
         side: accept, reject or contradict.
-        part: only rows of the groups of this part, 0 or 1; None for all.
     """
-    wanted = next(one for one in fitted_thresholds(settings) if (one.step, one.side) == (step, side))
+    wanted = next(one for one in fitted_thresholds() if one.side == side)
     scores = _pair_scores(labelled.claims, settings, thresholds, wanted)
-    rows = labelled.rows if part is None else labelled.rows.filter(pl.col("part") == part)
-    reached = rows.join(scores, on="pair_id", how="inner", maintain_order="left")
+    reached = labelled.rows.join(scores, on="pair_id", how="inner", maintain_order="left")
     right = reached["label"] if side == "accept" else ~reached["label"]
     return ScoredRows(
         group=reached["group"].to_numpy(),
@@ -233,22 +213,19 @@ def fit_bands(
     """
     check_levels(levels.target, levels.confidence)
     check_labels(labelled.rows)
-    steps = scored_steps(labelled.claims)
-    found: list[_Found] = []
-    thresholds = blank
-    for place, step in enumerate(steps):
-        part = place if len(steps) > 1 else None
-        sides = [
-            _fit_side(labelled, fixed_settings(settings), thresholds, levels, steps, step, side, part)
-            for of_step, side in DIRECTIONS
-            if of_step == step
-        ]
-        thresholds = _with_band(thresholds, step, [one.fit for one in sides])
-        found += sides
+    if not labelled.claims["entailment"].fill_nan(None).drop_nulls().len():
+        raise InputError(
+            "no claim has a score `entailment`, so there is nothing to calibrate; configure a model for it "
+            "(verification.entailment.model)"
+        )
+    fixed = fixed_settings(settings)
+    found = [_fit_side(labelled, fixed, blank, levels, step, side) for step, side in DIRECTIONS]
     if all(one.lacking for one in found):
         message = "; ".join(f"{one.fit.step} {one.fit.side}: {one.fit.why}" for one in found)
         raise InputError(f"too few labelled rows to calibrate on: {message}")
-    return thresholds, tuple(one.fit for one in found)
+    band = EntailmentBand(**{one.fit.side: one.fit.threshold for one in found})
+    fits = tuple(one.fit for one in found)
+    return blank.model_copy(update={"bands": Bands(entailment=band)}), fits
 
 
 def check_labels(rows: pl.DataFrame) -> None:
@@ -265,35 +242,17 @@ def check_labels(rows: pl.DataFrame) -> None:
         )
 
 
-def scored_steps(claims: pl.DataFrame) -> list[StepName]:
-    """The fitted steps of which any claim has a score.
-
-    Raises:
-        InputError: none has.
-    """
-    names: tuple[StepName, ...] = ("combined", "entailment")
-    steps = [name for name in names if claims[name].fill_nan(None).drop_nulls().len()]
-    if not steps:
-        raise InputError(
-            "no claim has a score `combined` or `entailment`, so there is nothing to calibrate; configure a "
-            "model for one of them"
-        )
-    return steps
-
-
 def _fit_side(
     labelled: LabelledRows,
     settings: VerificationSettings,
     thresholds: Thresholds,
     levels: Levels,
-    steps: Sequence[StepName],
     step: StepName,
     side: SideName,
-    part: int | None,
 ) -> _Found:
-    sharing = [of for of in DIRECTIONS if of[0] in steps and (of[1] == "accept") == (side == "accept")]
+    sharing = [of for _, of in DIRECTIONS if (of == "accept") == (side == "accept")]
     confidence = 1 - (1 - levels.confidence) / len(sharing)
-    rows = rows_of_side(labelled, settings, thresholds, step, side, part=part)
+    rows = rows_of_side(labelled, settings, thresholds, side)
     direction = DIRECTIONS[step, side]
     chosen = choose_threshold(rows, direction, target=levels.target, confidence=confidence)
     shown, level = chosen.passed or chosen.best, chosen.confidence if chosen.passed else confidence
@@ -329,10 +288,3 @@ def _why(chosen: Chosen, target: float, confidence: float, done: str) -> str:
     )
     would_do = trials_needed(target, confidence, 1 - best.right / best.n)
     return f"{said}; with this share of errors {would_do} groups would do" if would_do else said
-
-
-def _with_band(thresholds: Thresholds, step: StepName, fits: Sequence[Fit]) -> Thresholds:
-    band = getattr(thresholds.bands, step)
-    filled = type(band)(**{fit.side: fit.threshold for fit in fits})
-    bands = thresholds.bands.model_copy(update={step: filled})
-    return thresholds.model_copy(update={"bands": bands})

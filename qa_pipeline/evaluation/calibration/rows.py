@@ -17,13 +17,9 @@ from qa_pipeline.curation.decisions import EDITED, applied, read_decisions
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.datasets import ITEM, ITEMS, PREMISE, Row, column_names, read_file
 from qa_pipeline.evaluation.statements import Statement, statement_tables
-from qa_pipeline.models.base import Encoder
-from qa_pipeline.records import ProgressCallback, no_progress
 from qa_pipeline.resources import Resources
-from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.storage import Layout, frame_hash, read_table
 from qa_pipeline.tables import CHUNKS, CLAIMS, EMBEDDINGS, PAIRS
-from qa_pipeline.verification.claims import find_claims
 
 
 @dataclass(frozen=True)
@@ -41,41 +37,10 @@ class LabelledFile:
 
 
 @dataclass(frozen=True)
-class LabelledSet:
-    """One file: `items` has label and group_id in order of the file, `claims` points at them by `item`."""
-
-    name: str
-    sha256: str
-    items: pl.DataFrame
-    claims: pl.DataFrame
-
-
-def labelled_set(
-    file: LabelledFile,
-    embedder: Encoder,
-    settings: VerificationSettings,
-    notify: ProgressCallback = no_progress,
-) -> LabelledSet:
-    """The claims of each item with every local score, found by the code that scores batches."""
-    statements = [
-        Statement(row["answer"], tuple(row["context"]), row["language"], row["question"])
-        for row in file.items.iter_rows(named=True)
-    ]
-    tables = statement_tables(statements)
-    # a batch is only a vessel here, and a model to be replaced need not be one that can be read
-    alone = settings.model_copy(update={"other_passages": 0, "combined_model": None})
-    found = find_claims(tables.pairs, tables.documents, tables.chunks, embedder, alone, notify)
-    numbered = file.items.select("label", "group_id").with_row_index("item")
-    places = numbered.select("item").with_columns(pair_id=pl.Series(tables.pair_ids, dtype=pl.String()))
-    claims = places.join(found, on="pair_id", how="inner").sort("item", "position")
-    return LabelledSet(file.path.name, file.sha256, numbered, claims)
-
-
-@dataclass(frozen=True)
 class LabelledRows:
     """Scored rows of one or more files.
 
-    `rows` has set, group (a number), part (0 or 1, by the group), order, label and pair_id, in the order in
+    `rows` has set, group (a number), order, label and pair_id, in the order in
     which rows are drawn; `claims` is a claims table of the pairs.
     """
 
@@ -118,7 +83,6 @@ def _drawn_order(file: LabelledFile, pair_ids: Sequence[str]) -> pl.DataFrame:
         {
             "set": [file.name] * file.items.height,
             "group": groups,
-            "part": [int(_hash("part", group)[:8], 16) % 2 for group in groups],
             "order": [_hash("row", group, str(item), str(place)) for group, item, place in rows],
             "label": file.items["label"] == 1,
             "pair_id": list(pair_ids),

@@ -66,6 +66,7 @@ class Lexicon:
     auxiliaries: Set[str]
     negation_tails: Set[str]
     openings: Set[str]
+    endings: Set[str]
 
 
 def words(text: str) -> frozenset[str]:

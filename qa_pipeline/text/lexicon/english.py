@@ -123,13 +123,17 @@ increase,increases,increased,increasing,rise,rises,rose,risen,grew,grow,grows/de
     ),
     determiners=words("a an the"),
     fillers=words(
-        """however therefore thus hence moreover furthermore additionally accordingly consequently also indeed
+        """however therefore thus hence moreover furthermore additionally accordingly consequently also
+        indeed
         then note further besides meanwhile"""
     ),
     conjunctions=words("and"),
-    contrasts=words("but however except excluding although though while whereas yet instead rather not apart"),
+    contrasts=words(
+        """but however except excluding although though while whereas yet instead rather not apart"""
+    ),
     conditional_words=words(
-        """if unless when whenever until till provided assuming except only once where before after as whether
+        """if unless when whenever until till provided assuming except only once where before after as
+        whether
         subject depending while during without"""
     ),
     example_openers=("for example", "for instance", "such as", "e.g.", "including"),
@@ -138,23 +142,29 @@ increase,increases,increased,increasing,rise,rises,rose,risen,grew,grow,grows/de
         """is are was were has have had can could may might must shall should will would does do did"""
     ),
     contractions=contracted(
-        """can't=can+not cannot=can+not won't=will+not don't=do+not doesn't=does+not didn't=did+not isn't=is+not
+        """can't=can+not cannot=can+not won't=will+not don't=do+not doesn't=does+not didn't=did+not
+        isn't=is+not
         aren't=are+not wasn't=was+not weren't=were+not hasn't=has+not haven't=have+not hadn't=had+not
         mustn't=must+not shouldn't=should+not couldn't=could+not wouldn't=would+not it's=it+is"""
     ),
     function_classes=classes(
-        """and or, must may should can could might, all some most no many few, before after during until since,
+        """and or, must may should can could might, all some most no many few, before after during until
+        since,
         if unless because although, in on under over between from to with without by for of, more less,
         always never often sometimes, only also, is was, each any every, this that, least most, up down"""
     ),
     question_words=words(
-        """what which who whom whose how many much long often when where why state states stated say says give
-        gives given list lists listed table column row section under called name named value define defined mean
-        means definition according document text explain describe described tell happens use used for step steps"""
+        """what which who whom whose how many much long often when where why state states stated say
+        says give
+        gives given list lists listed table column row section under called name named value define
+        defined mean
+        means definition according document text explain describe described tell happens use used for
+        step steps"""
     ),
     row_glue=words("is are was were has have of the a an for in at to by with and"),
     adding_relatives=words("which"),
     auxiliaries=words("do does did"),
     negation_tails=words("longer more any"),
     openings=words("but yet and also so additionally however moreover furthermore"),
+    endings=frozenset(("", *["s", "es", "'s", "'"])),
 )  # fmt: skip

@@ -131,32 +131,43 @@ gleich,gleiche,gleichen,identisch,dieselbe,derselbe/verschieden,unterschiedlich,
     determiners=words("ein eine einer eines einem einen der die das den dem des"),
     fillers=words("jedoch daher also auch zudem außerdem somit folglich ferner dennoch allerdings damit"),
     conjunctions=words("und sowie"),
-    contrasts=words("aber jedoch außer ausgenommen obwohl während hingegen sondern stattdessen nicht allerdings doch"),
+    contrasts=words(
+        """aber jedoch außer ausgenommen obwohl während hingegen sondern stattdessen nicht allerdings
+        doch"""
+    ),
     conditional_words=words(
-        """wenn falls sofern außer vorausgesetzt solange sobald nur bevor nachdem bis ob ohne lediglich je während
+        """wenn falls sofern außer vorausgesetzt solange sobald nur bevor nachdem bis ob ohne lediglich
+        je während
         soweit als"""
     ),
     example_openers=("zum beispiel", "z.b.", "z. b.", "beispielsweise", "etwa", "wie zum beispiel"),
     reason_openers=words("weil denn"),
     finite_verbs=words(
-        """ist sind war waren hat haben hatte hatten kann können konnte darf dürfen muss müssen soll sollen wird
+        """ist sind war waren hat haben hatte hatten kann können konnte darf dürfen muss müssen soll
+        sollen wird
         werden wurde wurden will wollen"""
     ),
     contractions={"im": ("in", "dem"), "zum": ("zu", "dem"), "zur": ("zu", "der"), "vom": ("von", "dem"),
         "beim": ("bei", "dem"), "am": ("an", "dem"), "ins": ("in", "das"), "ans": ("an", "das")},
     function_classes=classes(
-        """und oder, muss darf soll kann sollte, alle einige manche keine viele wenige, vor nach während bis seit,
+        """und oder, muss darf soll kann sollte, alle einige manche keine viele wenige, vor nach während
+        bis seit,
         wenn weil obwohl, in auf unter über zwischen von zu mit ohne durch für, mehr weniger,
         immer nie oft manchmal, nur auch, ist war, jede keine, mindestens höchstens, sind waren"""
     ),
     question_words=words(
-        """was welche welcher welches welchen welchem wer wen wem wie viele viel lange oft wann wo warum steht
+        """was welche welcher welches welchen welchem wer wen wem wie viele viel lange oft wann wo warum
+        steht
         sagt gibt nennt angegeben angibt liste tabelle spalte zeile abschnitt unter heißt name wert bedeutet
         definiert definition laut dokument text beschreibt beschrieben erklärt verwendet schritt schritte"""
     ),
-    row_glue=words("ist sind war waren hat haben in im an am von vom für zu zum mit und der die das den dem des ein eine"),
+    row_glue=words(
+        """ist sind war waren hat haben in im an am von vom für zu zum mit und der die das den dem des
+        ein eine"""
+    ),
     adding_relatives=words("was wobei"),
     auxiliaries=words(""),
     negation_tails=words("mehr länger"),
     openings=words("aber und auch außerdem zudem jedoch"),
+    endings=frozenset(("", *["s", "es", "n", "en", "e", "er", "em"])),
 )  # fmt: skip

@@ -119,7 +119,8 @@ tillåtet,tillåten,tillåtna,tillåter,tillåta,tillåts/förbjudet,förbjuden,
     conjunctions=words("och samt"),
     contrasts=words("men dock förutom utom fast medan däremot utan istället snarare inte"),
     conditional_words=words(
-        """om såvida förutsatt när ifall tills innan efter bara endast enbart sedan medan utan beroende under
+        """om såvida förutsatt när ifall tills innan efter bara endast enbart sedan medan utan beroende
+        under
         då som"""
     ),
     example_openers=("till exempel", "t.ex.", "exempelvis", "såsom", "bland annat", "t ex"),
@@ -130,17 +131,23 @@ tillåtet,tillåten,tillåtna,tillåter,tillåta,tillåts/förbjudet,förbjuden,
     contractions={},
     function_classes=classes(
         """och eller, måste får bör kan ska, alla några vissa inga många få, före efter under innan sedan,
-        om eftersom fast, i på under över mellan från till med utan av för, mer mindre, alltid aldrig ofta ibland,
+        om eftersom fast, i på under över mellan från till med utan av för, mer mindre, alltid aldrig
+        ofta ibland,
         endast även, är var, varje någon, minst högst, upp ner"""
     ),
     question_words=words(
-        """vad vilken vilket vilka vem hur många mycket länge ofta när var varför anges anger står säger ger ges
-        lista tabell tabellen kolumn kolumnen rad raden avsnitt avsnittet under heter kallas namn värde värdet
-        betyder innebär definieras definition enligt dokument dokumentet text texten beskrivs förklara används steg"""
+        """vad vilken vilket vilka vem hur många mycket länge ofta när var varför anges anger står säger
+        ger ges
+        lista tabell tabellen kolumn kolumnen rad raden avsnitt avsnittet under heter kallas namn värde
+        värdet
+        betyder innebär definieras definition enligt dokument dokumentet text texten beskrivs förklara
+        används steg"""
     ),
     row_glue=words("är var har hade i på av för till med och den det de en ett"),
     adding_relatives=words("vilket"),
     auxiliaries=words(""),
     negation_tails=words("längre mer"),
     openings=words("men och också även dessutom dock"),
+    endings=frozenset(("", *["s", "n", "en", "et", "t", "ar", "er", "or", "na", "arna", "erna",
+    "orna", "a", "e", "ens", "ets"])),
 )  # fmt: skip

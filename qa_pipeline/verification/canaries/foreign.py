@@ -1,7 +1,7 @@
 """Falsehoods made by operators that know nothing of the rules: what the rules forbid is not looked up here.
 
-Each operator changes a sentence at places drawn at random: it takes away a run of words, puts in a word of the
-corpus, puts another word of the same class in a word's place, exchanges two runs, or joins halves of two
+Each operator changes a sentence at places drawn at random: it takes away a run of words, puts in a word of
+the corpus, puts another word of the same class in a word's place, exchanges two runs, or joins halves of two
 sentences. Edits that keep the meaning are left out: words that are only taken away with "and", words in
 brackets, equals of a list that change places, words that state nothing.
 """
@@ -136,7 +136,9 @@ def _foreign_word(
     stem = stemmer(sentence.language)
     own = {stem(sentence.text[a:b].casefold()) for a, b in _words(sentence.text)}
     for attempt in range(40):
-        other = material.sentences[draw(material.seed, key, sentence.text, str(attempt)) % len(material.sentences)]
+        other = material.sentences[
+            draw(material.seed, key, sentence.text, str(attempt)) % len(material.sentences)
+        ]
         spans = _words(other.text)[1:]
         if not spans or other.language != sentence.language:
             continue
@@ -210,10 +212,18 @@ def function_word_deleted(sentence: Sentence, material: Material) -> Iterator[st
             yield _without(text, spans[place])
 
 
+def _neighbours(sentence: Sentence, material: Material) -> list[Sentence]:
+    """The other sentences of its document."""
+    owner = sentence.document_id
+    return [one for one in material.sentences if one.document_id == owner and one != sentence]
+
+
 def halves_joined(sentence: Sentence, material: Material) -> Iterator[str]:
     """The beginning of one sentence has the end of another of the same document."""
     text = sentence.text
-    others = [one for one in material.sentences if one.document_id == sentence.document_id and one != sentence]
+    others = [
+        one for one in material.sentences if one.document_id == sentence.document_id and one != sentence
+    ]
     if not others:
         return
     spans = _words(text)
@@ -227,7 +237,9 @@ def halves_joined(sentence: Sentence, material: Material) -> Iterator[str]:
 def subject_replaced(sentence: Sentence, material: Material) -> Iterator[str]:
     """The first words of another sentence of the document open this one."""
     text = sentence.text
-    others = [one for one in material.sentences if one.document_id == sentence.document_id and one != sentence]
+    others = [
+        one for one in material.sentences if one.document_id == sentence.document_id and one != sentence
+    ]
     spans = _words(text)
     for attempt in range(_TRIES if others else 0):
         other = others[draw(material.seed, "subject", text, str(attempt)) % len(others)].text
@@ -236,12 +248,8 @@ def subject_replaced(sentence: Sentence, material: Material) -> Iterator[str]:
             yield other[: theirs[2][1]] + text[spans[2][1] :]
 
 
-def _made(mechanism: str, change: object) -> Generator:
-    return Generator(mechanism, "held_out", mechanism, on_text(change))  # type: ignore[arg-type]
-
-
 GENERATORS = tuple(
-    _made(change.__name__, change)
+    Generator(change.__name__, "foreign", change.__name__, on_text(change))
     for change in (
         word_deleted,
         phrase_deleted,

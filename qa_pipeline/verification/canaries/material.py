@@ -154,7 +154,7 @@ def words(text: str) -> list[str]:
     return _WORD.findall(text)
 
 
-Family = Literal["tuning", "held_out"]
+Family = Literal["tuning", "held_out", "foreign"]
 Over = Literal["sentences", "rows"]
 Expected = Literal["supported", "rejected"]
 

@@ -16,7 +16,7 @@ REJECTED = ("contradicted", "unsupported")
 _WORST_FIRST = ("contradicted", "unsupported", "failed", "undecided", "supported")
 _DRAWN = CANARIES.schema.names().index("verdict")
 """The columns of a canary before it is verified are the first ones."""
-_SCORES = ("similarity", "token_recall", "combined", "entailment")
+_SCORES = ("similarity", "token_recall", "entailment")
 
 
 def canary_rows(
