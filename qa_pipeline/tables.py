@@ -132,6 +132,7 @@ CLAIMS = Table(
         column("unproved", STRINGS, "Differences from the evidence, or between question and evidence, that no allowed kind covers; empty: proved word by word.", nullable=True),
         column("denied", STRINGS, "Reason code and words of each place in which the claim denies its evidence.", nullable=True),
         column("scope_differs", B, "Whether a number, name, negation, quantifier, modal or condition is among those differences.", nullable=True),
+        column("proved_by_chunk_id", S, "A passage that is not cited and proves the claim, where the cited ones neither prove nor deny it.", nullable=True),
         column("fragment", B, "Whether it only states something together with its question.", nullable=True),
         column("citation_reason", S, "Why the citation is unresolved, or section_not_found where the whole document is used instead; else null.", nullable=True),
         column("quotes", pl.List(QUOTE), "Quotes cited for the claim: as given, as found in the document's text, and how they agree: exact, spelling, ellipsis, edited (repaired), misplaced (in another passage than the one named) or missing.", nullable=True),

@@ -27,8 +27,10 @@ Row = dict[str, Any]
 _GROUP = 1024
 _MOST_CANDIDATE_CHUNKS = 16
 _ELSEWHERE = 20
-_TRIED = 3
+_TRIED = 4
 """Candidates held against the claim: the best by words may lack what the next one says."""
+_OTHERS = 3
+"""Pieces of passages that are not cited, held against a claim that the cited ones do not prove."""
 ENOUGH_ALONE = 0.80
 """Share of a claim's words from which one passage is looked at alone."""
 GAIN = 0.20
@@ -185,8 +187,10 @@ def _evidence_columns(task: _Task, batch: Batch, cosines: Sequence[float]) -> Ro
     proofs = [_proof(task, one, batch) for one in ranked[:1]]
     while proofs[-1].unproved and len(proofs) < len(ranked):
         proofs.append(_proof(task, ranked[len(proofs)], batch))
-    place = next((at for at, one in enumerate(proofs) if not one.unproved), 0)
+    proved = (at for at, one in enumerate(proofs) if not one.unproved)
+    place = next(proved, next((at for at, one in enumerate(proofs) if one.denied), 0))
     evidence, proof = ranked[place], proofs[place]
+    elsewhere = None if not proof.unproved or proof.denied else _proved_elsewhere(task, batch)
     held = evidence.reading.term_set | batch.headings(evidence.chunk_id, task.reading.language).term_set
     second = _second_piece(task.stated.terms, held, evidence, task.pool, cosines)
     return {
@@ -194,6 +198,7 @@ def _evidence_columns(task: _Task, batch: Batch, cosines: Sequence[float]) -> Ro
         "unproved": list(proof.unproved),
         "denied": [f"{one.reason}: {one.words}" for one in proof.denied],
         "scope_differs": proof.scope_differs,
+        "proved_by_chunk_id": elsewhere,
         "fragment": task.fragment and not task.reading.repeats(evidence.reading),
         **_placed("evidence", evidence, batch),
         **({} if second is None else _placed("second_evidence", second, batch)),
@@ -214,6 +219,12 @@ def _proof(task: _Task, evidence: Candidate, batch: Batch) -> Proof:
         fragment=task.fragment,
         is_row=evidence.is_row,
     )
+
+
+def _proved_elsewhere(task: _Task, batch: Batch) -> str | None:
+    """A passage that is not cited and proves the claim: the citation is wrong, whatever it holds."""
+    found = batch.others(task.pair, task.citations, task.stated.terms, _OTHERS)
+    return next((one.chunk_id for one in found if not _proof(task, one, batch).unproved), None)
 
 
 def _ranked(task: _Task, batch: Batch, cosines: Sequence[float]) -> list[Candidate]:

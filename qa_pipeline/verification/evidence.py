@@ -298,6 +298,17 @@ class Batch:
         every = (one for i, chunk in chunks.items() for one in candidates(i, chunk, LONGEST_WINDOW))
         return self._as_written([*verbatim, *quoted, *best_by_words(wanted, every, _CANDIDATES)])
 
+    def others(
+        self, pair: Row, citations: ClaimCitations, wanted: Collection[str], most: int
+    ) -> tuple[Candidate, ...]:
+        """The best candidates of passages that are not cited: the pair's, and those of the batch by words."""
+        language = pair["language"]
+        passages = [i for i in pair["passage_ids"] if i in self.texts and i not in citations.chunk_ids]
+        found = self.words.best(wanted, most, without=(*citations.chunk_ids, *passages))
+        ids = (*passages, *(chunk_id for chunk_id, _ in found))
+        every = (one for i in ids for one in candidates(i, self.reading(i, language), LONGEST_WINDOW))
+        return self._as_written(best_by_words(wanted, every, most))
+
     def _as_written(self, pool: Iterable[Candidate]) -> tuple[Candidate, ...]:
         """Candidates, each once, that stand in their chunk as they are: none reaches over an injection."""
         return tuple(

@@ -46,6 +46,10 @@ def local_rules() -> list[Rule]:
         (searched & missing, outcome("undecided", "similarity", "no_evidence_found", _scores())),
         (missing, outcome("failed", "no_step", "no_evidence_text")),
         (_count("unproved") == 0, outcome("supported", ALIGNMENT, None)),
+        (
+            pl.col("proved_by_chunk_id").is_not_null(),
+            outcome("unsupported", ALIGNMENT, "wrong_citation", _proved_elsewhere()),
+        ),
         (_count("denied") > 0, outcome("contradicted", ALIGNMENT, reason, pl.col("denied").list.join("; "))),
     ]
 
@@ -86,6 +90,10 @@ def _scores() -> pl.Expr:
         pl.col("similarity").round(2),
         pl.col("token_recall").round(2).fill_null(0.0),
     )
+
+
+def _proved_elsewhere() -> pl.Expr:
+    return pl.format("proved by another passage ({}), not by the cited one", "proved_by_chunk_id")
 
 
 def _doubts() -> pl.Expr:

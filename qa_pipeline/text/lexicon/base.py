@@ -67,6 +67,12 @@ class Lexicon:
     negation_tails: Set[str]
     openings: Set[str]
     endings: Set[str]
+    collectives: Set[str]
+    copulas: Set[str]
+    relatives: Set[str]
+    subject_pronouns: Set[str]
+    degree_words: Set[str]
+    value_columns: Set[str]
 
 
 def words(text: str) -> frozenset[str]:

@@ -124,8 +124,7 @@ increase,increases,increased,increasing,rise,rises,rose,risen,grew,grow,grows/de
     determiners=words("a an the"),
     fillers=words(
         """however therefore thus hence moreover furthermore additionally accordingly consequently also
-        indeed
-        then note further besides meanwhile"""
+        indeed then note further besides meanwhile"""
     ),
     conjunctions=words("and"),
     contrasts=words(
@@ -133,8 +132,7 @@ increase,increases,increased,increasing,rise,rises,rose,risen,grew,grow,grows/de
     ),
     conditional_words=words(
         """if unless when whenever until till provided assuming except only once where before after as
-        whether
-        subject depending while during without"""
+        whether subject depending while during without"""
     ),
     example_openers=("for example", "for instance", "such as", "e.g.", "including"),
     reason_openers=words("because"),
@@ -154,17 +152,25 @@ increase,increases,increased,increasing,rise,rises,rose,risen,grew,grow,grows/de
         always never often sometimes, only also, is was, each any every, this that, least most, up down"""
     ),
     question_words=words(
-        """what which who whom whose how many much long often when where why state states stated say
-        says give
-        gives given list lists listed table column row section under called name named value define
-        defined mean
-        means definition according document text explain describe described tell happens use used for
-        step steps"""
+        """cost costs pay make made need needed needs know known hold holds get gets what which who
+        whom whose how many much long often when where why state states stated say says give gives
+        given list lists listed table column row section under called name named value define
+        defined mean means definition according document text explain describe described tell
+        happens use used for step steps"""
     ),
-    row_glue=words("is are was were has have of the a an for in at to by with and"),
+    row_glue=words("is are was were has have of the a an for in at to by with and equals amounts"),
     adding_relatives=words("which"),
     auxiliaries=words("do does did"),
     negation_tails=words("longer more any"),
     openings=words("but yet and also so additionally however moreover furthermore"),
     endings=frozenset(("", *["s", "es", "'s", "'"])),
+    collectives=words(
+        """between both consists consist combination sum total together jointly average mix mixture
+        equal difference either"""
+    ),
+    copulas=words("is are was were"),
+    relatives=words("that which who"),
+    subject_pronouns=words("it they he she"),
+    degree_words=words("how"),
+    value_columns=words("value valu amount unit number content"),
 )  # fmt: skip

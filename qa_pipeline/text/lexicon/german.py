@@ -137,15 +137,13 @@ gleich,gleiche,gleichen,identisch,dieselbe,derselbe/verschieden,unterschiedlich,
     ),
     conditional_words=words(
         """wenn falls sofern außer vorausgesetzt solange sobald nur bevor nachdem bis ob ohne lediglich
-        je während
-        soweit als"""
+        je während soweit als"""
     ),
     example_openers=("zum beispiel", "z.b.", "z. b.", "beispielsweise", "etwa", "wie zum beispiel"),
     reason_openers=words("weil denn"),
     finite_verbs=words(
         """ist sind war waren hat haben hatte hatten kann können konnte darf dürfen muss müssen soll
-        sollen wird
-        werden wurde wurden will wollen"""
+        sollen wird werden wurde wurden will wollen"""
     ),
     contractions={"im": ("in", "dem"), "zum": ("zu", "dem"), "zur": ("zu", "der"), "vom": ("von", "dem"),
         "beim": ("bei", "dem"), "am": ("an", "dem"), "ins": ("in", "das"), "ans": ("an", "das")},
@@ -156,18 +154,28 @@ gleich,gleiche,gleichen,identisch,dieselbe,derselbe/verschieden,unterschiedlich,
         immer nie oft manchmal, nur auch, ist war, jede keine, mindestens höchstens, sind waren"""
     ),
     question_words=words(
-        """was welche welcher welches welchen welchem wer wen wem wie viele viel lange oft wann wo warum
-        steht
-        sagt gibt nennt angegeben angibt liste tabelle spalte zeile abschnitt unter heißt name wert bedeutet
-        definiert definition laut dokument text beschreibt beschrieben erklärt verwendet schritt schritte"""
+        """zahlen zahlt kosten kostet darf brauchen braucht benötigt gilt gelten woher was welche
+        welcher welches welchen welchem wer wen wem wie viele viel lange oft wann wo warum steht
+        sagt gibt nennt angegeben angibt liste tabelle spalte zeile abschnitt unter heißt name wert
+        bedeutet definiert definition laut dokument text beschreibt beschrieben erklärt verwendet
+        schritt schritte"""
     ),
     row_glue=words(
-        """ist sind war waren hat haben in im an am von vom für zu zum mit und der die das den dem des
-        ein eine"""
+        """beträgt betragen lautet ist sind war waren hat haben in im an am von vom für zu zum mit und
+        der die das den dem des ein eine"""
     ),
     adding_relatives=words("was wobei"),
-    auxiliaries=words(""),
+    auxiliaries=frozenset(),
     negation_tails=words("mehr länger"),
     openings=words("aber und auch außerdem zudem jedoch"),
     endings=frozenset(("", *["s", "es", "n", "en", "e", "er", "em"])),
+    collectives=words(
+        """zwischen sowohl besteht bestehen kombination summe gesamt zusammen gemeinsam durchschnitt
+        mischung unterschied entweder"""
+    ),
+    copulas=words("ist sind war waren"),
+    relatives=words("die der das"),
+    subject_pronouns=words("er sie es"),
+    degree_words=words("wie"),
+    value_columns=words("wert betrag einheit einheit anzahl"),
 )  # fmt: skip

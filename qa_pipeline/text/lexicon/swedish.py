@@ -120,13 +120,13 @@ tillåtet,tillåten,tillåtna,tillåter,tillåta,tillåts/förbjudet,förbjuden,
     contrasts=words("men dock förutom utom fast medan däremot utan istället snarare inte"),
     conditional_words=words(
         """om såvida förutsatt när ifall tills innan efter bara endast enbart sedan medan utan beroende
-        under
-        då som"""
+        under då som"""
     ),
     example_openers=("till exempel", "t.ex.", "exempelvis", "såsom", "bland annat", "t ex"),
     reason_openers=words("eftersom därför"),
     finite_verbs=words(
-        """är var har hade kan kunde får fick måste ska skall skulle bör vill ville blir blev gör gjorde"""
+        """är var har hade kan kunde får fick måste ska skall skulle bör vill ville blir blev gör
+        gjorde"""
     ),
     contractions={},
     function_classes=classes(
@@ -136,18 +136,26 @@ tillåtet,tillåten,tillåtna,tillåter,tillåta,tillåts/förbjudet,förbjuden,
         endast även, är var, varje någon, minst högst, upp ner"""
     ),
     question_words=words(
-        """vad vilken vilket vilka vem hur många mycket länge ofta när var varför anges anger står säger
-        ger ges
-        lista tabell tabellen kolumn kolumnen rad raden avsnitt avsnittet under heter kallas namn värde
-        värdet
-        betyder innebär definieras definition enligt dokument dokumentet text texten beskrivs förklara
+        """kostar betala varifrån behövs gäller krävs tillåten tillåtet vad vilken vilket vilka vem hur
+        många mycket länge ofta när var varför anges anger står säger ger ges lista tabell tabellen
+        kolumn kolumnen rad raden avsnitt avsnittet under heter kallas namn värde värdet betyder
+        innebär definieras definition enligt dokument dokumentet text texten beskrivs förklara
         används steg"""
     ),
-    row_glue=words("är var har hade i på av för till med och den det de en ett"),
+    row_glue=words("är var har hade i på av för till med och den det de en ett uppgår"),
     adding_relatives=words("vilket"),
-    auxiliaries=words(""),
+    auxiliaries=frozenset(),
     negation_tails=words("längre mer"),
     openings=words("men och också även dessutom dock"),
     endings=frozenset(("", *["s", "n", "en", "et", "t", "ar", "er", "or", "na", "arna", "erna",
     "orna", "a", "e", "ens", "ets"])),
+    collectives=words(
+        """mellan både består kombination summa totalt tillsammans gemensamt genomsnitt blandning
+        skillnaden antingen vare"""
+    ),
+    copulas=words("är var"),
+    relatives=words("som"),
+    subject_pronouns=words("han hon"),
+    degree_words=words("hur"),
+    value_columns=words("värd värde belopp enhet antal"),
 )  # fmt: skip

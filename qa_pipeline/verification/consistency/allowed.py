@@ -38,13 +38,18 @@ class Unit:
 
 @dataclass(frozen=True)
 class Change:
-    """A place where the texts differ: units of the claim and of the evidence, one of which may be empty."""
+    """A place where the texts differ: units of the claim and of the evidence, one of which may be empty.
+
+    `asked` has the keys of the question, `context` those of the headings above the evidence.
+    """
 
     added: Sequence[Unit]
     left: Sequence[Unit]
     claim: Reading
     evidence: Reading
     known: Lexicon
+    asked: frozenset[str] = frozenset()
+    context: frozenset[str] = frozenset()
 
     @functools.cached_property
     def added_words(self) -> tuple[str, ...]:
@@ -185,22 +190,53 @@ def _other_sentence(change: Change) -> bool:
 
 
 def _coordinate(change: Change) -> bool:
-    """The clause or verb phrase after the last "and", up to the end of the sentence.
+    """What follows the last "and", up to the end of the sentence.
 
-    A condition in what is kept may reach over the "and", as may what only the last of equals narrows.
+    A condition in what is kept may reach over the "and"; "between", "both" or "consists of" need all equals.
     """
     known, words = change.known, change.left_words
     if len(words) < 3 or words[0] not in known.conjunctions or not _ends(change):
         return False
-    clause = change.before().rstrip().endswith((",", ";"))
     kept = {word.folded for word in change.claim.words}
     takes_back = known.negations | known.soft_negations | known.exclusive | known.contrasts
-    if kept & known.conditional_words or not kept & known.finite_verbs or takes_back & set(words):
+    if kept & (known.conditional_words | known.collectives) or takes_back & set(words):
         return False
     if set(words[1:4]) & known.conditional_words:
         return False
-    plain = not kept & (known.universal | known.exclusive | takes_back)
-    return clause or (plain and words[1] in known.finite_verbs)
+    clause = change.before().rstrip().endswith((",", ";"))
+    return clause or not kept & (known.universal | known.exclusive | takes_back)
+
+
+def _of_question(change: Change) -> bool:
+    """What the question says already, and the claim answers to."""
+    content = [unit for unit in change.left if unit.content]
+    scope = change.known.conditional_words | change.known.exclusive | change.known.negations
+    return (
+        bool(content)
+        and all(unit.key in change.asked for unit in content)
+        and not scope & set(change.left_words)
+    )
+
+
+def _pronoun(change: Change) -> bool:
+    """A pronoun that opens the evidence gave way to what title or heading name."""
+    return (
+        change.left_words in {(word,) for word in change.known.subject_pronouns}
+        and change.left[0] == units(change.evidence)[0]
+        and any(unit.content for unit in change.added)
+        and all(unit.key in change.context for unit in change.added if unit.content)
+    )
+
+
+def _identified(change: Change) -> bool:
+    """The words "is a ... that" before what the subject does or is."""
+    words, known = change.left_words, change.known
+    return (
+        len(words) >= 3
+        and words[0] in known.copulas
+        and words[-1] in known.relatives
+        and not set(words) & (known.negations | known.contrasts | known.relatives) - {words[-1]}
+    )
 
 
 def _relative(change: Change) -> bool:
@@ -301,6 +337,30 @@ ALLOWED: tuple[Allowed, ...] = (
         _coordinate,
     ),
     Allowed(
+        "identification",
+        ("en", "sv"),
+        "left out",
+        ("The pump is a device that filters water.", "The pump filters water."),
+        ("The pump is no device that filters water.", "The pump filters water."),
+        _identified,
+    ),
+    Allowed(
+        "said by the question",
+        _ALL,
+        "left out",
+        ("The pump of the boiler needs a filter.", "The pump needs a filter."),
+        ("The pump of the cellar needs a filter.", "The pump needs a filter."),
+        _of_question,
+    ),
+    Allowed(
+        "pronoun of the heading",
+        _ALL,
+        "changed",
+        ("It needs a filter.", "The boiler needs a filter."),
+        ("It needs a filter.", "The oven needs a filter."),
+        _pronoun,
+    ),
+    Allowed(
         "adding relative clause",
         _ALL,
         "left out",
@@ -366,7 +426,12 @@ def _opens(text: str, unit: Unit) -> bool:
     return not before or before[-1] in ".!?:\n"
 
 
-def differences(claim: Reading, evidence: Reading) -> list[Change]:
+def differences(
+    claim: Reading,
+    evidence: Reading,
+    asked: frozenset[str] = frozenset(),
+    context: frozenset[str] = frozenset(),
+) -> list[Change]:
     """Every place where a claim and its evidence differ in what they say, allowed or not."""
     known = lexicon(claim.language)
     mine, theirs = units(claim), units(evidence)
@@ -374,7 +439,8 @@ def differences(claim: Reading, evidence: Reading) -> list[Change]:
     changes: list[Change] = []
     for kind, low, high, left, right in matcher.get_opcodes():
         if kind != "equal":
-            changes.append(Change(mine[left:right], theirs[low:high], claim, evidence, known))
+            added, out = mine[left:right], theirs[low:high]
+            changes.append(Change(added, out, claim, evidence, known, asked, context))
             continue
         for one, other in zip(mine[left:right], theirs[low:high], strict=True):
             if not _same_form(one, other, known) or not _same_article(one, other, known):

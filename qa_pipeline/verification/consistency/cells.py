@@ -1,15 +1,20 @@
 """Table rows as cells: a value is proof only for its own row and its own column."""
 
+import re
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 
+from qa_pipeline.text.lexicon.base import Lexicon
+from qa_pipeline.text.lexicon.languages import lexicon
+from qa_pipeline.text.words import Token
 from qa_pipeline.verification.consistency.reading import Reading, read
 
 _BAR, _COLON = " | ", ": "
 _LONGEST_NAME = 120
-_SHORT_VALUE = 4
-"""Terms of a value that a claim can be expected to repeat whole."""
-_MOST_ROWS = 500
-_NOTHING: frozenset[int] = frozenset()
+_LONGEST_VALUE = 12
+"""Words of a key's value; more are a sentence."""
+_FEWEST_SHARED = 5
+_BRACKETS = re.compile(r"\([^()]*\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +53,109 @@ class Row:
         """Place of the first cell that is no key."""
         return 1 if self.key else 0
 
+    @property
+    def is_sentence(self) -> bool:
+        """Whether the line is rather a sentence with a colon, whose words have an order."""
+        last = self.cells[-1].value
+        return len(self.cells) <= 2 and (len(last.words) > _LONGEST_VALUE or last.text.rstrip().endswith("."))
 
-@dataclass(frozen=True, slots=True)
-class _Mention:
-    """Words of a claim that name columns, or that stand in the values of columns."""
+    def proof(self, claim: Reading, question: Reading, headings: Reading) -> tuple[list[str], list[str]]:
+        """What the row does not prove of a claim, and the cells the claim denies, in words.
 
-    names: bool
-    cells: frozenset[int]
+        A row proves whole cells: claim or question names the row's key and each cell's column, and in the
+        claim each value follows the name of its own column, if any is named. A claim denies the cell of a
+        column it names where it holds another figure in the place of the value.
+        """
+        known = lexicon(claim.language)
+        stated = [_key(word) for word in claim.words]
+        asked = {_key(word) for one in (question, headings) for word in one.words}
+        named = {*stated, *asked}
+        values = [_tokens(_without_brackets(cell.value)) for cell in self.cells]
+        columns = [_tokens(cell.column) for cell in self.cells]
+        inside = {key for cell in self.cells for one in (cell.value, cell.column) for key in _tokens(one)}
+        doubts = [
+            f'"{word.folded}" added'
+            for word, key in zip(claim.words, stated, strict=True)
+            if key not in inside | asked and (word.content or word.folded not in known.row_glue)
+        ]
+        key_named = set(values[0]) <= named if self.key or len(self.cells) > 1 else True
+        if not key_named:
+            doubts.append(f'row "{self.cells[0].value.written}" is not named')
+        ends: list[tuple[int, int, bool]] = []
+        denied = []
+        figures = {key for key in stated if any(letter.isdigit() for letter in key)} - asked
+        for place in range(1 if len(self.cells) > 1 else 0, len(self.cells)):
+            value, column = values[place], columns[place]
+            at = find_run(stated, value)
+            named_at = _column_place(stated, column)
+            plain = not column or set(column) <= known.value_columns
+            if at is not None and not set(value) <= asked:
+                ends.append((at, place, True))
+                if not plain and named_at is None and not _all_named(column, named):
+                    doubts.append(f'column "{self.cells[place].column.written}" is not named')
+            partly = set(value) & set(stated) - asked - set().union(*values[:1], *columns)
+            if at is None and partly and not any(partly <= set(other) for other in values if other != value):
+                doubts.append(f'part of "{self.cells[place].value.written}"')
+            if named_at is not None and not plain:
+                ends.append((named_at, place, False))
+            wanted = named_at is not None or not self.named or (not ends and _all_named(column, asked))
+            others = figures - set(value) - set(values[0]) - set(column)
+            if key_named and wanted and at is None and others and not set(value) & figures:
+                denied.append(f'"{self.cells[place].value.written}" became "{" ".join(sorted(others))}"')
+        if not any(is_value for _, _, is_value in ends):
+            doubts.append("no whole cell")
+        doubts += self._out_of_order(ends, known)
+        return list(dict.fromkeys(doubts)), denied
+
+    def _out_of_order(self, ends: Sequence[tuple[int, int, bool]], known: Lexicon) -> Iterator[str]:
+        """Values that follow the name of another column than their own."""
+        last: int | None = None
+        for _, place, is_value in sorted(ends):
+            named = any(at == place and not value for _, at, value in ends)
+            plain = set(_tokens(self.cells[place].column)) <= known.value_columns
+            if is_value and not plain and last != place and (last is not None or named):
+                yield f'"{self.cells[place].value.written}" does not follow the name of its column'
+            last = (last if plain else None) if is_value else place
+
+
+def _key(word: Token) -> str:
+    return word.stem if word.content else word.folded
+
+
+def _tokens(reading: Reading) -> list[str]:
+    return [_key(word) for word in reading.words]
+
+
+def _without_brackets(reading: Reading) -> Reading:
+    return read(_BRACKETS.sub(" ", reading.text), reading.language)
+
+
+def _all_named(column: Sequence[str], named: Set[str]) -> bool:
+    """Whether a text names a column: by its words, or a compound of them."""
+    return bool(column) and all(any(_related(key, one) for one in named) for key in column)
+
+
+def _column_place(stated: Sequence[str], column: Sequence[str]) -> int | None:
+    """Where a claim names a column; None where it does not."""
+    places = [next((at for at, one in enumerate(stated) if _related(key, one)), None) for key in column]
+    known = [at for at in places if at is not None]
+    return max(known) if known and len(known) == len(places) else None
+
+
+def _related(key: str, word: str) -> bool:
+    """Whether two words are forms of one: backspolning and backspolas share most of their letters."""
+    if key == word:
+        return True
+    shared = next(
+        (at for at, (a, b) in enumerate(zip(key, word, strict=False)) if a != b), min(map(len, (key, word)))
+    )
+    return shared >= max(_FEWEST_SHARED, 0.6 * max(len(key), len(word)))
+
+
+def find_run(keys: Sequence[str], wanted: Sequence[str]) -> int | None:
+    """Where a run of keys begins in another; None where it is not in it or is empty."""
+    places = range(len(keys) - len(wanted) + 1) if wanted else ()
+    return next((at for at in places if list(keys[at : at + len(wanted)]) == list(wanted)), None)
 
 
 def row_cells(text: str, language: str) -> Row | None:

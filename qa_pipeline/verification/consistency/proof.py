@@ -12,13 +12,13 @@ from qa_pipeline.text.characters import reads_otherwise
 from qa_pipeline.text.lexicon.base import Lexicon
 from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.verification.consistency.allowed import Change, Unit, differences, is_allowed, units
-from qa_pipeline.verification.consistency.cells import Row, row_cells
+from qa_pipeline.verification.consistency.cells import find_run, row_cells
 from qa_pipeline.verification.consistency.reading import Reading
 
 LONGEST_READ = 2000
 """Characters; longer claims and evidence are left to a model, since the checks read sentences."""
-_LONGEST_VALUE = 12
-"""Words of a key's value; more are a sentence."""
+_SHORTEST_PART = 4
+"""Letters of a word that is looked for in compounds: Jahr in Jahresgebühr."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,16 +68,18 @@ def prove(
     """
     if max(len(claim.text), len(evidence.text)) > LONGEST_READ:
         return Proof(("longer than the local checks can read",), (), True)
-    doubts = list(_unanswered(answer, evidence, question, headings))
+    doubts = [*_unanswered(answer, evidence, question, headings)]
     if reads_otherwise(claim.written):
         doubts.append("contains control characters or marks that reverse its reading order")
     row = row_cells(evidence.text, evidence.language) if is_row else None
     if claim.repeats(evidence):
         return Proof(tuple(doubts))
-    if row is not None and not _is_sentence(row):
-        found = _unproved_by_row(claim, row, question, headings)
-        return Proof((*found, *doubts), (), bool(found))
-    changes = [change for change in differences(claim, evidence) if not is_allowed(change)]
+    if row is not None and not row.is_sentence:
+        lacking, refuted = row.proof(claim, question, headings)
+        denied = tuple(Denial("cell_mismatch", words, frozenset()) for words in refuted)
+        return Proof((*lacking, *doubts), denied, bool(lacking))
+    asked, context = frozenset(_keys(question)), frozenset(_keys(headings))
+    changes = [one for one in differences(claim, evidence, asked, context) if not is_allowed(one)]
     denied = _denials(changes, elsewhere)
     if fragment:
         found = _unproved_fragment(claim, evidence, question, headings)
@@ -112,10 +114,17 @@ def _unanswered(answer: Reading, evidence: Reading, question: Reading, headings:
     if not question.words:
         return
     known = lexicon(question.language)
-    asked, held = units(question), _keys(answer, evidence, headings)
+    asked = units(question)
+    held = _keys(answer, evidence, headings) | {word.stem for word in (*answer.words, *evidence.words)}
+    before = ""
     for unit in asked:
-        if unit.content and unit.key not in held and unit.folded not in known.question_words:
+        plain = unit.folded in known.question_words or before in known.degree_words
+        in_compound = len(unit.key) >= _SHORTEST_PART and any(
+            one.startswith(unit.key) or one.endswith(unit.key) for one in held
+        )
+        if unit.content and unit.key not in held and not plain and not in_compound:
             yield f'the question\'s "{unit.folded}" is not in the evidence'
+        before = unit.folded
     scope = {unit.folded for unit in asked} & (known.negations | known.exclusive)
     if scope - {unit.folded for unit in (*units(evidence), *units(answer))}:
         yield "question and evidence differ in a negation"
@@ -164,81 +173,17 @@ def _runs(
             run, plain = [], True
 
 
-def _is_sentence(row: Row) -> bool:
-    """Whether a line with a colon is rather a sentence, whose words have an order."""
-    last = row.cells[-1].value
-    return len(row.cells) <= 2 and (len(last.words) > _LONGEST_VALUE or last.text.rstrip().endswith("."))
-
-
-def _unproved_by_row(claim: Reading, row: Row, question: Reading, headings: Reading) -> tuple[str, ...]:
-    """A row proves whole cells, each under the name of its column, of the key the claim or question names."""
-    known = lexicon(claim.language)
-    asked = _keys(question, headings)
-    cells = [_keys(cell.value) for cell in row.cells]
-    columns = [_keys(cell.column) for cell in row.cells]
-    held = set().union(asked, *cells, *columns)
-    stated = units(claim)
-    mine = {unit.key for unit in stated}
-    doubts = [
-        f'"{unit.folded}" added'
-        for unit in stated
-        if unit.key not in held and (unit.content or unit.folded not in known.row_glue)
-    ]
-    whole = [place for place, cell in enumerate(cells) if cell and cell <= mine]
-    touched = {place for place, cell in enumerate(cells) if (cell & mine) - asked}
-    doubts += [f'part of "{row.cells[place].value.written}"' for place in sorted(touched - set(whole))]
-    if not whole:
-        doubts.append("no whole cell")
-    first = cells[0] | columns[0] if not row.named else cells[0]
-    named = mine | asked
-    if len(cells) > 1 and not first <= named:
-        doubts.append(f'row "{row.cells[0].value.written}" is not named')
-    values = [place for place in whole if place and not cells[place] <= asked]
-    for place in values:
-        if not columns[place] <= named:
-            doubts.append(f'column "{row.cells[place].column.written}" is not named')
-    return (*dict.fromkeys(doubts), *_out_of_order(claim, row, values))
-
-
-def _out_of_order(claim: Reading, row: Row, values: Sequence[int]) -> Iterator[str]:
-    """Values that are not in one piece, or do not follow the name of their own column."""
-    keys = [unit.key for unit in units(claim)]
-    ends: list[tuple[int, int, bool]] = []
-    for place in values:
-        value = [unit.key for unit in units(row.cells[place].value)]
-        at = _find(keys, value)
-        if at is None:
-            yield f'"{row.cells[place].value.written}" is not there in one piece'
-            continue
-        ends.append((at, place, True))
-    columns = [_find(keys, [unit.key for unit in units(cell.column)]) for cell in row.cells]
-    ends += [(at, place, False) for place, at in enumerate(columns) if place and at is not None]
-    if len(ends) < 2:
-        return
-    last = None
-    for _, place, is_value in sorted(ends):
-        if is_value and last != place and not (last is None and columns[place] is None):
-            yield f'"{row.cells[place].value.written}" does not follow the name of its column'
-        last = None if is_value else place
-
-
-def _find(keys: Sequence[str], wanted: Sequence[str]) -> int | None:
-    """Where a run of keys begins in another; None where it does not stand in it or is empty."""
-    places = range(len(keys) - len(wanted) + 1) if wanted else ()
-    return next((at for at in places if list(keys[at : at + len(wanted)]) == list(wanted)), None)
-
-
 def _denials(changes: Sequence[Change], elsewhere: Sequence[Reading]) -> tuple[Denial, ...]:
     """The slots in which a claim denies its evidence; none where anything else differs too.
 
     A slot is a place where each text has one number, date, name or word of a closed class, between units that
-    both share. No cited passage may hold what the claim has there; names that have only changed places need
+    both share. No cited passage may hold what the claim has there; words that have only changed places need
     no such look.
     """
-    reasons = [_denied(change) for change in changes]
-    exchanged = len(changes) == 2 and _exchanged(*changes)
+    exchanged = _exchanged(changes)
     found = []
-    for change, reason in zip(changes, reasons, strict=True):
+    for change in changes:
+        reason = _denied(change) or ("role_mismatch" if exchanged else None)
         if reason is None or (not exchanged and any(_held(change, one) for one in elsewhere)):
             return ()
         keys = frozenset(unit.key for unit in (*change.added, *change.left))
@@ -246,20 +191,29 @@ def _denials(changes: Sequence[Change], elsewhere: Sequence[Reading]) -> tuple[D
     return tuple(found)
 
 
-def _exchanged(first: Change, second: Change) -> bool:
-    """Whether two slots have changed their contents, and are not equals of one list."""
-    if not (first.added and first.left and second.added and second.left):
+def _exchanged(changes: Sequence[Change]) -> bool:
+    """Whether all slots together hold the same contents in another order, and no equals of one list."""
+    if len(changes) < 2 or not all(change.added and change.left for change in changes):
         return False
-    turned = [u.key for u in first.added] == [u.key for u in second.left]
-    turned = turned and [u.key for u in second.added] == [u.key for u in first.left]
-    start, end = first.left[-1].end, second.left[0].start
-    words = {word.folded for word in first.evidence.words if start <= word.start < end}
-    return turned and not words <= first.known.joiners
+    mine, theirs = (
+        {tuple(unit.key for unit in side) for side in sides}
+        for sides in zip(*((change.added, change.left) for change in changes), strict=True)
+    )
+    start, end = changes[0].left[-1].end, changes[1].left[0].start
+    words = {word.folded for word in changes[0].evidence.words if start <= word.start < end}
+    return mine == theirs and not words <= changes[0].known.joiners
 
 
 def _held(change: Change, passage: Reading) -> bool:
-    wanted = [unit.key for unit in change.added if unit.content]
-    return bool(wanted) and _find([unit.key for unit in units(passage)], wanted) is not None
+    """Whether a passage has what the claim has in the slot, beside one of its neighbours there."""
+    mine = [unit.key for unit in units(change.claim)]
+    value = [unit.key for unit in change.added]
+    if not any(unit.content for unit in change.added):
+        return False
+    at = units(change.claim).index(change.added[0])
+    keys = [unit.key for unit in units(passage)]
+    beside = [mine[max(at - 1, 0) : at + len(value)], mine[at : at + len(value) + 1]]
+    return any(len(run) > len(value) and find_run(keys, run) is not None for run in beside)
 
 
 def _denied(change: Change) -> str | None:
