@@ -83,7 +83,7 @@ class Row:
             doubts.append(f'row "{self.cells[0].value.written}" is not named')
         ends: list[tuple[int, int, bool]] = []
         denied = []
-        figures = {key for key in stated if any(letter.isdigit() for letter in key)} - asked
+        figures = {key for key in stated if any(letter.isdecimal() for letter in key)} - asked
         for place in range(1 if len(self.cells) > 1 else 0, len(self.cells)):
             value, column = values[place], columns[place]
             at = find_run(stated, value)
@@ -104,7 +104,9 @@ class Row:
                 denied.append(f'"{self.cells[place].value.written}" became "{" ".join(sorted(others))}"')
         if not any(is_value for _, _, is_value in ends):
             doubts.append("no whole cell")
-        doubts += self._out_of_order(ends, known)
+        misplaced = list(self._out_of_order(ends, known))
+        doubts += misplaced
+        denied += misplaced if key_named else []
         return list(dict.fromkeys(doubts)), denied
 
     def _out_of_order(self, ends: Sequence[tuple[int, int, bool]], known: Lexicon) -> Iterator[str]:
