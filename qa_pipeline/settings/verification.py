@@ -73,25 +73,11 @@ class VerificationSettings(Group):
         0.75, description="similarity_only: at or above this a pair passes."
     )
     similarity_fail: Decides[float] = Field(0.50, description="similarity_only: below this a pair fails.")
-    recall_reject: Decides[float] = Field(
-        0.25, description="Cascade: similarity_reject needs a content-word recall below this as well."
-    )
     recall_accept: Decides[float] = Field(
         0.90, description="Cascade: content-word recall from which a claim is accepted without a model."
     )
     accept_similarity: Decides[float] = Field(
         0.60, description="Cascade: cosine that is required together with recall_accept."
-    )
-    accept_order: Decides[float] = Field(
-        0.80,
-        description="Cascade: share of the claim's words that must be in the same order in the evidence.",
-    )
-    accept_question_recall: Decides[float] = Field(
-        0.90,
-        description="Cascade: share of the question's words that the evidence of a fragment must contain.",
-    )
-    accept_question_recall_row: Decides[float] = Field(
-        0.60, description="Cascade: the same where the evidence is a table row or key-value line."
     )
     conflict_similarity: Decides[float] = Field(
         0.50,

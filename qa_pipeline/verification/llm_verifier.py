@@ -19,8 +19,7 @@ from qa_pipeline.records import ClaimReply, Passage, ProgressCallback, no_progre
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.text.injection import INJECTION_IN_SOURCE, hold_injections, is_injection, redact_injections
-from qa_pipeline.verification.deciding import REPLIES, borderline, decide_claims
-from qa_pipeline.verification.rules import scores_of_other_models
+from qa_pipeline.verification.deciding import REPLIES, borderline, decide_claims, scores_of_other_models
 
 PROBES = {
     "en": "In 1834 the lighthouse of Vinga was painted with 312 litres of goat's milk by order of the mayor.",

@@ -22,8 +22,14 @@ from qa_pipeline.evaluation.calibration.rows import LabelledRows
 from qa_pipeline.evaluation.statistics import check_levels, lower_bound, trials_needed
 from qa_pipeline.settings.thresholds import Fit, Thresholds
 from qa_pipeline.settings.verification import VerificationSettings
-from qa_pipeline.verification.deciding import borderline, decide_claims
-from qa_pipeline.verification.rules import FittedThreshold, SideName, StepName, fitted_thresholds
+from qa_pipeline.verification.deciding import (
+    FittedThreshold,
+    SideName,
+    StepName,
+    borderline,
+    decide_claims,
+    fitted_thresholds,
+)
 
 _STEPS = np.arange(99, 49, -1) / 100
 HIGH = (0.999, 0.998, 0.995, *(float(step) for step in _STEPS))
@@ -155,7 +161,7 @@ def rows_of_side(
         side: accept, reject or contradict.
         part: only rows of the groups of this part, 0 or 1; None for all.
     """
-    wanted = next(one for one in fitted_thresholds(settings) if (one.step, one.side) == (step, side))
+    wanted = next(one for one in fitted_thresholds() if (one.step, one.side) == (step, side))
     scores = _pair_scores(labelled.claims, settings, thresholds, wanted)
     rows = labelled.rows if part is None else labelled.rows.filter(pl.col("part") == part)
     reached = rows.join(scores, on="pair_id", how="inner", maintain_order="left")
