@@ -10,7 +10,6 @@ import functools
 import hashlib
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -26,15 +25,6 @@ Matrix = npt.NDArray[np.float64]
 Direction = Literal["rising", "falling"]
 
 
-@dataclass(frozen=True, slots=True)
-class Feature:
-    """One number of a claim, null where unknown; `direction` is the only way it may move the score."""
-
-    expression: pl.Expr
-    direction: Direction
-    meaning: str
-
-
 DIFFERENCES = (
     "number_conflicts",
     "date_conflicts",
@@ -44,29 +34,17 @@ DIFFERENCES = (
 )
 
 
-def _near_conflict() -> pl.Expr:
-    """A difference weighs as much as the evidence speaks of the same: elsewhere it is another statement."""
-    differs = pl.any_horizontal(pl.col(column).list.len().fill_null(0) > 0 for column in DIFFERENCES)
-    return pl.when(differs).then("wording_recall").otherwise(0.0)
-
-
-def _rising(expression: pl.Expr, meaning: str) -> Feature:
-    return Feature(expression, "rising", meaning)
-
-
-def _falling(expression: pl.Expr, meaning: str) -> Feature:
-    return Feature(expression, "falling", meaning)
-
-
-FEATURES: dict[str, Feature] = {
-    "similarity": _rising(pl.col("similarity"), "Best cosine to the cited passages."),
-    "token_recall": _rising(pl.col("token_recall"), "Share of content words in the evidence."),
-    "cited_recall": _rising(pl.col("cited_recall"), "Share of content words in all cited passages."),
-    "near_conflict": _falling(
-        _near_conflict(), "Share of the claim's other words in the evidence, where it differs in one; else 0."
-    ),
+_DIFFERS = pl.any_horizontal(pl.col(column).list.len().fill_null(0) > 0 for column in DIFFERENCES)
+FEATURES: dict[str, tuple[pl.Expr, Direction]] = {
+    "similarity": (pl.col("similarity"), "rising"),
+    "token_recall": (pl.col("token_recall"), "rising"),
+    "cited_recall": (pl.col("cited_recall"), "rising"),
+    # a difference weighs as much as the evidence is about the same: elsewhere it is another statement
+    "near_conflict": (pl.when(_DIFFERS).then("wording_recall").otherwise(0.0), "falling"),
 }
-"""Chosen on the sets whose licence lets coefficients be shipped, each left out in turn.
+"""Numbers of a claim, null where unknown, each with the only way in which it may move the score.
+
+Chosen on the sets whose licence lets coefficients be shipped, each left out in turn.
 
 Tried there and left out, since they added nothing: differences counted by kind, share of words in order, open
 points, words of the question, lengths of claim and context, word pairs held, the number of words missing,
@@ -77,7 +55,7 @@ by their vectors.
 
 def feature_matrix(claims: pl.DataFrame, names: Sequence[str]) -> Matrix:
     """Features of each claim, one row a claim and one column a name; NaN where unknown."""
-    exprs = [FEATURES[name].expression.cast(pl.Float64()).alias(name) for name in names]
+    exprs = [FEATURES[name][0].cast(pl.Float64()).alias(name) for name in names]
     columns = claims.select(exprs)
     return columns.fill_null(float("nan")).to_numpy().astype(np.float64, copy=False)
 
@@ -107,9 +85,9 @@ class Term(_Part):
             raise ValueError(f"unknown feature {self.feature!r}; known are {', '.join(FEATURES)}")
         if len(self.at) != len(self.adds) or any(np.diff(self.at) <= 0):
             raise ValueError(f"{self.feature}: at must rise, and adds needs a value for each")
-        steps = np.diff(self.adds)
-        if any(steps < 0 if FEATURES[self.feature].direction == "rising" else steps > 0):
-            raise ValueError(f"{self.feature} may only be {FEATURES[self.feature].direction}")
+        steps, direction = np.diff(self.adds), FEATURES[self.feature][1]
+        if any(steps < 0 if direction == "rising" else steps > 0):
+            raise ValueError(f"{self.feature} may only be {direction}")
         return self
 
 
@@ -155,15 +133,10 @@ class CombinedModel(_Part):
         moving = self.model_dump_json(include={"intercept", "terms", "calibration", "embedding_revision"})
         return f"{self.name}-{hashlib.sha256(moving.encode()).hexdigest()[:12]}"
 
-    @property
-    def features(self) -> list[str]:
-        """Names of the features it reads."""
-        return [term.feature for term in self.terms]
-
     def probabilities(self, claims: pl.DataFrame) -> Scores:
         """Probability that each claim is supported, in order; a pure function of each claim's own row."""
         log_odds = np.full(claims.height, self.intercept)
-        matrix = feature_matrix(claims, self.features)
+        matrix = feature_matrix(claims, [term.feature for term in self.terms])
         for column, term in zip(matrix.T, self.terms, strict=True):
             known = np.interp(column, term.at, term.adds)
             log_odds += np.where(np.isnan(column), term.missing, known)
@@ -217,7 +190,9 @@ def with_combined(
     embedding_revision: str,
     longest: int = LONGEST_READ,
 ) -> pl.DataFrame:
-    """Score each claim; one that cannot be scored keeps null, and so does the model's name if it fits none.
+    """Score each claim; one without evidence, or too long to be read in full, keeps null.
+
+    All keep null, and the model's name too, where it was fitted on vectors of another embedding model.
 
     Args:
         claims: CLAIMS frame, all other local scores filled in.
@@ -226,45 +201,19 @@ def with_combined(
         embedding_revision: of its weights.
         longest: claims of more characters have not been read in full.
     """
-    reasons = unscored(claims, model, embedding_model, embedding_revision, longest)
-    scored = reasons.is_null()
-    _tell(reasons, model, embedding_model)
-    return claims.with_columns(
-        combined=pl.when(scored).then(pl.Series(model.probabilities(claims), dtype=pl.Float64())),
-        combined_model=pl.when(reasons.ne_missing("other_embedding_model")).then(pl.lit(model.version)),
-    )
-
-
-def unscored(
-    claims: pl.DataFrame,
-    model: CombinedModel,
-    embedding_model: str,
-    embedding_revision: str,
-    longest: int = LONGEST_READ,
-) -> pl.Series:
-    """Why each claim has no score, null where it has one.
-
-    The reasons are other_embedding_model, no_evidence and claim_too_long.
-    """
-    if not model.fits(embedding_model, embedding_revision):
-        return pl.repeat("other_embedding_model", claims.height, dtype=pl.String(), eager=True)
-    reason = (
-        pl.when(pl.col("similarity").is_null())
-        .then(pl.lit("no_evidence"))
-        .when(pl.col("text").str.len_chars() > longest)
-        .then(pl.lit("claim_too_long"))
-    )
-    return claims.select(reason=reason)["reason"]
-
-
-def _tell(reasons: pl.Series, model: CombinedModel, embedding_model: str) -> None:
-    foreign = (reasons == "other_embedding_model").sum()
-    if foreign:
+    fits = model.fits(embedding_model, embedding_revision)
+    if not fits and claims.height:
         _LOG.warning(
             "combined is null for %d claims: %s was fitted on vectors of %s, not of %s; fit one for it with "
             "qa-pipeline fit-combined and name it in verification.combined_model",
-            foreign,
+            claims.height,
             model.version,
             model.embedding_model,
             embedding_model,
         )
+    read = pl.col("similarity").is_not_null() & (pl.col("text").str.len_chars() <= longest)
+    scores = pl.Series(model.probabilities(claims), dtype=pl.Float64())
+    return claims.with_columns(
+        combined=pl.when(fits & read).then(scores),
+        combined_model=pl.lit(model.version if fits else None, pl.String()),
+    )

@@ -11,7 +11,7 @@ from qa_pipeline.errors import SettingsError
 from qa_pipeline.models.base import Vectors
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.verification.claims import find_claims
-from qa_pipeline.verification.combined import CombinedModel, load_model, unscored, with_combined
+from qa_pipeline.verification.combined import CombinedModel, load_model, with_combined
 from qa_pipeline_tests.fakes import HashEmbedder
 from qa_pipeline_tests.verification.frames import claims
 from qa_pipeline_tests.verification.rows import chunks, documents, pair, pairs
@@ -21,14 +21,13 @@ def own(model: str = "hash", revision: str = "1") -> CombinedModel:
     return load_model().model_copy(update={"embedding_model": model, "embedding_revision": revision})
 
 
-def test_a_claim_without_evidence_or_too_long_to_be_read_has_no_score_and_a_reason() -> None:
+def test_a_claim_without_evidence_or_too_long_to_be_read_has_no_score() -> None:
     frame = claims({}, {"similarity": None}, {"text": "long " * 50})
 
     scored = with_combined(frame, own(), "hash", "1", 100)
 
     assert scored["combined"].is_null().to_list() == [False, True, True]
     assert scored["combined_model"].to_list() == [own().version] * 3
-    assert unscored(frame, own(), "hash", "1", 100).to_list() == [None, "no_evidence", "claim_too_long"]
 
 
 @pytest.mark.parametrize(("model", "revision"), [("other", "1"), ("hash", "2")])

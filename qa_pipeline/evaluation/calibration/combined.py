@@ -103,7 +103,7 @@ def fit_curves(sets: Sequence[LabelledSet], options: FitOptions) -> Curves:
     items = np.concatenate([one.claims["item"].to_numpy() for one in sets])
     labels = np.concatenate([one.items["label"].to_numpy()[one.claims["item"].to_numpy()] for one in sets])
     chosen = np.ones(len(labels), dtype=bool)
-    signs = np.array([1.0 if FEATURES[options.features[o]].direction == "rising" else -1.0 for o in owners])
+    signs = np.array([1.0 if FEATURES[options.features[o]][1] == "rising" else -1.0 for o in owners])
     weights = np.zeros(1)
     for _ in range(_ROUNDS):
         shares = _balanced(groups, labels, chosen)
