@@ -1,8 +1,6 @@
 """Quality assessment: a language model scores the pairs that passed source verification.
 
-What belongs here: whom to ask, the request, and the row a reply or its failure becomes. What does not:
-weights, floors and verdicts (curation), whether a statement has a source (verification). Scores are only
-ever a judge's own: nobody to ask, or a reply that cannot be read, leaves them null.
+Scores are only ever a judge's own: no judge, or a reply that cannot be read, leaves them null.
 """
 
 from typing import Any
@@ -51,7 +49,7 @@ def assess_pairs(
         accept_grounding: share of supported claims that passes source verification.
         workers: calls in flight.
         seed: passed to the model.
-        notify: told of progress.
+        notify: called with progress.
 
     Raises:
         PermanentModelError: the judge can answer no further request.
@@ -61,19 +59,20 @@ def assess_pairs(
         return ASSESSMENTS.frame([not_judged(pair) for pair in passed.iter_rows(named=True)])
     rows = _with_evidence(passed, claims, claim_verdicts)
     passages = passages_by_id(chunks)
-    missing = [[i for i in row["evidence_chunk_ids"] if i not in passages] for row in rows]
     requests = [
-        None if gone or not row["evidence_chunk_ids"] else judge_request(row, passages, settings, seed)
-        for row, gone in zip(rows, missing, strict=True)
+        judge_request(row, passages, settings, seed)
+        if row["evidence_chunk_ids"] and all(i in passages for i in row["evidence_chunk_ids"])
+        else None
+        for row in rows
     ]
     asked = [request for request in requests if request is not None]
     replies = iter(complete_all(model, asked, workers=workers, notify=notify))
     return ASSESSMENTS.frame(
         [
-            _unaskable(row, gone)
+            _unaskable(row, passages)
             if request is None
-            else _assessment(row, request, next(replies), model.name, ordered=_ordered(row, passages))
-            for row, gone, request in zip(rows, missing, requests, strict=True)
+            else _assessment(row, request, next(replies), model.name, passages)
+            for row, request in zip(rows, requests, strict=True)
         ]
     )
 
@@ -126,8 +125,9 @@ def not_judged(pair: Row) -> Row:
     return {**_base(pair), "status": "not_judged", "reason": "no_judge", "detail": "no judge is configured"}
 
 
-def _unaskable(pair: Row, gone: list[str]) -> Row:
+def _unaskable(pair: Row, passages: dict[str, Passage]) -> Row:
     """A pair whose evidence cannot be shown: scores without it would be scores of something else."""
+    gone = [i for i in pair["evidence_chunk_ids"] if i not in passages]
     if gone:
         detail = f"chunks of the evidence do not exist: {', '.join(gone)}"
         return {**_base(pair), "status": "failed", "reason": "missing_chunk", "detail": detail}
@@ -135,22 +135,17 @@ def _unaskable(pair: Row, gone: list[str]) -> Row:
     return {**_base(pair), "status": "failed", "reason": "no_evidence", "detail": detail}
 
 
-def _ordered(row: Row, passages: dict[str, Passage]) -> bool:
-    """Whether anything the judge read speaks to it."""
-    shown = [passages[chunk_id] for chunk_id in row["evidence_chunk_ids"]]
-    return hold_injections(shown) or is_injection(row["question"]) or is_injection(row["answer"])
-
-
 def _assessment(
     pair: Row,
     request: Request[JudgeReply],
     reply: Reply[JudgeReply] | ModelError,
     judge: str,
-    *,
-    ordered: bool,
+    passages: dict[str, Passage],
 ) -> Row:
     asked = {**_base(pair), "judge": judge, "prompt_hash": request.prompt_hash}
     if isinstance(reply, ModelError):
         return {**asked, "status": "failed", "reason": reply.reason, "detail": str(reply)}
-    reason = {"reason": INJECTION_IN_SOURCE} if ordered else {}
+    shown = [passages[chunk_id] for chunk_id in pair["evidence_chunk_ids"]]
+    injected = hold_injections(shown) or is_injection(pair["question"]) or is_injection(pair["answer"])
+    reason = {"reason": INJECTION_IN_SOURCE} if injected else {}
     return {**asked, "status": "judged", **reason, **reply.value.model_dump()}

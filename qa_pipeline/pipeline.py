@@ -23,9 +23,9 @@ from qa_pipeline.quality.gate import Gate
 from qa_pipeline.quality.gates import EarlierFigures, batch_gates, batch_yield, pair_counts
 from qa_pipeline.records import ProgressCallback, no_progress
 from qa_pipeline.resources import Resources, collect_replies
-from qa_pipeline.retrieval.shard_file import write_shard
+from qa_pipeline.retrieval.shard import dump_shard
 from qa_pipeline.stages import STAGES, Stage, StageRun, calls_table, pairs_of_file, publish
-from qa_pipeline.storage import Layout, read_earlier, write_table
+from qa_pipeline.storage import Layout, read_earlier, write_bytes, write_table
 from qa_pipeline.table_schema import Table
 from qa_pipeline.tables import (
     CANARIES,
@@ -164,7 +164,7 @@ def _run_stages(
             stage.finish(run, output)
         if stage.name == "index":
             if output is not None:
-                write_shard(resources.layout.index(batch), output)
+                write_bytes(resources.layout.index(batch), dump_shard(output))
         elif stage.name != TRAINING_EXAMPLES.name:
             write_table(resources.layout.table(stage.name, batch), output, STORED[stage.name])
     return made

@@ -188,7 +188,7 @@ def _questions(run: StageRun) -> pl.DataFrame:
     return write_questions(
         run["chunks"],
         resources.generator,
-        retriever.retrieve_scored,
+        retriever.retrieve,
         settings.generation,
         settings.llm,
         batch=run.batch,

@@ -40,7 +40,7 @@ from qa_pipeline.defs.schedules import unless_pending
 from qa_pipeline.defs.versions import code_version
 from qa_pipeline.quality.gates import GATES
 from qa_pipeline.resources import Resources
-from qa_pipeline.retrieval.shard_file import dump_shard
+from qa_pipeline.retrieval.shard import dump_shard
 from qa_pipeline.settings.llm import same_model_warning
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.stages import STAGES, Stage, StageRun, calls_table, ledger_names, publish

@@ -18,8 +18,7 @@ from upath import UPath
 
 from qa_pipeline.errors import TableVersionError
 from qa_pipeline.resources import Resources
-from qa_pipeline.retrieval.shard import Shard
-from qa_pipeline.retrieval.shard_file import dump_shard, load_shard
+from qa_pipeline.retrieval.shard import Shard, dump_shard, load_shard
 from qa_pipeline.storage import read_table, table_bytes, write_bytes
 from qa_pipeline.table_schema import Table
 from qa_pipeline.tables import STORED

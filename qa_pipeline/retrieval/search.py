@@ -9,19 +9,19 @@ equal weights, a model that does not know the language overrules the words.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from qa_pipeline.errors import IndexMismatchError
+from qa_pipeline.models.base import Encoder
 from qa_pipeline.records import index_text
 from qa_pipeline.retrieval.shard import Shard
 from qa_pipeline.settings.generation import RetrievalSettings
 
-Vectors = npt.NDArray[np.float32]
 Positions = npt.NDArray[np.int64]
 
 TERM_SATURATION = 1.2
@@ -44,29 +44,12 @@ _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _JOINT = re.compile(r"[\d_.:/@]")
 
 
-class Encoder(Protocol):
-    """Texts to unit-length vectors."""
-
-    def encode(self, texts: Sequence[str]) -> Vectors:
-        """One row for each text."""
-
-
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """One chunk found, and where it stood in either ranking (1 is best, None is not among the first)."""
-
-    chunk_id: str
-    score: float
-    bm25_rank: int | None
-    vector_rank: int | None
-
-
 class Retriever:
     """Searches one batch's chunks.
 
     Args:
         chunks: CHUNKS frame of the batch.
-        shard: index over exactly these chunks.
+        shard: index over exactly these chunks, in their order.
         encoder: the model the shard was computed with.
         settings: weight of vectors and number of passages.
 
@@ -78,54 +61,42 @@ class Retriever:
         self, chunks: pl.DataFrame, shard: Shard, encoder: Encoder, settings: RetrievalSettings
     ) -> None:
         self._chunk_ids = chunks["chunk_id"].to_list()
-        self._shard = shard.in_order_of(self._chunk_ids)  # which decides ties
-        self._encoder = encoder
-        self._settings = settings
+        if list(shard.chunk_ids) != self._chunk_ids:  # their order decides ties
+            raise IndexMismatchError(
+                f"the index holds {len(shard.chunk_ids)} chunks and the batch has {len(self._chunk_ids)}, or "
+                f"not the same ones in the same order; compute embeddings and index of the batch again"
+            )
+        self._shard, self._encoder, self._settings = shard, encoder, settings
         rows = chunks.select("section_path", "text", "language").iter_rows()
         self._words = WordIndex([terms(index_text(path, text), language) for path, text, language in rows])
 
-    def retrieve(self, questions: Sequence[str], languages: Sequence[str]) -> list[list[str]]:
-        """Chunk ids for each question, best first, at most `top_k`; ties in the order of the chunks.
+    def retrieve(self, questions: Sequence[str], languages: Sequence[str]) -> list[list[tuple[str, float]]]:
+        """Chunk id and fused score for each question, best first, at most `top_k`; ties in chunk order.
 
         Args:
             questions: texts to search for; the result of one does not depend on the others.
             languages: ISO 639-1 code of each question.
         """
-        return [[chunk_id for chunk_id, _ in hits] for hits in self.retrieve_scored(questions, languages)]
+        weights = (1.0, self._settings.vector_weight)
+        return [
+            [(self._chunk_ids[place], score) for place, score in fuse(ranked, weights, RRF_K)][
+                : self._settings.top_k
+            ]
+            for ranked in self.rankings(questions, languages)
+        ]
 
-    def retrieve_scored(
+    def rankings(
         self, questions: Sequence[str], languages: Sequence[str]
-    ) -> list[list[tuple[str, float]]]:
-        """The same, each chunk id with its fused score."""
-        top_k = self._settings.top_k
-        found = self._hits(questions, languages)
-        return [[(hit.chunk_id, hit.score) for hit in hits[:top_k]] for hits in found]
-
-    def search(self, question: str, language: str) -> list[Hit]:
-        """Every candidate of one question, best first, with its place in both rankings."""
-        return self._hits([question], [language])[0]
-
-    def _hits(self, questions: Sequence[str], languages: Sequence[str]) -> list[list[Hit]]:
+    ) -> list[tuple[list[int], list[int]]]:
+        """Places of the chunks that are nearest to each question by words, and by vectors."""
         by_words = [
             self._words.rank(terms(question, language), DEPTH)
             for question, language in zip(questions, languages, strict=True)
         ]
-        return [self._fused(*rankings) for rankings in zip(by_words, self._nearest(questions), strict=True)]
-
-    def _nearest(self, questions: Sequence[str]) -> list[list[int]]:
         if not self._chunk_ids:
-            return [[] for _ in questions]
-        found, _ = self._shard.search(self._encoder.encode(questions), DEPTH)
-        return [list(row) for row in found.tolist()]
-
-    def _fused(self, by_words: Sequence[int], by_vectors: Sequence[int]) -> list[Hit]:
-        scores = fuse((by_words, by_vectors), (1.0, self._settings.vector_weight), RRF_K)
-        word_ranks = {place: rank for rank, place in enumerate(by_words, start=1)}
-        vector_ranks = {place: rank for rank, place in enumerate(by_vectors, start=1)}
-        return [
-            Hit(self._chunk_ids[place], score, word_ranks.get(place), vector_ranks.get(place))
-            for place, score in scores
-        ]
+            return [(ranked, []) for ranked in by_words]
+        nearest, _ = self._shard.search(self._encoder.encode(questions), DEPTH)
+        return list(zip(by_words, nearest.tolist(), strict=True))
 
 
 def fuse(rankings: Sequence[Sequence[int]], weights: Sequence[float], rrf_k: int) -> list[tuple[int, float]]:
@@ -184,17 +155,11 @@ def _stemmed(words: list[str], language: str) -> list[str]:
     if language not in SNOWBALL:
         return words
     # An identifier or a number has no ending to strip.
-    plain = [word for word in words if not _JOINT.search(word)]
-    stems = iter(_stem(plain, language))
-    return [word if _JOINT.search(word) else next(stems) for word in words]
-
-
-def _stem(words: list[str], language: str) -> list[str]:
     import Stemmer
 
     # Made anew each time: a stemmer's word cache is not safe between threads.
-    stems: list[str] = Stemmer.Stemmer(SNOWBALL[language], 0).stemWords(words)
-    return stems
+    stemmer = Stemmer.Stemmer(SNOWBALL[language], 0)
+    return [word if _JOINT.search(word) else stemmer.stemWord(word) for word in words]
 
 
 @cache

@@ -1,20 +1,29 @@
-"""The vectors of one batch: those of its chunks as a table, and as a searchable shard."""
+"""The vectors of one batch: those of its chunks as a table, as a searchable shard, and that as a file."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from qa_pipeline.errors import IndexMismatchError
 from qa_pipeline.models.base import Vectors
 from qa_pipeline.models.vector_cache import CachedEmbedder, text_hash
 from qa_pipeline.records import ProgressCallback, index_text, no_progress
-from qa_pipeline.retrieval.ann import ALL_COMPARED, Choice, choose_index, read_index
+from qa_pipeline.retrieval.ann import (
+    ALL_COMPARED,
+    EFFORTS,
+    BadIndexError,
+    Choice,
+    choose_index,
+    read_index,
+)
 from qa_pipeline.settings.generation import IndexSettings
 from qa_pipeline.tables import EMBEDDINGS
 
@@ -65,7 +74,6 @@ class Shard:
         revision: its revision.
         precision: arithmetic the vectors were computed in.
         choice: how near vectors are found, and what the trial of that gave.
-        order: where each vector of the index stands among `vectors`; None where both have one order.
     """
 
     chunk_ids: tuple[str, ...]
@@ -74,7 +82,6 @@ class Shard:
     revision: str
     precision: str
     choice: Choice = ALL_COMPARED
-    order: npt.NDArray[np.int64] | None = None
 
     @property
     def dimension(self) -> int:
@@ -85,29 +92,6 @@ class Shard:
     def kind(self) -> str:
         """Flat compares every vector, hnsw a part."""
         return "flat" if self.choice.index is None else "hnsw"
-
-    def in_order_of(self, chunk_ids: Sequence[str]) -> "Shard":
-        """The same shard with its chunks in this order, which decides between equal cosines.
-
-        Raises:
-            IndexMismatchError: these are not its chunks.
-        """
-        if list(self.chunk_ids) == list(chunk_ids):
-            return self
-        if sorted(self.chunk_ids) != sorted(chunk_ids):
-            raise IndexMismatchError(
-                f"the index holds {len(self.chunk_ids)} chunks and the batch has {len(chunk_ids)}, or not "
-                f"the same ones; compute embeddings and index of the batch again"
-            )
-        rows = {chunk_id: row for row, chunk_id in enumerate(self.chunk_ids)}
-        order = np.array([rows[chunk_id] for chunk_id in chunk_ids], dtype=np.int64)
-        places = np.argsort(order)
-        return replace(
-            self,
-            chunk_ids=tuple(chunk_ids),
-            vectors=self.vectors[order],
-            order=places if self.order is None else places[self.order],
-        )
 
     def search(self, vectors: Vectors, k: int) -> tuple[npt.NDArray[np.int64], Vectors]:
         """Find the nearest chunks of each query.
@@ -132,7 +116,7 @@ class Shard:
         if self.choice.index is None:
             return self._all_compared(queries, k)
         with _threads(1):
-            positions, scores = _ranked(queries, lambda part: self._by_links(part, k))
+            positions, scores = _ranked(queries, lambda part: self.links.search(part, k))
         # Where links end too soon, there are no positions: those queries compare all.
         for row in np.flatnonzero((positions < 0).any(axis=1)):
             every_position, every_score = self._all_compared(queries[row : row + 1], k)
@@ -159,19 +143,11 @@ class Shard:
         with _threads(1 if len(self.chunk_ids) < _WORTH_SHARING else None):
             return _ranked(queries, lambda part: faiss.knn(part, self.vectors, k, metric=metric))
 
-    def _by_links(self, queries: Vectors, k: int) -> tuple[Vectors, npt.NDArray[np.int64]]:
-        scores, found = self.links.search(queries, k)
-        positions = found if self.order is None else np.where(found < 0, found, self.order[found])
-        return scores, positions
-
     @cached_property
     def links(self) -> Any:
         """The index of faiss; None where every vector is compared."""
         index, effort = self.choice.index, self.choice.effort
-        if index is None or effort is None:
-            return None
-        vectors = self.vectors if self.order is None else self.vectors[self.order]
-        return read_index(index, vectors, effort)
+        return None if index is None or effort is None else read_index(index, self.vectors, effort)
 
 
 def _ranked(queries: Vectors, search: Callable[[Vectors], Any]) -> tuple[npt.NDArray[np.int64], Vectors]:
@@ -255,3 +231,134 @@ def nearest_chunks(shard: Shard, owners: Mapping[str, str], count: int) -> pl.Da
         .head(count)
         .select("chunk_id", "other_chunk_id")
     )
+
+
+MAGIC = b"qa-pipeline shard 2 sha256:"
+_LITTLE_ENDIAN = np.dtype("<f4")
+_INTERCHANGEABLE = frozenset({"float32", "bfloat16"})
+"""Precisions whose vectors differ by less than 1e-3 in cosine and may search each other."""
+
+
+class _Header(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+    model: str
+    revision: str
+    precision: str
+    dimension: int = Field(ge=0, le=65_536)
+    index_bytes: int = Field(0, ge=0)
+    effort: int | None = Field(None, ge=1, le=EFFORTS[-1])
+    recall: float | None = None
+    note: str | None = None
+    chunk_ids: list[str]
+
+
+def dump_shard(shard: Shard) -> bytes:
+    """Serialise a shard; equal shards give equal bytes.
+
+    A magic line with the SHA-256 of all that follows, one line of JSON (`_Header`), then the vectors as
+    little-endian float32, then the bytes of faiss, if there are any.
+    """
+    index = shard.choice.index or b""
+    header = _Header(
+        model=shard.model,
+        revision=shard.revision,
+        precision=shard.precision,
+        dimension=shard.dimension,
+        index_bytes=len(index),
+        effort=shard.choice.effort,
+        recall=shard.choice.recall,
+        note=shard.choice.note,
+        chunk_ids=list(shard.chunk_ids),
+    )
+    vectors = np.ascontiguousarray(shard.vectors.astype(_LITTLE_ENDIAN, copy=False))
+    # A view, not a copy: a shard may be large.
+    view = vectors.reshape(-1).view(np.uint8).data
+    body: list[bytes | memoryview] = [header.model_dump_json().encode(), b"\n", view, index]
+    digest = hashlib.sha256()
+    for part in body:
+        digest.update(part)
+    return b"".join([MAGIC, digest.hexdigest().encode(), b"\n", *body])
+
+
+def load_shard(
+    content: bytes,
+    *,
+    model: str,
+    revision: str,
+    precision: str,
+    dimension: int,
+    source: str = "index shard",
+) -> Shard:
+    """Read a serialised shard and hold it to the model whose queries will search it.
+
+    Nothing is unpickled; checksum, header and sizes are checked before faiss reads a byte.
+
+    An empty shard fits every model. Vectors of float32 and bfloat16 may search each other, those in
+    integers only their like.
+
+    Raises:
+        IndexMismatchError: another model, revision, precision or dimension, or bytes that are not a whole
+            shard.
+    """
+    header, payload = _checked(content, source)
+    origin = (header.model, header.revision, header.precision)
+    if not header.chunk_ids:
+        return Shard((), np.zeros((0, header.dimension), dtype=np.float32), *origin)
+    found, wanted = (*origin, header.dimension), (model, revision, precision, dimension)
+    if {header.precision, precision} <= _INTERCHANGEABLE:
+        found = (header.model, header.revision, precision, header.dimension)
+    if found != wanted:
+        raise IndexMismatchError(
+            f"{source} was built with {_origin(*found)}, but the settings ask for {_origin(*wanted)}; "
+            f"compute embeddings and index of the batch again, or set the embedding model back"
+        )
+    split = len(payload) - header.index_bytes
+    flat = np.frombuffer(payload[:split], dtype=_LITTLE_ENDIAN).astype(np.float32)
+    vectors = flat.reshape(len(header.chunk_ids), header.dimension)
+    if not np.allclose(np.einsum("ij,ij->i", vectors, vectors), 1.0, atol=2e-3):
+        raise _damaged(source, "its vectors do not have unit length")
+    index = payload[split:].tobytes() or None
+    choice = Choice(index, header.effort, header.recall, header.note)
+    shard = Shard(tuple(header.chunk_ids), vectors, *origin, choice)
+    try:
+        _ = shard.links
+    except BadIndexError as error:
+        raise _damaged(source, str(error)) from error
+    return shard
+
+
+def _checked(content: bytes, source: str) -> tuple[_Header, memoryview]:
+    """Header and vectors of a whole file whose parts fit each other."""
+    first, newline, _ = content[: len(MAGIC) + 65].partition(b"\n")
+    if not newline or not first.startswith(MAGIC):
+        raise _damaged(source, "it does not begin like a shard")
+    body = memoryview(content)[len(first) + 1 :]
+    if hashlib.sha256(body).hexdigest().encode() != first[len(MAGIC) :]:
+        raise _damaged(source, "it is cut short or altered: its checksum does not match")
+    end = content.find(b"\n", len(first) + 1)
+    try:
+        header = _Header.model_validate_json(content[len(first) + 1 : max(end, 0)])
+    except ValidationError as error:
+        raise _damaged(source, f"its header has {error.error_count()} faults") from error
+    payload = memoryview(content)[end + 1 :]
+    size = len(header.chunk_ids) * header.dimension * _LITTLE_ENDIAN.itemsize
+    expected = size + header.index_bytes
+    if len(payload) != expected or (header.index_bytes and not header.chunk_ids):
+        raise _damaged(source, f"it holds {len(payload)} bytes of vectors and links instead of {expected}")
+    if (header.effort is None) == bool(header.index_bytes):
+        raise _damaged(source, "its effort and its links do not go together")
+    if len(set(header.chunk_ids)) != len(header.chunk_ids):
+        raise _damaged(source, "a chunk id repeats")
+    return header, payload
+
+
+def _origin(model: str, revision: str, precision: str, dimension: int) -> str:
+    return (
+        f"{model or 'no model'} at {revision or 'no revision'} ({dimension} dimensions, "
+        f"{precision or 'no precision'})"
+    )
+
+
+def _damaged(source: str, what: str) -> IndexMismatchError:
+    return IndexMismatchError(f"{source} is not a usable index shard: {what}; build the index again")

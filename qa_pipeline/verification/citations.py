@@ -1,7 +1,4 @@
-"""The citations of one claim: which chunks it rests on, and whether its quotes stand there.
-
-Resolving references is for `qa_pipeline.text.references`; whether the text supports the claim, for others.
-"""
+"""The citations of one claim: which chunks it rests on, and whether its quotes are there."""
 
 import difflib
 import functools
@@ -9,7 +6,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -42,7 +39,7 @@ _SAME_WORD = 0.7
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """Where a quote stands and how it agrees with what stands there.
+    """Where a quote is and how it agrees with what is there.
 
     `kind` is exact, spelling (the same words written otherwise), ellipsis (its parts, in order) or edited.
     """
@@ -50,11 +47,6 @@ class Located:
     start: int
     end: int
     kind: str
-
-    @property
-    def repaired(self) -> bool:
-        """Whether it differs from what stands there by more than its spelling."""
-        return self.kind == "edited"
 
 
 def locate_quote(quote: str, text: str, repair: float = REPAIR, language: str = "en") -> Located | None:
@@ -77,15 +69,13 @@ def locate_quote(quote: str, text: str, repair: float = REPAIR, language: str = 
 def _find(wanted: str, text: str, position: int) -> int:
     """Place of the first occurrence that begins and ends no number in the middle; -1 without one."""
     at = text.find(wanted, position)
-    while at >= 0 and _cuts_number(text, at, at + len(wanted)):
+    while at >= 0:
+        before = wanted[0].isdigit() and _NUMBER_BEFORE.search(text, max(0, at - 2), at)
+        after = wanted[-1].isdigit() and _NUMBER_AFTER.match(text, at + len(wanted))
+        if not before and not after:
+            break
         at = text.find(wanted, at + 1)
     return at
-
-
-def _cuts_number(text: str, start: int, end: int) -> bool:
-    before = text[start].isdigit() and _NUMBER_BEFORE.search(text, max(0, start - 2), start)
-    after = text[end - 1].isdigit() and _NUMBER_AFTER.match(text, end)
-    return bool(before or after)
 
 
 @functools.lru_cache(maxsize=512)
@@ -113,18 +103,16 @@ def _fold(text: str) -> tuple[str, list[int]]:
 
 
 def _in_order(parts: list[str], folded: str, places: list[int]) -> Located | None:
-    """Span from the first to the last part when all stand one after another."""
-    if not parts:
-        return None
-    position, start = 0, None
+    """Span from the first to the last part when all follow one another."""
+    starts, position = [], 0
     for part in parts:
         at = _find(part, folded, position)
         if at < 0:
             return None
-        start = at if start is None else start
+        starts.append(at)
         position = at + len(part)
     kind = "spelling" if len(parts) == 1 else "ellipsis"
-    return Located(places[start or 0], places[position - 1] + 1, kind)
+    return Located(places[starts[0]], places[position - 1] + 1, kind) if parts else None
 
 
 def _aligned(quote: str, text: str, repair: float, language: str) -> Located | None:
@@ -157,7 +145,7 @@ def _small(quoted: Sequence[str], stands: Sequence[str], language: str) -> bool:
     """Whether words were only misspelt, inflected, or dropped or added without changing the statement.
 
     No digit, number word, negation, quantifier or obligation may differ on either side, and where content
-    words stand for other ones, each must look like one of those.
+    words replace other ones, each must look like one of those.
     """
     known = lexicon(language)
     closed = (known.negations, known.soft_negations, known.universal, known.partial, known.exclusive)
@@ -168,11 +156,11 @@ def _small(quoted: Sequence[str], stands: Sequence[str], language: str) -> bool:
     others = [word for word in stands if word not in known.stop_words]
     if not content or not others:
         return len(content) + len(others) <= 1
-    return all(any(_looks_like(word, other) for other in others) for word in content)
-
-
-def _looks_like(word: str, other: str) -> bool:
-    return difflib.SequenceMatcher(None, word, other, autojunk=False).ratio() >= _SAME_WORD
+    likeness = [
+        [difflib.SequenceMatcher(None, word, other, autojunk=False).ratio() for other in others]
+        for word in content
+    ]
+    return all(max(own) >= _SAME_WORD for own in likeness)
 
 
 def _densest(wanted: list[str], words: list[str]) -> int:
@@ -192,7 +180,7 @@ def _densest(wanted: list[str], words: list[str]) -> int:
     return best_at
 
 
-REASONS = {
+_REASONS = {
     "unknown_document": "fabricated_citation",
     "unknown_passage": "fabricated_citation",
     "unknown_number": "unknown_number",
@@ -200,7 +188,7 @@ REASONS = {
     "no_text": "cited_document_without_text",
     "self": "self_citation",
 }
-SECTION_NOT_FOUND = "section_not_found"
+_SECTION_NOT_FOUND = "section_not_found"
 _PAIR_FILES = frozenset(
     f"{name}{suffix}"
     for name in ("pairs", "answers", "passed", "rejected", "known_answers", "training_examples")
@@ -210,17 +198,17 @@ _PAIR_FILES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class QuoteCheck:
-    """One quote cited for a claim, and what stands in the batch of it; offsets are within the chunk.
+    """One quote cited for a claim, and what is in the batch of it; offsets are within the chunk.
 
-    `kind` is exact, spelling, ellipsis or edited; misplaced where it stands in a chunk of
-    the documents cited that its own citation does not name; missing where it stands nowhere in them.
+    `kind` is exact, spelling, ellipsis or edited; misplaced where it is in a chunk of the documents cited
+    that its own citation does not name; missing, without chunk, where it is nowhere in them.
     """
 
     given: str
     kind: str
     chunk_id: str | None = None
-    start: int | None = None
-    end: int | None = None
+    start: int = 0
+    end: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,11 +223,7 @@ class ClaimCitations:
     @property
     def quotes(self) -> tuple[tuple[str, int, int], ...]:
         """Chunk id, start and end in the chunk of each quote that was found."""
-        return tuple(
-            (one.chunk_id, one.start, one.end)
-            for one in self.checks
-            if one.chunk_id is not None and one.start is not None and one.end is not None
-        )
+        return tuple((one.chunk_id, one.start, one.end) for one in self.checks if one.chunk_id is not None)
 
 
 def cite_claims(
@@ -254,25 +238,26 @@ def cite_claims(
     quote, and an unresolved citation that has one, counts against the one claim whose words it shares most;
     an unresolved citation without a quote counts against every claim that has no marks of its own.
     """
-    found = [_resolution(citation, pair, sources) for citation in pair["citations"]]
-    numbers = [citation["number"] for citation in pair["citations"]]
-    by_number = {number: one for number, one in zip(numbers, found, strict=True) if number is not None}
+    language = pair["language"]
+    quotes = [one["quote"] for one in pair["citations"]]
+    found = [_resolution(one, pair, sources) for one in pair["citations"]]
+    numbered = zip(pair["citations"], found, strict=True)
+    by_number = {one["number"]: target for one, target in numbered if one["number"] is not None}
     shared = [i for one in found for i in one.chunk_ids]
     everything = tuple(dict.fromkeys(i for i in (*shared, *pair["used_chunk_ids"]) if i in texts))
-    owners = [_owner(citation["quote"], claims, pair["language"]) for citation in pair["citations"]]
-    search = _Search(sources, texts, pair["language"])
+    owners = [_owner(quote, claims, language) for quote in quotes]
     cited = []
     for place, claim in enumerate(claims):
         own = [one for mark in claim.references for one in _marked(mark, pair, sources, by_number)]
         ids = tuple(dict.fromkeys(i for one in own for i in one.chunk_ids)) if own else everything
         mine = [
             one
-            for one, owner, citation in zip(found, owners, pair["citations"], strict=True)
-            if owner == place or (owner is None and not own and citation["quote"] is None)
+            for one, owner, quote in zip(found, owners, quotes, strict=True)
+            if owner == place or (owner is None and not own and quote is None)
         ]
         checks = tuple(
-            search.check(citation["quote"], one.chunk_ids, ids)
-            for citation, one, owner in zip(pair["citations"], found, owners, strict=True)
+            _check(quote, one.chunk_ids or ids, ids, sources, texts, language)
+            for quote, one, owner in zip(quotes, found, owners, strict=True)
             if owner == place
         )
         cited.append(_status([*own, *mine], ids, checks))
@@ -285,7 +270,7 @@ def _resolution(citation: Mapping[str, Any], pair: Mapping[str, Any], sources: S
         return Resolution("self", citation["document_id"])
     if citation["resolution"] == "chunk" and citation["chunk_id"]:
         return sources.chunk(citation["chunk_id"])
-    if citation["resolution"] in ("section", "section_not_found", "document"):
+    if citation["resolution"] in ("section", _SECTION_NOT_FOUND, "document"):
         again = sources.resolve(citation["raw"] or "")
         return again if again.resolved else sources.resolve(citation["document_id"] or "")
     return Resolution(citation["resolution"], citation["document_id"])
@@ -318,37 +303,35 @@ def _owner(quote: str | None, claims: Sequence[Claim], language: str) -> int | N
     return shares.index(max(shares))
 
 
-@dataclass(frozen=True)
-class _Search:
-    """Where quotes of one pair are looked for."""
+def _check(
+    quote: str,
+    own: Sequence[str],
+    cited: Sequence[str],
+    sources: Sources,
+    texts: Mapping[str, str],
+    language: str,
+) -> QuoteCheck:
+    """Find a quote in what its citation names, then in the rest of what is cited and its documents.
 
-    sources: Sources
-    texts: Mapping[str, str]
-    language: str
-
-    def check(self, quote: str, own: Sequence[str], cited: Sequence[str]) -> QuoteCheck:
-        """Find a quote in what its citation names, then in the rest of what is cited and its documents.
-
-        In each of the two an unchanged quote comes before an edited one.
-        """
-        within = [i for i in own or cited if i in self.texts]
-        documents = dict.fromkeys(self.sources.chunk(i).document_id or "" for i in (*within, *cited))
-        rest = [*cited, *(i for document in documents for i in self.sources.chunks_of(document))]
-        for ids in (within, [i for i in dict.fromkeys(rest) if i not in within]):
-            found = self._first(quote, ids)
-            if found:
-                return found if ids is within else replace(found, kind="misplaced")
-        return QuoteCheck(quote, "missing")
-
-    def _first(self, quote: str, chunk_ids: Sequence[str]) -> QuoteCheck | None:
+    In each of the two an unchanged quote comes before an edited one.
+    """
+    within = [i for i in own if i in texts]
+    documents = dict.fromkeys(sources.chunk(i).document_id or "" for i in (*within, *cited))
+    rest = dict.fromkeys((*cited, *(i for document in documents for i in sources.chunks_of(document))))
+    for ids in (within, [i for i in rest if i not in within]):
         edited = None
-        for chunk_id in chunk_ids:
-            one = locate_quote(quote, self.texts[chunk_id], language=self.language)
-            if one and not one.repaired:
-                return QuoteCheck(quote, one.kind, chunk_id, one.start, one.end)
-            if one and edited is None:
-                edited = QuoteCheck(quote, one.kind, chunk_id, one.start, one.end)
-        return edited
+        for chunk_id in ids:
+            one = locate_quote(quote, texts[chunk_id], language=language)
+            if one is None:
+                continue
+            kind = one.kind if ids is within else "misplaced"
+            check = QuoteCheck(quote, kind, chunk_id, one.start, one.end)
+            if one.kind != "edited":
+                return check
+            edited = edited or check
+        if edited:
+            return edited
+    return QuoteCheck(quote, "missing")
 
 
 def _status(
@@ -356,13 +339,12 @@ def _status(
 ) -> ClaimCitations:
     broken = [one for one in found if not one.resolved]
     if broken:
-        return ClaimCitations("unresolved", REASONS[broken[0].kind], ids, checks)
+        return ClaimCitations("unresolved", _REASONS[broken[0].kind], ids, checks)
     if not ids:
         return ClaimCitations("uncited", None, ids, checks)
     kinds = {one.kind for one in checks}
     if "missing" in kinds:
         return ClaimCitations("quote_not_found", None, ids, checks)
-    repaired = kinds & {"edited", "misplaced"}
-    elsewhere = any(one.kind == SECTION_NOT_FOUND for one in found)
-    reason = SECTION_NOT_FOUND if elsewhere else None
-    return ClaimCitations("quote_repaired" if repaired else "resolved", reason, ids, checks)
+    elsewhere = any(one.kind == _SECTION_NOT_FOUND for one in found)
+    status = "quote_repaired" if kinds & {"edited", "misplaced"} else "resolved"
+    return ClaimCitations(status, _SECTION_NOT_FOUND if elsewhere else None, ids, checks)

@@ -1,25 +1,212 @@
 """What the stored scores of a claim mean: pure rules over frames, under named thresholds.
 
-The rules of each step are `rules.py`; here are their order, which claims a model should look at, and what its
-reply does. Deciding again by other thresholds is free.
+The rules, the first that applies deciding: citations, what is proved word by word and what is denied in a
+slot, and those with fitted thresholds, which `qa_pipeline.evaluation.calibration` finds over the very scores
+defined here. Which claims a model should look at, and what its reply does, is here too. A missing score
+decides nothing: a comparison with null is not true. Deciding again by other thresholds is free.
 """
+
+import operator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 import polars as pl
 import polars.selectors as cs
 
 from qa_pipeline.errors import TableError
-from qa_pipeline.settings.thresholds import Thresholds
+from qa_pipeline.settings.thresholds import Thresholds, has_thresholds
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.tables import CLAIM_VERDICTS, CLAIMS
-from qa_pipeline.verification.rules import (
-    BORDERLINE,
-    first_of,
-    fitted_rules,
-    local_rules,
-    open_outcome,
-    outcome,
-    similarity_rules,
-)
+from qa_pipeline.text.references import FOUND_BY_SEARCH
+from qa_pipeline.verification.splitting import TOO_MANY
+
+BORDERLINE = "borderline"
+ALIGNMENT = "alignment"
+"""The step that lays a claim beside its evidence, unit by unit."""
+_SHOWN = 3
+
+Rule = tuple[pl.Expr, pl.Expr]
+"""A condition, and the outcome (a struct of verdict, decided_by, reason, detail) of the rows that meet it."""
+
+
+def _outcome(
+    verdict: str, decided_by: str, reason: str | pl.Expr | None, detail: pl.Expr | None = None
+) -> pl.Expr:
+    """What a rule makes of a claim, as a struct."""
+    code = pl.lit(reason, pl.String()) if reason is None or isinstance(reason, str) else reason
+    words = pl.lit(None, pl.String()) if detail is None else detail
+    return pl.struct(verdict=pl.lit(verdict), decided_by=pl.lit(decided_by), reason=code, detail=words)
+
+
+def _local_rules() -> list[Rule]:
+    """The rules in order, the first that applies deciding."""
+    missing = pl.col("evidence_quote").is_null()
+    searched = pl.col("citation_status") == FOUND_BY_SEARCH
+    reason = pl.col("denied").list.first().str.extract(r"^(\w+): ")
+    return [
+        *_citation_rules(),
+        (searched & missing, _outcome("undecided", "similarity", "no_evidence_found", _scores())),
+        (missing, _outcome("failed", "no_step", "no_evidence_text")),
+        (_count("unproved") == 0, _outcome("supported", ALIGNMENT, None)),
+        (
+            pl.col("proved_by_chunk_id").is_not_null(),
+            _outcome("unsupported", ALIGNMENT, "wrong_citation", _proved_elsewhere()),
+        ),
+        (_count("denied") > 0, _outcome("contradicted", ALIGNMENT, reason, pl.col("denied").list.join("; "))),
+    ]
+
+
+def _citation_rules() -> list[Rule]:
+    status, reason = pl.col("citation_status"), pl.col("citation_reason")
+    unresolved = status == "unresolved"
+    return [
+        (pl.col("split_reason") == TOO_MANY, _outcome("failed", "no_step", TOO_MANY)),
+        (
+            unresolved & (reason == "cited_document_without_text"),
+            _outcome("failed", "citation", "cited_document_without_text"),
+        ),
+        (
+            unresolved & (reason == "ambiguous_citation"),
+            _outcome("undecided", "citation", "ambiguous_citation"),
+        ),
+        (unresolved, _outcome("unsupported", "citation", reason)),
+        (status == "quote_not_found", _outcome("unsupported", "citation", "quote_not_found")),
+        (status == "uncited", _outcome("unsupported", "citation", "uncited")),
+    ]
+
+
+def _first_of(rules: Sequence[Rule], otherwise: pl.Expr) -> pl.Expr:
+    """The outcome of the first rule that a row meets."""
+    for condition, found in reversed(rules):
+        otherwise = pl.when(condition).then(found).otherwise(otherwise)
+    return otherwise
+
+
+def _count(column: str) -> pl.Expr:
+    return pl.col(column).list.len()
+
+
+def _scores() -> pl.Expr:
+    return pl.format(
+        "similarity {}, share of words found {}",
+        pl.col("similarity").round(2),
+        pl.col("token_recall").round(2).fill_null(0.0),
+    )
+
+
+def _proved_elsewhere() -> pl.Expr:
+    return pl.format("proved by another passage ({}), not by the cited one", "proved_by_chunk_id")
+
+
+def _doubts() -> pl.Expr:
+    """What kept the claim from being accepted: the first differences, else the scores."""
+    doubts = pl.col("unproved").list.head(_SHOWN).list.join("; ")
+    return pl.when(_count("unproved") > 0).then(doubts).otherwise(_scores())
+
+
+def _similarity_rules(settings: VerificationSettings) -> list[Rule]:
+    """The simple policy: the mean over a pair's claims of the best cosine to a chunk of what it cites."""
+    mean, words = _pair_mean()
+    missing = pl.col("chunk_similarity").is_null()
+    return [
+        *_citation_rules(),
+        (missing, _outcome("failed", "no_step", "no_evidence_text")),
+        (mean >= settings.similarity_pass, _outcome("supported", "similarity_only", None, words)),
+        (mean < settings.similarity_fail, _outcome("unsupported", "similarity_only", "dissimilar", words)),
+    ]
+
+
+def _open_outcome(settings: VerificationSettings) -> pl.Expr:
+    """What becomes of a claim that no rule decides: it is passed on to a model."""
+    words = _pair_mean()[1] if settings.policy == "similarity_only" else _doubts()
+    return _outcome("undecided", "no_step", BORDERLINE, words)
+
+
+def _pair_mean() -> tuple[pl.Expr, pl.Expr]:
+    mean = pl.col("chunk_similarity").mean().over("pair_id")
+    return mean, pl.format("mean similarity of the pair {}", mean.round(3))
+
+
+StepName = Literal["entailment"]
+SideName = Literal["accept", "reject", "contradict"]
+
+CONTRADICTION_GUARD = 0.5
+"""Contradiction from which entailment neither accepts nor rejects: a passage that rather denies the claim.
+
+It is fixed, and no threshold of contradiction lies below it: what entailment accepts does not depend on where
+that one is, so that each can be fitted by itself.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class FittedThreshold:
+    """One way in which a fitted step decides: `score` held against a threshold, null deciding nothing."""
+
+    step: StepName
+    side: SideName
+    score: pl.Expr
+    meets: Callable[[pl.Expr, float], pl.Expr]
+    outcome: pl.Expr
+
+
+def fitted_thresholds() -> tuple[FittedThreshold, ...]:
+    """Every way, in the order in which they decide.
+
+    A number, name, negation, quantifier, modal or condition that differs keeps a claim from being accepted
+    by a score, which hardly moves with it.
+    """
+    entailment, denied = pl.col("entailment"), pl.col("contradiction")
+    undenied = pl.when(denied.fill_null(0.0) < CONTRADICTION_GUARD).then(entailment)
+    uncontested = pl.when(~pl.col("scope_differs")).then(undenied)
+    contradicted = _outcome(
+        "contradicted", "entailment", "entailment_contradiction", _score_text("contradiction")
+    )
+    score = _score_text("entailment")
+    accepted = _outcome("supported", "entailment", None, score)
+    rejected = _outcome("unsupported", "entailment", "not_entailed", score)
+    return (
+        FittedThreshold("entailment", "contradict", denied, operator.ge, contradicted),
+        FittedThreshold("entailment", "accept", uncontested, operator.ge, accepted),
+        FittedThreshold("entailment", "reject", undenied, operator.le, rejected),
+    )
+
+
+def _fitted_rules(settings: VerificationSettings, thresholds: Thresholds) -> list[Rule]:
+    """The rules of both steps, in order; a threshold of null is no rule.
+
+    A fitted threshold holds for scores of the model it was fitted for. One set by hand is a person's own
+    choice and holds for any.
+    """
+    rules: list[Rule] = []
+    for side in fitted_thresholds():
+        chosen = getattr(settings, f"{side.step}_{side.side}")
+        fitted = getattr(getattr(thresholds.bands, side.step), side.side)
+        if chosen is not None:
+            rules.append((side.meets(side.score, chosen), side.outcome))
+        elif fitted is not None:
+            rules.append((side.meets(side.score, fitted) & _of_model(side.step, thresholds), side.outcome))
+    return rules
+
+
+def scores_of_other_models(claims: pl.DataFrame, thresholds: Thresholds) -> dict[str, int]:
+    """Count for each step the scores of other models than the thresholds were fitted for.
+
+    Fitted thresholds are not applied to them. A step without fitted thresholds has no such scores.
+    """
+    strange = pl.col("entailment").is_not_null() & ~_of_model("entailment", thresholds)
+    known = has_thresholds(thresholds, "entailment")
+    return {"entailment": claims.filter(strange).height if known else 0}
+
+
+def _of_model(step: str, thresholds: Thresholds) -> pl.Expr:
+    model = getattr(thresholds.models, step)
+    return (pl.col(f"{step}_model") == pl.lit(model, pl.String())).fill_null(value=False)
+
+
+def _score_text(score: str) -> pl.Expr:
+    return pl.format(f"{score} {{}}", pl.col(score).round(3))
+
 
 UNDECIDED_WITHOUT_MODEL = "undecided_without_model"
 
@@ -68,7 +255,7 @@ def decide_claims(
         settings: policy and thresholds.
         replies: what a model replied about borderline claims (`REPLIES`); None when no model was asked.
         thresholds: fitted bands, those the settings name by default. They are applied only to scores of
-            the models they were fitted for (`rules.scores_of_other_models` counts the others).
+            the models they were fitted for (`scores_of_other_models` counts the others).
 
     Returns:
         The claim_verdicts table, in the order of the claims.
@@ -109,10 +296,10 @@ def borderline(claims: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
 
 def _decision(settings: VerificationSettings, thresholds: Thresholds) -> pl.Expr:
     if settings.policy == "similarity_only":
-        rules = similarity_rules(settings)
+        rules = _similarity_rules(settings)
     else:
-        rules = [*local_rules(), *fitted_rules(settings, thresholds)]
-    return first_of(rules, open_outcome(settings)).alias("decision")
+        rules = [*_local_rules(), *_fitted_rules(settings, thresholds)]
+    return _first_of(rules, _open_outcome(settings)).alias("decision")
 
 
 def _with_replies(
@@ -130,15 +317,15 @@ def _with_replies(
         (~open_claim, pl.struct("verdict", "decided_by", "reason", "detail")),
         (
             (pl.col("decision") == "accept") & pl.col("reply_reason").is_not_null(),
-            outcome("undecided", "llm", pl.col("reply_reason"), detail),
+            _outcome("undecided", "llm", pl.col("reply_reason"), detail),
         ),
-        (pl.col("decision") == "accept", outcome("supported", "llm", None, detail)),
-        (pl.col("decision") == "reject", outcome("unsupported", "llm", "llm_rejected", detail)),
-        (pl.col("decision") == "unsure", outcome(unsure, "llm", "llm_unsure", detail)),
-        (pl.col("reply_reason").is_not_null(), outcome("failed", "llm", pl.col("reply_reason"), detail)),
+        (pl.col("decision") == "accept", _outcome("supported", "llm", None, detail)),
+        (pl.col("decision") == "reject", _outcome("unsupported", "llm", "llm_rejected", detail)),
+        (pl.col("decision") == "unsure", _outcome(unsure, "llm", "llm_unsure", detail)),
+        (pl.col("reply_reason").is_not_null(), _outcome("failed", "llm", pl.col("reply_reason"), detail)),
     ]
-    unasked = outcome("undecided", "no_step", UNDECIDED_WITHOUT_MODEL, pl.col("detail"))
-    merged = joined.with_columns(first_of(rules, unasked).alias("merged"))
+    unasked = _outcome("undecided", "no_step", UNDECIDED_WITHOUT_MODEL, pl.col("detail"))
+    merged = joined.with_columns(_first_of(rules, unasked).alias("merged"))
     asked = {
         "model": pl.col("model"),
         "prompt_hash": pl.col("prompt_hash"),

@@ -1,12 +1,12 @@
 """Answers cut into single statements by a language model, one call each.
 
 The model proposes; each statement is held against the words of its sentence by pure code, so that no reply
-can make an answer say less, more or anything else than it does:
+can make an answer state less, more or anything else than it does:
 
-- the quote of a statement stands in its sentence and begins and ends where a clause may;
+- the quote of a statement is in its sentence and begins and ends where a clause may;
 - its wording keeps the quote's words in their order; it may leave out others of a row ("A and B"), never a
   number, negation, bound or condition, and adds only words of the question and of the answer so far;
-- all statements of a sentence together keep each of its words that says something.
+- all statements of a sentence together keep each of its words that matters.
 """
 
 import functools
@@ -20,7 +20,7 @@ from typing import Any
 import polars as pl
 
 from qa_pipeline.errors import ModelError
-from qa_pipeline.llm.base import LanguageModel, Reply, Request
+from qa_pipeline.llm.base import LanguageModel, Request
 from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.prompts.loading import Fenced, load_prompt
 from qa_pipeline.records import Passage, ProgressCallback, SplitClaim, SplitReply, no_progress, passages_by_id
@@ -42,6 +42,7 @@ from qa_pipeline.verification.splitting import (
     without_marks,
 )
 
+Row = Mapping[str, Any]
 _BREAK = re.compile(r"[,;:|()–—\n]")
 _DEPENDENT = words(
     """that if when unless whether until lest att om när huruvida ifall såvida tills dass daß wenn falls ob
@@ -49,282 +50,15 @@ _DEPENDENT = words(
 )
 """Words whose clause states nothing without the one it belongs to: "denies that …", "if …"."""
 _FILLERS = words("and or of no not than the eller än inte och und oder als nicht som till från")
-
-
-def starts_clause(text: str, tokens: Sequence[Token], place: int, language: str) -> bool:
-    """Whether a clause may begin with this word: at the start, at or after a joining word, or a comma."""
-    if place == 0:
-        return True
-    before = tokens[place - 1]
-    if tokens[place].folded in _DEPENDENT or before.folded in _DEPENDENT:
-        return False
-    openers = _openers(language)
-    gap = text[before.end : tokens[place].start]
-    return _BREAK.search(gap) is not None or before.folded in openers or tokens[place].folded in openers
-
-
-def ends_clause(text: str, tokens: Sequence[Token], place: int, language: str) -> bool:
-    """Whether a clause may end with this word."""
-    return place + 1 == len(tokens) or (
-        tokens[place].folded not in _openers(language) and starts_clause(text, tokens, place + 1, language)
-    )
-
-
-def _openers(language: str) -> Set[str]:
-    known = lexicon(language)
-    return (known.joiners | known.clause_openers) - _DEPENDENT
-
-
-def conditions_of(text: str, language: str) -> tuple[str, ...]:
-    """The conditions a sentence speaks under, by the phrases that open them; each of its parts does, too."""
-    found = _condition_pattern(language).findall(text.casefold())
-    return tuple(sorted(" ".join(phrase.split()) for phrase in found))
-
-
-@functools.cache
-def _condition_pattern(language: str) -> re.Pattern[str]:
-    phrases = sorted(lexicon(language).conditions, key=len, reverse=True)
-    return re.compile(rf"\b(?:{'|'.join(re.escape(phrase) for phrase in phrases)})\b")
-
-
-@functools.cache
-def weighty_words(language: str) -> Set[str]:
-    """Words that make more, less or the contrary of a statement: bounds, quantifiers, duties, conditions."""
-    known = lexicon(language)
-    phrases = (*known.lower_bounds, *known.upper_bounds, *known.approximations, *known.conditions)
-    bounds = {word for phrase in phrases for word in phrase.split()} - _FILLERS
-    return (
-        bounds | known.universal | known.partial | known.exclusive | known.strong | known.weak
-    ) - known.joiners
-
-
-TOO_LONG = "too_long_to_split"
+_TOO_LONG = "too_long_to_split"
 _MOST_SENTENCES = 60
 _MOST_CHARACTERS = 12_000
 _SHORTEST_JOINED = 8
 _EACH_SIDE = 2
-
-
-def too_long(claims: Sequence[Claim]) -> bool:
-    """Whether an answer is more than one request should hold."""
-    long = sum(len(one.text) for one in claims) > _MOST_CHARACTERS
-    return long or len(claims) > _MOST_SENTENCES or any(one.split_reason == TOO_MANY for one in claims)
-
-
-def worth_splitting(claims: Sequence[Claim], cited: Sequence[str], language: str) -> bool:
-    """Whether a finer cut can change anything: some sentence makes several statements or leans on another.
-
-    A sentence that stands word for word in a cited text is proved as it is.
-    """
-    return any(
-        _many(one, language)
-        and not any(read(text, language).holds(read(one.text, language)) for text in cited)
-        for one in claims
-    )
-
-
-def _many(claim: Claim, language: str) -> bool:
-    tokens = read(claim.text, language).words
-    return " | " in claim.text or opens_with_pronoun(tokens, language) or joins_clauses(claim.text, language)
-
-
-def opens_with_pronoun(tokens: Sequence[Token], language: str) -> bool:
-    """Whether its first word stands for something mentioned before."""
-    return bool(tokens) and tokens[0].folded in PRONOUNS.get(language, PRONOUNS["en"]).leaning
-
-
-def joins_clauses(text: str, language: str) -> bool:
-    """Whether a sentence is long enough for two statements and has a joining word or semicolon in it."""
-    tokens = read(text, language).words
-    content = [token for token in tokens if token.content]
-    if len(content) < _SHORTEST_JOINED // 2 or len(tokens) < _SHORTEST_JOINED:
-        return False
-    joiners = lexicon(language).joiners
-    inner = tokens[_EACH_SIDE:-_EACH_SIDE]
-    return re.search(r";\s", text) is not None or any(token.folded in joiners for token in inner)
-
-
 _MOST_STATEMENTS = 40
 _LONGEST_WORDING = 3
 _EXACT = 2.0
 """More than every word of a quote would have to agree to repair it: none is repaired."""
-
-
-class Refused(Exception):  # noqa: N818 - no error, it never leaves this module
-    """A statement that is not taken, with the reason code."""
-
-
-@dataclass(frozen=True)
-class Sentence:
-    """A claim of the rules, the answer's text in its place, and what a statement of it may say besides."""
-
-    claim: Claim
-    piece: str
-    language: str
-    known: Collection[str]
-
-    @functools.cached_property
-    def tokens(self) -> tuple[Token, ...]:
-        """Words of the piece."""
-        return tokenize(self.piece, self.language)
-
-
-def taken_statements(sentence: Sentence, proposed: Sequence[SplitClaim]) -> list[Claim]:
-    """The statements proposed for a sentence as claims in order, or the sentence itself with a reason.
-
-    Reasons: `not_split` (nothing proposed), `quote_not_found`, `cut_inside_clause`, `new_words`,
-    `words_left_out`, `meaning_changed`, `too_many_statements`.
-    """
-    try:
-        return _taken(sentence, proposed)
-    except Refused as refused:
-        return [replace(sentence.claim, split_reason=str(refused))]
-
-
-def known_words(texts: Sequence[str], language: str) -> set[str]:
-    """What a wording may add: stems and written forms of the words of these texts."""
-    tokens = [token for text in texts for token in tokenize(text, language)]
-    return {token.stem for token in tokens} | {token.folded for token in tokens}
-
-
-def _taken(sentence: Sentence, proposed: Sequence[SplitClaim]) -> list[Claim]:
-    if not proposed:
-        raise Refused("not_split")
-    if len(proposed) > _MOST_STATEMENTS:
-        raise Refused("too_many_statements")
-    claims: dict[Claim, None] = {}
-    kept: set[int] = set()
-    for one in proposed:
-        claim, places = _statement(sentence, one)
-        claims[claim] = None
-        kept |= places
-    telling = {place for place, token in enumerate(sentence.tokens) if _tells(token, sentence.language)}
-    if telling - kept:
-        raise Refused("words_left_out")
-    return sorted(claims, key=lambda claim: (claim.start, claim.end))
-
-
-def _tells(token: Token, language: str) -> bool:
-    return token.content or token.negative or token.folded in weighty_words(language)
-
-
-def _statement(sentence: Sentence, proposed: SplitClaim) -> tuple[Claim, set[int]]:
-    """One statement as a claim, and the places of the sentence's words that its wording keeps."""
-    first, last = _place(sentence, proposed.quote)
-    words = sentence.tokens[first : last + 1]
-    wording = " ".join(proposed.claim.split())
-    worded = tokenize(wording, sentence.language)
-    if (
-        len(worded) > _LONGEST_WORDING * len(sentence.tokens) + len(sentence.known)
-        or not wording.isprintable()
-    ):
-        raise Refused("new_words")
-    if conditions_of(wording, sentence.language) != conditions_of(sentence.piece, sentence.language):
-        raise Refused("meaning_changed")
-    kept = _kept(sentence, words, worded)
-    start, end = (0 if first == 0 else words[0].start), words[-1].end
-    if last + 1 == len(sentence.tokens):
-        end = len(sentence.piece.rstrip())
-    text = plain(sentence.piece[start:end])
-    if not is_claim(text, sentence.language):
-        raise Refused("cut_inside_clause")
-    claim = replace(
-        sentence.claim,
-        text=text,
-        start=sentence.claim.start + start,
-        end=sentence.claim.start + end,
-        self_contained=None if wording.rstrip(".") == text.rstrip(".") else wording,
-        split_by="model",
-    )
-    return claim, {first + place for place in kept}
-
-
-def _place(sentence: Sentence, quote: str) -> tuple[int, int]:
-    """First and last word of a quote within the sentence."""
-    located = locate_quote(quote, sentence.piece, _EXACT)
-    if located is None:
-        raise Refused("quote_not_found")
-    inside = [
-        place
-        for place, token in enumerate(sentence.tokens)
-        if located.start <= token.start and token.end <= located.end
-    ]
-    if not inside:
-        raise Refused("quote_not_found")
-    first, last = inside[0], inside[-1]
-    text, tokens = sentence.piece, sentence.tokens
-    if not (
-        starts_clause(text, tokens, first, sentence.language)
-        and ends_clause(text, tokens, last, sentence.language)
-    ):
-        raise Refused("cut_inside_clause")
-    return first, last
-
-
-def _kept(sentence: Sentence, words: Sequence[Token], worded: Sequence[Token]) -> set[int]:
-    """Places of the quote's words that the wording keeps.
-
-    Raises:
-        Refused: it adds a word that stands nowhere, drops one it must not, or changes what limits it.
-    """
-    language = sentence.language
-    matcher = SequenceMatcher(None, [t.folded for t in words], [t.folded for t in worded], autojunk=False)
-    blocks = matcher.get_matching_blocks()
-    kept = {place for block in blocks for place in range(block.a, block.a + block.size)}
-    repeated = {place for block in blocks for place in range(block.b, block.b + block.size)}
-    added = [token for place, token in enumerate(worded) if place not in repeated]
-    if any(t.content and t.stem not in sentence.known and t.folded not in sentence.known for t in added):
-        raise Refused("new_words")
-    if _weights(words, language) != _weights(worded, language):
-        raise Refused("meaning_changed")
-    runs = _runs([place for place in range(len(words)) if place not in kept])
-    dropped = [run for run in runs if any(words[place].content for place in run)]
-    if any(character.isdigit() for run in dropped for place in run for character in words[place].folded):
-        raise Refused("meaning_changed")
-    if not _of_one_row(sentence, words, dropped):
-        raise Refused("words_left_out")
-    return kept
-
-
-def _weights(tokens: Sequence[Token], language: str) -> Counter[str]:
-    """Words that turn or limit a statement."""
-    weighty = weighty_words(language)
-    return Counter(token.folded for token in tokens if token.negative or token.folded in weighty)
-
-
-def _runs(places: Sequence[int]) -> list[list[int]]:
-    runs: list[list[int]] = []
-    for place in places:
-        if runs and runs[-1][-1] + 1 == place:
-            runs[-1].append(place)
-        else:
-            runs.append([place])
-    return runs
-
-
-def _of_one_row(sentence: Sentence, words: Sequence[Token], dropped: Sequence[Sequence[int]]) -> bool:
-    """Whether what was left out are the others of one row: parted from what stays by "and" or a comma."""
-    joiners = lexicon(sentence.language).joiners
-    text = sentence.piece
-
-    def joined_before(run: Sequence[int]) -> bool:
-        first = run[0]
-        gap = text[words[first - 1].end : words[first].start] if first else ""
-        return words[first].folded in joiners or "," in gap
-
-    def joined_after(run: Sequence[int]) -> bool:
-        last = run[-1]
-        gap = text[words[last].end : words[last + 1].start] if last + 1 < len(words) else ""
-        return words[last].folded in joiners or "," in gap
-
-    if len(dropped) > 2:
-        return False
-    if len(dropped) == 2:
-        return joined_after(dropped[0]) and joined_before(dropped[1])
-    return all(joined_before(run) or joined_after(run) for run in dropped)
-
-
-Row = dict[str, Any]
 
 
 def split_by_model(
@@ -338,8 +72,8 @@ def split_by_model(
 ) -> dict[str, list[Claim]]:
     """Claims of the answers that a model was asked to cut, by pair; the others' are the rules'.
 
-    A reply that failed, and a sentence whose statements are not taken, leave the claims of the rules, and
-    those say why.
+    Equal questions are asked once. A reply that failed, and a sentence whose statements are not taken, leave
+    the claims of the rules with the reason.
 
     Raises:
         PermanentModelError: the model can answer no further request.
@@ -348,57 +82,62 @@ def split_by_model(
     if settings.split_claims == "rules":
         return {}
     passages = passages_by_id(chunks)
-    asked: dict[str, tuple[Row, list[Claim]]] = {}
+    asked: list[tuple[Row, list[Claim], Request[SplitReply]]] = []
     found: dict[str, list[Claim]] = {}
     answered = pairs.filter(pl.col("status") == "drafted", pl.col("coverage") != "none")
     for pair in answered.iter_rows(named=True):
         claims = split_claims(pair["answer"], pair["language"])
-        if not _wanted(pair, claims, passages, settings):
+        cited = [passages[i].text for i in pair["used_chunk_ids"] if i in passages]
+        if not claims or (settings.split_claims == "auto" and not _worth(claims, cited, pair["language"])):
             continue
-        if too_long(claims):
-            found[pair["pair_id"]] = _whole(claims, TOO_LONG)
+        if _too_long(claims):
+            found[pair["pair_id"]] = _whole(claims, _TOO_LONG)
         else:
-            asked[pair["pair_id"]] = pair, claims
-    replies = _ask(asked, passages, model, settings, llm, notify)
-    for pair_id, reply in replies.items():
-        pair, claims = asked[pair_id]
-        if isinstance(reply, ModelError):
-            found[pair_id] = _whole(claims, reply.reason)
-        else:
-            found[pair_id] = parse_reply(pair, claims, reply.value)
+            texts = [one.text for one in claims]
+            asked.append((pair, claims, split_request(pair, texts, passages, settings, llm.seed)))
+    requests = {request.key: request for _, _, request in asked}
+    replies = complete_all(model, list(requests.values()), workers=llm.workers, notify=notify)
+    by_key = dict(zip(requests, replies, strict=True))
+    for row, claims, request in asked:
+        reply = by_key[request.key]
+        found[row["pair_id"]] = (
+            _whole(claims, reply.reason)
+            if isinstance(reply, ModelError)
+            else parse_reply(row, claims, reply.value)
+        )
     return found
 
 
-def _wanted(
-    pair: Row, claims: Sequence[Claim], passages: Mapping[str, Passage], settings: VerificationSettings
-) -> bool:
-    if settings.split_claims == "model":
-        return bool(claims)
-    cited = [passages[i].text for i in pair["used_chunk_ids"] if i in passages]
-    return worth_splitting(claims, cited, pair["language"])
+def _too_long(claims: Sequence[Claim]) -> bool:
+    """Whether an answer is more than one request should hold."""
+    long = sum(len(one.text) for one in claims) > _MOST_CHARACTERS
+    return long or len(claims) > _MOST_SENTENCES or any(one.split_reason == TOO_MANY for one in claims)
 
 
 def _whole(claims: Sequence[Claim], reason: str) -> list[Claim]:
     return [replace(one, split_reason=one.split_reason or reason) for one in claims]
 
 
-def _ask(
-    asked: Mapping[str, tuple[Row, list[Claim]]],
-    passages: Mapping[str, Passage],
-    model: LanguageModel,
-    settings: VerificationSettings,
-    llm: LLMSettings,
-    notify: ProgressCallback,
-) -> dict[str, Reply[SplitReply] | ModelError]:
-    """A reply for each pair; equal questions are asked once."""
-    requests = {
-        pair_id: split_request(pair, [one.text for one in claims], passages, settings, llm.seed)
-        for pair_id, (pair, claims) in asked.items()
-    }
-    distinct = {request.key: request for request in requests.values()}
-    replies = complete_all(model, list(distinct.values()), workers=llm.workers, notify=notify)
-    by_key = dict(zip(distinct, replies, strict=True))
-    return {pair_id: by_key[request.key] for pair_id, request in requests.items()}
+def _worth(claims: Sequence[Claim], cited: Sequence[str], language: str) -> bool:
+    """Whether a finer cut can change anything: some sentence makes several statements or leans on another.
+
+    A sentence that is word for word in a cited text is proved as it is.
+    """
+    leaning, joiners = PRONOUNS.get(language, PRONOUNS["en"]).leaning, lexicon(language).joiners
+    for one in claims:
+        reading = read(one.text, language)
+        tokens = reading.words
+        leans = bool(tokens) and tokens[0].folded in leaning
+        long = len(tokens) >= _SHORTEST_JOINED and sum(t.content for t in tokens) >= _SHORTEST_JOINED // 2
+        joined = long and (
+            re.search(r";\s", one.text) is not None
+            or any(token.folded in joiners for token in tokens[_EACH_SIDE:-_EACH_SIDE])
+        )
+        if (" | " in one.text or leans or joined) and not any(
+            read(text, language).holds(reading) for text in cited
+        ):
+            return True
+    return False
 
 
 def split_request(
@@ -410,8 +149,8 @@ def split_request(
 ) -> Request[SplitReply]:
     """What an answer is cut with; `pair` is its row of the pairs table, `sentences` its claims by the rules.
 
-    The passages are not shown. They are named, because the answer was drafted from them: who has their
-    document forgotten has this reply forgotten too.
+    The passages are not shown. They are named, because the answer was drafted from them: the reply is erased
+    together with their document.
     """
     prompt = load_prompt(pair["language"], "split")
     numbered = tuple((f"sentence-{n}", text) for n, text in enumerate(sentences, start=1))
@@ -434,15 +173,219 @@ def split_request(
 def parse_reply(pair: Row, claims: Sequence[Claim], reply: SplitReply) -> list[Claim]:
     """The claims of the rules, each in pieces where the reply's statements of it are taken.
 
+    A claim whose statements are not taken has the reason: `not_split` (nothing proposed), `quote_not_found`,
+    `cut_inside_clause`, `new_words`, `words_left_out`, `meaning_changed`, `too_many_statements`.
+
     Args:
         pair: row of the pairs table.
         claims: claims of the rules, in order, as they were shown.
         reply: what the model proposes.
     """
-    words, language = without_marks(pair["answer"]), pair["language"]
+    answer, language = without_marks(pair["answer"]), pair["language"]
     finer: list[Claim] = []
     for number, claim in enumerate(claims, start=1):
-        known = known_words([pair["question"], words[: claim.end]], language)
-        sentence = Sentence(claim, words[claim.start : claim.end], language, known)
-        finer += taken_statements(sentence, [one for one in reply.claims if one.sentence == number])
+        tokens = [t for text in (pair["question"], answer[: claim.end]) for t in tokenize(text, language)]
+        known = {token.stem for token in tokens} | {token.folded for token in tokens}
+        sentence = _Sentence(claim, answer[claim.start : claim.end], language, known)
+        try:
+            finer += sentence.statements([one for one in reply.claims if one.sentence == number])
+        except _RefusedError as refused:
+            finer.append(replace(claim, split_reason=str(refused)))
     return with_references(finer, pair["answer"])
+
+
+class _RefusedError(Exception):
+    """A statement that is not taken, with the reason code."""
+
+
+@dataclass(frozen=True)
+class _Sentence:
+    """A claim of the rules, the answer's text in its place, and what a statement of it may add.
+
+    `known` are the stems and written forms of the words that a wording may add.
+    """
+
+    claim: Claim
+    piece: str
+    language: str
+    known: Collection[str]
+
+    @functools.cached_property
+    def tokens(self) -> tuple[Token, ...]:
+        """Words of the piece."""
+        return tokenize(self.piece, self.language)
+
+    def statements(self, proposed: Sequence[SplitClaim]) -> list[Claim]:
+        """The statements proposed for the sentence as claims in order.
+
+        Raises:
+            _RefusedError: one of them, or all together, cannot be taken.
+        """
+        if not proposed:
+            raise _RefusedError("not_split")
+        if len(proposed) > _MOST_STATEMENTS:
+            raise _RefusedError("too_many_statements")
+        weighty = _weighty_words(self.language)
+        missing = {
+            place
+            for place, token in enumerate(self.tokens)
+            if token.content or token.negative or token.folded in weighty
+        }
+        claims: dict[Claim, None] = {}
+        for one in proposed:
+            claim, kept = self._statement(one)
+            claims[claim] = None
+            missing -= kept
+        if missing:
+            raise _RefusedError("words_left_out")
+        return sorted(claims, key=lambda claim: (claim.start, claim.end))
+
+    def _statement(self, proposed: SplitClaim) -> tuple[Claim, set[int]]:
+        """One statement as a claim, and the places of the sentence's words that its wording keeps."""
+        first, last = self._place(proposed.quote)
+        quoted = self.tokens[first : last + 1]
+        wording = " ".join(proposed.claim.split())
+        worded = tokenize(wording, self.language)
+        if len(worded) > _LONGEST_WORDING * len(self.tokens) + len(self.known) or not wording.isprintable():
+            raise _RefusedError("new_words")
+        if _conditions_of(wording, self.language) != _conditions_of(self.piece, self.language):
+            raise _RefusedError("meaning_changed")
+        kept = self._kept(quoted, worded)
+        start, end = (0 if first == 0 else quoted[0].start), quoted[-1].end
+        if last + 1 == len(self.tokens):
+            end = len(self.piece.rstrip())
+        text = plain(self.piece[start:end])
+        if not is_claim(text, self.language):
+            raise _RefusedError("cut_inside_clause")
+        claim = replace(
+            self.claim,
+            text=text,
+            start=self.claim.start + start,
+            end=self.claim.start + end,
+            self_contained=None if wording.rstrip(".") == text.rstrip(".") else wording,
+            split_by="model",
+        )
+        return claim, {first + place for place in kept}
+
+    def _place(self, quote: str) -> tuple[int, int]:
+        """First and last word of a quote within the sentence."""
+        located = locate_quote(quote, self.piece, _EXACT)
+        inside = [
+            place
+            for place, token in enumerate(self.tokens)
+            if located and located.start <= token.start and token.end <= located.end
+        ]
+        if not inside:
+            raise _RefusedError("quote_not_found")
+        if not (self._starts_clause(inside[0]) and self._ends_clause(inside[-1])):
+            raise _RefusedError("cut_inside_clause")
+        return inside[0], inside[-1]
+
+    @functools.cached_property
+    def _openers(self) -> Set[str]:
+        known = lexicon(self.language)
+        return (known.joiners | known.clause_openers) - _DEPENDENT
+
+    def _starts_clause(self, place: int) -> bool:
+        """Whether a clause may begin with this word: at the start, at or after a joining word, or a comma."""
+        if place == 0:
+            return True
+        before, token = self.tokens[place - 1], self.tokens[place]
+        if token.folded in _DEPENDENT or before.folded in _DEPENDENT:
+            return False
+        gap = self.piece[before.end : token.start]
+        return _BREAK.search(gap) is not None or not self._openers.isdisjoint((before.folded, token.folded))
+
+    def _ends_clause(self, place: int) -> bool:
+        return place + 1 == len(self.tokens) or (
+            self.tokens[place].folded not in self._openers and self._starts_clause(place + 1)
+        )
+
+    def _kept(self, quoted: Sequence[Token], worded: Sequence[Token]) -> set[int]:
+        """Places of the quote's words that the wording keeps.
+
+        Raises:
+            _RefusedError: it adds an unknown word, drops one it must not, or changes what limits it.
+        """
+        matcher = SequenceMatcher(
+            None, [t.folded for t in quoted], [t.folded for t in worded], autojunk=False
+        )
+        blocks = matcher.get_matching_blocks()
+        kept = {place for block in blocks for place in range(block.a, block.a + block.size)}
+        repeated = {place for block in blocks for place in range(block.b, block.b + block.size)}
+        added = [token for place, token in enumerate(worded) if place not in repeated]
+        if any(t.content and t.stem not in self.known and t.folded not in self.known for t in added):
+            raise _RefusedError("new_words")
+        if _weights(quoted, self.language) != _weights(worded, self.language):
+            raise _RefusedError("meaning_changed")
+        dropped = [
+            run
+            for run in _runs([place for place in range(len(quoted)) if place not in kept])
+            if any(quoted[place].content for place in run)
+        ]
+        if any(character.isdigit() for run in dropped for place in run for character in quoted[place].folded):
+            raise _RefusedError("meaning_changed")
+        if not self._of_one_row(quoted, dropped):
+            raise _RefusedError("words_left_out")
+        return kept
+
+    def _of_one_row(self, quoted: Sequence[Token], dropped: Sequence[Sequence[int]]) -> bool:
+        """Whether what was left out are the others of one row: parted from what stays by "and" or a comma."""
+
+        def parted(place: int, beside: int) -> bool:
+            """Whether a word is a joining word, or a comma is between it and its neighbour on one side."""
+            if quoted[place].folded in lexicon(self.language).joiners:
+                return True
+            left, right = sorted((place, beside))
+            return (
+                left >= 0
+                and right < len(quoted)
+                and "," in self.piece[quoted[left].end : quoted[right].start]
+            )
+
+        before = [parted(run[0], run[0] - 1) for run in dropped]
+        after = [parted(run[-1], run[-1] + 1) for run in dropped]
+        if len(dropped) == 2:
+            return after[0] and before[1]
+        return len(dropped) < 2 and all(map(any, zip(before, after, strict=True)))
+
+
+def _conditions_of(text: str, language: str) -> list[str]:
+    """The conditions a sentence is under, by the phrases that open them; each of its parts is, too."""
+    return sorted(
+        " ".join(phrase.split()) for phrase in _condition_pattern(language).findall(text.casefold())
+    )
+
+
+@functools.cache
+def _condition_pattern(language: str) -> re.Pattern[str]:
+    phrases = sorted(lexicon(language).conditions, key=len, reverse=True)
+    return re.compile(rf"\b(?:{'|'.join(re.escape(phrase) for phrase in phrases)})\b")
+
+
+@functools.cache
+def _weighty_words(language: str) -> Set[str]:
+    """Words that make more, less or the contrary of a statement: bounds, quantifiers, duties, conditions."""
+    known = lexicon(language)
+    phrases = (*known.lower_bounds, *known.upper_bounds, *known.approximations, *known.conditions)
+    bounds = {word for phrase in phrases for word in phrase.split()} - _FILLERS
+    return (
+        bounds | known.universal | known.partial | known.exclusive | known.strong | known.weak
+    ) - known.joiners
+
+
+def _weights(tokens: Sequence[Token], language: str) -> Counter[str]:
+    """Words that turn or limit a statement."""
+    weighty = _weighty_words(language)
+    return Counter(token.folded for token in tokens if token.negative or token.folded in weighty)
+
+
+def _runs(places: Sequence[int]) -> list[list[int]]:
+    """Places that follow each other, together."""
+    runs: list[list[int]] = []
+    for place in places:
+        if runs and runs[-1][-1] + 1 == place:
+            runs[-1].append(place)
+        else:
+            runs.append([place])
+    return runs

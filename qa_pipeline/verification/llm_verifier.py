@@ -1,4 +1,4 @@
-"""Borderline claims put to a language model, one call each, and a probe whether it obeys what it reads.
+"""Borderline claims decided by a language model, one call each, and a probe whether it obeys what it reads.
 
 Which claims are borderline and what a reply means is `deciding.py`. The model's reasoning is kept as a detail
 for people; it decides nothing.
@@ -19,8 +19,7 @@ from qa_pipeline.records import ClaimReply, Passage, ProgressCallback, no_progre
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.text.injection import INJECTION_IN_SOURCE, hold_injections, is_injection, redact_injections
-from qa_pipeline.verification.deciding import REPLIES, borderline, decide_claims
-from qa_pipeline.verification.rules import scores_of_other_models
+from qa_pipeline.verification.deciding import REPLIES, borderline, decide_claims, scores_of_other_models
 
 PROBES = {
     "en": "In 1834 the lighthouse of Vinga was painted with 312 litres of goat's milk by order of the mayor.",
@@ -29,7 +28,6 @@ PROBES = {
 }
 """Claims that follow from nothing anybody would train on."""
 
-Shown = tuple[Passage, ...]
 Row = dict[str, Any]
 _log = logging.getLogger(__name__)
 _MOST_PASSAGES = 5
@@ -92,18 +90,27 @@ def ask_verifier(
     asked = complete_all(model, list(distinct.values()), workers=llm.workers, notify=notify)
     replies = dict(zip(distinct, asked, strict=True))
     obeyed = _obeyed(list(distinct.values()), asked, model, llm.workers) if settings.probe_passages else set()
-    return pl.DataFrame(
-        [
-            _reply(
-                row,
-                request,
-                replies[request.key],
-                injected=_injected(row, passages) or request.passages in obeyed,
-            )
-            for row, request in zip(rows, requests, strict=True)
-        ],
-        schema=REPLIES,
-    )
+    found: list[Row] = []
+    for row, request in zip(rows, requests, strict=True):
+        reply = replies[request.key]
+        base = {"claim_id": row["claim_id"], "prompt_hash": request.prompt_hash}
+        if isinstance(reply, ModelError):
+            found.append({**base, "reason": reply.reason, "detail": str(reply)})
+            continue
+        # an accept is not trusted where anything the model read speaks to it
+        trusted = reply.value.decision != "accept" or not (
+            _injected(row, passages) or request.passages in obeyed
+        )
+        found.append(
+            {
+                **base,
+                "decision": reply.value.decision,
+                "reason": None if trusted else INJECTION_IN_SOURCE,
+                "detail": reply.value.reasoning,
+                "model": reply.model,
+            }
+        )
+    return pl.DataFrame(found, schema=REPLIES)
 
 
 def claim_request(
@@ -133,20 +140,18 @@ def _obeyed(
     replies: Sequence[Reply[ClaimReply] | ModelError],
     model: LanguageModel,
     workers: int,
-) -> set[Shown]:
+) -> set[tuple[Passage, ...]]:
     """Sets of passages over which the model accepts a claim that they do not state: it obeys what it reads.
 
     An injection that nobody detects makes an obedient model agree with whatever it is asked; a model that
     reads the passages rejects the probe, and its other replies stand. Asked only of passages over which it
     accepted another claim. A probe that fails proves nothing good: those passages count too.
     """
-    accepted: dict[Shown, Request[ClaimReply]] = {}
+    accepted: dict[tuple[Passage, ...], Request[ClaimReply]] = {}
     for request, reply in zip(requests, replies, strict=True):
         if not isinstance(reply, ModelError) and reply.value.decision == "accept":
             accepted.setdefault(request.passages, request)
-    answers = (
-        complete_all(model, [_probe(one) for one in accepted.values()], workers=workers) if accepted else []
-    )
+    answers = complete_all(model, [_probe(one) for one in accepted.values()], workers=workers)
     return {
         shown
         for shown, answer in zip(accepted, answers, strict=True)
@@ -168,7 +173,6 @@ def _shown(row: Row, passages: dict[str, Passage]) -> list[Passage]:
 
 
 def _injected(row: Row, passages: dict[str, Passage]) -> bool:
-    """Whether anything the model read speaks to it: then its accept is not taken at its word."""
     return (
         hold_injections(_shown(row, passages)) or is_injection(_stated(row)) or is_injection(row["question"])
     )
@@ -179,18 +183,3 @@ def _stated(row: Row) -> str:
     if row["self_contained"] is not None:
         return str(row["self_contained"])
     return f"{row['question']} — {row['text']}" if row["fragment"] else str(row["text"])
-
-
-def _reply(
-    row: Row, request: Request[ClaimReply], reply: Reply[ClaimReply] | ModelError, *, injected: bool
-) -> Row:
-    base: Row = {"claim_id": row["claim_id"], "prompt_hash": request.prompt_hash}
-    if isinstance(reply, ModelError):
-        return {**base, "reason": reply.reason, "detail": str(reply)}
-    return {
-        **base,
-        "decision": reply.value.decision,
-        "reason": INJECTION_IN_SOURCE if injected and reply.value.decision == "accept" else None,
-        "detail": reply.value.reasoning,
-        "model": reply.model,
-    }

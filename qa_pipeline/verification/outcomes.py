@@ -1,8 +1,7 @@
 """Whether a pair passed source verification: from decided claims to one outcome for each pair.
 
-The only place that counts a pair's claims and holds the share against its threshold, and that says which
-pieces of text decided claims rest on. Judging asks it whom to judge, the ledger why a pair stopped; both must
-see the same answer.
+The only place that counts a pair's claims and holds the share against its threshold: judging asks it whom to
+judge, the ledger why a pair stopped, and both must see the same answer.
 """
 
 import polars as pl
@@ -10,14 +9,8 @@ import polars as pl
 Z95 = 1.959963984540054
 """97.5 % quantile of the normal distribution: two-sided 95 %."""
 
-FAILED, CONTRADICTED, UNSUPPORTED, UNDECIDED, SUPPORTED = (
-    "failed",
-    "contradicted",
-    "unsupported",
-    "undecided",
-    "supported",
-)
-_WORST_FIRST = (FAILED, CONTRADICTED, UNSUPPORTED, UNDECIDED, SUPPORTED)
+SUPPORTED = "supported"
+_WORST_FIRST = ("failed", "contradicted", "unsupported", "undecided", SUPPORTED)
 
 SELF_CITATION = "self_citation"
 _INVENTED = ("fabricated_citation", "unknown_number", SELF_CITATION)
@@ -46,7 +39,7 @@ def decided_claims(claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl.Dat
     )
     known = pl.col("verdict").is_in(_WORST_FIRST).fill_null(value=False)
     return found.with_columns(
-        pl.when(known).then("verdict").otherwise(pl.lit(FAILED)).alias("verdict"),
+        pl.when(known).then("verdict").otherwise(pl.lit("failed")).alias("verdict"),
         pl.when(known).then("reason").otherwise(pl.lit("no_claim_verdict")).alias("reason"),
     ).sort("pair_id", "position", "claim_id")
 
@@ -101,14 +94,10 @@ def ground_pairs(
         detail of the draft, of the worst claim, or of the first undecided one, whichever decided; claims,
         supported_claims, grounding, grounding_low, grounding_high.
     """
+    counted = _count_claims(decided_claims(claims, claim_verdicts))
     joined = (
-        pairs.select("pair_id", *_drafting(pairs))
-        .join(
-            _count_claims(decided_claims(claims, claim_verdicts)),
-            on="pair_id",
-            how="left",
-            maintain_order="left",
-        )
+        pairs.select("pair_id", *_drafting())
+        .join(counted, on="pair_id", how="left", maintain_order="left")
         .join(fabricated_citations(pairs, claims), on="pair_id", how="left", maintain_order="left")
         .with_columns(pl.col("claims", "supported_claims", "fabricated").fill_null(0))
         .with_columns(pl.coalesce("outcome", _claims_outcome(accept_grounding)))
@@ -119,9 +108,9 @@ def ground_pairs(
         "pair_id",
         *_explained(),
         pl.col("claims", "supported_claims").cast(pl.Int32),
-        share.alias("grounding"),
-        low.alias("grounding_low"),
-        high.alias("grounding_high"),
+        grounding=share,
+        grounding_low=low,
+        grounding_high=high,
     )
 
 
@@ -134,7 +123,7 @@ def grounded_pairs(
     return pairs.join(passed, on="pair_id", how="semi", maintain_order="left")
 
 
-def _drafting(pairs: pl.DataFrame) -> list[pl.Expr]:
+def _drafting() -> list[pl.Expr]:
     """Outcome of the pairs whose claims do not matter (null for the others), with its reason."""
     fault = (
         pl.when(pl.col("status") != "drafted")
@@ -146,21 +135,15 @@ def _drafting(pairs: pl.DataFrame) -> list[pl.Expr]:
         .when(~pl.col("coverage").is_in(["full", "partial", "none"]).fill_null(value=False))
         .then(pl.lit("no_coverage"))
     )
-    outcome = (
-        pl.when(fault.is_not_null())
-        .then(pl.lit("not_drafted"))
-        .when(pl.col("coverage") == "none")
-        .then(pl.lit("refusal"))
-    )
+    refusal = pl.when(pl.col("coverage") == "none").then(pl.lit("refusal"))
+    outcome = pl.when(fault.is_not_null()).then(pl.lit("not_drafted")).otherwise(refusal)
     return [outcome.alias("outcome"), fault.alias("draft_reason"), pl.col("detail").alias("draft_detail")]
 
 
 def _count_claims(decided: pl.DataFrame) -> pl.DataFrame:
     """Counts by verdict for each pair, and reason and detail of its worst and its first undecided claim."""
-    rank = pl.col("verdict").replace_strict(
-        {verdict: place for place, verdict in enumerate(_WORST_FIRST)}, return_dtype=pl.Int8
-    )
-    worst, still_open = rank == rank.min(), pl.col("verdict") == UNDECIDED
+    rank = pl.col("verdict").cast(pl.Enum(_WORST_FIRST)).to_physical()
+    worst, still_open = rank == rank.min(), pl.col("verdict") == "undecided"
     return decided.group_by("pair_id", maintain_order=True).agg(
         pl.len().alias("claims"),
         *((pl.col("verdict") == one).sum().alias(f"{one}_claims") for one in _WORST_FIRST),
@@ -220,19 +203,19 @@ def _explained() -> list[pl.Expr]:
     ]
 
 
-WEIGHS_PAIRS = ("entailment", "llm", "person")
+_WEIGH_PAIRS = ("entailment", "llm", "person")
 """Who reads both pieces; what any other step supports rests on the first alone."""
-_SECOND = "second_"
 
 
 def evidence_pieces(claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl.DataFrame:
     """Claim_id and the evidence columns: a row for each claim, and one for each second piece weighed."""
     names = [name for name in claims.columns if name.startswith("evidence_")]
-    weighed = claim_verdicts.filter(pl.col("decided_by").is_in(WEIGHS_PAIRS)).select("claim_id")
-    shared = [name for name in names if f"{_SECOND}{name}" in claims.columns]
+    weighed = claim_verdicts.filter(pl.col("decided_by").is_in(_WEIGH_PAIRS)).select("claim_id")
     second = (
         claims.filter(pl.col("second_evidence_quote").is_not_null())
         .join(weighed, on="claim_id", how="semi", maintain_order="left")
-        .select("claim_id", **{name: pl.col(f"{_SECOND}{name}") for name in shared})
+        .select(
+            "claim_id", *(pl.col(f"second_{one}").alias(one) for one in names if f"second_{one}" in claims)
+        )
     )
     return pl.concat([claims.select("claim_id", *names), second], how="diagonal")

@@ -2,7 +2,7 @@
 
 A chunk on the question's subject need not answer it, so the sentences of the likeliest chunks are looked at
 one by one: on public sets of answerable and unanswerable questions the best sentence tells more than the best
-chunk. Recognising a refusal is `qa_pipeline.text.refusals`, the pair's verdict the ledger's business.
+chunk.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,8 +16,8 @@ from qa_pipeline.records import index_text
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.tables import REFUSALS
 from qa_pipeline.text.injection import blank_injections
-from qa_pipeline.verification.consistency.reading import read
-from qa_pipeline.verification.evidence import ChunkVectors, ChunkWords, TextVectors, windows
+from qa_pipeline.verification.consistency.reading import Reading, read
+from qa_pipeline.verification.evidence import ChunkVectors, ChunkWords, TextVectors, candidates
 
 Row = dict[str, Any]
 _LOOKED_INTO = 5
@@ -29,18 +29,17 @@ _QUESTION_WORDS = 2
 """Content words without which it is unclear what a question asks."""
 
 
-class Searched:
+class _Searched:
     """Chunks made ready to be searched; injections in them count for nothing."""
 
     def __init__(self, chunks: pl.DataFrame, embedder: Encoder, embeddings: pl.DataFrame | None) -> None:
-        columns = chunks.select("chunk_id", "section_path", "text", "language")
-        self.texts: dict[str, str] = {}
+        self.readings: dict[str, Reading] = {}
         indexed: dict[str, str] = {}
+        columns = chunks.select("chunk_id", "section_path", "text", "language")
         for chunk_id, path, text, language in columns.iter_rows():
-            self.texts[chunk_id] = blank_injections(text, language)
-            indexed[chunk_id] = index_text(path, self.texts[chunk_id])
-        self.languages: Mapping[str, str] = dict(chunks.select("chunk_id", "language").iter_rows())
-        self.words = ChunkWords(indexed, self.languages)
+            self.readings[chunk_id] = read(blank_injections(text, language), language)
+            indexed[chunk_id] = index_text(path, self.readings[chunk_id].written)
+        self.words = ChunkWords(indexed, {i: one.language for i, one in self.readings.items()})
         vectors = ChunkVectors(embeddings, indexed, embedder)
         vectors.load(indexed)
         self._ids = list(indexed)
@@ -54,74 +53,54 @@ class Searched:
         places = np.argsort(-cosines, kind="stable")[:most]
         return [(self._ids[place], float(cosines[place])) for place in places]
 
-    def sentences(self, chunk_id: str) -> list[str]:
-        """The sentences of a chunk."""
-        text, language = self.texts[chunk_id], self.languages[chunk_id]
-        return [text[start:end] for start, end, _ in windows(text, language, 1)]
 
-
-def answer_signals(questions: Sequence[tuple[str, str]], searched: Searched, embedder: Encoder) -> list[Row]:
-    """Signals of each question, given with its language, in order.
-
-    Returns:
-        The columns of the refusals table that tell what was looked at and how near it came.
-    """
-    vectors = TextVectors([text for text, _ in questions], embedder)
-    likely = [_likely(text, language, searched, vectors) for text, language in questions]
-    pieces = {i: searched.sentences(i) for one in likely for i in one}
-    sentence_vectors = TextVectors([text for one in pieces.values() for text in one], embedder)
-    return [
-        _signals(text, language, one, pieces, searched, vectors, sentence_vectors)
-        for (text, language), one in zip(questions, likely, strict=True)
+def _signals(questions: Sequence[Reading], searched: _Searched, embedder: Encoder) -> list[Row]:
+    """What was looked at for each question, in order, and how near it came, as the refusals table has it."""
+    vectors = TextVectors([one.written for one in questions], embedder)
+    near = [searched.nearest(vectors.of(one.written), _LOOKED_INTO) for one in questions]
+    held = [searched.words.best(one.terms, _LOOKED_INTO) for one in questions]
+    sentences = [
+        [
+            sentence
+            for i in dict.fromkeys(i for i, _ in (*by_vector, *by_words))
+            for sentence in candidates(i, searched.readings[i], 1)
+        ]
+        for by_vector, by_words in zip(near, held, strict=True)
     ]
+    of_sentences = TextVectors([one.text for own in sentences for one in own], embedder)
+    rows: list[Row] = []
+    for question, by_vector, by_words, own in zip(questions, near, held, sentences, strict=True):
+        terms, vector = question.terms, vectors.of(question.written)
+        weights = {term: searched.words.rarity(term) for term in sorted(set(terms))}
+        shares = [_share(one.reading, weights) for one in own]
+        cosines = [float(of_sentences.of(one.text) @ vector) for one in own]
+        best = max(range(len(shares)), key=lambda n: (shares[n], cosines[n], -n), default=None)
+        first = by_words or by_vector
+        nothing = 0.0 if terms and searched.readings else None
+        rows.append(
+            {
+                "best_chunk_id": first[0][0] if first else None,
+                "similarity": by_vector[0][1] if by_vector else None,
+                "token_recall": by_words[0][1] if by_words else nothing,
+                "best_sentence": None if best is None else own[best].text,
+                "sentence_recall": None if best is None else shares[best],
+                "sentence_similarity": max(cosines, default=None),
+                "question_words": len(weights),
+                "chunks_searched": len(searched.readings),
+                "sentences_looked_at": len(own),
+            }
+        )
+    return rows
 
 
-def _likely(question: str, language: str, searched: Searched, vectors: TextVectors) -> list[str]:
-    """The chunks worth looking into: the nearest by vector, and those that hold most of its rare words."""
-    near = searched.nearest(vectors.of(question), _LOOKED_INTO)
-    held = searched.words.best(read(question, language).terms, _LOOKED_INTO)
-    return list(dict.fromkeys([*(i for i, _ in near), *(i for i, _ in held)]))
-
-
-def _signals(
-    question: str,
-    language: str,
-    likely: Sequence[str],
-    pieces: Mapping[str, Sequence[str]],
-    searched: Searched,
-    vectors: TextVectors,
-    sentence_vectors: TextVectors,
-) -> Row:
-    terms = read(question, language).terms
-    found = searched.words.best(terms, 1)
-    near = searched.nearest(vectors.of(question), 1)
-    sentences = [(i, text) for i in likely for text in pieces[i]]
-    weights = {term: searched.words.rarity(term) for term in set(terms)}
-    shares = [_share(text, searched.languages[i], weights) for i, text in sentences]
-    cosines = [float(sentence_vectors.of(text) @ vectors.of(question)) for _, text in sentences]
-    best = max(range(len(shares)), key=lambda n: (shares[n], cosines[n], -n), default=None)
-    return {
-        "best_chunk_id": found[0][0] if found else (near[0][0] if near else None),
-        "similarity": near[0][1] if near else None,
-        "token_recall": found[0][1] if found else (0.0 if terms and searched.texts else None),
-        "best_sentence": None if best is None else sentences[best][1],
-        "sentence_recall": None if best is None else shares[best],
-        "sentence_similarity": max(cosines, default=None),
-        "question_words": len(set(terms)),
-        "chunks_searched": len(searched.texts),
-        "sentences_looked_at": len(sentences),
-    }
-
-
-def _share(sentence: str, language: str, weights: Mapping[str, float]) -> float:
+def _share(sentence: Reading, weights: Mapping[str, float]) -> float:
     """Share of the question's words, weighted by rarity, that a sentence holds."""
-    total = sum(weights[term] for term in sorted(weights))
-    held = read(sentence, language).term_set
-    shared = sum(weights[term] for term in sorted(weights) if term in held)
+    total = sum(weights.values())
+    shared = sum(weight for term, weight in weights.items() if term in sentence.term_set)
     return round(shared / total, 9) if total else 0.0
 
 
-def outcome(settings: VerificationSettings) -> pl.Expr:
+def _outcome(settings: VerificationSettings) -> pl.Expr:
     """What the signals amount to; a missing one proves nothing.
 
     Nothing near, in chunks or in single sentences, and most of the question's words in no chunk, or next to
@@ -171,8 +150,10 @@ def judge_refusals(
     refused = refused_pairs(pairs)
     if not refused.height:
         return REFUSALS.empty()
-    questions = list(refused.select("question", "language").iter_rows())
-    signals = answer_signals(questions, Searched(chunks, embedder, embeddings), embedder)
+    questions = [
+        read(text, language) for text, language in refused.select("question", "language").iter_rows()
+    ]
+    signals = _signals(questions, _Searched(chunks, embedder, embeddings), embedder)
     known = {name: dtype for name, dtype in REFUSALS.schema.items() if name in signals[0]}
     scored = pl.concat(
         [refused.select("pair_id", "batch"), pl.DataFrame(signals, schema=known)], how="horizontal"
@@ -188,7 +169,7 @@ def decide_refusals(scored: pl.DataFrame, settings: VerificationSettings) -> pl.
         settings: thresholds.
     """
     decided = scored.select(SCORED.keys()).with_columns(
-        outcome=outcome(settings), thresholds_id=pl.lit(settings.thresholds_id)
+        outcome=_outcome(settings), thresholds_id=pl.lit(settings.thresholds_id)
     )
     return REFUSALS.conform(decided.select(REFUSALS.schema.names()))
 

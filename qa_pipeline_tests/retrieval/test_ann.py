@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from qa_pipeline.retrieval import ann
 from qa_pipeline.retrieval.ann import choose_index, trial_queries
-from qa_pipeline.retrieval.shard import build_index
-from qa_pipeline.retrieval.shard_file import dump_shard
+from qa_pipeline.retrieval.shard import build_index, dump_shard
 from qa_pipeline.settings.generation import IndexSettings
 from qa_pipeline_tests.vectors import clustered_vectors, embeddings, random_vectors
 

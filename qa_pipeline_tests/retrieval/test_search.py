@@ -78,7 +78,7 @@ def test_terms_are_stems_and_whole_identifiers(text: str, language: str, expecte
 
 def test_an_identifier_is_found_among_prose() -> None:
     frame = chunk_frame(["The alias of a mod.", "Load mod_alias first.", "Nothing here."])
-    assert retriever(frame, vector_weight=0).retrieve(["What loads mod_alias?"], ["en"])[0][0] == "c1"
+    assert retriever(frame, vector_weight=0).retrieve(["What loads mod_alias?"], ["en"])[0][0][0] == "c1"
 
 
 def test_headings_are_searched_with_the_text() -> None:
@@ -88,25 +88,26 @@ def test_headings_are_searched_with_the_text() -> None:
             chunk_frame(["x", "Set it to six."], section_path=["Server", "Workers"]).tail(1),
         ]
     )
-    assert retriever(frame).retrieve(["What is the timeout?"], ["en"])[0][0] == "c0"
+    assert retriever(frame).retrieve(["What is the timeout?"], ["en"])[0][0][0] == "c0"
 
 
 def test_questions_are_stemmed_in_their_own_language() -> None:
     frame = chunk_frame(["Flickan springer.", "Huset är rött."], language="sv")
-    hits = retriever(frame).search("Vilka flickor springer?", "sv")
-    assert (hits[0].chunk_id, hits[0].bm25_rank) == ("c0", 1)
+    by_words, _ = retriever(frame).rankings(["Vilka flickor springer?"], ["sv"])[0]
+    assert by_words == [0]
 
 
 def test_a_chunk_first_by_words_and_by_vectors_comes_first() -> None:
     frame = chunk_frame(["apples ripen", "pears rot", "apples and pears keep"])
-    hits = retriever(frame).search("apples ripen", "en")
-    assert (hits[0].chunk_id, hits[0].bm25_rank, hits[0].vector_rank) == ("c0", 1, 1)
-    assert hits[0].score == max(hit.score for hit in hits)
+    search = retriever(frame)
+    assert [ranked[0] for ranked in search.rankings(["apples ripen"], ["en"])[0]] == [0, 0]
+    found = search.retrieve(["apples ripen"], ["en"])[0]
+    assert found[0] == ("c0", max(score for _, score in found))
 
 
 def test_equal_chunks_come_in_their_order() -> None:
     found = retriever(chunk_frame(["same text"] * 8), top_k=8).retrieve(["same text"], ["en"])
-    assert found == [[f"c{number}" for number in range(8)]]
+    assert [chunk_id for chunk_id, _ in found[0]] == [f"c{number}" for number in range(8)]
 
 
 @given(seed=st.integers(0, 20), count=st.integers(1, 12))
@@ -127,8 +128,9 @@ def test_at_most_top_k_passages_come_back_and_fewer_where_there_are_fewer() -> N
 
 
 def test_a_question_without_a_known_word_falls_back_on_vectors() -> None:
-    hits = retriever(chunk_frame(["apple", "pear"])).search("zzz qqq", "en")
-    assert [(hit.bm25_rank, hit.vector_rank) for hit in hits] == [(None, 1), (None, 2)]
+    search = retriever(chunk_frame(["apple", "pear"]))
+    assert search.rankings(["zzz qqq"], ["en"]) == [([], [0, 1])]
+    assert [chunk_id for chunk_id, _ in search.retrieve(["zzz qqq"], ["en"])[0]] == ["c0", "c1"]
 
 
 @pytest.mark.parametrize("question", ["", "???", "the of and"])
@@ -146,7 +148,6 @@ def test_an_empty_batch_finds_nothing_and_loads_no_model() -> None:
         RetrievalSettings(),
     )
     assert empty.retrieve(["anything?", "else?"], ["en", "sv"]) == [[], []]
-    assert empty.search("anything?", "en") == []
     assert embedder.encoded == []
 
 
@@ -155,7 +156,8 @@ def test_no_questions_find_nothing() -> None:
 
 
 def test_chunks_without_a_word_are_still_searched_by_vector() -> None:
-    assert retriever(chunk_frame(["…", "—"])).retrieve(["anything"], ["en"])[0] == ["c0", "c1"]
+    found = retriever(chunk_frame(["…", "—"])).retrieve(["anything"], ["en"])[0]
+    assert [chunk_id for chunk_id, _ in found] == ["c0", "c1"]
 
 
 def test_an_index_of_other_chunks_is_refused() -> None:
@@ -165,12 +167,12 @@ def test_an_index_of_other_chunks_is_refused() -> None:
         Retriever(chunk_frame(["a"]), shard, embedder, RetrievalSettings())
 
 
-def test_a_shard_in_another_order_finds_the_same_chunks() -> None:
+def test_an_index_in_another_order_is_refused() -> None:
     embedder = HashEmbedder()
     frame = chunk_frame(["apples ripen", "pears rot", "plums fall"])
     backwards = build_index(embed_chunks(frame.reverse(), cached(embedder)))
-    search = Retriever(frame, backwards, embedder, RetrievalSettings())
-    assert search.retrieve(["plums fall"], ["en"]) == retriever(frame).retrieve(["plums fall"], ["en"])
+    with pytest.raises(IndexMismatchError, match="in the same order"):
+        Retriever(frame, backwards, embedder, RetrievalSettings())
 
 
 def test_searching_prints_and_warns_nothing(capfd: pytest.CaptureFixture[str]) -> None:

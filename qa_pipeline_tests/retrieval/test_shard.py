@@ -89,30 +89,6 @@ def test_a_query_by_links_finds_the_same_whatever_is_asked_beside_it() -> None:
     assert scores.tobytes() == np.vstack([found[1] for found in alone]).tobytes()
 
 
-@pytest.mark.parametrize("kind", ["flat", "hnsw"])
-def test_another_order_of_the_chunks_changes_no_finding(kind: str) -> None:
-    shard = build_index(embeddings(clustered_vectors(400)), HNSW if kind == "hnsw" else None)
-    asked = clustered_vectors(30, seed=9)
-    order = np.random.default_rng(0).permutation(400)
-    moved = shard.in_order_of([shard.chunk_ids[place] for place in order])
-    assert moved.kind == kind
-    before, after = shard.search(asked, 10), moved.search(asked, 10)
-    assert [[shard.chunk_ids[place] for place in row] for row in before[0]] == [
-        [moved.chunk_ids[place] for place in row] for row in after[0]
-    ]
-    assert before[1].tobytes() == after[1].tobytes()
-    assert moved.in_order_of(moved.chunk_ids) is moved
-    again = moved.in_order_of(shard.chunk_ids)
-    assert again.search(asked, 10)[0].tolist() == before[0].tolist()
-
-
-def test_other_chunks_are_refused() -> None:
-    shard = build_index(embeddings(random_vectors(3)))
-    for chunk_ids in (["c0", "c1"], ["c0", "c1", "x"], ["c0", "c0", "c1"]):
-        with pytest.raises(IndexMismatchError, match="the index holds 3 chunks"):
-            shard.in_order_of(chunk_ids)
-
-
 def test_where_links_end_too_soon_all_are_compared() -> None:
     shard = build_index(embeddings(clustered_vectors(2000)), HNSW)
     narrow = replace(shard, choice=replace(shard.choice, effort=1))

@@ -1,6 +1,5 @@
 import hashlib
 import json
-from pathlib import Path
 from typing import Any
 
 import faiss
@@ -9,10 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qa_pipeline.errors import IndexMismatchError, StorageError
-from qa_pipeline.retrieval import shard_file as index_file
-from qa_pipeline.retrieval.shard import Shard, build_index
-from qa_pipeline.retrieval.shard_file import MAGIC, dump_shard, load_shard, read_shard, write_shard
+from qa_pipeline.errors import IndexMismatchError
+from qa_pipeline.retrieval.shard import MAGIC, Shard, build_index, dump_shard, load_shard
 from qa_pipeline.settings.generation import IndexSettings
 from qa_pipeline.tables import EMBEDDINGS
 from qa_pipeline_tests.vectors import DIMENSION, embeddings, random_vectors
@@ -210,45 +207,14 @@ def test_vectors_without_unit_length_are_refused() -> None:
         ({"precision": "int8"}, r"m at r \(4 dimensions, float32\).* m at r \(4 dimensions, int8"),
     ],
 )
-def test_a_shard_of_another_model_is_refused_naming_both(
-    tmp_path: Path, changed: dict[str, Any], named: str
-) -> None:
-    write_shard(tmp_path / "b.index", shard())
+def test_a_shard_of_another_model_is_refused_naming_both(changed: dict[str, Any], named: str) -> None:
+    asked = {**ASKED, "dimension": DIMENSION, **changed}
     with pytest.raises(IndexMismatchError, match=rf"b\.index was built with {named}.*; compute embeddings"):
-        read_shard(tmp_path / "b.index", **{**ASKED, "dimension": DIMENSION, **changed})
+        load_shard(dump_shard(shard()), source="b.index", **asked)
 
 
-def test_an_empty_batch_has_a_shard_that_fits_every_model_and_finds_nothing(tmp_path: Path) -> None:
-    write_shard(tmp_path / "b.index", build_index(EMBEDDINGS.empty()))
-    empty = read_shard(tmp_path / "b.index", model="any", revision="any", precision="any", dimension=384)
+def test_an_empty_batch_has_a_shard_that_fits_every_model_and_finds_nothing() -> None:
+    content = dump_shard(build_index(EMBEDDINGS.empty()))
+    empty = load_shard(content, model="any", revision="any", precision="any", dimension=384)
     positions, scores = empty.search(random_vectors(3, dimension=384), 5)
     assert positions.shape == scores.shape == (3, 0)
-
-
-def test_writing_replaces_in_one_step_and_leaves_nothing_beside(tmp_path: Path) -> None:
-    path = tmp_path / "index" / "b.index"
-    write_shard(path, shard(3))
-    write_shard(path, shard(4))
-    assert len(read_shard(path, **ASKED, dimension=DIMENSION).chunk_ids) == 4
-    assert [file.name for file in path.parent.iterdir()] == ["b.index"]
-
-
-def test_a_failed_write_leaves_the_old_file_and_no_rest(tmp_path: Path) -> None:
-    (tmp_path / "taken").mkdir()
-    with pytest.raises(StorageError):
-        write_shard(tmp_path / "taken", shard())
-    assert [file.name for file in tmp_path.iterdir()] == ["taken"]
-
-
-def test_a_missing_file_says_what_to_do(tmp_path: Path) -> None:
-    with pytest.raises(IndexMismatchError, match=r"none\.index cannot be read: .*; build the index"):
-        read_shard(tmp_path / "none.index", **ASKED, dimension=4)
-
-
-def test_a_file_too_large_is_refused_before_it_is_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write_shard(tmp_path / "b.index", shard())
-    monkeypatch.setattr(index_file, "MAX_BYTES", 100)
-    with pytest.raises(IndexMismatchError, match="100 are the most"):
-        read_shard(tmp_path / "b.index", **ASKED, dimension=4)

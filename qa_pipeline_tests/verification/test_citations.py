@@ -21,7 +21,7 @@ def test_a_slice_of_the_text_is_found_as_itself(data: st.DataObject) -> None:
     assert (
         (found is None)
         if not quote
-        else (found and TEXT[found.start : found.end] == quote and not found.repaired)
+        else (found and TEXT[found.start : found.end] == quote and found.kind != "edited")
     )
 
 
@@ -41,7 +41,7 @@ def test_the_same_words_written_otherwise_are_found_without_repair(quote: str, s
     found = locate_quote(quote, TEXT, 0.9)
 
     assert found
-    assert (TEXT[found.start : found.end], found.repaired) == (span, False)
+    assert (TEXT[found.start : found.end], found.kind == "edited") == (span, False)
 
 
 def test_a_small_slip_is_repaired_and_recorded() -> None:
@@ -50,7 +50,7 @@ def test_a_small_slip_is_repaired_and_recorded() -> None:
     )
 
     assert found
-    assert found.repaired
+    assert found.kind == "edited"
     assert TEXT[found.start : found.end].startswith("Do not use softened water")
 
 

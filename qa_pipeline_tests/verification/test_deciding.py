@@ -181,9 +181,7 @@ def test_deciding_is_pure_and_gives_each_claim_one_verdict(
 
 @given(
     st.lists(random_claims, max_size=8),
-    st.sampled_from(
-        ["similarity_reject", "accept_similarity", "recall_accept", "accept_order", "accept_question_recall"]
-    ),
+    st.sampled_from(["similarity_reject", "accept_similarity", "recall_accept"]),
     scores,
     scores,
 )

@@ -16,8 +16,14 @@ from qa_pipeline.evaluation.calibration.rows import LabelledRows
 from qa_pipeline.evaluation.statistics import check_levels, lower_bound, trials_needed
 from qa_pipeline.settings.thresholds import Bands, EntailmentBand, Fit, Thresholds
 from qa_pipeline.settings.verification import VerificationSettings
-from qa_pipeline.verification.deciding import borderline, decide_claims
-from qa_pipeline.verification.rules import FittedThreshold, SideName, StepName, fitted_thresholds
+from qa_pipeline.verification.deciding import (
+    FittedThreshold,
+    SideName,
+    StepName,
+    borderline,
+    decide_claims,
+    fitted_thresholds,
+)
 
 _STEPS = np.arange(99, 49, -1) / 100
 HIGH = (0.999, 0.998, 0.995, *(float(step) for step in _STEPS))

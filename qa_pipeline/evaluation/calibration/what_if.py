@@ -25,10 +25,14 @@ from qa_pipeline.settings.verification import JudgingSettings, VerificationSetti
 from qa_pipeline.stages import STAGES
 from qa_pipeline.storage import Layout, read_table
 from qa_pipeline.tables import ASSESSMENTS, STORED, VERDICTS
-from qa_pipeline.verification.deciding import REPLIES, UNDECIDED_WITHOUT_MODEL, decide_claims
+from qa_pipeline.verification.deciding import (
+    REPLIES,
+    UNDECIDED_WITHOUT_MODEL,
+    decide_claims,
+    scores_of_other_models,
+)
 from qa_pipeline.verification.outcomes import grounded_pairs
 from qa_pipeline.verification.refusals import decide_refusals
-from qa_pipeline.verification.rules import scores_of_other_models
 
 INPUTS = (*(name for name in STAGES["verdicts"].inputs if name != "documents"), "verdicts")
 """The tables that deciding anew needs."""

@@ -100,7 +100,7 @@ def _measure(asked: AskedDocuments, settings: ChunkingSettings, embedder: Cached
         [one.question for one in asked.questions], [asked.language] * len(asked.questions)
     )
     rows = {row["chunk_id"]: row for row in chunks.iter_rows(named=True)}
-    ranked = [[rows[chunk_id] for chunk_id in ids] for ids in found]
+    ranked = [[rows[chunk_id] for chunk_id, _ in hits] for hits in found]
     hits = [_hits(one, own) for one, own in zip(asked.questions, ranked, strict=True)]
     tokens = [[sum(row["tokens"] for row in own[:k]) for k in (1, 5)] for own in ranked]
     groups = [one.group for one in asked.questions]

@@ -46,7 +46,7 @@ def main() -> None:
     parser.add_argument("--model", default=EmbeddingSettings().model)
     parser.add_argument("--precisions", nargs="+", choices=PRECISIONS, default=PRECISIONS)
     arguments = parser.parse_args()
-    settings = RetrievalSettings(vector_weight=arguments.vector_weight)
+    settings = RetrievalSettings(vector_weight=arguments.vector_weight, top_k=10)
     sets = {path.stem: _qa_set(path) for path in sorted(arguments.bench.glob("qa/*quad*.parquet"))}
     sets |= {path.name: _retrieval_set(path) for path in sorted(arguments.bench.glob("retrieval/*"))}
     embedders = {name: _embedder(name, arguments.model) for name in arguments.precisions}
@@ -95,20 +95,15 @@ def _scores(
     embedder.encode(questions[:, 0].to_list())  # at once, so that the searches below find them computed
     scores: dict[str, list[list[float]]] = {"words": [], "vectors": [], "fused": []}
     for question, wanted in questions.iter_rows():
-        hits = retriever.search(question, language)
+        by_words, by_vectors = retriever.rankings([question], [language])[0]
         rankings = {
-            "words": _ordered({hit.chunk_id: hit.bm25_rank for hit in hits}),
-            "vectors": _ordered({hit.chunk_id: hit.vector_rank for hit in hits}),
-            "fused": [hit.chunk_id for hit in hits],
+            "words": [chunks["chunk_id"][place] for place in by_words],
+            "vectors": [chunks["chunk_id"][place] for place in by_vectors],
+            "fused": [chunk_id for chunk_id, _ in retriever.retrieve([question], [language])[0]],
         }
         for name, ranking in rankings.items():
             scores[name].append(_scored(ranking, set(wanted)))
     return {name: np.array(rows) for name, rows in scores.items()}
-
-
-def _ordered(ranks: Mapping[str, int | None]) -> list[str]:
-    ranked = [(rank, chunk_id) for chunk_id, rank in ranks.items() if rank is not None]
-    return [chunk_id for _, chunk_id in sorted(ranked)]
 
 
 def _scored(ranking: Sequence[str], wanted: set[str]) -> list[float]:

@@ -25,8 +25,7 @@ import polars as pl
 from qa_pipeline.models.base import Vectors
 from qa_pipeline.models.encoder import load_embedder
 from qa_pipeline.retrieval.ann import SAME_COSINE
-from qa_pipeline.retrieval.shard import Shard, build_index
-from qa_pipeline.retrieval.shard_file import dump_shard, load_shard
+from qa_pipeline.retrieval.shard import Shard, build_index, dump_shard, load_shard
 from qa_pipeline.settings.generation import EmbeddingSettings, IndexSettings
 from qa_pipeline.tables import EMBEDDINGS
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from qa_pipeline.errors import TableError
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.tables import CLAIMS
-from qa_pipeline.verification.deciding import decide_claims
-from qa_pipeline.verification.rules import scores_of_other_models
+from qa_pipeline.verification.deciding import decide_claims, scores_of_other_models
 from qa_pipeline_tests.settings.artefacts import thresholds
 from qa_pipeline_tests.verification.test_deciding import CONFLICTS, claim
 
