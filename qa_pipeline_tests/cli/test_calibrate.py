@@ -124,9 +124,9 @@ def test_what_was_fitted_is_written_printed_and_read_again(
     options = ("--data", data, "--out", out, "--target-precision", "0.95", "--licence", "set=MIT")
     shown = invoke("calibrate", *options)
     assert shown.code == 0
-    for part in ("combined", "accept", "precision", "coverage", "claims are passed on", "Written:"):
+    for part in ("entailment", "accept", "precision", "coverage", "claims are passed on", "Written:"):
         assert part in shown.stdout
     artefact = read_thresholds(out)
-    assert artefact.bands.combined.accept is not None
+    assert artefact.bands.entailment.accept is not None
     assert (artefact.data[0].licence, artefact.data[0].groups) == ("MIT", 2)
     assert json.loads(invoke("calibrate", *options, "--json").stdout)["id"] == artefact.id

@@ -23,7 +23,7 @@ def _words(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def scored(count: int = 40, **columns: Any) -> pl.DataFrame:
-    """Items with a good combined score, a cosine that says nothing, and whatever else is given."""
+    """Items with a good entailment score, a cosine that says nothing, and whatever else is given."""
     drawn = np.random.default_rng(1)
     supported = np.arange(count) % 3 > 0
     frame = pl.DataFrame(
@@ -39,8 +39,8 @@ def scored(count: int = 40, **columns: Any) -> pl.DataFrame:
             "characters": [20] * count,
             "claims": [1] * count,
             "seconds": [0.5] * count,
-            "score_combined": np.clip(supported * 0.6 + drawn.random(count) * 0.5, 0, 1),
-            "spans_combined": pl.Series(
+            "score_entailment": np.clip(supported * 0.6 + drawn.random(count) * 0.5, 0, 1),
+            "spans_entailment": pl.Series(
                 [[]] * count, dtype=pl.List(pl.Struct({"start": pl.Int64(), "end": pl.Int64()}))
             ),
             **{f"score_{name}": drawn.random(count) for name in NAMES},
@@ -50,7 +50,7 @@ def scored(count: int = 40, **columns: Any) -> pl.DataFrame:
 
 
 def figures(frame: pl.DataFrame, **options: Any) -> Any:
-    return measure_grounding(frame, [SCORERS["combined"]], SETTINGS, Options(resamples=100, **options))
+    return measure_grounding(frame, [SCORERS["entailment"]], SETTINGS, Options(resamples=100, **options))
 
 
 def test_the_mean_counts_each_set_alike_and_leaves_out_what_it_is_told_to() -> None:
@@ -74,25 +74,25 @@ def test_a_good_scorer_is_ahead_of_every_baseline_and_one_of_them_is_the_best() 
 
 
 def test_a_scorer_equal_to_a_baseline_is_ahead_by_nothing_at_all() -> None:
-    found = figures(scored(score_combined=pl.col("score_cosine")))
+    found = figures(scored(score_entailment=pl.col("score_cosine")))
     same = [one for one in found.mean[0].differences if (one.baseline, one.figure) == ("cosine", "auroc")]
     assert (same[0].ahead.value, same[0].ahead.low, same[0].ahead.high) == (0.0, 0.0, 0.0)
 
 
 def test_differences_leave_out_items_that_one_side_does_not_know() -> None:
     known = pl.when(pl.int_range(pl.len()) % 5 > 0).then(pl.col("score_cosine"))
-    found = figures(scored(score_combined=known))
+    found = figures(scored(score_entailment=known))
     same = [one for one in found.mean[0].differences if (one.baseline, one.figure) == ("cosine", "auroc")]
     assert (same[0].ahead.low, same[0].ahead.high) == (0.0, 0.0)
     assert found.mean[0].unknown == 8
 
 
 def test_scores_that_are_all_unknown_give_no_figure_and_are_counted() -> None:
-    found = figures(scored(score_combined=pl.lit(None, pl.Float64())))
-    combined = found.mean[0]
-    assert combined.unknown == 40
-    assert all(combined.figures[name].value is None for name in FIGURES)
-    assert all(one.ahead.value is None for one in combined.differences)
+    found = figures(scored(score_entailment=pl.lit(None, pl.Float64())))
+    entailment = found.mean[0]
+    assert entailment.unknown == 40
+    assert all(entailment.figures[name].value is None for name in FIGURES)
+    assert all(one.ahead.value is None for one in entailment.differences)
 
 
 def test_a_set_of_one_label_has_no_auroc_and_is_left_out_of_its_mean() -> None:
@@ -156,7 +156,7 @@ def test_what_cannot_be_used_is_said(bench: Path, tmp_path: Path) -> None:
 
 
 def test_a_person_sees_sets_mean_and_figures_by_set_in_110_columns(bench: Path, tmp_path: Path) -> None:
-    named = ("--scorer", "cascade", "--scorer", "combined")
+    named = ("--scorer", "cascade", "--scorer", "entailment")
     ran = evaluated(bench, tmp_path, *named, "--plots", str(tmp_path / "p"))
     assert ran.code == 0
     for word in ("bad_label", "pumps", "Mean over 1 set", "rightly", "AUROC by set", "overlap", "p/risk"):

@@ -43,18 +43,18 @@ def scored(sets: list[str]) -> pl.DataFrame:
         {
             "dataset": [name for name in sets for _ in range(20)],
             "label": [number % 2 for _ in sets for number in range(20)],
-            "score_combined": drawn.random(20 * len(sets)),
+            "score_entailment": drawn.random(20 * len(sets)),
             "score_spans": pl.Series([None] * 20 * len(sets), dtype=pl.Float64()),
         }
     )
 
 
 def test_the_same_scores_give_the_same_pictures_and_unknown_ones_none(tmp_path: Path) -> None:
-    names = ["combined", "spans"]
+    names = ["entailment", "spans"]
     first, second = (
         draw_plots(scored(["a", "b"]), "dataset", names, names, tmp_path / place, 0.98) for place in "xy"
     )
-    assert [path.name for path in first] == ["risk_coverage_combined.png", "reliability_combined.png"]
+    assert [path.name for path in first] == ["risk_coverage_entailment.png", "reliability_entailment.png"]
     assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
     with Image.open(first[0]) as picture:
         assert min(picture.size) > 500
@@ -62,7 +62,7 @@ def test_the_same_scores_give_the_same_pictures_and_unknown_ones_none(tmp_path: 
 
 def test_names_of_sets_are_letters_and_no_markup_or_place(tmp_path: Path) -> None:
     hostile = ["$\\frac{1}{", "_hidden", "../../up", "a\x1b[2Jb", "x" * 500, *(f"set {n}" for n in range(40))]
-    written = draw_plots(scored(hostile), "dataset", ["combined"], ["combined"], tmp_path, 0.98)
+    written = draw_plots(scored(hostile), "dataset", ["entailment"], ["entailment"], tmp_path, 0.98)
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(path.name for path in written)
 
 

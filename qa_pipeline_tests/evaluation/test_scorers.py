@@ -22,9 +22,9 @@ def test_an_answer_has_the_smallest_score_of_its_claims_and_none_while_one_is_un
     scores: list[float | None],
 ) -> None:
     claims = pl.DataFrame(
-        {"pair_id": ["p"] * len(scores), "combined": scores}, schema_overrides={"combined": pl.Float64()}
+        {"pair_id": ["p"] * len(scores), "entailment": scores}, schema_overrides={"entailment": pl.Float64()}
     )
-    found = pair_scores(claims, SCORERS["combined"])["score"].to_list()
+    found = pair_scores(claims, SCORERS["entailment"])["score"].to_list()
     known = [score for score in scores if score is not None]
     if len(known) == len(scores) or 0.0 in known:
         assert found == [min(known)]
@@ -33,8 +33,8 @@ def test_an_answer_has_the_smallest_score_of_its_claims_and_none_while_one_is_un
 
 
 def test_a_score_that_is_no_number_is_unknown() -> None:
-    claims = claims_of(pair_id=["p", "q", "r"], combined=[float("nan"), float("inf"), 0.3])
-    assert claim_scores(claims, SCORERS["combined"]).to_list() == [None, None, 0.3]
+    claims = claims_of(pair_id=["p", "q", "r"], entailment=[float("nan"), float("inf"), 0.3])
+    assert claim_scores(claims, SCORERS["entailment"]).to_list() == [None, None, 0.3]
 
 
 def test_a_table_without_the_column_leaves_every_claim_unknown() -> None:

@@ -14,7 +14,7 @@ from qa_pipeline.settings.thresholds import (
     with_id,
 )
 from qa_pipeline.settings.tree import load_settings, notes
-from qa_pipeline_tests.settings.artefacts import EMBEDDING, thresholds
+from qa_pipeline_tests.settings.artefacts import thresholds
 
 
 def written(folder: Path, artefact: Thresholds) -> Path:
@@ -24,7 +24,7 @@ def written(folder: Path, artefact: Thresholds) -> Path:
 
 
 def test_an_artefact_is_read_as_it_was_written(tmp_path: Path) -> None:
-    artefact = thresholds(combined={"accept": 0.9, "reject": 0.1}, entailment={"contradict": 0.8})
+    artefact = thresholds(entailment={"accept": 0.9, "reject": 0.1, "contradict": 0.8})
     assert read_thresholds(written(tmp_path, artefact)) == artefact
 
 
@@ -34,10 +34,10 @@ def test_the_shipped_artefact_is_sound_and_of_the_default_embedding_model() -> N
 
 
 def test_the_id_is_of_the_content_and_not_of_the_day() -> None:
-    one = thresholds(combined={"accept": 0.9})
+    one = thresholds(entailment={"accept": 0.9})
     later = with_id(one.model_copy(update={"created": one.created.replace(year=2030)}))
     assert later.id == one.id
-    assert thresholds(combined={"accept": 0.91}).id != one.id
+    assert thresholds(entailment={"accept": 0.91}).id != one.id
 
 
 def changed(path: Path, **values: Any) -> Path:
@@ -49,11 +49,11 @@ def changed(path: Path, **values: Any) -> Path:
 @pytest.mark.parametrize(
     ("values", "told"),
     [
-        ({"bands": {"combined": {"accept": 0.2}, "entailment": {}}}, "changed by hand"),
-        ({"bands": {"combined": {"accept": 1.2}, "entailment": {}}}, "bands.combined.accept"),
-        ({"bands": {"combined": {"accept": "0.9"}, "entailment": {}}}, "bands.combined.accept"),
-        ({"bands": {"combined": {"accept": 0.2, "reject": 0.3}, "entailment": {}}}, "lies above accept"),
-        ({"bands": {"combined": {}, "entailment": {"contradict": 0.3}}}, "bands.entailment.contradict"),
+        ({"bands": {"entailment": {"accept": 0.2}}}, "changed by hand"),
+        ({"bands": {"entailment": {"accept": 1.2}}}, "bands.entailment.accept"),
+        ({"bands": {"entailment": {"accept": "0.9"}}}, "bands.entailment.accept"),
+        ({"bands": {"entailment": {"accept": 0.2, "reject": 0.3}}}, "lies above accept"),
+        ({"bands": {"entailment": {"contradict": 0.3}}}, "bands.entailment.contradict"),
         ({"bands": {"other": {}}}, "bands.other"),
         ({"schema": 2}, "schema"),
         ({"created": "yesterday"}, "created"),
@@ -63,7 +63,7 @@ def changed(path: Path, **values: Any) -> Path:
 def test_a_file_that_is_no_artefact_is_refused_and_says_where(
     tmp_path: Path, values: dict[str, Any], told: str
 ) -> None:
-    path = changed(written(tmp_path, thresholds(combined={"accept": 0.9})), **values)
+    path = changed(written(tmp_path, thresholds(entailment={"accept": 0.9})), **values)
     with pytest.raises(SettingsError, match=told) as error:
         read_thresholds(path)
     assert str(path) in str(error.value)
@@ -87,32 +87,30 @@ def test_a_file_too_large_or_not_there_is_refused(tmp_path: Path, monkeypatch: p
 
 
 def test_a_file_that_changed_is_read_anew(tmp_path: Path) -> None:
-    path = written(tmp_path, thresholds(combined={"accept": 0.9}))
+    path = written(tmp_path, thresholds(entailment={"accept": 0.9}))
     before = read_thresholds(path)
-    assert read_thresholds(written(tmp_path, thresholds(combined={"accept": 0.123}))) != before
+    assert read_thresholds(written(tmp_path, thresholds(entailment={"accept": 0.123}))) != before
 
 
 def test_a_chosen_artefact_of_another_model_stops_at_load_and_names_both(tmp_path: Path) -> None:
-    path = written(tmp_path, thresholds(combined={"accept": 0.9}))
+    path = written(tmp_path, thresholds(entailment={"accept": 0.9}))
     settings = load_settings(verification={"thresholds": path})
     assert settings.verification.thresholds_id.startswith("test-")
-    with pytest.raises(SettingsError, match=rf"{EMBEDDING}, and some/model is configured"):
-        load_settings(verification={"thresholds": path}, embedding={"model": "some/model"})
     with pytest.raises(SettingsError, match="reader, and other/reader is configured"):
-        check_models(path, embedding=EMBEDDING, entailment="other/reader")
+        check_models(path, entailment="other/reader")
 
 
 def test_the_shipped_artefact_under_another_model_is_a_note(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reading, "SHIPPED", written(tmp_path, thresholds(combined={"accept": 0.9})))
-    settings = load_settings(embedding={"model": "some/model"})
+    monkeypatch.setattr(reading, "SHIPPED", written(tmp_path, thresholds(entailment={"accept": 0.9})))
+    settings = load_settings(verification={"entailment": {"model": "some/model", "revision": "0" * 40}})
     (note,) = notes(settings)
-    assert "the step combined decides nothing" in note
+    assert "the step entailment decides nothing" in note
     assert "some/model" in note
 
 
 def test_another_artefact_makes_other_thresholds(tmp_path: Path) -> None:
-    path = written(tmp_path, thresholds(combined={"accept": 0.9}))
+    path = written(tmp_path, thresholds(entailment={"accept": 0.9}))
     fitted = load_settings(verification={"thresholds": path}).verification.thresholds_id
     assert fitted != load_settings().verification.thresholds_id

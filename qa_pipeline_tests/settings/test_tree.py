@@ -101,7 +101,7 @@ def test_the_hosted_profile_sets_what_nothing_else_set() -> None:
 
 
 def test_other_thresholds_have_another_id() -> None:
-    one, other = load_settings(), load_settings(verification={"recall_accept": 0.95})
+    one, other = load_settings(), load_settings(verification={"accept_grounding": 0.95})
     assert one.verification.thresholds_id != other.verification.thresholds_id
     assert one.verification.thresholds_id == load_settings().verification.thresholds_id
 

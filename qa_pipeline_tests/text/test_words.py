@@ -5,8 +5,6 @@ from qa_pipeline.text.words import (
     content_places,
     content_stems,
     folded_words,
-    nearest_word,
-    order_agreement,
     recall,
     tokenize,
 )
@@ -22,23 +20,8 @@ words = st.lists(st.sampled_from("abcdef"), max_size=8)
 
 @given(words, words)
 def test_recall_and_order_are_shares(wanted: list[str], held: list[str]) -> None:
-    for share in (recall(wanted, held), order_agreement(wanted, held)):
+    for share in (recall(wanted, held),):
         assert share is None or 0.0 <= share <= 1.0
-
-
-@given(words.filter(bool))
-def test_a_text_holds_itself_in_its_own_order(entries: list[str]) -> None:
-    assert recall(entries, entries) == 1.0
-    assert order_agreement(entries, entries) == 1.0
-
-
-def test_nothing_wanted_is_no_score() -> None:
-    assert recall([], ["a"]) is None
-    assert order_agreement(["x"], ["a"]) is None
-
-
-def test_order_counts_the_longest_common_sequence() -> None:
-    assert order_agreement(list("abcd"), list("bacd")) == 0.75
 
 
 def test_function_words_and_negations_are_no_content() -> None:
@@ -52,12 +35,6 @@ def test_words_are_found_across_case_and_punctuation() -> None:
     assert text[slice(*(found("the safety valve opens", text) or (0, 0)))] == "the SAFETY valve: opens"
     assert found("valve safety", text) is None
     assert found("", text) is None
-
-
-def test_the_word_before_wins_a_tie() -> None:
-    tokens = tokenize("red 5 blue", "en")
-
-    assert nearest_word(4, 5, tokens, {"red", "blue"}) == "red"
 
 
 texts = st.text(st.sampled_from("abÄß’'1. -\n"), max_size=40)

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qa_pipeline.evaluation.scorers import consistency_score
 from qa_pipeline.evaluation.statements import Statement, statement_tables
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.tables import CLAIMS
@@ -17,7 +16,7 @@ from qa_pipeline_tests.verification.entailment.test_spans import detector
 
 PASSAGE = "The pump runs at 40 bar. It was built in 2019."
 HONEST = Statement("The pump runs at 40 bar.", (PASSAGE,))
-SCORES = ("combined", "entailment", "contradiction", "span_support")
+SCORES = ("entailment", "contradiction", "span_support")
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
 statements = st.builds(
     Statement,
@@ -31,7 +30,7 @@ statements = st.builds(
 def scored(*given_statements: Statement) -> pl.DataFrame:
     """The claims of statements with every local score, in the order given."""
     tables = statement_tables(given_statements)
-    alone = VerificationSettings(other_passages=0)
+    alone = VerificationSettings()
     claims = find_claims(tables.pairs, tables.documents, tables.chunks, HashEmbedder(), alone)
     claims = fill_entailment(claims, tables.pairs, tables.chunks, word_encoder(), alone.entailment)
     claims = fill_spans(claims, tables.pairs, tables.chunks, detector())
@@ -41,8 +40,8 @@ def scored(*given_statements: Statement) -> pl.DataFrame:
 
 def hold(claims: pl.DataFrame) -> None:
     assert claims.schema == CLAIMS.schema
-    for row in claims.with_columns(consistency=consistency_score()).iter_rows(named=True):
-        assert all(row[name] is None or 0.0 <= row[name] <= 1.0 for name in (*SCORES, "consistency"))
+    for row in claims.iter_rows(named=True):
+        assert all(row[name] is None or 0.0 <= row[name] <= 1.0 for name in SCORES)
         assert (row["entailment"] is None) == (row["entailment_reason"] is not None)
         assert (row["span_support"] is None) == (row["span_reason"] is not None)
 
@@ -75,8 +74,8 @@ def test_bad_input_gets_rows_like_any_other_and_hurts_none_beside_it(what: str) 
 
 
 def test_look_alike_letters_are_supported_less_than_the_letters_they_look_like() -> None:
-    found = scored(BAD["look-alike letters"], HONEST).with_columns(consistency=consistency_score())
-    for name in ("similarity", "consistency", "entailment", "span_support"):
+    found = scored(BAD["look-alike letters"], HONEST)
+    for name in ("similarity", "entailment", "span_support"):
         fake, real = found[name]
         assert fake < real
 
@@ -87,7 +86,9 @@ def test_a_statement_without_a_passage_is_unknown_with_a_reason() -> None:
     assert found["entailment_reason"].to_list() == ["no_passage"]
 
 
-def test_consistency_tells_a_verbatim_claim_from_a_changed_number() -> None:
+def test_a_repeated_sentence_is_proved_and_a_changed_number_is_denied() -> None:
     changed = Statement("The pump runs at 90 bar.", (PASSAGE,))
-    right, wrong = scored(HONEST, changed).select(score=consistency_score())["score"].to_list()
-    assert right == 1.0 > wrong
+    right, wrong = scored(HONEST, changed).iter_rows(named=True)
+    assert right["unproved"] == []
+    assert wrong["unproved"] == ['"40 bar" became "90 bar"']
+    assert wrong["denied"] == ['number_mismatch: "40 bar" became "90 bar"']

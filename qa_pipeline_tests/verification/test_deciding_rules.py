@@ -10,20 +10,17 @@ from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.tables import CLAIMS
 from qa_pipeline.verification.deciding import decide_claims, scores_of_other_models
 from qa_pipeline_tests.settings.artefacts import thresholds
-from qa_pipeline_tests.verification.test_deciding import CONFLICTS, claim
+from qa_pipeline_tests.verification.test_deciding import claim
 
 SETTINGS = VerificationSettings()
-FITTED = thresholds(
-    combined={"accept": 0.9, "reject": 0.1}, entailment={"accept": 0.9, "reject": 0.1, "contradict": 0.8}
-)
+FITTED = thresholds(entailment={"accept": 0.9, "reject": 0.1, "contradict": 0.8})
 DENIED = ("contradicted", "entailment", "entailment_contradiction")
 OPEN = ("undecided", "no_step", "undecided_without_model")
 
 
 def scored(place: int = 0, **fields: Any) -> dict[str, Any]:
     """A claim that the rules before leave open, with models that the thresholds were fitted for."""
-    models = {"combined_model": "small", "entailment_model": "reader"}
-    return claim(place, **{"token_recall": 0.5, **models, **fields})
+    return claim(place, **{"token_recall": 0.5, "entailment_model": "reader", **fields})
 
 
 def decided(*rows: dict[str, Any], settings: VerificationSettings = SETTINGS) -> list[tuple[Any, ...]]:
@@ -35,18 +32,8 @@ def decided(*rows: dict[str, Any], settings: VerificationSettings = SETTINGS) ->
     ("fields", "outcome"),
     [
         ({}, OPEN),
-        ({"combined": 0.9}, ("supported", "combined", None)),
-        ({"combined": 0.89}, OPEN),
-        ({"combined": 0.1}, OPEN),
-        ({"combined": 0.09}, ("unsupported", "combined", "combined_low")),
-        ({"combined": float("nan")}, OPEN),
-        ({"combined": 0.99, "combined_model": "other"}, OPEN),
-        ({"combined": 0.99, "combined_model": None}, OPEN),
-        ({"combined": 0.01, "combined_model": "other"}, OPEN),
-        ({"combined": 0.99, "open_points": ["only"]}, OPEN),
-        ({"combined": 0.99, "fragment": True, "question_recall": 0.1}, OPEN),
         ({"entailment": 0.9}, ("supported", "entailment", None)),
-        ({"entailment": 0.9, "open_points": ["only"]}, ("supported", "entailment", None)),
+        ({"entailment": 0.9, "scope_differs": True}, OPEN),
         ({"entailment": 0.9, "contradiction": 0.6}, OPEN),
         ({"entailment": 0.9, "contradiction": 0.8}, DENIED),
         ({"entailment": 0.5}, OPEN),
@@ -54,11 +41,8 @@ def decided(*rows: dict[str, Any], settings: VerificationSettings = SETTINGS) ->
         ({"entailment": 0.1, "contradiction": 0.6}, OPEN),
         ({"entailment": float("nan"), "contradiction": float("nan")}, OPEN),
         ({"entailment": 0.99, "contradiction": 0.99, "entailment_model": "other"}, OPEN),
-        ({"combined": 0.95, "entailment": 0.01}, ("supported", "combined", None)),
-        ({"combined": 0.5, "entailment": 0.95}, ("supported", "entailment", None)),
-        ({"combined": 0.01, "entailment": 0.99}, ("unsupported", "combined", "combined_low")),
-        ({"combined": 0.01, "token_recall": 1.0}, ("supported", "consistency", None)),
-        ({"combined": 0.99, "citation_status": "uncited"}, ("unsupported", "citation", "uncited")),
+        ({"entailment": 0.01, "unproved": []}, ("supported", "alignment", None)),
+        ({"entailment": 0.99, "citation_status": "uncited"}, ("unsupported", "citation", "uncited")),
     ],
 )
 def test_a_fitted_step_decides_what_the_rules_before_left_open(
@@ -68,7 +52,7 @@ def test_a_fitted_step_decides_what_the_rules_before_left_open(
 
 
 def test_thresholds_without_bands_decide_as_if_there_were_no_such_steps() -> None:
-    claims = CLAIMS.frame([scored(combined=1.0, entailment=1.0, contradiction=1.0)])
+    claims = CLAIMS.frame([scored(entailment=1.0, contradiction=1.0)])
 
     verdicts = decide_claims(claims, None, SETTINGS, thresholds=thresholds())
 
@@ -76,29 +60,29 @@ def test_thresholds_without_bands_decide_as_if_there_were_no_such_steps() -> Non
 
 
 def test_a_threshold_set_by_hand_replaces_the_fitted_one_and_holds_for_any_model() -> None:
-    own = VerificationSettings(combined_accept=0.5, entailment_contradict=0.6)
+    own = VerificationSettings(entailment_accept=0.5, entailment_contradict=0.6)
 
-    assert decided(scored(combined=0.6), settings=own) == [("supported", "combined", None)]
-    assert decided(scored(combined=0.6, combined_model="other"), settings=own)[0][1] == "combined"
+    assert decided(scored(entailment=0.6), settings=own) == [("supported", "entailment", None)]
+    assert decided(scored(entailment=0.6, entailment_model="other"), settings=own)[0][1] == "entailment"
     assert decided(scored(contradiction=0.7), settings=own)[0][0] == "contradicted"
 
 
 def test_similarity_only_asks_no_fitted_step() -> None:
     simple = VerificationSettings(policy="similarity_only")
 
-    assert decided(scored(combined=0.0, entailment=0.0), settings=simple)[0][1] == "similarity_only"
+    assert decided(scored(entailment=0.0), settings=simple)[0][1] == "similarity_only"
 
 
 def test_scores_of_other_models_are_counted() -> None:
     rows = [
-        scored(0, combined=0.5),
-        scored(1, combined=0.5, combined_model="other"),
+        scored(0, entailment=0.5),
+        scored(1, entailment=0.5, entailment_model="other"),
         scored(2, entailment=0.5, entailment_model=None),
-        scored(3, combined_model="other"),
+        scored(3, entailment_model="other"),
     ]
 
-    assert scores_of_other_models(CLAIMS.frame(rows), FITTED) == {"combined": 1, "entailment": 1}
-    assert scores_of_other_models(CLAIMS.frame(rows), thresholds()) == {"combined": 0, "entailment": 0}
+    assert scores_of_other_models(CLAIMS.frame(rows), FITTED) == {"entailment": 2}
+    assert scores_of_other_models(CLAIMS.frame(rows), thresholds()) == {"entailment": 0}
 
 
 def test_verdicts_name_the_artefact_that_decided() -> None:
@@ -109,22 +93,20 @@ def test_verdicts_name_the_artefact_that_decided() -> None:
 
 
 def test_a_frame_without_the_columns_says_which_it_lacks() -> None:
-    with pytest.raises(TableError, match="combined, combined_model"):
-        decide_claims(CLAIMS.frame([scored()]).drop("combined", "combined_model"), None, SETTINGS)
+    with pytest.raises(TableError, match="entailment, entailment_model"):
+        decide_claims(CLAIMS.frame([scored()]).drop("entailment", "entailment_model"), None, SETTINGS)
 
 
 share = st.none() | st.floats(0, 1) | st.just(float("nan"))
 random_scores = st.fixed_dictionaries(
     {
-        "combined": share,
         "entailment": share,
         "contradiction": share,
-        "combined_model": st.sampled_from(["small", "other", None]),
         "entailment_model": st.sampled_from(["reader", "other", None]),
         "token_recall": st.floats(0, 1),
-        "open_points": st.sampled_from([[], ["x"]]),
-        "number_conflicts": st.sampled_from([[], ["x"]]),
-        "evidence_sentences": st.integers(1, 3),
+        "unproved": st.sampled_from([[], ["x"], None]),
+        "denied": st.sampled_from([[], ["number_mismatch: x"]]),
+        "scope_differs": st.booleans(),
     }
 )
 
@@ -138,7 +120,8 @@ def test_a_difference_is_never_accepted_whatever_the_scores(drawn: list[dict[str
     verdicts = decide_claims(frame_of(drawn), None, SETTINGS, thresholds=FITTED)["verdict"]
 
     for fields, verdict in zip(drawn, verdicts, strict=True):
-        assert not (verdict == "supported" and any(fields.get(column) for column in CONFLICTS))
+        open_scope = fields["unproved"] != [] and (fields["denied"] or fields["scope_differs"])
+        assert not (verdict == "supported" and open_scope)
 
 
 @given(st.lists(random_scores, max_size=8))
@@ -151,20 +134,15 @@ def test_what_the_rules_before_decide_no_fitted_step_changes(drawn: list[dict[st
     assert without.drop("thresholds_id").filter(settled).equals(fitted.drop("thresholds_id").filter(settled))
 
 
-@given(
-    st.lists(random_scores, max_size=8),
-    st.sampled_from(["combined", "entailment"]),
-    st.floats(0, 1),
-    st.floats(0, 1),
-)
+@given(st.lists(random_scores, max_size=8), st.floats(0, 1), st.floats(0, 1))
 def test_a_higher_band_never_supports_more_and_never_rejects_less(
-    drawn: list[dict[str, Any]], step: str, one: float, other: float
+    drawn: list[dict[str, Any]], one: float, other: float
 ) -> None:
     low, high = sorted((one, other))
     claims = frame_of(drawn)
 
     def of(verdict: str, side: str, limit: float) -> set[str]:
-        fitted = thresholds(**{step: {side: limit}})  # type: ignore[arg-type]
+        fitted = thresholds(entailment={side: limit})
         verdicts = decide_claims(claims, None, SETTINGS, thresholds=fitted)
         return set(verdicts.filter(pl.col("verdict") == verdict)["claim_id"])
 

@@ -6,7 +6,7 @@
 Prints one JSON document: for each kind, language and family how many claims were made from how many sentences
 (fewer than asked for where the documents hold no more), the share rejected with its Wilson interval, and the
 share not accepted. Of false claims the rejected share is recall, of true ones false alarms. `held_out_scores`
-says how well the combined score, and simple ones, tell true claims from false.
+says how well the entailment score, and simple ones, tell true claims from false.
 """
 
 import argparse
@@ -137,11 +137,11 @@ def _figures(rows: pl.DataFrame) -> dict[str, object]:
 
 
 def _scores(rows: pl.DataFrame) -> dict[str, dict[str, float]]:
-    """How far scores tell true canaries from false ones; `shipped` is at the threshold of `combined`."""
+    """How far scores tell true canaries from false ones; `shipped` is at the threshold of `entailment`."""
     true = (rows["expected"] == "supported").to_numpy()
     found = {}
     for name, score in {
-        "combined": rows["combined"],
+        "entailment": rows["entailment"],
         "similarity": rows["similarity"],
         "token_recall": rows["token_recall"],
         "shortness": -rows["claim"].str.len_chars().cast(pl.Float64()),
@@ -149,7 +149,7 @@ def _scores(rows: pl.DataFrame) -> dict[str, dict[str, float]]:
         values = score.fill_null(0.0).to_numpy()
         low, high, _ = roc_curve(true, values)
         figures = {"auroc": roc_auc_score(true, values), "balanced_accuracy_best": max(high - low + 1) / 2}
-        if name == "combined":
+        if name == "entailment":
             accepted = values >= HALF
             figures["balanced_accuracy_shipped"] = (accepted[true].mean() + 1 - accepted[~true].mean()) / 2
         found[name] = {figure: round(float(value), 3) for figure, value in figures.items()}

@@ -20,7 +20,7 @@ from qa_pipeline.verification.deciding import decide_claims
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 from qa_pipeline_tests.evaluation.calibration.stored import Frames, run, tables
 
-OTHER = VerificationSettings(recall_accept=0.8, combined_accept=0.9, combined_reject=0.1)
+OTHER = VerificationSettings(entailment_accept=0.9, entailment_reject=0.1)
 OF_A_PAIR = 3
 
 
@@ -34,14 +34,12 @@ def made_up(claims: int) -> Frames:
         pair_id=ids, question=pl.format("Question {}?", ids), answer=pl.format("Answer {}.", ids)
     )
     scores: dict[str, Any] = {
-        name: generator.random(pairs * OF_A_PAIR)
-        for name in ("similarity", "token_recall", "wording_recall", "order_agreement", "combined")
+        name: generator.random(pairs * OF_A_PAIR) for name in ("similarity", "token_recall", "entailment")
     }
     stated = pl.concat([few["claims"]] * pairs).with_columns(
         claim_id=pl.Series([f"claim-{number}" for number in range(pairs * OF_A_PAIR)]),
         pair_id=ids.repeat_by(OF_A_PAIR).explode(),
-        verbatim=pl.Series(generator.random(pairs * OF_A_PAIR) < 0.3),
-        combined_model=pl.lit("small"),
+        entailment_model=pl.lit("small"),
         **{name: pl.Series(values) for name, values in scores.items()},
     )
     return {"pairs": rows, "claims": stated, "scored": few["scored"]}

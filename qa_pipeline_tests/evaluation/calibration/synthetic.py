@@ -22,7 +22,7 @@ def labelled(
     sets: Sequence[str] | None = None,
 ) -> LabelledRows:
     """Rows of claims that the rules before the fitted steps leave open, unless their fields say otherwise."""
-    models = {"combined_model": "small", "entailment_model": "reader", "token_recall": 0.5}
+    models = {"entailment_model": "reader", "token_recall": 0.5}
     claims = [
         claim(0, claim_id=f"{row}-{place}", pair_id=f"pair-{row}", **{**models, **fields})
         for row, of_row in enumerate(scores)
@@ -33,7 +33,6 @@ def labelled(
         {
             "set": list(sets) if sets is not None else ["one"] * len(scores),
             "group": numbers,
-            "part": [number % 2 for number in numbers],
             "order": [f"{row:06}" for row in range(len(scores))],
             "label": list(labels),
             "pair_id": [f"pair-{row}" for row in range(len(scores))],
@@ -48,4 +47,4 @@ def noisy(count: int, seed: int, *, cut: float = 0.6, **also: float) -> Labelled
     generator = np.random.default_rng(seed)
     score = generator.random(count)
     label = (score > cut) ^ (generator.random(count) < 0.01)
-    return labelled([[{"combined": float(one), **also}] for one in score], label.tolist())
+    return labelled([[{"entailment": float(one), **also}] for one in score], label.tolist())

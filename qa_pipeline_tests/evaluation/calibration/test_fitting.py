@@ -21,26 +21,27 @@ def fitted(rows: LabelledRows) -> tuple[Thresholds, dict[tuple[str, str], Fit]]:
 
 def test_both_bands_of_a_good_score_are_found_and_lie_apart() -> None:
     thresholds, fits = fitted(noisy(1500, 1))
-    band = thresholds.bands.combined
+    band = thresholds.bands.entailment
     assert band.accept is not None
     assert band.reject is not None
     assert 0.55 <= band.accept <= 0.65
     assert band.reject == 0.5
-    assert fits["combined", "accept"].precision_low >= 0.95  # type: ignore[operator]
-    assert set(fits) == {("combined", "accept"), ("combined", "reject")}
+    assert fits["entailment", "accept"].precision_low >= 0.95  # type: ignore[operator]
+    assert set(fits) == {("entailment", side) for side in ("contradict", "accept", "reject")}
 
 
 def test_a_score_that_says_nothing_accepts_nothing_and_tells_the_best_precision() -> None:
     generator = np.random.default_rng(0)
     rows = labelled(
-        [[{"combined": float(one)}] for one in generator.random(600)], (generator.random(600) < 0.7).tolist()
+        [[{"entailment": float(one)}] for one in generator.random(600)],
+        (generator.random(600) < 0.7).tolist(),
     )
     thresholds, fits = fitted(rows)
-    assert thresholds.bands.combined.accept is None
-    why = fits["combined", "accept"].why or ""
+    assert thresholds.bands.entailment.accept is None
+    why = fits["entailment", "accept"].why or ""
     assert "no threshold meets the target: the best" in why
     assert "groups would do" not in why
-    assert fits["combined", "accept"].precision == pytest.approx(0.7, abs=0.1)
+    assert fits["entailment", "accept"].precision == pytest.approx(0.7, abs=0.1)
 
 
 def test_too_little_data_is_refused_and_says_how_many_more_would_do() -> None:
@@ -58,68 +59,40 @@ def test_many_rows_of_few_sources_are_little_data() -> None:
 
 @pytest.mark.parametrize("label", [True, False])
 def test_rows_of_one_label_are_refused(label: bool) -> None:
-    rows = labelled([[{"combined": 0.9}]] * 300, [label] * 300)
+    rows = labelled([[{"entailment": 0.9}]] * 300, [label] * 300)
     with pytest.raises(InputError, match=f"all 300 rows have the label {int(label)}"):
         fitted(rows)
 
 
 @pytest.mark.parametrize("score", [None, float("nan")])
 def test_rows_without_a_score_are_refused(score: float | None) -> None:
-    rows = labelled([[{"combined": score}]] * 300, [True, False] * 150)
+    rows = labelled([[{"entailment": score}]] * 300, [True, False] * 150)
     with pytest.raises(InputError, match="no claim has a score"):
         fitted(rows)
 
 
 def test_a_score_that_is_no_number_is_never_accepted() -> None:
-    rows = labelled([[{"combined": 0.9}], [{"combined": float("nan")}]], [True, False])
-    scored = rows_of_side(rows, SETTINGS, BLANK, "combined", "accept")
+    rows = labelled([[{"entailment": 0.9}], [{"entailment": float("nan")}]], [True, False])
+    scored = rows_of_side(rows, SETTINGS, BLANK, "accept")
     assert np.isnan(scored.score).tolist() == [False, True]
 
 
 def test_an_answer_is_as_good_as_its_lowest_claim_and_settled_claims_do_not_count() -> None:
-    verbatim = {"verbatim": True, "token_recall": 1.0}
+    proved: dict[str, list[str]] = {"unproved": []}
     rows = labelled(
         [
-            [{"combined": 0.9}, {"combined": 0.4}],
-            [{"combined": 0.1, **verbatim}, {"combined": 0.8}],
-            [{"combined": 0.9}, {"combined": 0.9, "citation_status": "uncited"}],
-            [{"combined": 0.9}, {"combined": 0.9, "open_points": ["only"]}],
-            [{"combined": 0.1, **verbatim}],
+            [{"entailment": 0.9}, {"entailment": 0.4}],
+            [{"entailment": 0.1, **proved}, {"entailment": 0.8}],
+            [{"entailment": 0.9}, {"entailment": 0.9, "citation_status": "uncited"}],
+            [{"entailment": 0.9}, {"entailment": 0.9, "scope_differs": True}],
+            [{"entailment": 0.1, **proved}],
         ],
         [True] * 5,
     )
-    accept = rows_of_side(rows, SETTINGS, BLANK, "combined", "accept")
+    accept = rows_of_side(rows, SETTINGS, BLANK, "accept")
     assert accept.group.tolist() == [0, 1, 3]
     assert np.nan_to_num(accept.score, nan=-1).tolist() == [0.4, 0.8, -1]
-    assert rows_of_side(rows, SETTINGS, BLANK, "combined", "reject").score.tolist() == [0.4, 0.8, 0.9]
-
-
-def test_two_steps_share_the_error_and_are_fitted_on_other_groups() -> None:
-    rows = noisy(3000, 1, entailment=0.5, contradiction=0.0)
-    _, fits = fitted(rows)
-    assert fits["combined", "accept"].confidence == pytest.approx(0.975)
-    assert fits["combined", "reject"].confidence == pytest.approx(1 - 0.05 / 3)
-    whole = rows_of_side(rows, SETTINGS, BLANK, "combined", "accept")
-    halves = [rows_of_side(rows, SETTINGS, BLANK, "combined", "accept", part=part) for part in (0, 1)]
-    assert not set(halves[0].group.tolist()) & set(halves[1].group.tolist())
-    assert sum(len(half.group) for half in halves) == len(whole.group)
-
-
-def test_entailment_is_fitted_on_what_combined_passes_on() -> None:
-    generator = np.random.default_rng(3)
-    score, read = generator.random(4000), generator.random(4000)
-    label = (score > 0.9) | (read > 0.6)
-    rows = labelled(
-        [
-            [{"combined": float(one), "entailment": float(other), "contradiction": float((1 - other) / 2)}]
-            for one, other in zip(score, read, strict=True)
-        ],
-        label.tolist(),
-    )
-    thresholds, fits = fitted(rows)
-    assert thresholds.bands.entailment.accept is not None
-    assert fits["entailment", "accept"].n < 2000 * 0.4
-    assert thresholds.bands.entailment.contradict is None
+    assert rows_of_side(rows, SETTINGS, BLANK, "reject").score.tolist() == [0.4, 0.8, 0.9]
 
 
 def test_the_artefact_says_what_its_bands_do() -> None:
@@ -129,7 +102,7 @@ def test_the_artefact_says_what_its_bands_do() -> None:
     assert artefact.id == content_id(artefact)
     assert overall.precision.value == pytest.approx(0.98, abs=0.02)
     assert overall.recall.value == pytest.approx(0.97, abs=0.05)
-    assert artefact.measured.accepted_by["combined"].n == overall.precision.n
+    assert artefact.measured.accepted_by["entailment"].n == overall.precision.n
     assert overall.coverage.n == 1500
     passed_on = overall.passed_on.value or 0
     assert artefact.measured.claims_passed_on == round(passed_on * 1500)
@@ -142,5 +115,5 @@ def test_the_same_rows_give_the_same_artefact() -> None:
 
 def test_thresholds_by_hand_move_no_fit() -> None:
     rows = noisy(1500, 1)
-    own = VerificationSettings(combined_accept=0.99, combined_reject=0.01, policy="similarity_only")
+    own = VerificationSettings(entailment_accept=0.99, entailment_reject=0.01, policy="similarity_only")
     assert fit_bands(rows, own, BLANK, LEVELS) == fit_bands(rows, SETTINGS, BLANK, LEVELS)

@@ -57,8 +57,8 @@ def test_one_batch_may_be_asked_for_and_people_get_tables(workspace: Workspace) 
     ("options", "told"),
     [
         (("--batch", "three"), "has no batch 'three'; it has one, two"),
-        (("--set", "verification.recal_accept=1"), "did you mean verification.recall_accept"),
-        (("--set", "verification.recall_accept=x"), "setting verification.recall_accept"),
+        (("--set", "verification.accept_groundin=1"), "did you mean verification.accept_grounding"),
+        (("--set", "verification.accept_grounding=x"), "setting verification.accept_grounding"),
         (("--thresholds", "nowhere.json"), "nowhere.json cannot be read"),
     ],
 )
@@ -76,7 +76,7 @@ def test_a_folder_without_verdicts_says_what_to_run(tmp_path: Path) -> None:
 
 
 def test_a_file_of_thresholds_names_its_verdicts(workspace: Workspace, tmp_path: Path) -> None:
-    artefact = thresholds(combined={"accept": 0.9})
+    artefact = thresholds(entailment={"accept": 0.9})
     path = tmp_path / "own.json"
     path.write_bytes(thresholds_bytes(artefact))
     found = json.loads(what_if(workspace, "--thresholds", str(path), "--json").stdout)
@@ -89,7 +89,7 @@ def test_a_what_if_without_changes_moves_nothing_whatever_options_the_run_was_gi
 ) -> None:
     workspace = new_workspace(tmp_path, monkeypatch)
     workspace.write({"one/guide.md": GUIDE})
-    options = (option, "--set", "verification.recall_accept=0.95", "--set", "judging.threshold=0.6")
+    options = (option, "--set", "verification.accept_grounding=0.95", "--set", "judging.threshold=0.6")
     invoke("run", workspace.corpus, "--out", workspace.out, *options)
     found = json.loads(invoke("what-if", "--out", workspace.out, "--json").stdout)
     assert (found["moved_claims"], found["moved_pairs"]) == ([], [])

@@ -9,15 +9,15 @@ from qa_pipeline.settings.verification import JudgingSettings, VerificationSetti
 def test_changes_become_settings() -> None:
     changes = read_changes(
         [
-            "verification.recall_accept=0.85",
+            "verification.accept_grounding=0.85",
             "judging.accept_unjudged=true",
-            "verification.combined_accept = none",
+            "verification.entailment_accept = none",
         ]
     )
     settings = load_settings(**changes)
-    assert settings.verification.recall_accept == 0.85
+    assert settings.verification.accept_grounding == 0.85
     assert settings.judging.accept_unjudged is True
-    assert settings.verification.combined_accept is None
+    assert settings.verification.entailment_accept is None
 
 
 def test_every_name_that_may_change_is_a_setting() -> None:
@@ -29,13 +29,13 @@ def test_every_name_that_may_change_is_a_setting() -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("verification.recal_accept=0.8", "did you mean verification.recall_accept"),
-        ("recall_accept=0.8", "did you mean verification.recall_accept"),
+        ("verification.accept_groundin=0.8", "did you mean verification.accept_grounding"),
+        ("accept_grounding=0.8", "did you mean verification.accept_grounding"),
         ("judging.weight_sorce=1", "did you mean judging.weight_source"),
-        ("verification.other_passages=2", "takes scores or replies that are not stored"),
+        ("verification.probe_passages=true", "takes scores or replies that are not stored"),
         ("judging.temperature=1", "takes scores or replies that are not stored"),
         ("zzz=1", "those that do are verification.policy"),
-        ("verification.recall_accept", "must be GROUP.NAME=VALUE"),
+        ("verification.accept_grounding", "must be GROUP.NAME=VALUE"),
         ("=1", "no such setting"),
     ],
 )
@@ -45,7 +45,7 @@ def test_a_name_that_decides_nothing_is_refused_and_near_ones_are_named(text: st
 
 
 @pytest.mark.parametrize(
-    "text", ["verification.recall_accept=high", "verification.policy=hope", "judging.weight_source=-1"]
+    "text", ["verification.accept_grounding=high", "verification.policy=hope", "judging.weight_source=-1"]
 )
 def test_a_value_of_the_wrong_kind_is_refused_by_the_settings(text: str) -> None:
     with pytest.raises(SettingsError, match=r"setting (verification|judging)"):

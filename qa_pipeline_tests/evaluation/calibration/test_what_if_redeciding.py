@@ -18,21 +18,19 @@ from qa_pipeline.settings.verification import JudgingSettings, VerificationSetti
 from qa_pipeline.storage import frame_hash
 from qa_pipeline_tests.evaluation.calibration.stored import Frames, Rows, run, tables
 
-USUAL, LENIENT = VerificationSettings(), VerificationSettings(recall_accept=0.4)
+USUAL, LENIENT = VerificationSettings(), VerificationSettings(entailment_accept=0.4)
 JUDGING = JudgingSettings()
 ALONE, BOTH = Models(verifier=False, judge=False), Models(verifier=True, judge=True)
-OPEN: dict[str, Any] = {"token_recall": 0.5}
+OPEN: dict[str, Any] = {"unproved": ["x"], "entailment": 0.5}
 
 share = st.floats(0, 1)
 scores = st.fixed_dictionaries(
     {
         "similarity": share,
         "token_recall": share,
-        "wording_recall": share,
-        "verbatim": st.booleans(),
-        "number_conflicts": st.sampled_from([[], ["5"]]),
-        "combined": st.none() | share,
-        "combined_model": st.sampled_from(["small", None]),
+        "unproved": st.sampled_from([[], ["x"]]),
+        "denied": st.sampled_from([[], ["number_mismatch: x"]]),
+        "scope_differs": st.booleans(),
         "entailment": st.none() | share,
         "contradiction": st.none() | share,
         "entailment_model": st.just("reader"),
@@ -48,10 +46,6 @@ readable = st.lists(st.sampled_from(["accept", "reject", "unsure"]), min_size=15
 few = settings(deadline=None, max_examples=40)
 verifications = st.builds(
     VerificationSettings,
-    recall_accept=share,
-    similarity_reject=share,
-    combined_accept=st.none() | share,
-    combined_reject=st.none() | share,
     entailment_accept=st.none() | share,
     entailment_contradict=st.none() | st.floats(0.5, 1),
     policy=st.sampled_from(["cascade", "cascade", "similarity_only"]),
@@ -154,11 +148,11 @@ def test_where_every_reply_is_stored_it_equals_a_run_with_the_models(
 def test_a_reply_speaks_for_a_claim_that_is_open_still_and_not_for_one_decided_now() -> None:
     frames = run(tables([[OPEN]]), USUAL, JUDGING, verifier={"0-0": "reject"})
 
-    still = anew(frames, VerificationSettings(recall_accept=0.8), BOTH).claim_verdicts
+    still = anew(frames, VerificationSettings(entailment_accept=0.8), BOTH).claim_verdicts
     decided = anew(frames, LENIENT, BOTH).claim_verdicts
 
     assert still.select("verdict", "decided_by", "model").row(0) == ("unsupported", "llm", "m")
-    assert decided.select("verdict", "decided_by", "model").row(0) == ("supported", "consistency", None)
+    assert decided.select("verdict", "decided_by", "model").row(0) == ("supported", "entailment", None)
 
 
 @pytest.mark.parametrize("word", ["accept", "reject", "unsure", "not_json"])
@@ -170,12 +164,12 @@ def test_replies_come_back_as_they_were_given(word: str) -> None:
 
 def test_what_only_a_model_could_tell_is_counted() -> None:
     judge: dict[str, float] = defaultdict(lambda: 0.9)
-    made = tables([[{"token_recall": 0.6}], [{"token_recall": 0.4}], [{}]])
-    middle = VerificationSettings(recall_accept=0.5)
+    made = tables([[OPEN | {"entailment": 0.6}], [OPEN | {"entailment": 0.4}], [{}]])
+    middle = VerificationSettings(entailment_accept=0.5)
     frames = run(made, middle, JUDGING, verifier={"1-0": "reject"}, judge=judge)
 
     stricter = anew(frames, USUAL, BOTH)
-    laxer = anew(frames, VerificationSettings(recall_accept=0.3), BOTH)
+    laxer = anew(frames, VerificationSettings(entailment_accept=0.3), BOTH)
 
     assert stricter.open_claims.to_list() == ["0-0"]
     assert stricter.open_pairs.to_list() == ["pair-0"]
@@ -186,7 +180,9 @@ def test_what_only_a_model_could_tell_is_counted() -> None:
 
 
 def test_every_row_is_counted_on_both_sides() -> None:
-    made = tables([[OPEN], [{}], [{"number_conflicts": ["5"]}]], [{"token_recall": 0.0}])
+    made = tables(
+        [[OPEN], [{}], [{"unproved": ["x"], "denied": ["number_mismatch: 5"]}]], [{"token_recall": 0.0}]
+    )
     frames = run(made, USUAL, JUDGING)
 
     steps = add_up([compare(frames, anew(frames, LENIENT, ALONE))] * 2).steps
