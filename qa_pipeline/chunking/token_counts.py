@@ -168,10 +168,7 @@ class SectionTokens:
 def count_texts(texts: Sequence[str], counts: WordCounts, *, longest: int) -> list[TextTokens]:
     """Token counts of texts.
 
-    Args:
-        texts: what to measure.
-        counts: tokens of words.
-        longest: a word of more tokens may have to be cut, so its tokens are words of their own.
+    A word of more than `longest` tokens may have to be cut, so its tokens are words of their own.
     """
     split = [_placed_words(text) for text in texts]
     counts.learn(chain.from_iterable(found for found, _, _ in split))

@@ -194,12 +194,7 @@ def with_combined(
 
     All keep null, and the model's name too, where it was fitted on vectors of another embedding model.
 
-    Args:
-        claims: CLAIMS frame, all other local scores filled in.
-        model: the coefficients.
-        embedding_model: what the frame's cosines were computed with.
-        embedding_revision: of its weights.
-        longest: claims of more characters have not been read in full.
+    `claims` is a CLAIMS frame with all other local scores filled in.
     """
     fits = model.fits(embedding_model, embedding_revision)
     if not fits and claims.height:

@@ -125,10 +125,7 @@ class PairModelFiles(ModelFolder):
 def find_pair_model(model: str, revision: str | None, setting: str) -> PairModelFiles:
     """Find a model by path, or by hub name and pinned commit.
 
-    Args:
-        model: path or hub name.
-        revision: commit; a local folder has none, and is known by the hash of its files.
-        setting: the group of settings that names the model.
+    A local folder has no commit, and is known by the hash of its files.
 
     Raises:
         SettingsError: it is not there, not the pinned one, or cannot be used.
@@ -208,11 +205,7 @@ def read_labels(
 ) -> Labels:
     """Find out what a model's classes mean.
 
-    Args:
-        names: the model's label names in order.
-        wanted: the meaning of each label by name or number, where it is set; None reads the names.
-        model: name of the model, for messages.
-        setting: the setting that holds `wanted`, for messages.
+    `wanted` is the meaning of each label by name or number, where it is set; None reads the names.
 
     Raises:
         SettingsError: a name is unknown, `wanted` does not fit, or no class means entailment.

@@ -162,10 +162,6 @@ class SpanDetector:
 def load_span_detector(settings: SpanSettings, store: VectorCache) -> SpanDetector:
     """Find and check the detector; its weights are read at the first input that must be computed.
 
-    Args:
-        settings: which model, and how it is given texts.
-        store: logits computed before.
-
     Raises:
         SettingsError: there is no model, or it cannot be used; the message tells what to do.
     """
