@@ -39,17 +39,7 @@ def assess_pairs(
     against what was proved. Where those chunks, the question or the answer hold an injection, the row says so
     (`injection_in_source`): its scores are stored, and accept nothing by themselves.
 
-    Args:
-        pairs: the pairs table.
-        claims: the claims table.
-        claim_verdicts: the claim_verdicts table.
-        chunks: the chunks table.
-        model: the judge; None makes every row not_judged.
-        settings: temperature, and whether to judge at all.
-        accept_grounding: share of supported claims that passes source verification.
-        workers: calls in flight.
-        seed: passed to the model.
-        notify: called with progress.
+    Without a model every row is not_judged.
 
     Raises:
         PermanentModelError: the judge can answer no further request.

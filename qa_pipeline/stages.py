@@ -47,7 +47,6 @@ from qa_pipeline.settings.documents import MaskingSettings
 from qa_pipeline.settings.generation import PairsFileSettings
 from qa_pipeline.storage import Layout, write_bytes
 from qa_pipeline.tables import CANARIES, DECISIONS, LAYOUTS, PAIRS, QUESTIONS, STORED
-from qa_pipeline.text.language import LanguageShare, chunk_languages
 from qa_pipeline.verification.canaries.material import gather
 from qa_pipeline.verification.canaries.outcomes import canary_rows
 from qa_pipeline.verification.canaries.seeding import canary_pairs, seed_canaries
@@ -157,13 +156,8 @@ def _note_documents(run: StageRun, documents: pl.DataFrame) -> None:
 def cut_documents(resources: Resources, documents: pl.DataFrame) -> pl.DataFrame:
     """Cut the parsed documents, and mark what says again what others say."""
     settings = resources.settings.chunking
-    chunks = chunk_documents(documents, resources.counter, settings, languages=_chunk_languages)
+    chunks = chunk_documents(documents, resources.counter, settings)
     return mark_repeated_blocks(chunks, documents)
-
-
-def _chunk_languages(texts: Sequence[str], document: Mapping[str, Any]) -> list[str]:
-    shares = [LanguageShare(**share) for share in document["languages"]]
-    return chunk_languages(texts, shares) if shares else [document["language"]] * len(texts)
 
 
 def _chunks(run: StageRun) -> pl.DataFrame:

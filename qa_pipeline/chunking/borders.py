@@ -114,24 +114,29 @@ class Section:
         start: its first character in the document, that of its heading line if it has one.
         end: one past its last.
         heading_end: end of its heading line; `start` without one.
-        total: its tokens.
+        path: the headings its chunks carry.
         room: most tokens of a chunk.
         shared: tokens of a chunk that may repeat the end of the chunk before it.
-        language: whose rules say where sentences end.
+        language: whose rules decide where sentences end.
     """
 
     text_tokens: TextTokens
     start: int
     end: int
     heading_end: int
-    total: int
+    path: tuple[str, ...]
     room: int
     shared: int
     language: str
 
     @cached_property
+    def total(self) -> int:
+        """Its tokens."""
+        return self.text_tokens.between(self.start, self.end)
+
+    @cached_property
     def text(self) -> str:
-        """Its text; all places a strategy speaks of are places in it."""
+        """Its text; all places of borders are places in it."""
         return self.text_tokens.text[self.start : self.end]
 
     @cached_property

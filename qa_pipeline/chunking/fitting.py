@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 
-from qa_pipeline.chunking.borders import Borders, Cuts, Section, even_cuts
+from qa_pipeline.chunking.borders import Borders, Section, cut_section, even_cuts
 from qa_pipeline.chunking.token_counts import WordCounts
 from qa_pipeline.records import index_text
 
@@ -49,7 +49,7 @@ def _shorter(path: Path) -> Path:
 
 
 _SAFE = 0.95
-"""Where an estimate was too low, the next one is met a little below."""
+"""Where an estimate was too low, the next one stays a little below."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,6 @@ class Draft:
     `tokens` are those of path and text, or negative while nobody has counted them.
     """
 
-    path: Path
     section: Section
     start: int
     end: int
@@ -72,7 +71,7 @@ class Draft:
 
 
 class Fitter:
-    """Makes drafts of sections and their cuts.
+    """Makes drafts of sections.
 
     Args:
         bound: most tokens of a draft with its path, special tokens included.
@@ -85,16 +84,16 @@ class Fitter:
         self.counts = counts
         self.paths = paths
 
-    def fit(self, sections: Sequence[tuple[Path, Section]], cuts: Sequence[Cuts]) -> list[list[Draft]]:
-        """Drafts of each section, in order, disjoint, every one within the bound.
+    def fit(self, sections: Sequence[Section]) -> list[list[Draft]]:
+        """Drafts of each section, in order, every one within the bound, overlapping only by what is shared.
 
-        A single character may be over it: nothing can be done about that.
+        A single character may be over the bound: nothing can be done about that.
         """
         fitted: list[list[Draft]] = [[] for _ in sections]
         waiting = [
             (number, draft)
-            for number, ((path, section), own) in enumerate(zip(sections, cuts, strict=True))
-            for draft in self._between(path, section, [0, *own, section.end - section.start])
+            for number, section in enumerate(sections)
+            for draft in self._between(section, [0, *cut_section(section), section.end - section.start])
         ]
         while waiting:
             sized = self.sized([draft for _, draft in waiting])
@@ -105,30 +104,29 @@ class Fitter:
                 else:
                     over.append((number, draft))
             waiting = [(number, part) for number, draft in over for part in self._again(draft)]
-        return [sorted(own, key=lambda draft: draft.start) for own in fitted]
+        return [self._overlapped(sorted(own, key=lambda draft: draft.start)) for own in fitted]
 
-    def draft(self, path: Path, section: Section, start: int, end: int) -> Draft:
-        """A draft with its tokens, if the counts can tell them."""
-        exact = self.counts.exact and section.text_tokens.is_exact(start, end)
-        tokens = self.paths.tokens[path] + measured(section, start, end) if exact else -1
-        return Draft(path, section, start, end, tokens)
+    def draft(self, section: Section, start: int, end: int) -> Draft:
+        """A draft with its tokens, if the counts are exact."""
+        measured = section.text_tokens
+        exact = self.counts.exact and measured.is_exact(start, end)
+        tokens = self.paths.tokens[section.path] + measured.between(start, end) if exact else -1
+        return Draft(section, start, end, tokens)
 
     def sized(self, drafts: Sequence[Draft]) -> list[Draft]:
-        """Drafts with their tokens; those that the counts could not tell are counted, all in one call."""
-        unsure = [draft for draft in drafts if draft.tokens < 0]
-        if not unsure:
-            return list(drafts)
-        counted = iter(self.counts.count([index_text(draft.path, draft.text) for draft in unsure]))
+        """Drafts with their tokens; those without exact counts are counted, all in one call."""
+        unsure = [index_text(draft.section.path, draft.text) for draft in drafts if draft.tokens < 0]
+        counted = iter(self.counts.count(unsure))
         return [replace(draft, tokens=next(counted)) if draft.tokens < 0 else draft for draft in drafts]
 
-    def overlapped(self, drafts: Sequence[Draft]) -> list[Draft]:
+    def _overlapped(self, drafts: list[Draft]) -> list[Draft]:
         """The drafts of one section, each from the second on with whole sentences or lines before it.
 
         As many as `shared` and the bound allow; none where the last of them alone would be too long, and
         never all of the draft before.
         """
         if len(drafts) < 2 or not drafts[0].section.shared:
-            return list(drafts)
+            return drafts
         borders = Borders(drafts[0].section)
         wider = self.sized([self._wider(borders, *pair) for pair in pairwise(drafts)])
         kept = [
@@ -143,28 +141,24 @@ class Fitter:
         tokens = section.tokens.at(draft.start - section.start)
         allowed = min(section.shared, self.bound - draft.tokens)
         start = section.start + borders.first_from(tokens - allowed) if allowed > 0 else draft.start
-        if not before.start < start < draft.start:
-            return draft
-        return self.draft(draft.path, section, start, draft.end)
+        return self.draft(section, start, draft.end) if before.start < start < draft.start else draft
 
-    def _between(self, path: Path, section: Section, places: Sequence[int]) -> list[Draft]:
+    def _between(self, section: Section, places: Sequence[int]) -> list[Draft]:
         """Drafts between neighbouring places of a section, without white space at their end or alone."""
-        text, shift = section.text_tokens.text, section.start
         found: list[Draft] = []
         for left, right in pairwise(places):
-            start, end = shift + left, shift + right
-            while end > start and text[end - 1].isspace():
-                end -= 1
-            if start < end:
-                found.append(self.draft(path, section, start, end))
+            kept = section.text[left:right].rstrip()
+            if kept:
+                start = section.start + left
+                found.append(self.draft(section, start, start + len(kept)))
         return found
 
     def _again(self, draft: Draft) -> list[Draft]:
         """Parts of a draft that turned out to be over the bound."""
-        section, estimate = draft.section, measured(draft.section, draft.start, draft.end)
-        counted = max(draft.tokens - self.paths.tokens[draft.path], 1)
+        section, estimate = draft.section, draft.section.text_tokens.between(draft.start, draft.end)
+        counted = max(draft.tokens - self.paths.tokens[section.path], 1)
         room = min(int(section.room * estimate / counted * _SAFE), estimate - 1)
-        cuts: Cuts = []
+        cuts: list[int] = []
         if room > 0:
             headed = draft.start < section.heading_end < draft.end
             part = replace(
@@ -172,22 +166,13 @@ class Fitter:
                 start=draft.start,
                 end=draft.end,
                 heading_end=section.heading_end if headed else draft.start,
-                total=estimate,
                 room=room,
                 shared=0,
             )
             cuts = even_cuts(Borders(part), 0)
         first, last = draft.start - section.start, draft.end - section.start
         inside = [first + cut for cut in cuts if first + cut < last] or [(first + last) // 2]
-        return self._between(draft.path, section, [first, *inside, last])
-
-
-def measured(section: Section, start: int, end: int) -> int:
-    """Tokens between two places of a document, both in the section, as its counts tells."""
-    if start == section.start and end == section.end:
-        return section.total
-    at = section.tokens.at
-    return at(end - section.start) - at(start - section.start)
+        return self._between(section, [first, *inside, last])
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,12 +195,10 @@ def merge_tiny(siblings: Iterable[Sibling], fitter: Fitter, below: int) -> list[
     Returns:
         All drafts in order; a joined one has the path of its parent and the span of its sections.
     """
-    if not below:
-        return [draft for sibling in siblings for draft in sibling.drafts]
     runs = [
         run
         for _, group in groupby(siblings, key=lambda sibling: sibling.group)
-        for run in _runs(list(group), fitter, below)
+        for run in _runs(group, fitter, below)
     ]
     joined = iter(fitter.sized([_joined(run, fitter) for run in runs if len(run) > 1]))
     found: list[Draft] = []
@@ -226,8 +209,8 @@ def merge_tiny(siblings: Iterable[Sibling], fitter: Fitter, below: int) -> list[
     return found
 
 
-def _runs(group: Sequence[Sibling], fitter: Fitter, below: int) -> list[list[Sibling]]:
-    """Siblings in runs that become one draft each, as far as the counts can tell; most are alone."""
+def _runs(group: Iterable[Sibling], fitter: Fitter, below: int) -> list[list[Sibling]]:
+    """Siblings in runs that become one draft each, as far as the counts are exact; most are alone."""
     runs: list[list[Sibling]] = []
     size = below
     for sibling in group:
@@ -235,7 +218,8 @@ def _runs(group: Sequence[Sibling], fitter: Fitter, below: int) -> list[list[Sib
             continue
         tiny = len(sibling.drafts) == 1 and sibling.drafts[0].tokens < below
         if tiny and size < below:
-            together = _estimate([*runs[-1], sibling], fitter)
+            section = _joined([*runs[-1], sibling], fitter).section
+            together = fitter.paths.tokens[section.path] + section.total
             if together <= fitter.bound:
                 runs[-1].append(sibling)
                 size = together
@@ -248,12 +232,5 @@ def _runs(group: Sequence[Sibling], fitter: Fitter, below: int) -> list[list[Sib
 def _joined(run: Sequence[Sibling], fitter: Fitter) -> Draft:
     """One draft of several sections."""
     first, last = run[0].drafts[0].section, run[-1].drafts[0].section
-    (total,) = first.text_tokens.between([first.start], [last.end])
-    section = replace(first, end=last.end, total=total)
-    return fitter.draft(run[0].parent, section, section.start, section.end)
-
-
-def _estimate(run: Sequence[Sibling], fitter: Fitter) -> int:
-    """Tokens of a run as one draft, as the counts tells."""
-    draft = _joined(run, fitter)
-    return fitter.paths.tokens[draft.path] + draft.section.total
+    section = replace(first, end=last.end, path=run[0].parent)
+    return fitter.draft(section, section.start, section.end)

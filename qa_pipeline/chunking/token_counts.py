@@ -1,6 +1,6 @@
 """How many tokens lie between any two places of a text, counting each distinct word once.
 
-For tokenizers that read every word alone the answers are exact between blanks; for others, and inside a
+For tokenizers that read every word alone the counts are exact between blanks; for others, and inside a
 word, they are estimates, and whoever must be sure counts the text itself.
 """
 
@@ -31,7 +31,8 @@ class WordCounts:
 
     def __init__(self, counter: TokenCounter) -> None:
         self._counter = counter
-        self._sizes: dict[str, int] = {}
+        self.sizes: dict[str, int] = {}
+        """Tokens of each word met so far."""
         self._special = counter.count([""])[0]
         self.exact = reads_words_alone(counter.tokenizer)
 
@@ -41,11 +42,11 @@ class WordCounts:
             return self._counter.count(texts) if texts else []
         split = [words(text) for text in texts]
         self.learn(chain.from_iterable(split))
-        return [sum(self.sizes(one), self._special) for one in split]
+        return [sum(map(self.sizes.__getitem__, one), self._special) for one in split]
 
     def learn(self, met: Iterable[str]) -> None:
         """Count the words not met before, many at once."""
-        sizes = self._sizes
+        sizes = self.sizes
         new = [word for word in dict.fromkeys(met) if word not in sizes]
         bare = [word.rstrip(_MARKS) for word in new] if self.exact else new
         self._count([word for word in dict.fromkeys(bare) if word not in sizes])
@@ -66,11 +67,7 @@ class WordCounts:
             tokens = [start for start, _ in encoding.offsets]
             word_of_token = np.searchsorted(starts, tokens, side="right") - 1
             sizes = np.bincount(word_of_token, minlength=len(group)).tolist()
-            self._sizes.update(zip(group, sizes, strict=True))
-
-    def sizes(self, learnt: Sequence[str]) -> Iterable[int]:
-        """Tokens of each word; all must have been learnt."""
-        return map(self._sizes.__getitem__, learnt)
+            self.sizes.update(zip(group, sizes, strict=True))
 
     def token_starts(self, word: str) -> list[int]:
         """Places inside a word at which a token begins, from 0."""
@@ -124,10 +121,10 @@ class TextTokens:
         self.before = np.concatenate(([0], np.cumsum(sizes)))
         self.whole = whole
 
-    def between(self, starts: Sequence[int], ends: Sequence[int]) -> list[int]:
-        """Tokens of each stretch, many at once."""
-        left, right = (self.before[np.searchsorted(self.starts, places)] for places in (starts, ends))
-        return [int(size) for size in (right - left).tolist()]
+    def between(self, start: int, end: int) -> int:
+        """Tokens of a stretch."""
+        first, last = np.searchsorted(self.starts, (start, end))
+        return int(self.before[last] - self.before[first])
 
     def is_exact(self, start: int, end: int) -> bool:
         """Whether a stretch begins and ends at blanks, so that no word is measured in part."""
@@ -171,51 +168,43 @@ class SectionTokens:
 def count_texts(texts: Sequence[str], counts: WordCounts, *, longest: int) -> list[TextTokens]:
     """Token counts of texts.
 
-    Args:
-        texts: what to measure.
-        counts: tokens of words.
-        longest: a word of more tokens may have to be cut, so its tokens are words of their own.
+    A word of more than `longest` tokens may have to be cut, so its tokens are words of their own.
     """
     split = [_placed_words(text) for text in texts]
     counts.learn(chain.from_iterable(found for found, _, _ in split))
-    return [
-        _text_tokens(text, found, starts, counts, longest=longest, whole=whole)
-        for text, (found, starts, whole) in zip(texts, split, strict=True)
-    ]
+    return [_text_tokens(text, *one, counts, longest) for text, one in zip(texts, split, strict=True)]
 
 
 def _placed_words(text: str) -> tuple[list[str], Places, bool]:
     """Words with their places, and whether none had to be taken apart for its length."""
     found = words(text)
-    lengths = np.fromiter(map(len, found), dtype=np.int64, count=len(found))
+    lengths = np.array([len(word) for word in found], dtype=np.int64)
     starts = np.cumsum(lengths + 1) - lengths - 1
-    whole = bool(lengths.max() <= _LONGEST_WORD)
-    if not whole:
-        parts = [
-            (word[at : at + _LONGEST_WORD], start + at)
-            for word, start in zip(found, starts.tolist(), strict=True)
-            for at in range(0, len(word), _LONGEST_WORD)
-        ]
-        found = [part for part, _ in parts]
-        starts = np.array([start for _, start in parts], dtype=np.int64)
-    return found, starts, whole
+    if lengths.max() <= _LONGEST_WORD:
+        return found, starts, True
+    parts = [
+        (word[at : at + _LONGEST_WORD], start + at)
+        for word, start in zip(found, starts.tolist(), strict=True)
+        for at in range(0, len(word), _LONGEST_WORD)
+    ]
+    return [part for part, _ in parts], np.array([start for _, start in parts], dtype=np.int64), False
 
 
 def _text_tokens(
-    text: str, found: list[str], starts: Places, counts: WordCounts, *, longest: int, whole: bool
+    text: str, found: list[str], starts: Places, whole: bool, counts: WordCounts, longest: int
 ) -> TextTokens:
-    sizes = np.fromiter(counts.sizes(found), dtype=np.int64, count=len(found))
+    sizes = np.array([counts.sizes[word] for word in found], dtype=np.int64)
     large = np.flatnonzero(sizes > longest)
     if large.size:
         inner = [counts.token_starts(found[number]) for number in large.tolist()]
         extra = [len(tokens) - 1 for tokens in inner]
-        added = chain.from_iterable(
-            (int(starts[number]) + at for at in tokens[1:])
-            for number, tokens in zip(large.tolist(), inner, strict=True)
-        )
         sizes[large] -= extra
+        added = [
+            int(starts[number]) + at
+            for number, tokens in zip(large.tolist(), inner, strict=True)
+            for at in tokens[1:]
+        ]
         places = np.repeat(large + 1, extra)
-        starts = np.insert(starts, places, np.fromiter(added, dtype=np.int64, count=sum(extra)))
-        sizes = np.insert(sizes, places, 1)
+        starts, sizes = np.insert(starts, places, added), np.insert(sizes, places, 1)
     keep = sizes > 0  # two blanks in a row have an empty word between them
     return TextTokens(text, starts[keep], sizes[keep], whole=whole)

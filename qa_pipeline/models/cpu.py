@@ -60,9 +60,7 @@ def single_threaded_workers() -> ThreadPoolExecutor:
 def batches_of_one_length(lengths: Rows, most: Callable[[int], int]) -> Iterator[Rows]:
     """Row numbers in batches whose inputs all have the same length, shortest first, stable within.
 
-    Args:
-        lengths: of each input.
-        most: inputs of a batch, by their length.
+    `most` gives the inputs of a batch by their length.
     """
     order = np.argsort(lengths, kind="stable")
     edges = np.flatnonzero(np.diff(lengths[order])) + 1

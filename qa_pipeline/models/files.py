@@ -71,11 +71,7 @@ def find_folder(
 ) -> tuple[str, Path, str | None]:
     """Find a local folder, or a pinned commit of the hub in its cache or, where it can be reached, there.
 
-    Args:
-        model: path or hub name.
-        revision: commit of the hub; a local folder needs none.
-        setting: group of settings that names the model, for messages.
-        ways_out: what to do where there is none.
+    `setting` is the group of settings that names the model, `ways_out` what to do where there is none.
 
     Returns:
         Name, folder, and the commit of a model of the hub.

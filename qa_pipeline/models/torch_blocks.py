@@ -45,11 +45,7 @@ class RowBlocks(TorchFunctionMode):
 def in_blocks(layer: Layer, values: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
     """Apply a layer that treats each row on its own.
 
-    Args:
-        layer: called with a block of rows, `args` and `kwargs`.
-        values: rows along all axes but the last.
-        args: what the layer takes besides.
-        kwargs: the same by name.
+    `layer` is called with a block of rows, `args` and `kwargs`; rows run along all axes but the last.
     """
     rows = values.reshape(-1, values.shape[-1])
     done = [layer(block, *args, **kwargs)[:height] for block, height in _blocks(rows)]

@@ -89,12 +89,7 @@ def choose_index(vectors: Vectors, settings: IndexSettings) -> Choice:
 
 
 def trial_queries(vectors: Vectors, length: float) -> Vectors:
-    """Some of the vectors, each moved by noise of its own; the same ones for the same vectors.
-
-    Args:
-        vectors: those of the batch.
-        length: of the noise; the vectors have length 1.
-    """
+    """Some of the vectors, each moved by noise of its own; the same ones for the same vectors."""
     random = np.random.default_rng(SEED)
     chosen = random.choice(len(vectors), min(TRIAL_QUERIES, len(vectors)), replace=False)
     noise = random.standard_normal((len(chosen), vectors.shape[1]))

@@ -102,10 +102,7 @@ class Retriever:
 def fuse(rankings: Sequence[Sequence[int]], weights: Sequence[float], rrf_k: int) -> list[tuple[int, float]]:
     """Fuse rankings into (item, score), best first; equal scores in the order of the items.
 
-    Args:
-        rankings: items of each ranking, best first.
-        weights: how much each ranking counts.
-        rrf_k: the larger, the less the very first places stand out.
+    The larger `rrf_k`, the less the very first places stand out.
     """
     scores: dict[int, float] = {}
     for ranking, weight in zip(rankings, weights, strict=True):

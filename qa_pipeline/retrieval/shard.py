@@ -40,10 +40,7 @@ def embed_chunks(
 ) -> pl.DataFrame:
     """Embed section path and text of each chunk.
 
-    Args:
-        chunks: CHUNKS frame.
-        embedder: the model; what it stores batch by batch lets a killed run resume.
-        notify: called with the number of texts that are done.
+    Vectors are stored batch by batch, so that a killed run resumes.
 
     Returns:
         EMBEDDINGS frame, one row for each chunk, in the order of the chunks.
@@ -175,10 +172,6 @@ def _threads(number: int | None) -> Iterator[None]:
 def build_index(embeddings: pl.DataFrame, settings: IndexSettings | None = None) -> Shard:
     """Gather the rows of one batch into a shard, in their order; no rows make an empty shard.
 
-    Args:
-        embeddings: EMBEDDINGS frame.
-        settings: from how many vectors on an index is built, and what it must find.
-
     Raises:
         IndexMismatchError: the rows come from more than one model, or their vectors differ in length.
     """
@@ -204,10 +197,7 @@ _ALLOWANCE = 3
 def nearest_chunks(shard: Shard, owners: Mapping[str, str], count: int) -> pl.DataFrame:
     """The nearest chunks of other documents, at most `count` for each chunk.
 
-    Args:
-        shard: of the batch.
-        owners: document of each chunk.
-        count: how many; fewer where the nearest ones belong to the same document.
+    There are fewer where the nearest ones belong to the same document; `owners` has that of each chunk.
 
     Returns:
         chunk_id and other_chunk_id, in the order of the shard, nearest first.

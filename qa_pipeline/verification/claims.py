@@ -260,13 +260,6 @@ def _second_piece(
 
     None where the evidence alone holds enough of the claim's terms, or where no other piece adds enough. To
     accept by two pieces is left to a step that reads both: words can be pieced together from anywhere.
-
-    Args:
-        terms: of the claim.
-        held: terms of the evidence and the headings above it.
-        evidence: the chosen piece.
-        pool: pieces of the cited passages.
-        cosines: of the claim to each of the pool.
     """
     alone = recall(terms, held)
     if alone is None or alone >= ENOUGH_ALONE:

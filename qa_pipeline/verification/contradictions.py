@@ -278,13 +278,7 @@ def find_contradictions(
 ) -> Found:
     """Find the contradictions between the documents of a batch.
 
-    Args:
-        documents: the batch's documents.
-        chunks: the batch's chunks.
-        neighbours: chunk_id and other_chunk_id of chunks of different documents whose vectors are near.
-        embedder: embeds the sentences of likely contradictions.
-        settings: whether to search.
-        most_pairs: pairs of sentences compared at most.
+    `neighbours` has chunk_id and other_chunk_id of chunks of different documents whose vectors are near.
     """
     sentences = find_sentences(chunks.iter_rows(named=True)) if settings.contradictions else []
     pairs, looked_at = _likely_pairs(sentences, neighbours)

@@ -31,7 +31,7 @@ from qa_pipeline.verification.consistency.reading import Reading, read
 Row = Mapping[str, Any]
 
 LONGEST_WINDOW = 3
-"""Sentences of the longest piece of evidence: what a claim says rarely stands further apart."""
+"""Sentences of the longest piece of evidence: what a claim states is rarely further apart."""
 _CANDIDATES = 12
 """Pieces embedded for a claim: embedding is what costs, and the evidence is nearly always among the first."""
 _SEARCHED_CHUNKS = 8
@@ -134,20 +134,14 @@ def windows(text: str, language: str, longest: int) -> list[tuple[int, int, int]
     spans = []
     for first, (start, _) in enumerate(sentences):
         for count in range(1, longest + 1):
-            group = slice(first, first + count)
-            if first + count > len(sentences) or (count > 1 and any(alone[group])):
+            group = sentences[first : first + count]
+            if len(group) < count or (count > 1 and any(alone[first : first + count])):
                 break
-            if _HEADING.search(text, start, sentences[first + count - 1][1]) and _crosses(
-                text, sentences[group]
-            ):
+            headed = any("#" in text[left[1] : right[0]] for left, right in pairwise(group))
+            if headed and _HEADING.search(text, start, group[-1][1]):
                 break
-            spans.append((start, sentences[first + count - 1][1], count))
+            spans.append((start, group[-1][1], count))
     return spans or [(*span, 1) for span in split_sentences(text, language)[:1]]
-
-
-def _crosses(text: str, sentences: Sequence[tuple[int, int]]) -> bool:
-    """Whether a heading stands between two of the sentences."""
-    return any("#" in text[left[1] : right[0]] for left, right in pairwise(sentences))
 
 
 @functools.lru_cache(maxsize=512)
@@ -163,12 +157,11 @@ def candidates(chunk_id: str, chunk: Reading, longest: int) -> tuple[Candidate, 
 @functools.lru_cache(maxsize=1024)
 def _sentences(text: str, language: str) -> tuple[tuple[int, int], ...]:
     """The sentences of a chunk, without the number that an item of an ordered list begins with."""
-    return tuple(_after_number(text, *span) for span in split_sentences(text, language))
-
-
-def _after_number(text: str, start: int, end: int) -> tuple[int, int]:
-    number = NUMBERED_ITEM.match(text, start, end)
-    return (number.end(), end) if number and number.end() < end else (start, end)
+    spans = []
+    for start, end in split_sentences(text, language):
+        number = NUMBERED_ITEM.match(text, start, end)
+        spans.append((number.end(), end) if number and number.end() < end else (start, end))
+    return tuple(spans)
 
 
 def whole_sentences(chunk_id: str, chunk: Reading, span: tuple[int, int]) -> Candidate:
@@ -183,10 +176,7 @@ def whole_sentences(chunk_id: str, chunk: Reading, span: tuple[int, int]) -> Can
 def best_by_words(wanted: Collection[str], pool: Iterable[Candidate], most: int) -> list[Candidate]:
     """The `most` candidates that hold most of the wanted terms; of equals the shorter, then the earlier."""
     distinct = frozenset(wanted)
-    scored = [
-        (-len(distinct & one.reading.term_set), one.sentences, place, one) for place, one in enumerate(pool)
-    ]
-    return [one for _, _, _, one in sorted(scored, key=lambda entry: entry[:3])[:most]]
+    return sorted(pool, key=lambda one: (-len(distinct & one.reading.term_set), one.sentences))[:most]
 
 
 class ChunkWords:
@@ -224,11 +214,8 @@ class ChunkWords:
             for chunk_id in self._held.get(term, ()):
                 shares[chunk_id] += weights[term] / total
         left_out = set(without)
-        ranked = sorted(
-            ((chunk_id, share) for chunk_id, share in shares.items() if chunk_id not in left_out),
-            key=lambda entry: (-round(entry[1], 9), entry[0]),
-        )
-        return ranked[:most]
+        left = [entry for entry in shares.items() if entry[0] not in left_out]
+        return sorted(left, key=lambda entry: (-round(entry[1], 9), entry[0]))[:most]
 
 
 @dataclass(frozen=True)
@@ -280,12 +267,7 @@ class Batch:
         return tuple(i for document in documents for i in self.sources.chunks_of(document))
 
     def pool(
-        self,
-        claim: Reading,
-        citations: ClaimCitations,
-        wanted: Collection[str],
-        *,
-        fragment: bool,
+        self, claim: Reading, citations: ClaimCitations, wanted: Collection[str], *, fragment: bool
     ) -> tuple[Candidate, ...]:
         """Candidates worth embedding: the claim's own words and its quotes first, then by shared words."""
         chunks = {i: self.reading(i, claim.language) for i in citations.chunk_ids}
@@ -310,7 +292,7 @@ class Batch:
         return self._as_written(best_by_words(wanted, every, most))
 
     def _as_written(self, pool: Iterable[Candidate]) -> tuple[Candidate, ...]:
-        """Candidates, each once, that stand in their chunk as they are: none reaches over an injection."""
+        """Candidates, each once, that are in their chunk as written: none reaches over an injection."""
         return tuple(
             one
             for one in dict.fromkeys(pool)

@@ -176,10 +176,7 @@ def parse_reply(pair: Row, claims: Sequence[Claim], reply: SplitReply) -> list[C
     A claim whose statements are not taken has the reason: `not_split` (nothing proposed), `quote_not_found`,
     `cut_inside_clause`, `new_words`, `words_left_out`, `meaning_changed`, `too_many_statements`.
 
-    Args:
-        pair: row of the pairs table.
-        claims: claims of the rules, in order, as they were shown.
-        reply: what the model proposes.
+    `claims` are those of the rules, in order, as they were shown.
     """
     answer, language = without_marks(pair["answer"]), pair["language"]
     finer: list[Claim] = []

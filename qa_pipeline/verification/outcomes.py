@@ -83,11 +83,7 @@ def ground_pairs(
     threshold below 1 forgives a statement without proof, never one the source denies or a source made up. A
     claim that could not be decided for a fault fails the pair.
 
-    Args:
-        pairs: the pairs table.
-        claims: the claims table.
-        claim_verdicts: the claim_verdicts table.
-        accept_grounding: share of a pair's claims that must be supported.
+    `accept_grounding` is the share of a pair's claims that must be supported.
 
     Returns:
         pair_id; outcome (not_drafted, refusal, no_claims, failed, rejected, undecided, grounded); reason and

@@ -34,11 +34,7 @@ def self_contained(claims: Sequence[Claim], question: str, language: str) -> lis
 def resolved(text: str, before: Sequence[str], question: str, language: str) -> str | None:
     """The sentence with what its opening pronoun stands for in its place; None where that is not certain.
 
-    Args:
-        text: the sentence.
-        before: the sentences before it, themselves resolved, nearest last.
-        question: what it answers; may be empty.
-        language: of all of them.
+    `before` are the sentences before it, themselves resolved, nearest last.
     """
     known = PRONOUNS.get(language, PRONOUNS["en"])
     pronoun = _opening(text, known, language)

@@ -140,12 +140,7 @@ def judge_refusals(
 ) -> pl.DataFrame:
     """Weigh every refusal against all chunks of a batch.
 
-    Args:
-        pairs: the pairs table; only drafted pairs of coverage none are looked at.
-        chunks: the chunks of the batch that is searched.
-        embedder: embeds the questions, likely sentences, and the chunks that `embeddings` lacks.
-        settings: thresholds.
-        embeddings: vectors of chunks already computed.
+    Only drafted pairs of coverage none are refusals.
     """
     refused = refused_pairs(pairs)
     if not refused.height:
@@ -162,12 +157,7 @@ def judge_refusals(
 
 
 def decide_refusals(scored: pl.DataFrame, settings: VerificationSettings) -> pl.DataFrame:
-    """The outcome of each refusal from its stored scores; a missing score proves nothing.
-
-    Args:
-        scored: rows of the refusals table, whose outcomes are decided anew.
-        settings: thresholds.
-    """
+    """The outcome of each refusal from its stored scores; a missing score proves nothing."""
     decided = scored.select(SCORED.keys()).with_columns(
         outcome=_outcome(settings), thresholds_id=pl.lit(settings.thresholds_id)
     )

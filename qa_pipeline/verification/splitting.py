@@ -48,10 +48,8 @@ def split_claims(answer: str, language: str, most: int = MOST_CLAIMS) -> list[Cl
     Headings, heads of tables, questions, greetings, courtesies and bare citation marks are no claims. A mark
     belongs to the claim it stands in, else to the last one that begins before it, else to the first.
 
-    Args:
-        answer: the answer.
-        language: its language.
-        most: claims of an answer; what is left then is one claim more, with the reason `too_many_claims`.
+    An answer with more than `most` claims has one more that holds the rest, with the reason
+    `too_many_claims`.
     """
     words = without_marks(answer)
     sentences = _statements(words, split_sentences(words, language))
@@ -70,10 +68,8 @@ def split_claims(answer: str, language: str, most: int = MOST_CLAIMS) -> list[Cl
 def with_references(claims: Sequence[Claim], answer: str) -> list[Claim]:
     """Give each claim the sources marked behind its beginning; a piece without any those of its sentence.
 
-    Args:
-        claims: in the order of the answer. Those that a model cut out of one sentence have that sentence's
-            sources already, and keep them where they have none of their own.
-        answer: the answer.
+    Claims that a model cut out of one sentence have that sentence's sources already, and keep them where they
+    have none of their own.
     """
     owned: dict[int, list[str]] = {}
     owner = 0

@@ -1,12 +1,8 @@
-from collections.abc import Mapping, Sequence
-from typing import Any
-
 import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qa_pipeline.chunking.chunks import chunk_documents
 from qa_pipeline.records import Block
 from qa_pipeline.settings.documents import ChunkingSettings
 from qa_pipeline.tables import CHUNKS, DOCUMENTS
@@ -185,14 +181,12 @@ def test_text_without_a_place_to_cut_is_cut_all_the_same(text: str) -> None:
     assert max(chunks["tokens"]) <= 32
 
 
-def test_the_language_of_each_chunk_is_told_from_its_text_and_its_document() -> None:
-    frame = documents([*section("A", "Ja."), *section("B", "Yes.")])
-
-    def told(texts: Sequence[str], document: Mapping[str, Any]) -> list[str]:
-        return ["sv" if "Ja" in text else document["language"] for text in texts]
-
-    chunks = chunk_documents(frame, Counter(), ChunkingSettings(), languages=told)
-    assert chunks["language"].to_list() == ["sv", "en"]
+def test_the_language_of_each_chunk_is_found_from_its_text_and_its_document() -> None:
+    swedish = "Vattenverket renar vatten från sjön och levererar det till hela staden varje dag. " * 3
+    frame = documents([*section("A", swedish), *section("B", "Yes.")])
+    shares = pl.lit([{"language": "en", "share": 1.0}], DOCUMENTS.schema["languages"])
+    frame = frame.with_columns(languages=shares)
+    assert chunk(frame)["language"].to_list() == ["sv", "en"]
 
 
 def test_an_overlap_of_more_than_half_a_chunk_is_refused() -> None:

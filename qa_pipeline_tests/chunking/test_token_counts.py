@@ -123,7 +123,7 @@ def test_tokens_between_blanks_are_those_the_tokenizer_counts(
     end = start + len(" ".join(words[first:last]))
     if last > first and counted_text.is_exact(start, end):
         (special, counted) = counter.count(["", counted_text.text[start:end]])
-        assert counted_text.between([start], [end]) == [counted - special]
+        assert counted_text.between(start, end) == counted - special
 
 
 @given(st.lists(WORDS, max_size=20), st.integers(0, 500))
@@ -132,7 +132,7 @@ def test_a_section_has_the_tokens_of_its_part_of_the_text(words: list[str], at: 
     start = min(at, len(text))
     (counted_text,) = count_texts([text], WordCounts(Counter()), longest=5)
     tokens = counted_text.section(start, len(text))
-    assert [tokens.total] == counted_text.between([start], [len(text)])
+    assert tokens.total == counted_text.between(start, len(text))
     assert tokens.at(len(text) - start) == tokens.total
     assert tokens.at(0) == 0
 

@@ -82,12 +82,7 @@ def search(
     reason `empty_claim`, `claim_too_long`, `no_passage` or `model_nan` (one number that is none leaves the
     largest of all numbers unknown).
 
-    Args:
-        asked: claims with their passages.
-        model: reads a passage and a claim.
-        settings: sizes.
-        notify: called with how many claims are done.
-        pair_below: pairs are read for a claim whose best single passage entails less.
+    Pairs of passages are read for a claim whose best single passage entails less than `pair_below`.
     """
     found: list[Found] = []
     for start in range(0, len(asked), _GROUP):
@@ -203,14 +198,6 @@ def fill_entailment(
 ) -> pl.DataFrame:
     """Score every claim against the chunks it cites.
 
-    Args:
-        claims: rows of the claims table.
-        pairs: the pairs they belong to, for the questions of fragments.
-        chunks: the batch's chunks.
-        model: the cross-encoder; None leaves the columns as they are.
-        settings: sizes.
-        notify: called with how many claims are done.
-
     Returns:
         CLAIMS frame, in the order given.
     """
@@ -267,13 +254,6 @@ def fill_spans(
     notify: ProgressCallback = no_progress,
 ) -> pl.DataFrame:
     """Have the detector read every answer, and give each claim its part.
-
-    Args:
-        claims: rows of the claims table.
-        pairs: the pairs they belong to.
-        chunks: the batch's chunks.
-        detector: None leaves the columns as they are.
-        notify: called with how many answers are read.
 
     Returns:
         CLAIMS frame, in the order given.

@@ -6,10 +6,10 @@ their classes; one that cannot be read is an error that shows what was found, ne
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, TypeVar, get_args
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -125,10 +125,7 @@ class PairModelFiles(ModelFolder):
 def find_pair_model(model: str, revision: str | None, setting: str) -> PairModelFiles:
     """Find a model by path, or by hub name and pinned commit.
 
-    Args:
-        model: path or hub name.
-        revision: commit; a local folder has none, and is known by the hash of its files.
-        setting: the group of settings that names the model.
+    A local folder has no commit, and is known by the hash of its files.
 
     Raises:
         SettingsError: it is not there, not the pinned one, or cannot be used.
@@ -162,7 +159,6 @@ def class_shares(logits: Logits) -> Scores:
     return np.where(finite, powers / powers.sum(axis=1, keepdims=True), np.nan)
 
 
-_MEANINGS: tuple[Meaning, ...] = get_args(Meaning)
 _NAMES: dict[Meaning, str] = {
     "entailment": "entailment|entail|entails|entailed|implied|implies|implication|supported|supports|support|"
     "fully supported|consistent|factual|factually consistent|faithful|grounded|attributable|yes|true",
@@ -206,35 +202,19 @@ class Labels:
 def read_labels(
     names: Sequence[str], wanted: Mapping[str, Meaning] | None, *, model: str, setting: str
 ) -> Labels:
-    """Find out what a model's classes mean.
-
-    Args:
-        names: the model's label names in order.
-        wanted: the meaning of each label by name or number, where it is set; None reads the names.
-        model: name of the model, for messages.
-        setting: the setting that holds `wanted`, for messages.
+    """Find out what a cross-encoder's classes mean; one class is the logit of entailment.
 
     Raises:
-        SettingsError: a name is unknown, `wanted` does not fit, or no class means entailment.
+        SettingsError: as `meanings_of`, or no class means entailment.
     """
     if len(names) == 1 and wanted is None:
         return Labels(1, (0,))
-    listed = ", ".join(f"{place}: {name}" for place, name in enumerate(names))
-    if unknown := [one for one in wanted or {} if one not in {*names, *map(str, range(len(names)))}]:
-        raise SettingsError(f"{setting} names {', '.join(unknown)}, but the labels of {model} are {listed}")
-    meanings = [
-        _meaning(name) if wanted is None else wanted.get(name, wanted.get(str(place)))
-        for place, name in enumerate(names)
-    ]
-    if None in meanings or "entailment" not in meanings:
-        usual: Sequence[Meaning] = ("not_entailment", "entailment") if len(names) == 2 else _MEANINGS[:3]
-        example = ", ".join(f"{name}: {meaning}" for name, meaning in zip(names, usual, strict=False))
-        raise SettingsError(
-            f"{model} has the labels {listed}, whose meaning is unclear; set {setting}, such as "
-            f"{{{example}}} (meanings: {', '.join(_MEANINGS)})"
-        )
+    usual: Sequence[str] = ("not_entailment", "entailment") if len(names) == 2 else tuple(_NAMES)[:3]
+    known = _meaning if wanted is None else lambda _: None
+    meanings = meanings_of(names, wanted, known, usual, "entailment", model=model, setting=setting)
     entailment, neutral, contradiction = (
-        tuple(place for place, found in enumerate(meanings) if found == meaning) for meaning in _MEANINGS[:3]
+        tuple(place for place, found in enumerate(meanings) if found == meaning)
+        for meaning in ("entailment", "neutral", "contradiction")
     )
     return Labels(len(names), entailment, neutral, contradiction)
 
@@ -242,6 +222,35 @@ def read_labels(
 def _meaning(name: str) -> Meaning | None:
     plain = " ".join(re.findall(r"[a-z]+", name.casefold()))
     return next((meaning for meaning, known in _NAMES.items() if plain in known.split("|")), None)
+
+
+def meanings_of(
+    names: Sequence[str],
+    wanted: Mapping[str, str] | None,
+    known: Callable[[str], str | None],
+    usual: Sequence[str],
+    needed: str,
+    *,
+    model: str,
+    setting: str,
+) -> list[str | None]:
+    """The meaning of each class: as it is set by name or number, else as its name is known.
+
+    Raises:
+        SettingsError: a name is unknown, `wanted` names another label, or no class has the needed meaning.
+            Shows the labels, and the usual meanings as an example of the setting.
+    """
+    given = wanted or {}
+    listed = ", ".join(f"{place}: {name}" for place, name in enumerate(names))
+    if unknown := [one for one in given if one not in {*names, *map(str, range(len(names)))}]:
+        raise SettingsError(f"{setting} names {', '.join(unknown)}, but the labels of {model} are {listed}")
+    meanings = [given.get(name, given.get(str(place), known(name))) for place, name in enumerate(names)]
+    if None in meanings or needed not in meanings:
+        example = ", ".join(f"{name}: {meaning}" for name, meaning in zip(names, usual, strict=False))
+        raise SettingsError(
+            f"{model} has the labels {listed}, whose meaning is unclear; set {setting}, such as {{{example}}}"
+        )
+    return meanings
 
 
 _MINICHECK = {"labels": {"0": "not_entailment", "1": "entailment"}, "template": "{passage}{sep}{claim}"}

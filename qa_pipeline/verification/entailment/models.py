@@ -135,10 +135,6 @@ def _key(one: Input) -> str:
 def load_classifier(files: PairModelFiles, kind: Kind) -> Any:
     """Load a model onto the CPU: from safetensors, without code of its own, hub or progress bar.
 
-    Args:
-        files: the model.
-        kind: what it classifies.
-
     Raises:
         SettingsError: it cannot be loaded, or weights of its head are missing, which transformers would
             fill with random numbers.
@@ -194,10 +190,6 @@ class CrossEncoder:
 
 def load_cross_encoder(settings: EntailmentSettings, store: VectorCache) -> CrossEncoder:
     """Find and check the model; its weights are read at the first input that must be computed.
-
-    Args:
-        settings: which model, and how it is given texts.
-        store: logits computed before.
 
     Raises:
         SettingsError: there is no model, or it cannot be used; the message tells what to do.

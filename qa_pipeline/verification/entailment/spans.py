@@ -25,6 +25,7 @@ from qa_pipeline.verification.entailment.files import (
     Scores,
     class_shares,
     find_pair_model,
+    meanings_of,
     with_preset,
 )
 from qa_pipeline.verification.entailment.models import Network
@@ -162,10 +163,6 @@ class SpanDetector:
 def load_span_detector(settings: SpanSettings, store: VectorCache) -> SpanDetector:
     """Find and check the detector; its weights are read at the first input that must be computed.
 
-    Args:
-        settings: which model, and how it is given texts.
-        store: logits computed before.
-
     Raises:
         SettingsError: there is no model, or it cannot be used; the message tells what to do.
     """
@@ -186,18 +183,13 @@ def unsupported_classes(
     """Places of the classes that mean unsupported.
 
     Raises:
-        SettingsError: the names are unknown; shows them and the setting that gives their meaning.
+        SettingsError: as `meanings_of`.
     """
-    given = wanted or {}
-    meanings = [given.get(name, given.get(str(place), _meaning(name))) for place, name in enumerate(names)]
+    usual = ("supported", *["unsupported"] * (len(names) - 1))
+    meanings = meanings_of(names, wanted, _meaning, usual, "supported", model=model, setting=setting)
     places = tuple(place for place, meaning in enumerate(meanings) if meaning == "unsupported")
-    known = {*names, *map(str, range(len(names)))}
-    if None in meanings or not 0 < len(places) < len(names) or set(given) - known:
-        listed = ", ".join(f"{place}: {name}" for place, name in enumerate(names))
-        raise SettingsError(
-            f"{model} has the labels {listed}, whose meaning is unclear; set {setting}, such as "
-            f"{{{names[0]}: supported, {names[-1]}: unsupported}}"
-        )
+    if not places:
+        raise SettingsError(f"{model} has no label for unsupported words; set {setting}")
     return places
 
 

@@ -94,9 +94,7 @@ class PairReader:
     def room_beside(self, text: str, frame: str = "") -> int | None:
         """Tokens of a passage that fit beside a claim or answer; None where that takes too many itself.
 
-        Args:
-            text: the claim or answer.
-            frame: what else is in the input.
+        `frame` is what else is in the input.
         """
         tokens = self.count(text)
         room = self.most_tokens - self.overhead - tokens - self.count(frame)
