@@ -75,27 +75,23 @@ class BatchDescription(Source):
         Mapping[str, Source], BeforeValidator(_or_none_listed), AfterValidator(_composed)
     ] = {}
 
-    def licence_of(self, path: str) -> str | None:
-        """The licence named for one document."""
-        return self.documents[path].licence if path in self.documents else None
-
-    def source_uri_of(self, path: str) -> str | None:
-        """The origin named for one document."""
-        return self.documents[path].source_uri if path in self.documents else None
+    def stated_of(self, path: str) -> Source:
+        """What is stated for one document alone."""
+        return self.documents.get(path, Source())
 
     def address_of(self, raw: bytes) -> str | None:
         """Where a file lies below `base_uri`, from its name as bytes."""
         return f"{self.base_uri}/{quote(raw, safe='/')}" if self.base_uri else None
 
     def masked(self, mask: Mask) -> "BatchDescription":
-        """The same with what it says of the documents masked; their paths stay, to be looked up by."""
+        """The same with its values masked; the paths of documents stay, to be looked up by."""
         documents = {path: _masked(source, mask) for path, source in self.documents.items()}
         return _masked(self, mask).model_copy(update={"documents": documents})
 
 
 def _masked(source: SourceT, mask: Mask) -> SourceT:
-    said = {"licence": source.licence, "source_uri": source.source_uri}
-    return source.model_copy(update={name: mask(line)[0] if line else line for name, line in said.items()})
+    values = {"licence": source.licence, "source_uri": source.source_uri}
+    return source.model_copy(update={name: mask(line)[0] if line else line for name, line in values.items()})
 
 
 def read_description(files: BatchFiles, mask: Mask = keep) -> BatchDescription:

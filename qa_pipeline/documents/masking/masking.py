@@ -9,7 +9,6 @@ import hmac
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import get_args
 
@@ -217,20 +216,15 @@ _BORDER = re.compile(r"([/\\;|#\[\]])")
 _SUFFIXES = frozenset({*SUFFIXES, *UNPACKERS, ".parquet", ".zip"})
 
 
-@dataclass(frozen=True, slots=True)
-class ShownPath:
-    """A path as it may be stored and told, and how many items of each kind it holds."""
-
-    path: str
-    found: Mapping[str, int]
-
-
-def mask_path(path: str, mask: Mask) -> ShownPath:
+def mask_path(path: str, mask: Mask) -> tuple[str, Mapping[str, int]]:
     """A path with forward slashes, or a reference such as `[source:a/b.md#c]`, each name masked by itself.
 
     Args:
         path: the path.
-        mask: writes tokens without brackets (`replacing.bare_mask`).
+        mask: writes tokens without brackets (`bare_mask`).
+
+    Returns:
+        The path, and how many items of each kind were found in it.
     """
     counts: Counter[str] = Counter()
     names = []
@@ -239,7 +233,7 @@ def mask_path(path: str, mask: Mask) -> ShownPath:
         masked, found = mask(clean(stem))
         counts.update(found)
         names.append(masked + suffixes if found else name)
-    return ShownPath("".join(names), counts)
+    return "".join(names), counts
 
 
 def _parted(name: str) -> tuple[str, str]:
@@ -275,4 +269,4 @@ def texts_mask(settings: MaskingSettings) -> Callable[[Sequence[str]], list[str]
 def reference_mask(settings: MaskingSettings) -> Callable[[str], str]:
     """Masks what names a document, as its path was masked."""
     mask = bare_mask(settings)
-    return lambda reference: mask_path(reference, mask).path
+    return lambda reference: mask_path(reference, mask)[0]
