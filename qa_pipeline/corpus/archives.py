@@ -12,14 +12,14 @@ import weakref
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from typing import IO, BinaryIO, cast
 
-from qa_pipeline.corpus.files import DocumentFailure, FoundFile, Stream, stored_path
+from qa_pipeline.corpus.files import DocumentFailure, FoundFile, Opener, hash_content, stored_path
 from qa_pipeline.errors import CorpusError
 from qa_pipeline.settings.documents import DocumentSettings
 
@@ -56,11 +56,7 @@ _BROKEN = (
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A file in a container.
-
-    `name` is its name as the container spells it, `path` as a batch would store it: relative, forward
-    slashes, nothing invisible. `failure` says why it cannot be read.
-    """
+    """A file in a container: its name there and as a batch would store it, and why it cannot be read."""
 
     name: str
     path: str
@@ -146,10 +142,7 @@ def open_archive(content: bytes, settings: DocumentSettings) -> Archive:
     return Archive(opened)
 
 
-ArchiveOpener = Callable[[], AbstractContextManager[Stream]]
-
-
-def list_archive(name: str, open_file: ArchiveOpener, limits: DocumentSettings) -> Iterator[FoundFile]:
+def list_archive(name: str, open_file: Opener, limits: DocumentSettings) -> Iterator[FoundFile]:
     """The visible members of an archive as files of a batch; what cannot be read comes with its failure.
 
     The archive stays open as long as any of these files is in use.
@@ -185,22 +178,16 @@ def list_archive(name: str, open_file: ArchiveOpener, limits: DocumentSettings) 
             yield FoundFile(stored_path(raw), unique, 0 if problem else member.size, opener, problem)
 
 
-def hash_archive(name: str, open_file: ArchiveOpener, stamp: str | None) -> str:
+def hash_archive(name: str, open_file: Opener, stamp: str | None) -> str:
     """Hash of the bytes of an archive, or of the stamp that its place gives for them.
 
     Raises:
         CorpusError: it cannot be read.
     """
-    if stamp is not None:
-        return sha256(stamp.encode()).hexdigest()
-    content = sha256()
     try:
-        with open_file() as file:
-            while piece := file.read(_STEP):
-                content.update(piece)
+        return sha256(stamp.encode()).hexdigest() if stamp is not None else hash_content(open_file).hex()
     except DocumentFailure as failure:
         raise _refused(name, failure) from failure
-    return content.hexdigest()
 
 
 @contextmanager

@@ -1,18 +1,18 @@
-"""`batch.yaml`: origin, licence and masking of a batch and its documents, as their owner states them.
+"""Origin, licence and masking of a batch and its documents, as their owner states them in `batch.yaml`.
 
-A line for one document wins over what the document says of itself, and that over the lines for the batch.
+A line for one document wins over what the document states itself, and that over the lines for the batch.
 """
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, TypeVar
 from urllib.parse import quote
 
 import yaml
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, ValidationError
 
-from qa_pipeline.corpus.files import DESCRIPTION_FILE, DocumentFailure, read_bytes
+from qa_pipeline.corpus.files import DESCRIPTION_FILE, DocumentFailure, FoundFile, read_bytes
 from qa_pipeline.corpus.places import BatchFiles
 from qa_pipeline.errors import CorpusError
 from qa_pipeline.records import Mask, keep
@@ -21,6 +21,10 @@ from qa_pipeline.text.characters import clean, lay_out
 
 _LONGEST = 5_000_000
 _SHOWN = 3
+_CARD = "README.md"
+_DATA = (".parquet", ".jsonl", ".ndjson", ".csv", ".tsv")
+_FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*\r?$", re.DOTALL | re.MULTILINE)
+_LONGEST_FRONT, _LONGEST_NAME = 200_000, 200
 
 
 def _line(text: str) -> str:
@@ -142,3 +146,37 @@ def _problem(problem: Mapping[str, Any], mask: Mask) -> str:
         return "kind is no longer read; state source_uri or base_uri, and licence, in its place"
     known = "licence and source_uri; for a batch also base_uri, documents and masking"
     return f"{place} is unknown; known are {known}"
+
+
+def card_licence(found: Sequence[FoundFile]) -> str | None:
+    """The one licence that the card of a Hugging Face dataset names for its rows, in its front matter.
+
+    None without data files or without such a card. Its language is not used: the text shows it more reliably.
+    """
+    card = next((file for file in found if file.path == _CARD), None)
+    if card is None or not any(file.path.lower().endswith(_DATA) for file in found):
+        return None
+    try:
+        front = _FRONT_MATTER.match(read_bytes(card, _LONGEST).decode("utf-8", "replace"))
+        fields = yaml.safe_load(front[1]) if front and len(front[1]) <= _LONGEST_FRONT else None
+    except (
+        DocumentFailure,
+        yaml.YAMLError,
+        ValueError,
+        RecursionError,
+    ):  # the row of the card says why
+        return None
+    if not isinstance(fields, Mapping):
+        return None
+    licence = _only(fields, "license")
+    return (_only(fields, "license_name") or licence) if licence == "other" else licence
+
+
+def _only(fields: Mapping[object, object], name: str) -> str | None:
+    """The value of a field, or the only one of a list; several values do not hold for every row."""
+    value = fields.get(name)
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    if not isinstance(value, str):
+        return None
+    return lay_out("heading", clean(value))[:_LONGEST_NAME] or None

@@ -4,8 +4,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from qa_pipeline.corpus.archives import ArchiveOpener, hash_archive, list_archive
-from qa_pipeline.corpus.files import DocumentFailure, FoundFile, hash_files, in_order, stored_path
+from qa_pipeline.corpus.archives import hash_archive, list_archive
+from qa_pipeline.corpus.files import DocumentFailure, FoundFile, Opener, hash_files, in_order, stored_path
 from qa_pipeline.errors import CorpusError
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.storage import check_batch_name, name_problem, refusal
@@ -80,7 +80,7 @@ class BatchFiles:
 
 
 def archive_batch(
-    name: str, open_file: ArchiveOpener, limits: DocumentSettings, stamp: str | None = None
+    name: str, open_file: Opener, limits: DocumentSettings, stamp: str | None = None
 ) -> BatchFiles:
     """The members of a ZIP archive as the files of a batch; `stamp` is what its place says of its content."""
     return BatchFiles(

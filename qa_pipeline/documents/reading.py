@@ -6,10 +6,9 @@ from pathlib import Path, PurePosixPath
 
 import polars as pl
 
-from qa_pipeline.corpus.description import BatchDescription
+from qa_pipeline.corpus.description import BatchDescription, card_licence
 from qa_pipeline.corpus.files import DocumentFailure, FoundFile, documents_among, read_bytes
 from qa_pipeline.corpus.folders import open_folder
-from qa_pipeline.corpus.origins import card_licence
 from qa_pipeline.corpus.places import BatchFiles
 from qa_pipeline.documents.decoding import UNPACKERS
 from qa_pipeline.documents.formats.registry import ROWS, SUFFIXES, format_of

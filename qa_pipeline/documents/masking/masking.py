@@ -1,7 +1,7 @@
-"""From the finds of a text to the text that goes on, in which nobody can read them.
+"""From the items found in a text to a text in which nobody can read them.
 
 A token is the kind and 8 hexadecimal digits of HMAC-SHA256 (RFC 2104) over kind and normal form: equal for
-the same item wherever it stands, and without the key neither to be reversed nor to be confirmed.
+the same item everywhere, and without the key neither to be reversed nor to be confirmed.
 """
 
 import hashlib
@@ -91,12 +91,13 @@ _BRACKETED = re.compile(rf"\[(?:(?:{_NAMES})-[0-9a-f]{{{_REPLACING_DIGITS}}}|rem
 _BARE = re.compile(rf"(?:{_NAMES})-[0-9a-f]{{{_REPLACING_DIGITS}}}|removed|{PLACE_HOLDER}")
 """Wherever they begin and end: items that stood side by side leave tokens that do."""
 
+
 Write = Callable[[Item], str]
 
 
 @cache
 def text_mask(settings: MaskingSettings) -> Mask:
-    """What masks a text as the settings say."""
+    """Masks a text as the settings ask."""
     return _mask(settings, bare=False)
 
 
@@ -130,9 +131,8 @@ def _writer(settings: MaskingSettings) -> Write:
 
     def token(item: Item) -> str:
         content = f"{item.kind}\0{item.value}".encode("utf-8", "surrogatepass")
-        return (
-            f"[{item.kind.upper()}-{hmac.new(key, content, hashlib.sha256).hexdigest()[:_REPLACING_DIGITS]}]"
-        )
+        digest = hmac.new(key, content, hashlib.sha256).hexdigest()
+        return f"[{item.kind.upper()}-{digest[:_REPLACING_DIGITS]}]"
 
     return token
 
@@ -169,13 +169,13 @@ def _stand_in(work: str, written: list[str], items: Sequence[Item], write: Write
 
 
 _STRICTER = get_args(MaskingAction)
-"""From the least to the most: a removed item tells neither its kind nor that it stands elsewhere too."""
+"""From the least to the most: a removed item shows neither its kind nor that it occurs elsewhere too."""
 
 
 def description_and_masking(
     batch: str, files: BatchFiles, settings: MaskingSettings
 ) -> tuple[BatchDescription, MaskingSettings]:
-    """What is said about a batch, and the masking it gets.
+    """The description of a batch, and the masking it gets.
 
     Raises:
         CorpusError: the description cannot be used, asks for less than the settings or for tokens that no key
