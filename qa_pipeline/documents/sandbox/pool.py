@@ -82,6 +82,8 @@ class ParsingPool:
         self.environ = environ
         self.command = command
         self.idle: list[Worker] = []
+        self.changed = Condition()
+        """Guards what changes, and is notified of it."""
         self._owner = os.getpid()
 
     def parse(self, requests: Iterable[ParseRequest], settings: DocumentSettings) -> Iterator[ParseOutcome]:
@@ -90,6 +92,8 @@ class ParsingPool:
         Raises:
             SandboxError: no worker can be started.
         """
+        if self._owner != os.getpid():  # a forked copy: the workers are its parent's
+            self.idle, self.changed, self._owner = [], Condition(), os.getpid()
         call = _Call(self, settings)
         with ThreadPoolExecutor(call.most_workers) as threads:
             try:
@@ -106,7 +110,7 @@ class ParsingPool:
         return Worker(self.command, self.environ)
 
     def close(self) -> None:
-        """End the workers that have nothing to do; a forked copy of this process leaves them to it."""
+        """End the workers that have nothing to do."""
         while self.idle and self._owner == os.getpid():
             self.idle.pop().end()
 
@@ -123,7 +127,7 @@ class _Call:
         self._next_start = -math.inf
         self._bytes_waiting = 0
         self._ended = False
-        self._changed = Condition()
+        self._changed = pool.changed
 
     def outcomes(
         self, requests: Iterable[ParseRequest], threads: ThreadPoolExecutor
@@ -180,7 +184,7 @@ class _Call:
         return outcome, size
 
     def _take(self, *, unused: bool = False) -> "Worker":
-        """A worker without work, or a new one; `unused` asks for a new one.
+        """A worker without work, or a new one; `unused` asks for a new one where one can be started.
 
         Raises:
             SandboxError: there is none and none can be started.
@@ -198,27 +202,21 @@ class _Call:
                 if patience > 0:
                     self._changed.wait(min(patience, _START_SECONDS))
                     continue
-                self._next_start = math.inf
-            if (started := self._start()) is not None:
-                return started
-            unused = False
+                self._next_start = math.inf  # one at a time
+            started, patience = None, _PATIENCE_SECONDS
+            try:
+                started = self._pool.new_worker()
+            except SandboxError:
+                if not (self._busy or self._pool.idle):
+                    raise
+                unused, patience = False, _RETRY_SECONDS
+            with self._changed:
+                self._next_start = monotonic() + patience
+                self._changed.notify_all()
+                if started is not None:
+                    self._busy.add(started)
+                    return started
         raise CancelledError
-
-    def _start(self) -> "Worker | None":
-        """A new worker; None where there are others to go on with instead."""
-        worker, patience = None, _PATIENCE_SECONDS
-        try:
-            worker = self._pool.new_worker()
-        except SandboxError:
-            if not (self._busy or self._pool.idle):
-                raise
-            patience = _RETRY_SECONDS
-        with self._changed:
-            self._next_start = monotonic() + patience
-            if worker is not None:
-                self._busy.add(worker)
-            self._changed.notify_all()
-        return worker
 
     def _put(self, worker: "Worker", size: int = 0) -> None:
         """Take a worker back, and note the size of an outcome."""

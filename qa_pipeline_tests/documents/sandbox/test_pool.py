@@ -352,6 +352,28 @@ def test_a_second_worker_that_cannot_be_started_leaves_the_work_to_the_first(
     fresh.close()
 
 
+FORKED = """
+import os
+from qa_pipeline.documents.sandbox.pool import ParsingPool
+from qa_pipeline_tests.documents.sandbox.test_pool import HOSTILE, run
+pool = ParsingPool(os.environ, HOSTILE)
+run(pool, "say a")
+worker = pool.idle[0]
+child = os.fork()
+if not child:
+    said = run(pool, "say b")
+    pool.close()
+    os._exit(said != ["b"])
+_, status = os.waitpid(child, 0)
+assert not status and run(pool, "say c") == ["c"] and pool.idle == [worker]
+pool.close()
+"""
+
+
+def test_a_forked_copy_of_the_process_leaves_the_workers_to_its_parent() -> None:
+    assert subprocess.run([sys.executable, "-c", FORKED], check=False).returncode == 0
+
+
 PARENT = """
 import os, sys, threading
 from qa_pipeline.documents.sandbox.pool import ParsingPool
