@@ -292,8 +292,7 @@ def _member(entry: zipfile.ZipInfo) -> Member:
 
 
 def _stored(name: str) -> str:
-    parts = [part for part in name.replace("\\", "/").split("/") if part not in ("", ".")]
-    return stored_path("/".join(parts).encode("utf-8", "surrogateescape"))
+    return stored_path(_plain(name.encode("utf-8", "surrogateescape")))
 
 
 def _failure(entry: zipfile.ZipInfo, *, outside: bool) -> DocumentFailure | None:

@@ -31,22 +31,10 @@ def _line(text: str) -> str:
     return lay_out("heading", clean(text))
 
 
-def _composed(paths: Mapping[str, "Source"]) -> Mapping[str, "Source"]:
-    return {unicodedata.normalize("NFC", path): source for path, source in paths.items()}
-
-
 def _base(address: str) -> str:
     if not re.fullmatch(r"[a-z][a-z0-9+.-]*://[^\s?#@/]+(/[^\s?#]*)?", address) or _line(address) != address:
         raise ValueError("it must be an address without query, such as https://example.org/manuals")
     return address.rstrip("/")
-
-
-def _or_none_listed(value: object) -> object:
-    return {} if value is None else value
-
-
-def _or_off(value: object) -> object:
-    return "off" if value is False else value  # which is what YAML makes of the word
 
 
 Line = Annotated[str, AfterValidator(_line)]
@@ -74,9 +62,14 @@ class BatchDescription(Source):
     """
 
     base_uri: Annotated[str, AfterValidator(_base)] | None = None
-    masking: Annotated[MaskingAction | None, BeforeValidator(_or_off)] = None
+    # YAML reads the word off as false
+    masking: Annotated[
+        MaskingAction | None, BeforeValidator(lambda value: "off" if value is False else value)
+    ] = None
     documents: Annotated[
-        Mapping[str, Source], BeforeValidator(_or_none_listed), AfterValidator(_composed)
+        Mapping[str, Source],
+        BeforeValidator(lambda value: {} if value is None else value),
+        AfterValidator(lambda paths: {unicodedata.normalize("NFC", path): paths[path] for path in paths}),
     ] = {}
 
     def stated_of(self, path: str) -> Source:
