@@ -56,8 +56,8 @@ class BatchDescription(Source):
     """The whole file: values for the batch, and for single documents by their path.
 
     `base_uri` is the address of the folder that the batch is a copy of, such as a web site or the page of a
-    git commit: the path of each document is appended to it. `masking` says what becomes of personal data in
-    this batch. It may ask for more than the settings do, in the order off, flag, mask, drop; for less only
+    git commit: the path of each document is appended to it. `masking` is the action on personal data in this
+    batch. It may ask for more than the settings do, in the order off, flag, mask, drop; for less only
     where `documents.masking.batches_may_loosen` is set.
     """
 
@@ -157,7 +157,7 @@ def card_licence(found: Sequence[FoundFile]) -> str | None:
         yaml.YAMLError,
         ValueError,
         RecursionError,
-    ):  # the row of the card says why
+    ):  # its row has the reason
         return None
     if not isinstance(fields, Mapping):
         return None

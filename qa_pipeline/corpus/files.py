@@ -107,7 +107,7 @@ def hash_files(found: Iterable[FoundFile]) -> str:
 
 
 def _content_hash(found: FoundFile) -> bytes:
-    """Hash of a file's bytes, of the stamp that stands for them, or of why they cannot be had."""
+    """Hash of a file's bytes, of the stamp in their place, or of why there are none."""
     if found.failure is not None:
         return hashlib.sha256(found.failure.reason.encode()).digest()
     if found.stamp is not None:

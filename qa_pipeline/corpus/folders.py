@@ -81,7 +81,7 @@ def open_folder(folder: Path) -> BatchFiles:
 
     What cannot be opened or leads out of the folder is listed with its failure.
     """
-    return BatchFiles(folder.name, partial(_walk, str(folder)))
+    return BatchFiles(folder.name, partial(_files_below, str(folder)))
 
 
 def _entry(entry: os.DirEntry[str], base: str) -> Entry:
@@ -124,7 +124,7 @@ def _locations(folder: str) -> list[str]:
     return sorted(found)
 
 
-def _walk(folder: str) -> Iterator[FoundFile]:
+def _files_below(folder: str) -> Iterator[FoundFile]:
     if not Path(folder).is_dir():
         raise CorpusError(f"batch folder {folder} does not exist or is not a folder")
     base = os.path.realpath(folder)
@@ -133,7 +133,7 @@ def _walk(folder: str) -> Iterator[FoundFile]:
         inside = pending.pop()
         try:
             with os.scandir(inside) as entries:
-                # what an entry is, the folder says itself; asking the entry may be forbidden
+                # the folder lists what an entry is; reading the entry itself may be forbidden
                 kinds = [
                     (entry.path, entry.is_dir(follow_symlinks=False), entry.is_symlink())
                     for entry in entries

@@ -15,7 +15,7 @@ from qa_pipeline.storage import check_batch_name, name_problem, refusal
 class FoundBatches:
     """What lies in a corpus.
 
-    `refused` says why a folder or archive can be no batch, by its name as it can be shown; `loose` are the
+    `refused` holds why a folder or archive can be no batch, by its name as it can be shown; `loose` are the
     files beside them, which belong to no batch.
     """
 
@@ -82,7 +82,7 @@ class BatchFiles:
 def archive_batch(
     name: str, open_file: Opener, limits: DocumentSettings, stamp: str | None = None
 ) -> BatchFiles:
-    """The members of a ZIP archive as the files of a batch; `stamp` is what its place says of its content."""
+    """The members of a ZIP archive as the files of a batch; `stamp` is what its place lists of it."""
     return BatchFiles(
         name, lambda: list_archive(name, open_file, limits), lambda: hash_archive(name, open_file, stamp)
     )
@@ -145,7 +145,7 @@ class Corpus(ABC):
 
 
 def sort_out(entries: Iterable[Entry]) -> FoundBatches:
-    """Tell batches from what can be none and from loose files; an archive is a batch named like its stem."""
+    """Sort batches from what can be none and from loose files; an archive is a batch named like its stem."""
     ordered = sorted(entries, key=lambda entry: entry.raw)
     folders = {_name(entry) for entry in ordered if entry.is_folder}
     names: list[str] = []

@@ -65,7 +65,7 @@ class RemoteCorpus(Corpus):
         with _faults_named(address):
             is_folder = self._files.isdir(path)
         if is_folder:
-            return BatchFiles(name, partial(_walk, self._files, path, address))
+            return BatchFiles(name, partial(_files_below, self._files, path, address))
         for key, info in sorted(self._in_root().items()):
             if info["type"] == "file" and is_archive(key) and without_suffix(key) == name:
                 return archive_batch(
@@ -81,13 +81,13 @@ class RemoteCorpus(Corpus):
         return {name: info for name, info in listed.items() if name}
 
 
-def _walk(files: Any, root: str, address: str) -> Iterator[FoundFile]:
+def _files_below(files: Any, root: str, address: str) -> Iterator[FoundFile]:
     with _faults_named(address):
         listed = files.find(root, detail=True, withdirs=False)
     for path, info in listed.items():
         inside = path[len(root) :].lstrip("/")
         raw = inside.encode("utf-8", "surrogateescape")
-        is_folder = not inside or inside.endswith("/")  # a key that stands for a folder
+        is_folder = not inside or inside.endswith("/")  # a key in place of a folder
         if not is_folder and not any(part.startswith(b".") for part in raw.split(b"/")):
             opener = partial(_opened, files, path)
             yield FoundFile(stored_path(raw), raw, info.get("size") or 0, opener, None, _stamp(info))

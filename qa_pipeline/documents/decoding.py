@@ -117,9 +117,9 @@ def _guess(content: bytes) -> str:
 
 
 def _plausibility(text: str) -> float:
-    """Share of the characters beyond ASCII that prose would have where they stand.
+    """Share of the characters beyond ASCII that prose would have in their places.
 
-    A letter of the languages handled here, or a mark of prose that does not stand inside a word. Text whose
+    A letter of the languages handled here, or a mark of prose that is not inside a word. Text whose
     letters are mostly beyond ASCII is of another alphabet, and all of it is implausible.
     """
     letters = sum(character.isalpha() for character in text)

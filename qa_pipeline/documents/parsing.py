@@ -29,7 +29,7 @@ CONTENT_COLUMNS = (
 )  # fmt: skip
 """The columns of the documents table that a file's content decides."""
 ONLY_SPEED = ("parse_workers", "parse_seconds", "parse_memory")
-"""Settings that decide how fast a document is read or whether it fails, never what it says."""
+"""Settings that decide how fast a document is read or whether it fails, never its text."""
 
 _LONGEST_TITLE = 300
 _LONGEST_NOTE = 2000

@@ -24,9 +24,9 @@ def test_a_name_that_cannot_be_used_is_refused_and_leaves_the_others(tmp_path: P
 
 @pytest.mark.parametrize("location", ["nowhere://x", "s3://key:planted@bucket/x", "https://planted@host/x"])
 def test_a_location_that_cannot_be_used_is_an_error_without_its_secrets(location: str) -> None:
-    with pytest.raises(CorpusError) as told:
+    with pytest.raises(CorpusError) as shown:
         open_corpus(location)
-    assert "planted" not in str(told.value)
+    assert "planted" not in str(shown.value)
 
 
 def test_the_fingerprint_changes_with_names_contents_and_pairs_and_with_nothing_else(tmp_path: Path) -> None:

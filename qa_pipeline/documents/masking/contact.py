@@ -85,7 +85,7 @@ def phone_family(regions: tuple[str, ...]) -> Family:
 
 
 def _in_window(text: str, window: re.Match[str], regions: tuple[str, ...]) -> Iterator[Item]:
-    """The numbers in a place where digits stand close together."""
+    """The numbers in a place with digits close together."""
     start, written = window.start(), window[0].replace("\n", " ")
     leads = before(text, start)
     named = _NAMED.search(leads) is not None
@@ -103,7 +103,7 @@ def _in_window(text: str, window: re.Match[str], regions: tuple[str, ...]) -> It
 def _all_numbers(
     written: str, regions: tuple[str, ...], leniency: int, *, named: bool
 ) -> list[tuple[int, PhoneNumberMatch]]:
-    """The numbers in a place, with where they begin; else the first that the cells of a line stand around."""
+    """The numbers in a place, with where they begin; else the first among the cells of a line."""
     if found := _numbers(written, regions, leniency, named=named):
         return found
     for begin in islice(_TRUNK.finditer(written), _MOST_BEGINNINGS):
@@ -190,7 +190,7 @@ _FILES = {
     "target", "tgz", "timer", "webp", "whl",
 }  # fmt: skip
 _ENDS = re.compile(rf"\.(?:{_KNOWN_TOPS})$")
-"""What stands before a line end is an address already, and the line end the end of a sentence."""
+"""The part before a line end is an address already, and the line end the end of a sentence."""
 _DOTS = re.compile(_DOT, re.IGNORECASE)
 
 
@@ -247,7 +247,7 @@ def _logins_find(text: str) -> Iterator[Item]:
 
 
 def _tells(part: str) -> bool:
-    """Whether a part is somebody's, and not the word for what should stand there."""
+    """Whether a part is somebody's, and not the word for what belongs there."""
     return bool(part) and part.casefold() not in _ANYBODY and not _STANDS_FOR.fullmatch(part)
 
 
@@ -333,7 +333,7 @@ def _is_somebodys(written: str, network: str | None) -> bool:
         return False
     if isinstance(address, ipaddress.IPv6Address):
         return any(address in given for given in _GIVEN_OUT)
-    # 0.0.0.0/8 and what begins with 240 or more is given to nobody; netmasks and broadcasts stand there
+    # 0.0.0.0/8 and what begins with 240 or more is given to nobody; netmasks and broadcasts look so
     return 0 < int(address) >> 24 < 240
 
 

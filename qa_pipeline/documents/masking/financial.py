@@ -30,7 +30,7 @@ _CARDS = tuple(
     )
 )
 # First digits and lengths of the issuers (ISO/IEC 7812): Visa, Mastercard, American Express, Diners Club,
-# Discover, JCB, UnionPay, and Maestro as far as it can be told from other numbers.
+# Discover, JCB, UnionPay, and Maestro as far as it differs from other numbers.
 _ISSUED = re.compile(
     r"4(?:\d{12}|\d{15}|\d{18})|5[1-5]\d{14}|2(?:22[1-9]|2[3-9]\d|[3-6]\d\d|7[01]\d|720)\d{12}|"
     r"3[47]\d{13}|3(?:0[0-59]|[689]\d)\d{11}|6(?:011|4[4-9]\d|5\d\d)\d{12}|35(?:2[89]|[3-8]\d)\d{12}|"

@@ -76,7 +76,7 @@ def _apart(items: Iterable[Item], text: str) -> Iterator[Item]:
 
 
 def _without(text: str, items: Iterable[Item]) -> str:
-    """The text with place holders where items stand, of the same length."""
+    """The text with place holders for items, of the same length."""
     parts, place = [], 0
     for item in items:
         parts += [text[place : item.start], PLACE_HOLDER * (item.end - item.start)]
@@ -142,8 +142,8 @@ def _replace(
 ) -> tuple[str, Counter[str]]:
     """Replace what is found until nothing is found any more.
 
-    Meanwhile one character stands for each item found before, whatever will be written for it: so an action
-    changes nothing about what is found, and what is masked already stays as it is.
+    Meanwhile one character is in the place of each item found before, whatever will be written for it: so an
+    action changes nothing about what is found, and what is masked already stays as it is.
     """
     counts: Counter[str] = Counter()
     written = tokens.findall(text)
@@ -156,7 +156,7 @@ def _replace(
 
 
 def _stand_in(work: str, written: list[str], items: Sequence[Item], write: Write) -> tuple[str, list[str]]:
-    """Put a place holder for each item; `written` is what those of the text stand for, in order."""
+    """Put a place holder for each item; `written` is what those of the text will become, in order."""
     parts, now, place, seen = [], list[str](), 0, 0
     for item in items:
         gap = work[place : item.start]

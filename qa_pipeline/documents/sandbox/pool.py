@@ -190,8 +190,10 @@ class _Call:
             SandboxError: there is none and none can be started.
             CancelledError: the call has ended.
         """
-        while not self._ended:
+        while True:
             with self._changed:
+                if self._ended:
+                    raise CancelledError
                 while self._pool.idle and not unused:
                     worker = self._pool.idle.pop()
                     if worker.awaits_file:
@@ -215,8 +217,9 @@ class _Call:
                 self._changed.notify_all()
                 if started is not None:
                     self._busy.add(started)
+                    if self._ended:
+                        started.kill()
                     return started
-        raise CancelledError
 
     def _put(self, worker: "Worker", size: int = 0) -> None:
         """Take a worker back, and note the size of an outcome."""

@@ -1,6 +1,6 @@
 """A worker with one more format, whose parser does the harm that a file asks for by its content.
 
-It tells no languages, so that it starts fast: many are ended by the tests.
+It loads no models of languages, so that it starts fast: many are ended by the tests.
 """
 
 import ctypes

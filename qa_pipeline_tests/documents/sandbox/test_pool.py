@@ -35,7 +35,7 @@ def asked(*acts: str) -> list[ParseRequest]:
     return [ParseRequest(SourceFile(f"{act}.x", act.encode()), "hostile") for act in acts]
 
 
-def told(outcome: ParseOutcome) -> str:
+def text_of(outcome: ParseOutcome) -> str:
     if isinstance(outcome, DocumentFailure):
         return outcome.reason
     return str(outcome["text"])
@@ -57,7 +57,7 @@ def real_pool() -> Iterator[ParsingPool]:
 
 
 def run(pool: ParsingPool, *acts: str, limits: DocumentSettings = ONE) -> list[str]:
-    return [told(outcome) for outcome in pool.parse(asked(*acts), limits)]
+    return [text_of(outcome) for outcome in pool.parse(asked(*acts), limits)]
 
 
 WORDS = st.text(st.characters(codec="utf-8"), max_size=200)
@@ -130,7 +130,7 @@ HARM = {
 def test_a_parser_that_does_harm_costs_its_own_file_only_and_the_row_says_why(pool: ParsingPool) -> None:
     acts = [act for number, harm in enumerate(HARM) for act in (f"say {number}", harm)]
     outcomes = list(pool.parse(asked(*acts), TWO))
-    assert [told(outcome) for outcome in outcomes[::2]] == [str(number) for number in range(len(HARM))]
+    assert [text_of(outcome) for outcome in outcomes[::2]] == [str(number) for number in range(len(HARM))]
     for failure, (reason, detail) in zip(outcomes[1::2], HARM.values(), strict=True):
         assert isinstance(failure, DocumentFailure)
         assert failure.reason == reason
@@ -171,7 +171,7 @@ def test_a_slow_file_holds_up_nothing_but_the_order(pool: ParsingPool, tmp_path:
         yield from asked(f"wait_for {last_was_taken}", *["say x"] * 50)
         last_was_taken.touch()
 
-    assert [told(outcome) for outcome in pool.parse(requests(), TWO)] == ["waited", *["x"] * 50]
+    assert [text_of(outcome) for outcome in pool.parse(requests(), TWO)] == ["waited", *["x"] * 50]
 
 
 def test_only_so_many_outcomes_wait_for_a_slow_file(
@@ -190,7 +190,7 @@ def test_only_so_many_outcomes_wait_for_a_slow_file(
         outcomes = pool.parse(requests(), TWO)
         next(outcomes)
         assert len(taken) <= most
-        assert [told(outcome) for outcome in outcomes] == [text] * 20
+        assert [text_of(outcome) for outcome in outcomes] == [text] * 20
 
 
 def test_requests_are_taken_as_workers_get_free(pool: ParsingPool) -> None:
@@ -265,7 +265,7 @@ def test_a_secret_among_the_settings_reaches_the_worker_over_the_pipe_only() -> 
     fresh = ParsingPool({**os.environ, "QA_PIPELINE_DOCUMENTS__MASKING__KEY": secret})
     here = list(parse_in_process([request], limits))
     assert [_comparable(outcome) for outcome in fresh.parse([request], limits)] == here
-    assert "anna" not in told(here[0])
+    assert "anna" not in text_of(here[0])
     for name in ("cmdline", "environ"):
         (worker,) = fresh.idle
         assert secret.encode() not in Path(f"/proc/{worker._process.pid}/{name}").read_bytes()
@@ -319,7 +319,7 @@ def test_a_worker_that_died_of_itself_between_batches_is_replaced() -> None:
 def test_leaving_off_ends_the_worker_that_is_busy() -> None:
     fresh = ParsingPool(os.environ, HOSTILE)
     outcomes = fresh.parse(asked("say a", "sleep 60", "say b"), ONE)
-    assert told(next(outcomes)) == "a"
+    assert text_of(next(outcomes)) == "a"
     start = time.monotonic()
     outcomes.close()  # type: ignore[attr-defined]
     assert time.monotonic() < start + 20
@@ -329,15 +329,17 @@ def test_leaving_off_ends_the_worker_that_is_busy() -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "told"),
+    ("command", "cause"),
     [
         (("/no/such/program",), "No such file"),
         ((sys.executable, "-c", "import sys; sys.exit('no space left')"), "no space left"),
         ((sys.executable, "-c", "import os; os.abort()"), "SIGABRT"),
     ],
 )
-def test_workers_that_cannot_be_started_stop_the_run_and_say_why(command: tuple[str, ...], told: str) -> None:
-    with pytest.raises(SandboxError, match=told) as caught:
+def test_workers_that_cannot_be_started_stop_the_run_and_say_why(
+    command: tuple[str, ...], shown: str
+) -> None:
+    with pytest.raises(SandboxError, match=shown) as caught:
         run(ParsingPool(os.environ, command), "say a")
     assert "parse_workers" in str(caught.value)
 
@@ -361,9 +363,9 @@ run(pool, "say a")
 worker = pool.idle[0]
 child = os.fork()
 if not child:
-    said = run(pool, "say b")
+    texts = run(pool, "say b")
     pool.close()
-    os._exit(said != ["b"])
+    os._exit(texts != ["b"])
 _, status = os.waitpid(child, 0)
 assert not status and run(pool, "say c") == ["c"] and pool.idle == [worker]
 pool.close()

@@ -88,7 +88,7 @@ def test_a_failure_is_reported_in_one_line_without_anything_invisible() -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "peak", "messages", "reason", "told"),
+    ("status", "peak", "messages", "reason", "shown"),
     [
         (-signal.SIGSEGV, 1000, b"", "parser_crashed", "SIGSEGV"),
         (-signal.SIGABRT, 0, b"", "parser_crashed", "SIGABRT"),
@@ -105,11 +105,11 @@ def test_a_failure_is_reported_in_one_line_without_anything_invisible() -> None:
     ],
 )
 def test_the_end_of_a_worker_says_what_happened(
-    status: int, peak: int, messages: bytes, reason: str, told: str
+    status: int, peak: int, messages: bytes, reason: str, shown: str
 ) -> None:
     failure = why_it_died(status, peak, messages, SETTINGS)
     assert failure.reason == reason
-    assert told in failure.detail
+    assert shown in failure.detail
     assert "secret" not in failure.detail
 
 
