@@ -336,10 +336,10 @@ def test_leaving_off_ends_the_worker_that_is_busy() -> None:
         ((sys.executable, "-c", "import os; os.abort()"), "SIGABRT"),
     ],
 )
-def test_workers_that_cannot_be_started_stop_the_run_and_say_why(
-    command: tuple[str, ...], shown: str
+def test_workers_that_cannot_be_started_stop_the_run_with_the_cause(
+    command: tuple[str, ...], cause: str
 ) -> None:
-    with pytest.raises(SandboxError, match=shown) as caught:
+    with pytest.raises(SandboxError, match=cause) as caught:
         run(ParsingPool(os.environ, command), "say a")
     assert "parse_workers" in str(caught.value)
 
