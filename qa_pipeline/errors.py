@@ -9,7 +9,7 @@ document that cannot be parsed or a pair that fails verification; those are rows
     │   └── PairsFileError         a pairs file that cannot be read as a whole
     ├── SettingsError              a setting that is missing, unknown or contradictory
     ├── TableError                 a frame or file that breaks the schema of its table
-    ├── ContainmentError           no process can be started to parse files in
+    ├── SandboxError               no process can be started to parse files in
     ├── StorageError               a file that could not be written; the old one is untouched
     ├── IndexMismatchError         a FAISS shard of another model, dimension or set of chunks, or damaged
     ├── ReplyStoreError            the store of paid replies cannot be used
@@ -60,7 +60,7 @@ class StorageError(QAPipelineError):
     """A file could not be written: disk full, no right, no such place. The old one is untouched."""
 
 
-class ContainmentError(QAPipelineError):
+class SandboxError(QAPipelineError):
     """No process can be started to parse files in; parsing them here instead would not be safe."""
 
 

@@ -12,14 +12,14 @@ import weakref
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from typing import IO, BinaryIO, cast
 
-from qa_pipeline.corpus.files import DocumentFailure, FoundFile, Stream, stored_path
+from qa_pipeline.corpus.files import DocumentFailure, FoundFile, Opener, hash_content, stored_path
 from qa_pipeline.errors import CorpusError
 from qa_pipeline.settings.documents import DocumentSettings
 
@@ -41,31 +41,22 @@ _HARMLESS = 50_000_000
 _STEP = 1 << 20
 _DRIVE = re.compile(r"^[A-Za-z]:")
 _BROKEN = (
-    zipfile.BadZipFile,
-    zlib.error,
-    struct.error,
-    EOFError,
-    OSError,
-    ValueError,
+    zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, ValueError, OverflowError,
     NotImplementedError,  # a later version of the format, patched or strongly encrypted members
     RuntimeError,  # a password is asked for
-    OverflowError,
     LookupError,  # a field that ends too early, or a name in a code page nobody has
-)
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A file in a container.
+    """A file in a container: its name there and as a batch would store it, and why it cannot be read."""
 
-    `name` is its name as the container spells it, `path` as a batch would store it: relative, forward
-    slashes, nothing invisible. `failure` says why it cannot be read.
-    """
-
+    entry: zipfile.ZipInfo
     name: str
     path: str
     size: int
-    failure: DocumentFailure | None = None
+    failure: DocumentFailure | None
 
 
 class Archive:
@@ -73,17 +64,15 @@ class Archive:
 
     def __init__(self, opened: zipfile.ZipFile) -> None:
         self._opened = opened
-        self._entries = [entry for entry in opened.infolist() if not entry.filename.endswith("/")]
-        self.raw_names = tuple(_raw_name(entry) for entry in self._entries)
-        self.members = tuple(_member(entry) for entry in self._entries)
+        self.members = [_member(entry) for entry in opened.infolist() if not entry.filename.endswith("/")]
         # Of several members of one name the last counts for all readers of ZIP.
-        self._places = {member.path: place for place, member in enumerate(self.members)}
-        self._any_case = {path.casefold(): place for path, place in self._places.items()}
+        self._named = {member.path: member for member in self.members}
+        self._any_case = {path.casefold(): member for path, member in self._named.items()}
 
     def find(self, name: str) -> Member | None:
         """The member of that name, or of one that differs in case only."""
-        place = self._place(name)
-        return None if place is None else self.members[place]
+        path = _stored(name)
+        return self._named.get(path, self._any_case.get(path.casefold()))
 
     def read(self, name: str) -> bytes:
         """The content of a member.
@@ -101,18 +90,13 @@ class Archive:
         Raises:
             DocumentFailure: it is not there, or cannot be read as it should be.
         """
-        place = self._place(name)
-        if place is None:
+        member = self.find(name)
+        if member is None:
             raise DocumentFailure("damaged", "a part that the file needs is missing in it")
-        failure = self.members[place].failure
-        if failure is not None:
-            raise failure
+        if member.failure is not None:
+            raise member.failure
         with _damage_reported():
-            return MemberStream(self._opened.open(self._entries[place]))
-
-    def _place(self, name: str) -> int | None:
-        path = _stored(name)
-        return self._places.get(path, self._any_case.get(path.casefold()))
+            return MemberStream(self._opened.open(member.entry))
 
 
 class MemberStream:
@@ -146,10 +130,7 @@ def open_archive(content: bytes, settings: DocumentSettings) -> Archive:
     return Archive(opened)
 
 
-ArchiveOpener = Callable[[], AbstractContextManager[Stream]]
-
-
-def list_archive(name: str, open_file: ArchiveOpener, limits: DocumentSettings) -> Iterator[FoundFile]:
+def list_archive(name: str, open_file: Opener, limits: DocumentSettings) -> Iterator[FoundFile]:
     """The visible members of an archive as files of a batch; what cannot be read comes with its failure.
 
     The archive stays open as long as any of these files is in use.
@@ -169,15 +150,13 @@ def list_archive(name: str, open_file: ArchiveOpener, limits: DocumentSettings) 
             weakref.finalize(archive, stack.pop_all().close)
     except DocumentFailure as failure:
         raise _refused(name, failure) from failure
-    last = {member.path: place for place, member in enumerate(archive.members)}
-    names = [
-        raw if member.failure else _plain(raw)
-        for member, raw in zip(archive.members, archive.raw_names, strict=True)
-    ]
+    last = {member.path: member for member in archive.members}
+    raws = ((member, _raw_name(member.entry)) for member in archive.members)
+    names = [raw if member.failure else _plain(raw) for member, raw in raws]
     count = Counter(names)
     for place, (member, raw) in enumerate(zip(archive.members, names, strict=True)):
         problem = member.failure
-        if last[member.path] != place:
+        if last[member.path] is not member:
             problem = DocumentFailure("duplicate_name", "a later member of the archive has the same name")
         unique = raw if count[raw] == 1 else raw + b"\0" + str(place).encode()
         if not _is_hidden(unique):
@@ -185,22 +164,16 @@ def list_archive(name: str, open_file: ArchiveOpener, limits: DocumentSettings) 
             yield FoundFile(stored_path(raw), unique, 0 if problem else member.size, opener, problem)
 
 
-def hash_archive(name: str, open_file: ArchiveOpener, stamp: str | None) -> str:
+def hash_archive(name: str, open_file: Opener, stamp: str | None) -> str:
     """Hash of the bytes of an archive, or of the stamp that its place gives for them.
 
     Raises:
         CorpusError: it cannot be read.
     """
-    if stamp is not None:
-        return sha256(stamp.encode()).hexdigest()
-    content = sha256()
     try:
-        with open_file() as file:
-            while piece := file.read(_STEP):
-                content.update(piece)
+        return sha256(stamp.encode()).hexdigest() if stamp is not None else hash_content(open_file).hex()
     except DocumentFailure as failure:
         raise _refused(name, failure) from failure
-    return content.hexdigest()
 
 
 @contextmanager
@@ -300,25 +273,22 @@ def _raw_name(entry: zipfile.ZipInfo) -> bytes:
 def _member(entry: zipfile.ZipInfo) -> Member:
     slashes = entry.filename.replace("\\", "/")
     path = _stored(slashes)
-    outside = not path or slashes.startswith("/") or ".." in path.split("/") or _DRIVE.match(slashes)
-    return Member(entry.filename, path, entry.file_size, _failure(entry, outside=bool(outside)))
+    problem = None
+    if not path or slashes.startswith("/") or ".." in path.split("/") or _DRIVE.match(slashes):
+        problem = ("outside_corpus", "the name leads out of the container")
+    elif stat.S_ISLNK(entry.external_attr >> 16):
+        problem = ("not_a_file", "links in a container are not followed")
+    elif entry.flag_bits & _ENCRYPTED:
+        problem = ("encrypted", "the content is protected by a password")
+    elif entry.compress_type not in _METHODS:
+        problem = ("unsupported_format", "compressed by another method than Deflate")
+    return Member(
+        entry, entry.filename, path, entry.file_size, DocumentFailure(*problem) if problem else None
+    )
 
 
 def _stored(name: str) -> str:
-    parts = [part for part in name.replace("\\", "/").split("/") if part not in ("", ".")]
-    return stored_path("/".join(parts).encode("utf-8", "surrogateescape"))
-
-
-def _failure(entry: zipfile.ZipInfo, *, outside: bool) -> DocumentFailure | None:
-    if outside:
-        return DocumentFailure("outside_corpus", "the name leads out of the container")
-    if stat.S_ISLNK(entry.external_attr >> 16):
-        return DocumentFailure("not_a_file", "links in a container are not followed")
-    if entry.flag_bits & _ENCRYPTED:
-        return DocumentFailure("encrypted", "the content is protected by a password")
-    if entry.compress_type not in _METHODS:
-        return DocumentFailure("unsupported_format", "compressed by another method than Deflate")
-    return None
+    return stored_path(_plain(name.encode("utf-8", "surrogateescape")))
 
 
 @contextmanager

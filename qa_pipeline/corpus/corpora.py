@@ -4,7 +4,7 @@ import os
 from pathlib import Path, PurePosixPath
 
 from qa_pipeline.corpus.folders import FolderCorpus
-from qa_pipeline.corpus.places import Corpus, FoundBatches, is_archive
+from qa_pipeline.corpus.places import Corpus, is_archive
 from qa_pipeline.corpus.remote import RemoteCorpus
 from qa_pipeline.errors import CorpusError
 from qa_pipeline.settings.documents import DocumentSettings
@@ -23,32 +23,8 @@ def open_corpus(location: str | Path, limits: DocumentSettings = _LIMITS) -> Cor
     Raises:
         CorpusError: the location is none that can be used.
     """
-    try:
-        known = location_of(location)
-    except ValueError as error:
-        raise CorpusError(f"the corpus cannot be opened: {error}") from error
+    known = _known(location, "corpus")
     return RemoteCorpus(known, limits) if is_remote(known) else FolderCorpus(known, limits)
-
-
-def find_batches(location: str | Path) -> FoundBatches:
-    """The batches of a corpus, and what can be none.
-
-    Raises:
-        CorpusError: it is missing, cannot be read or holds no batch.
-    """
-    return open_corpus(location).find_batches()
-
-
-def list_batches(location: str | Path) -> list[str]:
-    """Names of the batches of a corpus, sorted.
-
-    Raises:
-        CorpusError: it is missing or holds no batch, or a batch has a name that cannot be used.
-    """
-    found = find_batches(location)
-    for problem in found.refused.values():
-        raise CorpusError(problem)
-    return list(found.names)
 
 
 def split_batch(location: str | Path) -> tuple[str, str]:
@@ -57,10 +33,7 @@ def split_batch(location: str | Path) -> tuple[str, str]:
     Raises:
         CorpusError: the location is none that can be used.
     """
-    try:
-        known = location_of(location)
-    except ValueError as error:
-        raise CorpusError(f"the documents cannot be opened: {error}") from error
+    known = _known(location, "documents")
     if not is_remote(known):
         path = Path(known).resolve()
         is_file = path.is_file() and is_archive(path.name)
@@ -85,7 +58,14 @@ def single_batch(location: str | Path) -> tuple[str, str] | None:
             return split_batch(location) if is_archive(path.name) else None
         with os.scandir(path) as entries:
             shown = [entry for entry in entries if not entry.name.startswith(".")]
-    except (OSError, ValueError):  # an address, or what opening it as a corpus says more of
+    except (OSError, ValueError):  # an address, or opening it as a corpus gives the reason
         return None
     flat = bool(shown) and not any(entry.is_dir() or is_archive(entry.name) for entry in shown)
     return split_batch(location) if flat else None
+
+
+def _known(location: str | Path, what: str) -> str:
+    try:
+        return location_of(location)
+    except ValueError as error:
+        raise CorpusError(f"the {what} cannot be opened: {error}") from error

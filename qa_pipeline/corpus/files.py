@@ -47,9 +47,8 @@ class FoundFile:
     """One entry of a batch.
 
     `path` is its name as stored: relative, forward slashes, NFC, odd characters escaped. `raw` is the name
-    where it lies; no two entries of a batch have the same. `failure` says why the entry cannot be read as a
-    file at all. `stamp` is what its place says of the content without reading it: equal only while that is
-    the same. None where nothing is said.
+    where it lies; no two entries of a batch have the same. `failure` is why the entry cannot be read as a
+    file at all. `stamp` is what its place lists of the content, equal only while that is.
     """
 
     path: str
@@ -83,21 +82,16 @@ def read_bytes(found: FoundFile, limit: int, setting: str = "documents.max_bytes
     """
     if found.failure is not None:
         raise found.failure
-    if found.size > limit:
-        raise _too_large(limit, setting)
     pieces: list[bytes] = []
     left = limit + 1  # the size may have changed since it was listed
-    with found.open() as file:
-        while left > 0 and (piece := file.read(left)):
-            pieces.append(piece)
-            left -= len(piece)
-    if left <= 0:
-        raise _too_large(limit, setting)
+    if found.size <= limit:
+        with found.open() as file:
+            while left > 0 and (piece := file.read(left)):
+                pieces.append(piece)
+                left -= len(piece)
+    if found.size > limit or left <= 0:
+        raise DocumentFailure("too_large", f"the file is larger than {setting} = {limit}")
     return pieces[0] if len(pieces) == 1 else b"".join(pieces)
-
-
-def _too_large(limit: int, setting: str) -> DocumentFailure:
-    return DocumentFailure("too_large", f"the file is larger than {setting} = {limit}")
 
 
 def hash_files(found: Iterable[FoundFile]) -> str:
@@ -113,18 +107,27 @@ def hash_files(found: Iterable[FoundFile]) -> str:
 
 
 def _content_hash(found: FoundFile) -> bytes:
-    """Hash of a file's bytes, of the stamp that stands for them, or of why they cannot be had."""
+    """Hash of a file's bytes, of the stamp in their place, or of why there are none."""
     if found.failure is not None:
         return hashlib.sha256(found.failure.reason.encode()).digest()
     if found.stamp is not None:
         return hashlib.sha256(f"{found.stamp}:{found.size}".encode()).digest()
-    content = hashlib.sha256()
     try:
-        with found.open() as file:
-            while piece := file.read(_PIECE):
-                content.update(piece)
+        return hash_content(found.open)
     except DocumentFailure as failure:
         return hashlib.sha256(failure.reason.encode()).digest()
+
+
+def hash_content(opener: Opener) -> bytes:
+    """SHA-256 of the bytes of a file.
+
+    Raises:
+        DocumentFailure: it cannot be read.
+    """
+    content = hashlib.sha256()
+    with opener() as file:
+        while piece := file.read(_PIECE):
+            content.update(piece)
     return content.digest()
 
 

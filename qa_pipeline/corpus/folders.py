@@ -1,6 +1,6 @@
 """Local folders: a corpus whose entries are batches, and the files of a batch folder.
 
-Folders are never entered through links, files only where the link stays inside the batch. Whatever takes
+Folders are never entered through links, files only where the link leads inside the batch. Whatever takes
 the place of a file when it is opened, nothing but a regular file is read: a pipe or a device could block.
 fsspec's local file system is not used here: it follows links, opens pipes and reads `~` as a home folder.
 """
@@ -9,7 +9,7 @@ import errno
 import os
 import stat
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from glob import escape
 from hashlib import sha256
@@ -81,17 +81,16 @@ def open_folder(folder: Path) -> BatchFiles:
 
     What cannot be opened or leads out of the folder is listed with its failure.
     """
-    return BatchFiles(folder.name, partial(_walk, str(folder)))
+    return BatchFiles(folder.name, partial(_files_below, str(folder)))
 
 
 def _entry(entry: os.DirEntry[str], base: str) -> Entry:
-    is_folder = entry.is_dir()
     problem = None
     if entry.is_symlink() and not _inside(os.path.realpath(entry.path), base):
         problem = LINKED
-    elif not is_folder and is_archive(entry.name) and not entry.is_file():
+    elif is_archive(entry.name) and not (entry.is_dir() or entry.is_file()):
         problem = "is not a regular file"
-    return Entry(os.fsencode(entry.name), is_folder, problem)
+    return Entry(os.fsencode(entry.name), entry.is_dir(), problem)
 
 
 def _listing_fingerprint(place: Path) -> str | None:
@@ -101,11 +100,8 @@ def _listing_fingerprint(place: Path) -> str | None:
     try:
         for location in _locations(base) if place.is_dir() else [base]:
             parts: tuple[object, ...] = (location[len(base) :] or place.name,)
-            try:
+            with suppress(PermissionError):  # its folder may be listed and not entered
                 state = os.lstat(location)
-            except PermissionError:  # its folder may be listed and not entered
-                pass
-            else:
                 parts += (state.st_size, state.st_mtime_ns, state.st_ctime_ns)
             fingerprint.update(repr(parts).encode(errors="surrogateescape"))
     except OSError:
@@ -128,7 +124,7 @@ def _locations(folder: str) -> list[str]:
     return sorted(found)
 
 
-def _walk(folder: str) -> Iterator[FoundFile]:
+def _files_below(folder: str) -> Iterator[FoundFile]:
     if not Path(folder).is_dir():
         raise CorpusError(f"batch folder {folder} does not exist or is not a folder")
     base = os.path.realpath(folder)
@@ -137,7 +133,7 @@ def _walk(folder: str) -> Iterator[FoundFile]:
         inside = pending.pop()
         try:
             with os.scandir(inside) as entries:
-                # what an entry is, the folder says itself; asking the entry may be forbidden
+                # the folder lists what an entry is; reading the entry itself may be forbidden
                 kinds = [
                     (entry.path, entry.is_dir(follow_symlinks=False), entry.is_symlink())
                     for entry in entries
@@ -202,17 +198,12 @@ def _opened_steady(location: str, base: str | None = None) -> Iterator[BinaryIO]
         DocumentFailure: `unreadable`, or what is in its place now.
     """
     with _opened(location, base) as file:
-        before = _state(file)
+        before = os.fstat(file.fileno())
         yield file
-        if _state(file) != before:
+        after = os.fstat(file.fileno())
+        if (after.st_size, after.st_mtime_ns) != (before.st_size, before.st_mtime_ns):
             detail = "the file was written to while it was read; run again when it is complete"
             raise DocumentFailure("unreadable", detail)
-
-
-def _state(file: BinaryIO) -> tuple[int, int]:
-    """What changes when an open file is written to; what takes its place does not touch it."""
-    status = os.fstat(file.fileno())
-    return status.st_size, status.st_mtime_ns
 
 
 @contextmanager

@@ -4,8 +4,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from qa_pipeline.corpus.archives import ArchiveOpener, hash_archive, list_archive
-from qa_pipeline.corpus.files import DocumentFailure, FoundFile, hash_files, in_order, stored_path
+from qa_pipeline.corpus.archives import hash_archive, list_archive
+from qa_pipeline.corpus.files import DocumentFailure, FoundFile, Opener, hash_files, in_order, stored_path
 from qa_pipeline.errors import CorpusError
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.storage import check_batch_name, name_problem, refusal
@@ -15,7 +15,7 @@ from qa_pipeline.storage import check_batch_name, name_problem, refusal
 class FoundBatches:
     """What lies in a corpus.
 
-    `refused` says why a folder or archive can be no batch, by its name as it can be shown; `loose` are the
+    `refused` holds why a folder or archive can be no batch, by its name as it can be shown; `loose` are the
     files beside them, which belong to no batch.
     """
 
@@ -80,9 +80,9 @@ class BatchFiles:
 
 
 def archive_batch(
-    name: str, open_file: ArchiveOpener, limits: DocumentSettings, stamp: str | None = None
+    name: str, open_file: Opener, limits: DocumentSettings, stamp: str | None = None
 ) -> BatchFiles:
-    """The members of a ZIP archive as the files of a batch; `stamp` is what its place says of its content."""
+    """The members of a ZIP archive as the files of a batch; `stamp` is what its place lists of it."""
     return BatchFiles(
         name, lambda: list_archive(name, open_file, limits), lambda: hash_archive(name, open_file, stamp)
     )
@@ -145,7 +145,7 @@ class Corpus(ABC):
 
 
 def sort_out(entries: Iterable[Entry]) -> FoundBatches:
-    """Tell batches from what can be none and from loose files; an archive is a batch named like its stem."""
+    """Sort batches from what can be none and from loose files; an archive is a batch named like its stem."""
     ordered = sorted(entries, key=lambda entry: entry.raw)
     folders = {_name(entry) for entry in ordered if entry.is_folder}
     names: list[str] = []

@@ -1,10 +1,9 @@
 """Places that fsspec opens, such as object stores: a corpus below an address, and the files of a batch there.
 
-Stores name keys as they like, and none of them leads anywhere but into the store. The words of a store's
-library about an error are not passed on: they may hold addresses that were signed.
+Stores name keys as they like, and none of them leads anywhere but into the store. The message of an error of
+a store's library is not passed on: it may hold addresses that were signed.
 """
 
-import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -25,18 +24,6 @@ _VOUCHERS = (
 )  # fmt: skip
 """What stores call a hash of the content in their listings, the closest to the content first."""
 _TIMES = ("LastModified", "last_modified", "updated", "mtime", "modified", "created")
-_FAULTS = (
-    ("botocore.exceptions", "BotoCoreError"),
-    ("botocore.exceptions", "ClientError"),
-    ("aiohttp", "ClientError"),
-    ("gcsfs.retry", "HttpError"),
-    ("google.auth.exceptions", "GoogleAuthError"),
-    ("azure.core.exceptions", "AzureError"),
-    ("huggingface_hub.errors", "HfHubHTTPError"),
-    ("paramiko", "SSHException"),
-)
-"""What the libraries of stores raise beside `OSError`."""
-_TROUBLE: tuple[type[Exception], ...] = (OSError, ValueError, ImportError)
 _ADVICE = "check the address, and that the credentials in the environment may read it"
 
 
@@ -78,7 +65,7 @@ class RemoteCorpus(Corpus):
         with _faults_named(address):
             is_folder = self._files.isdir(path)
         if is_folder:
-            return BatchFiles(name, partial(_walk, self._files, path, address))
+            return BatchFiles(name, partial(_files_below, self._files, path, address))
         for key, info in sorted(self._in_root().items()):
             if info["type"] == "file" and is_archive(key) and without_suffix(key) == name:
                 return archive_batch(
@@ -94,13 +81,13 @@ class RemoteCorpus(Corpus):
         return {name: info for name, info in listed.items() if name}
 
 
-def _walk(files: Any, root: str, address: str) -> Iterator[FoundFile]:
+def _files_below(files: Any, root: str, address: str) -> Iterator[FoundFile]:
     with _faults_named(address):
         listed = files.find(root, detail=True, withdirs=False)
     for path, info in listed.items():
         inside = path[len(root) :].lstrip("/")
         raw = inside.encode("utf-8", "surrogateescape")
-        is_folder = not inside or inside.endswith("/")  # a key that stands for a folder
+        is_folder = not inside or inside.endswith("/")  # a key in place of a folder
         if not is_folder and not any(part.startswith(b".") for part in raw.split(b"/")):
             opener = partial(_opened, files, path)
             yield FoundFile(stored_path(raw), raw, info.get("size") or 0, opener, None, _stamp(info))
@@ -148,29 +135,25 @@ def _opened(files: Any, path: str) -> Iterator[_Reader]:
 def _as_os_error() -> Iterator[None]:
     try:
         yield
-    except _faults() as error:
+    except OSError:
+        raise
+    except Exception as error:
         raise OSError(type(error).__name__) from error
 
 
 @contextmanager
 def _faults_named(address: str) -> Iterator[None]:
-    """Turn what a store's library raises into an error that names the address and the kind of trouble."""
+    """Turn what a store's library raises, whatever it is, into an error that names address and trouble."""
     try:
         yield
     except FileNotFoundError as error:
         raise CorpusError(f"{address} does not exist or is not a folder; name a folder of batches") from error
-    except _TROUBLE + _faults() as error:
+    except Exception as error:
         raise CorpusError(f"{address} cannot be read: {_cause(error)}; {_ADVICE}") from error
 
 
-def _faults() -> tuple[type[Exception], ...]:
-    """The exceptions of those libraries that are loaded; others cannot have raised any."""
-    loaded = ((sys.modules.get(module), name) for module, name in _FAULTS)
-    return tuple(getattr(module, name) for module, name in loaded if hasattr(module, name))
-
-
 def _cause(error: Exception) -> str:
-    """What happened, without the library's own words."""
+    """What happened, without the library's own message."""
     if isinstance(error, PermissionError):
         return "permission denied"
     if isinstance(error, FileNotFoundError):

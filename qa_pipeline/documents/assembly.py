@@ -6,8 +6,8 @@ list), fenced code, one line a table row, a blank line between blocks.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from qa_pipeline.records import Block, BlockKind, LeftOut, Mask, keep
@@ -16,12 +16,12 @@ from qa_pipeline.text.characters import clean, lay_out
 _LONGEST_HEADING = 300
 _DEEPEST_ITEM = 8
 _TIGHT = frozenset({"list_item", "table_row"})
-_FENCE = re.compile(r"^[^\S\n]*(`{3,})", re.MULTILINE)
+_DELIMITER = re.compile(r"^[^\S\n]*(`{3,})", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A heading and what stands under it, up to the next heading; no headings above the first."""
+    """A heading and the text below it, up to the next heading; no headings above the first."""
 
     heading_path: tuple[str, ...]
     level: int
@@ -49,29 +49,22 @@ class Assembled:
 
 
 def assemble(blocks: Iterable[Block], mask: Mask = keep) -> Assembled:
-    """Write blocks one after another and note where sections and pages begin and end."""
+    """Clean, mask and write blocks one after another and note where sections and pages begin and end.
+
+    A heading too long to be one becomes a paragraph.
+    """
     draft = _Draft()
     masked: Counter[str] = Counter()
     for block in blocks:
-        kind, text, found = _prepare(block, mask)
+        text, found = mask(lay_out(block.kind, clean(block.text)))
         if found:
             masked.update(found)
+            text = lay_out(block.kind, clean(text))
         if text or block.marker:
-            draft.add(block, kind, text)
-    return draft.finish(masked)
-
-
-def _prepare(block: Block, mask: Mask) -> tuple[BlockKind, str, Mapping[str, int]]:
-    """Clean and mask a block's text; a heading too long to be one becomes a paragraph.
-
-    Returns:
-        Its kind, its text, and how many pieces of each kind were found in it.
-    """
-    text, found = mask(lay_out(block.kind, clean(block.text)))
-    if found:
-        text = lay_out(block.kind, clean(text))
-    too_long = block.kind == "heading" and len(text) > _LONGEST_HEADING
-    return ("paragraph" if too_long else block.kind), text, found
+            too_long = block.kind == "heading" and len(text) > _LONGEST_HEADING
+            draft.add(block, "paragraph" if too_long else block.kind, text)
+    draft.end_section()
+    return Assembled("".join(draft.parts), draft.sections, draft.pages(), masked)
 
 
 class _Draft:
@@ -101,10 +94,6 @@ class _Draft:
         self.end = self.length
         self.previous = kind
 
-    def finish(self, masked: Counter[str]) -> Assembled:
-        self._end_section()
-        return Assembled("".join(self.parts), self.sections, self._pages(), masked)
-
     def _separator(self, kind: BlockKind, *, continues: bool) -> str:
         if self.previous is None:
             return ""
@@ -115,37 +104,35 @@ class _Draft:
         return "\n" if kind in _TIGHT else "\n\n"
 
     def _open_section(self, level: int) -> None:
-        self._end_section()
+        self.end_section()
         path = tuple(text for _, text in self.path)
         self.sections.append(Section(path, level, self.length, self.length))
 
-    def _end_section(self) -> None:
+    def end_section(self) -> None:
         """The last section ends with its last block; what parts it from the next belongs to neither."""
         if self.sections:
-            last = self.sections[-1]
-            self.sections[-1] = Section(last.heading_path, last.level, last.start, self.end)
+            self.sections[-1] = replace(self.sections[-1], end=self.end)
 
     def _append(self, text: str) -> None:
         self.parts.append(text)
         self.length += len(text)
 
-    def _pages(self) -> list[Page]:
+    def pages(self) -> list[Page]:
         stops = [*self.page_starts, (0, self.length)]
         return [Page(number, start, end) for (number, start), (_, end) in pairwise(stops)]
 
 
 def _written(block: Block, kind: BlockKind, text: str) -> str:
-    """One block as it stands in canonical text."""
+    """One block in canonical text."""
     if kind == "heading":
         return f"{'#' * min(max(block.level, 1), 6)} {text}"
     if kind == "list_item" and not block.continues:
         mark = f"- {block.marker} " if block.marker else "- "
         return f"{'  ' * min(max(block.level, 0), _DEEPEST_ITEM)}{mark}{text}".rstrip()
     if kind == "code":
-        # The fence must be longer than any fence inside, or the code would end there.
-        longest = max((len(run) for run in _FENCE.findall(text)), default=2)
-        fence = "`" * (longest + 1)
-        return f"{fence}\n{text}\n{fence}"
+        # It must be longer than any row of them inside, or the code would end there.
+        delimiter = "`" * (max(map(len, _DELIMITER.findall(text)), default=2) + 1)
+        return f"{delimiter}\n{text}\n{delimiter}"
     return text
 
 

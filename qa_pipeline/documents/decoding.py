@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from operator import itemgetter
-from typing import IO, NoReturn
+from typing import Any, NoReturn
 
 from qa_pipeline.corpus.files import DocumentFailure
 
@@ -22,17 +22,9 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 _BINARY_STARTS = (
-    b"%PDF-",
-    b"PK\x03\x04",
-    b"\x89PNG",
-    b"\xff\xd8\xff",
-    b"GIF8",
-    b"\x7fELF",
-    b"\x1f\x8b",
-    b"\xd0\xcf\x11\xe0",
-    b"RIFF",
-    b"{\\rtf",
-)
+    b"%PDF-", b"PK\x03\x04", b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"\x7fELF", b"\x1f\x8b",
+    b"\xd0\xcf\x11\xe0", b"RIFF", b"{\\rtf",
+)  # fmt: skip
 _DECLARATION = re.compile(
     rb"""<\?xml[^>]{0,200}?\bencoding\s*=\s*["']\s*([\w.:-]{2,40})|"""
     rb"""<meta\b[^>]{0,500}?\bcharset\s*=\s*["']?\s*([\w.:-]{2,40})""",
@@ -65,20 +57,15 @@ def decode(content: bytes, *, declared: bool = False) -> str:
     """
     for mark, encoding in _MARKS:
         if content.startswith(mark):
-            return _decode_marked(content[len(mark) :], encoding)
+            if (text := _attempt(content[len(mark) :], encoding)) is None:
+                detail = f"the byte order mark indicates {encoding}, which does not fit"
+                raise DocumentFailure("undecodable", detail)
+            return text
     _refuse_binary(content)
     for candidate in (_declaration(content) if declared else None, "utf-8"):
-        text = _attempt(content, candidate)
-        if text is not None:
+        if candidate is not None and (text := _attempt(content, candidate)) is not None:
             return text
     return _guess(content)
-
-
-def _decode_marked(content: bytes, encoding: str) -> str:
-    text = _attempt(content, encoding)
-    if text is None:
-        raise DocumentFailure("undecodable", f"the byte order mark indicates {encoding}, which does not fit")
-    return text
 
 
 def _refuse_binary(content: bytes) -> None:
@@ -104,9 +91,7 @@ def _declaration(content: bytes) -> str | None:
     return _SUPERSETS.get(name, name)
 
 
-def _attempt(content: bytes, encoding: str | None) -> str | None:
-    if encoding is None:
-        return None
+def _attempt(content: bytes, encoding: str) -> str | None:
     try:
         text = content.decode(encoding)
     except (UnicodeError, LookupError):  # LookupError: a codec that is not a text encoding, such as rot13
@@ -122,23 +107,19 @@ def _guess(content: bytes) -> str:
     and turn every umlaut into a sign, unseen; no text is better than that.
     """
     start = content[:_GUESSED_FROM]
-    if 0 in start:
-        return _attempt(content, _utf16_order(start)) or _refuse(content)
+    if 0 in start:  # UTF-16, where in Latin text the high bytes are the zeros
+        order = "le" if start[1::2].count(0) > start[::2].count(0) else "be"
+        return _attempt(content, f"utf-16-{order}") or _refuse(content)
     texts = [_attempt(content, encoding) for encoding in _SINGLE_BYTE]
     weighed = [(_plausibility(text[:_GUESSED_FROM]), text) for text in texts if text is not None]
     share, best = max(weighed, key=itemgetter(0), default=(0.0, ""))  # of equals the first
     return best if share >= _LEAST_PLAUSIBLE else _refuse(content)
 
 
-def _utf16_order(content: bytes) -> str:
-    """In Latin text the high bytes are the zeros."""
-    return "utf-16-le" if content[1::2].count(0) > content[::2].count(0) else "utf-16-be"
-
-
 def _plausibility(text: str) -> float:
-    """Share of the characters beyond ASCII that prose would have where they stand.
+    """Share of the characters beyond ASCII that prose would have in their places.
 
-    A letter of the languages handled here, or a mark of prose that does not stand inside a word. Text whose
+    A letter of the languages handled here, or a mark of prose that is not inside a word. Text whose
     letters are mostly beyond ASCII is of another alphabet, and all of it is implausible.
     """
     letters = sum(character.isalpha() for character in text)
@@ -200,7 +181,11 @@ def unpack(content: bytes, suffix: str, limit: int) -> bytes:
         for piece in UNPACKERS[suffix](content):
             pieces.append(piece)
             length += len(piece)
-            _check(length, len(content), limit)
+            if length > _ALWAYS_ALLOWED and length > _MOST_EXPANSION * len(content):
+                raise DocumentFailure("archive_bomb", f"unpacked it grows more than {_MOST_EXPANSION} times")
+            if length > limit:
+                detail = f"unpacked it is larger than documents.max_bytes = {limit}"
+                raise DocumentFailure("too_large", detail)
     except (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError) as error:
         raise DocumentFailure("damaged", f"the {suffix} file is incomplete or damaged") from error
     whole = b"".join(pieces)
@@ -211,22 +196,7 @@ def unpack(content: bytes, suffix: str, limit: int) -> bytes:
     return whole
 
 
-def _check(length: int, packed: int, limit: int) -> None:
-    if length > _ALWAYS_ALLOWED and length > _MOST_EXPANSION * packed:
-        raise DocumentFailure("archive_bomb", f"unpacked it grows more than {_MOST_EXPANSION} times")
-    if length > limit:
-        raise DocumentFailure("too_large", f"unpacked it is larger than documents.max_bytes = {limit}")
-
-
-def _gzip(content: bytes) -> Iterator[bytes]:
-    return _read(gzip.GzipFile(fileobj=io.BytesIO(content)))
-
-
-def _bzip2(content: bytes) -> Iterator[bytes]:
-    return _read(bz2.BZ2File(io.BytesIO(content)))
-
-
-def _read(file: IO[bytes] | gzip.GzipFile | bz2.BZ2File) -> Iterator[bytes]:
+def _read(file: Any) -> Iterator[bytes]:
     with closing(file):
         while piece := file.read(_PIECE):
             yield piece
@@ -249,14 +219,12 @@ def _xz(content: bytes) -> Iterator[bytes]:
 def _zstandard(content: bytes) -> Iterator[bytes]:
     import pyarrow
 
-    with pyarrow.CompressedInputStream(pyarrow.BufferReader(content), "zstd") as file:
-        while piece := file.read(_PIECE):
-            yield piece
+    return _read(pyarrow.CompressedInputStream(pyarrow.BufferReader(content), "zstd"))
 
 
 UNPACKERS: dict[str, Callable[[bytes], Iterator[bytes]]] = {
-    ".gz": _gzip,
-    ".bz2": _bzip2,
+    ".gz": lambda content: _read(gzip.GzipFile(fileobj=io.BytesIO(content))),
+    ".bz2": lambda content: _read(bz2.BZ2File(io.BytesIO(content))),
     ".xz": _xz,
     ".zst": _zstandard,
 }

@@ -1,4 +1,4 @@
-"""Documents of a batch that say nearly the same: found by MinHash, confirmed by counting.
+"""Documents of a batch with nearly the same text: found by MinHash, confirmed by counting.
 
 Texts are compared as sets of five-word sequences by their Jaccard similarity (Broder, On the resemblance and
 containment of documents, 1997). MinHash with locality-sensitive hashing proposes candidates, so that a batch
@@ -28,7 +28,7 @@ Shingles = npt.NDArray[np.uint32]
 def mark_near_duplicates(documents: pl.DataFrame, threshold: float) -> pl.DataFrame:
     """Fill `near_duplicate_of` and `near_duplicate_similarity` of the parsed documents of a batch.
 
-    Of documents that are nearly the same the longest stands for the others, of equally long ones the first.
+    Of documents that are nearly the same the longest represents the others, of equally long ones the first.
 
     Args:
         documents: DOCUMENTS frame.
@@ -38,17 +38,10 @@ def mark_near_duplicates(documents: pl.DataFrame, threshold: float) -> pl.DataFr
     order = sorted(
         parsed.select("document_id", "text").iter_rows(), key=lambda row: -len(row[1])
     )  # stable: equal lengths keep the order of paths
-    found = dict(_near_duplicates([(name, shingles(text)) for name, text in order], threshold))
-    marks = pl.DataFrame(
-        [(name, of, similarity) for name, (of, similarity) in found.items()],
-        schema={
-            "document_id": pl.String(),
-            "near_duplicate_of": pl.String(),
-            "near_duplicate_similarity": pl.Float64(),
-        },
-        orient="row",
-    )
-    bare = documents.drop("near_duplicate_of", "near_duplicate_similarity")
+    found = list(_near_duplicates([(name, shingles(text)) for name, text in order], threshold))
+    marked = ("document_id", "near_duplicate_of", "near_duplicate_similarity")
+    marks = pl.DataFrame(found, {name: documents.schema[name] for name in marked}, orient="row")
+    bare = documents.drop(marked[1:])
     return bare.join(marks, on="document_id", how="left", maintain_order="left").select(documents.columns)
 
 
@@ -71,8 +64,8 @@ def _code(word: str) -> int:
 
 def _near_duplicates(
     sets: Sequence[tuple[str, Shingles]], threshold: float
-) -> Iterator[tuple[str, tuple[str, float]]]:
-    """Each document that is nearly the same as an earlier one which itself is of its own kind."""
+) -> Iterator[tuple[str, str, float]]:
+    """Each document that is nearly the same as an earlier one which is itself no near duplicate."""
     from datasketch import MinHash, MinHashLSH
 
     own = MinHashLSH(num_perm=_PERMUTATIONS, params=_bands(max(threshold - _MARGIN, 0.05)))
@@ -86,7 +79,7 @@ def _near_duplicates(
         candidates = ((jaccard(shingled, by_name[other]), other) for other in own.query(sketch))
         similarity, nearest = max(candidates, key=lambda one: (one[0], one[1]), default=(0.0, ""))
         if similarity >= threshold:
-            yield name, (nearest, round(similarity, 4))
+            yield name, nearest, round(similarity, 4)
         else:
             own.insert(name, sketch)
 

@@ -6,7 +6,7 @@ Nothing here depends on the file's name or its batch: equal bytes give equal col
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -29,23 +29,15 @@ CONTENT_COLUMNS = (
 )  # fmt: skip
 """The columns of the documents table that a file's content decides."""
 ONLY_SPEED = ("parse_workers", "parse_seconds", "parse_memory")
-"""Settings that decide how fast a document is read or whether it fails, never what it says."""
+"""Settings that decide how fast a document is read or whether it fails, never its text."""
 
 _LONGEST_TITLE = 300
 _LONGEST_NOTE = 2000
 _LONGEST_LOOKED_AT = 10_000
 _LIBRARIES = (
-    "docutils",
-    "lxml",
-    "markdown-it-py",
-    "mdit-py-plugins",
-    "phonenumberslite",
-    "py3langid",
-    "pyarrow",
-    "pypdfium2",
-    "python-calamine",
-    "selectolax",
-)
+    "docutils", "lxml", "markdown-it-py", "mdit-py-plugins", "phonenumberslite", "py3langid", "pyarrow",
+    "pypdfium2", "python-calamine", "selectolax",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,57 +79,37 @@ def parse_file(request: ParseRequest, settings: DocumentSettings) -> Row:
         raise DocumentFailure("too_long", f"the text is longer than documents.max_characters = {limit}")
     text = assemble(parsed.blocks, text_mask(settings.masking))
     if not text.text:
-        raise DocumentFailure("no_text", f"the file is readable and holds no text{_instead(parsed)}")
+        left_out = sorted(parsed.left_out, key=lambda part: part.what)
+        kinds = [f"{part.what} {part.pieces}" for part in left_out]
+        notes = [f"left out of it: {', '.join(kinds)}"] if kinds else []
+        detail = "; ".join(["the file is readable and holds no text", *notes, *parsed.notes])
+        raise DocumentFailure("no_text", detail)
     return _columns(parsed, text, settings.masking)
 
 
-def _instead(parsed: ParsedFile) -> str:
-    """What a file without text holds, by kind, and what its parser noted."""
-    kinds = [f"{part.what} {part.pieces}" for part in sorted(parsed.left_out, key=lambda part: part.what)]
-    left = [f"left out of it: {', '.join(kinds)}"] if kinds else []
-    return "".join(f"; {said}" for said in (*left, *parsed.notes))
-
-
 def _columns(parsed: ParsedFile, text: Assembled, masking: MaskingSettings) -> Row:
-    declared, found = _declared(parsed, masking)
+    mask, found = text_mask(masking), Counter(text.masked)
+    declared: Row = {"language": parsed.language}
+    for name, value, longest, mask_line in (
+        ("title", parsed.title, _LONGEST_TITLE, mask),
+        ("source_uri", parsed.source_uri, _LONGEST_NOTE, bare_mask(masking)),
+        ("licence", parsed.licence, _LONGEST_NOTE, mask),
+    ):
+        masked, kinds = mask_line(_one_line(value))
+        found.update(kinds)
+        declared[name] = masked[:longest].strip() or None
     languages = languages_of(text.text, parsed.language)
     return {
         "declared": declared,
         "language": languages[0].language,
-        "languages": [{"language": part.language, "share": part.share} for part in languages],
+        "languages": [asdict(part) for part in languages],
         "text": text.text,
-        "sections": [
-            {
-                "heading_path": list(part.heading_path),
-                "level": part.level,
-                "start": part.start,
-                "end": part.end,
-            }
-            for part in text.sections
-        ],
-        "pages": [{"number": page.number, "start": page.start, "end": page.end} for page in text.pages],
-        "left_out": [
-            {"what": part.what, "pieces": part.pieces, "characters": part.characters}
-            for part in sorted(parsed.left_out, key=lambda part: part.what)
-        ],
-        "masked": [{"kind": kind, "count": count} for kind, count in sorted((text.masked + found).items())],
-        "detail": text_mask(masking)("; ".join(parsed.notes))[0] or None,
+        "sections": [asdict(part) | {"heading_path": list(part.heading_path)} for part in text.sections],
+        "pages": [asdict(page) for page in text.pages],
+        "left_out": [asdict(part) for part in sorted(parsed.left_out, key=lambda part: part.what)],
+        "masked": [{"kind": kind, "count": count} for kind, count in sorted(found.items())],
+        "detail": mask("; ".join(parsed.notes))[0] or None,
     }
-
-
-def _declared(parsed: ParsedFile, masking: MaskingSettings) -> tuple[Row, Counter[str]]:
-    """What the document says about itself, masked like its text, and what was found in it."""
-    found: Counter[str] = Counter()
-    said: Row = {"language": parsed.language}
-    for name, value, longest, mask in (
-        ("title", parsed.title, _LONGEST_TITLE, text_mask(masking)),
-        ("source_uri", parsed.source_uri, _LONGEST_NOTE, bare_mask(masking)),
-        ("licence", parsed.licence, _LONGEST_NOTE, text_mask(masking)),
-    ):
-        masked, kinds = mask(_one_line(value))
-        found.update(kinds)
-        said[name] = masked[:longest].strip() or None
-    return said, found
 
 
 def _one_line(text: str | None) -> str:

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from qa_pipeline.corpus.corpora import find_batches, list_batches, open_corpus, split_batch
+from qa_pipeline.corpus.corpora import open_corpus, split_batch
 from qa_pipeline.corpus.folders import open_folder
 from qa_pipeline.errors import CorpusError
 from qa_pipeline_tests.corpus.archives import zip_bytes
@@ -11,22 +11,22 @@ from qa_pipeline_tests.documents.builders import write_files
 
 def test_batches_are_listed_from_a_path_or_its_text(tmp_path: Path) -> None:
     write_files(tmp_path, {"b/x.md": "", "a/x.md": "", ".git/x": "", "loose.md": ""})
-    assert list_batches(tmp_path) == list_batches(str(tmp_path)) == ["a", "b"]
-    assert list_batches(f"file://{tmp_path}") == ["a", "b"]
+    for location in (tmp_path, str(tmp_path), f"file://{tmp_path}"):
+        assert open_corpus(location).find_batches().names == ("a", "b")
 
 
-def test_a_name_that_cannot_be_used_stops_a_list_and_not_a_look(tmp_path: Path) -> None:
+def test_a_name_that_cannot_be_used_is_refused_and_leaves_the_others(tmp_path: Path) -> None:
     write_files(tmp_path, {"good/x.md": "", "a, b/x.md": ""})
-    assert find_batches(tmp_path).names == ("good",)
-    with pytest.raises(CorpusError, match="rename the folder"):
-        list_batches(tmp_path)
+    found = open_corpus(tmp_path).find_batches()
+    assert found.names == ("good",)
+    assert "rename the folder" in found.refused["a, b"]
 
 
 @pytest.mark.parametrize("location", ["nowhere://x", "s3://key:planted@bucket/x", "https://planted@host/x"])
 def test_a_location_that_cannot_be_used_is_an_error_without_its_secrets(location: str) -> None:
-    with pytest.raises(CorpusError) as told:
+    with pytest.raises(CorpusError) as shown:
         open_corpus(location)
-    assert "planted" not in str(told.value)
+    assert "planted" not in str(shown.value)
 
 
 def test_the_fingerprint_changes_with_names_contents_and_pairs_and_with_nothing_else(tmp_path: Path) -> None:

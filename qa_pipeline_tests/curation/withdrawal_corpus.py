@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from qa_pipeline.corpus.corpora import find_batches
+from qa_pipeline.corpus.corpora import open_corpus
 from qa_pipeline.curation.withdrawals import withdraw_missing
 from qa_pipeline.pipeline import BatchOutcome, run_batches
 from qa_pipeline.resources import Resources
@@ -58,7 +58,7 @@ class Folder:
 
     def run(self) -> dict[str, BatchOutcome]:
         """Run the whole corpus as the command line does."""
-        found = find_batches(self.corpus)
+        found = open_corpus(self.corpus).find_batches()
         withdraw_missing(self.layout, self.settings.corpus, {*found.names, *found.refused})
         outcomes = run_batches(Resources(self.settings, embedder=HashEmbedder()), found.names)
         return {outcome.batch: outcome for outcome in outcomes}

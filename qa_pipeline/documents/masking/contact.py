@@ -7,7 +7,6 @@ the digits without country and trunk prefix, so that both forms of a number get 
 import ipaddress
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 
@@ -86,7 +85,7 @@ def phone_family(regions: tuple[str, ...]) -> Family:
 
 
 def _in_window(text: str, window: re.Match[str], regions: tuple[str, ...]) -> Iterator[Item]:
-    """The numbers in a place where digits stand close together."""
+    """The numbers in a place with digits close together."""
     start, written = window.start(), window[0].replace("\n", " ")
     leads = before(text, start)
     named = _NAMED.search(leads) is not None
@@ -94,51 +93,46 @@ def _in_window(text: str, window: re.Match[str], regions: tuple[str, ...]) -> It
         return
     # a plan may be younger than the library's: where a label leaves no doubt, the length must do
     sure = written.startswith("+") or _LABELLED.search(leads)
-    reading = _Reading(regions, named, Leniency.POSSIBLE if sure else Leniency.VALID)
-    for first, match in reading.all_numbers(written):
+    leniency = Leniency.POSSIBLE if sure else Leniency.VALID
+    for first, match in _all_numbers(written, regions, leniency, named=named):
         value = national_significant_number(match.number)
         yield Item("phone", start + first, start + first + len(match.raw_string), value)
 
 
-@dataclass(frozen=True, slots=True)
-class _Reading:
-    """How a place is read: by which plans, and whether it was named as a telephone number."""
+@lru_cache(maxsize=_REMEMBERED)
+def _all_numbers(
+    written: str, regions: tuple[str, ...], leniency: int, *, named: bool
+) -> list[tuple[int, PhoneNumberMatch]]:
+    """The numbers in a place, with where they begin; else the first among the cells of a line."""
+    if found := _numbers(written, regions, leniency, named=named):
+        return found
+    for begin in islice(_TRUNK.finditer(written), _MOST_BEGINNINGS):
+        ends = [begin.start() + end.end() for end in _GROUP_END.finditer(written[begin.start() :])]
+        for end in reversed(ends[:_MOST_GROUPS]):
+            piece = written[begin.start() : end]
+            if not _FEWEST_DIGITS <= len(digits_of(piece)) <= _MOST_DIGITS:
+                continue
+            for first, match in _numbers(piece, regions, leniency, named=named, tries=1):
+                if first == 0 and len(match.raw_string) == len(piece):
+                    return [(begin.start(), match)]
+    return []
 
-    regions: tuple[str, ...]
-    named: bool
-    leniency: int
 
-    @lru_cache(maxsize=_REMEMBERED)  # noqa: B019 - there are few readings, and tables say the same again
-    def all_numbers(self, written: str) -> list[tuple[int, PhoneNumberMatch]]:
-        """The numbers in a place, with where they begin."""
-        return self.numbers(written) or self.numbers_among_others(written)
-
-    def numbers(self, written: str, tries: int = _MOST_TRIES) -> list[tuple[int, PhoneNumberMatch]]:
-        """The numbers the library sees, with where they begin; the longest where two plans disagree."""
-        found = [
-            match
-            for region in self.regions
-            for match in PhoneNumberMatcher(written, region, self.leniency, max_tries=tries)
-            if _is_phone(match, region, self.named)
-        ]
-        taken: list[PhoneNumberMatch] = []
-        for match in sorted(found, key=lambda one: (one.start - one.end, not is_valid_number(one.number))):
-            if all(match.end <= other.start or other.end <= match.start for other in taken):
-                taken.append(match)
-        return [(match.start, match) for match in taken]
-
-    def numbers_among_others(self, written: str) -> list[tuple[int, PhoneNumberMatch]]:
-        """The first number in a row of digits that other numbers stand in, as the cells of a line do."""
-        for begin in islice(_TRUNK.finditer(written), _MOST_BEGINNINGS):
-            ends = [begin.start() + end.end() for end in _GROUP_END.finditer(written[begin.start() :])]
-            for end in reversed(ends[:_MOST_GROUPS]):
-                piece = written[begin.start() : end]
-                if not _FEWEST_DIGITS <= len(digits_of(piece)) <= _MOST_DIGITS:
-                    continue
-                for first, match in self.numbers(piece, tries=1):
-                    if first == 0 and len(match.raw_string) == len(piece):
-                        return [(begin.start(), match)]
-        return []
+def _numbers(
+    written: str, regions: tuple[str, ...], leniency: int, *, named: bool, tries: int = _MOST_TRIES
+) -> list[tuple[int, PhoneNumberMatch]]:
+    """The numbers the library sees, with where they begin; the longest where two plans disagree."""
+    found = [
+        match
+        for region in regions
+        for match in PhoneNumberMatcher(written, region, leniency, max_tries=tries)
+        if _is_phone(match, region, named)
+    ]
+    taken: list[PhoneNumberMatch] = []
+    for match in sorted(found, key=lambda one: (one.start - one.end, not is_valid_number(one.number))):
+        if all(match.end <= other.start or other.end <= match.start for other in taken):
+            taken.append(match)
+    return [(match.start, match) for match in taken]
 
 
 def _is_phone(match: PhoneNumberMatch, region: str, named: bool) -> bool:
@@ -155,12 +149,11 @@ def _is_phone(match: PhoneNumberMatch, region: str, named: bool) -> bool:
     area = "0" + national_significant_number(match.number)[:length]
     first = _FIRST_GROUP.match(written)
     codes = (area, area[:_MOBILE_CODE]) if mobile else (area,)
-    return first is not None and first[1] in codes and _is_whole(written)
-
-
-def _is_whole(written: str) -> bool:
-    return len(digits_of(written)) <= _LONGEST_NATIONAL + 1 and not _TATTERED.search(
-        " ".join(written.split())
+    is_long = len(digits_of(written)) > _LONGEST_NATIONAL + 1
+    return (
+        first is not None
+        and first[1] in codes
+        and not (is_long or _TATTERED.search(" ".join(written.split())))
     )
 
 
@@ -197,7 +190,7 @@ _FILES = {
     "target", "tgz", "timer", "webp", "whl",
 }  # fmt: skip
 _ENDS = re.compile(rf"\.(?:{_KNOWN_TOPS})$")
-"""What stands before a line end is an address already, and the line end the end of a sentence."""
+"""The part before a line end is an address already, and the line end the end of a sentence."""
 _DOTS = re.compile(_DOT, re.IGNORECASE)
 
 
@@ -254,7 +247,7 @@ def _logins_find(text: str) -> Iterator[Item]:
 
 
 def _tells(part: str) -> bool:
-    """Whether a part is somebody's, and not the word for what should stand there."""
+    """Whether a part is somebody's, and not the word for what belongs there."""
     return bool(part) and part.casefold() not in _ANYBODY and not _STANDS_FOR.fullmatch(part)
 
 
@@ -329,23 +322,19 @@ def _is_number_of_something(text: str, match: re.Match[str]) -> bool:
 def _is_somebodys(written: str, network: str | None) -> bool:
     try:
         address = ipaddress.ip_address(written)
-        whole = network is not None and _is_network(address, network)
+        around = ipaddress.ip_network(f"{address}/{network}" if network else address, strict=False)
     except ValueError:
         return False
-    if address.is_loopback or address.is_unspecified or address.is_multicast or whole:
+    # with a prefix after which no bits are set it is many machines
+    many = around.network_address == address and around.prefixlen < _WIDEST_HOST[address.version]
+    if address.is_loopback or address.is_unspecified or address.is_multicast or many:
         return False
     if any(address.version == nobodys.version and address in nobodys for nobodys in _NOBODYS):
         return False
     if isinstance(address, ipaddress.IPv6Address):
         return any(address in given for given in _GIVEN_OUT)
-    # 0.0.0.0/8 and what begins with 240 or more is given to nobody; netmasks and broadcasts stand there
+    # 0.0.0.0/8 and what begins with 240 or more is given to nobody; netmasks and broadcasts look so
     return 0 < int(address) >> 24 < 240
-
-
-def _is_network(address: ipaddress.IPv4Address | ipaddress.IPv6Address, prefix: str) -> bool:
-    """Whether an address with a prefix stands for many machines: none of the bits after it are set."""
-    network = ipaddress.ip_network(f"{address}/{prefix}", strict=False)
-    return network.network_address == address and network.prefixlen < _WIDEST_HOST[address.version]
 
 
 def _find_mac(text: str) -> Iterator[Item]:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from qa_pipeline.documents.masking.items import Family, Item, characters_of, checked, digits_of, luhn, mod_97
+from qa_pipeline.documents.masking.items import Family, Item, characters_of, digits_of, luhn, mod_97, numbers
 
 # Characters of an account number by country, from the IBAN registry (ISO 13616).
 _LENGTHS = {
@@ -30,7 +30,7 @@ _CARDS = tuple(
     )
 )
 # First digits and lengths of the issuers (ISO/IEC 7812): Visa, Mastercard, American Express, Diners Club,
-# Discover, JCB, UnionPay, and Maestro as far as it can be told from other numbers.
+# Discover, JCB, UnionPay, and Maestro as far as it differs from other numbers.
 _ISSUED = re.compile(
     r"4(?:\d{12}|\d{15}|\d{18})|5[1-5]\d{14}|2(?:22[1-9]|2[3-9]\d|[3-6]\d\d|7[01]\d|720)\d{12}|"
     r"3[47]\d{13}|3(?:0[0-59]|[689]\d)\d{11}|6(?:011|4[4-9]\d|5\d\d)\d{12}|35(?:2[89]|[3-8]\d)\d{12}|"
@@ -66,16 +66,10 @@ def _take(text: str, start: int, length: int) -> int | None:
     return place if taken == length and ends else None
 
 
-def _find_cards(text: str) -> Iterator[Item]:
-    for form in _CARDS:
-        for match in checked(form, text, _is_card):
-            yield Item("card", match.start(), match.end(), digits_of(match[0]))
-
-
 def _is_card(match: re.Match[str]) -> bool:
     digits = digits_of(match[0])
     return bool(_ISSUED.fullmatch(digits)) and luhn(digits) and len(set(digits)) > 1
 
 
 ACCOUNTS = Family("iban", _find_accounts, digits=6)
-CARDS = Family("card", _find_cards, digits=13)
+CARDS = numbers("card", 13, digits_of, _is_card, *_CARDS)

@@ -10,11 +10,11 @@ from qa_pipeline.documents.masking.items import (
     Item,
     before,
     characters_of,
-    checked,
     digits_of,
     luhn,
     machine_readable,
     mod_11_10,
+    numbers,
     pension_number,
 )
 
@@ -57,9 +57,8 @@ def _find_named(text: str) -> Iterator[Item]:
     for match in _NAMED.finditer(text) if any(word in folded for word in _WORDS) else ():
         value = characters_of(match[1])
         if sum(one.isdigit() for one in value) >= _FEWEST_DIGITS:
-            yield Item(
-                "id_document", *match.span(1), value if len(value) > _LONGEST + 1 else value[:_LONGEST]
-            )
+            value = value if len(value) > _LONGEST + 1 else value[:_LONGEST]
+            yield Item("id_document", *match.span(1), value)
 
 
 LINES = Family("id_document", _find_lines)
@@ -82,11 +81,6 @@ _COORDINATION = 60
 _TIME_OF_DAY = re.compile(r"(?:[01]\d|2[0-3])[0-5]\d$")
 
 
-def _find(text: str) -> Iterator[Item]:
-    for match in checked(_NUMBER, text, _is_personnummer):
-        yield Item("personnummer", match.start(), match.end(), digits_of(match[0])[-10:])
-
-
 def _is_personnummer(match: re.Match[str]) -> bool:
     century, year = match[1] or match[5], match[2] or match[6]
     month, day = match[3] or match[7], match[4] or match[8]
@@ -103,7 +97,7 @@ def _is_date(century: str | None, year: str, month: int, day: int) -> bool:
     return 1 <= day <= max(monthrange(one, month)[1] for one in years)
 
 
-FAMILY = Family("personnummer", _find, digits=10)
+FAMILY = numbers("personnummer", 10, lambda text: digits_of(text)[-10:], _is_personnummer, _NUMBER)
 
 
 _START, _END = r"(?<![^\W_])(?<!\d\.)", r"(?![^\W_])(?!\.\d)"
@@ -127,38 +121,24 @@ _LATE_DAYS = 50
 """Persons who share birthday and first letter get days from 51 on when the serial numbers are spent."""
 
 
-def _find_tax_ids(text: str) -> Iterator[Item]:
-    for match in checked(
-        _TAX_ID, text, lambda match: _is_tax_id(digits_of(match[0])) and not _is_amount(match)
-    ):
-        yield Item("steuer_id", match.start(), match.end(), digits_of(match[0]))
-
-
-def _is_tax_id(digits: str) -> bool:
-    """AO § 139b: of the first ten digits one stands there twice or three times, but not three in a row."""
+def _is_tax_id(match: re.Match[str]) -> bool:
+    """AO § 139b: of the first ten digits one occurs twice or three times, but not three times in a row."""
+    digits = digits_of(match[0])
     often = [count for count in Counter(digits[:10]).values() if count > 1]
     in_a_row = any(digits[place] * 3 == digits[place : place + 3] for place in range(8))
-    return often in ([2], [3]) and not in_a_row and mod_11_10(digits)
+    return often in ([2], [3]) and not in_a_row and mod_11_10(digits) and not _is_amount(match)
 
 
 def _is_amount(match: re.Match[str]) -> bool:
     """Whether it is a sum of money, whose thousands dots part in the same way."""
     text = match.string
-    written = match[0].count(".") == 3
-    return written and bool(
-        _AMOUNT.match(text, match.end())
-        or _AMOUNT_BEFORE.search(text[max(0, match.start() - 5) : match.start()])
-    )
+    amount = _AMOUNT.match(text, match.end()) or _AMOUNT_BEFORE.search(before(text, match.start(), 5))
+    return match[0].count(".") == 3 and bool(amount)
 
 
-def _find_pension_numbers(text: str) -> Iterator[Item]:
-    for match in checked(_PENSION, text, lambda match: _is_pension_number(characters_of(match[0]))):
-        value = characters_of(match[0])
-        yield Item("sozialversicherungsnummer", match.start(), match.end(), value)
-
-
-def _is_pension_number(value: str) -> bool:
+def _is_pension_number(match: re.Match[str]) -> bool:
     """Area, date of birth, first letter of the name at birth, serial number, check digit."""
+    value = characters_of(match[0])
     day, month, year = int(value[2:4]), int(value[4:6]), int(value[6:8])
     day -= _LATE_DAYS if day > _LATE_DAYS else 0
     if not (1 <= month <= 12 and "02" <= value[:2] <= "89"):
@@ -175,8 +155,8 @@ def _find_tax_numbers(text: str) -> Iterator[Item]:
             yield Item("steuernummer", match.start(), match.end(), digits_of(match[0]))
 
 
-TAX_IDS = Family("steuer_id", _find_tax_ids, digits=11)
-PENSION_NUMBERS = Family("sozialversicherungsnummer", _find_pension_numbers, digits=11)
+TAX_IDS = numbers("steuer_id", 11, digits_of, _is_tax_id, _TAX_ID)
+PENSION_NUMBERS = numbers("sozialversicherungsnummer", 11, characters_of, _is_pension_number, _PENSION)
 TAX_NUMBERS = Family("steuernummer", _find_tax_numbers, digits=9)
 
 

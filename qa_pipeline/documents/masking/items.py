@@ -3,6 +3,8 @@
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import cycle
+from operator import mul
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,20 +33,29 @@ class Family:
     digits: int = 0
 
 
-def checked(
-    pattern: re.Pattern[str], text: str, is_right: Callable[[re.Match[str]], bool]
-) -> Iterator[re.Match[str]]:
+def numbers(
+    kind: str,
+    digits: int,
+    value: Callable[[str], str],
+    is_right: Callable[[re.Match[str]], bool],
+    *patterns: re.Pattern[str],
+) -> Family:
     """Matches that pass a check; behind one that fails, the search goes on inside it."""
-    match = pattern.search(text)
-    while match:
-        right = is_right(match)
-        if right:
-            yield match
-        match = pattern.search(text, match.end() if right else match.start() + 1)
+
+    def find(text: str) -> Iterator[Item]:
+        for pattern in patterns:
+            match = pattern.search(text)
+            while match:
+                right = is_right(match)
+                if right:
+                    yield Item(kind, match.start(), match.end(), value(match[0]))
+                match = pattern.search(text, match.end() if right else match.start() + 1)
+
+    return Family(kind, find, digits)
 
 
 def digits_of(text: str) -> str:
-    """The digits of a folded text, without what stands between them."""
+    """The digits of a folded text, without the characters between them."""
     return "".join(one for one in text if one.isdigit())
 
 
@@ -53,12 +64,8 @@ def characters_of(text: str) -> str:
     return "".join(one for one in text.upper() if one.isalnum())
 
 
-CONTEXT = 40
-"""How far before a number the word that says what it is may stand."""
-
-
-def before(text: str, start: int, reach: int = CONTEXT) -> str:
-    """What stands just before a place, on its own line or the end of the line before."""
+def before(text: str, start: int, reach: int = 40) -> str:
+    """The text just before a place, where a word may name what follows."""
     return text[max(0, start - reach) : start]
 
 
@@ -99,9 +106,5 @@ def pension_number(characters: str) -> bool:
 
 def machine_readable(characters: str, check: str) -> bool:
     """ICAO Doc 9303: weights 7, 3, 1 over the characters of a travel document, letters as 10 to 35."""
-    return str(sum(_weighted(characters, (7, 3, 1))) % 10) == check
-
-
-def _weighted(characters: str, weights: tuple[int, ...]) -> Iterable[int]:
-    for place, one in enumerate(characters):
-        yield int(_LETTERS.get(one, one if one.isdigit() else 0)) * weights[place % len(weights)]
+    values = (int(_LETTERS.get(one, one if one.isdigit() else 0)) for one in characters)
+    return str(sum(map(mul, values, cycle((7, 3, 1)))) % 10) == check

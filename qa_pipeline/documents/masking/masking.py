@@ -1,7 +1,7 @@
-"""From the finds of a text to the text that goes on, in which nobody can read them.
+"""From the items found in a text to a text in which nobody can read them.
 
 A token is the kind and 8 hexadecimal digits of HMAC-SHA256 (RFC 2104) over kind and normal form: equal for
-the same item wherever it stands, and without the key neither to be reversed nor to be confirmed.
+the same item everywhere, and without the key neither to be reversed nor to be confirmed.
 """
 
 import hashlib
@@ -9,7 +9,6 @@ import hmac
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import get_args
 
@@ -77,7 +76,7 @@ def _apart(items: Iterable[Item], text: str) -> Iterator[Item]:
 
 
 def _without(text: str, items: Iterable[Item]) -> str:
-    """The text with place holders where items stand, of the same length."""
+    """The text with place holders for items, of the same length."""
     parts, place = [], 0
     for item in items:
         parts += [text[place : item.start], PLACE_HOLDER * (item.end - item.start)]
@@ -92,12 +91,13 @@ _BRACKETED = re.compile(rf"\[(?:(?:{_NAMES})-[0-9a-f]{{{_REPLACING_DIGITS}}}|rem
 _BARE = re.compile(rf"(?:{_NAMES})-[0-9a-f]{{{_REPLACING_DIGITS}}}|removed|{PLACE_HOLDER}")
 """Wherever they begin and end: items that stood side by side leave tokens that do."""
 
+
 Write = Callable[[Item], str]
 
 
 @cache
 def text_mask(settings: MaskingSettings) -> Mask:
-    """What masks a text as the settings say."""
+    """Masks a text as the settings ask."""
     return _mask(settings, bare=False)
 
 
@@ -131,9 +131,8 @@ def _writer(settings: MaskingSettings) -> Write:
 
     def token(item: Item) -> str:
         content = f"{item.kind}\0{item.value}".encode("utf-8", "surrogatepass")
-        return (
-            f"[{item.kind.upper()}-{hmac.new(key, content, hashlib.sha256).hexdigest()[:_REPLACING_DIGITS]}]"
-        )
+        digest = hmac.new(key, content, hashlib.sha256).hexdigest()
+        return f"[{item.kind.upper()}-{digest[:_REPLACING_DIGITS]}]"
 
     return token
 
@@ -143,8 +142,8 @@ def _replace(
 ) -> tuple[str, Counter[str]]:
     """Replace what is found until nothing is found any more.
 
-    Meanwhile one character stands for each item found before, whatever will be written for it: so an action
-    changes nothing about what is found, and what is masked already stays as it is.
+    Meanwhile one character is in the place of each item found before, whatever will be written for it: so an
+    action changes nothing about what is found, and what is masked already stays as it is.
     """
     counts: Counter[str] = Counter()
     written = tokens.findall(text)
@@ -157,7 +156,7 @@ def _replace(
 
 
 def _stand_in(work: str, written: list[str], items: Sequence[Item], write: Write) -> tuple[str, list[str]]:
-    """Put a place holder for each item; `written` is what those of the text stand for, in order."""
+    """Put a place holder for each item; `written` is what those of the text will become, in order."""
     parts, now, place, seen = [], list[str](), 0, 0
     for item in items:
         gap = work[place : item.start]
@@ -170,13 +169,13 @@ def _stand_in(work: str, written: list[str], items: Sequence[Item], write: Write
 
 
 _STRICTER = get_args(MaskingAction)
-"""From the least to the most: a removed item tells neither its kind nor that it stands elsewhere too."""
+"""From the least to the most: a removed item shows neither its kind nor that it occurs elsewhere too."""
 
 
 def description_and_masking(
     batch: str, files: BatchFiles, settings: MaskingSettings
 ) -> tuple[BatchDescription, MaskingSettings]:
-    """What is said about a batch, and the masking it gets.
+    """The description of a batch, and the masking it gets.
 
     Raises:
         CorpusError: the description cannot be used, asks for less than the settings or for tokens that no key
@@ -217,20 +216,15 @@ _BORDER = re.compile(r"([/\\;|#\[\]])")
 _SUFFIXES = frozenset({*SUFFIXES, *UNPACKERS, ".parquet", ".zip"})
 
 
-@dataclass(frozen=True, slots=True)
-class ShownPath:
-    """A path as it may be stored and told, and how many items of each kind it holds."""
-
-    path: str
-    found: Mapping[str, int]
-
-
-def mask_path(path: str, mask: Mask) -> ShownPath:
+def mask_path(path: str, mask: Mask) -> tuple[str, Mapping[str, int]]:
     """A path with forward slashes, or a reference such as `[source:a/b.md#c]`, each name masked by itself.
 
     Args:
         path: the path.
-        mask: writes tokens without brackets (`replacing.bare_mask`).
+        mask: writes tokens without brackets (`bare_mask`).
+
+    Returns:
+        The path, and how many items of each kind were found in it.
     """
     counts: Counter[str] = Counter()
     names = []
@@ -239,7 +233,7 @@ def mask_path(path: str, mask: Mask) -> ShownPath:
         masked, found = mask(clean(stem))
         counts.update(found)
         names.append(masked + suffixes if found else name)
-    return ShownPath("".join(names), counts)
+    return "".join(names), counts
 
 
 def _parted(name: str) -> tuple[str, str]:
@@ -275,4 +269,4 @@ def texts_mask(settings: MaskingSettings) -> Callable[[Sequence[str]], list[str]
 def reference_mask(settings: MaskingSettings) -> Callable[[str], str]:
     """Masks what names a document, as its path was masked."""
     mask = bare_mask(settings)
-    return lambda reference: mask_path(reference, mask).path
+    return lambda reference: mask_path(reference, mask)[0]

@@ -1,6 +1,7 @@
 """Names of persons, found by pipelines of spaCy that are installed beside this package."""
 
 import hashlib
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib import metadata
@@ -24,12 +25,12 @@ def names_family(pipelines: Sequence[str]) -> Family:
     Raises:
         SettingsError: spaCy or a pipeline is not installed.
     """
-    for name in pipelines:
+    for name in pipelines:  # not loaded here, so that a slip shows before files are read
         _check(name)
 
     def find(text: str) -> Iterator[Item]:
         for start, end in _joined(_spans(text, pipelines)):
-            yield Item("name", start, end, _normal(text[start:end]))
+            yield Item("name", start, end, " ".join(text[start:end].casefold().split()))
 
     return Family("name", find)
 
@@ -37,14 +38,12 @@ def names_family(pipelines: Sequence[str]) -> Family:
 def _joined(spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
     """Spans in order, those that overlap as one."""
     start, end = 0, 0
-    for first, last in sorted(spans):
+    for first, last in (*sorted(spans), (sys.maxsize, 0)):
         if first >= end:
             if end > start:
                 yield start, end
             start, end = first, last
         end = max(end, last)
-    if end > start:
-        yield start, end
 
 
 def _spans(text: str, pipelines: Sequence[str]) -> Iterator[tuple[int, int]]:
@@ -55,12 +54,7 @@ def _spans(text: str, pipelines: Sequence[str]) -> Iterator[tuple[int, int]]:
                     yield offset + entity.start_char, offset + entity.end_char
 
 
-def _normal(name: str) -> str:
-    return " ".join(name.casefold().split())
-
-
 def _check(name: str) -> None:
-    """Find a pipeline without loading it, so that a slip is told before files are read."""
     try:
         from spacy import util
     except ImportError as error:

@@ -115,7 +115,7 @@ def _find_named(text: str) -> Iterator[Item]:
 
 
 def _looks_random(value: str, fewest: int) -> bool:
-    """Whether a value is neither a word, a name in a program nor what stands in for a secret."""
+    """Whether a value is neither a word, a name in a program nor a place holder for a secret."""
     if len(value) < fewest or _STANDS_FOR.search(value) or _NAME_IN_CODE.fullmatch(value):
         return False
     letters = any(map(str.isalpha, value))

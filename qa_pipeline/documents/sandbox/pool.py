@@ -1,306 +1,75 @@
-"""Which file goes to which worker, and in what order outcomes come back.
+"""Parsing files in worker processes that a hostile file may hang, fill or crash.
 
-What belongs here: one call's files and workers: when a worker is started, given up and replaced. What does
-not: the pool (`pool`), what a worker is (`process`) and what it says (`replies`).
+Whatever becomes of a worker is the outcome of its file like any other. Where a worker had read other files
+before, those may have been to blame: the file gets a second try in a new worker.
 
-A file that takes too long, too much memory or its parser's process down is an outcome like any other. Where
-a worker had read other files before, those may have been to blame: the file gets a second try in a worker
-of its own.
+A worker is an interpreter in a bare environment: `multiprocessing` would pass the environment with all keys
+on to it, and run the caller's main module in it.
 """
 
 import json
 import math
 import os
-import select
+import resource
+import signal
+import site
+import subprocess
+import sys
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from threading import Lock
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
+from multiprocessing import Pipe
+from pathlib import Path
+from threading import Condition, Lock
 from time import monotonic
-from typing import Protocol
 
 from pydantic import SecretStr
 
+import qa_pipeline
 from qa_pipeline.corpus.files import DocumentFailure
 from qa_pipeline.documents.parsing import ParseOutcome, ParseRequest
-from qa_pipeline.documents.sandbox.process import COMMAND, OutcomeQueue, WorkerProcess
-from qa_pipeline.documents.sandbox.protocol import (
-    Message,
-    MessageError,
-    Reply,
-    framed,
-    longest_body,
-    read_reply,
+from qa_pipeline.documents.sandbox.replies import (
+    read_columns,
+    read_head,
     timed_out,
-    unfit,
-    what_happened,
+    unusable,
+    why_it_died,
     why_not_started,
 )
-from qa_pipeline.errors import ContainmentError
+from qa_pipeline.errors import SandboxError
 from qa_pipeline.settings.documents import DocumentSettings
+
+# -P keeps the working folder, which may be the corpus, off the import path
+COMMAND = (sys.executable, "-P", "-W", "ignore", "-m", "qa_pipeline.documents.sandbox.worker")
 
 _MOST_WORKERS = 8
 _START_SECONDS = 120.0
+_GRACE_SECONDS = 5.0
+"""A worker keeps the time of its file itself; one that does not is killed so much later."""
 _PATIENCE_SECONDS = 0.2
-"""How long workers must have been at it before one more is started: a few small files need only one."""
-_LOOKED_EVERY = 0.25
-"""Seconds after which the workers' memory is looked at again: a dead one no longer tells."""
-_LATE_SECONDS = 30.0
-"""A reply that has begun to come in time may take so much longer: its reader may have been busy elsewhere."""
+"""How long the last started worker must have been ready before one more is: few small files need only one."""
+_RETRY_SECONDS = 30.0
+_WATCH_SECONDS = 0.25
 _PERHAPS_ANOTHERS = frozenset({"parser_crashed", "out_of_memory"})
 """What a file may fail with because of what other files left behind in its worker."""
-
-
-class Workers(Protocol):
-    """Where a run has its workers from."""
-
-    def idle_worker(self) -> WorkerProcess | None:
-        """One that runs already."""
-
-    def new_worker(self) -> WorkerProcess:
-        """One that is being started."""
-
-    def keep(self, worker: WorkerProcess) -> None:
-        """Take one back."""
-
-
-@dataclass(slots=True)
-class _Task:
-    """A file on its way; `suspect` once a worker died over it that had read other files."""
-
-    number: int
-    request: ParseRequest
-    suspect: bool = False
-
-
-@dataclass(slots=True)
-class _Post:
-    """What a worker is at, and until when it may be; without a task it is starting or free."""
-
-    task: _Task | None = None
-    deadline: float = math.inf
-
-
-class ContainedRun:
-    """One call: its requests, its workers, and the outcomes that wait for their turn."""
-
-    def __init__(
-        self, workers: Workers, requests: Iterable[ParseRequest], settings: DocumentSettings
-    ) -> None:
-        self.workers = workers
-        self.settings = settings
-        self.written_settings = json.dumps(settings.model_dump(), default=_revealed)
-        self.most_workers = settings.parse_workers or min(_cores(), _MOST_WORKERS)
-        self.requests = enumerate(requests)
-        self.exhausted = False
-        self.untried: deque[_Task] = deque()
-        self.suspects: deque[_Task] = deque()
-        self.posts: dict[WorkerProcess, _Post] = {}
-        self.last_ready = self.last_look = -math.inf
-        self.queue = OutcomeQueue()
-
-    def outcomes(self) -> Iterator[ParseOutcome]:
-        """Drive the workers until every request has its outcome.
-
-        Raises:
-            ContainmentError: no worker can be started.
-        """
-        while self._pull() or self.suspects or any(post.task for post in self.posts.values()):
-            self._hand_out()
-            self._listen()
-            self._hand_out()  # workers go on while whoever asked is busy with what follows
-            yield from self.queue.in_order()
-
-    def end(self) -> None:
-        """Give workers back; one that is still parsing is ended, its file with it."""
-        for worker, post in self.posts.items():
-            if post.task is None:
-                self.workers.keep(worker)
-            else:
-                worker.end()
-        self.posts.clear()
-
-    def _pull(self) -> bool:
-        """Whether a file waits for its first try; takes one request more only if none does."""
-        if not (self.untried or self.exhausted or self.queue.full):
-            following = next(self.requests, None)
-            if following is None:
-                self.exhausted = True
-            else:
-                self.untried.append(_Task(*following))
-        return bool(self.untried)
-
-    def _hand_out(self) -> None:
-        """Give every free worker a file; where files are left over, take on another worker."""
-        self._give_all()
-        while (self.untried or self.suspects) and (worker := self._another()):
-            self.posts[worker] = _Post(deadline=math.inf if worker.ready else monotonic() + _START_SECONDS)
-            self._give_all()
-
-    def _give_all(self) -> None:
-        while self.suspects and (worker := self._free(unused=True)):
-            self._give(worker, self.suspects.popleft())
-        while self._pull() and (worker := self._free()):
-            self._give(worker, self.untried.popleft())
-
-    def _free(self, *, unused: bool = False) -> WorkerProcess | None:
-        free = (worker for worker, post in self.posts.items() if worker.ready and post.task is None)
-        return next((worker for worker in free if not (unused and worker.files)), None)
-
-    def _give(self, worker: WorkerProcess, task: _Task) -> None:
-        self.posts[worker] = _Post(task, monotonic() + self.settings.parse_seconds)
-        source, longest = task.request.source, longest_body(self.settings)
-        head = {
-            "path": source.path,
-            "format": task.request.format,
-            "settings": self.written_settings,
-            "longest_reply": longest,
-        }
-        worker.send(framed(head, source.content), longest)
-
-    def _another(self) -> WorkerProcess | None:
-        if len(self.posts) >= self.most_workers:
-            return None
-        idle = None if self.suspects else self.workers.idle_worker()
-        if idle is not None or monotonic() < self._start_from():
-            return idle
-        try:
-            return self.workers.new_worker()
-        except OSError as error:
-            self._do_without(f"the system refuses it ({error.strerror})")
-            return None
-
-    def _start_from(self) -> float:
-        """When one more worker may be started: one at a time, and only where files keep those there busy."""
-        if len(self.posts) >= self.most_workers or any(not worker.ready for worker in self.posts):
-            return math.inf
-        if self.suspects or not self.posts:
-            return -math.inf
-        return self.last_ready + _PATIENCE_SECONDS if self.untried else math.inf
-
-    def _do_without(self, cause: str) -> None:
-        """Go on with the workers there are after one could not be started.
-
-        Raises:
-            ContainmentError: there are none.
-        """
-        if not self.posts:
-            raise ContainmentError(
-                f"no process can be started to parse files in: {cause}; if memory is short, end other "
-                "programs or set documents.parse_workers to 1"
-            )
-        self.most_workers = len(self.posts)
-        self.untried.extendleft(reversed(self.suspects))
-        self.suspects.clear()
-
-    def _listen(self) -> None:
-        """Wait until a worker says something or is out of time, or one more may be started."""
-        poll = select.poll()
-        for worker in self.posts:
-            poll.register(worker.replies, select.POLLIN)
-            if worker.sending:
-                poll.register(worker.requests, select.POLLOUT)
-        heard = {number for number, _ in poll.poll(self._longest_wait() * 1000)}
-        self._look_at_memory()
-        for worker, post in list(self.posts.items()):
-            if worker.sending:
-                worker.send_on()
-            if worker.replies in heard:
-                self._hear(worker)
-            if self.posts.get(worker) is post and monotonic() > post.deadline:
-                self._late(worker, post, coming=worker.replies in heard)
-
-    def _look_at_memory(self) -> None:
-        if monotonic() > self.last_look + _LOOKED_EVERY:
-            self.last_look = monotonic()
-            for worker in self.posts:
-                worker.note_memory()
-
-    def _longest_wait(self) -> float:
-        """Seconds until something has to be done although no worker says anything."""
-        until = min([self._start_from(), *(post.deadline for post in self.posts.values())])
-        return min(max(until - monotonic(), 0.0), _LOOKED_EVERY) + 0.001
-
-    def _hear(self, worker: WorkerProcess) -> None:
-        try:
-            message = worker.receive()
-        except EOFError:
-            self._died(worker)
-        except MessageError as error:
-            self._conclude(worker, unfit(str(error)))
-        else:
-            if message is not None:
-                self._understand(worker, read_reply(message), message)
-
-    def _understand(self, worker: WorkerProcess, reply: Reply, message: Message) -> None:
-        task = self.posts[worker].task
-        if reply.says == "ready" and not worker.ready:
-            worker.got_ready()
-            self.last_ready = monotonic()
-            self.posts[worker] = _Post()
-        elif reply.says == "left":
-            self._dismiss(worker)
-            if task is not None:
-                (self.suspects if task.suspect else self.untried).appendleft(task)
-        else:
-            self._conclude(worker, reply if reply.outcome and task else unfit("out of turn"), message)
-
-    def _conclude(self, worker: WorkerProcess, reply: Reply, message: Message | None = None) -> None:
-        """Take note of what became of a worker's file; the worker is free, or has ended with it."""
-        task = self.posts[worker].task
-        again = task is not None and self._perhaps_anothers(worker, task, reply.outcome)
-        if reply.last or again:
-            self._dismiss(worker)
-        else:
-            self.posts[worker] = _Post()
-        if task is not None and again:
-            task.suspect = True
-            self.suspects.append(task)
-        elif task is not None and reply.outcome is not None:
-            self.queue.add(task.number, reply.outcome, len(message.body) if message else 0)
-
-    @staticmethod
-    def _perhaps_anothers(worker: WorkerProcess, task: _Task, outcome: ParseOutcome | None) -> bool:
-        """Whether a file may have failed over what another one left behind in its worker."""
-        reason = outcome.reason if isinstance(outcome, DocumentFailure) else None
-        return reason in _PERHAPS_ANOTHERS and worker.files > 1 and not task.suspect
-
-    def _died(self, worker: WorkerProcess) -> None:
-        death = worker.end()
-        if worker.ready:
-            self._conclude(worker, Reply("outcome", what_happened(death, self.settings), last=True))
-        else:
-            self._dismiss(worker)
-            self._do_without(why_not_started(death))
-
-    def _late(self, worker: WorkerProcess, post: _Post, *, coming: bool) -> None:
-        if coming and monotonic() < post.deadline + _LATE_SECONDS:
-            return
-        if worker.ready:
-            self._conclude(worker, Reply("outcome", timed_out(self.settings), last=True))
-        else:
-            self._dismiss(worker)
-            self._do_without(f"it was not ready after {_START_SECONDS:g} seconds")
-
-    def _dismiss(self, worker: WorkerProcess) -> None:
-        worker.end()
-        del self.posts[worker]
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _revealed(value: object) -> str:
-    """A secret among the settings goes to the worker as it is, over the pipe, and nowhere else."""
-    return value.get_secret_value() if isinstance(value, SecretStr) else str(value)
+_LONGEST_HEAD = 1 << 16
+_MOST_MESSAGES = 1 << 16
+_MOST_WAITING = 1000
+_MOST_BYTES_WAITING = 100_000_000
+_RSS_UNIT = 1 if sys.platform == "darwin" else 1024
+_PASSED_ON = {
+    "PATH", "LANG", "LANGUAGE", "TZ", "TMPDIR", "PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH",
+    "TESSDATA_PREFIX",
+}  # fmt: skip
+_ALONE = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1"}
+"""One thread and one heap: workers share the cores, and every thread's stack and heap counts as memory."""
 
 
 class ParsingPool:
-    """Workers that start when they are first needed, are kept between batches and end with `close`.
+    """Workers that start when they are first needed, are kept between calls and end with `close`.
 
-    Each call of `parse` has its own workers while it lasts, so calls may come from several threads. A worker
-    without work ends by itself after a while.
+    A worker without work ends by itself after a while. Calls may come from several threads.
     """
 
     def __init__(self, environ: Mapping[str, str], command: Sequence[str] = COMMAND) -> None:
@@ -310,54 +79,293 @@ class ParsingPool:
             environ: this process' environment; workers get a few harmless names of it.
             command: starts a worker.
         """
-        self._environ = environ
-        self._command = command
-        self._idle: list[WorkerProcess] = []
-        self._lock = Lock()
+        self.environ = environ
+        self.command = command
+        self.idle: list[Worker] = []
+        self.changed = Condition()
+        """Guards what changes, and is notified of it."""
         self._owner = os.getpid()
 
     def parse(self, requests: Iterable[ParseRequest], settings: DocumentSettings) -> Iterator[ParseOutcome]:
         """Parse files in up to `parse_workers` processes; outcomes come in the order of the requests.
 
         Raises:
-            ContainmentError: no worker can be started.
+            SandboxError: no worker can be started.
         """
-        run = ContainedRun(self, requests, settings)
-        try:
-            yield from run.outcomes()
-        finally:
-            run.end()
+        if self._owner != os.getpid():  # a forked copy: the workers are its parent's
+            self.idle, self.changed, self._owner = [], Condition(), os.getpid()
+        call = _Call(self, settings)
+        with ThreadPoolExecutor(call.most_workers) as threads:
+            try:
+                yield from call.outcomes(requests, threads)
+            finally:
+                call.end()
 
-    def idle_worker(self) -> WorkerProcess | None:
-        """A worker left from an earlier call."""
-        with self._lock:
-            while self._idle and self._is_mine:
-                worker = self._idle.pop()
-                if not worker.gone:
-                    return worker
-                worker.end()
-        return None
-
-    def new_worker(self) -> WorkerProcess:
+    def new_worker(self) -> "Worker":
         """Start a worker.
 
         Raises:
-            OSError: the system has no room for it.
+            SandboxError: it cannot be started.
         """
-        return WorkerProcess(self._command, self._environ)
-
-    def keep(self, worker: WorkerProcess) -> None:
-        """Take a worker that has nothing to do."""
-        with self._lock:
-            self._idle.append(worker)
+        return Worker(self.command, self.environ)
 
     def close(self) -> None:
         """End the workers that have nothing to do."""
-        with self._lock:
-            while self._idle and self._is_mine:
-                self._idle.pop().end()
+        while self.idle and self._owner == os.getpid():
+            self.idle.pop().end()
+
+
+class _Call:
+    """One call: as many threads as there may be workers, each of which attends to one at a time."""
+
+    def __init__(self, pool: ParsingPool, settings: DocumentSettings) -> None:
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        self.most_workers = settings.parse_workers or min(cores, _MOST_WORKERS)
+        self._pool = pool
+        self._settings = settings
+        self._busy: set[Worker] = set()
+        self._next_start = -math.inf
+        self._bytes_waiting = 0
+        self._ended = False
+        self._changed = pool.changed
+
+    def outcomes(
+        self, requests: Iterable[ParseRequest], threads: ThreadPoolExecutor
+    ) -> Iterator[ParseOutcome]:
+        """Outcomes in order; a request is taken when a worker may soon be free for it.
+
+        A slow file lets the outcomes of those after it wait, up to a number and size of them.
+        """
+        coming, watched = iter(requests), -math.inf
+        waiting: deque[Future[tuple[ParseOutcome, int]]] = deque()
+        unfinished: set[Future[tuple[ParseOutcome, int]]] = set()
+        while True:
+            unfinished = {future for future in unfinished if not future.done()}
+            while (
+                len(unfinished) <= self.most_workers
+                and len(waiting) < _MOST_WAITING
+                and self._bytes_waiting < _MOST_BYTES_WAITING
+                and (request := next(coming, None)) is not None
+            ):
+                waiting.append(threads.submit(self._outcome, request))
+                unfinished.add(waiting[-1])
+            if not waiting:
+                return
+            if waiting[0].done():
+                outcome, size = waiting.popleft().result()
+                with self._changed:
+                    self._bytes_waiting -= size
+                yield outcome
+            else:
+                wait(unfinished, _WATCH_SECONDS, FIRST_COMPLETED)
+                if monotonic() > watched + _WATCH_SECONDS:
+                    watched = monotonic()
+                    for worker in list(self._busy):
+                        worker.watch()
+
+    def end(self) -> None:
+        """Kill workers that are still parsing, their files with them."""
+        with self._changed:
+            self._ended = True
+            for worker in self._busy:
+                worker.kill()
+            self._changed.notify_all()
+
+    def _outcome(self, request: ParseRequest) -> tuple[ParseOutcome, int]:
+        """What became of a file, and the size of the reply in bytes."""
+        worker = self._take()
+        outcome, size = worker.parse(request, self._settings)
+        if isinstance(outcome, DocumentFailure) and outcome.reason in _PERHAPS_ANOTHERS and worker.files > 1:
+            worker.end()
+            self._put(worker)
+            worker = self._take(unused=True)
+            outcome, size = worker.parse(request, self._settings)
+        self._put(worker, size)
+        return outcome, size
+
+    def _take(self, *, unused: bool = False) -> "Worker":
+        """A worker without work, or a new one; `unused` asks for a new one where one can be started.
+
+        Raises:
+            SandboxError: there is none and none can be started.
+            CancelledError: the call has ended.
+        """
+        while True:
+            with self._changed:
+                if self._ended:
+                    raise CancelledError
+                while self._pool.idle and not unused:
+                    worker = self._pool.idle.pop()
+                    if worker.awaits_file:
+                        self._busy.add(worker)
+                        return worker
+                    worker.end()
+                patience = self._next_start - monotonic()
+                if patience > 0:
+                    self._changed.wait(min(patience, _START_SECONDS))
+                    continue
+                self._next_start = math.inf  # one at a time
+            started, patience = None, _PATIENCE_SECONDS
+            try:
+                started = self._pool.new_worker()
+            except SandboxError:
+                if not (self._busy or self._pool.idle):
+                    raise
+                unused, patience = False, _RETRY_SECONDS
+            with self._changed:
+                self._next_start = monotonic() + patience
+                self._changed.notify_all()
+                if started is not None:
+                    self._busy.add(started)
+                    if self._ended:
+                        started.kill()
+                    return started
+
+    def _put(self, worker: "Worker", size: int = 0) -> None:
+        """Take a worker back, and note the size of an outcome."""
+        with self._changed:
+            self._bytes_waiting += size
+            self._busy.discard(worker)
+            if not worker.ended:
+                self._pool.idle.append(worker)
+            self._changed.notify_all()
+
+
+class Worker:
+    """A worker process, which parses one file after another.
+
+    `files` counts what it was given: only in a worker given nothing before is a crash surely the file's own.
+    """
+
+    def __init__(self, command: Sequence[str], environ: Mapping[str, str]) -> None:
+        """Start it and wait until it is ready.
+
+        Raises:
+            SandboxError: it cannot be started.
+        """
+        self.files = 0
+        self.peak = self._peak_when_ready = 0
+        self._late = False
+        self._deadline = math.inf
+        self.ended: tuple[int, int, bytes] | None = None
+        """What `end` returned, once it was called."""
+        self._lock = Lock()
+        try:
+            self._connection, theirs = Pipe()
+            with theirs:
+                self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
+                    [*command, str(theirs.fileno())],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.PIPE,
+                    env=bare(environ),
+                    bufsize=0,
+                    process_group=0,
+                    pass_fds=(theirs.fileno(),),
+                )
+        except OSError as error:
+            raise _not_started(f"the system refuses it ({error.strerror})") from error
+        # not before: what this process takes at the fork is counted as the worker's, see getrusage(2)
+        self._inherited = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        assert self._process.stderr  # noqa: S101
+        self._errors = self._process.stderr
+        os.set_blocking(self._errors.fileno(), False)
+        if not self._connection.poll(_START_SECONDS):
+            self.end()
+            raise _not_started(f"it was not ready after {_START_SECONDS:g} seconds")
+        try:
+            self._connection.recv_bytes(0)
+        except (EOFError, OSError) as error:
+            status, _, messages = self.end()
+            raise _not_started(why_not_started(status, messages)) from error
+        self.watch()
+        self._peak_when_ready = self.peak
 
     @property
-    def _is_mine(self) -> bool:
-        """A forked copy of the process has a copy of the pool, but the workers stay its parent's."""
-        return self._owner == os.getpid()
+    def awaits_file(self) -> bool:
+        """Whether it neither has ended nor sent anything without a request."""
+        return not self._connection.poll()
+
+    def parse(self, request: ParseRequest, settings: DocumentSettings) -> tuple[ParseOutcome, int]:
+        """What became of a file, and the size of the reply in bytes; after a fault the worker has ended."""
+        self.files += 1
+        self._errors.read(_MOST_MESSAGES)  # what was written before this file
+        longest = 8 * settings.max_characters + (1 << 20)  # a document within the limits and its sections
+        head = {
+            "path": request.source.path,
+            "format": request.format,
+            "settings": json.dumps(settings.model_dump(), default=_revealed),
+            "longest_reply": longest,
+        }
+        self._deadline = monotonic() + settings.parse_seconds + _GRACE_SECONDS
+        try:
+            self._connection.send_bytes(json.dumps(head).encode())
+            self._connection.send_bytes(request.source.content)
+            failure = read_head(self._connection.recv_bytes(_LONGEST_HEAD))
+            body = b"" if failure else self._connection.recv_bytes(longest)
+            return failure or read_columns(body), len(body)
+        except (EOFError, OSError, ValueError) as error:
+            status, grown, messages = self.end()
+            if self._late:
+                return timed_out(settings), 0
+            if isinstance(error, EOFError | ConnectionError):
+                return why_it_died(status, grown, messages, settings), 0
+            return unusable(error), 0
+        finally:
+            self._deadline = math.inf
+
+    def watch(self) -> None:
+        """Kill it if it is late, and note the most memory it has had so far: a dead one's cannot be read."""
+        if monotonic() > self._deadline:
+            self._late = True
+            self.kill()
+        with suppress(OSError):  # it has just ended, or the system has no proc(5)
+            lines = Path(f"/proc/{self._process.pid}/status").read_text(encoding="ascii").splitlines()
+            peak = next((int(line.split()[1]) for line in lines if line.startswith("VmHWM:")), 0)
+            self.peak = max(self.peak, peak * 1024)
+
+    def kill(self) -> None:
+        """Kill it and what it started; any thread may."""
+        with self._lock:
+            if self._process.returncode is None:  # it was not waited for, so its number is still its own
+                os.killpg(self._process.pid, signal.SIGKILL)
+
+    def end(self) -> tuple[int, int, bytes]:
+        """Kill it, if it has not ended; it holds nothing that could be lost.
+
+        Returns:
+            Exit status (a signal is negative); the most memory it was seen to take beyond what it took when
+            it got ready, in bytes; and what was written as errors since it got its last file.
+        """
+        if self.ended is None:
+            self.kill()
+            with self._lock:
+                _, status, used = os.wait4(self._process.pid, 0)
+                self._process.returncode = os.waitstatus_to_exitcode(status)
+            peak = used.ru_maxrss * _RSS_UNIT if used.ru_maxrss > self._inherited else 0
+            grown = max(peak, self.peak) - self._peak_when_ready
+            self.ended = self._process.returncode, grown, self._errors.read(_MOST_MESSAGES) or b""
+            self._errors.close()
+            self._connection.close()
+        return self.ended
+
+
+def _not_started(cause: str) -> SandboxError:
+    return SandboxError(
+        f"no process can be started to parse files in: {cause}; if memory is short, end other programs or "
+        "set documents.parse_workers to 1"
+    )
+
+
+def bare(environ: Mapping[str, str]) -> dict[str, str]:
+    """What a worker gets of an environment: where to find programs and modules, and no key of any service."""
+    kept = {name: value for name, value in environ.items() if name in _PASSED_ON or name.startswith("LC_")}
+    root = str(Path(qa_pipeline.__file__).parents[1])
+    if root not in (*site.getsitepackages(), site.getusersitepackages()):  # a checkout
+        kept["PYTHONPATH"] = os.pathsep.join(filter(None, (kept.get("PYTHONPATH"), root)))
+    return kept | _ALONE
+
+
+def _revealed(value: object) -> str:
+    """A secret among the settings goes to the worker as it is, over the connection, and nowhere else."""
+    return value.get_secret_value() if isinstance(value, SecretStr) else str(value)

@@ -1,11 +1,8 @@
 """A process that parses hostile files one after another: `python -m qa_pipeline.documents.sandbox.worker`.
 
-What belongs here: what this process may take and do, and turning whatever a parser does into a reply. What
-does not: the parent's side (`pool`) and parsing itself (`parsing`).
-
-It reads requests from its standard input and writes replies to its standard output, as `messages` frames
-them; both are moved away before a library could write there. Its argument is the number of a pipe to which
-the parent writes nothing: when that closes it ends, whatever it is doing.
+Its argument is the number of a socket to the parent (`pool`), over which it takes two frames a file, a head
+in JSON and the content, and sends a head and, for a document, its columns. What it or a library writes as an
+error goes to a pipe that the parent reads.
 """
 
 import fcntl
@@ -14,33 +11,33 @@ import json
 import math
 import os
 import resource
-import select
 import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import lru_cache
+from multiprocessing.connection import Connection
 from pathlib import Path
+from traceback import walk_tb
 from types import TracebackType
 from typing import Any
 
 from qa_pipeline.corpus.files import DocumentFailure
 from qa_pipeline.documents.parsing import ParseRequest, parse_file
-from qa_pipeline.documents.sandbox.protocol import READ_AT_ONCE, Message, MessageReader, framed
+from qa_pipeline.documents.sandbox.replies import LONGEST_DETAIL
 from qa_pipeline.errors import QAPipelineError
 from qa_pipeline.records import SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.text.language import load_models
 
-_GRACE_SECONDS = 5.0
-"""The parent counts the time of a file; should it not, the process ends itself so much later."""
+_IDLE_SECONDS = 60.0
 _NEARLY = 0.9
+_TOO_MUCH_HELD = 0.5
 _COLLECTIONS = (100_000, 20, 100)
 """Rarer than usual: a parser's tree is garbage all at once, and until then a large one was looked through so
 often as it grew that this took more than half of the time of a table of 100,000 rows.
 """
-_TOO_MUCH_HELD = 0.5
+_ERRORS = 2
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _NETWORK = frozenset({"socket.__new__", "socket.getaddrinfo", "socket.gethostbyname"})
 _PROGRAMS_AND_FILES = frozenset(
@@ -50,94 +47,124 @@ _PROGRAMS_AND_FILES = frozenset(
         "os.truncate",
     }
 )  # fmt: skip
+_NO_ROOM = ("failed to map segment", "Cannot allocate memory")
+"""The messages of the system's loader about memory."""
+
+
+def main() -> None:
+    """Serve until the parent is gone, nothing has come for a while, or too much memory is held."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent gets it too, and decides what is to end
+    connection = Connection(int(sys.argv[1]))
+    os.set_blocking(_ERRORS, False)  # what the parent has no room for is lost; libraries never wait for it
+    try:
+        load_models()
+    except QAPipelineError as error:
+        sys.exit(str(error))
+    rights, memory = Rights(), MemoryLimit()
+    connection.send_bytes(b"")
+    while connection.poll(_IDLE_SECONDS):
+        try:
+            head, content = json.loads(connection.recv_bytes()), connection.recv_bytes()
+        except EOFError:
+            return
+        settings = _settings(head["settings"])
+        with (
+            ending_with_parent(),
+            within_time(settings.parse_seconds),
+            memory.of(settings.parse_memory),
+            rights.of(programs=settings.ocr),  # Tesseract is a program
+        ):
+            request = ParseRequest(SourceFile(head["path"], content), head["format"])
+            outcome = _attempt(request, settings)
+        if isinstance(outcome, DocumentFailure) and memory.reached:
+            outcome = _out_of_memory(settings)  # many a library calls a file damaged when memory runs out
+        if isinstance(outcome, bytes) and len(outcome) > head["longest_reply"]:
+            detail = f"text and headings of all sections take more than {head['longest_reply']} bytes"
+            outcome = DocumentFailure("too_long", detail)
+        failure = outcome if isinstance(outcome, DocumentFailure) else None
+        reason, detail = (failure.reason, failure.detail[:LONGEST_DETAIL]) if failure else (None, "")
+        connection.send_bytes(json.dumps({"reason": reason, "detail": detail}).encode())
+        if isinstance(outcome, bytes):
+            connection.send_bytes(outcome)
+        if memory.outgrown or reason == "out_of_memory":
+            return
+
+
+@contextmanager
+def ending_with_parent() -> Iterator[None]:
+    """While entered, end this process when the parent is killed, whatever it is doing.
+
+    The system sends SIGIO when the parent's end of the pipe for errors closes or is read, and the parent
+    reads none while a file is parsed. The socket would not do: the signal of a write can come after what was
+    written has been read. A thread that watches would wait while a library in C holds the interpreter.
+    """
+    flags = fcntl.fcntl(_ERRORS, fcntl.F_GETFL)
+    fcntl.fcntl(_ERRORS, fcntl.F_SETOWN, os.getpid())
+    fcntl.fcntl(_ERRORS, fcntl.F_SETFL, flags | os.O_ASYNC)
+    yield
+    fcntl.fcntl(_ERRORS, fcntl.F_SETFL, flags)
 
 
 @contextmanager
 def within_time(seconds: float) -> Iterator[None]:
-    """While entered, end this process by a signal once a file has clearly had its time, on the clock or CPU.
+    """While entered, end this process by a signal once a file has had its time, on the clock or of the CPU.
 
     The system does it: an exception would wait until a library in C returns.
     """
     used = resource.getrusage(resource.RUSAGE_SELF)
-    longest = seconds + _GRACE_SECONDS
-    _set_soft(resource.RLIMIT_CPU, math.ceil(used.ru_utime + used.ru_stime + longest) + 1)
+    _set_soft(resource.RLIMIT_CPU, math.ceil(used.ru_utime + used.ru_stime + seconds) + 1)
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    signal.setitimer(signal.ITIMER_REAL, longest)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
     yield
     signal.setitimer(signal.ITIMER_REAL, 0)
-
-
-@contextmanager
-def ending_on_close(pipe: int) -> Iterator[None]:
-    """While entered, end this process when the other end of a pipe closes, as when its owner is killed.
-
-    The system sends SIGIO when anything happens on the pipe, so nothing may ever be written to it. A pipe of
-    requests would not do: the signal of a write can come after what was written has been read.
-    A thread that watches would not be heard while a library in C holds the interpreter.
-    """
-    flags = fcntl.fcntl(pipe, fcntl.F_GETFL)
-    fcntl.fcntl(pipe, fcntl.F_SETOWN, os.getpid())
-    fcntl.fcntl(pipe, fcntl.F_SETFL, flags | os.O_ASYNC)
-    yield
-    fcntl.fcntl(pipe, fcntl.F_SETFL, flags)
 
 
 class MemoryLimit:
     """Memory a file may take, as address space: libraries in C cannot go past it either.
 
     It is counted from what the process takes when the file comes, so that libraries loaded for other files
-    take nothing from it, and not at all where the system does not tell.
+    take nothing from it, and not at all where the system has no /proc.
     """
 
     def __init__(self) -> None:
         gc.collect()
         gc.freeze()  # what is loaded now stays; collections need not look through it again
         gc.set_threshold(*_COLLECTIONS)
-        self._base = 0
-        self._held_before = _bytes_of("RssAnon")
-        self._allowed = 0
-        self._peak_before = 0
+        (self._held_before,) = _bytes_of("RssAnon")
+        self.reached = self.outgrown = False
 
     @contextmanager
     def of(self, allowed: int) -> Iterator[None]:
-        """Set the limit; it holds while entered."""
-        self._allowed = allowed
-        self._base = _bytes_of("VmSize")
-        self._peak_before = _bytes_of("VmPeak")
-        if self._base:
-            _set_soft(resource.RLIMIT_AS, self._base + allowed)
+        """Set the limit while entered.
+
+        Then `reached` is whether the file has come close to it, and `outgrown` whether so much is held that
+        the next file would have too little. Libraries loaded meanwhile do not count: the next worker would
+        have to load them too.
+        """
+        base, peak_before = _bytes_of("VmSize", "VmPeak")
+        if base:
+            _set_soft(resource.RLIMIT_AS, base + allowed)
         yield
         _set_soft(resource.RLIMIT_AS, resource.RLIM_INFINITY)
-
-    @property
-    def reached(self) -> bool:
-        """Whether the last file has come close to its limit."""
-        return _bytes_of("VmPeak") > max(self._peak_before, self._base + _NEARLY * self._allowed)
-
-    @property
-    def outgrown(self) -> bool:
-        """Whether so much is held after a file that the next one would have too little."""
-        if not self._holds_much():
-            return False
-        gc.collect()
-        return self._holds_much()
-
-    def _holds_much(self) -> bool:
-        """Libraries loaded meanwhile do not count: the next worker would have to load them too."""
-        return _bytes_of("RssAnon") > self._held_before + _TOO_MUCH_HELD * self._allowed
+        peak, held = _bytes_of("VmPeak", "RssAnon")
+        most_held = self._held_before + _TOO_MUCH_HELD * allowed
+        if held > most_held:
+            gc.collect()
+            (held,) = _bytes_of("RssAnon")
+        self.reached = peak > max(peak_before, base + _NEARLY * allowed)
+        self.outgrown = held > most_held
 
 
 class Rights:
-    """What this process may do: compute. No output, files, dumps of memory, other programs or network.
+    """What this process may do: compute. No files, dumps of memory, other programs or network.
 
-    It stops code of Python, a second line behind parsers that do none of it.
+    It stops code of Python, a second defence behind parsers that do none of it.
     """
 
     def __init__(self) -> None:
         """Give them up, from here on."""
         nothing = Path(os.devnull)
-        sys.stdin = nothing.open(encoding="utf-8")
-        sys.stdout = sys.stderr = nothing.open("w", encoding="utf-8")
+        sys.stderr = nothing.open("w", encoding="utf-8")
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         _set_soft(resource.RLIMIT_FSIZE, 0)
         self._may_start_programs = False
@@ -169,58 +196,12 @@ def _set_soft(limit: int, value: int) -> None:
     resource.setrlimit(limit, (hard if bounded else value, hard))
 
 
-def _bytes_of(name: str) -> int:
-    """Bytes the system counts for this process under a name of proc(5); 0 where it does not say."""
+def _bytes_of(*names: str) -> list[int]:
+    """Bytes the system counts for this process under names of proc(5); 0 where it has none."""
     status = Path("/proc/self/status")
-    if not status.is_file():
-        return 0
-    lines = status.read_text(encoding="ascii", errors="replace").splitlines()
-    return int(next((line.split()[1] for line in lines if line.startswith(f"{name}:")), "0")) * 1024
-
-
-_IDLE_SECONDS = 60.0
-_LONGEST_DETAIL = 1000
-_ANY_LENGTH = 1 << 40
-"""The parent has bounded what it sends."""
-_PACKAGE = "qa_pipeline."
-_NO_ROOM = ("failed to map segment", "Cannot allocate memory")
-"""What the loader of the system says of memory."""
-
-
-def main() -> None:
-    """Serve until the parent closes the pipe, or nothing has come for a while."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it too, and says what is to end
-    line = _Line.taken_over()
-    try:
-        load_models()
-    except QAPipelineError as error:
-        sys.exit(str(error))
-    rights, memory = Rights(), MemoryLimit()
-    line.say("ready")
-    for message in line.requests():
-        with ending_on_close(int(sys.argv[1])):
-            reply, last = _answer(message, rights, memory)
-        line.send(reply)
-        if last:
-            return
-
-
-def _answer(message: Message, rights: Rights, memory: MemoryLimit) -> tuple[list[bytes], bool]:
-    """The reply to a request, and whether this process should end with it."""
-    head = json.loads(message.head)
-    settings = _settings(head["settings"])
-    request = ParseRequest(SourceFile(head["path"], message.body), head["format"])
-    rights_lent = rights.of(programs=settings.ocr)  # Tesseract is a program
-    with within_time(settings.parse_seconds), memory.of(settings.parse_memory), rights_lent:
-        outcome = _attempt(request, settings, head["longest_reply"])
-        if isinstance(outcome, DocumentFailure) and memory.reached:
-            outcome = _out_of_memory(settings)  # many a library calls a file damaged when memory runs out
-    last = memory.outgrown
-    if isinstance(outcome, DocumentFailure):
-        detail = outcome.detail[:_LONGEST_DETAIL]
-        last = last or outcome.reason == "out_of_memory"
-        return framed({"says": "failed", "reason": outcome.reason, "detail": detail, "last": last}), last
-    return framed({"says": "parsed", "last": last}, outcome), last
+    lines = status.read_text(encoding="ascii", errors="replace").splitlines() if status.is_file() else []
+    entries = dict(line.split(":", 1) for line in lines)
+    return [int(entries.get(name, "0 kB").split()[0]) * 1024 for name in names]
 
 
 @lru_cache(maxsize=1)
@@ -229,27 +210,26 @@ def _settings(written: str) -> DocumentSettings:
     return DocumentSettings.model_validate_json(written)
 
 
-def _attempt(request: ParseRequest, settings: DocumentSettings, longest: int) -> bytes | DocumentFailure:
+def _attempt(request: ParseRequest, settings: DocumentSettings) -> bytes | DocumentFailure:
     """The columns of a file as JSON, or why there are none, whatever its parser raises."""
     try:
-        columns = json.dumps(parse_file(request, settings), ensure_ascii=False).encode()
+        return json.dumps(parse_file(request, settings), ensure_ascii=False).encode()
     except DocumentFailure as failure:
         return failure
     except BaseException as error:  # noqa: BLE001 - this process is there to hold whatever a parser throws
         return _named(error, settings)
-    if len(columns) > longest:  # every section repeats the headings above it
-        return DocumentFailure(
-            "too_long", f"text and headings of all sections take more than {longest} bytes"
-        )
-    return columns
 
 
 def _named(error: BaseException, settings: DocumentSettings) -> DocumentFailure:
     """What an exception means for a file; its message is left out, since it may quote the document."""
-    causes = list(_causes(error))
-    if any(isinstance(cause, MemoryError) or _found_no_room(cause) for cause in causes):
+    causes: dict[int, BaseException] = {}
+    cause: BaseException | None = error
+    while cause is not None and id(cause) not in causes:  # a chain may be a circle
+        causes[id(cause)] = cause
+        cause = cause.__cause__ or cause.__context__
+    if any(isinstance(cause, MemoryError) or _found_no_room(cause) for cause in causes.values()):
         return _out_of_memory(settings)
-    if any(isinstance(cause, RecursionError) for cause in causes):
+    if any(isinstance(cause, RecursionError) for cause in causes.values()):
         return DocumentFailure("nested_too_deep", "the file is nested deeper than its parser can follow")
     if isinstance(error, SystemExit):
         return DocumentFailure("parser_crashed", "the parser asked its process to end")
@@ -262,81 +242,16 @@ def _found_no_room(error: BaseException) -> bool:
     return isinstance(error, ImportError) and any(words in str(error) for words in _NO_ROOM)
 
 
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """An exception and those it came from; a chain may be led in a circle."""
-    seen: set[int] = set()
-    while error is not None and id(error) not in seen:
-        seen.add(id(error))
-        yield error
-        error = error.__cause__ or error.__context__
-
-
 def _place(trace: TracebackType | None) -> str:
-    """Module and line where it was raised, and the last ones of this package on the way there."""
-    places: list[str] = []
-    while trace is not None:
-        places.append(f"{trace.tb_frame.f_globals.get('__name__', 'unknown')} line {trace.tb_lineno}")
-        trace = trace.tb_next
-    ours = [place for place in places if place.startswith(_PACKAGE)]
-    if not places:
-        return "an unknown place"
+    """Module and line where it was raised, and the last ones of this package that led there."""
+    places = [f"{frame.f_globals.get('__name__', 'unknown')} line {line}" for frame, line in walk_tb(trace)]
+    ours = [place for place in places if place.startswith("qa_pipeline.")]
     return places[-1] if not ours or ours[-1] == places[-1] else f"{places[-1]}, called in {ours[-1]}"
 
 
 def _out_of_memory(settings: DocumentSettings) -> DocumentFailure:
     limit = f"documents.parse_memory = {settings.parse_memory} bytes"
     return DocumentFailure("out_of_memory", f"parsing took more than {limit}")
-
-
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """The two pipes to the parent."""
-
-    incoming: int
-    outgoing: int
-
-    @classmethod
-    def taken_over(cls) -> "_Line":
-        """Move the pipes to numbers no library knows; what is printed goes to the pipe for errors.
-
-        That pipe takes what the parent has room for and loses the rest; libraries never wait for it.
-        """
-        line = cls(os.dup(0), os.dup(1))
-        with Path(os.devnull).open("rb") as nothing:
-            os.dup2(nothing.fileno(), 0)
-        os.dup2(2, 1)
-        os.set_blocking(2, False)
-        return line
-
-    def requests(self) -> Iterator[Message]:
-        """Requests until the parent closes the pipe, or lets this process wait for too long."""
-        reader = MessageReader(_ANY_LENGTH, _ANY_LENGTH)
-        waiting = select.poll()
-        waiting.register(self.incoming, select.POLLIN)
-        while True:
-            if not waiting.poll(_IDLE_SECONDS * 1000):
-                self.say("left")
-                return
-            data = os.read(self.incoming, READ_AT_ONCE)
-            if not data:
-                return
-            message = reader.add(data)
-            if message is not None:
-                yield message
-
-    def say(self, what: str) -> None:
-        """Send a message without a file."""
-        self.send(framed({"says": what}))
-
-    def send(self, pieces: list[bytes]) -> None:
-        """Write a message; when nobody reads it any more, there is nothing left to do here."""
-        for piece in pieces:
-            rest = memoryview(piece)
-            while rest:
-                try:
-                    rest = rest[os.write(self.outgoing, rest) :]
-                except BrokenPipeError:
-                    os._exit(1)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ import polars as pl
 from sklearn.metrics import roc_auc_score, roc_curve
 
 from qa_pipeline import stages
-from qa_pipeline.corpus.corpora import list_batches
+from qa_pipeline.corpus.corpora import open_corpus
 from qa_pipeline.evaluation.scorers import HALF
 from qa_pipeline.resources import Resources
 from qa_pipeline.retrieval.shard import embed_chunks
@@ -71,7 +71,7 @@ def _tables(resources: Resources) -> dict[str, pl.DataFrame]:
     """Documents, chunks and vectors of all batches; read from the output folder where they are there."""
     settings = resources.settings
     found: dict[str, list[pl.DataFrame]] = {name: [] for name in _READ}
-    for batch in list_batches(settings.corpus):
+    for batch in open_corpus(settings.corpus).find_batches().names:
         for name, frame in zip(_READ, _of_batch(resources, batch), strict=True):
             found[name].append(frame)
     return {

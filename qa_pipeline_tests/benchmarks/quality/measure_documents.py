@@ -139,11 +139,12 @@ def _watched_workers() -> Iterator[set[int]]:
     """While entered, sample the most memory each child process has had, in bytes."""
     peaks: set[int] = set()
     over = Event()
-    children = Path(f"/proc/self/task/{os.getpid()}/children")
+    tasks = Path("/proc/self/task")
 
     def sample() -> None:
         while not over.wait(_SAMPLED_EVERY):
-            peaks.update(peak_of(process) for process in children.read_text(encoding="ascii").split())
+            for children in tasks.glob("*/children"):
+                peaks.update(peak_of(process) for process in children.read_text(encoding="ascii").split())
 
     sampling = Thread(target=sample)
     sampling.start()

@@ -17,7 +17,7 @@ import os
 import resource
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -32,8 +32,7 @@ from qa_pipeline.documents.decoding import UNPACKERS
 from qa_pipeline.documents.formats.registry import PARSERS, format_of
 from qa_pipeline.documents.parsing import ParseOutcome, ParseRequest
 from qa_pipeline.documents.reading import read_documents
-from qa_pipeline.documents.sandbox.pool import ContainedRun, ParsingPool
-from qa_pipeline.documents.sandbox.process import WorkerProcess
+from qa_pipeline.documents.sandbox.pool import ParsingPool, Worker
 from qa_pipeline.errors import QAPipelineError
 from qa_pipeline.settings.documents import ChunkingSettings, DocumentSettings
 from qa_pipeline.text.characters import clean
@@ -42,7 +41,6 @@ from qa_pipeline_tests.benchmarks.robustness.fuzz_container_bombs import PACKERS
 from qa_pipeline_tests.benchmarks.robustness.fuzz_mutations import mutate
 from qa_pipeline_tests.benchmarks.robustness.fuzz_seeds import collect_seeds
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
-from qa_pipeline_tests.benchmarks.support.process_memory import peak_of
 from qa_pipeline_tests.chunking.documents import Counter as TokenCounter
 
 _IN_A_BATCH = 200
@@ -75,31 +73,31 @@ class Findings:
         ]
 
 
-class WatchedRun(ContainedRun):
-    """A run that notes how long each file took and how much memory its worker had at most."""
+class WatchedPool(ParsingPool):
+    """A pool that notes how long each file took and how much memory its worker had at most."""
 
     findings: Findings
 
-    def outcomes(self) -> Iterator[ParseOutcome]:
-        self.given: dict[int, tuple[float, str]] = {}
-        yield from super().outcomes()
+    def new_worker(self) -> Worker:
+        worker = WatchedWorker(self.command, self.environ)
+        worker.findings = self.findings
+        return worker
 
-    def _give(self, worker: WorkerProcess, task: "object") -> None:
-        self.given[task.number] = (monotonic(), task.request.source.path)  # type: ignore[attr-defined]
-        super()._give(worker, task)  # type: ignore[arg-type]
 
-    def _conclude(self, worker: WorkerProcess, reply: "object", message: "object" = None) -> None:
-        task = self.posts[worker].task
-        self.findings.workers_peak = max(self.findings.workers_peak, peak_of(worker._process.pid))
-        if task is not None:
-            start, path = self.given[task.number]
-            seconds = monotonic() - start
-            outcome = reply.outcome  # type: ignore[attr-defined]
-            reason = outcome.reason if isinstance(outcome, DocumentFailure) else "parsed"
-            self.findings.took(seconds, path, reason)
-            if seconds > self.settings.parse_seconds + _GRACE_SECONDS:
-                self.findings.violations.append(f"{path} took {seconds:.1f} s")
-        super()._conclude(worker, reply, message)  # type: ignore[arg-type]
+class WatchedWorker(Worker):
+    findings: Findings
+
+    def parse(self, request: ParseRequest, settings: DocumentSettings) -> tuple[ParseOutcome, int]:
+        start, path = monotonic(), request.source.path
+        outcome, size = super().parse(request, settings)
+        seconds = monotonic() - start
+        self.findings.workers_peak = max(self.findings.workers_peak, self.peak)
+        self.findings.took(
+            seconds, path, outcome.reason if isinstance(outcome, DocumentFailure) else "parsed"
+        )
+        if seconds > settings.parse_seconds + _GRACE_SECONDS:
+            self.findings.violations.append(f"{path} took {seconds:.1f} s")
+        return outcome, size
 
 
 def main() -> None:
@@ -163,23 +161,15 @@ def fuzz(
 ) -> Findings:
     """Send files through workers, batch by batch, and look at all that comes back."""
     findings = Findings()
-    pool = ParsingPool(os.environ)
-
-    def parse(requests: Iterable[ParseRequest], limits: DocumentSettings) -> Iterator[ParseOutcome]:
-        run = WatchedRun(pool, requests, limits)
-        run.findings = findings
-        try:
-            yield from run.outcomes()
-        finally:
-            run.end()
-
+    pool = WatchedPool(os.environ)
+    pool.findings = findings
     for batch in _batches(files):
         with tempfile.TemporaryDirectory() as folder:
             for name, content in batch:
                 (Path(folder) / name).write_bytes(content)
             findings.files += len(batch)
             try:
-                documents = read_documents("fuzz", Path(folder), settings, parse)
+                documents = read_documents("fuzz", Path(folder), settings, pool.parse)
             except QAPipelineError as error:
                 findings.violations.append(f"a run ended: {error}")
                 continue

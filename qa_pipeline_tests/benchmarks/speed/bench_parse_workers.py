@@ -129,7 +129,8 @@ def _varied(requests: list[ParseRequest], count: int) -> Iterator[ParseRequest]:
 
 
 def _children() -> list[int]:
-    return [int(child) for child in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()]
+    tasks = Path("/proc/self/task").glob("*/children")
+    return [int(child) for task in tasks for child in task.read_text().split()]
 
 
 def _resident(process: int) -> int:

@@ -57,7 +57,7 @@ def main() -> None:
 def _measure(way: Way, corpus: Path, out: Path, batches: list[str]) -> dict[str, Any]:
     start = perf_counter()
     run = _run_plain() if way == "plain" else _run_dagster()
-    from qa_pipeline.corpus.corpora import list_batches
+    from qa_pipeline.corpus.corpora import open_corpus
     from qa_pipeline.settings.tree import load_settings
 
     import_seconds = perf_counter() - start
@@ -67,7 +67,7 @@ def _measure(way: Way, corpus: Path, out: Path, batches: list[str]) -> dict[str,
     outcomes = []
     start = perf_counter()
     with meter.watching_stages():
-        for batch in batches or list_batches(corpus):
+        for batch in batches or open_corpus(corpus).find_batches().names:
             outcomes += run(settings, [batch])
             meter.note_peak()
             peak_by_batch[batch] = round(meter.peak)

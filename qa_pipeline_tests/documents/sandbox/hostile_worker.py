@@ -1,14 +1,14 @@
 """A worker with one more format, whose parser does the harm that a file asks for by its content.
 
-It tells no languages, so that it starts fast: many are ended by the tests.
+It loads no models of languages, so that it starts fast: many are ended by the tests.
 """
 
 import ctypes
 import mmap
 import os
 import re
+import signal
 import socket
-import stat
 import subprocess
 import sys
 import time
@@ -20,7 +20,6 @@ from qa_pipeline.corpus.files import DocumentFailure
 from qa_pipeline.documents import parsing
 from qa_pipeline.documents.formats.registry import PARSERS
 from qa_pipeline.documents.sandbox import worker
-from qa_pipeline.documents.sandbox.protocol import framed
 from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.text.language import LanguageShare
@@ -133,24 +132,36 @@ def chatter(argument: str) -> None:
 
 
 def forge(argument: str) -> None:
-    """Write what it likes to the parent, as a parser could that was taken over."""
-    body = argument.encode()
-    write_to_parent(b"".join(framed({"says": "parsed"}, body)))
+    """Send a document of its own to the parent, as a parser could that was taken over."""
+    send(framed(b'{"reason": null, "detail": ""}') + framed(argument.encode()))
+
+
+def forge_head(argument: str) -> None:
+    send(framed(argument.encode()))
+
+
+def forge_two(argument: str) -> None:
+    send(framed(b'{"reason": "damaged", "detail": ""}') * 2)
 
 
 def babble(argument: str) -> None:
-    write_to_parent(b"\xff" * 100)
+    send(b"\xff" * 100)
 
 
-def write_to_parent(data: bytes) -> None:
-    for number in range(3, 64):
-        try:
-            is_pipe = stat.S_ISFIFO(os.fstat(number).st_mode)
-            if is_pipe:
-                os.write(number, data)
-        except OSError:
-            continue
+def send_half(argument: str) -> None:
+    """Begin a reply, and never end it, the clock stopped."""
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    send(framed(b"x" * 100)[:50])
+
+
+def send(data: bytes) -> None:
+    os.write(int(sys.argv[1]), data)
     time.sleep(60)
+
+
+def framed(frame: bytes) -> bytes:
+    """As `multiprocessing.connection` does it."""
+    return len(frame).to_bytes(4, "big") + frame
 
 
 def look_around(argument: str) -> str:
@@ -187,7 +198,7 @@ ACTS: dict[str, Callable[[str], str | None]] = {
     for function in (
         say, segfault, poison, leave, leave_politely, hang_in_c, sleep, wait_for, take_memory, blame_the_file,
         take_memory_and_abort, hold_memory, reserve_memory, find_no_room, recurse, stumble, chatter, forge,
-        babble, look_around, try_to_get_out,
+        forge_head, forge_two, babble, send_half, look_around, try_to_get_out,
     )
 }  # fmt: skip
 

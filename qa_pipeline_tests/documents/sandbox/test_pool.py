@@ -15,9 +15,9 @@ from pydantic import SecretStr
 from qa_pipeline.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.registry import SUFFIXES
 from qa_pipeline.documents.parsing import ParseOutcome, ParseRequest, parse_in_process
-from qa_pipeline.documents.sandbox.pool import ParsingPool
-from qa_pipeline.documents.sandbox.process import COMMAND, WorkerProcess
-from qa_pipeline.errors import ContainmentError
+from qa_pipeline.documents.sandbox import pool as pool_module
+from qa_pipeline.documents.sandbox.pool import COMMAND, ParsingPool, Worker
+from qa_pipeline.errors import SandboxError
 from qa_pipeline.records import SourceFile
 from qa_pipeline.settings.documents import DocumentSettings, MaskingSettings
 from qa_pipeline_tests.benchmarks.robustness.fuzz_documents import damaged_files, fuzz
@@ -35,7 +35,7 @@ def asked(*acts: str) -> list[ParseRequest]:
     return [ParseRequest(SourceFile(f"{act}.x", act.encode()), "hostile") for act in acts]
 
 
-def told(outcome: ParseOutcome) -> str:
+def text_of(outcome: ParseOutcome) -> str:
     if isinstance(outcome, DocumentFailure):
         return outcome.reason
     return str(outcome["text"])
@@ -57,7 +57,7 @@ def real_pool() -> Iterator[ParsingPool]:
 
 
 def run(pool: ParsingPool, *acts: str, limits: DocumentSettings = ONE) -> list[str]:
-    return [told(outcome) for outcome in pool.parse(asked(*acts), limits)]
+    return [text_of(outcome) for outcome in pool.parse(asked(*acts), limits)]
 
 
 WORDS = st.text(st.characters(codec="utf-8"), max_size=200)
@@ -120,13 +120,17 @@ HARM = {
     "recurse": ("nested_too_deep", "nested deeper"),
     "stumble secret": ("parser_error", "ValueError in __main__ line"),
     "babble": ("parser_crashed", "cannot be used"),
+    "forge {}": ("parser_crashed", "cannot be used"),
+    "forge " + "[" * 100_000: ("parser_crashed", "cannot be used"),
+    "forge_head {}": ("parser_crashed", "cannot be used"),
+    'forge_head {"reason": "Not A Code", "detail": ""}': ("parser_crashed", "cannot be used"),
 }
 
 
 def test_a_parser_that_does_harm_costs_its_own_file_only_and_the_row_says_why(pool: ParsingPool) -> None:
     acts = [act for number, harm in enumerate(HARM) for act in (f"say {number}", harm)]
     outcomes = list(pool.parse(asked(*acts), TWO))
-    assert [told(outcome) for outcome in outcomes[::2]] == [str(number) for number in range(len(HARM))]
+    assert [text_of(outcome) for outcome in outcomes[::2]] == [str(number) for number in range(len(HARM))]
     for failure, (reason, detail) in zip(outcomes[1::2], HARM.values(), strict=True):
         assert isinstance(failure, DocumentFailure)
         assert failure.reason == reason
@@ -167,7 +171,26 @@ def test_a_slow_file_holds_up_nothing_but_the_order(pool: ParsingPool, tmp_path:
         yield from asked(f"wait_for {last_was_taken}", *["say x"] * 50)
         last_was_taken.touch()
 
-    assert [told(outcome) for outcome in pool.parse(requests(), TWO)] == ["waited", *["x"] * 50]
+    assert [text_of(outcome) for outcome in pool.parse(requests(), TWO)] == ["waited", *["x"] * 50]
+
+
+def test_only_so_many_outcomes_wait_for_a_slow_file(
+    pool: ParsingPool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool_module, "_MOST_WAITING", 10)
+    monkeypatch.setattr(pool_module, "_MOST_BYTES_WAITING", 100_000)
+    for text, most in (("x", 10), ("x" * 50_000, 5)):
+        taken: list[int] = []
+
+        def requests(text: str = text, taken: list[int] = taken) -> Iterator[ParseRequest]:
+            for number, request in enumerate(asked("sleep 1", *[f"say {text}"] * 20)):
+                taken.append(number)
+                yield request
+
+        outcomes = pool.parse(requests(), TWO)
+        next(outcomes)
+        assert len(taken) <= most
+        assert [text_of(outcome) for outcome in outcomes] == [text] * 20
 
 
 def test_requests_are_taken_as_workers_get_free(pool: ParsingPool) -> None:
@@ -242,9 +265,9 @@ def test_a_secret_among_the_settings_reaches_the_worker_over_the_pipe_only() -> 
     fresh = ParsingPool({**os.environ, "QA_PIPELINE_DOCUMENTS__MASKING__KEY": secret})
     here = list(parse_in_process([request], limits))
     assert [_comparable(outcome) for outcome in fresh.parse([request], limits)] == here
-    assert "anna" not in told(here[0])
+    assert "anna" not in text_of(here[0])
     for name in ("cmdline", "environ"):
-        (worker,) = fresh._idle
+        (worker,) = fresh.idle
         assert secret.encode() not in Path(f"/proc/{worker._process.pid}/{name}").read_bytes()
     fresh.close()
 
@@ -253,7 +276,16 @@ def test_a_reply_longer_than_any_document_is_not_read(pool: ParsingPool) -> None
     short = ONE.model_copy(update={"max_characters": 10})
     (failure,) = pool.parse(asked("forge " + "x" * 2_000_000), short)
     assert isinstance(failure, DocumentFailure)
-    assert "longer than allowed" in failure.detail
+    assert "bad message length" in failure.detail
+
+
+def test_a_reply_that_never_ends_ends_its_worker(pool: ParsingPool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool_module, "_GRACE_SECONDS", 0.5)
+    assert run(pool, "send_half", "say after", limits=SHORT) == ["timed_out", "after"]
+
+
+def test_a_second_reply_is_not_taken_for_that_of_the_next_file(pool: ParsingPool) -> None:
+    assert run(pool, "forge_two", "say after") == ["damaged", "after"]
 
 
 def test_few_files_start_one_worker_and_none_start_none(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -261,7 +293,7 @@ def test_few_files_start_one_worker_and_none_start_none(monkeypatch: pytest.Monk
     fresh = ParsingPool(os.environ, HOSTILE)
     start = fresh.new_worker
 
-    def counted() -> WorkerProcess:
+    def counted() -> Worker:
         started.append(1)
         return start()
 
@@ -277,34 +309,37 @@ def test_few_files_start_one_worker_and_none_start_none(monkeypatch: pytest.Monk
 def test_a_worker_that_died_of_itself_between_batches_is_replaced() -> None:
     fresh = ParsingPool(os.environ, HOSTILE)
     assert run(fresh, "say a") == ["a"]
-    (worker,) = fresh._idle
+    (worker,) = fresh.idle
     os.kill(worker._process.pid, signal.SIGKILL)
     os.waitid(os.P_PID, worker._process.pid, os.WEXITED | os.WNOWAIT)
     assert run(fresh, "say b") == ["b"]
     fresh.close()
 
 
-def test_leaving_off_ends_the_worker_that_is_busy(pool: ParsingPool, monkeypatch: pytest.MonkeyPatch) -> None:
-    kept: list[WorkerProcess] = []
-    monkeypatch.setattr(pool, "keep", kept.append)
-    outcomes = pool.parse(asked("say a", "sleep 60", "say b"), ONE)
-    assert told(next(outcomes)) == "a"
+def test_leaving_off_ends_the_worker_that_is_busy() -> None:
+    fresh = ParsingPool(os.environ, HOSTILE)
+    outcomes = fresh.parse(asked("say a", "sleep 60", "say b"), ONE)
+    assert text_of(next(outcomes)) == "a"
+    start = time.monotonic()
     outcomes.close()  # type: ignore[attr-defined]
-    assert kept == []
-    monkeypatch.undo()
-    assert run(pool, "say again") == ["again"]
+    assert time.monotonic() < start + 20
+    assert fresh.idle == []
+    assert run(fresh, "say again") == ["again"]
+    fresh.close()
 
 
 @pytest.mark.parametrize(
-    ("command", "told"),
+    ("command", "cause"),
     [
         (("/no/such/program",), "No such file"),
         ((sys.executable, "-c", "import sys; sys.exit('no space left')"), "no space left"),
         ((sys.executable, "-c", "import os; os.abort()"), "SIGABRT"),
     ],
 )
-def test_workers_that_cannot_be_started_stop_the_run_and_say_why(command: tuple[str, ...], told: str) -> None:
-    with pytest.raises(ContainmentError, match=told) as caught:
+def test_workers_that_cannot_be_started_stop_the_run_with_the_cause(
+    command: tuple[str, ...], cause: str
+) -> None:
+    with pytest.raises(SandboxError, match=cause) as caught:
         run(ParsingPool(os.environ, command), "say a")
     assert "parse_workers" in str(caught.value)
 
@@ -314,9 +349,31 @@ def test_a_second_worker_that_cannot_be_started_leaves_the_work_to_the_first(
 ) -> None:
     fresh = ParsingPool(os.environ, HOSTILE)
     ways = iter([HOSTILE, ("/no/such/program",)])
-    monkeypatch.setattr(fresh, "new_worker", lambda: WorkerProcess(next(ways), os.environ))
+    monkeypatch.setattr(fresh, "new_worker", lambda: Worker(next(ways), os.environ))
     assert run(fresh, "sleep 0.5", "say a", "say b", limits=TWO) == ["slept 0.5", "a", "b"]
     fresh.close()
+
+
+FORKED = """
+import os
+from qa_pipeline.documents.sandbox.pool import ParsingPool
+from qa_pipeline_tests.documents.sandbox.test_pool import HOSTILE, run
+pool = ParsingPool(os.environ, HOSTILE)
+run(pool, "say a")
+worker = pool.idle[0]
+child = os.fork()
+if not child:
+    texts = run(pool, "say b")
+    pool.close()
+    os._exit(texts != ["b"])
+_, status = os.waitpid(child, 0)
+assert not status and run(pool, "say c") == ["c"] and pool.idle == [worker]
+pool.close()
+"""
+
+
+def test_a_forked_copy_of_the_process_leaves_the_workers_to_its_parent() -> None:
+    assert subprocess.run([sys.executable, "-c", FORKED], check=False).returncode == 0
 
 
 PARENT = """
@@ -351,7 +408,8 @@ def test_workers_die_with_a_parent_that_is_killed(act: str) -> None:
 
 
 def _children(pid: int) -> list[int]:
-    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    tasks = Path(f"/proc/{pid}/task").glob("*/children")
+    return [int(child) for task in tasks for child in task.read_text().split()]
 
 
 def _runs(pid: int) -> bool:

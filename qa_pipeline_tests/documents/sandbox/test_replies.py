@@ -3,18 +3,23 @@ import signal
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
-from qa_pipeline.corpus.files import DocumentFailure
-from qa_pipeline.documents.parsing import ParseRequest, parse_file
-from qa_pipeline.documents.sandbox.protocol import Death, Message, read_reply, what_happened, why_not_started
+from qa_pipeline.documents.parsing import ParseRequest, Row, parse_file
+from qa_pipeline.documents.sandbox.replies import (
+    read_columns,
+    read_head,
+    unusable,
+    why_it_died,
+    why_not_started,
+)
 from qa_pipeline_tests.documents.builders import SETTINGS, source
 
 LIMIT = SETTINGS.parse_memory
 
 
-def replied(body: object, **head: object) -> object:
-    message = Message(json.dumps({"says": "parsed", **head}).encode(), json.dumps(body).encode())
-    return read_reply(message).outcome
+def replied(body: object) -> Row:
+    return read_columns(json.dumps(body).encode())
 
 
 def row(**changes: object) -> dict[str, Any]:
@@ -50,36 +55,40 @@ def test_the_columns_of_a_document_come_back_as_they_were() -> None:
     ],
 )
 def test_columns_that_do_not_fit_the_table_are_no_document(changes: dict[str, Any]) -> None:
-    outcome = replied(row(**changes))
-    assert isinstance(outcome, DocumentFailure)
-    assert outcome.reason == "parser_crashed"
-    assert "cannot be used" in outcome.detail
+    with pytest.raises(ValueError, match=r"out of place|validation error"):
+        replied(row(**changes))
 
 
 @pytest.mark.parametrize(
-    "head", [{"says": "obey"}, {"reason": "Not A Code"}, {"detail": "x" * 3000}, {"x": 1}]
+    "changes", [{"reason": "Not A Code"}, {"reason": 1}, {"detail": "x" * 3000}, {"detail": None}, {"x": 1}]
 )
-def test_a_head_that_does_not_fit_is_no_reply(head: dict[str, object]) -> None:
-    outcome = replied(row(), **head)
-    assert isinstance(outcome, DocumentFailure)
-    assert outcome.reason == "parser_crashed"
+def test_a_head_that_does_not_fit_is_no_reply(changes: dict[str, object]) -> None:
+    with pytest.raises(ValidationError):
+        read_head(json.dumps({"reason": "damaged", "detail": "", **changes}).encode())
 
 
-@pytest.mark.parametrize("content", [b"", b"[" * 100_000, b"\xff", b'{"says": "parsed"}'])
-def test_what_is_no_reply_at_all_is_the_end_of_the_worker(content: bytes) -> None:
-    reply = read_reply(Message(content, content))
-    assert reply.last
-    assert isinstance(reply.outcome, DocumentFailure)
+@pytest.mark.parametrize("content", [b"", b"[" * 100_000, b"\xff", b'{"reason": null}'])
+def test_what_is_no_reply_at_all_is_refused(content: bytes) -> None:
+    for read in (read_head, read_columns):
+        with pytest.raises(ValidationError) as caught:
+            read(content)
+        assert unusable(caught.value).reason == "parser_crashed"
 
 
-def test_a_failure_is_told_in_one_line_without_anything_invisible() -> None:
-    outcome = replied({}, says="failed", reason="damaged", detail="a\x1b[31m\n\u202eb")
-    assert isinstance(outcome, DocumentFailure)
+def test_what_cannot_be_used_is_not_quoted() -> None:
+    with pytest.raises(ValidationError) as caught:
+        read_columns(b'{"text": "secret"}')
+    assert "secret" not in unusable(caught.value).detail
+
+
+def test_a_failure_is_reported_in_one_line_without_anything_invisible() -> None:
+    outcome = read_head(json.dumps({"reason": "damaged", "detail": "a\x1b[31m\n\u202eb"}).encode())
+    assert outcome is not None
     assert (outcome.reason, outcome.detail) == ("damaged", "a[31m b")
 
 
 @pytest.mark.parametrize(
-    ("status", "peak", "messages", "reason", "told"),
+    ("status", "peak", "messages", "reason", "shown"),
     [
         (-signal.SIGSEGV, 1000, b"", "parser_crashed", "SIGSEGV"),
         (-signal.SIGABRT, 0, b"", "parser_crashed", "SIGABRT"),
@@ -96,17 +105,14 @@ def test_a_failure_is_told_in_one_line_without_anything_invisible() -> None:
     ],
 )
 def test_the_end_of_a_worker_says_what_happened(
-    status: int, peak: int, messages: bytes, reason: str, told: str
+    status: int, peak: int, messages: bytes, reason: str, shown: str
 ) -> None:
-    failure = what_happened(Death(status, peak, messages), SETTINGS)
+    failure = why_it_died(status, peak, messages, SETTINGS)
     assert failure.reason == reason
-    assert told in failure.detail
+    assert shown in failure.detail
     assert "secret" not in failure.detail
 
 
-def test_a_worker_that_never_was_ready_says_why_by_its_last_line_or_its_end() -> None:
-    assert (
-        why_not_started(Death(1, 0, b"Traceback\nImportError: no such thing\n"))
-        == "ImportError: no such thing"
-    )
-    assert why_not_started(Death(-9, 0, b"")) == "it was ended by SIGKILL"
+def test_a_worker_that_never_was_ready_gives_its_last_line_or_its_end_as_cause() -> None:
+    assert why_not_started(1, b"Traceback\nImportError: no such thing\n") == "ImportError: no such thing"
+    assert why_not_started(-9, b"") == "it was ended by SIGKILL"

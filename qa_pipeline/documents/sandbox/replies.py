@@ -1,0 +1,147 @@
+"""What a parsing worker sent, or how it ended, as the outcome of its file.
+
+A worker has read a hostile file, so its reply is data: of exactly the expected columns and types, with spans
+that lie in the text.
+"""
+
+import math
+import signal
+from functools import cache
+from typing import Annotated
+
+import polars as pl
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import CoreSchema, SchemaValidator, core_schema
+
+from qa_pipeline.corpus.files import DocumentFailure
+from qa_pipeline.documents.parsing import CONTENT_COLUMNS, Row
+from qa_pipeline.settings.documents import DocumentSettings
+from qa_pipeline.tables import DOCUMENTS
+from qa_pipeline.text.characters import clean, lay_out
+
+LONGEST_DETAIL = 1000
+_MEMORY_SHARES = {
+    signal.SIGABRT: 0.2,
+    signal.SIGTRAP: 0.2,
+    signal.SIGILL: 0.2,
+    signal.SIGSEGV: 0.4,
+    signal.SIGBUS: 0.4,
+}
+"""How libraries end when they get no memory, and the share of the limit seen in use that tells it from a bug:
+what grows by doubling is refused more when it holds less than half, and the last of it may go unseen.
+"""
+_WORDS_OF_MEMORY = (b"bad_alloc", b"memory allocation of", b"out of memory", b"memory exhausted")
+
+
+class _Head(BaseModel):
+    """The first frame of a reply; without a reason, the columns of the document follow as a second one."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    reason: Annotated[str, Field(pattern="^[a-z_]{1,40}$")] | None
+    detail: Annotated[str, Field(max_length=LONGEST_DETAIL)]
+
+
+def read_head(head: bytes) -> DocumentFailure | None:
+    """Why there is no document, or None where one follows.
+
+    Raises:
+        ValidationError: it is no head.
+    """
+    reply = _Head.model_validate_json(head)
+    if reply.reason is None:
+        return None
+    return DocumentFailure(reply.reason, lay_out("heading", clean(reply.detail)))
+
+
+def read_columns(body: bytes) -> Row:
+    """The columns of a document.
+
+    Raises:
+        ValueError: they do not fit the documents table.
+    """
+    row: Row = _columns_validator().validate_json(body, strict=True)
+    for name in ("sections", "pages"):
+        reached = 0
+        for span in row[name]:
+            if not reached <= span["start"] <= span["end"] <= len(row["text"]):
+                raise ValueError(f"{name} out of place")
+            reached = span["start"]
+    return row
+
+
+def unusable(error: Exception) -> DocumentFailure:
+    """The outcome of a file whose worker sent something else than a reply; the document is not quoted."""
+    problem = error.errors(include_input=False)[0]["type"] if isinstance(error, ValidationError) else error
+    detail = f"the worker that parsed it sent a reply that cannot be used ({problem})"
+    return DocumentFailure("parser_crashed", detail)
+
+
+def why_it_died(status: int, grown: int, messages: bytes, settings: DocumentSettings) -> DocumentFailure:
+    """What the end of a worker means for the file it was parsing.
+
+    Args:
+        status: exit status; a signal is negative.
+        grown: the most memory it was seen to take beyond what it took when it got ready, in bytes.
+        messages: what it, or a library in it, wrote last as an error.
+        settings: the limits it had.
+    """
+    if -status in (signal.SIGALRM, signal.SIGXCPU):
+        return timed_out(settings)
+    if -status == signal.SIGKILL:
+        detail = "the system ended the process that parsed it, as it does when memory runs out"
+        return DocumentFailure("out_of_memory", detail)
+    touched = grown > _MEMORY_SHARES.get(-status, math.inf) * settings.parse_memory  # type: ignore[call-overload]
+    if touched or any(words in messages.lower() for words in _WORDS_OF_MEMORY):
+        limit = f"documents.parse_memory = {settings.parse_memory} bytes"
+        return DocumentFailure("out_of_memory", f"parsing ran into {limit}, and {_end_in_words(status)}")
+    detail = f"the parser took its process down: {_end_in_words(status)}"
+    return DocumentFailure("parser_crashed", detail)
+
+
+def why_not_started(status: int, messages: bytes) -> str:
+    """Why a worker never got ready: the last line it wrote, or how it ended."""
+    lines = messages.decode(errors="replace").strip().splitlines()
+    return lay_out("heading", clean(lines[-1])) if lines else _end_in_words(status)
+
+
+def timed_out(settings: DocumentSettings) -> DocumentFailure:
+    """The failure of a file that takes too long."""
+    limit = f"documents.parse_seconds = {settings.parse_seconds:g}"
+    return DocumentFailure("timed_out", f"parsing took longer than {limit}")
+
+
+def _end_in_words(status: int) -> str:
+    if status >= 0:
+        return f"it ended with status {status}"
+    known = -status in set(signal.Signals)
+    return f"it was ended by {signal.Signals(-status).name if known else f'signal {-status}'}"
+
+
+@cache
+def _columns_validator() -> SchemaValidator:
+    """Exactly the columns that a file's content decides, of their types."""
+    fields = {}
+    for column in DOCUMENTS.columns:
+        if column.name in CONTENT_COLUMNS:
+            nullable = column.nullable and column.name not in ("text", "declared")
+            fields[column.name] = _field(column.dtype, nullable=nullable)
+    return SchemaValidator(core_schema.typed_dict_schema(fields, extra_behavior="forbid"))
+
+
+def _field(dtype: object, *, nullable: bool) -> core_schema.TypedDictField:
+    schema = _schema(dtype)
+    return core_schema.typed_dict_field(core_schema.nullable_schema(schema) if nullable else schema)
+
+
+def _schema(dtype: object) -> CoreSchema:
+    """What a column's type asks of a JSON value; strings inside a struct may be unknown."""
+    if isinstance(dtype, pl.List):
+        return core_schema.list_schema(_schema(dtype.inner))
+    if isinstance(dtype, pl.Struct):
+        fields = {part.name: _field(part.dtype, nullable=part.dtype == pl.String) for part in dtype.fields}
+        return core_schema.typed_dict_schema(fields, extra_behavior="forbid")
+    if isinstance(dtype, (pl.Int32, pl.Int64)):
+        most = 2 ** (31 if isinstance(dtype, pl.Int32) else 63) - 1
+        return core_schema.int_schema(ge=-most - 1, le=most)
+    return core_schema.float_schema(allow_inf_nan=False) if dtype == pl.Float64 else core_schema.str_schema()
