@@ -10,7 +10,7 @@ import math
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache, lru_cache
 from itertools import accumulate, product
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -92,6 +92,12 @@ class Box(NamedTuple):
     bottom: float
     right: float
     top: float
+
+
+def around(boxes: Iterable[tuple[float, float, float, float]]) -> Box:
+    """The smallest box that holds all of the boxes, of which there is one at least."""
+    lefts, bottoms, rights, tops = zip(*boxes, strict=True)
+    return Box(min(lefts), min(bottoms), max(rights), max(tops))
 
 
 Measures = tuple[float, float, float, float, float, bool, bool, bool]
