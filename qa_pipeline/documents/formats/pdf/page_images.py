@@ -143,7 +143,7 @@ def draw_page(
                 width, height = opened.get_size()
                 scale = min(scale, (_MOST_DOTS / max(width * height, 1.0)) ** 0.5)
                 picture: Image.Image = opened.render(scale=scale).to_pil().convert("RGB")
-                glyphs, _ = read_upright(opened, textpage, number)
+                glyphs, *_ = read_upright(opened, textpage, number)
                 places = align(text[slice(*page)], glyphs.text)
                 boxes = [None if place is None else Box(*glyphs.box(place)) for place in places]
                 turn = (opened.get_rotation() // 90 - glyphs.turn) % 4

@@ -17,11 +17,10 @@ from qa_pipeline.documents.formats.pdf.grids import find_grids
 from qa_pipeline.documents.formats.pdf.headings import OutlineEntry
 from qa_pipeline.documents.formats.pdf.layout import PageContent
 from qa_pipeline.documents.formats.pdf.lines import (
-    ReadLines,
+    Line,
     looked_at_closely,
     read_lines,
     turn_of,
-    without_line_numbers,
 )
 from qa_pipeline.documents.formats.pdf.scans import is_scan
 from qa_pipeline.documents.formats.pdf.tables import stacked_rules
@@ -51,11 +50,10 @@ def read_page(page: "PdfPage", number: int, settings: DocumentSettings, left_out
         if textpage.count_chars() > settings.max_characters:
             limit = settings.max_characters
             raise DocumentFailure("too_long", f"a page is longer than documents.max_characters = {limit}")
-        glyphs, read = read_upright(page, textpage, number)
+        glyphs, lines, outside = read_upright(page, textpage, number)
         drawing = drawing.turned(glyphs.turn, sheet(page))
-        lines = without_line_numbers(glyphs, read.lines, left_out)
         lines = looked_at_closely(glyphs, lines, _regions(drawing))
-    for text in read.outside_page:
+    for text in outside:
         left_out.add("outside_page", text)
     if glyphs.unreadable:
         left_out.add("unreadable_character", "?" * glyphs.unreadable, glyphs.unreadable)
@@ -64,15 +62,17 @@ def read_page(page: "PdfPage", number: int, settings: DocumentSettings, left_out
     return content
 
 
-def read_upright(page: "PdfPage", textpage: "PdfTextPage", number: int) -> tuple[Glyphs, ReadLines]:
-    """Characters and lines of a page, turned so that most of its text stands upright."""
+def read_upright(
+    page: "PdfPage", textpage: "PdfTextPage", number: int
+) -> tuple[Glyphs, list[Line], list[str]]:
+    """Characters and lines of a page, turned so that most of its text is upright, and text off the paper."""
     glyphs = Glyphs(page, textpage)
-    read = read_lines(glyphs, number)
-    turn = turn_of(glyphs, read.lines) if any(line.turned for line in read.lines) else 0
+    lines, outside = read_lines(glyphs, number)
+    turn = turn_of(glyphs, lines) if any(line.turned for line in lines) else 0
     if not turn:
-        return glyphs, read
+        return glyphs, lines, outside
     glyphs = Glyphs(page, textpage, turn)
-    return glyphs, read_lines(glyphs, number)
+    return glyphs, *read_lines(glyphs, number)
 
 
 def _regions(drawing: Drawing) -> list[Box]:
