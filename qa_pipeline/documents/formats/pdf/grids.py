@@ -4,10 +4,10 @@ import math
 from bisect import bisect
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 from qa_pipeline.documents.formats.pdf.drawing import Drawing
-from qa_pipeline.documents.formats.pdf.glyphs import Box
+from qa_pipeline.documents.formats.pdf.glyphs import Box, around
 from qa_pipeline.documents.formats.pdf.lines import Line, Word, part_of, words_of
 
 _NEAR = 3.0
@@ -64,10 +64,7 @@ def joined(rules: Iterable[Box], along: int) -> list[Box]:
     for rule in sorted(rules, key=lambda rule: (round(rule[other] / _NEAR), rule[along])):
         last = done[-1] if done else None
         if last and abs(last[other] - rule[other]) <= _NEAR and rule[along] <= last[along + 2] + _NEAR:
-            done[-1] = Box(
-                min(last.left, rule.left), min(last.bottom, rule.bottom),
-                max(last.right, rule.right), max(last.top, rule.top),
-            )  # fmt: skip
+            done[-1] = around([last, rule])
         else:
             done.append(rule)
     return done
@@ -75,25 +72,18 @@ def joined(rules: Iterable[Box], along: int) -> list[Box]:
 
 def _crossing(across: Sequence[Box], upright: Sequence[Box]) -> Iterator[tuple[list[Box], list[Box]]]:
     """Lines that hang together, directly or through others."""
-    group_of = list(range(len(across) + len(upright)))
-
-    def root(number: int) -> int:
-        while group_of[number] != number:
-            group_of[number] = number = group_of[group_of[number]]
-        return number
-
+    groups: list[tuple[set[int], set[int]]] = []
     for number, row in enumerate(across):
-        for place, column in enumerate(upright, len(across)):
-            if _cross(row, column):
-                group_of[root(place)] = root(number)
-    groups: dict[int, tuple[list[Box], list[Box]]] = {}
-    for number in range(len(group_of)):
-        rows, columns = groups.setdefault(root(number), ([], []))
-        if number < len(across):
-            rows.append(across[number])
-        else:
-            columns.append(upright[number - len(across)])
-    yield from groups.values()
+        rows, columns = {number}, {place for place, side in enumerate(upright) if _cross(row, side)}
+        apart = []
+        for group in groups:
+            if group[1] & columns:
+                rows, columns = rows | group[0], columns | group[1]
+            else:
+                apart.append(group)
+        groups = [*apart, (rows, columns)]
+    for rows, columns in groups:
+        yield [across[number] for number in sorted(rows)], [upright[number] for number in sorted(columns)]
 
 
 def _cross(across: Box, upright: Box) -> bool:
@@ -188,22 +178,17 @@ def fill(grid: Grid, lines: Sequence[Line]) -> list[Line]:
         if line.turned or not 0 <= row < len(depths) - 1:
             outside.append(line)
             continue
-        for column, words in _by_field(words_of(line), grid.places):
+        for column, words in _by_column(words_of(line), grid.places):
             part = part_of(line, words) if line.words else line
-            cell = cells.get((row, column))
+            cell = cells.get((row, column - 1))
             (cell.lines if cell else outside).append(part)
     return outside
 
 
-def _by_field(words: Sequence[Word], places: Places) -> list[tuple[int, list[Word]]]:
-    parts: list[tuple[int, list[Word]]] = []
-    for word in words:
-        column = bisect(places, (word.left + word.right) / 2) - 1
-        if parts and parts[-1][0] == column:
-            parts[-1][1].append(word)
-        else:
-            parts.append((column, [word]))
-    return parts
+def _by_column(words: Sequence[Word], places: Sequence[float]) -> list[tuple[int, list[Word]]]:
+    """Neighbouring words between the same two places, and how many places are left of them."""
+    by_place = groupby(words, key=lambda word: bisect(places, (word.left + word.right) / 2))
+    return [(column, list(inside)) for column, inside in by_place]
 
 
 Gap = tuple[float, float]
@@ -312,17 +297,6 @@ def strips_of(rows: Sequence[Sequence[Line]], gaps: Sequence[Gap]) -> list[Strip
     return strips
 
 
-def _by_column(words: Sequence[Word], middles: Sequence[float]) -> list[tuple[int, list[Word]]]:
-    parts: list[tuple[int, list[Word]]] = []
-    for word in words:
-        column = bisect(middles, (word.left + word.right) / 2)
-        if parts and parts[-1][0] == column:
-            parts[-1][1].append(word)
-        else:
-            parts.append((column, [word]))
-    return parts
-
-
 def rows_of_cells(strips: Sequence[Strip]) -> list[list[Strip]]:
     """Put strips that belong to one row of cells together.
 
@@ -332,7 +306,7 @@ def rows_of_cells(strips: Sequence[Strip]) -> list[list[Strip]]:
     Args:
         strips: the table from top to bottom, without its header.
     """
-    if len({tuple(map(bool, strip)) for strip in strips}) == 1:
+    if len({tuple(map(bool, strip)) for strip in strips}) < 2:
         return [[strip] for strip in strips]  # cells of more than one line seldom are all equally long
     step = _usual_step(strips)
     limits = [_limit([line for strip in strips for line in strip[place]]) for place in range(len(strips[0]))]
