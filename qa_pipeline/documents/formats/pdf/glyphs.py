@@ -12,7 +12,7 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, lru_cache
-from itertools import accumulate, product
+from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -79,7 +79,6 @@ _BOLD_NAMES = re.compile(
 )
 """Names of fonts say more than their flags; those of TeX say it in their own way, as CMBX10 does."""
 _NAME_LENGTH = 128
-_BEYOND = "\U00010000"
 _QUARTER = math.pi / 2
 _UPRIGHT = 0.05
 _TALL = 2.2
@@ -159,21 +158,11 @@ class Glyphs:
 
     def left(self, place: int) -> float:
         """Where a character begins."""
-        if self._moved:
-            return self.box(place)[0]
-        self._char_box(self._page, self._places[place], self._sides_at)
-        return self._sides[0]
+        return self.box(place)[0]
 
     def right(self, place: int) -> float:
         """Where a character ends."""
-        if self._moved:
-            return self.box(place)[2]
-        self._char_box(self._page, self._places[place], self._sides_at)
-        return self._sides[2]
-
-    def size(self, place: int) -> float:
-        """The type size of a character."""
-        return self._font_size(self._page, self._places[place])
+        return self.box(place)[2]
 
     def measure(self, first: int, middle: int, last: int) -> Measures:
         """Place and type of a run of characters, taken from three of them.
@@ -246,13 +235,6 @@ def _characters(textpage: "PdfTextPage") -> tuple[str, Sequence[int], int]:
     if len(text) == count:
         return text, range(count), 0
     # A character beyond 16 bits has two indexes, one without a Unicode value has an index and no text.
-    steps = [1 if character < _BEYOND else 2 for character in text]
-    if sum(steps) == count:
-        return text, list(accumulate(steps, initial=0))[:-1], 0
-    return _one_by_one(textpage, count)
-
-
-def _one_by_one(textpage: "PdfTextPage", count: int) -> tuple[str, Sequence[int], int]:
     from pypdfium2 import raw
 
     characters: list[str] = []
@@ -314,11 +296,18 @@ def with_accents(text: str, places: Sequence[int], box: Callable[[int], Place]) 
     characters = list(text)
     for accent, (letter, whole) in letters.items():
         characters[letter], characters[accent] = whole, ""
-    for start, end in _stretches(text, letters):
+    for accent in letters:  # PDFium makes blanks up beside accents
+        start, end = accent, accent + 1
+        while start and (text[start - 1] == " " or start - 1 in letters):
+            start -= 1
+        while end < len(text) and (text[end] == " " or end in letters):
+            end += 1
         characters[start:end] = [""] * (end - start)
-        characters[start] = _between(text, start, end, box)
-        if text[start - 1 : start] == "-" and text[end : end + 1] in ("\r", "\n"):
+        before, after = text[start - 1 : start], text[end : end + 1]
+        if before == "-" and after in ("\r", "\n"):
             characters[start - 1] = BROKEN_WORD  # PDFium takes no hyphen before an accent for a break
+        elif before.strip() and after.strip() and not _is_beside(box(start - 1), box(end)):
+            characters[start] = " "
     kept = [number for number, character in enumerate(characters) if character]
     return "".join(characters), [places[number] for number in kept]
 
@@ -370,27 +359,7 @@ def _is_below(letter: Place, accent: Place) -> bool:
     return _aside(letter, accent) <= _ASIDE * height and abs(accent[1] - letter[1]) <= _RAISED * height
 
 
-def _stretches(text: str, letters: dict[int, tuple[int, str]]) -> list[tuple[int, int]]:
-    """Where joined accents stood, with the blanks beside them, which PDFium makes up."""
-    stretches: list[tuple[int, int]] = []
-    for accent in sorted(letters):
-        if stretches and accent < stretches[-1][1]:
-            continue
-        start, end = accent, accent + 1
-        while start and text[start - 1] == " ":
-            start -= 1
-        while end < len(text) and (text[end] == " " or end in letters):
-            end += 1
-        stretches.append((start, end))
-    return stretches
-
-
-def _between(text: str, start: int, end: int, box: Callable[[int], Place]) -> str:
-    """What stands between two characters once the accents between them are gone: a blank or nothing."""
-    before, after = text[start - 1 : start], text[end : end + 1]
-    if not before.strip() or not after.strip() or BROKEN_WORD in before + after:
-        return ""
-    one, other = box(start - 1), box(end)
+def _is_beside(one: Place, other: Place) -> bool:
+    """Whether no blank is between two characters."""
     height = one[3] - one[1]
-    beside = abs(one[1] - other[1]) <= height / 2 and other[0] - one[2] <= _LETTER_GAP * height
-    return "" if beside else " "
+    return abs(one[1] - other[1]) <= height / 2 and other[0] - one[2] <= _LETTER_GAP * height

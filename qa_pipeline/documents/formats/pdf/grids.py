@@ -201,9 +201,6 @@ _SPACE = 0.28
 _CROSSING = 0.1
 _ROW_STEP = 1.3
 _FEW = 3
-_NAMES_APART = 0.8
-_CELLS_NARROWEST = 0.15
-_WIDE = 0.5
 _PROSE_LENGTH = 30
 _PROSE_LINES = 4
 _FULL = 0.8
@@ -251,22 +248,6 @@ def _white(edges: Sequence[tuple[float, int]], allowed: int) -> list[Gap]:
         else:
             gaps.append((place, following))
     return gaps
-
-
-def gaps_below(header: Sequence[Sequence[Line]], body: Sequence[Sequence[Line]], size: float) -> list[Gap]:
-    """White gaps between the columns of a table whose header is known.
-
-    Where names of columns stand far apart, a narrow gap below them parts the columns as well; and where they
-    do not, a wide one does.
-    """
-    if len(body) < _FEW or not header:
-        return gaps_between([*header, *body], size)
-    found = gaps_between(body, size, _CELLS_NARROWEST * size)
-    kept = {gap for gap in found if _width(gap) >= _WIDE * size}
-    for above in gaps_between(header, size, _NAMES_APART * size):
-        under = [gap for gap in found if gap[0] < above[1] and gap[1] > above[0]]
-        kept.update(sorted(under, key=_width)[-1:])
-    return sorted(kept)
 
 
 def _width(gap: Gap) -> float:

@@ -256,8 +256,6 @@ def _without_footnotes(lines: Sequence[Line], shape: Shape) -> tuple[Sequence[Li
     small = _FOOTNOTE_SIZE * shape.size
     while above and 0 < lines[above - 1].size <= small:
         above -= 1
-    if 2 * sum(line.fixed for line in lines[above:]) > len(lines) - above:
-        return lines, ()  # a program with numbered lines rather than notes
     first = next((place for place in range(above, len(lines)) if _begins_notes(lines, place, above)), None)
     if first is None or len(lines) - first > _MOST_FOOTNOTES * len(lines):
         return lines, ()
@@ -397,7 +395,7 @@ def _kinds(lines: Sequence[Line], pages: int, going_on: str) -> dict[int, str]:
     for run in runs:
         kind = _kind(run, pages, going_on)
         if kind:
-            found |= dict.fromkeys(_reach(run, lines, kind), kind)
+            found |= dict.fromkeys(_reach(run, lines), kind)
             going_on = kind
     return found
 
@@ -433,14 +431,13 @@ def _rising(values: Sequence[Any]) -> bool:
     return sum(steps) >= _IN_ORDER * len(steps)
 
 
-def _reach(run: Sequence[_Entry], lines: Sequence[Line], kind: str) -> range:
+def _reach(run: Sequence[_Entry], lines: Sequence[Line]) -> range:
     """The places of all entries from the first to the last, with such without dots, and the title above."""
     first, last = run[0].line, run[-1].line
-    if kind == "table_of_contents":
-        while first and run[0].page - _number(lines[first - 1]) in range(_FURTHER_PAGES):
-            first -= 1
-        while last + 1 < len(lines) and _number(lines[last + 1]) - run[-1].page in range(_FURTHER_PAGES):
-            last += 1
+    while first and run[0].page - _number(lines[first - 1]) in range(_FURTHER_PAGES):
+        first -= 1
+    while last + 1 < len(lines) and _number(lines[last + 1]) - run[-1].page in range(_FURTHER_PAGES):
+        last += 1
     if first and lines[first - 1].text.strip(" .:").casefold() in _TITLES:
         first -= 1
     return range(first, last + 1)

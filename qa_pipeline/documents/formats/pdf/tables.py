@@ -16,7 +16,6 @@ from qa_pipeline.documents.formats.pdf.grids import (
     Strip,
     fill,
     find_grids,
-    gaps_below,
     gaps_between,
     had_no_room,
     is_prose,
@@ -352,7 +351,7 @@ class _Stack:
 
     def _table(self, header: Sequence[Row], bands: Sequence[Sequence[Row]], spelling: Spelling) -> Table:
         body = [row for band in bands for row in band]
-        gaps = gaps_below(header, body, _size(body))
+        gaps = gaps_between([*header, *body], _size(body))
         cells = [row for band in bands for row in rows_of_cells(strips_of(band, gaps))]
         return table_of(header, cells, gaps, spelling)
 

@@ -267,7 +267,7 @@ def test_a_page_whose_layout_fails_costs_that_page_alone_and_its_text_is_counted
     def line(page: int, text: str, bottom: float) -> Line:
         return Line(text, page, 70, bottom, 300, bottom + 10, 10, False, False)
 
-    def no_tables(lines: Sequence[Line], _: object) -> list[object]:
+    def no_tables(lines: Sequence[Line], _: object) -> list[float]:
         return [1 / (2 - line.page) for line in lines][len(lines) :]
 
     monkeypatch.setattr(layout, "find_aligned", no_tables)
