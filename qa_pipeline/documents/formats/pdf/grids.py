@@ -8,7 +8,7 @@ from itertools import groupby, pairwise
 
 from qa_pipeline.documents.formats.pdf.drawing import Drawing
 from qa_pipeline.documents.formats.pdf.glyphs import Box, around
-from qa_pipeline.documents.formats.pdf.lines import Line, Word, part_of, words_of
+from qa_pipeline.documents.formats.pdf.lines import Line, Word, first_word_width, part_of, words_of
 
 _NEAR = 3.0
 _NARROWEST = 12.0
@@ -206,21 +206,17 @@ _PROSE_LINES = 4
 _FULL = 0.8
 
 
-def gaps_between(
-    rows: Sequence[Sequence[Line]], size: float, least: float | None = None, *, margins: bool = False
-) -> list[Gap]:
+def gaps_between(rows: Sequence[Sequence[Line]], size: float, *, margins: bool = False) -> list[Gap]:
     """White gaps that run through the rows from top to bottom, from left to right.
 
-    The more rows agree, the narrower a gap may be: blanks of a text seldom stand above one another.
+    The more rows agree, the narrower a gap may be: blanks of a text seldom are above one another.
 
     Args:
-        rows: lines that stand side by side, row by row.
+        rows: lines side by side, row by row.
         size: type size of the table.
-        least: how wide a gap must be, where the number of rows shall not decide.
         margins: whether white that only few lines reach into, left or right of all others, is a gap too.
     """
-    if least is None:
-        least = size * (1.0 if len(rows) == 1 else 0.8 if len(rows) <= _FEW else 0.5)
+    least = size * (1.0 if len(rows) == 1 else 0.8 if len(rows) <= _FEW else 0.5)
     edges = []
     for row in rows:
         for word in _merged(row):
@@ -232,7 +228,7 @@ def gaps_between(
         gaps = [gap for gap in gaps if gap not in outer] + [
             gap for gap in _white(edges, 0) if any(one[0] <= gap[0] and gap[1] <= one[1] for one in outer)
         ]
-    return sorted(gap for gap in gaps if _width(gap) >= least)
+    return sorted(gap for gap in gaps if gap[1] - gap[0] >= least)
 
 
 def _white(edges: Sequence[tuple[float, int]], allowed: int) -> list[Gap]:
@@ -248,10 +244,6 @@ def _white(edges: Sequence[tuple[float, int]], allowed: int) -> list[Gap]:
         else:
             gaps.append((place, following))
     return gaps
-
-
-def _width(gap: Gap) -> float:
-    return gap[1] - gap[0]
 
 
 def _merged(row: Sequence[Line]) -> list[Word]:
@@ -289,10 +281,15 @@ def rows_of_cells(strips: Sequence[Strip]) -> list[list[Strip]]:
     """
     if len({tuple(map(bool, strip)) for strip in strips}) < 2:
         return [[strip] for strip in strips]  # cells of more than one line seldom are all equally long
-    step = _usual_step(strips)
-    limits = [_limit([line for strip in strips for line in strip[place]]) for place in range(len(strips[0]))]
-    filled = [2 * sum(bool(strip[place]) for strip in strips) >= len(strips) for place in range(len(limits))]
-    key = filled.index(True) if any(filled) else 0
+    steps = sorted(_base(above) - _base(below) for above, below in pairwise(strips))
+    step = steps[len(steps) // 5]  # the smallest that is not odd
+    columns = [[line for strip in strips for line in strip[place]] for place in range(len(strips[0]))]
+    limits = [  # where lines end at the latest; nowhere in a column of single words, which wraps none
+        max(line.right for line in column) if any(" " in line.text for line in column) else math.inf
+        for column in columns
+    ]
+    counts = [sum(map(bool, column)) for column in zip(*strips, strict=True)]
+    key = next((place for place, count in enumerate(counts) if 2 * count >= len(strips)), 0)
     rows: list[list[Strip]] = []
     for place, strip in enumerate(strips):
         apart = place and _base(strips[place - 1]) - _base(strip) > _ROW_STEP * step
@@ -303,20 +300,8 @@ def rows_of_cells(strips: Sequence[Strip]) -> list[list[Strip]]:
     return rows
 
 
-def _limit(column: Sequence[Line]) -> float:
-    """Where lines of a column end at the latest; nowhere in a column of single words, which wraps none."""
-    one_word = all(" " not in line.text for line in column)
-    return math.inf if one_word else max(line.right for line in column)
-
-
 def _base(strip: Strip) -> float:
     return min(line.bottom for column in strip for line in column)
-
-
-def _usual_step(strips: Sequence[Strip]) -> float:
-    """Distance of lines within a cell: the smallest that is not odd."""
-    steps = sorted(_base(above) - _base(below) for above, below in pairwise(strips))
-    return steps[len(steps) // 5] if steps else 0.0
 
 
 def _begins_row(row: Sequence[Strip], strip: Strip, limits: Sequence[float], key: int) -> bool:
@@ -337,16 +322,9 @@ def _begins_row(row: Sequence[Strip], strip: Strip, limits: Sequence[float], key
 def had_no_room(above: Sequence[Line], below: Sequence[Line], limit: float) -> bool:
     """Whether the first word of a line would not have fitted on the line above it."""
     last, following = above[-1], below[0]
-    if last.broken:
-        return True
-    word = following.words[0] if following.words else None
-    width = word.right - word.left if word else _width_of_first_word(following)
-    return last.right + _SPACE * last.size + width > limit
-
-
-def _width_of_first_word(line: Line) -> float:
-    first = line.text.split(maxsplit=1)[0]
-    return (line.right - line.left) * len(first) / len(line.text)
+    words = following.words
+    width = words[0].right - words[0].left if words else first_word_width(following)
+    return last.broken or last.right + _SPACE * last.size + width > limit
 
 
 def lines_of_column(row: Sequence[Strip], column: int) -> list[Line]:
@@ -359,10 +337,8 @@ def narrowed(gaps: Sequence[Gap], row: Sequence[Line], least: float) -> list[Gap
     left: list[Gap] = []
     for gap in gaps:
         low, high = gap
-        for line in row:
-            for word in words_of(line):
-                if word.right <= low or word.left >= high:
-                    continue
+        for word in (word for line in row for word in words_of(line)):
+            if word.right > low and word.left < high:
                 low, high = (word.right, high) if word.left - low < high - word.right else (low, word.left)
         if high - low >= least:
             left.append((low, high))

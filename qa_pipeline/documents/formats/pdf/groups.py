@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from qa_pipeline.documents.formats.pdf.lines import Line
+from qa_pipeline.documents.formats.pdf.lines import Line, first_word_width
 from qa_pipeline.documents.formats.pdf.tables import Table
 from qa_pipeline.records import BlockKind
 
@@ -190,8 +190,7 @@ def _is_ended(last: Line, line: Line, shape: Shape, *, uneven: bool) -> bool:
 
 def _has_room(last: Line, line: Line, end: float) -> bool:
     """Whether the first word of a line had room on the line above it."""
-    first = line.text.split(maxsplit=1)[0]
-    width = (line.right - line.left) * len(first) / len(line.text)
+    width = first_word_width(line)
     return not last.broken and last.right + _WORD_SPACE * last.size + _WIDER * width < end
 
 

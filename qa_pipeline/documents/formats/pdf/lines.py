@@ -241,6 +241,11 @@ def words_of(line: Line) -> tuple[Word, ...]:
     return line.words or (Word(line.text, line.left, line.right),)
 
 
+def first_word_width(line: Line) -> float:
+    """How wide the first word of a line is, were all its letters of one width."""
+    return (line.right - line.left) * len(line.text.split(maxsplit=1)[0]) / len(line.text)
+
+
 def rows_of(lines: Sequence[Line]) -> Iterator[list[Line]]:
     """Lines that stand beside one another, from the top; each row from left to right."""
     row: list[Line] = []
