@@ -42,11 +42,6 @@ class Grid:
     cells: list[GridCell]
     open: bool = False
 
-    @property
-    def box(self) -> Box:
-        """What the outermost lines enclose."""
-        return Box(self.places[0], self.heights[-1], self.places[-1], self.heights[0])
-
 
 def find_grids(drawing: Drawing) -> list[Grid]:
     """Grids of at least two columns among the ruled lines of a page, from the top."""

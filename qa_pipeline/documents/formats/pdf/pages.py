@@ -4,7 +4,7 @@ Comments, scripts and attached files are counted; no script is run, no action fo
 """
 
 import ctypes
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -76,20 +76,21 @@ def read_upright(
 
 
 def _regions(drawing: Drawing) -> list[Box]:
-    """Where tables may be: within a grid, and between lines that begin and end alike."""
+    """Where tables may be: within a grid, and between lines that begin and end alike.
+
+    A table may have no line below it, but has a header then.
+    """
     if len(drawing.across) < 2:
         return []
-    stacks = [
-        Box(rules[0].left, _end(rules), rules[0].right, rules[0].top)
-        for rules in stacked_rules(drawing.across)
+    grids = [
+        Box(grid.places[0], grid.heights[-1], grid.places[-1], grid.heights[0])
+        for grid in find_grids(drawing)
     ]
-    return [*(grid.box for grid in find_grids(drawing)), *stacks][:_MOST_REGIONS]
-
-
-def _end(rules: Sequence[Box]) -> float:
-    """Where a table ends at the latest: one may have no line below it, but has a header then."""
-    last = rules[-1].bottom
-    return 0.0 if rules[-2].bottom - last < _TALLEST_HEADER else last
+    stacks = [
+        first._replace(bottom=0.0 if above.bottom - last.bottom < _TALLEST_HEADER else last.bottom)
+        for first, *_, above, last in ([rules[0], *rules] for rules in stacked_rules(drawing.across))
+    ]
+    return [*grids, *stacks][:_MOST_REGIONS]
 
 
 _MOST_ENTRIES = 20_000
@@ -141,8 +142,6 @@ def read_fields(page: "PdfPage", left_out: Omissions) -> list[str]:
     from pypdfium2 import raw
 
     count = raw.FPDFPage_GetAnnotCount(page.raw)
-    if count <= 0 or count == _count_links(page, left_out):
-        return []
     values: list[str] = []
     for number in range(min(count, _MOST_ANNOTATIONS)):
         note = raw.FPDFPage_GetAnnot(page.raw, number)
@@ -151,25 +150,16 @@ def read_fields(page: "PdfPage", left_out: Omissions) -> list[str]:
         kind = raw.FPDFAnnot_GetSubtype(note)
         if kind == raw.FPDF_ANNOT_WIDGET:
             values += _value(note, left_out)
-        elif kind not in (raw.FPDF_ANNOT_LINK, raw.FPDF_ANNOT_POPUP):
+        elif kind == raw.FPDF_ANNOT_LINK:
+            action = raw.FPDFLink_GetAction(raw.FPDFAnnot_GetLink(note))
+            if action and raw.FPDFAction_GetType(action) == raw.PDFACTION_LAUNCH:
+                left_out.add("launch_action")
+        elif kind != raw.FPDF_ANNOT_POPUP:
             left_out.add("comment", _string(note, b"Contents"))
         raw.FPDFPage_CloseAnnot(note)
     if count > _MOST_ANNOTATIONS:
         left_out.add("comment", pieces=count - _MOST_ANNOTATIONS)
     return values
-
-
-def _count_links(page: "PdfPage", left_out: Omissions) -> int:
-    """Number of links on a page; those that would start a program are counted as left out."""
-    from pypdfium2 import raw
-
-    place, link, found = ctypes.c_int(0), raw.FPDF_LINK(), 0
-    while found < _MOST_ANNOTATIONS and raw.FPDFLink_Enumerate(page.raw, place, link):
-        found += 1
-        action = raw.FPDFLink_GetAction(link)
-        if action and raw.FPDFAction_GetType(action) == raw.PDFACTION_LAUNCH:
-            left_out.add("launch_action")
-    return found
 
 
 def _value(field: Any, left_out: Omissions) -> Iterator[str]:
