@@ -9,10 +9,9 @@ import ctypes
 import math
 import re
 import unicodedata
-from collections import defaultdict
+from bisect import bisect
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, lru_cache
-from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -268,11 +267,11 @@ _MARKS = {
 }  # fmt: skip
 _PLAIN = {"ı": "i", "ȷ": "j"}
 _ACCENT = re.compile(f"[{''.join(_MARKS)}]")
+_LINE = re.compile("[^\r\n]+")
 _ASIDE = 0.15
 _RAISED = 0.4
 _LETTER_GAP = 0.15
-_FIELD = 12.0
-_MOST_IN_FIELD = 64
+_BESIDE = 8
 
 Place = tuple[float, float, float, float]
 """Left, bottom, right and top of a character as tall as its font."""
@@ -289,8 +288,7 @@ def with_accents(text: str, places: Sequence[int], box: Callable[[int], Place]) 
     Returns:
         The text, and what each of its characters is known by.
     """
-    accents = [found.start() for found in _ACCENT.finditer(text)]
-    letters = _letters_below(text, accents, box) if accents else {}
+    letters = _letters_below(text, box) if _ACCENT.search(text) else {}
     if not letters:
         return text, places
     characters = list(text)
@@ -312,41 +310,29 @@ def with_accents(text: str, places: Sequence[int], box: Callable[[int], Place]) 
     return "".join(characters), [places[number] for number in kept]
 
 
-def _letters_below(
-    text: str, accents: Sequence[int], box: Callable[[int], Place]
-) -> dict[int, tuple[int, str]]:
-    """For each accent its letter and what they make up; a letter takes one accent."""
-    fields: dict[tuple[int, int], list[tuple[int, Place]]] = defaultdict(list)
-    for number, character in enumerate(text):
-        if character.isalpha():
-            place = box(number)
-            field = fields[_field(place)]
-            if len(field) < _MOST_IN_FIELD:
-                field.append((number, place))
+def _letters_below(text: str, box: Callable[[int], Place]) -> dict[int, tuple[int, str]]:
+    """For each accent its letter, in the same line of the text or one beside it, and what they make up."""
     found: dict[int, tuple[int, str]] = {}
     taken: set[int] = set()
-    for accent in accents:
-        above = box(accent)
-        across, up = _field(above)
-        near = [
-            (_aside(place, above), number)
-            for step, rise in product((-1, 0, 1), repeat=2)
-            for number, place in fields.get((across + step, up + rise), ())
-            if number not in taken and _is_below(place, above)
-        ]
-        if not near:
-            continue
-        _, letter = min(near)
-        whole = unicodedata.normalize("NFC", _PLAIN.get(text[letter], text[letter]) + _MARKS[text[accent]])
-        if len(whole) == 1:
-            found[accent] = (letter, whole)
-            taken.add(letter)
+    lines = [line.span() for line in _LINE.finditer(text)]
+    for number, line in enumerate(lines):
+        accents = [mark.start() for mark in _ACCENT.finditer(text, *line)]
+        around_it = range(lines[max(number - 1, 0)][0], lines[min(number + 1, len(lines) - 1)][1])
+        places = [place for place in around_it if accents and text[place].isalpha()]
+        letters = sorted((sum(box(place)[::2]), place) for place in places)
+        for accent in accents:
+            above = box(accent)
+            near = bisect(letters, (sum(above[::2]), 0))
+            beside = [place for _, place in letters[max(near - _BESIDE, 0) : near + _BESIDE]]
+            below = [place for place in beside if place not in taken and _is_below(box(place), above)]
+            letter = min(below, key=lambda place: _aside(box(place), above), default=accent)
+            whole = unicodedata.normalize(
+                "NFC", _PLAIN.get(text[letter], text[letter]) + _MARKS[text[accent]]
+            )
+            if below and len(whole) == 1:
+                found[accent] = (letter, whole)
+                taken.add(letter)
     return found
-
-
-def _field(place: Place) -> tuple[int, int]:
-    left, bottom, right, _ = place
-    return int((left + right) / 2 // _FIELD), int(bottom // _FIELD)
 
 
 def _aside(letter: Place, accent: Place) -> float:

@@ -209,37 +209,6 @@ def _labels(lines: Sequence[Line]) -> list[list[Line]]:
     return labels
 
 
-def rejoined(groups: Sequence[Group]) -> list[Group]:
-    """Join paragraphs that tables, figures and their captions tear apart, and put those before or after."""
-    done: list[Group] = []
-    for group in groups:
-        last = -1 if group.floats else len(done) - 1
-        while last >= 0 and done[last].floats:
-            last -= 1
-        if 0 <= last < len(done) - 1 and _is_split(done[last], group):
-            between = done[last + 1 :]
-            before = [part for part in between if part.last_page < group.page]
-            whole = done[last]
-            for line in group.lines:
-                whole.add(line)
-            done[last:] = [*before, whole, *(part for part in between if part.last_page >= group.page)]
-        else:
-            done.append(group)
-    return done
-
-
-def _is_split(upper: Group, lower: Group) -> bool:
-    """Whether a paragraph begins amid the sentence another ends in."""
-    if (
-        upper.kind not in ("paragraph", "list_item")
-        or lower.kind != "paragraph"
-        or upper.plain != lower.plain
-    ):
-        return False
-    above, below = upper.lines[-1], lower.lines[0]
-    return above.broken or (below.text[:1].islower() and _is_unfinished(above, below))
-
-
 def _kind(line: Line, shape: Shape, plain: bool) -> BlockKind:
     if line.fixed and not plain:
         return "code"

@@ -25,7 +25,6 @@ from qa_pipeline.documents.formats.pdf.groups import (
     Item,
     Shape,
     group_lines,
-    rejoined,
     shape_of,
     usual_size,
     with_notes,
@@ -152,7 +151,7 @@ def lay_out_pages(
             parts = [_without_footnotes(stretch, shape) for stretch in draft.stretches(flow)]
             feet += [line for _, below in parts for line in below]
             items += [item for text, _ in parts for item in draft.items(text)]
-    groups = rejoined(group_lines(items, shape))
+    groups = group_lines(items, shape)
     give_levels(groups, shape, outline)
     notes = group_lines(_page_by_page(margin), shape, plain=True)
     placed = with_notes(groups, notes, group_lines(feet, shape, plain=True))

