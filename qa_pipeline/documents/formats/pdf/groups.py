@@ -26,9 +26,6 @@ _INSET = 40
 _PARAGRAPH_GAP = 1.3
 _LABELLED = re.compile(r"^[^\W\d_]+:\s")
 FOOTNOTE = re.compile(r"^(\d{1,3}|[*∗†‡§¶]{1,3})\s?[^\W\d]")
-_CAPTION = re.compile(
-    r"^(?:figure|fig\.|table|listing|abbildung|abb\.|tabelle|figur|tabell|bild)\s*\d", re.IGNORECASE
-)
 _LABEL_GAP = 0.4
 _LABELS_BESIDE = 30
 _SENTENCE_END = (".", "!", "?", ":", "”", '"', ")")
@@ -63,16 +60,12 @@ Item = Line | Table | Figure
 
 @dataclass(slots=True)
 class Group:
-    """Lines, or a table, that make up one block; `plain` ones are never headings.
-
-    A group that floats was put where the page had room for it, whatever it tears apart.
-    """
+    """Lines, or a table, that make up one block; `plain` ones are never headings."""
 
     kind: BlockKind
     lines: list[Line] = field(default_factory=list)
     level: int = 0
     plain: bool = False
-    floats: bool = False
     table: Table | None = None
     inner_left: float = math.inf
 
@@ -143,15 +136,14 @@ def group_lines(items: Iterable[Item], shape: Shape, *, plain: bool = False) -> 
             if group is not None and _goes_on(group, item, kind, shape):
                 group.add(item)
             else:
-                group = Group(kind, [item], plain=plain, floats=_CAPTION.match(item.text) is not None)
+                group = Group(kind, [item], plain=plain)
                 groups.append(group)
             continue
         group = None
         if isinstance(item, Table):
-            groups.append(Group("table_row", table=item, floats=True))
+            groups.append(Group("table_row", table=item))
         else:
-            labels = _labels(item.lines)
-            groups += (Group("paragraph", label, plain=True, floats=True) for label in labels)
+            groups += (Group("paragraph", label, plain=True) for label in _labels(item.lines))
     return [part for group in groups for part in _single_lines(group, shape)]
 
 

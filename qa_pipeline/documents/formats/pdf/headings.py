@@ -16,6 +16,9 @@ _MOST_LINES = 4
 _LEAST_SIZE = 0.85
 _FAR = 1.2
 _NUMBER = re.compile(r"^(?:\d{1,2}|[A-Z](?=\.))(?:\.\d{1,2}){0,4}\.?\s+(?=\S)")
+_CAPTION = re.compile(
+    r"^(?:figure|fig\.|table|listing|abbildung|abb\.|tabelle|figur|tabell|bild)\s*\d", re.IGNORECASE
+)
 _NO_LETTER = re.compile(r"[\W_]+")
 
 
@@ -132,7 +135,7 @@ def _take_back_bylines(groups: Sequence[Group], shape: Shape) -> None:
 
 def _may_head(group: Group) -> bool:
     one_line = group.kind in ("paragraph", "list_item") and len(group.lines) == 1
-    return one_line and not group.plain and not group.floats
+    return one_line and not group.plain and not _CAPTION.match(group.lines[0].text)
 
 
 def _plain_heading(groups: Sequence[Group], place: int, shape: Shape, *, one_size: bool) -> int | None:

@@ -54,7 +54,8 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
         notes += _broken_letters(pages, left_out)
         blocks = lay_out_pages(without_contents(pages, left_out), outline, left_out, failed)
         if not blocks:
-            failed.raise_first()
+            for error in failed.errors.values():
+                raise error
             raise DocumentFailure("no_text", "the PDF has pages but no text")
     except PdfiumError as error:
         raise DocumentFailure("damaged", "a page of the PDF cannot be loaded") from error
