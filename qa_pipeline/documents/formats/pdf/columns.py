@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from qa_pipeline.documents.assembly import Omissions
-from qa_pipeline.documents.formats.pdf.lines import Line, part_of, printed
+from qa_pipeline.documents.formats.pdf.lines import Line, part_of, printed, rows_of
 from qa_pipeline.documents.formats.pdf.tables import pieces_of
 
 _LEAST_SHARE = 0.2
@@ -51,7 +51,7 @@ def in_order(lines: Sequence[Line]) -> list[Line]:
         if lowest is None or line.top < lowest.top:
             lowest = line
         elif line.bottom > lowest.top or (_middle(line) > lowest.top and _overlap(line, lowest)):
-            return _sorted(lines)
+            return [part for row in rows_of(lines) for part in row]
     return list(lines)
 
 
@@ -61,18 +61,6 @@ def _middle(line: Line) -> float:
 
 def _overlap(one: Line, other: Line) -> bool:
     return one.left < other.right and other.left < one.right
-
-
-def _sorted(lines: Sequence[Line]) -> list[Line]:
-    """Lines by height; those that stand side by side keep their order in the file, unless it is reversed."""
-    ordered: list[Line] = []
-    row: list[Line] = []
-    for line in sorted(lines, key=lambda line: -(line.bottom + line.top)):
-        if row and (line.bottom + line.top) / 2 < row[0].bottom:
-            ordered += sorted(row, key=lambda part: part.left)
-            row = []
-        row.append(line)
-    return ordered + sorted(row, key=lambda part: part.left)
 
 
 def _gutter(lines: Sequence[Line]) -> float | None:

@@ -1,7 +1,7 @@
 """What is drawn on a PDF page beside its text: ruled lines, pictures and figures."""
 
 import ctypes
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -49,17 +49,18 @@ def read_drawing(page: "PdfPage", most: int) -> Drawing:
 
     Args:
         page: the page.
-        most: how many objects may stand on it.
+        most: how many objects it may hold.
 
     Raises:
         DocumentFailure: `too_many_objects`.
     """
-    walk = _Walk(most, sheet(page))
-    walk.page(page)
-    return walk.drawing
+    reader = _Reader(most, sheet(page))
+    count = reader.raw.FPDFPage_CountObjects(page.raw)
+    reader.read(calls().page_object, address_of(page.raw), count, _AS_IT_IS, 0)
+    return reader.drawing
 
 
-class _Walk:
+class _Reader:
     """One pass over the objects of a page and of the forms that make up most of it."""
 
     def __init__(self, most: int, paper: Box) -> None:
@@ -69,69 +70,47 @@ class _Walk:
         self.left = most
         self.paper = paper
         self.drawing = Drawing()
-        self._sides = [ctypes.c_float() for _ in range(4)]
-        self._refs = [ctypes.byref(side) for side in self._sides]
-        self._handlers = {
-            raw.FPDF_PAGEOBJ_PATH: self._path,
-            raw.FPDF_PAGEOBJ_IMAGE: self._picture,
-            raw.FPDF_PAGEOBJ_FORM: self._form,
-        }
 
-    def page(self, page: "PdfPage") -> None:
-        """Look at every object of the page."""
-        count = self.raw.FPDFPage_CountObjects(page.raw)
-        self._objects(calls().page_object, address_of(page.raw), count, _AS_IT_IS, 0)
-
-    def _objects(
+    def read(
         self, take: Callable[[int, int], int], holder: int, count: int, matrix: Matrix, depth: int
     ) -> None:
         """Look at what a page or a form holds; most of it is text, which is passed over."""
-        self._spend(count)
-        kind, text = calls().object_type, self.raw.FPDF_PAGEOBJ_TEXT
-        items = [take(holder, number) for number in range(count)]
-        for item in [item for item in items if kind(item) != text]:
-            handler = self._handlers.get(kind(item))
-            if handler is not None:
-                handler(ctypes.cast(item, self.raw.FPDF_PAGEOBJECT), matrix, depth)
-
-    def _spend(self, count: int) -> None:
+        raw, drawing = self.raw, self.drawing
         self.left -= count
         if self.left < 0:
             raise DocumentFailure("too_many_objects", "a page holds more than documents.max_page_objects")
+        items = [take(holder, number) for number in range(count)]
+        kinds = list(map(calls().object_type, items))
+        sides = [ctypes.c_float() for _ in range(4)]
+        for address, kind in zip(items, kinds, strict=True):
+            if kind == raw.FPDF_PAGEOBJ_TEXT:
+                continue
+            item = ctypes.cast(address, raw.FPDF_PAGEOBJECT)
+            if not raw.FPDFPageObj_GetBounds(item, *map(ctypes.byref, sides)):
+                continue
+            left, bottom, right, top = (side.value for side in sides)
+            box = _mapped(left, bottom, right, top, matrix)
+            if kind == raw.FPDF_PAGEOBJ_IMAGE:
+                drawing.pictures.append(box)
+            elif kind == raw.FPDF_PAGEOBJ_PATH:
+                self._path(item, box, matrix)
+            elif kind == raw.FPDF_PAGEOBJ_FORM and share_of(box, self.paper) < _WHOLE_PAGE:
+                drawing.figures.append(box)
+            elif kind == raw.FPDF_PAGEOBJ_FORM and depth < _DEEPEST_FORM:  # some writers put all into one
+                inside = max(raw.FPDFFormObj_CountObjects(item), 0)
+                self.read(calls().form_object, address, inside, self._matrix(item, matrix), depth + 1)
 
-    def _bounds(self, item: Any, matrix: Matrix) -> Box | None:
-        if not self.raw.FPDFPageObj_GetBounds(item, *self._refs):
-            return None
-        left, bottom, right, top = (side.value for side in self._sides)
-        return _mapped(left, bottom, right, top, matrix)
-
-    def _picture(self, item: Any, matrix: Matrix, depth: int) -> None:
-        box = self._bounds(item, matrix)
-        if box is not None:
-            self.drawing.pictures.append(box)
-
-    def _form(self, item: Any, matrix: Matrix, depth: int) -> None:
-        """A form is a figure, unless it makes up the page: some writers put all they have into one."""
-        box = self._bounds(item, matrix)
-        if box is None:
-            return
-        if share_of(box, self.paper) < _WHOLE_PAGE:
-            self.drawing.figures.append(box)
-        elif depth < _DEEPEST_FORM:
-            inner = _times(self._matrix(item), matrix)
-            count = max(self.raw.FPDFFormObj_CountObjects(item), 0)
-            self._objects(calls().form_object, address_of(item), count, inner, depth + 1)
-
-    def _path(self, item: Any, matrix: Matrix, depth: int) -> None:
-        box = self._bounds(item, matrix)
-        if box is None or len(self.drawing.across) + len(self.drawing.upright) > _MOST_RULES:
+    def _path(self, item: Any, box: Box, matrix: Matrix) -> None:
+        if len(self.drawing.across) + len(self.drawing.upright) > _MOST_RULES:
             return
         wide, high = box.right - box.left, box.top - box.bottom
+        fill, stroke = ctypes.c_int(), ctypes.c_int()
         if wide <= _THIN or high <= _THIN:
             self._rule(box)
-        elif wide > _SHORTEST_RULE and high > _SHORTEST_RULE / 2 and self._is_stroked(item):
-            for segment in self._segments(item, _times(self._matrix(item), matrix)):
-                self._rule(segment)
+        elif not (wide > _SHORTEST_RULE and high > _SHORTEST_RULE / 2):
+            return
+        elif self.raw.FPDFPath_GetDrawMode(item, fill, stroke) and stroke.value:
+            self._frame(item, self._matrix(item, matrix))
 
     def _rule(self, box: Box) -> None:
         wide, high = box.right - box.left, box.top - box.bottom
@@ -140,19 +119,13 @@ class _Walk:
         elif high >= _SHORTEST_RULE / 2 and wide <= _THIN:
             self.drawing.upright.append(box)
 
-    def _is_stroked(self, item: Any) -> bool:
-        fill, stroke = ctypes.c_int(), ctypes.c_int()
-        return bool(self.raw.FPDFPath_GetDrawMode(item, fill, stroke)) and bool(stroke.value)
-
-    def _segments(self, item: Any, matrix: Matrix) -> Iterator[Box]:
-        """The straight lines of a path; a curve in it says that it is no frame."""
+    def _frame(self, item: Any, matrix: Matrix) -> None:
+        """Take the straight lines of a path up to a curve, which says that it is no frame."""
         raw = self.raw
         count = raw.FPDFPath_CountSegments(item)
-        if not 1 < count <= _MOST_SEGMENTS:
-            return
         x, y = ctypes.c_float(), ctypes.c_float()
         start = last = (0.0, 0.0)
-        for number in range(count):
+        for number in range(count if count <= _MOST_SEGMENTS else 0):
             segment = raw.FPDFPath_GetPathSegment(item, number)
             kind = raw.FPDFPathSegment_GetType(segment)
             raw.FPDFPathSegment_GetPoint(segment, x, y)
@@ -162,32 +135,29 @@ class _Walk:
             if kind == raw.FPDF_SEGMENT_MOVETO:
                 start = here
             else:
-                yield _mapped(*last, *here, matrix)
-            if raw.FPDFPathSegment_GetClose(segment) and here != start:
-                yield _mapped(*here, *start, matrix)
+                self._rule(_mapped(*last, *here, matrix))
+            if raw.FPDFPathSegment_GetClose(segment):
+                self._rule(_mapped(*here, *start, matrix))
             last = here
 
-    def _matrix(self, item: Any) -> Matrix:
-        matrix = self.raw.FS_MATRIX()
-        if not self.raw.FPDFPageObj_GetMatrix(item, matrix):
-            return _AS_IT_IS
-        return (matrix.a, matrix.b, matrix.c, matrix.d, matrix.e, matrix.f)
-
-
-def _times(inner: Matrix, outer: Matrix) -> Matrix:
-    a, b, c, d, e, f = inner
-    k, m, n, o, p, q = outer
-    return (
-        a * k + b * n, a * m + b * o, c * k + d * n, c * m + d * o, e * k + f * n + p, e * m + f * o + q,
-    )  # fmt: skip
+    def _matrix(self, item: Any, outer: Matrix) -> Matrix:
+        """From the coordinates of an object to those of the page, through those of its form."""
+        inner = self.raw.FS_MATRIX()
+        if not self.raw.FPDFPageObj_GetMatrix(item, inner):
+            return outer
+        k, m, n, o, p, q = outer
+        return (
+            inner.a * k + inner.b * n, inner.a * m + inner.b * o,
+            inner.c * k + inner.d * n, inner.c * m + inner.d * o,
+            inner.e * k + inner.f * n + p, inner.e * m + inner.f * o + q,
+        )  # fmt: skip
 
 
 def _mapped(left: float, bottom: float, right: float, top: float, matrix: Matrix) -> Box:
     """The box around two corners after a change of coordinates."""
-    if matrix is not _AS_IT_IS:
-        a, b, c, d, e, f = matrix
-        left, bottom = a * left + c * bottom + e, b * left + d * bottom + f
-        right, top = a * right + c * top + e, b * right + d * top + f
+    a, b, c, d, e, f = matrix
+    left, bottom = a * left + c * bottom + e, b * left + d * bottom + f
+    right, top = a * right + c * top + e, b * right + d * top + f
     return Box(min(left, right), min(bottom, top), max(left, right), max(bottom, top))
 
 

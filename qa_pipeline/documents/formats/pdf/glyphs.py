@@ -9,10 +9,9 @@ import ctypes
 import math
 import re
 import unicodedata
-from collections import defaultdict
-from collections.abc import Callable, Sequence
+from bisect import bisect
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache, lru_cache
-from itertools import accumulate, product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -79,7 +78,6 @@ _BOLD_NAMES = re.compile(
 )
 """Names of fonts say more than their flags; those of TeX say it in their own way, as CMBX10 does."""
 _NAME_LENGTH = 128
-_BEYOND = "\U00010000"
 _QUARTER = math.pi / 2
 _UPRIGHT = 0.05
 _TALL = 2.2
@@ -92,6 +90,12 @@ class Box(NamedTuple):
     bottom: float
     right: float
     top: float
+
+
+def around(boxes: Iterable[tuple[float, float, float, float]]) -> Box:
+    """The smallest box that holds all of the boxes, of which there is one at least."""
+    lefts, bottoms, rights, tops = zip(*boxes, strict=True)
+    return Box(min(lefts), min(bottoms), max(rights), max(tops))
 
 
 Measures = tuple[float, float, float, float, float, bool, bool, bool]
@@ -153,21 +157,11 @@ class Glyphs:
 
     def left(self, place: int) -> float:
         """Where a character begins."""
-        if self._moved:
-            return self.box(place)[0]
-        self._char_box(self._page, self._places[place], self._sides_at)
-        return self._sides[0]
+        return self.box(place)[0]
 
     def right(self, place: int) -> float:
         """Where a character ends."""
-        if self._moved:
-            return self.box(place)[2]
-        self._char_box(self._page, self._places[place], self._sides_at)
-        return self._sides[2]
-
-    def size(self, place: int) -> float:
-        """The type size of a character."""
-        return self._font_size(self._page, self._places[place])
+        return self.box(place)[2]
 
     def measure(self, first: int, middle: int, last: int) -> Measures:
         """Place and type of a run of characters, taken from three of them.
@@ -240,13 +234,6 @@ def _characters(textpage: "PdfTextPage") -> tuple[str, Sequence[int], int]:
     if len(text) == count:
         return text, range(count), 0
     # A character beyond 16 bits has two indexes, one without a Unicode value has an index and no text.
-    steps = [1 if character < _BEYOND else 2 for character in text]
-    if sum(steps) == count:
-        return text, list(accumulate(steps, initial=0))[:-1], 0
-    return _one_by_one(textpage, count)
-
-
-def _one_by_one(textpage: "PdfTextPage", count: int) -> tuple[str, Sequence[int], int]:
     from pypdfium2 import raw
 
     characters: list[str] = []
@@ -280,11 +267,11 @@ _MARKS = {
 }  # fmt: skip
 _PLAIN = {"ı": "i", "ȷ": "j"}
 _ACCENT = re.compile(f"[{''.join(_MARKS)}]")
+_LINE = re.compile("[^\r\n]+")
 _ASIDE = 0.15
 _RAISED = 0.4
 _LETTER_GAP = 0.15
-_FIELD = 12.0
-_MOST_IN_FIELD = 64
+_BESIDE = 8
 
 Place = tuple[float, float, float, float]
 """Left, bottom, right and top of a character as tall as its font."""
@@ -301,57 +288,51 @@ def with_accents(text: str, places: Sequence[int], box: Callable[[int], Place]) 
     Returns:
         The text, and what each of its characters is known by.
     """
-    accents = [found.start() for found in _ACCENT.finditer(text)]
-    letters = _letters_below(text, accents, box) if accents else {}
+    letters = _letters_below(text, box) if _ACCENT.search(text) else {}
     if not letters:
         return text, places
     characters = list(text)
     for accent, (letter, whole) in letters.items():
         characters[letter], characters[accent] = whole, ""
-    for start, end in _stretches(text, letters):
+    for accent in letters:  # PDFium makes blanks up beside accents
+        start, end = accent, accent + 1
+        while start and (text[start - 1] == " " or start - 1 in letters):
+            start -= 1
+        while end < len(text) and (text[end] == " " or end in letters):
+            end += 1
         characters[start:end] = [""] * (end - start)
-        characters[start] = _between(text, start, end, box)
-        if text[start - 1 : start] == "-" and text[end : end + 1] in ("\r", "\n"):
+        before, after = text[start - 1 : start], text[end : end + 1]
+        if before == "-" and after in ("\r", "\n"):
             characters[start - 1] = BROKEN_WORD  # PDFium takes no hyphen before an accent for a break
+        elif before.strip() and after.strip() and not _is_beside(box(start - 1), box(end)):
+            characters[start] = " "
     kept = [number for number, character in enumerate(characters) if character]
     return "".join(characters), [places[number] for number in kept]
 
 
-def _letters_below(
-    text: str, accents: Sequence[int], box: Callable[[int], Place]
-) -> dict[int, tuple[int, str]]:
-    """For each accent its letter and what they make up; a letter takes one accent."""
-    fields: dict[tuple[int, int], list[tuple[int, Place]]] = defaultdict(list)
-    for number, character in enumerate(text):
-        if character.isalpha():
-            place = box(number)
-            field = fields[_field(place)]
-            if len(field) < _MOST_IN_FIELD:
-                field.append((number, place))
+def _letters_below(text: str, box: Callable[[int], Place]) -> dict[int, tuple[int, str]]:
+    """For each accent its letter, in the same line of the text or one beside it, and what they make up."""
     found: dict[int, tuple[int, str]] = {}
     taken: set[int] = set()
-    for accent in accents:
-        above = box(accent)
-        across, up = _field(above)
-        near = [
-            (_aside(place, above), number)
-            for step, rise in product((-1, 0, 1), repeat=2)
-            for number, place in fields.get((across + step, up + rise), ())
-            if number not in taken and _is_below(place, above)
-        ]
-        if not near:
-            continue
-        _, letter = min(near)
-        whole = unicodedata.normalize("NFC", _PLAIN.get(text[letter], text[letter]) + _MARKS[text[accent]])
-        if len(whole) == 1:
-            found[accent] = (letter, whole)
-            taken.add(letter)
+    lines = [line.span() for line in _LINE.finditer(text)]
+    for number, line in enumerate(lines):
+        accents = [mark.start() for mark in _ACCENT.finditer(text, *line)]
+        around_it = range(lines[max(number - 1, 0)][0], lines[min(number + 1, len(lines) - 1)][1])
+        places = [place for place in around_it if accents and text[place].isalpha()]
+        letters = sorted((sum(box(place)[::2]), place) for place in places)
+        for accent in accents:
+            above = box(accent)
+            near = bisect(letters, (sum(above[::2]), 0))
+            beside = [place for _, place in letters[max(near - _BESIDE, 0) : near + _BESIDE]]
+            below = [place for place in beside if place not in taken and _is_below(box(place), above)]
+            letter = min(below, key=lambda place: _aside(box(place), above), default=accent)
+            whole = unicodedata.normalize(
+                "NFC", _PLAIN.get(text[letter], text[letter]) + _MARKS[text[accent]]
+            )
+            if below and len(whole) == 1:
+                found[accent] = (letter, whole)
+                taken.add(letter)
     return found
-
-
-def _field(place: Place) -> tuple[int, int]:
-    left, bottom, right, _ = place
-    return int((left + right) / 2 // _FIELD), int(bottom // _FIELD)
 
 
 def _aside(letter: Place, accent: Place) -> float:
@@ -364,27 +345,7 @@ def _is_below(letter: Place, accent: Place) -> bool:
     return _aside(letter, accent) <= _ASIDE * height and abs(accent[1] - letter[1]) <= _RAISED * height
 
 
-def _stretches(text: str, letters: dict[int, tuple[int, str]]) -> list[tuple[int, int]]:
-    """Where joined accents stood, with the blanks beside them, which PDFium makes up."""
-    stretches: list[tuple[int, int]] = []
-    for accent in sorted(letters):
-        if stretches and accent < stretches[-1][1]:
-            continue
-        start, end = accent, accent + 1
-        while start and text[start - 1] == " ":
-            start -= 1
-        while end < len(text) and (text[end] == " " or end in letters):
-            end += 1
-        stretches.append((start, end))
-    return stretches
-
-
-def _between(text: str, start: int, end: int, box: Callable[[int], Place]) -> str:
-    """What stands between two characters once the accents between them are gone: a blank or nothing."""
-    before, after = text[start - 1 : start], text[end : end + 1]
-    if not before.strip() or not after.strip() or BROKEN_WORD in before + after:
-        return ""
-    one, other = box(start - 1), box(end)
+def _is_beside(one: Place, other: Place) -> bool:
+    """Whether no blank is between two characters."""
     height = one[3] - one[1]
-    beside = abs(one[1] - other[1]) <= height / 2 and other[0] - one[2] <= _LETTER_GAP * height
-    return "" if beside else " "
+    return abs(one[1] - other[1]) <= height / 2 and other[0] - one[2] <= _LETTER_GAP * height

@@ -4,11 +4,11 @@ import math
 from bisect import bisect
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 from qa_pipeline.documents.formats.pdf.drawing import Drawing
-from qa_pipeline.documents.formats.pdf.glyphs import Box
-from qa_pipeline.documents.formats.pdf.lines import Line, Word, part_of, words_of
+from qa_pipeline.documents.formats.pdf.glyphs import Box, around
+from qa_pipeline.documents.formats.pdf.lines import Line, Word, first_word_width, part_of, words_of
 
 _NEAR = 3.0
 _NARROWEST = 12.0
@@ -42,11 +42,6 @@ class Grid:
     cells: list[GridCell]
     open: bool = False
 
-    @property
-    def box(self) -> Box:
-        """What the outermost lines enclose."""
-        return Box(self.places[0], self.heights[-1], self.places[-1], self.heights[0])
-
 
 def find_grids(drawing: Drawing) -> list[Grid]:
     """Grids of at least two columns among the ruled lines of a page, from the top."""
@@ -64,10 +59,7 @@ def joined(rules: Iterable[Box], along: int) -> list[Box]:
     for rule in sorted(rules, key=lambda rule: (round(rule[other] / _NEAR), rule[along])):
         last = done[-1] if done else None
         if last and abs(last[other] - rule[other]) <= _NEAR and rule[along] <= last[along + 2] + _NEAR:
-            done[-1] = Box(
-                min(last.left, rule.left), min(last.bottom, rule.bottom),
-                max(last.right, rule.right), max(last.top, rule.top),
-            )  # fmt: skip
+            done[-1] = around([last, rule])
         else:
             done.append(rule)
     return done
@@ -75,25 +67,18 @@ def joined(rules: Iterable[Box], along: int) -> list[Box]:
 
 def _crossing(across: Sequence[Box], upright: Sequence[Box]) -> Iterator[tuple[list[Box], list[Box]]]:
     """Lines that hang together, directly or through others."""
-    group_of = list(range(len(across) + len(upright)))
-
-    def root(number: int) -> int:
-        while group_of[number] != number:
-            group_of[number] = number = group_of[group_of[number]]
-        return number
-
+    groups: list[tuple[set[int], set[int]]] = []
     for number, row in enumerate(across):
-        for place, column in enumerate(upright, len(across)):
-            if _cross(row, column):
-                group_of[root(place)] = root(number)
-    groups: dict[int, tuple[list[Box], list[Box]]] = {}
-    for number in range(len(group_of)):
-        rows, columns = groups.setdefault(root(number), ([], []))
-        if number < len(across):
-            rows.append(across[number])
-        else:
-            columns.append(upright[number - len(across)])
-    yield from groups.values()
+        rows, columns = {number}, {place for place, side in enumerate(upright) if _cross(row, side)}
+        apart = []
+        for group in groups:
+            if group[1] & columns:
+                rows, columns = rows | group[0], columns | group[1]
+            else:
+                apart.append(group)
+        groups = [*apart, (rows, columns)]
+    for rows, columns in groups:
+        yield [across[number] for number in sorted(rows)], [upright[number] for number in sorted(columns)]
 
 
 def _cross(across: Box, upright: Box) -> bool:
@@ -188,22 +173,17 @@ def fill(grid: Grid, lines: Sequence[Line]) -> list[Line]:
         if line.turned or not 0 <= row < len(depths) - 1:
             outside.append(line)
             continue
-        for column, words in _by_field(words_of(line), grid.places):
+        for column, words in _by_column(words_of(line), grid.places):
             part = part_of(line, words) if line.words else line
-            cell = cells.get((row, column))
+            cell = cells.get((row, column - 1))
             (cell.lines if cell else outside).append(part)
     return outside
 
 
-def _by_field(words: Sequence[Word], places: Places) -> list[tuple[int, list[Word]]]:
-    parts: list[tuple[int, list[Word]]] = []
-    for word in words:
-        column = bisect(places, (word.left + word.right) / 2) - 1
-        if parts and parts[-1][0] == column:
-            parts[-1][1].append(word)
-        else:
-            parts.append((column, [word]))
-    return parts
+def _by_column(words: Sequence[Word], places: Sequence[float]) -> list[tuple[int, list[Word]]]:
+    """Neighbouring words between the same two places, and how many places are left of them."""
+    by_place = groupby(words, key=lambda word: bisect(places, (word.left + word.right) / 2))
+    return [(column, list(inside)) for column, inside in by_place]
 
 
 Gap = tuple[float, float]
@@ -216,29 +196,22 @@ _SPACE = 0.28
 _CROSSING = 0.1
 _ROW_STEP = 1.3
 _FEW = 3
-_NAMES_APART = 0.8
-_CELLS_NARROWEST = 0.15
-_WIDE = 0.5
 _PROSE_LENGTH = 30
 _PROSE_LINES = 4
 _FULL = 0.8
 
 
-def gaps_between(
-    rows: Sequence[Sequence[Line]], size: float, least: float | None = None, *, margins: bool = False
-) -> list[Gap]:
+def gaps_between(rows: Sequence[Sequence[Line]], size: float, *, margins: bool = False) -> list[Gap]:
     """White gaps that run through the rows from top to bottom, from left to right.
 
-    The more rows agree, the narrower a gap may be: blanks of a text seldom stand above one another.
+    The more rows agree, the narrower a gap may be: blanks of a text seldom are above one another.
 
     Args:
-        rows: lines that stand side by side, row by row.
+        rows: lines side by side, row by row.
         size: type size of the table.
-        least: how wide a gap must be, where the number of rows shall not decide.
         margins: whether white that only few lines reach into, left or right of all others, is a gap too.
     """
-    if least is None:
-        least = size * (1.0 if len(rows) == 1 else 0.8 if len(rows) <= _FEW else 0.5)
+    least = size * (1.0 if len(rows) == 1 else 0.8 if len(rows) <= _FEW else 0.5)
     edges = []
     for row in rows:
         for word in _merged(row):
@@ -250,7 +223,7 @@ def gaps_between(
         gaps = [gap for gap in gaps if gap not in outer] + [
             gap for gap in _white(edges, 0) if any(one[0] <= gap[0] and gap[1] <= one[1] for one in outer)
         ]
-    return sorted(gap for gap in gaps if _width(gap) >= least)
+    return sorted(gap for gap in gaps if gap[1] - gap[0] >= least)
 
 
 def _white(edges: Sequence[tuple[float, int]], allowed: int) -> list[Gap]:
@@ -266,26 +239,6 @@ def _white(edges: Sequence[tuple[float, int]], allowed: int) -> list[Gap]:
         else:
             gaps.append((place, following))
     return gaps
-
-
-def gaps_below(header: Sequence[Sequence[Line]], body: Sequence[Sequence[Line]], size: float) -> list[Gap]:
-    """White gaps between the columns of a table whose header is known.
-
-    Where names of columns stand far apart, a narrow gap below them parts the columns as well; and where they
-    do not, a wide one does.
-    """
-    if len(body) < _FEW or not header:
-        return gaps_between([*header, *body], size)
-    found = gaps_between(body, size, _CELLS_NARROWEST * size)
-    kept = {gap for gap in found if _width(gap) >= _WIDE * size}
-    for above in gaps_between(header, size, _NAMES_APART * size):
-        under = [gap for gap in found if gap[0] < above[1] and gap[1] > above[0]]
-        kept.update(sorted(under, key=_width)[-1:])
-    return sorted(kept)
-
-
-def _width(gap: Gap) -> float:
-    return gap[1] - gap[0]
 
 
 def _merged(row: Sequence[Line]) -> list[Word]:
@@ -312,17 +265,6 @@ def strips_of(rows: Sequence[Sequence[Line]], gaps: Sequence[Gap]) -> list[Strip
     return strips
 
 
-def _by_column(words: Sequence[Word], middles: Sequence[float]) -> list[tuple[int, list[Word]]]:
-    parts: list[tuple[int, list[Word]]] = []
-    for word in words:
-        column = bisect(middles, (word.left + word.right) / 2)
-        if parts and parts[-1][0] == column:
-            parts[-1][1].append(word)
-        else:
-            parts.append((column, [word]))
-    return parts
-
-
 def rows_of_cells(strips: Sequence[Strip]) -> list[list[Strip]]:
     """Put strips that belong to one row of cells together.
 
@@ -332,12 +274,17 @@ def rows_of_cells(strips: Sequence[Strip]) -> list[list[Strip]]:
     Args:
         strips: the table from top to bottom, without its header.
     """
-    if len({tuple(map(bool, strip)) for strip in strips}) == 1:
+    if len({tuple(map(bool, strip)) for strip in strips}) < 2:
         return [[strip] for strip in strips]  # cells of more than one line seldom are all equally long
-    step = _usual_step(strips)
-    limits = [_limit([line for strip in strips for line in strip[place]]) for place in range(len(strips[0]))]
-    filled = [2 * sum(bool(strip[place]) for strip in strips) >= len(strips) for place in range(len(limits))]
-    key = filled.index(True) if any(filled) else 0
+    steps = sorted(_base(above) - _base(below) for above, below in pairwise(strips))
+    step = steps[len(steps) // 5]  # the smallest that is not odd
+    columns = [[line for strip in strips for line in strip[place]] for place in range(len(strips[0]))]
+    limits = [  # where lines end at the latest; nowhere in a column of single words, which wraps none
+        max(line.right for line in column) if any(" " in line.text for line in column) else math.inf
+        for column in columns
+    ]
+    counts = [sum(map(bool, column)) for column in zip(*strips, strict=True)]
+    key = next((place for place, count in enumerate(counts) if 2 * count >= len(strips)), 0)
     rows: list[list[Strip]] = []
     for place, strip in enumerate(strips):
         apart = place and _base(strips[place - 1]) - _base(strip) > _ROW_STEP * step
@@ -348,20 +295,8 @@ def rows_of_cells(strips: Sequence[Strip]) -> list[list[Strip]]:
     return rows
 
 
-def _limit(column: Sequence[Line]) -> float:
-    """Where lines of a column end at the latest; nowhere in a column of single words, which wraps none."""
-    one_word = all(" " not in line.text for line in column)
-    return math.inf if one_word else max(line.right for line in column)
-
-
 def _base(strip: Strip) -> float:
     return min(line.bottom for column in strip for line in column)
-
-
-def _usual_step(strips: Sequence[Strip]) -> float:
-    """Distance of lines within a cell: the smallest that is not odd."""
-    steps = sorted(_base(above) - _base(below) for above, below in pairwise(strips))
-    return steps[len(steps) // 5] if steps else 0.0
 
 
 def _begins_row(row: Sequence[Strip], strip: Strip, limits: Sequence[float], key: int) -> bool:
@@ -382,16 +317,9 @@ def _begins_row(row: Sequence[Strip], strip: Strip, limits: Sequence[float], key
 def had_no_room(above: Sequence[Line], below: Sequence[Line], limit: float) -> bool:
     """Whether the first word of a line would not have fitted on the line above it."""
     last, following = above[-1], below[0]
-    if last.broken:
-        return True
-    word = following.words[0] if following.words else None
-    width = word.right - word.left if word else _width_of_first_word(following)
-    return last.right + _SPACE * last.size + width > limit
-
-
-def _width_of_first_word(line: Line) -> float:
-    first = line.text.split(maxsplit=1)[0]
-    return (line.right - line.left) * len(first) / len(line.text)
+    words = following.words
+    width = words[0].right - words[0].left if words else first_word_width(following)
+    return last.broken or last.right + _SPACE * last.size + width > limit
 
 
 def lines_of_column(row: Sequence[Strip], column: int) -> list[Line]:
@@ -404,10 +332,8 @@ def narrowed(gaps: Sequence[Gap], row: Sequence[Line], least: float) -> list[Gap
     left: list[Gap] = []
     for gap in gaps:
         low, high = gap
-        for line in row:
-            for word in words_of(line):
-                if word.right <= low or word.left >= high:
-                    continue
+        for word in (word for line in row for word in words_of(line)):
+            if word.right > low and word.left < high:
                 low, high = (word.right, high) if word.left - low < high - word.right else (low, word.left)
         if high - low >= least:
             left.append((low, high))

@@ -7,13 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from qa_pipeline.documents.formats.pdf.lines import Line
+from qa_pipeline.documents.formats.pdf.lines import Line, first_word_width
 from qa_pipeline.documents.formats.pdf.tables import Table
 from qa_pipeline.records import BlockKind
 
 ITEM = re.compile(r"^\s*(?:[•‣▪●○◦∙–*-]|\(?\d{1,2}[.)]|\(?[a-z]\))\s+(?=\S)")
-_BULLET = re.compile(r"^[•‣▪●○◦∙–*-]$")
-_MARKS = frozenset("•‣▪●○◦∙–*-(0123456789")
 _ON_ONE_PAGE = frozenset({"heading", "code"})
 _LARGER = 1.1
 _COLUMN = 0.15
@@ -22,16 +20,12 @@ _WORD_SPACE = 0.6
 _WIDER = 1.3
 _LEVEL = 2.0
 _LABEL = re.compile(r"^[^\W\d_][\w.\- ]{0,30}:\s")
-_LEAST_TEXT = 0.2
 _NEARLY = 3
 _LEAST_INSET = 6
 _INSET = 40
 _PARAGRAPH_GAP = 1.3
 _LABELLED = re.compile(r"^[^\W\d_]+:\s")
 FOOTNOTE = re.compile(r"^(\d{1,3}|[*∗†‡§¶]{1,3})\s?[^\W\d]")
-_CAPTION = re.compile(
-    r"^(?:figure|fig\.|table|listing|abbildung|abb\.|tabelle|figur|tabell|bild)\s*\d", re.IGNORECASE
-)
 _LABEL_GAP = 0.4
 _LABELS_BESIDE = 30
 _SENTENCE_END = (".", "!", "?", ":", "”", '"', ")")
@@ -66,16 +60,12 @@ Item = Line | Table | Figure
 
 @dataclass(slots=True)
 class Group:
-    """Lines, or a table, that make up one block; `plain` ones are never headings.
-
-    A group that floats was put where the page had room for it, whatever it tears apart.
-    """
+    """Lines, or a table, that make up one block; `plain` ones are never headings."""
 
     kind: BlockKind
     lines: list[Line] = field(default_factory=list)
     level: int = 0
     plain: bool = False
-    floats: bool = False
     table: Table | None = None
     inner_left: float = math.inf
 
@@ -116,9 +106,7 @@ def usual_size(lines: Iterable[Line]) -> float:
     """The type size that most characters of the text are in, listings aside if there is other text."""
     sizes = [(line.size, len(line.text), line.fixed) for line in lines]
     text = [(size, length) for size, length, fixed in sizes if not fixed]
-    total = sum(length for _, length, _ in sizes)
-    enough = sum(length for _, length in text) >= _LEAST_TEXT * total
-    return _heaviest(_weighed(text if enough else [(size, length) for size, length, _ in sizes]))
+    return _heaviest(_weighed(text or [(size, length) for size, length, _ in sizes]))
 
 
 def _weighed(values: Iterable[tuple[float, int]]) -> dict[float, int]:
@@ -148,15 +136,14 @@ def group_lines(items: Iterable[Item], shape: Shape, *, plain: bool = False) -> 
             if group is not None and _goes_on(group, item, kind, shape):
                 group.add(item)
             else:
-                group = Group(kind, [item], plain=plain, floats=_CAPTION.match(item.text) is not None)
+                group = Group(kind, [item], plain=plain)
                 groups.append(group)
             continue
         group = None
         if isinstance(item, Table):
-            groups.append(Group("table_row", table=item, floats=True))
+            groups.append(Group("table_row", table=item))
         else:
-            labels = _labels(item.lines)
-            groups += (Group("paragraph", label, plain=True, floats=True) for label in labels)
+            groups += (Group("paragraph", label, plain=True) for label in _labels(item.lines))
     return [part for group in groups for part in _single_lines(group, shape)]
 
 
@@ -170,7 +157,10 @@ def _single_lines(group: Group, shape: Shape) -> list[Group]:
         return [group]
     if group.inner_left > group.lines[0].left + _LEAST_INSET:
         return [group]  # an entry of a list of works, whose first line stands out
-    ends = {page: max(line.right for line in group.lines if line.page == page) for page in _pages(group)}
+    ends = {
+        page: max(line.right for line in group.lines if line.page == page)
+        for page in {line.page for line in group.lines}
+    }
     uneven = any(_has_room(last, line, ends[last.page]) for last, line in pairwise(group.lines))
     parts = [replace(group, lines=[group.lines[0]], inner_left=math.inf)]
     for last, line in pairwise(group.lines):
@@ -179,10 +169,6 @@ def _single_lines(group: Group, shape: Shape) -> list[Group]:
         else:
             parts[-1].add(line)
     return parts
-
-
-def _pages(group: Group) -> set[int]:
-    return {line.page for line in group.lines}
 
 
 def _is_ended(last: Line, line: Line, shape: Shape, *, uneven: bool) -> bool:
@@ -196,8 +182,7 @@ def _is_ended(last: Line, line: Line, shape: Shape, *, uneven: bool) -> bool:
 
 def _has_room(last: Line, line: Line, end: float) -> bool:
     """Whether the first word of a line had room on the line above it."""
-    first = line.text.split(maxsplit=1)[0]
-    width = (line.right - line.left) * len(first) / len(line.text)
+    width = first_word_width(line)
     return not last.broken and last.right + _WORD_SPACE * last.size + _WIDER * width < end
 
 
@@ -207,8 +192,8 @@ def _labels(lines: Sequence[Line]) -> list[list[Line]]:
     for line in sorted(lines, key=lambda line: (-line.top, line.left)):
         for label in labels[-_LABELS_BESIDE:]:
             last = label[-1]
-            near = not line.turned and not last.turned and last.bottom - line.top < _LABEL_GAP * line.size
-            if near and line.top <= last.top and min(last.right, line.right) > max(last.left, line.left):
+            near = last.bottom - line.top < _LABEL_GAP * line.size and line.top <= last.top
+            if near and min(last.right, line.right) > max(last.left, line.left):
                 label.append(line)
                 break
         else:
@@ -216,48 +201,12 @@ def _labels(lines: Sequence[Line]) -> list[list[Line]]:
     return labels
 
 
-def rejoined(groups: Sequence[Group]) -> list[Group]:
-    """Join paragraphs that tables, figures and their captions tear apart, and put those before or after."""
-    done: list[Group] = []
-    for group in groups:
-        last = -1 if group.floats else len(done) - 1
-        while last >= 0 and done[last].floats:
-            last -= 1
-        if 0 <= last < len(done) - 1 and _is_split(done[last], group):
-            between = done[last + 1 :]
-            before = [part for part in between if part.last_page < group.page]
-            whole = done[last]
-            for line in group.lines:
-                whole.add(line)
-            done[last:] = [*before, whole, *(part for part in between if part.last_page >= group.page)]
-        else:
-            done.append(group)
-    return done
-
-
-def _is_split(upper: Group, lower: Group) -> bool:
-    """Whether a paragraph begins amid the sentence another ends in."""
-    text = upper.kind in ("paragraph", "list_item") and lower.kind == "paragraph"
-    if not text or upper.plain != lower.plain:
-        return False
-    above, below = upper.lines[-1], lower.lines[0]
-    same_type = above.size == below.size and above.bold == below.bold
-    return same_type and (above.broken or (below.text[:1].islower() and _is_unfinished(above, below)))
-
-
 def _kind(line: Line, shape: Shape, plain: bool) -> BlockKind:
     if line.fixed and not plain:
         return "code"
     if not plain and line.size >= _LARGER * shape.size and any(map(str.isalpha, line.text)):
         return "heading"
-    return "list_item" if _is_item(line.text) else "paragraph"
-
-
-def _is_item(text: str) -> bool:
-    """Whether a line begins with the mark of a list item; most lines are told by their first characters."""
-    if text[:1] not in _MARKS and text[1:2] != ")":
-        return False
-    return ITEM.match(text) is not None or _BULLET.match(text) is not None
+    return "list_item" if ITEM.match(line.text) else "paragraph"
 
 
 def _goes_on(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
@@ -268,8 +217,6 @@ def _goes_on(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
         return False
     if last.broken:
         return group.kind != "code" or kind == "code"
-    if _BULLET.match(last.text):
-        return kind in ("paragraph", "list_item") and not turned_over
     if kind in _ON_ONE_PAGE or group.kind in _ON_ONE_PAGE:
         near = kind == "code" or (last.size == line.size and last.bottom - line.bottom < 2 * line.size)
         return group.kind == kind and not turned_over and near
@@ -277,34 +224,27 @@ def _goes_on(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
         return False
     if turned_over or line.bottom > last.top:
         return _is_unfinished(last, line) and not _hanging(group, line)
-    usual = shape.step * line.size / shape.size if shape.size else line.size * 1.2
+    usual = shape.step * line.size / (shape.size or line.size)
     if last.bottom - line.bottom > _PARAGRAPH_GAP * max(usual, 0.9 * line.size):
         return False
     if group.kind == "list_item":
         return line.left >= group.lines[0].left - 1
-    return not _indented(group, line) and not _hanging(group, line)
+    set_in = len(group.lines) > 1 and _LEAST_INSET < line.left - last.left < _INSET
+    begins = set_in and last.text.endswith(_SENTENCE_END)  # a paragraph, after a line that ends a sentence
+    return not begins and not _hanging(group, line)
 
 
 def _is_alike(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
     """Whether a line looks like the text of a group and not like the beginning of another."""
     last = group.lines[-1]
-    if (kind == "list_item" and not _runs_on(group, line, shape)) or abs(last.size - line.size) > 1:
-        return False
-    if last.bold != line.bold and last.right < shape.right - _NEARLY * line.size:
+    full = last.right >= shape.right - _NEARLY * line.size
+    if kind == "list_item":  # unless a dash or number stands amid a sentence of the paragraph above
+        runs_on = group.kind == "paragraph" and full and -2 < line.left - last.left < _INSET
+        if not runs_on or last.text[-1:] in ".!?:;" or line.text[:1] not in "-–0123456789":
+            return False
+    if abs(last.size - line.size) > 1 or (last.bold != line.bold and not full):
         return False
     return not (group.plain and (_LABELLED.match(line.text) or _is_next_note(group, line)))
-
-
-def _runs_on(group: Group, line: Line, shape: Shape) -> bool:
-    """Whether a dash or number that begins a line stands amid a sentence of the paragraph above."""
-    last = group.lines[-1]
-    full = last.right >= shape.right - _NEARLY * line.size and -2 < line.left - last.left < _INSET
-    return (
-        group.kind == "paragraph"
-        and full
-        and last.text[-1:] not in ".!?:;"
-        and line.text[:1] in "-–0123456789"
-    )
 
 
 def _is_next_note(group: Group, line: Line) -> bool:
@@ -320,16 +260,6 @@ def _is_next_note(group: Group, line: Line) -> bool:
 def _is_unfinished(last: Line, line: Line) -> bool:
     """A paragraph runs over a page or column break when its last sentence has no end."""
     return not last.text.endswith((".", "!", "?", ":")) and not ITEM.match(line.text)
-
-
-def _indented(group: Group, line: Line) -> bool:
-    """A first line set in, after a line that ends a sentence, begins a paragraph."""
-    last = group.lines[-1]
-    return (
-        _LEAST_INSET < line.left - last.left < _INSET
-        and len(group.lines) > 1
-        and last.text.endswith(_SENTENCE_END)
-    )
 
 
 def _hanging(group: Group, line: Line) -> bool:

@@ -14,10 +14,11 @@ _WIDEST_LETTER = 0.75
 _LEAST_MATCHED = 3
 _MOST_LINES = 4
 _LEAST_SIZE = 0.85
-_ASIDE = 12
-_CENTRED = 6
 _FAR = 1.2
 _NUMBER = re.compile(r"^(?:\d{1,2}|[A-Z](?=\.))(?:\.\d{1,2}){0,4}\.?\s+(?=\S)")
+_CAPTION = re.compile(
+    r"^(?:figure|fig\.|table|listing|abbildung|abb\.|tabelle|figur|tabell|bild)\s*\d", re.IGNORECASE
+)
 _NO_LETTER = re.compile(r"[\W_]+")
 
 
@@ -134,7 +135,7 @@ def _take_back_bylines(groups: Sequence[Group], shape: Shape) -> None:
 
 def _may_head(group: Group) -> bool:
     one_line = group.kind in ("paragraph", "list_item") and len(group.lines) == 1
-    return one_line and not group.plain and not group.floats
+    return one_line and not group.plain and not _CAPTION.match(group.lines[0].text)
 
 
 def _plain_heading(groups: Sequence[Group], place: int, shape: Shape, *, one_size: bool) -> int | None:
@@ -151,7 +152,7 @@ def _plain_heading(groups: Sequence[Group], place: int, shape: Shape, *, one_siz
     if (following.kind == "heading" or (below and below.bold)) and not _comes_before(line, below):
         return None
     if line.bold and text[:1].isalnum() and not _spread(line) and not text.endswith((".", ",", ";")):
-        return _depth(text) if line.size >= _LEAST_SIZE * shape.size and _in_place(line, shape) else None
+        return _depth(text) if line.size >= _LEAST_SIZE * shape.size else None
     level = heading_level(text) if one_size and not (below and below.bold) else None
     return None if level is None else level - 1
 
@@ -165,13 +166,6 @@ def _depth(text: str) -> int:
     """How many parts the number of a heading has; 0 without one."""
     number = _NUMBER.match(text)
     return len(number[0].strip(" .").split(".")) if number else 0
-
-
-def _in_place(line: Line, shape: Shape) -> bool:
-    """Whether a line begins where text does, or stands in the middle above it."""
-    centred = abs(line.left + line.right - shape.left - shape.right) < _CENTRED
-    begins = any(abs(line.left - left) < _ASIDE for left in shape.columns)
-    return line.left < shape.left + _ASIDE or begins or centred
 
 
 def _spread(line: Line) -> bool:

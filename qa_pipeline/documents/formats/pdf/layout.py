@@ -25,7 +25,6 @@ from qa_pipeline.documents.formats.pdf.groups import (
     Item,
     Shape,
     group_lines,
-    rejoined,
     shape_of,
     usual_size,
     with_notes,
@@ -37,16 +36,10 @@ from qa_pipeline.documents.formats.pdf.tables import Table, find_aligned, ruled_
 from qa_pipeline.records import Block
 
 _NAMED = 20
-_OF_THE_PROCESS = (MemoryError, RecursionError)
-"""Errors that say nothing about the page, and that whoever contains the parser must see."""
 
 
 class FailedPages:
-    """The pages of one document that failed, in the order in which they did.
-
-    Attributes:
-        errors: what was raised, by the number of the page.
-    """
+    """What the pages of one document raised that failed, by their number, in the order in which they did."""
 
     def __init__(self, left_out: Omissions) -> None:
         """Count failed pages in `left_out`."""
@@ -55,30 +48,20 @@ class FailedPages:
 
     @contextmanager
     def guard(self, number: int, lines: Sequence[Line] = ()) -> Iterator[None]:
-        """End the block without an error, whatever its page raises.
-
-        Args:
-            number: the page.
-            lines: what was read of it so far, which is lost.
-        """
+        """End the block without an error, whatever its page raises; `lines` of it are lost then."""
         try:
             yield
-        except _OF_THE_PROCESS:
+        except (MemoryError, RecursionError):  # they come from the process rather than from the page
             raise
         except Exception as error:  # noqa: BLE001 - a fault in reading one page must not cost the others
             self.errors[number] = error
             self._left_out.add("unreadable_page", " ".join(map(printed, lines)))
 
-    def raise_first(self) -> None:
-        """Raise what the first failed page raised, if any did: for documents of which nothing is left."""
-        for error in self.errors.values():
-            raise error
-
     def notes(self, pages: int) -> list[str]:
         """A sentence such as `2 of 9 pages could not be read: 3 (too_many_objects), 7 (damaged)`."""
         if not self.errors:
             return []
-        named = [f"{number} ({_reason(self.errors[number])})" for number in sorted(self.errors)]
+        named = [f"{number} ({_reason(error)})" for number, error in sorted(self.errors.items())]
         more = ", …" if len(named) > _NAMED else ""
         return [f"{len(named)} of {pages} pages could not be read: {', '.join(named[:_NAMED])}{more}"]
 
@@ -152,7 +135,7 @@ def lay_out_pages(
             parts = [_without_footnotes(stretch, shape) for stretch in draft.stretches(flow)]
             feet += [line for _, below in parts for line in below]
             items += [item for text, _ in parts for item in draft.items(text)]
-    groups = rejoined(group_lines(items, shape))
+    groups = group_lines(items, shape)
     give_levels(groups, shape, outline)
     notes = group_lines(_page_by_page(margin), shape, plain=True)
     placed = with_notes(groups, notes, group_lines(feet, shape, plain=True))
@@ -256,8 +239,6 @@ def _without_footnotes(lines: Sequence[Line], shape: Shape) -> tuple[Sequence[Li
     small = _FOOTNOTE_SIZE * shape.size
     while above and 0 < lines[above - 1].size <= small:
         above -= 1
-    if 2 * sum(line.fixed for line in lines[above:]) > len(lines) - above:
-        return lines, ()  # a program with numbered lines rather than notes
     first = next((place for place in range(above, len(lines)) if _begins_notes(lines, place, above)), None)
     if first is None or len(lines) - first > _MOST_FOOTNOTES * len(lines):
         return lines, ()
@@ -354,13 +335,8 @@ _FURTHER_PAGES = 20
 _ROMAN_BELOW = 10_000
 
 
-@dataclass(slots=True)
-class _Entry:
-    """A line that dots lead to a page number: its place on the page, its text before the dots, the number."""
-
-    line: int
-    name: str
-    page: int
+_Entry = tuple[int, str, int]
+"""Where on the page a line is that dots lead to a page number, its text before the dots, and the number."""
 
 
 def without_contents(pages: Sequence[PageContent], left_out: Omissions) -> list[PageContent]:
@@ -373,9 +349,20 @@ def without_contents(pages: Sequence[PageContent], left_out: Omissions) -> list[
         left_out: counts what does not reach the text.
     """
     kept: list[PageContent] = []
-    going_on = ""
+    going_on = ""  # what the entries above belong to
     for page in pages:
-        found = _kinds(page.lines, len(pages), going_on)
+        runs: list[list[_Entry]] = []
+        for place, line in enumerate(page.lines):
+            entry = _entry(place, line.text)
+            if entry and runs and place - runs[-1][-1][0] <= _MOST_BETWEEN + 1:
+                runs[-1].append(entry)
+            elif entry:
+                runs.append([entry])
+        found: dict[int, str] = {}
+        for run in runs:
+            kind = _kind(run, len(pages), going_on)
+            found |= dict.fromkeys(_reach(run, page.lines), kind) if kind else {}
+            going_on = kind or going_on
         for place, kind in found.items():
             left_out.add(kind, printed(page.lines[place]))
         lines = [line for place, line in enumerate(page.lines) if place not in found]
@@ -384,30 +371,10 @@ def without_contents(pages: Sequence[PageContent], left_out: Omissions) -> list[
     return kept
 
 
-def _kinds(lines: Sequence[Line], pages: int, going_on: str) -> dict[int, str]:
-    """What lines of a page are entries of, by their place; `going_on` is what the page before ended in."""
-    runs: list[list[_Entry]] = []
-    for place, line in enumerate(lines):
-        entry = _entry(place, line.text)
-        if entry and runs and place - runs[-1][-1].line <= _MOST_BETWEEN + 1:
-            runs[-1].append(entry)
-        elif entry:
-            runs.append([entry])
-    found: dict[int, str] = {}
-    for run in runs:
-        kind = _kind(run, pages, going_on)
-        if kind:
-            found |= dict.fromkeys(_reach(run, lines, kind), kind)
-            going_on = kind
-    return found
-
-
 def _entry(place: int, text: str) -> _Entry | None:
-    if len(text) > _LONGEST_ENTRY:
-        return None
-    dots = next(reversed(list(_DOTS.finditer(text))), None)
+    *_, dots = [None, *_DOTS.finditer(text)] if len(text) <= _LONGEST_ENTRY else [None]
     number = _PAGES.fullmatch(text[dots.end() :].strip(" .")) if dots else None
-    return _Entry(place, text[: dots.start()].strip(), _value(number[1])) if dots and number else None
+    return (place, text[: dots.start()].strip(), _value(number[1])) if dots and number else None
 
 
 def _value(number: str) -> int:
@@ -417,14 +384,12 @@ def _value(number: str) -> int:
 
 def _kind(run: Sequence[_Entry], pages: int, going_on: str) -> str:
     """What entries in a row belong to; nothing for other text with dots."""
-    numbers = [entry.page for entry in run]
-    letters = [entry.name[:1].casefold() for entry in run]
+    numbers = [number for _, _, number in run]
     likely = len(run) >= _MANY_ENTRIES or max(numbers) <= pages + _FURTHER_PAGES
     if _rising(numbers) and likely and (len(run) >= _LEAST_ENTRIES or going_on == "table_of_contents"):
         return "table_of_contents"
-    if _rising(letters) and (len(run) >= _LEAST_OF_INDEX or going_on == "index"):
-        return "index"
-    return ""
+    alphabetic = _rising([name[:1].casefold() for _, name, _ in run])
+    return "index" if alphabetic and (len(run) >= _LEAST_OF_INDEX or going_on == "index") else ""
 
 
 def _rising(values: Sequence[Any]) -> bool:
@@ -433,17 +398,15 @@ def _rising(values: Sequence[Any]) -> bool:
     return sum(steps) >= _IN_ORDER * len(steps)
 
 
-def _reach(run: Sequence[_Entry], lines: Sequence[Line], kind: str) -> range:
+def _reach(run: Sequence[_Entry], lines: Sequence[Line]) -> range:
     """The places of all entries from the first to the last, with such without dots, and the title above."""
-    first, last = run[0].line, run[-1].line
-    if kind == "table_of_contents":
-        while first and run[0].page - _number(lines[first - 1]) in range(_FURTHER_PAGES):
-            first -= 1
-        while last + 1 < len(lines) and _number(lines[last + 1]) - run[-1].page in range(_FURTHER_PAGES):
-            last += 1
-    if first and lines[first - 1].text.strip(" .:").casefold() in _TITLES:
+    (first, _, least), (last, _, most) = run[0], run[-1]
+    while first and least - _number(lines[first - 1]) in range(_FURTHER_PAGES):
         first -= 1
-    return range(first, last + 1)
+    while last + 1 < len(lines) and _number(lines[last + 1]) - most in range(_FURTHER_PAGES):
+        last += 1
+    titled = first and lines[first - 1].text.strip(" .:").casefold() in _TITLES
+    return range(first - bool(titled), last + 1)
 
 
 def _number(line: Line) -> int:

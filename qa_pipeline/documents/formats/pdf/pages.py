@@ -4,7 +4,7 @@ Comments, scripts and attached files are counted; no script is run, no action fo
 """
 
 import ctypes
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -17,11 +17,10 @@ from qa_pipeline.documents.formats.pdf.grids import find_grids
 from qa_pipeline.documents.formats.pdf.headings import OutlineEntry
 from qa_pipeline.documents.formats.pdf.layout import PageContent
 from qa_pipeline.documents.formats.pdf.lines import (
-    ReadLines,
+    Line,
     looked_at_closely,
     read_lines,
     turn_of,
-    without_line_numbers,
 )
 from qa_pipeline.documents.formats.pdf.scans import is_scan
 from qa_pipeline.documents.formats.pdf.tables import stacked_rules
@@ -51,11 +50,10 @@ def read_page(page: "PdfPage", number: int, settings: DocumentSettings, left_out
         if textpage.count_chars() > settings.max_characters:
             limit = settings.max_characters
             raise DocumentFailure("too_long", f"a page is longer than documents.max_characters = {limit}")
-        glyphs, read = read_upright(page, textpage, number)
+        glyphs, lines, outside = read_upright(page, textpage, number)
         drawing = drawing.turned(glyphs.turn, sheet(page))
-        lines = without_line_numbers(glyphs, read.lines, left_out)
         lines = looked_at_closely(glyphs, lines, _regions(drawing))
-    for text in read.outside_page:
+    for text in outside:
         left_out.add("outside_page", text)
     if glyphs.unreadable:
         left_out.add("unreadable_character", "?" * glyphs.unreadable, glyphs.unreadable)
@@ -64,32 +62,35 @@ def read_page(page: "PdfPage", number: int, settings: DocumentSettings, left_out
     return content
 
 
-def read_upright(page: "PdfPage", textpage: "PdfTextPage", number: int) -> tuple[Glyphs, ReadLines]:
-    """Characters and lines of a page, turned so that most of its text stands upright."""
+def read_upright(
+    page: "PdfPage", textpage: "PdfTextPage", number: int
+) -> tuple[Glyphs, list[Line], list[str]]:
+    """Characters and lines of a page, turned so that most of its text is upright, and text off the paper."""
     glyphs = Glyphs(page, textpage)
-    read = read_lines(glyphs, number)
-    turn = turn_of(glyphs, read.lines) if any(line.turned for line in read.lines) else 0
+    lines, outside = read_lines(glyphs, number)
+    turn = turn_of(glyphs, lines) if any(line.turned for line in lines) else 0
     if not turn:
-        return glyphs, read
+        return glyphs, lines, outside
     glyphs = Glyphs(page, textpage, turn)
-    return glyphs, read_lines(glyphs, number)
+    return glyphs, *read_lines(glyphs, number)
 
 
 def _regions(drawing: Drawing) -> list[Box]:
-    """Where tables may be: within a grid, and between lines that begin and end alike."""
+    """Where tables may be: within a grid, and between lines that begin and end alike.
+
+    A table may have no line below it, but has a header then.
+    """
     if len(drawing.across) < 2:
         return []
-    stacks = [
-        Box(rules[0].left, _end(rules), rules[0].right, rules[0].top)
-        for rules in stacked_rules(drawing.across)
+    grids = [
+        Box(grid.places[0], grid.heights[-1], grid.places[-1], grid.heights[0])
+        for grid in find_grids(drawing)
     ]
-    return [*(grid.box for grid in find_grids(drawing)), *stacks][:_MOST_REGIONS]
-
-
-def _end(rules: Sequence[Box]) -> float:
-    """Where a table ends at the latest: one may have no line below it, but has a header then."""
-    last = rules[-1].bottom
-    return 0.0 if rules[-2].bottom - last < _TALLEST_HEADER else last
+    stacks = [
+        first._replace(bottom=0.0 if above.bottom - last.bottom < _TALLEST_HEADER else last.bottom)
+        for first, *_, above, last in ([rules[0], *rules] for rules in stacked_rules(drawing.across))
+    ]
+    return [*grids, *stacks][:_MOST_REGIONS]
 
 
 _MOST_ENTRIES = 20_000
@@ -141,8 +142,6 @@ def read_fields(page: "PdfPage", left_out: Omissions) -> list[str]:
     from pypdfium2 import raw
 
     count = raw.FPDFPage_GetAnnotCount(page.raw)
-    if count <= 0 or count == _count_links(page, left_out):
-        return []
     values: list[str] = []
     for number in range(min(count, _MOST_ANNOTATIONS)):
         note = raw.FPDFPage_GetAnnot(page.raw, number)
@@ -151,25 +150,16 @@ def read_fields(page: "PdfPage", left_out: Omissions) -> list[str]:
         kind = raw.FPDFAnnot_GetSubtype(note)
         if kind == raw.FPDF_ANNOT_WIDGET:
             values += _value(note, left_out)
-        elif kind not in (raw.FPDF_ANNOT_LINK, raw.FPDF_ANNOT_POPUP):
+        elif kind == raw.FPDF_ANNOT_LINK:
+            action = raw.FPDFLink_GetAction(raw.FPDFAnnot_GetLink(note))
+            if action and raw.FPDFAction_GetType(action) == raw.PDFACTION_LAUNCH:
+                left_out.add("launch_action")
+        elif kind != raw.FPDF_ANNOT_POPUP:
             left_out.add("comment", _string(note, b"Contents"))
         raw.FPDFPage_CloseAnnot(note)
     if count > _MOST_ANNOTATIONS:
         left_out.add("comment", pieces=count - _MOST_ANNOTATIONS)
     return values
-
-
-def _count_links(page: "PdfPage", left_out: Omissions) -> int:
-    """Number of links on a page; those that would start a program are counted as left out."""
-    from pypdfium2 import raw
-
-    place, link, found = ctypes.c_int(0), raw.FPDF_LINK(), 0
-    while found < _MOST_ANNOTATIONS and raw.FPDFLink_Enumerate(page.raw, place, link):
-        found += 1
-        action = raw.FPDFLink_GetAction(link)
-        if action and raw.FPDFAction_GetType(action) == raw.PDFACTION_LAUNCH:
-            left_out.add("launch_action")
-    return found
 
 
 def _value(field: Any, left_out: Omissions) -> Iterator[str]:

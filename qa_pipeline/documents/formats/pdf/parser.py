@@ -9,7 +9,7 @@ from qa_pipeline.corpus.files import DocumentFailure
 from qa_pipeline.documents.assembly import Omissions, visible
 from qa_pipeline.documents.formats.pdf.layout import FailedPages, PageContent, lay_out_pages, without_contents
 from qa_pipeline.documents.formats.pdf.pages import count_extras, outline_of, read_page, title_of
-from qa_pipeline.documents.formats.pdf.scans import note, read_scans, refuse_scans
+from qa_pipeline.documents.formats.pdf.scans import count_scans, read_scans
 from qa_pipeline.records import ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 
@@ -33,22 +33,29 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     """
     from pypdfium2 import PdfiumError
 
-    _check_edges(source.content)
+    # PDFium repairs a file without its end and silently loses pages, so that is refused here.
+    if b"%PDF-" not in source.content[:_HEADER_WITHIN]:
+        raise DocumentFailure("damaged", "the file lacks the signature of a PDF")
+    if b"%%EOF" not in source.content[-_END_WITHIN:]:
+        raise DocumentFailure("damaged", "the end of the PDF is missing; it may be cut off")
     left_out = Omissions()
     failed = FailedPages(left_out)
     try:
         with closing(_open(source.content)) as document:
-            _check_pages(document, settings)
+            if len(document) > settings.max_pages:
+                detail = f"{len(document)} pages, documents.max_pages = {settings.max_pages}"
+                raise DocumentFailure("too_many_pages", detail)
             pages = _read_pages(document, settings, left_out, failed)
             notes = count_extras(document, left_out)
             notes += read_scans(document, pages, settings, left_out)
             outline = outline_of(document)
             title = title_of(document)
-        notes += _count_scans(pages, left_out)
+        notes += count_scans(pages, left_out)
         notes += _broken_letters(pages, left_out)
         blocks = lay_out_pages(without_contents(pages, left_out), outline, left_out, failed)
         if not blocks:
-            failed.raise_first()
+            for error in failed.errors.values():
+                raise error
             raise DocumentFailure("no_text", "the PDF has pages but no text")
     except PdfiumError as error:
         raise DocumentFailure("damaged", "a page of the PDF cannot be loaded") from error
@@ -62,14 +69,6 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     )
 
 
-def _check_edges(content: bytes) -> None:
-    """PDFium repairs a file without its end and silently loses pages, so that is refused here."""
-    if b"%PDF-" not in content[:_HEADER_WITHIN]:
-        raise DocumentFailure("damaged", "the file lacks the signature of a PDF")
-    if b"%%EOF" not in content[-_END_WITHIN:]:
-        raise DocumentFailure("damaged", "the end of the PDF is missing; it may be cut off")
-
-
 def _open(content: bytes) -> "PdfDocument":
     import pypdfium2
     from pypdfium2 import raw
@@ -80,12 +79,6 @@ def _open(content: bytes) -> "PdfDocument":
         if getattr(error, "err_code", None) in (raw.FPDF_ERR_PASSWORD, raw.FPDF_ERR_SECURITY):
             raise DocumentFailure("encrypted", "the PDF is protected by a password") from error
         raise DocumentFailure("damaged", "the PDF cannot be opened") from error
-
-
-def _check_pages(document: "PdfDocument", settings: DocumentSettings) -> None:
-    if len(document) > settings.max_pages:
-        limit = settings.max_pages
-        raise DocumentFailure("too_many_pages", f"{len(document)} pages, documents.max_pages = {limit}")
 
 
 def _read_pages(
@@ -104,21 +97,6 @@ def _read_pages(
             raise DocumentFailure("too_long", f"the text is longer than documents.max_characters = {limit}")
         pages.append(content)
     return pages
-
-
-def _count_scans(pages: Sequence[PageContent], left_out: Omissions) -> list[str]:
-    """Count pages that are pictures; returns a note that names them.
-
-    Raises:
-        DocumentFailure: `scanned`, if the document has no other text.
-    """
-    scans = [page.number for page in pages if page.scanned]
-    if not scans:
-        return []
-    if not any((page.lines or page.fields) and not page.scanned for page in pages):
-        refuse_scans(scans, len(pages))
-    left_out.add("scanned_page", pieces=len(scans))
-    return [note(len(pages), scans, "without text")]
 
 
 def _broken_letters(pages: Sequence[PageContent], left_out: Omissions) -> list[str]:

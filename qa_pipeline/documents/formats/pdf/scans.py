@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 from contextlib import closing
+from itertools import groupby
+from operator import itemgetter
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
@@ -23,31 +25,27 @@ _NUMBERS_SHOWN = 20
 
 
 def is_scan(characters: int, pictures: Sequence[Box], paper: Box) -> bool:
-    """Whether a page is a picture of text: pictures cover most of it, and it has no text but a stamp.
-
-    Args:
-        characters: how many characters the page holds, blanks aside.
-        pictures: where pictures are.
-        paper: the page.
-    """
-    if characters > _STAMP:
-        return False
-    covered = sum(share_of(picture, paper) for picture in pictures)
-    return covered >= _MOSTLY
+    """Whether pictures cover most of a page and it has no text but a stamp; blanks are no characters."""
+    return characters <= _STAMP and sum(share_of(picture, paper) for picture in pictures) >= _MOSTLY
 
 
-def refuse_scans(scans: Sequence[int], pages: int) -> None:
-    """Refuse a document that has no text because it was scanned.
+def count_scans(pages: Sequence[PageContent], left_out: Omissions) -> list[str]:
+    """Count pages that are pictures; returns a note that names them.
 
     Raises:
-        DocumentFailure: `scanned`, if there are pages without text that are pictures.
+        DocumentFailure: `scanned`, if the document has no other text.
     """
-    if scans:
+    scans = [page.number for page in pages if page.scanned]
+    if not scans:
+        return []
+    if not any((page.lines or page.fields) and not page.scanned for page in pages):
         raise DocumentFailure(
             "scanned",
-            f"{_how_many(scans, pages)} without text; to have them read, install the ocr extra and"
+            f"{_how_many(scans, len(pages))} without text; to have them read, install the ocr extra and"
             " Tesseract and set documents.ocr",
         )
+    left_out.add("scanned_page", pieces=len(scans))
+    return [note(len(pages), scans, "without text")]
 
 
 def note(pages: int, numbers: Sequence[int], which: str) -> str:
@@ -135,23 +133,16 @@ def _read(document: "PdfDocument", page: PageContent, engine: Any, settings: Doc
 
 def _lines(found: dict[str, list[Any]], page: int, scale: float, height: float) -> list[Line]:
     """Words as Tesseract reports them, gathered into lines; distances from pixels to points."""
-    words: dict[tuple[int, int, int], list[int]] = {}
-    for place, text in enumerate(found["text"]):
-        if text.strip() and float(found["conf"][place]) >= _LEAST_CONFIDENCE:
-            key = (found["block_num"][place], found["par_num"][place], found["line_num"][place])
-            words.setdefault(key, []).append(place)
+    rows = [dict(zip(found, values, strict=True)) for values in zip(*found.values(), strict=True)]
+    read = [row for row in rows if row["text"].strip() and float(row["conf"]) >= _LEAST_CONFIDENCE]
     lines = []
-    for number, places in enumerate(words.values()):
+    by_line = groupby(read, key=itemgetter("block_num", "par_num", "line_num"))
+    for number, words in enumerate(list(part) for _, part in by_line):
         parts = tuple(
-            Word(
-                found["text"][place],
-                found["left"][place] / scale,
-                (found["left"][place] + found["width"][place]) / scale,
-            )
-            for place in places
+            Word(word["text"], word["left"] / scale, (word["left"] + word["width"]) / scale) for word in words
         )
-        top = height - min(found["top"][place] for place in places) / scale
-        bottom = height - max(found["top"][place] + found["height"][place] for place in places) / scale
+        top = height - min(word["top"] for word in words) / scale
+        bottom = height - max(word["top"] + word["height"] for word in words) / scale
         lines.append(
             Line(
                 " ".join(word.text for word in parts), page, parts[0].left, bottom, parts[-1].right, top,

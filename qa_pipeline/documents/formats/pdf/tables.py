@@ -5,10 +5,10 @@ from bisect import bisect
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise, takewhile
+from itertools import takewhile
 
 from qa_pipeline.documents.formats.pdf.drawing import Drawing
-from qa_pipeline.documents.formats.pdf.glyphs import Box
+from qa_pipeline.documents.formats.pdf.glyphs import Box, around
 from qa_pipeline.documents.formats.pdf.grids import (
     Gap,
     Grid,
@@ -16,7 +16,6 @@ from qa_pipeline.documents.formats.pdf.grids import (
     Strip,
     fill,
     find_grids,
-    gaps_below,
     gaps_between,
     had_no_room,
     is_prose,
@@ -27,20 +26,35 @@ from qa_pipeline.documents.formats.pdf.grids import (
     strips_of,
 )
 from qa_pipeline.documents.formats.pdf.joining import Spelling, joined_text
-from qa_pipeline.documents.formats.pdf.lines import Line, part_of, rows_of, words_of
+from qa_pipeline.documents.formats.pdf.lines import Line, part_of, rows_of
 from qa_pipeline.documents.formats.rows import Cell, render_table
 
 _HEADER_PIECE = 0.6
 _NUMBER = re.compile(r"^[^\w\s]?\s?\d[\d.,:/\s%+–-]*[^\W\d_]{0,3}[%‰°)]?$")
 
 
-def text_rows(
-    header: Sequence[Sequence[Line]],
-    strips: Sequence[Sequence[Strip]],
-    gaps: Sequence[Gap],
-    spelling: Spelling,
-) -> tuple[list[str], list[str]]:
-    """Rows of cells as text, each with the names of its columns; and the names that no row writes.
+Row = list[Line]
+"""Lines that stand side by side, from left to right."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table on a page: its rows as text, its page and place, and where its text begins in the file.
+
+    `unused` are names of columns that no row writes, since the column is empty below them.
+    """
+
+    rows: Sequence[str]
+    page: int
+    box: Box
+    start: int
+    unused: Sequence[str] = ()
+
+
+def table_of(
+    header: Sequence[Row], strips: Sequence[Sequence[Strip]], gaps: Sequence[Gap], spelling: Spelling
+) -> Table:
+    """A table whose columns white gaps part.
 
     Args:
         header: printed lines of the header, from the top; empty where the first rows may be one.
@@ -49,13 +63,23 @@ def text_rows(
         spelling: how the document spells words.
     """
     columns = range(len(gaps) + 1)
-    cells = [
-        [Cell(joined_text(lines_of_column(row, column), spelling)) for column in columns] for row in strips
-    ]
+    rows = [[lines_of_column(row, column) for column in columns] for row in strips]
+    cells = [[Cell(joined_text(cell, spelling)) for cell in row] for row in rows]
     if header:
-        return render_table([*(_header_row(row, gaps) for row in header), *cells])
-    bold = [all(line.bold for strip in row for column in strip for line in column) for row in strips]
-    return render_table(with_header(cells, bold))
+        cells = [*(_header_row(row, gaps) for row in header), *cells]
+    else:
+        cells = with_header(cells, [_is_bold(row) for row in rows])
+    return _table(cells, [line for row in (*header, *(cell for row in rows for cell in row)) for line in row])
+
+
+def _table(cells: Sequence[Sequence[Cell]], lines: Sequence[Line]) -> Table:
+    rows, unused = render_table(cells)
+    box = around(line[2:6] for line in lines)
+    return Table(rows, lines[0].page, box, min(line.start for line in lines), unused)
+
+
+def _is_bold(row: Sequence[Sequence[Line]]) -> bool:
+    return all(line.bold for cell in row for line in cell)
 
 
 def with_header(rows: Sequence[Sequence[Cell]], bold: Sequence[bool]) -> list[list[Cell]]:
@@ -70,8 +94,6 @@ def with_header(rows: Sequence[Sequence[Cell]], bold: Sequence[bool]) -> list[li
     count = len(list(takewhile(bool, bold)))
     if not 0 < count < len(rows):
         count = int(_above_numbers([[cell.text for cell in row] for row in rows]))
-    if count == 1 and len(rows) > 2 and any(cell.columns > 1 for cell in rows[0]):
-        count = 2  # names that stand over several columns have a name for each below them
     named = [[replace(cell, header=True) for cell in row] for row in rows[:count]]
     return [*named, *(list(row) for row in rows[count:])]
 
@@ -79,7 +101,7 @@ def with_header(rows: Sequence[Sequence[Cell]], bold: Sequence[bool]) -> list[li
 def _above_numbers(rows: Sequence[Sequence[str]]) -> bool:
     """Whether the first row is all words and stands above a column that is mostly numbers."""
     names, rest = rows[0], rows[1:]
-    if not all(names[1:]) or any(_NUMBER.match(name) or name.endswith(":") for name in names):
+    if any(_NUMBER.match(name) or name.endswith(":") for name in names):
         return False
     numbers = (
         sum(bool(_NUMBER.match(row[place])) for row in rest if place < len(row))
@@ -89,15 +111,10 @@ def _above_numbers(rows: Sequence[Sequence[str]]) -> bool:
 
 
 def _header_row(row: Sequence[Line], gaps: Sequence[Gap]) -> list[Cell]:
-    """One printed line of a header; a word that stands over several columns names them all."""
+    """The names of columns in one printed line of a header."""
     names = [""] * (len(gaps) + 1)
     for line in row:
         for piece in pieces_of(line, _HEADER_PIECE * line.size):
-            over = [place for place, gap in enumerate(gaps) if piece.left < gap[0] and piece.right > gap[1]]
-            if over and len(words_of(piece)) <= len(over):
-                for place in range(over[0], over[-1] + 2):
-                    names[place] = f"{names[place]} {piece.text}".strip()
-                continue
             for place, column in enumerate(strips_of([[piece]], gaps)[0]):
                 for part in column:
                     names[place] = f"{names[place]} {part.text}".strip()
@@ -127,24 +144,6 @@ _LARGEST = 1.3
 _PADDING = 3.0
 
 
-Row = list[Line]
-"""Lines that stand side by side, from left to right."""
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A table on a page: its rows as text, its page and place, and where its text begins in the file.
-
-    `unused` are names of columns that no row writes, since the column is empty below them.
-    """
-
-    rows: Sequence[str]
-    page: int
-    box: Box
-    start: int
-    unused: Sequence[str] = ()
-
-
 def ruled_tables(
     lines: Sequence[Line], drawing: Drawing, spelling: Spelling
 ) -> tuple[list[Table], list[Line]]:
@@ -160,9 +159,7 @@ def ruled_tables(
     for grid in find_grids(drawing):
         table, left = _of_grid(grid, left, spelling)
         tables += table
-    boxes = [table.box for table in tables]
-    across = [rule for rule in drawing.across if not any(_lies_in(rule, box) for box in boxes)]
-    for rules in stacked_rules(across):
+    for rules in stacked_rules(drawing.across):
         found, left = _Stack(rules, left).tables(spelling)
         tables += found
     return tables, left
@@ -185,15 +182,6 @@ def stacked_rules(rules: Sequence[Box]) -> list[list[Box]]:
     return [group for group in groups if len(group) > 1][:_MOST_STACKS]
 
 
-def _lies_in(rule: Box, box: Box) -> bool:
-    return (
-        box.bottom - _DOUBLE_RULE < rule.bottom
-        and rule.top < box.top + _DOUBLE_RULE
-        and box.left - _DOUBLE_RULE < rule.left
-        and rule.right < box.right + _DOUBLE_RULE
-    )
-
-
 def _of_grid(grid: Grid, lines: list[Line], spelling: Spelling) -> tuple[list[Table], list[Line]]:
     """The table that a grid holds; none where fewer than two columns have text."""
     outside = fill(grid, lines)
@@ -203,19 +191,20 @@ def _of_grid(grid: Grid, lines: list[Line], spelling: Spelling) -> tuple[list[Ta
     rows: list[list[GridCell]] = [[] for _ in range(len(grid.heights) - 1)]
     for cell in grid.cells:
         rows[cell.row].append(cell)
-    if len(rows) < _LINED_ROWS:
-        rows = [part for row in rows for part in _split(row)]
-    elif any(_is_several(row, grid) for row in rows):
-        rows = [part for row in rows for part in _parted(row, grid)]
+    parted = [_parted(row, grid) for row in rows]
+    if len(rows) < _LINED_ROWS:  # upright lines alone part the columns
+        parted = [rows_of_cells(_strips(row)) for row in rows]
+    else:
+        printed = [max(len(_strips(row)), _LINED_ROWS) for row in rows]
+        if not any(len(parts) == count for parts, count in zip(parted, printed, strict=True)):
+            parted = [[] for _ in rows]
+    rows = [part for row, parts in zip(rows, parted, strict=True) for part in _merged(row, parts)]
     cells = [
         [Cell(joined_text(cell.lines, spelling), columns=cell.columns, rows=cell.rows) for cell in row]
         for row in rows
     ]
-    bold = [all(line.bold for cell in row for line in cell.lines) for row in rows]
-    text, unused = render_table(with_header(cells, bold))
-    lines = [line for cell in filled for line in cell.lines]
-    table = Table(text, lines[0].page, grid.box, min(line.start for line in lines), unused)
-    return [table], outside
+    bold = [_is_bold([cell.lines for cell in row]) for row in rows]
+    return [_table(with_header(cells, bold), [line for cell in filled for line in cell.lines])], outside
 
 
 def _is_page(cells: Sequence[GridCell]) -> bool:
@@ -225,12 +214,6 @@ def _is_page(cells: Sequence[GridCell]) -> bool:
         columns[cell.column] += cell.lines
     beside = sum(count > 1 for count in Counter(cell.row for cell in cells).values())
     return beside < 2 or all(map(is_prose, columns.values()))
-
-
-def _split(row: Sequence[GridCell]) -> list[list[GridCell]]:
-    """Rows of a table that has upright lines only, which stand in one row of boxes."""
-    strips = _strips(row)
-    return [_merged(row, part) for part in rows_of_cells(strips)] if strips else [list(row)]
 
 
 def _strips(row: Sequence[GridCell]) -> list[Strip]:
@@ -246,31 +229,27 @@ def _strips(row: Sequence[GridCell]) -> list[Strip]:
     return strips
 
 
-def _merged(row: Sequence[GridCell], strips: Sequence[Strip]) -> list[GridCell]:
-    return [replace(cell, lines=lines_of_column(strips, place)) for place, cell in enumerate(row)]
-
-
-def _is_several(row: Sequence[GridCell], grid: Grid) -> bool:
-    """Whether each printed line of a row of boxes, of which there are a few, is a row of its own."""
-    return len(_parted(row, grid)) == max(len(_strips(row)), _LINED_ROWS)
-
-
-def _parted(row: Sequence[GridCell], grid: Grid) -> list[list[GridCell]]:
+def _parted(row: Sequence[GridCell], grid: Grid) -> list[list[Strip]]:
     """Rows that no line parts: none of their cells goes on in the next for want of room."""
+    ends = [grid.places[cell.column + cell.columns] - _PADDING for cell in row]
     parts: list[list[Strip]] = []
     for strip in _strips(row):
-        if parts and not _is_next(parts[-1][-1], strip, row, grid):
+        above = parts[-1][-1] if parts else strip
+        both = [place for place in range(len(row)) if above[place] and strip[place]]
+        goes_on = any(had_no_room(above[place], strip[place], ends[place]) for place in both)
+        if parts and (goes_on or len(both) < 2 or not strip[0]):
             parts[-1].append(strip)
         else:
             parts.append([strip])
-    return [_merged(row, part) for part in parts] or [list(row)]
+    return parts
 
 
-def _is_next(above: Strip, below: Strip, row: Sequence[GridCell], grid: Grid) -> bool:
-    both = [place for place in range(len(row)) if above[place] and below[place]]
-    ends = [grid.places[cell.column + cell.columns] - _PADDING for cell in row]
-    filled = len(both) > 1 and bool(below[0])
-    return filled and not any(had_no_room(above[place], below[place], ends[place]) for place in both)
+def _merged(row: Sequence[GridCell], parts: Sequence[Sequence[Strip]]) -> list[list[GridCell]]:
+    """A row of boxes as the rows of cells that its printed lines make up; as it is without any."""
+    return [
+        [replace(cell, lines=lines_of_column(part, place)) for place, cell in enumerate(row)]
+        for part in parts
+    ] or [list(row)]
 
 
 class _Stack:
@@ -372,16 +351,9 @@ class _Stack:
 
     def _table(self, header: Sequence[Row], bands: Sequence[Sequence[Row]], spelling: Spelling) -> Table:
         body = [row for band in bands for row in band]
-        gaps = gaps_below(header, body, _size(body))
-        if len(bands) >= _LINED_ROWS:
-            cells = [strips_of(band, gaps) for band in bands if band]
-        else:
-            cells = [row for band in bands for row in rows_of_cells(strips_of(band, gaps))]
-        lines = [line for row in (*header, *body) for line in row]
-        box = Box(self.left, min(line.bottom for line in lines), self.right, max(line.top for line in lines))
-        start = min(line.start for line in lines)
-        rows, unused = text_rows(header, cells, gaps, spelling)
-        return Table(rows, lines[0].page, box, start, unused)
+        gaps = gaps_between([*header, *body], _size(body))
+        cells = [row for band in bands for row in rows_of_cells(strips_of(band, gaps))]
+        return table_of(header, cells, gaps, spelling)
 
 
 def _size(rows: Sequence[Row]) -> float:
@@ -404,8 +376,6 @@ def find_aligned(lines: Sequence[Line], spelling: Spelling) -> list[tuple[Table,
         lines: the lines, the loose ones with their words.
         spelling: how the document spells words.
     """
-    if not any(line.words for line in lines) and not _stand_beside(lines):
-        return []
     found = []
     for run in _runs(list(rows_of([line for line in lines if not line.turned]))):
         size = Counter(line.size for row in run for line in row).most_common(1)[0][0]
@@ -416,25 +386,9 @@ def find_aligned(lines: Sequence[Line], spelling: Spelling) -> list[tuple[Table,
             gaps = [gaps[place - 1] for place in filled[1:]]
             strips = strips_of(run, gaps)
         if gaps and _is_table(strips, gaps):
-            right = max(row[-1].right for row in run)
-            cells = rows_of_cells(strips)
-            parts = [line for row in run for line in row]
-            box = Box(
-                min(line.left for line in parts), min(line.bottom for line in parts),
-                right, max(line.top for line in parts),
-            )  # fmt: skip
-            start = min(line.start for line in parts)
-            rows, unused = text_rows([], cells, gaps, spelling)
-            found.append((Table(rows, parts[0].page, box, start, unused), parts))
+            table = table_of([], rows_of_cells(strips), gaps, spelling)
+            found.append((table, [line for row in run for line in row]))
     return found
-
-
-def _stand_beside(lines: Sequence[Line]) -> bool:
-    return any(
-        one.bottom < other.top and other.bottom < one.top
-        for one, other in pairwise(lines)
-        if one.left > other.right or other.left > one.right
-    )
 
 
 def _runs(rows: Sequence[Row]) -> list[list[Row]]:
@@ -473,12 +427,7 @@ def _is_table(strips: Sequence[Strip], gaps: Sequence[Gap]) -> bool:
     columns = [[line for strip in strips for line in strip[place]] for place in range(len(gaps) + 1)]
     several = sum(sum(map(bool, strip)) > 1 for strip in strips)
     cells = sum(sum(map(bool, strip)) for strip in strips if sum(map(bool, strip)) > 1)
-    if (
-        several < 2
-        or cells < _LEAST_CELLS
-        or (several < _LEAST_ROWS and len(gaps) < 2)
-        or 2 * several < len(strips)
-    ):
+    if cells < _LEAST_CELLS or several < (_LEAST_ROWS if len(gaps) < 2 else 2) or 2 * several < len(strips):
         return False
     if all(line.fixed for column in columns for line in column):
         return False
@@ -486,13 +435,4 @@ def _is_table(strips: Sequence[Strip], gaps: Sequence[Gap]) -> bool:
         return False
     if all(_EQUATION_NUMBER.match(line.text) for line in columns[-1]):
         return False
-    return not any(map(is_prose, columns)) and any(map(_is_aligned, columns))
-
-
-def _is_aligned(column: Sequence[Line]) -> bool:
-    """Whether the cells of a column begin or end above one another."""
-    for edge in ([line.left for line in column], [line.right for line in column]):
-        usual = Counter(map(round, edge)).most_common(1)[0][0]
-        if len(edge) > 1 and sum(abs(place - usual) <= _ALIGNED for place in edge) >= 0.6 * len(edge):
-            return True
-    return False
+    return not any(map(is_prose, columns))

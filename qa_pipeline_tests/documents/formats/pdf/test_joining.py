@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.documents.formats.pdf.groups import Group, rejoined, with_notes
+from qa_pipeline.documents.formats.pdf.groups import Group, with_notes
 from qa_pipeline.documents.formats.pdf.joining import Spelling, code_text, joined_text, texts_by_page
 from qa_pipeline.documents.formats.pdf.lines import Line, Word
 
@@ -88,15 +88,3 @@ def test_no_group_is_lost_among_notes(
     every = (groups_of(flow), groups_of(margin, plain=True), groups_of(feet, plain=True))
     placed = list(with_notes(every[0], list(every[1]), list(every[2])))
     assert sorted(map(id, placed)) == sorted(id(group) for groups in every for group in groups)
-
-
-@given(
-    st.lists(st.tuples(st.sampled_from(["The end.", "and so", "Figure 1: A"]), st.booleans()), max_size=20)
-)
-def test_no_line_is_lost_where_paragraphs_are_joined_again(parts: list[tuple[str, bool]]) -> None:
-    groups = [
-        Group("paragraph", [line(f"{text} {number}")], floats=floats)
-        for number, (text, floats) in enumerate(parts)
-    ]
-    before = [part.text for group in groups for part in group.lines]
-    assert sorted(part.text for group in rejoined(groups) for part in group.lines) == sorted(before)

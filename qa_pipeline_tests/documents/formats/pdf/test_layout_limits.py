@@ -1,13 +1,14 @@
-import math
 import time
+from collections.abc import Sequence
 
 import pytest
 from fpdf import FPDF
 
 from qa_pipeline.corpus.files import DocumentFailure
 from qa_pipeline.documents.assembly import Omissions
+from qa_pipeline.documents.formats.pdf import layout
 from qa_pipeline.documents.formats.pdf.layout import FailedPages, PageContent, _page_after_page, lay_out_pages
-from qa_pipeline.documents.formats.pdf.lines import Line, Word
+from qa_pipeline.documents.formats.pdf.lines import Line
 from qa_pipeline.records import Block
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline_tests.documents.builders import outline
@@ -260,12 +261,17 @@ def test_a_page_that_the_file_does_not_hold_costs_that_page_alone() -> None:
     assert parsed.notes == ("1 of 2 pages could not be read: 2 (damaged)",)
 
 
-def test_a_page_whose_layout_fails_costs_that_page_alone_and_its_text_is_counted() -> None:
-    def line(page: int, text: str, bottom: float, *words: Word) -> Line:
-        return Line(text, page, 70, bottom, 300, bottom + 10, 10, False, False, words=words)
+def test_a_page_whose_layout_fails_costs_that_page_alone_and_its_text_is_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def line(page: int, text: str, bottom: float) -> Line:
+        return Line(text, page, 70, bottom, 300, bottom + 10, 10, False, False)
 
-    endless = [Word("no", -math.inf, 100), Word("place", 200, 300)]
-    failing = [line(2, "no place", 700 - 12 * number, *endless) for number in range(5)]
+    def no_tables(lines: Sequence[Line], _: object) -> list[float]:
+        return [1 / (2 - line.page) for line in lines][len(lines) :]
+
+    monkeypatch.setattr(layout, "find_aligned", no_tables)
+    failing = [line(2, "no place", 700 - 12 * number) for number in range(5)]
     contents = [
         PageContent(1, 842, [line(1, "Before it.", 700)]),
         PageContent(2, 842, failing),
@@ -275,7 +281,7 @@ def test_a_page_whose_layout_fails_costs_that_page_alone_and_its_text_is_counted
     failed = FailedPages(left_out)
     blocks = lay_out_pages(contents, [], left_out, failed)
     assert [(block.page, block.text) for block in blocks] == [(1, "Before it."), (3, "Behind it.")]
-    assert failed.notes(3) == ["1 of 3 pages could not be read: 2 (OverflowError)"]
+    assert failed.notes(3) == ["1 of 3 pages could not be read: 2 (ZeroDivisionError)"]
     assert [(part.what, part.pieces, part.characters) for part in left_out.record()] == [
         ("unreadable_page", 1, 35)
     ]
