@@ -10,7 +10,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from qa_pipeline.corpus.files import DocumentFailure
 from qa_pipeline.records import Block, BlockKind, LeftOut, Mask, keep
+from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.text.characters import clean, lay_out
 
 _LONGEST_HEADING = 300
@@ -147,6 +149,17 @@ def _written(block: Block, kind: BlockKind, text: str) -> str:
         fence = "`" * (longest + 1)
         return f"{fence}\n{text}\n{fence}"
     return text
+
+
+def check_length(characters: int, settings: DocumentSettings) -> None:
+    """Refuse a text that is longer than allowed.
+
+    Raises:
+        DocumentFailure: `too_long`.
+    """
+    if characters > settings.max_characters:
+        limit = settings.max_characters
+        raise DocumentFailure("too_long", f"the text is longer than documents.max_characters = {limit}")
 
 
 def visible(text: str) -> int:

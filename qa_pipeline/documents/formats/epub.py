@@ -15,7 +15,7 @@ from urllib.parse import unquote, urlsplit
 
 from qa_pipeline.corpus.archives import ZIP_START, Archive, open_archive
 from qa_pipeline.corpus.files import DocumentFailure
-from qa_pipeline.documents.assembly import Omissions
+from qa_pipeline.documents.assembly import Omissions, check_length
 from qa_pipeline.documents.decoding import decode
 from qa_pipeline.documents.formats.html.boilerplate import count_comments
 from qa_pipeline.documents.formats.html.parser import parse_tree, read_tree
@@ -85,9 +85,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
             raise DocumentFailure("encrypted", "the book is protected against copying and cannot be read")
         found = _read(archive, chapter, left, settings)
         length += sum(len(block.text) for block in found)
-        if length > settings.max_characters:
-            limit = settings.max_characters
-            raise DocumentFailure("too_long", f"the text is longer than documents.max_characters = {limit}")
+        check_length(length, settings)
         blocks += found
     if missing == len(chapters):
         raise DocumentFailure("damaged", "all files that the book names are missing in it")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from qa_pipeline.corpus.archives import ZIP_START, open_archive
 from qa_pipeline.corpus.files import DocumentFailure
-from qa_pipeline.documents.assembly import Omissions
+from qa_pipeline.documents.assembly import Omissions, check_length
 from qa_pipeline.documents.formats.delimited import names_columns
 from qa_pipeline.documents.formats.row_files import too_many_rows
 from qa_pipeline.documents.formats.rows import Cell, counted_lines
@@ -57,9 +57,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
         if tables and not (len(shown) == 1 and _UNNAMED.fullmatch(about.name)):
             blocks.append(Block("heading", about.name, 2))
         blocks += tables
-        if sum(len(block.text) for block in tables) > settings.max_characters:
-            limit = settings.max_characters
-            raise DocumentFailure("too_long", f"the text is longer than documents.max_characters = {limit}")
+        check_length(sum(len(block.text) for block in tables), settings)
     return ParsedFile(blocks=tuple(blocks), left_out=left.record())
 
 

@@ -14,7 +14,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from qa_pipeline.documents.assembly import Omissions
-from qa_pipeline.documents.formats.office.docx_blocks import TITLE_LEVEL, BlockReader, Numbering, Referred
+from qa_pipeline.documents.formats.office.docx_blocks import TITLE_LEVEL, BlockReader, Numbering
 from qa_pipeline.documents.formats.office.docx_text import TEXT, Styles, prune
 from qa_pipeline.documents.formats.office.drawings import DrawnParts
 from qa_pipeline.documents.formats.office.package import WORD, Package, open_package, read_file
@@ -55,9 +55,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     }
     body = document.find(f"{WORD}body")
     reader = BlockReader(
-        Referred(styles, numbering, notes, partial(DrawnParts(package, omissions).read, main)),
-        omissions,
-        settings,
+        styles, numbering, notes, partial(DrawnParts(package, omissions).read, main), omissions, settings
     )
     blocks = _levelled(list(_joined(reader.read(document if body is None else body))))
     _count_other_parts(package, main, omissions)

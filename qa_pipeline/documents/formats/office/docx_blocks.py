@@ -3,12 +3,11 @@
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from qa_pipeline.corpus.files import DocumentFailure
-from qa_pipeline.documents.assembly import Omissions, visible
+from qa_pipeline.documents.assembly import Omissions, check_length, visible
 from qa_pipeline.documents.formats.delimited import names_columns
 from qa_pipeline.documents.formats.list_numbers import Style, written_number
 from qa_pipeline.documents.formats.office.docx_text import (
@@ -30,8 +29,6 @@ from qa_pipeline.settings.documents import DocumentSettings
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
-ROW = f"{WORD}tr"
-CELL = f"{WORD}tc"
 _BITS = re.compile("[0-9A-Fa-f]{1,8}")
 _LOOKS: tuple[tuple[int, str, Literal["firstRow", "firstCol"]], ...] = (
     (0x20, "firstRow", "firstRow"),
@@ -44,89 +41,67 @@ _MOST_REPEATED = 200_000
 _BETWEEN: dict[BlockKind, str] = {"list_item": ", ", "table_row": "; "}
 
 
-@dataclass(frozen=True, slots=True)
-class RawCell:
+class _RawCell(NamedTuple):
     """A cell as the file has it; `goes_on` if it belongs to the cell above it, `bold` if all its text is."""
 
-    blocks: tuple[Block, ...]
+    blocks: list[Block]
     columns: int = 1
     goes_on: bool = False
     bold: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
-    """Whether the style of a table sets its first row or column off from the others."""
+def _table_blocks(
+    table: "_Element", rows: list[list[_RawCell]], named: int, styles: Styles, omissions: Omissions
+) -> list[Block]:
+    """A line for each row; where a table only lays out a page, the content of its cells in turn.
 
-    first_row: bool
-    first_column: bool
-
-
-@dataclass(slots=True)
-class Table:
-    """The rows of a table as they are read; the first `named` of them are repeated on each page."""
-
-    rows: list[list[RawCell]] = field(default_factory=list)
-    named: int = 0
-
-    def add(self, row: "_Element", cells: Sequence[RawCell]) -> None:
-        """Append a row."""
-        self.named += self.named == len(self.rows) and is_on(row.find(f"{WORD}trPr/{WORD}tblHeader"))
-        indent = whole(value_of(row, f"trPr/{WORD}gridBefore"), 0)
-        self.rows.append([*([RawCell((), indent)] if indent else []), *cells])
-
-    def blocks(self, look: Look, omissions: Omissions) -> list[Block]:
-        """A line for each row; where a table only lays out a page, the content of its cells in turn."""
-        if self._lays_out():
-            return [block for row in self.rows for cell in row for block in cell.blocks]
-        return [Block("table_row", line) for line in counted_lines(self._cells(look), omissions)]
-
-    def _lays_out(self) -> bool:
-        """A box around text, or text in columns: one row or column, with more than a line in a cell."""
-        if sum(map(len, self.rows)) == 1:
-            return True
-        one_way = len(self.rows) == 1 or all(len(row) <= 1 for row in self.rows)
-        return one_way and any(len(cell.blocks) > 1 for row in self.rows for cell in row)
-
-    def _cells(self, look: Look) -> list[list[Cell]]:
-        texts = list(_filled_down(self.rows))
-        paired = self._is_paired(texts)
-        names = self._rows_of_names(texts, look, paired=paired)
-        keys = look.first_column or (not names and paired)
-        width = max((sum(cell.columns for cell in row) for row in self.rows), default=0)
-        cells = []
-        for place, (row, written) in enumerate(zip(self.rows, texts, strict=True)):
-            named = place < names or (len(row) == 1 < width == row[0].columns)
-            key = keys and any(written[1:])
-            cells.append(
-                [
-                    Cell(text, named or (key and column == 0), cell.columns)
-                    for column, (cell, text) in enumerate(zip(row, written, strict=True))
-                ]
-            )
-        return cells
-
-    def _rows_of_names(self, texts: Sequence[Sequence[str]], look: Look, *, paired: bool) -> int:
-        """How many rows at the top name the columns: by the file, by their looks, or by what they say."""
-        if self.named:
-            return self.named if self.named < len(self.rows) else 0
-        if len(self.rows) < 2 or len(self.rows[0]) < 2:
-            return 0
-        first, second = self.rows[:2]
-        bold = all(cell.bold or not cell.blocks for cell in first) and not all(cell.bold for cell in second)
-        if look.first_row or bold:
-            return 1
-        simple = all(cell.columns == 1 for cell in first) and not paired
-        return int(simple and names_columns(texts[0], texts[1:_LOOKED_AT]))
-
-    def _is_paired(self, texts: Sequence[Sequence[str]]) -> bool:
-        """Whether each row is a name in bold and its value."""
-        pairs = [row for row, written in zip(self.rows, texts, strict=True) if any(written)]
-        return all(len(row) == 2 and row[0].bold and not row[1].bold for row in pairs)
+    A box around text, or text in columns, is one row or column with more than a line in a cell. The first
+    `named` rows are repeated on each page.
+    """
+    one_way = len(rows) == 1 or all(len(row) <= 1 for row in rows)
+    if sum(map(len, rows)) == 1 or (one_way and any(len(cell.blocks) > 1 for row in rows for cell in row)):
+        return [block for row in rows for cell in row for block in cell.blocks]
+    texts = list(_filled_down(rows))
+    pairs = [row for row, written in zip(rows, texts, strict=True) if any(written)]
+    paired = all(len(row) == 2 and row[0].bold and not row[1].bold for row in pairs)
+    first_row, first_column = _look_of(table, styles)
+    names = named if named < len(rows) else 0
+    if not named:
+        names = _named_rows(rows, texts, set_off=first_row, paired=paired)
+    keys = first_column or (not names and paired)
+    width = max((sum(cell.columns for cell in row) for row in rows), default=0)
+    cells = []
+    for place, (row, written) in enumerate(zip(rows, texts, strict=True)):
+        header = place < names or (len(row) == 1 < width == row[0].columns)
+        key = keys and any(written[1:])
+        cells.append(
+            [
+                Cell(text, header or (key and column == 0), cell.columns)
+                for column, (cell, text) in enumerate(zip(row, written, strict=True))
+            ]
+        )
+    return [Block("table_row", line) for line in counted_lines(cells, omissions)]
 
 
-def look_of(table: "_Element", styles: Styles) -> Look:
-    """What a table says of its looks; Word marks first rows by default, so the style must do so too."""
+def _named_rows(
+    rows: list[list[_RawCell]], texts: Sequence[Sequence[str]], *, set_off: bool, paired: bool
+) -> int:
+    """1 if the first row names the columns, by its looks or by what it says; else 0."""
+    if len(rows) < 2 or len(rows[0]) < 2:
+        return 0
+    first, second = rows[:2]
+    bold = all(cell.bold or not cell.blocks for cell in first) and not all(cell.bold for cell in second)
+    if set_off or bold:
+        return 1
+    simple = all(cell.columns == 1 for cell in first) and not paired
+    return int(simple and names_columns(texts[0], texts[1:_LOOKED_AT]))
+
+
+def _look_of(table: "_Element", styles: Styles) -> tuple[bool, bool]:
+    """Whether a table sets off its first row and its first column.
+
+    Word marks first rows by default, so the style of the table must do so, too.
+    """
     style = value_of(table, f"tblPr/{WORD}tblStyle")
     look = table.find(f"{WORD}tblPr/{WORD}tblLook")
     said: dict[str, str] = {} if look is None else {str(name): str(one) for name, one in look.items()}
@@ -135,30 +110,21 @@ def look_of(table: "_Element", styles: Styles) -> Look:
         (bool(bits & bit) or said.get(WORD + name) in ("1", "true")) and styles.stands_out(style, part)
         for bit, name, part in _LOOKS
     )
-    return Look(row, column)
+    return row, column
 
 
-def read_cell(cell: "_Element", blocks: Sequence[Block], *, weigh: bool) -> RawCell:
-    """A cell with its content.
-
-    Args:
-        cell: the element.
-        blocks: what stands in it.
-        weigh: look whether all its text is bold.
-    """
+def _raw_cell(cell: "_Element", blocks: list[Block], *, weigh: bool) -> _RawCell:
+    """A cell with its content; `weigh` looks whether all its text is bold."""
     properties = properties_of(cell, f"{WORD}tcPr")
     span, merged = properties.get(f"{WORD}gridSpan"), properties.get(f"{WORD}vMerge")
     columns = 1 if span is None else max(whole(span.get(VALUE), 1), 1)
     goes_on = merged is not None and merged.get(VALUE, "continue") == "continue"
-    return RawCell(tuple(blocks), columns, goes_on, weigh and _is_bold(cell))
+    runs = [run for run in cell.iter(f"{WORD}r") if (run.findtext(f"{WORD}t") or "").strip()] if weigh else []
+    bold = bool(runs) and all(is_on(run.find(f"{WORD}rPr/{WORD}b")) for run in runs)
+    return _RawCell(blocks, columns, goes_on, bold)
 
 
-def _is_bold(cell: "_Element") -> bool:
-    runs = [run for run in cell.iter(f"{WORD}r") if (run.findtext(f"{WORD}t") or "").strip()]
-    return bool(runs) and all(is_on(run.find(f"{WORD}rPr/{WORD}b")) for run in runs)
-
-
-def _filled_down(rows: Sequence[Sequence[RawCell]]) -> Iterator[list[str]]:
+def _filled_down(rows: Sequence[Sequence[_RawCell]]) -> Iterator[list[str]]:
     """Texts of the cells; one over several rows stands in each of them, as far as that is bounded."""
     above: dict[int, str] = {}
     budget = _MOST_REPEATED
@@ -290,22 +256,23 @@ _KINDS: dict[Role, BlockKind] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Referred:
-    """The parts of a file that its text refers to; notes by their kind and id."""
-
-    styles: Styles
-    numbering: Numbering
-    notes: "Mapping[tuple[str, str], _Element]"
-    drawn: "Callable[[_Element], list[Block]]"
-
-
 class BlockReader:
-    """Turns the body of a document and its notes into blocks."""
+    """Turns the body of a document and its notes, by their kind and id, into blocks."""
 
-    def __init__(self, referred: Referred, omissions: Omissions, settings: DocumentSettings) -> None:
+    def __init__(
+        self,
+        styles: Styles,
+        numbering: Numbering,
+        notes: "Mapping[tuple[str, str], _Element]",
+        drawn: "Callable[[_Element], list[Block]]",
+        omissions: Omissions,
+        settings: DocumentSettings,
+    ) -> None:
         self.blocks: list[Block] = []
-        self._referred = referred
+        self._styles = styles
+        self._numbering = numbering
+        self._notes = notes
+        self._drawn = drawn
         self._omissions = omissions
         self._settings = settings
         self._inline = InlineReader(omissions)
@@ -320,11 +287,14 @@ class BlockReader:
             waiting, self._pending = self._pending, []
             blocks = self._read([element])
             met, self._pending = self._pending, waiting  # notes on a heading belong to the section it opens
-            self._write(blocks)
+            for block in blocks:
+                if block.kind == "heading":
+                    self._write_notes()
+                self.blocks.append(block)
             self._pending += met
-        self._write(self._carried_over())
+        self.blocks += self._carried_over()
         self._write_notes()
-        notes = self._referred.notes
+        notes = self._notes
         for key in notes.keys() - self._met:
             self._omissions.add(
                 "unreferenced_note", "".join(text.text or "" for text in notes[key].iter(TEXT))
@@ -334,21 +304,18 @@ class BlockReader:
         self._omissions.count("unread", int(unread > 0), max(unread, 0))
         return self.blocks
 
-    def _write(self, blocks: Iterable[Block]) -> None:
-        for block in blocks:
-            if block.kind == "heading":
-                self._write_notes()
-            self.blocks.append(block)
-
     def _write_notes(self) -> None:
         """Notes stand at the end of the section that refers to them; one may refer to another."""
         while self._pending:
             keys, self._pending = self._pending, []
             for key in keys:
-                note = self._referred.notes.get(key)
+                note = self._notes.get(key)
                 if note is not None and key not in self._met:
                     self._met.add(key)
-                    self.blocks += [_no_heading(block) for block in self._closed(note)]
+                    self.blocks += [
+                        Block("paragraph", block.text) if block.kind == "heading" else block
+                        for block in self._closed(note)
+                    ]
 
     def _read(self, elements: "Iterable[_Element]") -> list[Block]:
         blocks: list[Block] = []
@@ -376,7 +343,7 @@ class BlockReader:
         ]
         beside = [block for box in inline.boxes for block in self._closed(box)]
         for shown in inline.drawn:
-            found = self._referred.drawn(shown)
+            found = self._drawn(shown)
             self._measure(sum(len(block.text) for block in found))
             beside += found
         mark = properties.get(f"{WORD}rPr")
@@ -385,14 +352,14 @@ class BlockReader:
         kind = _KINDS.get(style.role, "paragraph")
         marker = None
         if style.numbering is not None and text.strip():
-            marker = self._referred.numbering.marker(style.numbering, style.list_level)
+            marker = self._numbering.marker(style.numbering, style.list_level)
         own = [Block(kind, text, style.level, marker=marker)] if text.strip() or kind == "code" else []
         return own + beside
 
     def _style(self, properties: "Mapping[str, _Element]") -> ParagraphStyle:
         """What a paragraph is: by its style, and by what it says itself."""
         named = properties.get(f"{WORD}pStyle")
-        style = self._referred.styles.paragraph(None if named is None else named.get(VALUE))
+        style = self._styles.paragraph(None if named is None else named.get(VALUE))
         role, level = style.role, style.level
         outline = properties.get(f"{WORD}outlineLvl")
         if outline is not None and role in ("body", "item", "heading"):
@@ -413,22 +380,26 @@ class BlockReader:
         depth_of_style = style.level if role == "item" else 0
         if numbering is None:
             return ParagraphStyle(role, depth_of_style)
-        if self._referred.numbering.is_item(numbering, level):
+        if self._numbering.is_item(numbering, level):
             return ParagraphStyle("item", max(level, depth_of_style), numbering, level)
         return ParagraphStyle()
 
     def _table(self, element: "_Element") -> list[Block]:
-        table = Table()
-        for row in _parts(element, ROW):
-            found = list(_parts(row, CELL))
-            weigh = len(table.rows) < 2 or len(found) == 2
-            table.add(row, [read_cell(cell, self._closed(cell), weigh=weigh) for cell in found])
-            if len(table.rows) > self._settings.max_rows:
+        rows: list[list[_RawCell]] = []
+        named = 0
+        for row in _parts(element, f"{WORD}tr"):
+            found = list(_parts(row, f"{WORD}tc"))
+            weigh = len(rows) < 2 or len(found) == 2
+            named += named == len(rows) and is_on(row.find(f"{WORD}trPr/{WORD}tblHeader"))
+            indent = whole(value_of(row, f"trPr/{WORD}gridBefore"), 0)
+            cells = [_raw_cell(cell, self._closed(cell), weigh=weigh) for cell in found]
+            rows.append([*([_RawCell([], indent)] if indent else []), *cells])
+            if len(rows) > self._settings.max_rows:
                 limit = self._settings.max_rows
                 raise DocumentFailure(
                     "too_many_rows", f"a table has more rows than documents.max_rows = {limit}"
                 )
-        return table.blocks(look_of(element, self._referred.styles), self._omissions)
+        return _table_blocks(element, rows, named, self._styles, self._omissions)
 
     def _carried_over(self) -> list[Block]:
         """Text of a paragraph whose end was deleted and that nothing follows."""
@@ -441,9 +412,7 @@ class BlockReader:
 
     def _measure(self, characters: int) -> None:
         self._length += characters
-        if self._length > self._settings.max_characters:
-            limit = self._settings.max_characters
-            raise DocumentFailure("too_long", f"the text is longer than documents.max_characters = {limit}")
+        check_length(self._length, self._settings)
 
 
 def _parts(element: "_Element", *names: str) -> "Iterator[_Element]":
@@ -453,7 +422,3 @@ def _parts(element: "_Element", *names: str) -> "Iterator[_Element]":
             yield child
         elif child.tag in _WRAPPERS:
             yield from _parts(child, *names)
-
-
-def _no_heading(block: Block) -> Block:
-    return Block("paragraph", block.text) if block.kind == "heading" else block
