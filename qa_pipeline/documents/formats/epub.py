@@ -8,9 +8,8 @@ Nothing outside the container is ever opened.
 import posixpath
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from qa_pipeline.corpus.archives import ZIP_START, Archive, open_archive
@@ -49,8 +48,7 @@ _VOID = frozenset(
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class _Chapter:
+class _Chapter(NamedTuple):
     """A file of a book in the order of reading; `contents` if the guide sees the table of contents in it."""
 
     path: str
@@ -150,8 +148,7 @@ def _metadata(root: "_Element", name: str) -> str | None:
 
 def _named(root: "_Element", name: str) -> "list[_Element]":
     """Elements of a name in any namespace: old books use several."""
-    elements = (element for element in root.iter() if isinstance(element.tag, str))
-    return [element for element in elements if element.tag.rpartition("}")[2] == name]
+    return list(root.iter(f"{{*}}{name}"))
 
 
 def _read(archive: Archive, chapter: _Chapter, left: Omissions, settings: DocumentSettings) -> list[Block]:

@@ -108,7 +108,7 @@ class _Role(NamedTuple):
     """The role of a placeholder: its type, `obj` where none is said, and its number on the slide."""
 
     type: str
-    index: str
+    number: str
 
 
 def _role(shape: "_Element") -> _Role | None:
@@ -126,7 +126,7 @@ class _Layout:
 
     def __init__(self, layout: "_Element | None" = None, master: "_Element | None" = None) -> None:
         self.is_title = layout is not None and layout.get("type") == "title"
-        self.by_index: dict[str, _Element] = {}
+        self.by_number: dict[str, _Element] = {}
         self.by_type: dict[str, _Element] = {}
         self.on_master: dict[str, _Element] = {}
         for root, names in ((layout, self.by_type), (master, self.on_master)):
@@ -134,12 +134,12 @@ class _Layout:
                 if (role := _role(shape)) is not None:
                     names.setdefault(role.type, shape)
                     if root is layout:
-                        self.by_index.setdefault(role.index, shape)
+                        self.by_number.setdefault(role.number, shape)
         self.text_styles = None if master is None else master.find(f"{SLIDES}txStyles")
 
     def behind(self, role: _Role) -> "list[_Element]":
         """Shapes that a placeholder takes over from, the nearest first."""
-        near = self.by_type.get(role.type) if role.index == _NO_NUMBER else self.by_index.get(role.index)
+        near = self.by_type.get(role.type) if role.number == _NO_NUMBER else self.by_number.get(role.number)
         far = self.on_master.get(_ON_MASTER.get(role.type, role.type))
         if far is None and role.type in _OF_TEXT:
             far = self.on_master.get("body")
