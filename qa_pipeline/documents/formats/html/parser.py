@@ -34,8 +34,8 @@ def read_blocks(root: "LexborNode", dropped: Mapping[int, str], left: Omissions)
             return False
         if part in ("block", "inline"):
             reader.open(tag, node)
-            if tag in BOXES and _is_aside(node):
-                reader.open_box(node.mem_id)
+            if tag in BOXES and not ASIDES.isdisjoint((node.attributes.get("class") or "").lower().split()):
+                reader.boxes.append(node.mem_id)
         return part != "unseen"
 
     def leave(node: "LexborNode", tag: str) -> None:
@@ -46,11 +46,6 @@ def read_blocks(root: "LexborNode", dropped: Mapping[int, str], left: Omissions)
 
     visit(root, enter, leave)
     return reader.finish()
-
-
-def _is_aside(node: "LexborNode") -> bool:
-    classes = node.attributes.get("class")
-    return classes is not None and not ASIDES.isdisjoint(classes.lower().split())
 
 
 _MAIN = (
