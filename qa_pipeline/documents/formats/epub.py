@@ -39,13 +39,12 @@ _ROLES = {
 }
 """Parts of a chapter that are no text of the book, by their `epub:type` or `role`."""
 _DOCTYPE = re.compile(r"<!DOCTYPE[^>\[]{0,1000}(?:\[[^\]]*\]\s*)?>", re.IGNORECASE)
-_EMPTY = re.compile(r"<(?P<name>[a-zA-Z][\w:-]*)(?P<rest>(?:\s[^<>]*)?)/>")
-_VOID = frozenset(
-    {
-        "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source",
-        "track", "wbr",
-    }
-)  # fmt: skip
+_EMPTY = re.compile(
+    r"<(?!(?:area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr)[\s/])"
+    r"([a-z][\w:-]*)((?:\s[^<>]*)?)/>",
+    re.IGNORECASE,
+)
+"""An empty element of XHTML that HTML would take for a start."""
 
 
 class _Chapter(NamedTuple):
@@ -168,7 +167,7 @@ def _read(archive: Archive, chapter: _Chapter, left: Omissions, settings: Docume
 
 def _read_chapter(content: bytes, left: Omissions, *, contents: bool = False) -> list[Block]:
     """Blocks of XHTML, which the reader of HTML takes once elements that end themselves have an end tag."""
-    markup = _EMPTY.sub(_with_end_tag, _DOCTYPE.sub("", decode(content, declared=True), count=1))
+    markup = _EMPTY.sub(r"<\1\2></\1>", _DOCTYPE.sub("", decode(content, declared=True), count=1))
     tree = parse_tree(markup)
     count_comments(tree, markup, left)
     if tree.head is not None and (title := tree.head.css_first("title")) is not None and title.text().strip():
@@ -180,12 +179,6 @@ def _read_chapter(content: bytes, left: Omissions, *, contents: bool = False) ->
         if what := next((_ROLES[role] for role in roles if role in _ROLES), None):
             dropped[node.mem_id] = what
     return read_tree(tree, left, contents=contents, dropped=dropped)
-
-
-def _with_end_tag(tag: "re.Match[str]") -> str:
-    """An empty element of XHTML in a form that HTML does not take for a start."""
-    name, rest = tag["name"], tag["rest"]
-    return tag[0] if name.lower() in _VOID else f"<{name}{rest}></{name}>"
 
 
 def _count_page(content: bytes, what: str, left: Omissions) -> None:

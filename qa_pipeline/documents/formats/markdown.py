@@ -272,8 +272,8 @@ def _parser() -> "MarkdownIt":
         "fence", "indented_box", _indented_box, {"alt": ["paragraph", "reference", "blockquote", "list"]}
     )
     for marker, pattern in _CONTAINERS.items():
-        matches = partial(_opens, pattern)
-        container_plugin(parser, f"box{marker}", marker, validate=matches, render=_container)
+        opens = partial(_opens, pattern)
+        container_plugin(parser, f"box{marker}", marker, validate=opens, render=_container)
     parser.core.ruler.before("inline", "dialects", _clean_inline)
     parser.core.ruler.after("inline", "attributes", _drop_attributes)
     for name, rule in _RULES.items():

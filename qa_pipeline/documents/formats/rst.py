@@ -22,7 +22,7 @@ from docutils.statemachine import StringList
 from docutils.writers import html5_polyglot
 
 from qa_pipeline.corpus.files import DocumentFailure
-from qa_pipeline.documents.assembly import Omissions
+from qa_pipeline.documents.assembly import Omissions, check_length
 from qa_pipeline.documents.decoding import decode
 from qa_pipeline.documents.formats.html.parser import read_fragment
 from qa_pipeline.records import ParsedFile, SourceFile
@@ -50,6 +50,8 @@ _PLAIN_ROLES = frozenset(
 """Roles whose text is all there is to it; in others `Text <target>` names what is linked to."""
 _LIST_TYPES = {"loweralpha": "a", "upperalpha": "A", "lowerroman": "i", "upperroman": "I"}
 _LONGEST_SUBSTITUTION = 2_000
+_MOST_SEARCHED = 400_000_000
+"""Characters looked at for the ends of inline markup in one paragraph: a few seconds."""
 _DEEPEST = 100
 """More levels cost the parser a copy of all lines each, and end in a RecursionError anyway."""
 
@@ -100,15 +102,18 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
         DocumentFailure: the bytes cannot be decoded, or blocks are nested deeper than any writer means.
     """
     text = decode(source.content).replace("\r\n", "\n").replace("\r", "\n").lstrip("\ufeff\n")
+    check_length(len(text), settings)  # the parser takes a hundred times the memory of what it reads
     lines = text.split("\n")
     if _too_deep(lines):
         raise DocumentFailure("nested_too_deep", f"blocks are nested more than {_DEEPEST} levels deep")
     left = Omissions()
+    as_written: list[str] = []
     document = utils.new_document("document", copy(_settings()))
     try:
         with _own_lookups():
-            Parser(rfc2822=_HEADERS.match(f"{text}\n") is not None).parse(text, document)
-        unread = _replace_messages(document, lines)
+            headers = _HEADERS.match(f"{text}\n") is not None
+            Parser(rfc2822=headers, inliner=_bounded_inliner(as_written)).parse(text, document)
+        unread = _replace_messages(document, lines) + len(as_written)
         fields = _first_fields(document)
         translator = _Translator(document, left, title=_take_title(fields))
         document.walkabout(translator)
@@ -162,6 +167,24 @@ def _own_lookups() -> Iterator[None]:
         yield
     finally:
         directives.directive, roles.role, tableparser.SimpleTableParser = before  # type: ignore[misc]
+
+
+def _bounded_inliner(as_written: list[str]) -> states.Inliner:
+    """A parser of inline markup that adds paragraphs of too many marks to `as_written` and keeps them so.
+
+    Each mark that nothing ends costs a search to the end of its paragraph.
+    """
+    inliner = states.Inliner()
+    read = inliner.parse
+
+    def parse_inline(text: str, *about: Any) -> Any:
+        if sum(map(text.count, "*`|_[")) * len(text) <= _MOST_SEARCHED:
+            return read(text, *about)
+        as_written.append(text)
+        return [nodes.Text(text)], []
+
+    vars(inliner)["parse"] = parse_inline  # a subclass would lose the patterns, taken from its own class
+    return inliner
 
 
 class _SimpleTables(tableparser.SimpleTableParser):

@@ -150,39 +150,30 @@ def parse_tree(markup: str) -> "LexborHTMLParser":
     """
     from selectolax.lexbor import LexborHTMLParser
 
-    if markup.count("<") > _DEEPEST and _depth(markup) > _DEEPEST:
-        raise DocumentFailure("nested_too_deep", f"elements are nested more than {_DEEPEST} levels deep")
-    return LexborHTMLParser(markup)
-
-
-def _depth(markup: str) -> int:
-    """Most elements open at once, by counting tags that need an end tag; never too low for such tags."""
-    depth = deepest = 0
-    for closing, name in _TAG.findall(markup):
-        if name.lower() not in _NO_END_TAG:
+    depth = 0
+    for closing, name in _TAG.findall(markup) if markup.count("<") > _DEEPEST else ():
+        if name.lower() not in _NO_END_TAG:  # never too low for tags that need an end tag
             depth = max(depth - 1, 0) if closing else depth + 1
-            deepest = max(deepest, depth)
-    return deepest
+            if depth > _DEEPEST:
+                raise DocumentFailure(
+                    "nested_too_deep", f"elements are nested more than {_DEEPEST} levels deep"
+                )
+    return LexborHTMLParser(markup)
 
 
 def _about(tree: "LexborHTMLParser") -> dict[str, Any]:
     """Title, language, source and licence as the head states them."""
     root = tree.root
     language = root.attributes.get("lang") or root.attributes.get("xml:lang") if root else None
-    heading = tree.css_first("h1")
-    title = None if heading is not None and heading.text(strip=True) else _text(tree, "title")
+    heading, title = tree.css_first("h1"), tree.css_first("title")
+    headed = heading is not None and heading.text(strip=True)
     return {
-        "title": title,
+        "title": None if headed or title is None else re.sub(r"\s+", " ", title.text()).strip() or None,
         "language": declared_language(language),
         "source_uri": _attribute(tree, "link[rel=canonical]", "href"),
         "licence": _attribute(tree, "meta[name=license], meta[name=licence]", "content")
         or _attribute(tree, "link[rel=license]", "href"),
     }
-
-
-def _text(tree: "LexborHTMLParser", selector: str) -> str | None:
-    node = tree.css_first(selector)
-    return re.sub(r"\s+", " ", node.text()).strip() or None if node is not None else None
 
 
 def _attribute(tree: "LexborHTMLParser", selector: str, name: str) -> str | None:

@@ -93,7 +93,11 @@ class Styles:
         self._elements = {element.get(f"{WORD}styleId", ""): element for element in found}
         self._paragraphs: dict[str | None, ParagraphStyle] = {}
         self._hiding: dict[str, bool] = {}
-        defaults = (key for key, element in self._elements.items() if _is_default(element))
+        defaults = (
+            key
+            for key, element in self._elements.items()
+            if element.get(f"{WORD}type") == "paragraph" and element.get(f"{WORD}default", "0") not in _FALSE
+        )
         self._default = next(defaults, None)
 
     def paragraph(self, style: str | None) -> ParagraphStyle:
@@ -163,17 +167,12 @@ def value_of(element: "_Element | None", name: str, otherwise: str = "") -> str:
 
 
 def _named(name: str) -> tuple[Role, int] | None:
-    """What the name of a style says; the names of built-in styles are translated by some programs."""
+    """What the name of a style says; some programs translate the names of built-in styles."""
     for role, names in _NAMES:
         if found := names.fullmatch(name):
             number = int(found.groupdict().get("number") or 1)
             return role, {"heading": number, "item": number - 1, "title": 1}.get(role, 0)
     return None
-
-
-def _is_default(element: "_Element") -> bool:
-    is_paragraph = element.get(f"{WORD}type") == "paragraph"
-    return is_paragraph and element.get(f"{WORD}default", "0") not in _FALSE
 
 
 _SIGNS = {
