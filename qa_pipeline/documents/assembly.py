@@ -10,7 +10,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
+from qa_pipeline.corpus.files import DocumentFailure
 from qa_pipeline.records import Block, BlockKind, LeftOut, Mask, keep
+from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.text.characters import clean, lay_out
 
 _LONGEST_HEADING = 300
@@ -134,6 +136,17 @@ def _written(block: Block, kind: BlockKind, text: str) -> str:
         delimiter = "`" * (max(map(len, _DELIMITER.findall(text)), default=2) + 1)
         return f"{delimiter}\n{text}\n{delimiter}"
     return text
+
+
+def check_length(characters: int, settings: DocumentSettings) -> None:
+    """Refuse a text that is longer than allowed.
+
+    Raises:
+        DocumentFailure: `too_long`.
+    """
+    if characters > settings.max_characters:
+        limit = settings.max_characters
+        raise DocumentFailure("too_long", f"the text is longer than documents.max_characters = {limit}")
 
 
 def visible(text: str) -> int:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from qa_pipeline.corpus.files import DocumentFailure
-from qa_pipeline.documents.assembly import Assembled, assemble
+from qa_pipeline.documents.assembly import Assembled, assemble, check_length
 from qa_pipeline.documents.formats.registry import PARSERS
 from qa_pipeline.documents.masking.masking import bare_mask, text_mask
 from qa_pipeline.documents.masking.names import names_version
@@ -74,9 +74,7 @@ def parse_file(request: ParseRequest, settings: DocumentSettings) -> Row:
     if not request.source.content.strip():
         raise DocumentFailure("empty_file", "the file holds nothing")
     parsed = PARSERS[request.format](request.source, settings)
-    if sum(len(block.text) for block in parsed.blocks) > settings.max_characters:
-        limit = settings.max_characters
-        raise DocumentFailure("too_long", f"the text is longer than documents.max_characters = {limit}")
+    check_length(sum(len(block.text) for block in parsed.blocks), settings)
     text = assemble(parsed.blocks, text_mask(settings.masking))
     if not text.text:
         left_out = sorted(parsed.left_out, key=lambda part: part.what)

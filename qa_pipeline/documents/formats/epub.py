@@ -8,14 +8,13 @@ Nothing outside the container is ever opened.
 import posixpath
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from qa_pipeline.corpus.archives import ZIP_START, Archive, open_archive
 from qa_pipeline.corpus.files import DocumentFailure
-from qa_pipeline.documents.assembly import Omissions
+from qa_pipeline.documents.assembly import Omissions, check_length
 from qa_pipeline.documents.decoding import decode
 from qa_pipeline.documents.formats.html.boilerplate import count_comments
 from qa_pipeline.documents.formats.html.parser import parse_tree, read_tree
@@ -40,17 +39,15 @@ _ROLES = {
 }
 """Parts of a chapter that are no text of the book, by their `epub:type` or `role`."""
 _DOCTYPE = re.compile(r"<!DOCTYPE[^>\[]{0,1000}(?:\[[^\]]*\]\s*)?>", re.IGNORECASE)
-_EMPTY = re.compile(r"<(?P<name>[a-zA-Z][\w:-]*)(?P<rest>(?:\s[^<>]*)?)/>")
-_VOID = frozenset(
-    {
-        "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source",
-        "track", "wbr",
-    }
-)  # fmt: skip
+_EMPTY = re.compile(
+    r"<(?!(?:area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr)[\s/])"
+    r"([a-z][\w:-]*)((?:\s[^<>]*)?)/>",
+    re.IGNORECASE,
+)
+"""An empty element of XHTML that HTML would take for a start."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Chapter:
+class _Chapter(NamedTuple):
     """A file of a book in the order of reading; `contents` if the guide sees the table of contents in it."""
 
     path: str
@@ -85,9 +82,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
             raise DocumentFailure("encrypted", "the book is protected against copying and cannot be read")
         found = _read(archive, chapter, left, settings)
         length += sum(len(block.text) for block in found)
-        if length > settings.max_characters:
-            limit = settings.max_characters
-            raise DocumentFailure("too_long", f"the text is longer than documents.max_characters = {limit}")
+        check_length(length, settings)
         blocks += found
     if missing == len(chapters):
         raise DocumentFailure("damaged", "all files that the book names are missing in it")
@@ -152,8 +147,7 @@ def _metadata(root: "_Element", name: str) -> str | None:
 
 def _named(root: "_Element", name: str) -> "list[_Element]":
     """Elements of a name in any namespace: old books use several."""
-    elements = (element for element in root.iter() if isinstance(element.tag, str))
-    return [element for element in elements if element.tag.rpartition("}")[2] == name]
+    return list(root.iter(f"{{*}}{name}"))
 
 
 def _read(archive: Archive, chapter: _Chapter, left: Omissions, settings: DocumentSettings) -> list[Block]:
@@ -173,7 +167,7 @@ def _read(archive: Archive, chapter: _Chapter, left: Omissions, settings: Docume
 
 def _read_chapter(content: bytes, left: Omissions, *, contents: bool = False) -> list[Block]:
     """Blocks of XHTML, which the reader of HTML takes once elements that end themselves have an end tag."""
-    markup = _EMPTY.sub(_with_end_tag, _DOCTYPE.sub("", decode(content, declared=True), count=1))
+    markup = _EMPTY.sub(r"<\1\2></\1>", _DOCTYPE.sub("", decode(content, declared=True), count=1))
     tree = parse_tree(markup)
     count_comments(tree, markup, left)
     if tree.head is not None and (title := tree.head.css_first("title")) is not None and title.text().strip():
@@ -185,12 +179,6 @@ def _read_chapter(content: bytes, left: Omissions, *, contents: bool = False) ->
         if what := next((_ROLES[role] for role in roles if role in _ROLES), None):
             dropped[node.mem_id] = what
     return read_tree(tree, left, contents=contents, dropped=dropped)
-
-
-def _with_end_tag(tag: "re.Match[str]") -> str:
-    """An empty element of XHTML in a form that HTML does not take for a start."""
-    name, rest = tag["name"], tag["rest"]
-    return tag[0] if name.lower() in _VOID else f"<{name}{rest}></{name}>"
 
 
 def _count_page(content: bytes, what: str, left: Omissions) -> None:

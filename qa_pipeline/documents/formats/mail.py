@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from email.errors import HeaderParseError
 from email.message import Message
-from itertools import groupby
+from itertools import chain, groupby
 from operator import itemgetter
 
 from qa_pipeline.corpus.files import DocumentFailure
@@ -56,7 +56,11 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     Raises:
         DocumentFailure: it is no e-mail, or parts are nested deeper than any mail program does.
     """
-    _check_size(source.content)
+    head = re.match(rb"(?:[^\r\n]+\r?\n)*", source.content)
+    if head and head[0].count(b"\n") > _MOST_HEADER_LINES:
+        raise DocumentFailure("damaged", "the message has too many headers")
+    if source.content.count(b"\n--") > _MOST_BOUNDARIES:
+        raise DocumentFailure("damaged", "the message has too many parts")
     try:
         message = email.message_from_bytes(source.content)
     except RecursionError as error:
@@ -75,14 +79,6 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     )
 
 
-def _check_size(content: bytes) -> None:
-    head = re.match(rb"(?:[^\r\n]+\r?\n)*", content)
-    if head and head[0].count(b"\n") > _MOST_HEADER_LINES:
-        raise DocumentFailure("damaged", "the message has too many headers")
-    if content.count(b"\n--") > _MOST_BOUNDARIES:
-        raise DocumentFailure("damaged", "the message has too many parts")
-
-
 @dataclass(slots=True)
 class _Reader:
     """One pass over a message, with what it leaves out."""
@@ -94,8 +90,7 @@ class _Reader:
 
     def message(self, message: Message, level: int, depth: int) -> Iterator[Block]:
         """The blocks of a message; one that is forwarded inside another has its heading below the other's."""
-        subject = _header(message, "subject")
-        if subject:
+        if subject := _header(message, "subject"):
             yield Block("heading", subject, min(level, 6))
         lines = [f"{name}: {said}" for name in _SHOWN if (said := _header(message, name.lower()))]
         if lines:
@@ -112,27 +107,22 @@ class _Reader:
             self.left.add("deep_message", _text_within(part))
         elif kind == "message/rfc822" and inner:
             yield from self.message(inner[0], level + 1, depth + 1)
-        elif part.is_multipart() and kind == "multipart/alternative":
-            self._beside_parts(part)
-            yield from self._best_of(inner, level, depth)
         elif part.is_multipart():
-            self._beside_parts(part)
-            for one in inner:
-                yield from self._part(one, level, depth + 1)
+            for text in (part.preamble, part.epilogue):  # which mail programs do not show
+                if text and text.strip():
+                    self.left.add("beside_parts", text)
+            versions = (self._part(one, level, depth + 1) for one in inner)
+            if kind == "multipart/alternative":
+                yield from self._best_of(inner, [list(blocks) for blocks in versions])
+            else:
+                yield from chain.from_iterable(versions)
         elif _is_text(part):
             yield from self._text(part, level)
         elif _payload(part).strip():
             self.left.add("attachment")
 
-    def _beside_parts(self, part: Message) -> None:
-        """What stands before the first part and behind the last, which mail programs do not show."""
-        for text in (part.preamble, part.epilogue):
-            if text and text.strip():
-                self.left.add("beside_parts", text)
-
-    def _best_of(self, parts: list[Message], level: int, depth: int) -> Iterator[Block]:
+    def _best_of(self, parts: list[Message], versions: list[list[Block]]) -> Iterator[Block]:
         """Of versions of the same text the plain one, unless it is cut; then the richest."""
-        versions = [list(self._part(part, level, depth + 1)) for part in parts]
         lengths = [sum(len(block.text) for block in blocks) for blocks in versions]
         good = [
             place for place, length in enumerate(lengths) if length and length >= _LEAST_SHARE * max(lengths)
@@ -181,8 +171,7 @@ def _kinds(lines: list[str], left: Omissions) -> Iterator[tuple[str, str]]:
     """Each line with what it is; a signature goes on to the end or to a quote below it."""
     kind = "text"
     for line in lines:
-        mark = _QUOTED.match(line)
-        if mark:
+        if mark := _QUOTED.match(line):
             kind = "text"
             left.add("quote_mark", mark[0])
             yield "quote", line[mark.end() :]

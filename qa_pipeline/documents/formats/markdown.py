@@ -85,43 +85,21 @@ _LABEL = re.compile(r"\b(?:title|text|label|name)\s*=\s*(?:\"([^\"]+)\"|'([^']+)
 _ARGUMENT = re.compile(r"\"([^\"]+)\"|'([^']+)'|(?<![\w=])([\w./\#-]+)(?!\s*=)")
 _PATH = re.compile(r"[/#]|\.\w{2,5}$")
 _INCLUDES = ("include", "import", "embed", "snippet", "render")
+_NESTING = 60
+_DEEPEST = _NESTING - 2  # a list takes two levels; the parser leaves out what would go over its limit
+_CONSOLES = frozenset({"console", "terminal", "shell-session"})
+_COLOURING = re.compile(r"</?(?:font|span|b|u|i)(?:\s[^<>\n]*)?>")
+_TAG = re.compile(r"<[a-zA-Z/][^<>]*>")
+_KEPT_INLINE = re.compile(r"<(?:br\b[^<>]*|/?sup)>", re.IGNORECASE)
 
 
-def add_dialects(parser: "MarkdownIt") -> None:
-    """Make a parser read the marks of generators; what is left out goes to `left` of its environment."""
-    from mdit_py_plugins.container import container_plugin
-
-    parser.block.ruler.before(
-        "fence", "indented_box", _indented_box, {"alt": ["paragraph", "reference", "blockquote", "list"]}
-    )
-    for marker, pattern in _CONTAINERS.items():
-        matches = partial(_opens, pattern)
-        container_plugin(parser, f"box{marker}", marker, validate=matches, render=_container)
-    parser.core.ruler.before("inline", "dialects", _clean_inline)
-    parser.core.ruler.after("inline", "attributes", _drop_attributes)
-
-
-def box_html(kind: str, title: str | None, left: Omissions) -> str:
+def _box_html(kind: str, title: str | None, left: Omissions) -> str:
     """The start of a box with its title; its kind, such as `warning`, has no place in the text."""
     kind = kind.strip(' \t/:!?=+|"[]{}')
     if kind and not kind.startswith((".", "#")):
         left.add("box_kind", kind)
     written = escape(_MARKS.sub("", title or "").strip().strip("[]").strip())
     return f"<details>{written and f'<summary>{written}</summary>'}"
-
-
-def myst_box(info: str) -> tuple[str, str] | None:
-    """Kind and title of a box that is written as a fence of code; kind `include` for a file's text."""
-    found = _MYST.match(info.strip())
-    if found and found["kind"] in ("include", "literalinclude"):
-        return "include", ""
-    return (found["kind"], found["title"]) if found and found["kind"] in _MYST_BOXES else None
-
-
-def count_includes(code: str) -> int:
-    """How many lines of code only name a file; 0 when any says something else."""
-    lines = [line for line in code.split("\n") if line.strip()]
-    return len(lines) if all(map(_INCLUDE.match, lines)) else 0
 
 
 def _opens(pattern: re.Pattern[str], params: str, _: str) -> bool:
@@ -133,7 +111,9 @@ def _container(_: Any, tokens: Any, place: int, __: Any, env: Any) -> str:
         return "</details>"
     found = _CONTAINERS[tokens[place].markup[0]].match(tokens[place].info)
     return (
-        box_html(found["kind"], re.sub(r"\{[^{}]*\}", "", found["title"] or ""), env["left"]) if found else ""
+        _box_html(found["kind"], re.sub(r"\{[^{}]*\}", "", found["title"] or ""), env["left"])
+        if found
+        else ""
     )
 
 
@@ -150,7 +130,7 @@ def _indented_box(state: "StateBlock", start: int, end: int, silent: bool) -> bo
     while stop < end and (state.isEmpty(stop) or state.sCount[stop] >= indent):
         stop += 1
     opened = state.push("html_box", "div", 1)
-    opened.content = box_html(found["kind"], found["title"], state.env["left"])
+    opened.content = _box_html(found["kind"], found["title"], state.env["left"])
     before = state.blkIndent, state.lineMax
     state.blkIndent, state.lineMax = indent, stop
     state.md.block.tokenize(state, start + 1, stop)
@@ -221,14 +201,6 @@ def _words_of_link(arguments: str) -> str:
     return next((one for one in found if not _PATH.search(one)), found[0] if found else "")
 
 
-_NESTING = 60
-_DEEPEST = _NESTING - 2  # a list takes two levels; the parser leaves out what would go over its limit
-_CONSOLES = frozenset({"console", "terminal", "shell-session"})
-_COLOURING = re.compile(r"</?(?:font|span|b|u|i)(?:\s[^<>\n]*)?>")
-_TAG = re.compile(r"<[a-zA-Z/][^<>]*>")
-_KEPT_INLINE = re.compile(r"<(?:br\b[^<>]*|/?sup)>", re.IGNORECASE)
-
-
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     """Parse one Markdown file.
 
@@ -285,6 +257,7 @@ def _number_items(tokens: "list[Token]") -> None:
 @cache
 def _parser() -> "MarkdownIt":
     from markdown_it import MarkdownIt
+    from mdit_py_plugins.container import container_plugin
     from mdit_py_plugins.deflist import deflist_plugin
     from mdit_py_plugins.dollarmath import dollarmath_plugin
     from mdit_py_plugins.footnote import footnote_plugin
@@ -295,7 +268,14 @@ def _parser() -> "MarkdownIt":
     parser.use(deflist_plugin)
     # A price such as $5 is no formula: no blanks inside the signs, no digits outside them.
     parser.use(dollarmath_plugin, allow_space=False, allow_digits=False, double_inline=True)
-    add_dialects(parser)
+    parser.block.ruler.before(
+        "fence", "indented_box", _indented_box, {"alt": ["paragraph", "reference", "blockquote", "list"]}
+    )
+    for marker, pattern in _CONTAINERS.items():
+        opens = partial(_opens, pattern)
+        container_plugin(parser, f"box{marker}", marker, validate=opens, render=_container)
+    parser.core.ruler.before("inline", "dialects", _clean_inline)
+    parser.core.ruler.after("inline", "attributes", _drop_attributes)
     for name, rule in _RULES.items():
         parser.add_render_rule(name, rule)
     return parser
@@ -304,13 +284,15 @@ def _parser() -> "MarkdownIt":
 def _fence(_: Any, tokens: Any, place: int, __: Any, env: Any) -> str:
     """Code, a box of MyST, or includes of files."""
     token, left = tokens[place], env["left"]
-    box = myst_box(token.info)
-    includes = count_includes(token.content)
-    if includes or (box and box[0] == "include"):
-        left.add("include", pieces=includes or 1)
+    box = _MYST.match(token.info.strip())
+    lines = [line for line in token.content.split("\n") if line.strip()]
+    only_includes = bool(lines) and all(map(_INCLUDE.match, lines))
+    if only_includes or (box and box["kind"] in ("include", "literalinclude")):
+        left.add("include", pieces=len(lines) if only_includes else 1)
         return ""
-    if box:
-        return f"{box_html(*box, left)}{_rendered(token.content, {'left': left})}</details>"
+    if box and box["kind"] in _MYST_BOXES:
+        inside = _rendered(token.content, {"left": left})
+        return f"{_box_html(box['kind'], box['title'], left)}{inside}</details>"
     language, _, beside = token.info.strip().partition(" ")
     if beside:
         left.add("code_info", beside)
@@ -323,13 +305,13 @@ def _code(text: str) -> str:
     return f"<pre><code>{escape(text)}</code></pre>"
 
 
-def _image(_: Any, tokens: Any, place: int, __: Any, env: Any) -> str:
-    env["left"].add("image", tokens[place].content)
-    return ""
-
-
-def _link(_: Any, tokens: Any, place: int, __: Any, env: Any) -> str:
-    env["left"].add("link_target", str(tokens[place].attrGet("href") or ""))
+def _left_out(_: Any, tokens: Any, place: int, __: Any, env: Any) -> str:
+    """Pictures and the addresses of links have no place in the text."""
+    token = tokens[place]
+    image = token.type == "image"
+    env["left"].add(
+        "image" if image else "link_target", token.content if image else str(token.attrGet("href") or "")
+    )
     return ""
 
 
@@ -355,8 +337,8 @@ def _block_html(_: Any, tokens: Any, place: int, __: Any, env: Any) -> str:
 
 _RULES: dict[str, Any] = {
     "fence": _fence,
-    "image": _image,
-    "link_open": _link,
+    "image": _left_out,
+    "link_open": _left_out,
     "link_close": lambda *_: "",
     "footnote_ref": _footnote_mark,
     "footnote_reference_open": _footnote_mark,

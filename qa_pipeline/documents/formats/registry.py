@@ -23,55 +23,26 @@ def _rst(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     return rst.parse(source, settings)
 
 
-PARSERS: dict[str, Parser] = {
-    "markdown": markdown.parse,
-    "html": html.parse,
-    "pdf": pdf.parse,
-    "rst": _rst,
-    "text": text.parse,
-    "table": table_files.parse,
-    "jsonl": row_files.parse,
-    "email": mail_messages.parse,
-    "parquet": row_files.parquet_files_parse,
-    "docx": docx.parse,
-    "pptx": pptx.parse,
-    "epub": epub.parse,
-    "spreadsheet": spreadsheet.parse,
-    "odt": odt.parse,
+_FORMATS: dict[str, tuple[Parser, str]] = {
+    "markdown": (markdown.parse, ".md .markdown"),
+    "html": (html.parse, ".html .htm .xhtml"),
+    "pdf": (pdf.parse, ".pdf"),
+    "rst": (_rst, ".rst .rest"),
+    "text": (text.parse, ".txt .text"),
+    "table": (table_files.parse, ".csv .tsv .tab"),
+    "jsonl": (row_files.parse, ".jsonl .ndjson"),
+    "email": (mail_messages.parse, ".eml"),
+    "parquet": (row_files.parquet_files_parse, ".parquet"),
+    "docx": (docx.parse, ".docx .docm"),
+    "pptx": (pptx.parse, ".pptx .pptm .ppsx"),
+    "epub": (epub.parse, ".epub"),
+    "spreadsheet": (spreadsheet.parse, ".xlsx .xlsm .ods"),
+    "odt": (odt.parse, ".odt .ott .fodt"),
 }
+PARSERS = {name: parser for name, (parser, _) in _FORMATS.items()}
+SUFFIXES = {suffix: name for name, (_, suffixes) in _FORMATS.items() for suffix in suffixes.split()}
 ROWS = frozenset({"jsonl", "parquet", "spreadsheet"})
 """Formats whose headings are those of rows or sheets, none of which names the whole."""
-SUFFIXES: dict[str, str] = {
-    ".md": "markdown",
-    ".markdown": "markdown",
-    ".html": "html",
-    ".htm": "html",
-    ".xhtml": "html",
-    ".pdf": "pdf",
-    ".rst": "rst",
-    ".rest": "rst",
-    ".txt": "text",
-    ".text": "text",
-    ".csv": "table",
-    ".tsv": "table",
-    ".tab": "table",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".eml": "email",
-    ".parquet": "parquet",
-    ".docx": "docx",
-    ".docm": "docx",
-    ".pptx": "pptx",
-    ".pptm": "pptx",
-    ".ppsx": "pptx",
-    ".epub": "epub",
-    ".xlsx": "spreadsheet",
-    ".xlsm": "spreadsheet",
-    ".ods": "spreadsheet",
-    ".odt": "odt",
-    ".ott": "odt",
-    ".fodt": "odt",
-}
 
 
 def _behind(suffix: str, parser: Parser) -> Parser:

@@ -6,11 +6,11 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from qa_pipeline.corpus.files import DocumentFailure
-from qa_pipeline.documents.assembly import Omissions
+from qa_pipeline.documents.assembly import Omissions, check_length, visible
 from qa_pipeline.documents.decoding import decode
 from qa_pipeline.documents.formats.embedded import InnerFormat, lower_headings, read_inner
 from qa_pipeline.records import Block, LeftOut, ParsedFile, SourceFile
@@ -45,17 +45,6 @@ class TextRow:
     fields: Fields
 
 
-@dataclass(frozen=True, slots=True)
-class _Shared:
-    """What all rows say alike, and the names of the fields that say it: the rows need not repeat them."""
-
-    title: str | None
-    source_uri: str | None
-    licence: str | None
-    language: str | None
-    names: frozenset[str]
-
-
 def read_rows(rows: Sequence[TextRow], path: str, settings: DocumentSettings) -> ParsedFile:
     """Write each row as a section under its title, or under `Row N`.
 
@@ -66,24 +55,29 @@ def read_rows(rows: Sequence[TextRow], path: str, settings: DocumentSettings) ->
     """
     if len(rows) > settings.max_rows:
         raise too_many_rows(settings)
-    shared = _shared(rows)
+    found = [_same(rows, names) for names in (_TITLE, _SOURCE, _LICENCE, _LANGUAGE)]
+    title, source_uri, licence, language = (value for _, value in found)
+    if title and len(rows) == 1:
+        found[0] = (None, title)  # it stands over the only row as well
+    shared = {name for name, _ in found if name}
     left = Omissions()
     blocks: list[Block] = []
     length = 0
     for row in rows:
-        section = _section(row, shared, left, path, settings)
+        for name in shared:
+            left.add("metadata", str(row.fields[name]))
+        left.count("binary_value", sum(map(_bytes_in, row.fields.values())), 0)
+        fields = {name: value for name, value in row.fields.items() if name not in shared}
+        section = _section(row.number, fields, left, path, settings)
         length += sum(len(block.text) for block in section)
-        if length > settings.max_characters:
-            limit = settings.max_characters
-            raise DocumentFailure("too_long", f"the text is longer than documents.max_characters = {limit}")
+        check_length(length, settings)
         blocks += section
-    _count(rows, shared.names, left)
     return ParsedFile(
         blocks=tuple(blocks),
-        title=shared.title,
-        language=declared_language(shared.language),
-        source_uri=shared.source_uri,
-        licence=shared.licence,
+        title=title,
+        language=declared_language(language),
+        source_uri=source_uri,
+        licence=licence,
         left_out=left.record(),
         notes=left.notes(),
     )
@@ -111,14 +105,6 @@ def too_deep(value: object) -> bool:
     return True
 
 
-def _shared(rows: Sequence[TextRow]) -> _Shared:
-    found = [_same(rows, names) for names in (_TITLE, _SOURCE, _LICENCE, _LANGUAGE)]
-    title, source_uri, licence, language = (value for _, value in found)
-    if title and len(rows) == 1:
-        found[0] = (None, title)  # it stands over the only row as well
-    return _Shared(title, source_uri, licence, language, frozenset(name for name, _ in found if name))
-
-
 def _same(rows: Sequence[TextRow], names: tuple[str, ...]) -> tuple[str | None, str | None]:
     """The first field of `names` that says the same in every row, with what it says."""
     for name in _spelt(rows[0].fields, names) if rows else ():
@@ -139,11 +125,10 @@ def _says(value: object) -> bool:
 
 
 def _section(
-    row: TextRow, shared: _Shared, left: Omissions, path: str, settings: DocumentSettings
+    number: int, fields: dict[str, object], left: Omissions, path: str, settings: DocumentSettings
 ) -> list[Block]:
-    fields = {name: value for name, value in row.fields.items() if name not in shared.names}
     title = next((name for name in _spelt(fields, _TITLE) if _says(fields[name])), None)
-    heading = str(fields.pop(title)).strip() if title else f"Row {row.number}"
+    heading = str(fields.pop(title)).strip() if title else f"Row {number}"
     body = next((name for name in _spelt(fields, _BODY) if _says(fields[name])), None)
     text = _body(body, str(fields.pop(body)), left, path, settings) if body else []
     if text and text[0].kind == "heading" and text[0].text.strip() == heading:
@@ -206,14 +191,6 @@ def _plain(value: object) -> str:
     return str(value).strip()
 
 
-def _count(rows: Sequence[TextRow], names: frozenset[str], left: Omissions) -> None:
-    """Count what rows share, which is said of the document, and values that have no text."""
-    for row in rows:
-        for name in names:
-            left.add("metadata", str(row.fields[name]))
-    left.count("binary_value", sum(_bytes_in(value) for row in rows for value in row.fields.values()), 0)
-
-
 def _bytes_in(value: object) -> int:
     if isinstance(value, Mapping):
         return sum(map(_bytes_in, value.values()))
@@ -230,25 +207,6 @@ class _BrokenLine(ValueError):  # noqa: N818 - it ends as a note of the document
     """A line that cannot be read; the message says why, without text of the line."""
 
 
-@dataclass(slots=True)
-class _Broken:
-    """The lines that could not be read: how many, how long, and why the first of them."""
-
-    lines: int = 0
-    characters: int = 0
-    problems: list[str] = field(default_factory=list)
-
-    def add(self, number: int, line: str, problem: str) -> None:
-        self.lines += 1
-        self.characters += len("".join(line.split()))
-        if len(self.problems) < _SHOWN_PROBLEMS:
-            self.problems.append(f"line {number} {problem}")
-
-    def note(self) -> str:
-        more = f" and {self.lines - _SHOWN_PROBLEMS} more" if self.lines > _SHOWN_PROBLEMS else ""
-        return f"lines that could not be read were left out: {', '.join(self.problems)}{more}"
-
-
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     """Parse one JSONL file; a broken line costs that line only.
 
@@ -256,23 +214,31 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
         DocumentFailure: no line can be read, or there are too many rows or characters.
     """
     rows: list[TextRow] = []
-    broken = _Broken()
+    problems: list[str] = []
+    lost = 0
     for number, line in enumerate(_lines(source.content), start=1):
         if not line.strip():
             continue
-        if len(rows) + broken.lines >= settings.max_rows:
+        if len(rows) + len(problems) >= settings.max_rows:
             raise too_many_rows(settings)
         try:
-            rows.append(TextRow(number, _fields(_value(line, settings))))
+            value = _value(line, settings)
         except _BrokenLine as problem:
-            broken.add(number, line, str(problem))
+            problems.append(f"line {number} {problem}")
+            lost += visible(line)
+        else:
+            name = "text" if isinstance(value, str) else ""
+            rows.append(TextRow(number, value if isinstance(value, dict) else {name: value}))
+    shown = ", ".join(problems[:_SHOWN_PROBLEMS])
     if not rows:
-        raise DocumentFailure("damaged", f"no line of the file can be read: {', '.join(broken.problems)}")
+        raise DocumentFailure("damaged", f"no line of the file can be read: {shown}")
     parsed = read_rows(rows, source.path, settings)
-    if not broken.lines:
+    if not problems:
         return parsed
-    lost = LeftOut("broken_line", broken.lines, broken.characters)
-    return replace(parsed, left_out=(*parsed.left_out, lost), notes=(*parsed.notes, broken.note()))
+    more = f" and {len(problems) - _SHOWN_PROBLEMS} more" if len(problems) > _SHOWN_PROBLEMS else ""
+    note = f"lines that could not be read were left out: {shown}{more}"
+    broken = LeftOut("broken_line", len(problems), lost)
+    return replace(parsed, left_out=(*parsed.left_out, broken), notes=(*parsed.notes, note))
 
 
 def _lines(content: bytes) -> Iterator[str]:
@@ -322,12 +288,6 @@ def _named(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return numbered
 
 
-def _fields(value: object) -> Fields:
-    if isinstance(value, dict):
-        return value
-    return {"text" if isinstance(value, str) else "": value}
-
-
 _ROWS_AT_ONCE = 64
 
 
@@ -342,25 +302,21 @@ def parquet_files_parse(source: SourceFile, settings: DocumentSettings) -> Parse
 
     try:
         file = ParquetFile(io.BytesIO(source.content))
-        _check(file, settings)
+        if file.metadata.num_rows > settings.max_rows:
+            raise too_many_rows(settings)
+        groups = range(file.metadata.num_row_groups)
+        size = sum(file.metadata.row_group(number).total_byte_size for number in groups)
+        if size > settings.max_decompressed_bytes:
+            limit = settings.max_decompressed_bytes
+            raise DocumentFailure(
+                "archive_bomb", f"{size} bytes decompressed, documents.max_decompressed_bytes = {limit}"
+            )
         rows = _rows(file, settings)
     except (pyarrow.ArrowException, OSError, ValueError, OverflowError, MemoryError) as error:
         raise DocumentFailure("damaged", "the Parquet file cannot be read") from error
     if any(too_deep(row.fields) for row in rows[:1]):
         raise DocumentFailure("nested_too_deep", "the columns are nested deeper than any writer means")
     return read_rows(rows, source.path, settings)
-
-
-def _check(file: "ParquetFile", settings: DocumentSettings) -> None:
-    about = file.metadata
-    if about.num_rows > settings.max_rows:
-        raise too_many_rows(settings)
-    size = sum(about.row_group(number).total_byte_size for number in range(about.num_row_groups))
-    if size > settings.max_decompressed_bytes:
-        limit = settings.max_decompressed_bytes
-        raise DocumentFailure(
-            "archive_bomb", f"{size} bytes decompressed, documents.max_decompressed_bytes = {limit}"
-        )
 
 
 def _rows(file: "ParquetFile", settings: DocumentSettings) -> list[TextRow]:
@@ -370,7 +326,5 @@ def _rows(file: "ParquetFile", settings: DocumentSettings) -> list[TextRow]:
         for fields in group.to_pylist():
             length += sum(len(value) for value in fields.values() if isinstance(value, str))
             rows.append(TextRow(len(rows) + 1, fields))
-        if length > settings.max_characters:
-            limit = settings.max_characters
-            raise DocumentFailure("too_long", f"the text is longer than documents.max_characters = {limit}")
+        check_length(length, settings)
     return rows

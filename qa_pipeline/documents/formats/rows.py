@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, zip_longest
 
 from qa_pipeline.documents.assembly import Omissions
 
@@ -49,15 +49,17 @@ def render_table(rows: Sequence[Sequence[Cell]]) -> tuple[list[str], list[str]]:
         filled = _filled(row)
         if not filled:
             continue
-        if not all(cell.header for cell in filled) or len(row) == 1:
-            used.update(place for place, cell in enumerate(row) if _is_written(row, place, cell))
-            lines.append(_named(row, names) if any(names) else _plain(filled))
-        elif len(filled) == 1 and filled[0].columns == len(row):
-            lines.append(filled[0].text)
+        if not all(cell.header for _, cell in filled) or len(row) == 1:
+            used.update(place for place, _ in filled)
+            lines.append(_line(filled, names))
+        elif len(filled) == 1 and filled[0][1].columns == len(row):
+            lines.append(filled[0][1].text)
         else:
             naming = bool(heads) and not used
             unused += [] if naming else _unused(heads, used)
-            names = _join_names(names, row) if naming else [cell.text for cell in row]
+            own = [cell.text for cell in row]
+            joined = zip_longest(names, own, fillvalue="")
+            names = [a if a == b else f"{a} {b}".strip() for a, b in joined] if naming else own
             heads, used = [*heads, row] if naming else [row], set()
     if heads and not used:  # names with nothing below them, such as a row of sums, are a line themselves
         lines.append(" | ".join(dict.fromkeys(filter(None, names))))
@@ -68,24 +70,20 @@ def _unused(heads: list[list[Cell]], used: set[int]) -> list[str]:
     """Names whose columns are all empty; none while no row stands below them."""
     unused: list[str] = []
     for row in heads if used else []:
-        start = 0
-        for _, same in groupby(row, key=id):
-            cells = list(same)
-            reach = range(start, start + len(cells))
-            start = reach.stop
-            if cells[0].text and used.isdisjoint(reach):
+        for _, same in groupby(enumerate(row), key=lambda placed: id(placed[1])):
+            places, cells = zip(*same, strict=True)
+            if cells[0].text and used.isdisjoint(places):
                 unused.append(cells[0].text)
     return unused
 
 
-def _filled(row: list[Cell]) -> list[Cell]:
-    """The cells with text, a cell that covers several places once."""
-    return [cell for place, cell in enumerate(row) if _is_written(row, place, cell)]
-
-
-def _is_written(row: list[Cell], place: int, cell: Cell) -> bool:
-    """Whether a cell has text and stands at this place first."""
-    return bool(cell.text) and (place == 0 or row[place - 1] is not cell)
+def _filled(row: list[Cell]) -> list[tuple[int, Cell]]:
+    """The cells with text and their places, a cell that covers several places once."""
+    return [
+        (place, cell)
+        for place, cell in enumerate(row)
+        if cell.text and (place == 0 or row[place - 1] is not cell)
+    ]
 
 
 def _expand(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
@@ -115,24 +113,15 @@ def _expand(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
     return grid
 
 
-def _join_names(upper: list[str], row: list[Cell]) -> list[str]:
-    lower = [cell.text for cell in row]
-    width = max(len(upper), len(lower))
-    padded = zip(upper + [""] * (width - len(upper)), lower + [""] * (width - len(lower)), strict=True)
-    return [a if a == b else f"{a} {b}".strip() for a, b in padded]
-
-
-def _named(row: list[Cell], names: list[str]) -> str:
-    parts: list[str] = []
-    for place, cell in enumerate(row):
-        if _is_written(row, place, cell):
-            name = names[place].rstrip(": ") if place < len(names) else ""
-            parts.append(f"{name}: {cell.text}" if name else cell.text)
-    return " | ".join(parts)
-
-
-def _plain(filled: list[Cell]) -> str:
-    first, *rest = filled
+def _line(filled: list[tuple[int, Cell]], names: list[str]) -> str:
+    """A row with the names of its columns; where there are none, a first cell may be a key."""
+    if any(names):
+        named = [
+            (names[place].rstrip(": ") if place < len(names) else "", cell.text) for place, cell in filled
+        ]
+        return " | ".join(f"{name}: {text}" if name else text for name, text in named)
+    (_, first), *rest = filled
+    values = " | ".join(cell.text for _, cell in rest)
     if rest and (first.header or first.text.endswith(":")):
-        return f"{first.text.rstrip(': ')}: " + " | ".join(cell.text for cell in rest)
-    return " | ".join(cell.text for cell in filled)
+        return f"{first.text.rstrip(': ')}: {values}"
+    return f"{first.text} | {values}" if rest else first.text

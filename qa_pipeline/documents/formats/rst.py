@@ -1,9 +1,8 @@
 """reStructuredText files: docutils' parser and HTML writer, then the reader of HTML.
 
-Directives and roles are looked up here and not in docutils, as Sphinx does it: one that docutils does not
-know would become an error message, and one that it knows might read a file. No file is read or written,
-nothing is printed. Text of directives and roles that nobody knows is kept; what has no place in the text is
-counted.
+Directives and roles are looked up here and not in docutils: one that it does not know would become an error
+message, and one that it knows might read a file. Text of unknown directives and roles is kept; what has no
+place in the text is counted.
 
 A file may begin with lines such as `Title: ...`, as Python Enhancement Proposals do: they become rows of a
 table, and the title above them the heading of the document.
@@ -23,7 +22,7 @@ from docutils.statemachine import StringList
 from docutils.writers import html5_polyglot
 
 from qa_pipeline.corpus.files import DocumentFailure
-from qa_pipeline.documents.assembly import Omissions
+from qa_pipeline.documents.assembly import Omissions, check_length
 from qa_pipeline.documents.decoding import decode
 from qa_pipeline.documents.formats.html.parser import read_fragment
 from qa_pipeline.records import ParsedFile, SourceFile
@@ -51,43 +50,48 @@ _PLAIN_ROLES = frozenset(
 """Roles whose text is all there is to it; in others `Text <target>` names what is linked to."""
 _LIST_TYPES = {"loweralpha": "a", "upperalpha": "A", "lowerroman": "i", "upperroman": "I"}
 _LONGEST_SUBSTITUTION = 2_000
+_MOST_SEARCHED = 400_000_000
+"""Characters looked at for the ends of inline markup in one paragraph: a few seconds."""
 _DEEPEST = 100
 """More levels cost the parser a copy of all lines each, and end in a RecursionError anyway."""
 
 
-def _names(words: str, kind: str) -> dict[str, str]:
-    return dict.fromkeys(words.split(), kind)
-
-
 _BOXES = {
-    name: name.capitalize()
-    for name in _names("attention caution danger error hint important note tip todo warning withdrawn", "")
-} | {
-    "seealso": "See also",
-    "versionadded": "New in version",
-    "versionchanged": "Changed in version",
-    "deprecated": "Deprecated since version",
-    "versionremoved": "Removed in version",
-}
-_KINDS = {
-    **_names("code code-block sourcecode prompt ipython", "code"),
-    **_names("parsed-literal math productionlist testcode testoutput testsetup testcleanup doctest graphviz "
-             "digraph graph mermaid plantuml uml literal", "verbatim"),
-    **_names("admonition topic sidebar", "titled_box"),
-    **_names("include literalinclude automodule autoclass autofunction autoexception automethod "
-             "autoattribute autodata autosummary argparse program-output doxygenfile", "include"),
-    **_names("sectnum section-numbering target-notes default-role highlight currentmodule date", "metadata"),
-    **_names("only ifconfig class rst-class cssclass container compound grid tabs tab-set list hlist "
-             "figure-md div", "content"),
-    **_names("epigraph highlights pull-quote pull_quote", "quote"),
-    **_names("contents toctree index", "navigation"),
-    **_names("tabularcolumns meta title", "metadata"),
-    **_names("header footer", "running_head"),
-    **_names("image thumbnail figure", "image"),
-    **_names("function method class attribute data module exception classmethod staticmethod decorator "
-             "describe object option cmdoption envvar confval program opcode", "signature"),
-    "class": "content", "raw": "raw", "role": "role",
+    **{
+        name: name.capitalize()
+        for name in (
+            "attention", "caution", "danger", "error", "hint", "important", "note", "tip", "todo", "warning",
+            "withdrawn",
+        )
+    },
+    "seealso": "See also", "versionadded": "New in version", "versionchanged": "Changed in version",
+    "deprecated": "Deprecated since version", "versionremoved": "Removed in version",
 }  # fmt: skip
+_KINDS = {
+    name: kind
+    for kind, names in {
+        "code": "code code-block sourcecode prompt ipython",
+        "verbatim": "parsed-literal math productionlist testcode testoutput testsetup testcleanup doctest "
+        "graphviz digraph graph mermaid plantuml uml literal",
+        "titled_box": "admonition topic sidebar",
+        "include": "include literalinclude automodule autoclass autofunction autoexception automethod "
+        "autoattribute autodata autosummary argparse program-output doxygenfile",
+        "signature": "function method attribute data module exception classmethod staticmethod decorator "
+        "describe object option cmdoption envvar confval program opcode",
+        "content": "only ifconfig class rst-class cssclass container compound grid tabs tab-set list hlist "
+        "figure-md div",
+        "quote": "epigraph highlights pull-quote pull_quote",
+        "navigation": "contents toctree index",
+        "metadata": "sectnum section-numbering target-notes default-role highlight currentmodule date "
+        "tabularcolumns meta title",
+        "running_head": "header footer",
+        "image": "image thumbnail figure",
+        "raw": "raw",
+        "role": "role",
+        "box": " ".join(_BOXES),
+    }.items()
+    for name in names.split()
+}
 """What the directives of docutils, of Sphinx and its extensions are for the text; in others all is text."""
 
 
@@ -98,15 +102,18 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
         DocumentFailure: the bytes cannot be decoded, or blocks are nested deeper than any writer means.
     """
     text = decode(source.content).replace("\r\n", "\n").replace("\r", "\n").lstrip("\ufeff\n")
+    check_length(len(text), settings)  # the parser takes a hundred times the memory of what it reads
     lines = text.split("\n")
-    if _depth(lines) > _DEEPEST:
+    if _too_deep(lines):
         raise DocumentFailure("nested_too_deep", f"blocks are nested more than {_DEEPEST} levels deep")
     left = Omissions()
+    as_written: list[str] = []
     document = utils.new_document("document", copy(_settings()))
     try:
         with _own_lookups():
-            Parser(rfc2822=_HEADERS.match(f"{text}\n") is not None).parse(text, document)
-        unread = _replace_messages(document, lines)
+            headers = _HEADERS.match(f"{text}\n") is not None
+            Parser(rfc2822=headers, inliner=_bounded_inliner(as_written)).parse(text, document)
+        unread = _replace_messages(document, lines) + len(as_written)
         fields = _first_fields(document)
         translator = _Translator(document, left, title=_take_title(fields))
         document.walkabout(translator)
@@ -115,8 +122,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     translator.count_unused_substitutions()
     blocks = read_fragment("".join(translator.body), left, page=False)
     about = known_fields({name: " ".join(body.astext().split()) for name, body in fields.items()})
-    pieces = "1 piece of markup" if unread == 1 else f"{unread} pieces of markup"
-    notes = (f"{pieces} could not be read; kept as written",) if unread else ()
+    pieces = f"{unread} piece{'s' if unread > 1 else ''} of markup could not be read; kept as written"
     return ParsedFile(
         blocks=tuple(blocks),
         title=about.title,
@@ -124,22 +130,22 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
         source_uri=about.source_uri,
         licence=about.licence,
         left_out=left.record(),
-        notes=(*left.notes(), *notes),
+        notes=(*left.notes(), *([pieces] if unread else [])),
     )
 
 
-def _depth(lines: list[str]) -> int:
-    """Most levels of indentation that are open at once."""
+def _too_deep(lines: list[str]) -> bool:
+    """Whether more levels of indentation are open at once than any writer means."""
     widths: list[int] = []
-    deepest = 0
     for line in lines:
         if bare := line.lstrip():
             width = len(line) - len(bare)
             while widths and widths[-1] >= width:
                 widths.pop()
             widths.append(width)
-            deepest = max(deepest, len(widths))
-    return deepest
+            if len(widths) > _DEEPEST:
+                return True
+    return False
 
 
 @cache
@@ -154,13 +160,31 @@ def _settings() -> Any:
 def _own_lookups() -> Iterator[None]:
     """While entered, docutils finds every directive and role here."""
     before = directives.directive, roles.role, tableparser.SimpleTableParser
-    directives.directive = lambda name, *_: (_directive(name.lower()), [])
+    directives.directive = lambda name, *_: (_DIRECTIVES.get(name.lower(), _Any), [])
     roles.role = lambda *_: (_role, [])
     tableparser.SimpleTableParser = _SimpleTables  # type: ignore[misc]
     try:
         yield
     finally:
         directives.directive, roles.role, tableparser.SimpleTableParser = before  # type: ignore[misc]
+
+
+def _bounded_inliner(as_written: list[str]) -> states.Inliner:
+    """A parser of inline markup that adds paragraphs of too many marks to `as_written` and keeps them so.
+
+    Each mark that nothing ends costs a search to the end of its paragraph.
+    """
+    inliner = states.Inliner()
+    read = inliner.parse
+
+    def parse_inline(text: str, *about: Any) -> Any:
+        if sum(map(text.count, "*`|_[")) * len(text) <= _MOST_SEARCHED:
+            return read(text, *about)
+        as_written.append(text)
+        return [nodes.Text(text)], []
+
+    vars(inliner)["parse"] = parse_inline  # a subclass would lose the patterns, taken from its own class
+    return inliner
 
 
 class _SimpleTables(tableparser.SimpleTableParser):
@@ -189,12 +213,6 @@ class _Options(dict[str, Any]):
         return True
 
 
-def _directive(name: str) -> type[Directive]:
-    if name in _TABLES:
-        return _TABLES[name]
-    return {"replace": misc.Replace, "unicode": misc.Unicode}.get(name, _Any)
-
-
 class _Any(Directive):
     """Any directive but tables, by what it is for the text."""
 
@@ -211,7 +229,7 @@ class _Any(Directive):
         named = bool(self.block_text.split("\n", 1)[0].partition("::")[2].strip())
         self.first, self.below = (lines[0], lines[1:]) if named and lines else ("", lines)
         short = self.name.lower()
-        kind = "signature" if ":" in short else _KINDS.get(short, "box" if short in _BOXES else "body")
+        kind = "signature" if ":" in short else _KINDS.get(short, "body")
         caption = self._paragraph(self.options.pop("caption", ""))
         handle = getattr(self, f"_{kind}", None)
         found = caption + (handle() if handle else self._left_out_whole(kind))
@@ -257,13 +275,13 @@ class _Any(Directive):
             label = f"{label} {version}".strip()
         return self._labelled(label)
 
-    def _labelled(self, label: str) -> list[nodes.Node]:
-        return [nodes.admonition("", nodes.title("", label.rstrip(":")), *self._body())]
-
     def _titled_box(self) -> list[nodes.Node]:
         label = " ".join([self.first, *self.below]).strip()
         self.first, self.below = "", []
         return self._labelled(label) if label else self._body()
+
+    def _labelled(self, label: str) -> list[nodes.Node]:
+        return [nodes.admonition("", nodes.title("", label.rstrip(":")), *self._body())]
 
     def _quote(self) -> list[nodes.Node]:
         return [nodes.block_quote("", *self._body())]
@@ -287,7 +305,7 @@ class _Any(Directive):
         """A role the document defines; only one whose text is meant for another format needs remembering."""
         name, _, base = self.first.partition("(")
         if base.rstrip(") ").endswith("raw"):
-            _raw_roles(self.state.document).add(name.strip().lower())
+            self.state.document.attributes.setdefault("raw_roles", set()).add(name.strip().lower())
         return []
 
     def _left_out_whole(self, what: str) -> list[nodes.Node]:
@@ -313,12 +331,12 @@ _TABLE_OPTIONS = {
     "delim": tables.CSVTable.option_spec["delim"], "quote": tables.CSVTable.option_spec["quote"],
     "escape": tables.CSVTable.option_spec["escape"],
 }  # fmt: skip
-_TABLES: dict[str, type[Directive]] = {
+_DIRECTIVES: dict[str, type[Directive]] = {
     name: type(kind.__name__, (_Table, kind), {"option_spec": _Options(_TABLE_OPTIONS)})
     for name, kind in (
         ("csv-table", tables.CSVTable), ("list-table", tables.ListTable), ("table", tables.RSTTable)
     )
-}  # fmt: skip
+} | {"replace": misc.Replace, "unicode": misc.Unicode}  # fmt: skip
 
 
 def _left_out(what: str, text: str = "") -> nodes.Node:
@@ -331,19 +349,13 @@ def _literal(lines: list[str]) -> list[nodes.Node]:
     return [nodes.literal_block(text, text)] if text.strip() else []
 
 
-def _raw_roles(document: nodes.document) -> set[str]:
-    """Roles that the document defined for output of another format."""
-    names: set[str] = document.attributes.setdefault("raw_roles", set())
-    return names
-
-
 def _role(name: str, rawtext: str, text: str, lineno: int, inliner: Any, *_: Any, **__: Any) -> Any:
     """Interpreted text, whose role need not be known."""
     text = utils.unescape(text)
     name = name.lower().rpartition(":")[2]
     titled = None if name in _PLAIN_ROLES or not name else _TITLED.match(text)
     node: nodes.Node
-    if name == "raw" or name in _raw_roles(inliner.document):
+    if name == "raw" or name in inliner.document.get("raw_roles", ()):
         node = nodes.raw("", text, format="")
     elif name in ("sup", "superscript"):
         node = nodes.superscript("", text)
@@ -386,14 +398,8 @@ def _replace_messages(document: nodes.document, lines: list[str]) -> int:
 
 def _explicit_markup(lines: list[str], last: int) -> list[str]:
     """Lines of a construct behind two dots, by the number of its last line, from 1."""
-    first = next(
-        (
-            number
-            for number in range(min(last, len(lines)), 0, -1)
-            if lines[number - 1].lstrip().startswith("..")
-        ),
-        last,
-    )
+    above = range(min(last, len(lines)), 0, -1)
+    first = next((number for number in above if lines[number - 1].lstrip().startswith("..")), last)
     return [line.strip() for line in lines[first - 1 : last]]
 
 
@@ -501,19 +507,18 @@ class _Translator(html5_polyglot.HTMLTranslator):
         self.body.append(self.resolved[name])
         raise nodes.SkipNode
 
-    def visit_footnote(self, node: Any) -> None:
-        label = "".join(child.astext() for child in node.children if isinstance(child, nodes.label))
-        self.left.add("footnote_mark", f"[{label or '#' + ''.join(node['names'])}]")
-        self.body.append("<div>")
-
-    def depart_footnote(self, node: Any) -> None:
-        self.body.append("</div>")
-
     def visit_citation(self, node: Any) -> None:
         self.body.append("<div>")
 
     def depart_citation(self, node: Any) -> None:
         self.body.append("</div>")
+
+    def visit_footnote(self, node: Any) -> None:
+        label = "".join(child.astext() for child in node.children if isinstance(child, nodes.label))
+        self.left.add("footnote_mark", f"[{label or '#' + ''.join(node['names'])}]")
+        self.visit_citation(node)
+
+    depart_footnote = depart_citation
 
     def visit_label(self, node: Any) -> None:
         if isinstance(node.parent, nodes.citation):

@@ -12,21 +12,19 @@ from typing import TYPE_CHECKING
 
 from qa_pipeline.corpus.archives import ZIP_START, open_archive
 from qa_pipeline.corpus.files import DocumentFailure
-from qa_pipeline.documents.assembly import Omissions
-from qa_pipeline.documents.formats.delimited import names_columns
+from qa_pipeline.documents.assembly import Omissions, check_length
+from qa_pipeline.documents.formats.delimited import PREAMBLE_FROM, SAMPLE_ROWS, names_columns
 from qa_pipeline.documents.formats.row_files import too_many_rows
 from qa_pipeline.documents.formats.rows import Cell, counted_lines
 from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 
 if TYPE_CHECKING:
-    from python_calamine import CalamineSheet, CalamineWorkbook
+    from python_calamine import CalamineWorkbook
 
 _Row = list[str]
 _UNNAMED = re.compile(r"(?:Sheet|Tabelle|Blad|Table|Tabell|Kalkylblad) ?1")
 """What programs call the only sheet of a new file, in English, German and Swedish."""
-_SAMPLE_ROWS = 200
-_PREAMBLE_FROM = 3
 _MOST_CELLS = 20_000_000
 """Places between the first and last cell of a sheet; the library takes memory for each."""
 
@@ -57,9 +55,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
         if tables and not (len(shown) == 1 and _UNNAMED.fullmatch(about.name)):
             blocks.append(Block("heading", about.name, 2))
         blocks += tables
-        if sum(len(block.text) for block in tables) > settings.max_characters:
-            limit = settings.max_characters
-            raise DocumentFailure("too_long", f"the text is longer than documents.max_characters = {limit}")
+        check_length(sum(len(block.text) for block in tables), settings)
     return ParsedFile(blocks=tuple(blocks), left_out=left.record())
 
 
@@ -89,17 +85,13 @@ def _rows_of(workbook: "CalamineWorkbook", place: int, most: int, settings: Docu
     if sheet.height * sheet.width > _MOST_CELLS:
         raise DocumentFailure("too_long", f"a sheet reaches over more than {_MOST_CELLS} cells")
     rows = [[_text(value) for value in row] for row in sheet.iter_rows()]
-    _fill_merged(sheet, rows)
-    return rows
-
-
-def _fill_merged(sheet: "CalamineSheet", rows: list[_Row]) -> None:
-    """Write the text of a merged cell into the rows it covers below, so that each is understood alone."""
+    # The text of a merged cell goes into the rows it covers below, so that each is understood alone.
     top, left = sheet.start or (0, 0)
     for (first, start), (last, _) in sheet.merged_cell_ranges or ():
         if first < last and 0 <= first - top < len(rows) and start - left < len(rows[first - top]):
             for row in rows[first - top + 1 : last - top + 1]:
                 row[start - left] = row[start - left] or rows[first - top][start - left]
+    return rows
 
 
 def _text(value: object) -> str:
@@ -130,12 +122,12 @@ def _tables(rows: Sequence[_Row]) -> Iterator[list[_Row]]:
 def _table_blocks(table: list[_Row], left: Omissions) -> Iterator[Block]:
     """A table as lines; lines of one cell above a table, such as its caption, are paragraphs."""
     first = 0
-    if len(table[0]) >= _PREAMBLE_FROM:
+    if len(table[0]) >= PREAMBLE_FROM:
         first = next((place for place, row in enumerate(table) if sum(map(bool, row)) > 1), 0)
     for row in table[:first]:
         yield Block("paragraph", " ".join(filter(None, row)))
     rest = table[first:]
-    named = len(rest) > 1 and names_columns(rest[0], rest[1 : _SAMPLE_ROWS + 1])
+    named = len(rest) > 1 and names_columns(rest[0], rest[1 : SAMPLE_ROWS + 1])
     cells = [[Cell(text, header=named and not place) for text in row] for place, row in enumerate(rest)]
     for line in counted_lines(cells, left):
         yield Block("table_row", line)

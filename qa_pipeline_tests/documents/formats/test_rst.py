@@ -11,7 +11,8 @@ from qa_pipeline.corpus.files import DocumentFailure
 from qa_pipeline.documents.assembly import assemble
 from qa_pipeline.documents.formats import rst
 from qa_pipeline.records import ParsedFile
-from qa_pipeline_tests.documents.builders import SETTINGS, outline, source, unaccounted
+from qa_pipeline.settings.documents import DocumentSettings
+from qa_pipeline_tests.documents.builders import SETTINGS, outline, refusal, source, unaccounted
 
 _LINES = st.sampled_from(
     [
@@ -363,6 +364,18 @@ def test_depth_no_writer_means_is_a_failure(text: str) -> None:
 
 def test_a_line_of_thousands_of_marks_that_never_end_is_read() -> None:
     assert len(blocks("*a `b |c " * 800)) == 1
+
+
+def test_a_paragraph_of_more_marks_than_can_be_matched_is_kept_as_written() -> None:
+    text = ("*a **b " * 30_000).strip()
+    parsed = parse(text)
+    assert [block.text for block in parsed.blocks] == [text]
+    assert parsed.notes == ("1 piece of markup could not be read; kept as written",)
+
+
+def test_a_file_longer_than_any_text_may_be_is_refused_before_it_costs_memory() -> None:
+    limited = DocumentSettings(max_characters=50)
+    assert refusal(lambda: rst.parse(source("word " * 20), limited)) == "too_long"
 
 
 @pytest.mark.parametrize(

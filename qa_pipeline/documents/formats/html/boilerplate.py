@@ -1,6 +1,7 @@
 """Which elements inside a page's content only lead elsewhere."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,6 @@ if TYPE_CHECKING:
 
 _BOXES = frozenset({"div", "section", "ul", "ol", "p"})
 _PROSE = frozenset({"p", "pre", "table", "dl", "blockquote"})
-_KEPT_PROSE = _PROSE - _BOXES
 _LISTS = frozenset({"ul", "ol"})
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _SEPARATORS = dict.fromkeys(map(ord, "|·•,;/>»«<→←()[]-"), " ")
@@ -23,171 +23,133 @@ _LEVELS = 4
 """How deep below a link or heading, itself included, text still counts as the link's or heading's."""
 
 
+def visit(
+    root: "LexborNode",
+    enter: "Callable[[LexborNode, str], bool]",
+    leave: "Callable[[LexborNode, str], None]",
+) -> None:
+    """Visit the nodes below `root` in order, without recursion, so that the depth of a page is no limit.
+
+    Args:
+        root: is not visited itself.
+        enter: given a node and its tag, says whether what is inside is visited, too.
+        leave: is called behind each node that was entered.
+    """
+    inside: list[tuple[LexborNode, str]] = []
+    node = root.first_child
+    while node is not None:
+        tag = node.tag or ""
+        if enter(node, tag):
+            if (inner := node.first_child) is not None:
+                inside.append((node, tag))
+                node = inner
+                continue
+            leave(node, tag)
+        following = node.next
+        while following is None and inside:
+            node, tag = inside.pop()
+            leave(node, tag)
+            following = node.next
+        node = following
+
+
 @dataclass(slots=True)
 class _Tally:
-    """What lies inside an open element.
+    """What lies inside an open element; `link` and `heading` are above 0 within so many levels of one."""
 
-    `link` and `heading` are above 0 within so many levels of a link or heading. A `settled` element is
-    surely no navigation, and neither is any around it, so that what else it says need not be counted;
-    `apart` says that all elements around it are settled whatever it says, `carried` that what it says
-    reaches a table or another element that makes it prose.
-    """
-
-    node: "LexborNode"
     tag: str
     link: int = 0
     heading: int = 0
-    apart: bool = False
     linked: int = 0
     plain: int = 0
     label: str = ""
     links: int = 0
     inward: int = 0
     prose: bool = False
-    carried: bool = False
-    settled: bool = False
+
+    def count(self, text: str) -> None:
+        bare = " ".join(text.translate(_SEPARATORS).split())
+        if self.link > 0:
+            self.linked += len(bare)
+        elif bare and self.heading <= 0:
+            self.plain += len(bare)
+            self._add_label(f"{bare} ")
 
     def take(self, inner: "_Tally") -> None:
-        if self.settled:
-            return
         self.linked += inner.linked
         self.plain += inner.plain
         self.links += inner.links
         self.inward += inner.inward
         self.prose |= inner.prose or (inner.tag in _PROSE and inner.linked + inner.plain > 0)
-        if inner.label and len(self.label) < _LONGEST_LABEL:
-            self.label += inner.label
-        self.settled = self.plain > 0 and _has_content(self)
+        self._add_label(inner.label)
+
+    def _add_label(self, text: str) -> None:
+        if len(self.label) < _LONGEST_LABEL:
+            self.label += text
 
 
 def navigation(root: "LexborNode") -> frozenset[int]:
-    """Ids (`mem_id`) of elements below `root` that hold navigation and nothing else.
-
-    Elements without links are looked into only where their text tells something of an element around them.
-    """
-    linking = _around_links(root)
+    """Ids (`mem_id`) of elements below `root` that hold navigation and nothing else."""
     found: set[int] = set()
-    stack = [_top(root)]
-    node = root.first_child if linking else None
-    while node is not None:
-        here = stack[-1]
-        tag = node.tag or ""
+    top = root.tag or ""
+    stack = [_Tally(top, heading=_LEVELS if top in _HEADINGS else 0)]
+
+    def enter(node: "LexborNode", tag: str) -> bool:
+        around = stack[-1]
         if tag == "-text":
-            if not here.settled:
-                _count_text(here, node.text_content or "")
-        elif not here.settled or node.mem_id in linking:
-            inner = node.first_child
-            if inner is not None:
-                stack.append(_opened(node, tag, here))
-                node = inner
-                continue
-        following = node.next
-        while following is None:
-            if len(stack) == 1:
-                return frozenset(found)
-            node = stack[-1].node
-            _close(stack, found)
-            following = node.next
-        node = following
+            around.count(node.text_content or "")
+            return False
+        tally = _Tally(tag, around.link - 1, around.heading - 1)
+        if tag == "a":
+            if target := node.attributes.get("href"):
+                tally.link, tally.links, tally.inward = _LEVELS, 1, int(target.startswith("#"))
+        elif tag in _HEADINGS:
+            tally.heading = _LEVELS
+        stack.append(tally)
+        return True
+
+    def leave(node: "LexborNode", tag: str) -> None:
+        tally = stack.pop()
+        if tally.links and tag in _BOXES:
+            heading = _heading_of(node) if tag in _LISTS else None
+            if (heading is not None and not tally.plain) or _only_leads_on(tally):
+                found.update(one.mem_id for one in (node, heading) if one is not None)
+                return
+        stack[-1].take(tally)
+
+    if root.css_first("a") is not None:
+        visit(root, enter, leave)
     return frozenset(found)
 
 
-def _around_links(root: "LexborNode") -> set[int]:
-    """Ids of all elements with a link inside."""
-    around: set[int] = set()
-    for link in root.css("a"):
-        node = link.parent
-        while node is not None and node.mem_id not in around:
-            around.add(node.mem_id)
-            node = node.parent
-    return around
-
-
-def _top(root: "LexborNode") -> _Tally:
-    """The element all else is in; it is read in any case."""
-    tag = root.tag or ""
-    return _Tally(root, tag, heading=_LEVELS if tag in _HEADINGS else 0, settled=True)
-
-
-def _opened(node: "LexborNode", tag: str, around: _Tally) -> _Tally:
-    apart = around.settled
-    boxed = tag in _BOXES
-    tally = _Tally(node, tag, around.link - 1, around.heading - 1, apart, settled=apart and not boxed)
-    tally.carried = tag in _KEPT_PROSE or (around.carried and not boxed)
-    if tag == "a":
-        target = node.attributes.get("href")
-        if target:
-            tally.link = _LEVELS
-            tally.links = 1
-            tally.inward = 1 if target.startswith("#") else 0
-    elif tag in _HEADINGS:
-        tally.heading = _LEVELS
-    return tally
-
-
-def _count_text(here: _Tally, text: str) -> None:
-    if here.link <= 0 and here.heading > 0:
-        return
-    bare = " ".join(text.translate(_SEPARATORS).split())
-    if here.link > 0:
-        here.linked += len(bare)
-    elif bare:
-        here.plain += len(bare)
-        if len(here.label) < _LONGEST_LABEL:
-            here.label += f"{bare} "
-        here.settled = _has_content(here)
-
-
-def _close(stack: list[_Tally], found: set[int]) -> None:
-    tally = stack.pop()
-    if tally.links and tally.tag in _BOXES and not tally.settled:
-        before, closes = _surroundings(tally.node) if tally.tag in _LISTS else (None, False)
-        listed = before is not None and closes and not tally.plain
-        if listed or _only_leads_on(tally):
-            found.add(tally.node.mem_id)
-            if before is not None and closes:
-                found.add(before.mem_id)
-            return
-    stack[-1].take(tally)
-
-
-def _has_content(box: _Tally) -> bool:
-    """Whether an element that says something besides its links is sure to be kept, and all around it."""
-    if box.prose or box.carried:
-        return True
-    if box.tag == "p":
-        return box.label.count(" ") > _LABEL_WORDS
-    return box.apart and box.tag in _LISTS
-
-
-def _surroundings(node: "LexborNode") -> tuple["LexborNode | None", bool]:
-    """The heading right above a list, if any, and whether the list is all there is under it."""
+def _heading_of(node: "LexborNode") -> "LexborNode | None":
+    """The heading right above a list that is all there is under it."""
     before, after = node.prev, node.next
-    while before is not None and (before.tag or "").startswith(("-", "_")) and not _says_something(before):
+    while before is not None and _says_nothing(before):
         before = before.prev
-    while after is not None and (after.tag or "").startswith(("-", "_")) and not _says_something(after):
+    while after is not None and _says_nothing(after):
         after = after.next
     level = before.tag if before is not None else None
     if level not in _HEADINGS or level == "h1":
-        return None, False
+        return None
     # A heading of a lower level opens a part of this section, which then is more than the list.
-    return before, after is None or (after.tag in _HEADINGS and str(after.tag) <= str(level))
+    return before if after is None or (after.tag in _HEADINGS and str(after.tag) <= str(level)) else None
 
 
-def _says_something(node: "LexborNode") -> bool:
-    return node.tag == "-text" and bool((node.text_content or "").strip())
+def _says_nothing(node: "LexborNode") -> bool:
+    """Whether a node is a blank text, a comment or the like."""
+    tag = node.tag or ""
+    return not (node.text_content or "").strip() if tag == "-text" else tag.startswith(("-", "_"))
 
 
 def _only_leads_on(box: _Tally) -> bool:
-    """Whether a box is navigation.
+    """Whether a box with links is navigation.
 
     A box is, when all its links stay on the page and nothing else is said; when it is a `div` or `section`
     of links under headings, without prose; or a paragraph of several links behind a label such as
     `Available Languages:`. A list of links to other pages is content where a sentence may have announced
-    it, and navigation where it is all that stands under a heading (`_surroundings`).
+    it, and navigation where it is all that stands under a heading.
     """
-    if not box.links:
-        return False
     if box.inward == box.links and not box.plain:
         return True
     if box.prose or box.tag in _LISTS:

@@ -10,76 +10,42 @@ from typing import TYPE_CHECKING, Any
 from qa_pipeline.corpus.files import DocumentFailure
 from qa_pipeline.documents.assembly import Omissions, visible
 from qa_pipeline.documents.decoding import decode
-from qa_pipeline.documents.formats.html.boilerplate import count_comments, navigation, remove_furniture
+from qa_pipeline.documents.formats.html.boilerplate import count_comments, navigation, remove_furniture, visit
 from qa_pipeline.documents.formats.html.reader import ASIDES, BOXES, Reader, role
 from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.text.language import declared_language
 
 if TYPE_CHECKING:
-    from selectolax.lexbor import LexborNode
-
-    _Open = tuple[LexborNode, str, bool]
-    """An open element, its name, and whether it means something for the text."""
-    from selectolax.lexbor import LexborHTMLParser
+    from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 
 def read_blocks(root: "LexborNode", dropped: Mapping[int, str], left: Omissions) -> list[Block]:
-    """Blocks below `root`; elements whose `mem_id` is in `dropped` are left out and counted as it says.
-
-    The walk keeps its own stack, so the depth of a page is no limit. Each look at a node goes through the
-    parser's library, so what is known of an open element stays on the stack.
-    """
+    """Blocks below `root`; elements whose `mem_id` is in `dropped` are left out and counted as it says."""
     reader = Reader(left)
-    open_elements: list[_Open] = [(root, "", False)]
-    node = root.first_child
-    while node is not None:
-        tag = node.tag or ""
+
+    def enter(node: "LexborNode", tag: str) -> bool:
         part = role(tag)
         if part == "text":
             reader.text(node.text_content or "")
-        elif dropped and node.mem_id in dropped:
+            return False
+        if dropped and node.mem_id in dropped:
             left.add(dropped[node.mem_id], node.text())
-        elif part != "unseen":
-            matters = part != "passive"
-            if matters:
-                reader.open(tag, node)
-                if tag in BOXES and _is_aside(node):
-                    reader.open_box(node.mem_id)
-            inner = node.first_child
-            if inner is not None:
-                open_elements.append((node, tag, matters))
-                node = inner
-                continue
-            if matters:
-                _leave(reader, tag, node)
-        following = node.next
-        node = _after_closing(reader, open_elements) if following is None else following
+            return False
+        if part in ("block", "inline"):
+            reader.open(tag, node)
+            if tag in BOXES and not ASIDES.isdisjoint((node.attributes.get("class") or "").lower().split()):
+                reader.boxes.append(node.mem_id)
+        return part != "unseen"
+
+    def leave(node: "LexborNode", tag: str) -> None:
+        if role(tag) != "passive":
+            reader.close(tag)
+            if tag in BOXES and reader.boxes:
+                reader.close_box(node.mem_id)
+
+    visit(root, enter, leave)
     return reader.finish()
-
-
-def _after_closing(reader: Reader, open_elements: "list[_Open]") -> "LexborNode | None":
-    """Close elements up to one that another node follows, and return that node; None at the end."""
-    while True:
-        node, tag, matters = open_elements.pop()
-        if not open_elements:
-            return None
-        if matters:
-            _leave(reader, tag, node)
-        following = node.next
-        if following is not None:
-            return following
-
-
-def _leave(reader: Reader, tag: str, node: "LexborNode") -> None:
-    reader.close(tag)
-    if tag in BOXES and reader.boxes:
-        reader.close_box(node.mem_id)
-
-
-def _is_aside(node: "LexborNode") -> bool:
-    classes = node.attributes.get("class")
-    return classes is not None and not ASIDES.isdisjoint(classes.lower().split())
 
 
 _MAIN = (
@@ -184,39 +150,30 @@ def parse_tree(markup: str) -> "LexborHTMLParser":
     """
     from selectolax.lexbor import LexborHTMLParser
 
-    if markup.count("<") > _DEEPEST and _depth(markup) > _DEEPEST:
-        raise DocumentFailure("nested_too_deep", f"elements are nested more than {_DEEPEST} levels deep")
-    return LexborHTMLParser(markup)
-
-
-def _depth(markup: str) -> int:
-    """Most elements open at once, by counting tags that need an end tag; never too low for such tags."""
-    depth = deepest = 0
-    for closing, name in _TAG.findall(markup):
-        if name.lower() not in _NO_END_TAG:
+    depth = 0
+    for closing, name in _TAG.findall(markup) if markup.count("<") > _DEEPEST else ():
+        if name.lower() not in _NO_END_TAG:  # never too low for tags that need an end tag
             depth = max(depth - 1, 0) if closing else depth + 1
-            deepest = max(deepest, depth)
-    return deepest
+            if depth > _DEEPEST:
+                raise DocumentFailure(
+                    "nested_too_deep", f"elements are nested more than {_DEEPEST} levels deep"
+                )
+    return LexborHTMLParser(markup)
 
 
 def _about(tree: "LexborHTMLParser") -> dict[str, Any]:
     """Title, language, source and licence as the head states them."""
     root = tree.root
     language = root.attributes.get("lang") or root.attributes.get("xml:lang") if root else None
-    heading = tree.css_first("h1")
-    title = None if heading is not None and heading.text(strip=True) else _text(tree, "title")
+    heading, title = tree.css_first("h1"), tree.css_first("title")
+    headed = heading is not None and heading.text(strip=True)
     return {
-        "title": title,
+        "title": None if headed or title is None else re.sub(r"\s+", " ", title.text()).strip() or None,
         "language": declared_language(language),
         "source_uri": _attribute(tree, "link[rel=canonical]", "href"),
         "licence": _attribute(tree, "meta[name=license], meta[name=licence]", "content")
         or _attribute(tree, "link[rel=license]", "href"),
     }
-
-
-def _text(tree: "LexborHTMLParser", selector: str) -> str | None:
-    node = tree.css_first(selector)
-    return re.sub(r"\s+", " ", node.text()).strip() or None if node is not None else None
 
 
 def _attribute(tree: "LexborHTMLParser", selector: str, name: str) -> str | None:

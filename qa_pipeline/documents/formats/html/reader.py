@@ -53,10 +53,6 @@ class Grid:
         self.cell = [so_far, ", "] if so_far else []
         self.cell += [number, " "] if number else []
 
-    def lines(self, left: Omissions) -> list[str]:
-        """The rows read so far, one line each; names of empty columns are counted as left out."""
-        return counted_lines(self.rows, left)
-
 
 def _number(written: str | None) -> int:
     value = written.strip() if written else ""
@@ -168,10 +164,6 @@ class Reader:
             self._leave(tag)
         else:
             self._close_inline(tag)
-
-    def open_box(self, element: int) -> None:
-        """Note that the element just opened is a box beside the text, whose heading only labels it."""
-        self.boxes.append(element)
 
     def close_box(self, element: int) -> None:
         """End the innermost box if it is this element."""
@@ -369,7 +361,7 @@ class Reader:
         if grid is None:
             return
         if tag == "table":
-            self.blocks += [Block("table_row", line) for line in grid.lines(self.left)]
+            self.blocks += [Block("table_row", line) for line in counted_lines(grid.rows, self.left)]
             self.grid = grid.outer
         elif tag == "caption":
             self.blocks.append(Block("paragraph", "".join(grid.cell or [])))

@@ -7,18 +7,40 @@ controls, text boxes and notes.
 """
 
 import posixpath
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import groupby
-from typing import TYPE_CHECKING
+from itertools import groupby, pairwise
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from qa_pipeline.documents.assembly import Omissions
-from qa_pipeline.documents.formats.office.docx_blocks import TITLE_LEVEL, BlockReader, Numbering, Referred
-from qa_pipeline.documents.formats.office.docx_text import TEXT, Styles, prune
+from qa_pipeline.corpus.files import DocumentFailure
+from qa_pipeline.documents.assembly import Omissions, check_length, visible
+from qa_pipeline.documents.formats.delimited import SAMPLE_ROWS, names_columns
+from qa_pipeline.documents.formats.office.docx_text import (
+    TEXT,
+    VALUE,
+    InlineReader,
+    Numbering,
+    ParagraphStyle,
+    Role,
+    Styles,
+    is_on,
+    properties_of,
+    prune,
+    value_of,
+)
 from qa_pipeline.documents.formats.office.drawings import DrawnParts
-from qa_pipeline.documents.formats.office.package import WORD, Package, open_package, read_file
-from qa_pipeline.records import Block, ParsedFile, SourceFile
+from qa_pipeline.documents.formats.office.package import (
+    ALTERNATIVES,
+    WORD,
+    Package,
+    open_package,
+    read_file,
+    whole,
+)
+from qa_pipeline.documents.formats.rows import Cell, counted_lines
+from qa_pipeline.records import Block, BlockKind, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 
 if TYPE_CHECKING:
@@ -30,6 +52,318 @@ _BESIDE_THE_TEXT = {
     "comments": "comment",
     "glossaryDocument": "building_block",
 }
+
+
+_BITS = re.compile("[0-9A-Fa-f]{1,8}")
+_LOOKS: tuple[tuple[int, str, Literal["firstRow", "firstCol"]], ...] = (
+    (0x20, "firstRow", "firstRow"),
+    (0x80, "firstColumn", "firstCol"),
+)
+_MOST_REPEATED = 200_000
+"""Characters that merged cells may repeat in one table: a small file must not become a huge text."""
+_BETWEEN: dict[BlockKind, str] = {"list_item": ", ", "table_row": "; "}
+
+
+class _RawCell(NamedTuple):
+    """A cell as the file has it; `goes_on` if it belongs to the cell above it, `bold` if all its text is."""
+
+    blocks: list[Block]
+    columns: int = 1
+    goes_on: bool = False
+    bold: bool = False
+
+
+def _table_blocks(
+    table: "_Element", rows: list[list[_RawCell]], named: int, styles: Styles, omissions: Omissions
+) -> list[Block]:
+    """A line for each row; where a table only lays out a page, the content of its cells in turn.
+
+    A box around text, or text in columns, is one row or column with more than a line in a cell. The first
+    `named` rows are repeated on each page.
+    """
+    one_way = len(rows) == 1 or all(len(row) <= 1 for row in rows)
+    if sum(map(len, rows)) == 1 or (one_way and any(len(cell.blocks) > 1 for row in rows for cell in row)):
+        return [block for row in rows for cell in row for block in cell.blocks]
+    texts = list(_filled_down(rows))
+    pairs = [row for row, written in zip(rows, texts, strict=True) if any(written)]
+    paired = all(len(row) == 2 and row[0].bold and not row[1].bold for row in pairs)
+    first_row, first_column = _look_of(table, styles)
+    names = named if named < len(rows) else 0
+    if not named:
+        names = _named_rows(rows, texts, set_off=first_row, paired=paired)
+    keys = first_column or (not names and paired)
+    width = max((sum(cell.columns for cell in row) for row in rows), default=0)
+    cells = []
+    for place, (row, written) in enumerate(zip(rows, texts, strict=True)):
+        header = place < names or (len(row) == 1 < width == row[0].columns)
+        key = keys and any(written[1:])
+        cells.append(
+            [
+                Cell(text, header or (key and column == 0), cell.columns)
+                for column, (cell, text) in enumerate(zip(row, written, strict=True))
+            ]
+        )
+    return [Block("table_row", line) for line in counted_lines(cells, omissions)]
+
+
+def _named_rows(
+    rows: list[list[_RawCell]], texts: Sequence[Sequence[str]], *, set_off: bool, paired: bool
+) -> int:
+    """1 if the first row names the columns, by its looks or by what it says; else 0."""
+    if len(rows) < 2 or len(rows[0]) < 2:
+        return 0
+    first, second = rows[:2]
+    bold = all(cell.bold or not cell.blocks for cell in first) and not all(cell.bold for cell in second)
+    if set_off or bold:
+        return 1
+    simple = all(cell.columns == 1 for cell in first) and not paired
+    return int(simple and names_columns(texts[0], texts[1:SAMPLE_ROWS]))
+
+
+def _look_of(table: "_Element", styles: Styles) -> tuple[bool, bool]:
+    """Whether a table sets off its first row and its first column.
+
+    Word marks first rows by default, so the style of the table must do so, too.
+    """
+    style = value_of(table, f"tblPr/{WORD}tblStyle")
+    look = table.find(f"{WORD}tblPr/{WORD}tblLook")
+    said: dict[str, str] = {} if look is None else {str(name): str(one) for name, one in look.items()}
+    bits = int(said.get(VALUE, "")[-4:], 16) if _BITS.fullmatch(said.get(VALUE, "")) else 0
+    row, column = (
+        (bool(bits & bit) or said.get(WORD + name) in ("1", "true")) and styles.stands_out(style, part)
+        for bit, name, part in _LOOKS
+    )
+    return row, column
+
+
+def _raw_cell(cell: "_Element", blocks: list[Block], *, weigh: bool) -> _RawCell:
+    """A cell with its content; `weigh` looks whether all its text is bold."""
+    properties = properties_of(cell, f"{WORD}tcPr")
+    span, merged = properties.get(f"{WORD}gridSpan"), properties.get(f"{WORD}vMerge")
+    columns = 1 if span is None else max(whole(span.get(VALUE), 1), 1)
+    goes_on = merged is not None and merged.get(VALUE, "continue") == "continue"
+    runs = [run for run in cell.iter(f"{WORD}r") if (run.findtext(f"{WORD}t") or "").strip()] if weigh else []
+    bold = bool(runs) and all(is_on(run.find(f"{WORD}rPr/{WORD}b")) for run in runs)
+    return _RawCell(blocks, columns, goes_on, bold)
+
+
+def _filled_down(rows: Sequence[Sequence[_RawCell]]) -> Iterator[list[str]]:
+    """Texts of the cells; one over several rows stands in each of them, as far as that is bounded."""
+    above: dict[int, str] = {}
+    budget = _MOST_REPEATED
+    for row in rows:
+        texts = []
+        column = 0
+        for cell in row:
+            text = _one_line(cell.blocks)
+            if cell.goes_on and not text and len(above.get(column, "")) <= budget:
+                text = above.get(column, "")
+                budget -= len(text)
+            elif not cell.goes_on:
+                above[column] = text
+            texts.append(text)
+            column += cell.columns
+        yield texts
+
+
+def _one_line(blocks: Sequence[Block]) -> str:
+    if not blocks:
+        return ""
+    parts = [" ".join(blocks[0].text.split())]
+    for before, block in pairwise(blocks):
+        alike = before.kind == block.kind
+        parts += [_BETWEEN.get(block.kind, " ") if alike else " ", " ".join(block.text.split())]
+    return "".join(parts)
+
+
+_TITLE_LEVEL = 0
+"""Level of a heading in the style for titles, until it is known whether it is the document's only one."""
+_PARAGRAPH = f"{WORD}p"
+_TABLE = f"{WORD}tbl"
+_WRAPPERS = frozenset(
+    {
+        *(f"{WORD}{name}" for name in ("sdt", "sdtContent", "customXml", "smartTag", "ins", "moveTo")),
+        *(f"{ALTERNATIVES}{name}" for name in ("AlternateContent", "Choice", "Fallback")),
+    }
+)
+"""Elements around paragraphs, tables, rows and cells that only say something about them."""
+_PROPERTIES = f"{WORD}pPr"
+_BODY_TEXT = 9
+_KINDS: dict[Role, BlockKind] = {
+    "title": "heading",
+    "heading": "heading",
+    "code": "code",
+    "quote": "quote",
+    "item": "list_item",
+}
+
+
+class _BlockReader:
+    """Turns the body of a document and its notes, by their kind and id, into blocks."""
+
+    def __init__(
+        self,
+        styles: Styles,
+        numbering: Numbering,
+        notes: "Mapping[tuple[str, str], _Element]",
+        drawn: "Callable[[_Element], list[Block]]",
+        omissions: Omissions,
+        settings: DocumentSettings,
+    ) -> None:
+        self.blocks: list[Block] = []
+        self._styles = styles
+        self._numbering = numbering
+        self._notes = notes
+        self._drawn = drawn
+        self._omissions = omissions
+        self._settings = settings
+        self._inline = InlineReader(omissions)
+        self._pending: list[tuple[str, str]] = []
+        self._met: set[tuple[str, str]] = set()
+        self._carried = ""
+        self._length = 0
+
+    def read(self, body: "_Element") -> list[Block]:
+        """Blocks of the body, with notes at the end of the sections that refer to them."""
+        for element in _parts(body, _PARAGRAPH, _TABLE):
+            waiting, self._pending = self._pending, []
+            blocks = self._read([element])
+            met, self._pending = self._pending, waiting  # notes on a heading belong to the section it opens
+            for block in blocks:
+                if block.kind == "heading":
+                    self._write_notes()
+                self.blocks.append(block)
+            self._pending += met
+        self.blocks += self._carried_over()
+        self._write_notes()
+        notes = self._notes
+        for key in notes.keys() - self._met:
+            self._omissions.add(
+                "unreferenced_note", "".join(text.text or "" for text in notes[key].iter(TEXT))
+            )
+        read = [body, *(notes[key] for key in self._met)]
+        unread = sum(visible(text.text or "") for one in read for text in one.iter(TEXT)) - self._inline.seen
+        self._omissions.count("unread", int(unread > 0), max(unread, 0))
+        return self.blocks
+
+    def _write_notes(self) -> None:
+        """Notes stand at the end of the section that refers to them; one may refer to another."""
+        while self._pending:
+            keys, self._pending = self._pending, []
+            for key in keys:
+                note = self._notes.get(key)
+                if note is not None and key not in self._met:
+                    self._met.add(key)
+                    self.blocks += [
+                        Block("paragraph", block.text) if block.kind == "heading" else block
+                        for block in self._closed(note)
+                    ]
+
+    def _read(self, elements: "Iterable[_Element]") -> list[Block]:
+        blocks: list[Block] = []
+        for element in elements:
+            if element.tag == _PARAGRAPH:
+                blocks += self._paragraph(element)
+            else:
+                blocks += self._carried_over()
+                blocks += self._table(element)
+        return blocks
+
+    def _closed(self, element: "_Element") -> list[Block]:
+        """Blocks of an element that no text goes on after."""
+        return self._read(_parts(element, _PARAGRAPH, _TABLE)) + self._carried_over()
+
+    def _paragraph(self, paragraph: "_Element") -> list[Block]:
+        properties = properties_of(paragraph, _PROPERTIES)
+        style = self._style(properties)
+        inline = self._inline.read(paragraph)
+        own_text = "".join(inline.parts)
+        self._measure(len(own_text))
+        text = self._carried_text() + own_text
+        self._pending += [
+            (note.tag.removesuffix("Reference"), note.get(f"{WORD}id", "")) for note in inline.notes
+        ]
+        beside = [block for box in inline.boxes for block in self._closed(box)]
+        for shown in inline.drawn:
+            found = self._drawn(shown)
+            self._measure(sum(len(block.text) for block in found))
+            beside += found
+        mark = properties.get(f"{WORD}rPr")
+        if mark is not None and mark.find(f"{WORD}del") is not None:
+            self._carried, text = text, ""  # its end was deleted, so the next paragraph goes on with it
+        kind = _KINDS.get(style.role, "paragraph")
+        marker = None
+        if style.numbering is not None and text.strip():
+            marker = self._numbering.marker(style.numbering, style.list_level)
+        own = [Block(kind, text, style.level, marker=marker)] if text.strip() or kind == "code" else []
+        return own + beside
+
+    def _style(self, properties: "Mapping[str, _Element]") -> ParagraphStyle:
+        """What a paragraph is: by its style, and by what it says itself."""
+        named = properties.get(f"{WORD}pStyle")
+        style = self._styles.paragraph(None if named is None else named.get(VALUE))
+        role, level = style.role, style.level
+        outline = properties.get(f"{WORD}outlineLvl")
+        if outline is not None and role in ("body", "item", "heading"):
+            own = whole(outline.get(VALUE), _BODY_TEXT)
+            role, level = ("heading", own + 1) if own < _BODY_TEXT else ("body", 0)
+        if role in ("body", "item"):
+            return self._listed(properties, style, role)
+        return ParagraphStyle(role, _TITLE_LEVEL if role == "title" else level)
+
+    def _listed(
+        self, properties: "Mapping[str, _Element]", style: ParagraphStyle, role: Role
+    ) -> ParagraphStyle:
+        """What a paragraph is that no style makes a heading, code or a quote: an item of a list, or body."""
+        numbering, level = style.numbering, style.list_level
+        listed = properties.get(f"{WORD}numPr")
+        numbering = value_of(listed, "numId") or numbering
+        level = whole(value_of(listed, "ilvl"), level)
+        depth_of_style = style.level if role == "item" else 0
+        if numbering is None:
+            return ParagraphStyle(role, depth_of_style)
+        if self._numbering.is_item(numbering, level):
+            return ParagraphStyle("item", max(level, depth_of_style), numbering, level)
+        return ParagraphStyle()
+
+    def _table(self, element: "_Element") -> list[Block]:
+        rows: list[list[_RawCell]] = []
+        named = 0
+        for row in _parts(element, f"{WORD}tr"):
+            found = list(_parts(row, f"{WORD}tc"))
+            weigh = len(rows) < 2 or len(found) == 2
+            named += named == len(rows) and is_on(row.find(f"{WORD}trPr/{WORD}tblHeader"))
+            indent = whole(value_of(row, f"trPr/{WORD}gridBefore"), 0)
+            cells = [_raw_cell(cell, self._closed(cell), weigh=weigh) for cell in found]
+            rows.append([*([_RawCell([], indent)] if indent else []), *cells])
+            if len(rows) > self._settings.max_rows:
+                limit = self._settings.max_rows
+                raise DocumentFailure(
+                    "too_many_rows", f"a table has more rows than documents.max_rows = {limit}"
+                )
+        return _table_blocks(element, rows, named, self._styles, self._omissions)
+
+    def _carried_over(self) -> list[Block]:
+        """Text of a paragraph whose end was deleted and that nothing follows."""
+        text = self._carried_text()
+        return [Block("paragraph", text)] if text.strip() else []
+
+    def _carried_text(self) -> str:
+        text, self._carried = self._carried, ""
+        return text
+
+    def _measure(self, characters: int) -> None:
+        self._length += characters
+        check_length(self._length, self._settings)
+
+
+def _parts(element: "_Element", *names: str) -> "Iterator[_Element]":
+    """The elements of some names right below another, those in content controls and the like included."""
+    for child in element:
+        if child.tag in names:
+            yield child
+        elif child.tag in _WRAPPERS:
+            yield from _parts(child, *names)
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
@@ -54,10 +388,8 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
         if note.get(f"{WORD}type", "normal") == "normal"  # others are the lines that part notes from text
     }
     body = document.find(f"{WORD}body")
-    reader = BlockReader(
-        Referred(styles, numbering, notes, partial(DrawnParts(package, omissions).read, main)),
-        omissions,
-        settings,
+    reader = _BlockReader(
+        styles, numbering, notes, partial(DrawnParts(package, omissions).read, main), omissions, settings
     )
     blocks = _levelled(list(_joined(reader.read(document if body is None else body))))
     _count_other_parts(package, main, omissions)
@@ -76,7 +408,7 @@ def _joined(blocks: list[Block]) -> Iterator[Block]:
 def _levelled(blocks: list[Block]) -> list[Block]:
     """Headings with their final levels: those below a document's only title stand one level lower."""
     headings = [block.level for block in blocks if block.kind == "heading"]
-    down = headings[:1] == [TITLE_LEVEL] and headings.count(TITLE_LEVEL) == 1
+    down = headings[:1] == [_TITLE_LEVEL] and headings.count(_TITLE_LEVEL) == 1
     return [
         replace(block, level=min(block.level + down, 6) or 1) if block.kind == "heading" else block
         for block in blocks

@@ -1,15 +1,17 @@
-"""Styles of a Word document, the text inside its paragraphs, and what is taken out before anything is read.
+"""Styles and lists of a Word document, the text in its paragraphs, and what is taken out before it is read.
 
 Elements that nobody knows are looked into, so that no text is lost with them. Codes of fields are left out
 while a paragraph is read, since only the order of runs tells them from text.
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from qa_pipeline.documents.assembly import Omissions, visible
+from qa_pipeline.documents.formats.list_numbers import Style, written_number
 from qa_pipeline.documents.formats.office.drawings import chosen_branch, equation_text, mark_power
 from qa_pipeline.documents.formats.office.package import (
     ALTERNATIVES,
@@ -91,7 +93,11 @@ class Styles:
         self._elements = {element.get(f"{WORD}styleId", ""): element for element in found}
         self._paragraphs: dict[str | None, ParagraphStyle] = {}
         self._hiding: dict[str, bool] = {}
-        defaults = (key for key, element in self._elements.items() if _is_default(element))
+        defaults = (
+            key
+            for key, element in self._elements.items()
+            if element.get(f"{WORD}type") == "paragraph" and element.get(f"{WORD}default", "0") not in _FALSE
+        )
         self._default = next(defaults, None)
 
     def paragraph(self, style: str | None) -> ParagraphStyle:
@@ -161,17 +167,12 @@ def value_of(element: "_Element | None", name: str, otherwise: str = "") -> str:
 
 
 def _named(name: str) -> tuple[Role, int] | None:
-    """What the name of a style says; the names of built-in styles are translated by some programs."""
+    """What the name of a style says; some programs translate the names of built-in styles."""
     for role, names in _NAMES:
         if found := names.fullmatch(name):
             number = int(found.groupdict().get("number") or 1)
             return role, {"heading": number, "item": number - 1, "title": 1}.get(role, 0)
     return None
-
-
-def _is_default(element: "_Element") -> bool:
-    is_paragraph = element.get(f"{WORD}type") == "paragraph"
-    return is_paragraph and element.get(f"{WORD}default", "0") not in _FALSE
 
 
 _SIGNS = {
@@ -383,3 +384,83 @@ def _description(element: "_Element") -> str:
     )
     about = next((found for one in around if (found := one.find(f"{_DRAWN}docPr")) is not None), None)
     return "" if about is None else about.get("descr", "")
+
+
+_NO_LIST = "0"
+"""The number of the list that takes a paragraph out of the one its style puts it in."""
+_STYLES: dict[str, Style] = {"Letter": "letters", "Roman": "roman"}
+_PLACE = re.compile(r"%([1-9])")
+_OUTLINE = re.compile(r"[(]?%[1-9](?:\.%[1-9])+[.)]?")
+"""How a level is written that shows the numbers of those above it."""
+
+
+class Numbering:
+    """The lists of one document, by the numbers that paragraphs name."""
+
+    def __init__(self, root: "_Element | None") -> None:
+        found = [] if root is None else list(root)
+        self._abstract, self._lists = (
+            {one.get(f"{WORD}{name}Id", ""): one for one in found if one.tag == f"{WORD}{name}"}
+            for name in ("abstractNum", "num")
+        )
+        self._levels: dict[tuple[str, int], _Element | None] = {}
+        self._counts: dict[str, dict[int, int]] = defaultdict(dict)
+        self._restarted: set[tuple[str, int]] = set()
+
+    def is_item(self, number: str, level: int) -> bool:
+        """Whether a paragraph of that list and level is shown with a bullet or number.
+
+        One of a list that the document does not define is taken for an item.
+        """
+        definition = self._level(number, level)
+        bare = value_of(definition, "numFmt") == "none" and not value_of(definition, "lvlText").strip()
+        return number != _NO_LIST and (definition is None or not bare)
+
+    def marker(self, number: str, level: int) -> str | None:
+        """The number of the next paragraph of that list and level; None where it shows none."""
+        definition = self._level(number, level)
+        form = value_of(definition, "numFmt") or "decimal"
+        if definition is None or form in ("bullet", "none"):
+            return None
+        # Lists that stand for the same abstract list count together.
+        counts = self._counts[value_of(self._lists.get(number), "abstractNumId") or number]
+        start = self._restart(number, level)
+        if start is None:
+            start = counts[level] + 1 if level in counts else self._start(number, level)
+        counts[level] = start
+        for deeper in [one for one in counts if one > level]:
+            del counts[deeper]
+        shown = value_of(definition, "lvlText")
+        if _OUTLINE.fullmatch(shown):
+            outer = (int(place) - 1 for place in _PLACE.findall(shown))
+            return ".".join(str(counts.get(one, self._start(number, one))) for one in outer) + "."
+        style = _STYLES.get(form.removeprefix("upper").removeprefix("lower"), "digits")
+        return written_number(start, style, upper=form.startswith("upper"))
+
+    def _start(self, number: str, level: int) -> int:
+        return whole(value_of(self._level(number, level), "start"), 1)
+
+    def _restart(self, number: str, level: int) -> int | None:
+        """Where a list begins anew that goes on counting in another's place, when it is met first."""
+        if (number, level) in self._restarted:
+            return None
+        self._restarted.add((number, level))
+        starts = (value_of(change, "startOverride") for change in self._changes(number, level))
+        written = next(filter(None, starts), None)
+        return None if written is None else whole(written, 1)
+
+    def _level(self, number: str, level: int) -> "_Element | None":
+        """The definition of a level: the list's own, else that of the abstract list it stands for."""
+        key = number, level
+        if key not in self._levels:
+            abstract = self._abstract.get(value_of(self._lists.get(number), "abstractNumId"))
+            holders = [*self._changes(number, level), *([] if abstract is None else [abstract])]
+            found = (one for holder in holders for one in holder.iterchildren(f"{WORD}lvl"))
+            self._levels[key] = next((one for one in found if one.get(f"{WORD}ilvl") == str(level)), None)
+        return self._levels[key]
+
+    def _changes(self, number: str, level: int) -> "list[_Element]":
+        """What a list changes in a level of the abstract list it stands for."""
+        named = self._lists.get(number)
+        changes = [] if named is None else named.iterchildren(f"{WORD}lvlOverride")
+        return [change for change in changes if change.get(f"{WORD}ilvl") == str(level)]

@@ -12,6 +12,7 @@ from qa_pipeline.documents.formats.office.package import (
     CHART,
     DIAGRAM,
     DRAWING,
+    LINK,
     MATH,
     WORD,
     Package,
@@ -100,7 +101,8 @@ class DrawnParts:
     def read(self, part: str, shown: "_Element") -> list[Block]:
         """Blocks of a drawing, by the part that shows it and the element that names it."""
         purpose, read = ("chart", _chart) if shown.tag == f"{CHART}chart" else ("diagramData", _diagram)
-        link = self._package.linked_from(part, shown, "id" if read is _chart else "dm")
+        named = shown.get(LINK + ("id" if read is _chart else "dm"), "")
+        link = self._package.links(part).get(named)
         key = purpose, "" if link is None or link.purpose != purpose else link.target or ""
         if key not in self._known:
             there = bool(key[1]) and self._package.archive.find(key[1]) is not None

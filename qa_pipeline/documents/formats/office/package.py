@@ -7,8 +7,7 @@ is known to be external and has no target here.
 import posixpath
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 from urllib.parse import unquote
 
 from qa_pipeline.corpus.archives import ZIP_START, Archive, open_archive
@@ -19,16 +18,11 @@ from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.text.language import declared_language
 
 if TYPE_CHECKING:
-    from lxml.etree import XMLSyntaxError, _Element, _ElementTree
+    from lxml.etree import _Element
 
 
-def parse_xml(content: bytes, *, declared_type: bool = False, comments: bool = False) -> "_Element":
-    """The root of an XML document.
-
-    Args:
-        content: the document.
-        declared_type: allow a document type declaration, as XHTML has; its entities stay unresolved.
-        comments: keep comments, for who counts them.
+def parse_xml(content: bytes, *, declared_type: bool = False) -> "_Element":
+    """The root of an XML document; entities that a declared document type holds stay unresolved.
 
     Raises:
         DocumentFailure: `damaged` or `nested_too_deep`.
@@ -36,28 +30,21 @@ def parse_xml(content: bytes, *, declared_type: bool = False, comments: bool = F
     from lxml import etree
 
     parser = etree.XMLParser(
-        resolve_entities=False, no_network=True, load_dtd=False, remove_comments=not comments, remove_pis=True
+        resolve_entities=False, no_network=True, load_dtd=False, remove_comments=True, remove_pis=True
     )
     try:
         root = etree.fromstring(content, parser)
     except etree.XMLSyntaxError as error:
-        raise _failure(error) from error
-    if not declared_type:
-        _refuse_type(root.getroottree())
-    return root
-
-
-def _refuse_type(tree: "_ElementTree") -> None:
-    """Formats made of XML parts forbid document types: nothing but an attack needs one there."""
-    if tree.docinfo.internalDTD is not None:
+        if "Excessive depth" in str(error.msg):
+            raise DocumentFailure(
+                "nested_too_deep", "elements are nested more than 256 levels deep"
+            ) from error
+        # The message of the library may hold text of the document; its place does not.
+        raise DocumentFailure("damaged", f"the XML of a part is malformed at line {error.lineno}") from error
+    # Formats made of XML parts forbid document types: nothing but an attack needs one there.
+    if not declared_type and root.getroottree().docinfo.internalDTD is not None:
         raise DocumentFailure("damaged", "a part of the file declares entities or a document type")
-
-
-def _failure(error: "XMLSyntaxError") -> DocumentFailure:
-    """The message of the library may hold text of the document; its place does not."""
-    if "Excessive depth" in str(error.msg):
-        return DocumentFailure("nested_too_deep", "elements are nested more than 256 levels deep")
-    return DocumentFailure("damaged", f"the XML of a part is malformed at line {error.lineno}")
+    return root
 
 
 Kind = Literal["Word", "PowerPoint", "Excel"]
@@ -98,8 +85,7 @@ _NO_TITLE = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class PartLink:
+class PartLink(NamedTuple):
     """A link from one part to another: what it is for, and the part, None where it leads out of the file."""
 
     purpose: str
@@ -129,10 +115,6 @@ class Package:
         return [
             target for target in dict.fromkeys(targets) if target is not None and self.archive.find(target)
         ]
-
-    def linked_from(self, part: str, element: "_Element", name: str) -> PartLink | None:
-        """The link that an attribute of an element names."""
-        return self.links(part).get(element.get(LINK + name, ""))
 
     def trees(self, part: str, purpose: str) -> "list[_Element]":
         """The roots of those parts."""

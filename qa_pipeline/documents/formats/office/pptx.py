@@ -6,11 +6,11 @@ with lxml alone: python-pptx knows nothing of hidden slides and diagrams, and dr
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from qa_pipeline.corpus.files import DocumentFailure
-from qa_pipeline.documents.assembly import Omissions, visible
+from qa_pipeline.documents.assembly import Omissions, check_length, visible
 from qa_pipeline.documents.formats.office.drawings import (
     PARAGRAPH,
     TEXT,
@@ -89,93 +89,79 @@ def _overlap(start: int, length: int, other: int, other_length: int) -> int:
     return min(start + length, other + other_length) - max(start, other)
 
 
+_TREE = f"{SLIDES}cSld/{SLIDES}spTree"
 _ON_MASTER = {"ctrTitle": "title", "subTitle": "body", "vertTitle": "title"}
 _OF_TEXT = frozenset({"body", "obj", "subTitle", "tbl", "chart", "dgm", "media", "pic", "clipArt"})
+_TITLES = frozenset({"title", "ctrTitle", "vertTitle"})
+_FURNITURE = frozenset({"dt", "ftr", "sldNum", "hdr"})
 _BULLETS = {"buNone": False, "buChar": True, "buAutoNum": True, "buBlip": True}
 _NO_NUMBER = "0"
-_BY_NAME = {f"{DRAWING}{name}": shown for name, shown in _BULLETS.items()}
+_SHAPE, _GROUP = f"{SLIDES}sp", f"{SLIDES}grpSp"
+_FRAME, _PICTURE = f"{SLIDES}graphicFrame", f"{SLIDES}pic"
+_SHAPES = frozenset({_SHAPE, _GROUP, _FRAME, _PICTURE, f"{SLIDES}cxnSp"})
+_DEEPEST = 8
+_TRUE = frozenset({"1", "true"})
+_FALSE = frozenset({"0", "false"})
 
 
-@dataclass(frozen=True, slots=True)
-class Placeholder:
-    """The role of a shape: its type, `obj` where none is said, and its number on the slide."""
+class _Role(NamedTuple):
+    """The role of a placeholder: its type, `obj` where none is said, and its number on the slide."""
 
     type: str
-    index: str
+    number: str
 
 
-@dataclass(slots=True)
-class Layout:
+def _role(shape: "_Element") -> _Role | None:
+    """The role of a shape, if it is a placeholder."""
+    found = next(shape.iter(f"{SLIDES}ph"), None) if shape.tag != _GROUP else None
+    return None if found is None else _Role(found.get("type", "obj"), found.get("idx", _NO_NUMBER))
+
+
+class _Layout:
     """A layout and the master behind it; empty where a slide has none.
 
-    Placeholders are known by their numbers on the layout, and by their types on either.
+    Placeholders are known by their numbers on the layout, and by their types on either; of several alike the
+    first counts.
     """
 
-    kind: str = ""
-    by_index: "dict[str, _Element]" = field(default_factory=dict)
-    by_type: "dict[str, _Element]" = field(default_factory=dict)
-    on_master: "dict[str, _Element]" = field(default_factory=dict)
-    text_styles: "_Element | None" = None
+    def __init__(self, layout: "_Element | None" = None, master: "_Element | None" = None) -> None:
+        self.is_title = layout is not None and layout.get("type") == "title"
+        self.by_number: dict[str, _Element] = {}
+        self.by_type: dict[str, _Element] = {}
+        self.on_master: dict[str, _Element] = {}
+        for root, names in ((layout, self.by_type), (master, self.on_master)):
+            for shape in [] if root is None else root.iter(_SHAPE):
+                if (role := _role(shape)) is not None:
+                    names.setdefault(role.type, shape)
+                    if root is layout:
+                        self.by_number.setdefault(role.number, shape)
+        self.text_styles = None if master is None else master.find(f"{SLIDES}txStyles")
 
-    def behind(self, placeholder: Placeholder) -> "list[_Element]":
+    def behind(self, role: _Role) -> "list[_Element]":
         """Shapes that a placeholder takes over from, the nearest first."""
-        numbered = placeholder.index != _NO_NUMBER
-        near = self.by_index.get(placeholder.index) if numbered else self.by_type.get(placeholder.type)
-        far = self.on_master.get(_ON_MASTER.get(placeholder.type, placeholder.type))
-        if far is None and placeholder.type in _OF_TEXT:
+        near = self.by_type.get(role.type) if role.number == _NO_NUMBER else self.by_number.get(role.number)
+        far = self.on_master.get(_ON_MASTER.get(role.type, role.type))
+        if far is None and role.type in _OF_TEXT:
             far = self.on_master.get("body")
         return [shape for shape in (near, far) if shape is not None]
 
-    def bulleted(self, placeholder: Placeholder | None, shape: "_Element", level: int) -> bool:
+    def bulleted(self, role: _Role | None, shape: "_Element", level: int) -> bool:
         """Whether paragraphs of a shape have bullets at a level, unless they say so themselves."""
-        holders = [shape, *(self.behind(placeholder) if placeholder else ())]
+        holders = [shape, *(self.behind(role) if role else ())]
         styles = [style for holder in holders for style in holder.iter(f"{DRAWING}lstStyle")]
-        if placeholder and placeholder.type in _OF_TEXT and self.text_styles is not None:
+        if role and role.type in _OF_TEXT and self.text_styles is not None:
             styles += self.text_styles.iterchildren(f"{SLIDES}bodyStyle")
-        for style in styles:
-            properties = style.find(f"{DRAWING}lvl{level + 1}pPr")
-            said = None if properties is None else own_bullet(properties)
-            if said is not None:
-                return said
-        return False
+        said = (_own_bullet(style.find(f"{DRAWING}lvl{level + 1}pPr")) for style in styles)
+        return next((bullet for bullet in said if bullet is not None), False)
 
 
-def read_layout(package: Package, slide: str) -> tuple[Layout, list[str]]:
-    """The layout behind a slide, and the names of the parts it was read from."""
-    layout = next(iter(package.linked(slide, "slideLayout")), None)
-    if layout is None:
-        return Layout(), []
-    root = package.tree(layout)
-    master = next(iter(package.linked(layout, "slideMaster")), None)
-    behind = None if master is None else package.tree(master)
-    shapes = _placeholders(root)
-    return Layout(
-        kind=root.get("type", ""),
-        by_index={role.index: shape for role, shape in shapes},
-        by_type={role.type: shape for role, shape in shapes},
-        on_master={} if behind is None else {role.type: shape for role, shape in _placeholders(behind)},
-        text_styles=None if behind is None else behind.find(f"{SLIDES}txStyles"),
-    ), [layout, *([] if master is None else [master])]
-
-
-def _placeholders(root: "_Element") -> "list[tuple[Placeholder, _Element]]":
-    """The placeholders below an element, the first last, so that of several alike it counts."""
-    shapes = list(root.iter(f"{SLIDES}sp"))
-    return [(role, shape) for shape in reversed(shapes) if (role := placeholder_of(shape)) is not None]
-
-
-def placeholder_of(shape: "_Element") -> Placeholder | None:
-    """The role of a shape, if it is a placeholder."""
-    found = next(shape.iter(f"{SLIDES}ph"), None) if shape.tag != f"{SLIDES}grpSp" else None
-    return None if found is None else Placeholder(found.get("type", "obj"), found.get("idx", _NO_NUMBER))
-
-
-def own_bullet(properties: "_Element") -> bool | None:
+def _own_bullet(properties: "_Element | None") -> bool | None:
     """Whether properties of a paragraph give it a bullet; None if they do not say."""
-    return next((_BY_NAME[child.tag] for child in properties if child.tag in _BY_NAME), None)
+    names = (child.tag.removeprefix(DRAWING) for child in (() if properties is None else properties))
+    return next((_BULLETS[name] for name in names if name in _BULLETS), None)
 
 
-def box_of(shape: "_Element") -> Box | None:
+def _box_of(shape: "_Element") -> Box | None:
     """Where a shape says that it lies."""
     for path in (f"{SLIDES}spPr/{DRAWING}xfrm", f"{SLIDES}xfrm", f"{SLIDES}grpSpPr/{DRAWING}xfrm"):
         offset, extent = shape.find(f"{path}/{DRAWING}off"), shape.find(f"{path}/{DRAWING}ext")
@@ -191,61 +177,128 @@ def _number(written: str | None) -> int:
         return 0
 
 
-TREE = f"{SLIDES}cSld/{SLIDES}spTree"
-TITLES = frozenset({"title", "ctrTitle", "vertTitle"})
-FURNITURE = frozenset({"dt", "ftr", "sldNum", "hdr"})
-_SHAPE, _GROUP = f"{SLIDES}sp", f"{SLIDES}grpSp"
-_FRAME, _PICTURE = f"{SLIDES}graphicFrame", f"{SLIDES}pic"
-_SHAPES = frozenset({_SHAPE, _GROUP, _FRAME, _PICTURE, f"{SLIDES}cxnSp"})
-_DEEPEST = 8
-_TRUE = frozenset({"1", "true"})
+def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
+    """Parse one PowerPoint file.
+
+    Raises:
+        DocumentFailure: `damaged`, `encrypted`, `unsupported_format`, `archive_bomb`, `nested_too_deep`,
+            `too_many_pages` or `too_long`.
+    """
+    package, main = open_package(source.content, "PowerPoint", settings)
+    slides = _slides(package, main, settings)
+    reader = _Reader(package, settings)
+    blocks: list[Block] = []
+    length = 0
+    for number, part in enumerate(slides, start=1):
+        found = reader.slide(part, number)
+        length += sum(len(block.text) for block in found)
+        check_length(length, settings)
+        blocks += found
+    for _ in package.linked(main, "vbaProject"):
+        reader.omissions.add("macro")
+    return read_file(package, blocks, reader.omissions)
 
 
-class SlideReader:
-    """Reads the shapes of one slide; `seen` counts the characters of all shapes that were looked at."""
+def _slides(package: Package, main: str, settings: DocumentSettings) -> list[str]:
+    """Names of the slides in the order in which they are shown."""
+    links = package.links(main)
+    named = [links.get(slide.get(f"{LINK}id", "")) for slide in package.tree(main).iter(f"{SLIDES}sldId")]
+    targets = [link.target for link in named if link is not None and link.target is not None]
+    if len(targets) < len(named):
+        raise DocumentFailure("damaged", "a slide that the presentation names is missing in it")
+    slides = list(dict.fromkeys(targets))
+    if len(slides) > settings.max_pages:
+        limit = settings.max_pages
+        raise DocumentFailure("too_many_pages", f"{len(slides)} slides, documents.max_pages = {limit}")
+    return slides
 
-    def __init__(self, part: str, layout: Layout, drawn: DrawnParts, omissions: Omissions) -> None:
-        self.part = part
-        self.layout = layout
-        self.drawn = drawn
-        self.omissions = omissions
-        self.seen = 0
 
-    def read(self, tree: "_Element", title_level: int) -> list[Block]:
-        """Blocks of a slide, its title first.
+class _Reader:
+    """Reads the slides of one file one by one; layouts that several of them share are read once."""
 
-        Args:
-            tree: the element that holds the shapes.
-            title_level: level of the heading that the title becomes.
-        """
+    def __init__(self, package: Package, settings: DocumentSettings) -> None:
+        self.package = package
+        self.settings = settings
+        self.omissions = Omissions()
+        self._layouts: dict[str, _Layout] = {}
+        self._drawn = DrawnParts(package, self.omissions)
+        self._met: set[str] = set()
+        self._part = ""
+        self._layout = _Layout()
+        self._seen = 0  # characters of all shapes that were looked at
+
+    def slide(self, part: str, number: int) -> list[Block]:
+        """Blocks of a slide and the notes on it."""
+        root = self.package.tree(part)
+        notes = self._new(self.package.linked(part, "notesSlide"))
+        if root.get("show") in _FALSE:
+            self.omissions.add("hidden_slide", _text_of(root))
+            for name in notes:
+                self.omissions.add("speaker_note", _text_of(self.package.tree(name)))
+            return []
+        layout = self._layout_of(part)
+        roles = (_role(shape) for shape in root.iterfind(f"{_TREE}/{_SHAPE}"))
+        opening = layout.is_title or any(role is not None and role.type == "ctrTitle" for role in roles)
+        blocks = self._read(part, layout, 1 if number == 1 and opening else 2)
+        for name in notes:
+            found = self._read(name, _Layout(), 2)
+            if self.settings.speaker_notes:
+                blocks += found
+                continue
+            for block in found:
+                self.omissions.add("speaker_note", block.text)
+        for comments in self._new(self.package.linked(part, "comments")):
+            for comment in self.package.tree(comments):
+                self.omissions.add("comment", _text_of(comment))
+        return [replace(block, page=number) for block in blocks]
+
+    def _layout_of(self, part: str) -> _Layout:
+        name = next(iter(self.package.linked(part, "slideLayout")), "")
+        if name not in self._layouts:
+            parts = [name, *self.package.linked(name, "slideMaster")[:1]] if name else []
+            roots = [self.package.tree(one) for one in parts]
+            self._layouts[name] = _Layout(*roots)
+            new = self._new(parts)
+            for one, root in zip(parts, roots, strict=True):
+                for shape in root.iter(_SHAPE) if one in new else ():
+                    # Text that is shown on each slide, such as the name of a company.
+                    if _role(shape) is None and (text := all_text(shape)):
+                        self.omissions.add("slide_master", text)
+        return self._layouts[name]
+
+    def _new(self, parts: list[str]) -> list[str]:
+        """Those of the parts that were not met before: several slides may name the same."""
+        new = [part for part in parts if part not in self._met]
+        self._met.update(new)
+        return new
+
+    def _read(self, part: str, layout: _Layout, title_level: int) -> list[Block]:
+        """Blocks of a slide or its notes, the title first, as a heading of that level."""
+        self._part, self._layout, self._seen = part, layout, 0
+        tree = self.package.tree(part).find(_TREE)
+        if tree is None:
+            return []
         shapes = _listed(tree)
-        title = next((shape for shape in shapes if self._is_title(shape)), None)
+        title = next((shape for shape in shapes if _is_title(shape)), None)
         blocks: list[Block] = []
         if title is not None:
             self._see(title)
             blocks.append(Block("heading", all_text(title), title_level))
         blocks += self._ordered([shape for shape in shapes if shape is not title])
         total = sum(visible(text.text or "") for text in tree.iter(TEXT))
-        if total != self.seen:
+        if total != self._seen:
             self.omissions.add("unread")
-            self.omissions.characters["unread"] += total - self.seen
+            self.omissions.characters["unread"] += total - self._seen
         return blocks
-
-    @staticmethod
-    def _is_title(shape: "_Element") -> bool:
-        placeholder = placeholder_of(shape) if shape.tag == _SHAPE else None
-        return placeholder is not None and placeholder.type in TITLES and bool(all_text(shape))
 
     def _ordered(self, shapes: "list[_Element]") -> list[Block]:
         order = reading_order([self._box(shape) for shape in shapes])
         return [block for place in order for block in self._blocks(shapes[place])]
 
     def _box(self, shape: "_Element") -> Box | None:
-        own = box_of(shape)
-        placeholder = placeholder_of(shape)
-        if own is not None or placeholder is None:
-            return own
-        return next((box for behind in self.layout.behind(placeholder) if (box := box_of(behind))), None)
+        role = _role(shape)
+        holders = [shape, *(self._layout.behind(role) if role else ())]
+        return next((box for holder in holders if (box := _box_of(holder))), None)
 
     def _blocks(self, shape: "_Element") -> list[Block]:
         if _own(shape, "hidden") in _TRUE:
@@ -253,37 +306,33 @@ class SlideReader:
             return []
         if shape.tag == _GROUP:
             return self._ordered(_listed(shape))
-        if shape.tag == _PICTURE:
-            self._see(shape)
-            self.omissions.add("image", _own(shape, "descr"))
-            return []
-        if shape.tag == _FRAME:
-            return self._frame(shape)
-        placeholder = placeholder_of(shape)
-        if placeholder is not None and placeholder.type in FURNITURE:
+        role = _role(shape)
+        if shape.tag not in (_PICTURE, _FRAME) and role is not None and role.type in _FURNITURE:
             self._leave_out("running_foot", shape)
             return []
         self._see(shape)
-        return list(self._paragraphs(shape, placeholder))
+        if shape.tag == _PICTURE:
+            self.omissions.add("image", _own(shape, "descr"))
+            return []
+        return self._frame(shape) if shape.tag == _FRAME else list(self._paragraphs(shape, role))
 
-    def _paragraphs(self, shape: "_Element", placeholder: Placeholder | None) -> Iterable[Block]:
+    def _paragraphs(self, shape: "_Element", role: _Role | None) -> Iterable[Block]:
         bullets: dict[int, bool] = {}
-        for body in shape.iterchildren(f"{SLIDES}txBody"):
-            for paragraph in body.iterchildren(PARAGRAPH):
-                text = paragraph_text(paragraph)
-                if not text.strip():
-                    continue
-                properties = paragraph.find(f"{DRAWING}pPr")
-                level = 0 if properties is None else min(whole(properties.get("lvl"), 0), _DEEPEST)
-                said = None if properties is None else own_bullet(properties)
-                if said is None and level not in bullets:
-                    bullets[level] = self.layout.bulleted(placeholder, shape, level)
-                listed = bullets[level] if said is None else said
-                yield Block("list_item", text, level) if listed else Block("paragraph", text)
+        for paragraph in shape.iterfind(f"{SLIDES}txBody/{PARAGRAPH}"):
+            text = paragraph_text(paragraph)
+            if not text.strip():
+                continue
+            properties = paragraph.find(f"{DRAWING}pPr")
+            level = 0 if properties is None else min(whole(properties.get("lvl"), 0), _DEEPEST)
+            listed = _own_bullet(properties)
+            if listed is None:
+                if level not in bullets:
+                    bullets[level] = self._layout.bulleted(role, shape, level)
+                listed = bullets[level]
+            yield Block("list_item", text, level) if listed else Block("paragraph", text)
 
     def _frame(self, frame: "_Element") -> list[Block]:
         """A table, chart, diagram or object."""
-        self._see(frame)
         blocks: list[Block] = []
         if next(frame.iter(f"{SLIDES}oleObj"), None) is not None:
             self.omissions.add("embedded_object")
@@ -291,7 +340,7 @@ class SlideReader:
             if element.tag == f"{DRAWING}tbl":
                 blocks += _table(element, self.omissions)
             else:
-                blocks += self.drawn.read(self.part, element)
+                blocks += self._drawn.read(self._part, element)
         return blocks
 
     def _leave_out(self, what: str, shape: "_Element") -> None:
@@ -300,7 +349,12 @@ class SlideReader:
             self.omissions.add(what, text)
 
     def _see(self, shape: "_Element") -> None:
-        self.seen += sum(visible(text.text or "") for text in shape.iter(TEXT))
+        self._seen += sum(visible(text.text or "") for text in shape.iter(TEXT))
+
+
+def _is_title(shape: "_Element") -> bool:
+    role = _role(shape) if shape.tag == _SHAPE else None
+    return role is not None and role.type in _TITLES and bool(all_text(shape))
 
 
 def _listed(tree: "_Element") -> "list[_Element]":
@@ -344,115 +398,6 @@ def _cells(row: "_Element", omissions: Omissions) -> list[Cell]:
         elif text:
             omissions.add("hidden_text", text)
     return cells
-
-
-_FALSE = frozenset({"0", "false"})
-
-
-def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
-    """Parse one PowerPoint file.
-
-    Raises:
-        DocumentFailure: `damaged`, `encrypted`, `unsupported_format`, `archive_bomb`, `nested_too_deep`,
-            `too_many_pages` or `too_long`.
-    """
-    package, main = open_package(source.content, "PowerPoint", settings)
-    slides = _slides(package, main, settings)
-    presentation = _Presentation(package, settings)
-    blocks: list[Block] = []
-    length = 0
-    for number, part in enumerate(slides, start=1):
-        found = presentation.read(part, number)
-        length += sum(len(block.text) for block in found)
-        if length > settings.max_characters:
-            limit = settings.max_characters
-            raise DocumentFailure("too_long", f"the text is longer than documents.max_characters = {limit}")
-        blocks += found
-    for _ in package.linked(main, "vbaProject"):
-        presentation.omissions.add("macro")
-    return read_file(package, blocks, presentation.omissions)
-
-
-def _slides(package: Package, main: str, settings: DocumentSettings) -> list[str]:
-    """Names of the slides in the order in which they are shown."""
-    links = package.links(main)
-    named = [links.get(slide.get(f"{LINK}id", "")) for slide in package.tree(main).iter(f"{SLIDES}sldId")]
-    targets = [link.target for link in named if link is not None and link.target is not None]
-    if len(targets) < len(named):
-        raise DocumentFailure("damaged", "a slide that the presentation names is missing in it")
-    slides = list(dict.fromkeys(targets))
-    if len(slides) > settings.max_pages:
-        limit = settings.max_pages
-        raise DocumentFailure("too_many_pages", f"{len(slides)} slides, documents.max_pages = {limit}")
-    return slides
-
-
-class _Presentation:
-    """Reads the slides of one file; layouts that several of them share are read once."""
-
-    def __init__(self, package: Package, settings: DocumentSettings) -> None:
-        self.package = package
-        self.settings = settings
-        self.omissions = Omissions()
-        self._layouts: dict[str, Layout] = {}
-        self._drawn = DrawnParts(package, self.omissions)
-        self._met: set[str] = set()
-
-    def read(self, part: str, number: int) -> list[Block]:
-        """Blocks of a slide and the notes on it."""
-        root = self.package.tree(part)
-        if root.get("show") in _FALSE:
-            self.omissions.add("hidden_slide", _text_of(root))
-            for notes in self._new(self.package.linked(part, "notesSlide")):
-                self.omissions.add("speaker_note", _text_of(self.package.tree(notes)))
-            return []
-        layout = self._layout(part)
-        tree = root.find(TREE)
-        blocks: list[Block] = []
-        if tree is not None:
-            level = 1 if number == 1 and _is_title_slide(layout, tree) else 2
-            blocks = SlideReader(part, layout, self._drawn, self.omissions).read(tree, level)
-        blocks += self._notes(part)
-        for comments in self._new(self.package.linked(part, "comments")):
-            for comment in self.package.tree(comments):
-                self.omissions.add("comment", _text_of(comment))
-        return [replace(block, page=number) for block in blocks]
-
-    def _layout(self, part: str) -> Layout:
-        name = next(iter(self.package.linked(part, "slideLayout")), "")
-        if name not in self._layouts:
-            self._layouts[name], behind = read_layout(self.package, part)
-            for master in self._new(behind):
-                self._count_master(master)
-        return self._layouts[name]
-
-    def _new(self, parts: list[str]) -> list[str]:
-        """Those of the parts that were not met before: several slides may name the same."""
-        new = [part for part in parts if part not in self._met]
-        self._met.update(new)
-        return new
-
-    def _count_master(self, part: str) -> None:
-        """Text that a layout or master shows on each slide, such as the name of a company."""
-        for shape in self.package.tree(part).iter(f"{SLIDES}sp"):
-            if placeholder_of(shape) is None and (text := all_text(shape)):
-                self.omissions.add("slide_master", text)
-
-    def _notes(self, part: str) -> list[Block]:
-        for name in self._new(self.package.linked(part, "notesSlide")):
-            notes = SlideReader(name, Layout(), self._drawn, self.omissions)
-            tree = self.package.tree(name).find(TREE)
-            found = [] if tree is None else notes.read(tree, 2)
-            if self.settings.speaker_notes:
-                return found
-            for block in found:
-                self.omissions.add("speaker_note", block.text)
-        return []
-
-
-def _is_title_slide(layout: Layout, tree: "_Element") -> bool:
-    roles = (placeholder_of(shape) for shape in tree.iterchildren(f"{SLIDES}sp"))
-    return layout.kind == "title" or any(role is not None and role.type == "ctrTitle" for role in roles)
 
 
 def _text_of(element: "_Element") -> str:
