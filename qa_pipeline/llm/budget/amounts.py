@@ -1,8 +1,4 @@
-"""How much was used or may be used: calls, tokens, cost.
-
-What belongs here: adding amounts up and holding them against caps. What does not: what is spent
-(`budget.py`).
-"""
+"""How much was used or may be used: calls, tokens, cost."""
 
 from dataclasses import dataclass
 from decimal import Decimal

@@ -1,8 +1,5 @@
 """Hard caps on what a run spends: room is taken for the worst case before a call, and given back after it.
 
-What belongs here: taking room, waiting for it, and counting what was spent. What does not: prices, caps that
-hold across processes (`days.py`), sending anything.
-
 Room is given in the order in which it was asked for. A call waits while those in flight may leave room, and
 is refused once it would not fit even if they came to nothing.
 """

@@ -1,8 +1,5 @@
 """Caps of a UTC day, which hold for all runs and processes that share a store of replies.
 
-What belongs here: taking room for calls of this process, in turn, and waiting for it. What does not: what
-stands in the tables (`day_tables.py`), caps of a run (`budget.py`).
-
 All that is asked for while a transaction runs goes into the next one together, so that hundreds of calls in
 flight do not queue for the database one by one. One thread of its own does them: no event loop waits.
 """
