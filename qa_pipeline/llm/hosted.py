@@ -227,8 +227,7 @@ class HostedModel(ReadingModel):
         model: str | None,
         usage: Usage,
     ) -> None:
-        reservation.settle(usage)
-        cost = self._budget.cost(self.name, usage)
+        cost = reservation.settle(usage)
         asking.calls.append(
             CallRecord(
                 call_id=f"{self._run}-{next(_NUMBERS)}",

@@ -65,11 +65,9 @@ class Kept:
     ) -> "Kept":
         return self
 
-    def cost(self, asked_model: str, usage: Usage) -> Decimal | None:
-        return Decimal("0.25") if usage.input_tokens is not None else None
-
-    def settle(self, usage: Usage) -> None:
+    def settle(self, usage: Usage) -> Decimal | None:
         self.ends.append("settled" if usage.input_tokens is not None else "settled unknown")
+        return Decimal("0.25") if usage.input_tokens is not None else None
 
     def cancel(self) -> None:
         self.ends.append("cancelled")

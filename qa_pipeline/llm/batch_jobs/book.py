@@ -13,8 +13,6 @@ from typing import Any, Literal
 import sqlalchemy as sa
 
 from qa_pipeline.errors import ModelError
-from qa_pipeline.llm.budget.budget import restored as restored_room
-from qa_pipeline.llm.budget.budget import written as written_room
 from qa_pipeline.llm.budget.daily import DayReservation
 from qa_pipeline.llm.provider import RawReply
 from qa_pipeline.llm.store.database import Database
@@ -183,8 +181,9 @@ class JobBook:
             job = ProviderJob(key, asked_model, first.role, first.batch, run, "submitting", count)
             job = replace(job, created_at=now, held=held)
             _insert_items(connection, asked_model, named)
-            row = _columns(job) | {"reserved": written_room(held)}
+            row = _columns(job)
             del row["held"]
+            row["reserved"] = None if held is None else held.written()
             connection.execute(PROVIDER_JOBS.insert(), row)
             return job, named
 
@@ -347,7 +346,8 @@ def _insert_items(connection: sa.Connection, asked_model: str, items: Sequence[I
 
 def _job(row: sa.RowMapping) -> ProviderJob:
     columns: dict[str, Any] = dict(row)
-    return ProviderJob(held=restored_room(columns.pop("reserved")), **columns)
+    held = columns.pop("reserved")
+    return ProviderJob(held=None if held is None else DayReservation.restored(held), **columns)
 
 
 def _columns(record: Item | ProviderJob) -> dict[str, Any]:

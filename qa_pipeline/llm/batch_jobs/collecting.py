@@ -29,7 +29,7 @@ from qa_pipeline.llm.batch_jobs.book import (
     set_items,
 )
 from qa_pipeline.llm.budget.amounts import Amount
-from qa_pipeline.llm.budget.budget import Budget, give_back
+from qa_pipeline.llm.budget.budget import Budget
 from qa_pipeline.llm.hosted import REASKED
 from qa_pipeline.llm.provider import Clock, RawReply
 from qa_pipeline.llm.replies import read_reply
@@ -167,7 +167,8 @@ class Collector:
         if not self._book.database.transact(work):
             return
         if job.held is not None:
-            give_back(self._budget, job.held, ended.took)
+            self._budget.settle_day(job.held, ended.took)
+            self._budget.end()  # at once: a job is collected once, and nobody would count it again
         found.jobs.append(state)
         found.stored += came
         found.freed += len(items) - came
@@ -236,15 +237,13 @@ class Collector:
         )
 
     def _taken(self, job: ProviderJob, call: CallRecord) -> Amount:
-        """What a reply took of the room of its job; its share of it where the provider does not tell."""
+        """What a reply took of the room of its job; its share of it where the provider does not report it."""
         if job.held is None:
             return Amount()
         whole = job.held.amount
         share = Amount(1, whole.tokens // job.requests, whole.cost / job.requests)
         cost = self._budget.cost(job.asked_model, call.usage, batched=True)
-        price = self._budget.price(job.asked_model)
-        took, _ = self._budget.taken(share, price, call.usage, share.cost if cost is None else cost)
-        return took
+        return self._budget.taken(share, call.usage, cost) or share
 
 
 def _outcome(item: Item, result: RawReply | UnreadableReplyError) -> Outcome:

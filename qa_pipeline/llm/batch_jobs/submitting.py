@@ -22,7 +22,7 @@ from qa_pipeline.errors import (
 )
 from qa_pipeline.llm.base import Request
 from qa_pipeline.llm.batch_jobs.book import Answer, Item, JobBook, ProviderJob
-from qa_pipeline.llm.budget.budget import Budget, commit
+from qa_pipeline.llm.budget.budget import Budget
 from qa_pipeline.llm.budget.tokens import most_request_tokens
 from qa_pipeline.llm.hosted import ReadingModel, shown
 from qa_pipeline.llm.provider import Clock, PerLoop, RawReply
@@ -134,14 +134,14 @@ class Submitter:
         ]
         message = f"{some[0].request.role}, {self.name}, in a batch job"
         try:
-            room = await commit(self._budget, wants, self.name, message)
+            room = await self._budget.commit(wants, self.name, message)
         except BudgetExhaustedError as error:
             done.refusal = error
             return some
-        chosen = some[: room.count]
+        chosen = some[: room.held.calls]
         items = [self._item(one) for one in chosen]
         try:
-            opened = self._book.open(self.name, items, run=self._run, now=self._clock.now(), held=room.held)
+            opened = self._book.open(self.name, items, run=self._run, now=self._clock.now(), held=room.day)
         except BaseException:
             room.cancel()
             raise
@@ -158,7 +158,7 @@ class Submitter:
             room.spend()
             done.awaited |= {item.sent_key: job.job_key for item in mine}
         self._note_others(chosen, done)
-        return some[room.count :]
+        return some[room.held.calls :]
 
     async def _create(self, job: ProviderJob, requests: dict[str, Request[Any]], items: list[Item]) -> None:
         """Create a job at the provider.
