@@ -80,14 +80,16 @@ class Caps:
             state = f"{used} are spent, {spent.tokens} tokens in all, and one more ({next_call}) is asked for"
             hint = ""
         else:
-            state = f"{used} are spent in {spent.calls} calls, and the next call ({next_call}) may take {one_more}"
+            state = (
+                f"{used} are spent in {spent.calls} calls, and the next call ({next_call}) may take {one_more}"
+            )
             hint = "" if spent.calls else ", for not even one call fits"
             hint += "; a lower llm.max_output_tokens leaves room for more calls at once"
         go_on = "Every reply received is stored: run again to go on from here"
         if not day:
             return BudgetExhaustedError(
-                f"{name}: the cap of this run is {most}; {state}. {go_on}, with a higher {variable} if one run "
-                f"shall get further{hint}"
+                f"{name}: the cap of this run is {most}; {state}. {go_on}, with a higher {variable} if one "
+                f"run shall get further{hint}"
             )
         if day > today:
             hint += (
@@ -95,8 +97,8 @@ class Caps:
                 "right, or, if that day never was, delete its row in table spent of the reply store"
             )
         return BudgetExhaustedError(
-            f"{name}: the cap of the UTC day {day} is {most} for all runs; {state}. {go_on} on another day, or "
-            f"with a higher {variable}{hint}"
+            f"{name}: the cap of the UTC day {day} is {most} for all runs; {state}. {go_on} on another day, "
+            f"or with a higher {variable}{hint}"
         )
 
 
