@@ -1,10 +1,4 @@
-"""The one seam to a language model: a typed request in, a typed reply or a typed error out.
-
-What belongs here: the protocol every model and wrapper implements, and the records that cross it. What does
-not: asking many requests at once (`asking.py`), reading a reply's text (`replies.py`), HTTP, retries,
-caching, prices, prompts.
-Stages import this module and `asking.py` and no other of `qa_pipeline.llm`.
-"""
+"""The one seam to a language model: a typed request in, a typed reply or a typed error out."""
 
 import hashlib
 import json

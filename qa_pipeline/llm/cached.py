@@ -1,8 +1,5 @@
 """Replies are paid for once: every reply is stored before anybody sees it.
 
-What belongs here: the wrapper that asks the store first. What does not: the store (`store/`), limits,
-retries, and anything about what a reply means.
-
 Replies are stored, and replies that cannot be used as well, since they were paid for. Other errors are not.
 """
 

@@ -1,8 +1,4 @@
-"""Asking a model many requests at once.
-
-What belongs here: keeping calls in flight, in order, and stopping at an error that ends the run. What does
-not: retries and limits of rate (`hosted.py`), stored replies (`cached.py`).
-"""
+"""Asking a model many requests at once."""
 
 import asyncio
 from collections.abc import Coroutine, Sequence

@@ -1,8 +1,4 @@
-"""From settings to models: a provider, and around it tries, limits, accounts and stored replies.
-
-What belongs here: choosing and wrapping. What does not: any provider's own work. The provider modules are
-imported when they are chosen, so that a run without Gemini needs nothing of it.
-"""
+"""From settings to models: a provider, and around it tries, limits, accounts and stored replies."""
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
@@ -10,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from qa_pipeline.llm.base import LanguageModel
-from qa_pipeline.llm.batch_jobs.book import BatchProvider, JobBook
+from qa_pipeline.llm.batch_jobs.book import JobBook
 from qa_pipeline.llm.batch_jobs.collecting import Collector
 from qa_pipeline.llm.batch_jobs.submitting import DeferredModel, Submitter
 from qa_pipeline.llm.budget.budget import Budget, open_budget
@@ -19,13 +15,13 @@ from qa_pipeline.llm.cached import CachedModel
 from qa_pipeline.llm.hosted import HostedModel
 from qa_pipeline.llm.pace import Declared
 from qa_pipeline.llm.provider import Clock, Provider
-from qa_pipeline.llm.sending import Sender
 from qa_pipeline.llm.store.database import Database
 from qa_pipeline.llm.store.writer import ReplyFront, open_replies
 from qa_pipeline.llm.throttle import Throttle
 from qa_pipeline.settings.llm import HOSTED, LLMSettings, ModelSettings
 
 if TYPE_CHECKING:
+    from qa_pipeline.llm.gemini.batch_api import GeminiBatches
     from qa_pipeline.llm.gemini.provider import GeminiProvider
 
 
@@ -144,7 +140,7 @@ class Models:
 
         return GeminiProvider.from_environment(settings, self._settings.timeout_seconds, self._environ)
 
-    def _batches(self, settings: ModelSettings) -> BatchProvider:
+    def _batches(self, settings: ModelSettings) -> "GeminiBatches":
         from qa_pipeline.llm.gemini.batch_api import GeminiBatches
 
         return GeminiBatches(self._gemini(settings), settings)
@@ -165,7 +161,7 @@ class Models:
         declared = Declared(limits.requests_per_minute, limits.tokens_per_minute)
         # roles that ask one model in different ways meet the same limits
         throttle = self._throttles.setdefault(provider.name, Throttle(self._settings.workers, declared))
-        sender = Sender(
+        return HostedModel(
             provider,
             self._settings,
             throttle,
@@ -173,7 +169,6 @@ class Models:
             run=self._run,
             most_output=settings.max_output_tokens or MOST_OUTPUT,
         )
-        return HostedModel(sender)
 
 
 def _name(settings: ModelSettings) -> str:

@@ -1,55 +1,61 @@
-"""A hosted model: a provider's text becomes a reply, after the least repair that works.
+"""A hosted model: a request is sent until a provider answers it, and its text becomes a reply.
 
-What belongs here: reading, repairing, asking once more for a reply that cannot be read. What does not: how a
-request is sent and paid for (`sending.py`), how text is read (`replies.py`, `recovery.py`).
+A reply that cannot be read is repaired as little as works, and asked for once more where that may help.
 """
 
-from dataclasses import replace
-from typing import Any, Protocol
+import itertools
+import random
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import Any
 
-from qa_pipeline.errors import ModelError, UnreadableReplyError
+from qa_pipeline.errors import (
+    ModelError,
+    OversizedRequestError,
+    PermanentModelError,
+    TransientModelError,
+    UnreadableReplyError,
+)
 from qa_pipeline.llm.base import Reply, ReplyT, Request
-from qa_pipeline.llm.provider import RawReply
+from qa_pipeline.llm.budget.budget import Budget, Reservation
+from qa_pipeline.llm.budget.tokens import most_request_tokens
+from qa_pipeline.llm.provider import Clock, Provider, RawReply
 from qa_pipeline.llm.replies import read_reply, recover
-from qa_pipeline.llm.sending import REPLIED
+from qa_pipeline.llm.throttle import Throttle, Turn
 from qa_pipeline.prompts.loading import ask_again
-from qa_pipeline.records import CallRecord
+from qa_pipeline.records import CallRecord, Usage
+from qa_pipeline.settings.llm import LLMSettings
 
 REASKED = frozenset({"not_json", "schema_breach", "empty"})
 """Reason codes of replies worth asking for once more; one that was cut or blocked would be so again."""
+REPLIED = "replied"
+_NUMBERS = itertools.count(1)
+_FIRST_BACKOFF, _LONGEST_BACKOFF = 0.5, 60.0
+_FAILING_SECONDS = 600.0  # five times the longest wait a server may ask for: a quota of a minute has passed
+_NAMED_CHUNKS = 5
 
 
-class Sends(Protocol):
-    """Gets the reply to a request, in whatever way; `sending.Sender` sends it at once."""
+class ReadingModel(ABC):
+    """A language model whose replies come as text; the records of its calls tell how each became readable."""
 
-    @property
-    def name(self) -> str:
-        """The provider's."""
-        ...
+    name: str
 
+    @abstractmethod
     async def send(self, request: Request[Any], request_key: str, calls: list[CallRecord]) -> RawReply:
-        """See `Sender.send`."""
-        ...
+        """Get the text of the reply.
 
+        Args:
+            request: what is sent.
+            request_key: the key of what was asked for, also where this asks for it once more.
+            calls: gets the record of each call that was answered or may be charged; the answer's comes last.
+
+        Raises:
+            ModelError: see `LanguageModel.complete`.
+        """
+
+    @abstractmethod
     async def aclose(self) -> None:
         """Close the connections of the running loop."""
-        ...
-
-
-class HostedModel:
-    """A language model behind a provider; the records of its calls tell how each reply became readable."""
-
-    def __init__(self, sender: Sends) -> None:
-        self._sender = sender
-
-    @property
-    def name(self) -> str:
-        """The provider's."""
-        return self._sender.name
-
-    async def aclose(self) -> None:
-        """Close the connections of the running loop."""
-        await self._sender.aclose()
 
     async def complete(self, request: Request[ReplyT]) -> Reply[ReplyT]:
         """Ask until a reply can be read; see `LanguageModel.complete`. Errors carry the calls they took."""
@@ -82,7 +88,7 @@ class HostedModel:
     async def _read(self, request: Request[ReplyT], key: str, calls: list[CallRecord]) -> Reply[ReplyT]:
         """Send, and read what comes; the record of the call says how that went."""
         asked_again = bool(calls)
-        raw = await self._sender.send(request, key, calls)
+        raw = await self.send(request, key, calls)
         try:
             value, repair = read_reply(raw.text, request.reply_model)
         except UnreadableReplyError as error:
@@ -97,3 +103,188 @@ class HostedModel:
 def _reply(value: ReplyT, raw: str, calls: list[CallRecord]) -> Reply[ReplyT]:
     last = calls[-1]
     return Reply(value, raw, last.replied_model or "", last.usage, repair=last.repair, calls=tuple(calls))
+
+
+@dataclass(slots=True)
+class _Asking:
+    """One request on its way: how often it was sent, how it failed, and the calls it took."""
+
+    request_key: str
+    started_at: float
+    calls: list[CallRecord]
+    tries: int = 0
+    faults: int = 0
+    failing_since: float | None = None
+
+
+class HostedModel(ReadingModel):
+    """A model behind a provider.
+
+    Args:
+        provider: sends one request once.
+        settings: tries, waits, and whether prompts are kept.
+        throttle: admits calls.
+        budget: prices and caps.
+        run: name of the run, for the records of calls.
+        most_output: tokens of the longest reply, thoughts included.
+        clock: time and waiting; tests pass one that does not wait.
+    """
+
+    def __init__(
+        self,
+        provider: Provider,
+        settings: LLMSettings,
+        throttle: Throttle,
+        budget: Budget,
+        *,
+        run: str,
+        most_output: int,
+        clock: Clock | None = None,
+    ) -> None:
+        self.provider = provider
+        self.name = provider.name
+        self._settings = settings
+        self._throttle = throttle
+        self._budget = budget
+        self._run = run
+        self._most_output = most_output
+        self._clock = clock or Clock()
+
+    async def send(self, request: Request[Any], request_key: str, calls: list[CallRecord]) -> RawReply:
+        """Send until the provider answers.
+
+        Raises:
+            ModelError: see `Provider.send`; a transient one when tries or time are spent.
+        """
+        asking = _Asking(request_key, self._clock.now(), calls)
+        while True:
+            try:
+                return await self._try(request, asking)
+            except TransientModelError as error:
+                failure = error
+            # out here, what is raised has no other error as its context
+            await self._clock.sleep(self._wait(failure, asking))
+
+    async def aclose(self) -> None:
+        """Close the connections of the running loop."""
+        await self.provider.aclose()
+
+    async def _try(self, request: Request[Any], asking: _Asking) -> RawReply:
+        most = most_request_tokens(request)
+        reservation = await self._budget.reserve(request, self.name, most, self._most_output)
+        sent = False
+        try:
+            async with self._throttle.turn(request) as turn:
+                sent = True
+                return await self._sent(request, asking, turn, reservation)
+        except ModelError:
+            raise  # accounted for where it was caught
+        except BaseException:
+            # cut off while the provider was at work, the call may be charged
+            reservation.settle(Usage()) if sent else reservation.cancel()
+            raise
+
+    async def _sent(
+        self, request: Request[Any], asking: _Asking, turn: Turn, reservation: Reservation
+    ) -> RawReply:
+        """Send once; limits and accounts learn how it went."""
+        asking.tries += 1
+        try:
+            raw = await self.provider.send(request)
+        except TransientModelError as error:
+            if error.maybe_charged:
+                self._charge(request, asking, reservation, error.reason, None, Usage())
+            else:
+                reservation.cancel()
+            if error.limited:
+                longest = self._settings.limits.longest_wait_seconds
+                self._throttle.refused(turn, min(error.wait_seconds, longest))
+            else:
+                self._throttle.failed(turn)
+            raise
+        except UnreadableReplyError as error:
+            if isinstance(error, OversizedRequestError):
+                reservation.cancel()
+                self._throttle.served(turn, None)
+                raise OversizedRequestError(f"{error.detail}; {shown(request)}") from None
+            self._charge(request, asking, reservation, error.reason, error.model, error.usage)
+            self._throttle.served(turn, _total(error.usage))
+            raise
+        except ModelError:
+            reservation.cancel()
+            raise
+        # before anything is awaited: whatever happens from here on, the call is paid and noted
+        self._charge(request, asking, reservation, REPLIED, raw.model, raw.usage)
+        self._throttle.served(turn, _total(raw.usage))
+        return raw
+
+    def _charge(
+        self,
+        request: Request[Any],
+        asking: _Asking,
+        reservation: Reservation,
+        outcome: str,
+        model: str | None,
+        usage: Usage,
+    ) -> None:
+        cost = reservation.settle(usage)
+        asking.calls.append(
+            CallRecord(
+                call_id=f"{self._run}-{next(_NUMBERS)}",
+                run=self._run,
+                batch=request.batch,
+                role=request.role,
+                asked_model=self.name,
+                replied_model=model,
+                request_key=asking.request_key,
+                started_at=asking.started_at,
+                seconds=self._clock.now() - asking.started_at,
+                tries=asking.tries,
+                outcome=outcome,
+                usage=usage,
+                cost=None if cost is None else float(cost),
+                currency=None if cost is None else self._budget.currency,
+                prompt=request.prompt if self._settings.store.keep_prompts else None,
+            )
+        )
+
+    def _wait(self, error: TransientModelError, asking: _Asking) -> float:
+        """Return seconds until the next try: full jitter over a doubling bound (Brooker 2015).
+
+        It is never less than the server asks for.
+
+        Raises:
+            TransientModelError: tries or time are spent.
+            PermanentModelError: the server asks for a wait that would stall the run unseen.
+        """
+        now, longest = self._clock.steady(), self._settings.limits.longest_wait_seconds
+        if asking.failing_since is None:
+            asking.failing_since = now
+        if error.wait_seconds > longest:
+            raise PermanentModelError(
+                f"{error}. The server asks to wait {error.wait_seconds:.0f} s, and "
+                f"llm.limits.longest_wait_seconds is {longest:.0f}: a quota of the day seems "
+                "spent. Every reply received is stored: run again later to go on"
+            )
+        bound = _FIRST_BACKOFF
+        if not error.limited:
+            asking.faults += 1
+            if asking.faults >= self._settings.max_tries:
+                raise error
+            bound = min(_LONGEST_BACKOFF, _FIRST_BACKOFF * 2 ** (asking.faults - 1))
+        if now - asking.failing_since + error.wait_seconds > _FAILING_SECONDS:
+            raise error
+        return error.wait_seconds + random.uniform(0, bound)  # noqa: S311 - no secret
+
+
+def shown(request: Request[Any]) -> str:
+    """The chunks a request shows, by id, for messages."""
+    ids = [passage.chunk_id for passage in request.passages]
+    more = f" and {len(ids) - _NAMED_CHUNKS} more" if len(ids) > _NAMED_CHUNKS else ""
+    return f"the request shows chunk {', '.join(ids[:_NAMED_CHUNKS])}{more}" if ids else "it shows no chunk"
+
+
+def _total(usage: Usage) -> int | None:
+    if usage.input_tokens is None:
+        return None
+    return usage.input_tokens + (usage.output_tokens or 0)

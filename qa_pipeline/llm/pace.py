@@ -1,8 +1,5 @@
 """How fast a model may be asked: a pure state of one process.
 
-What belongs here: when the next requests may leave, and what a refusal teaches. What does not: waiting
-(`throttle.py`), how many calls are in flight (`window.py`).
-
 Slots are given out as in the generic cell rate algorithm (ITU-T I.371): one time, `next_at`, moves on by the
 interval of each slot. The rate is learned: after a refusal it starts below the rate that was refused and
 comes back to it along CUBIC's curve (Ha, Rhee, Xu 2008), fast at first, slowly near what was refused, and

@@ -1,20 +1,17 @@
-"""What a hosted provider is: one request sent once, and what came back.
-
-What belongs here: the protocol of a provider, the text it returns, and what the names of all have in common.
-What does not: trying again, limits of rate, budgets, reading JSON (`sending.py` and `hosted.py` do these for
-every provider alike).
-"""
+"""What a hosted provider is: one request sent once, and what came back."""
 
 import asyncio
+import threading
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from decimal import Decimal
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 from urllib.parse import urlsplit
 
 from qa_pipeline.llm.base import Request
 from qa_pipeline.records import Usage
+
+ValueT = TypeVar("ValueT")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,39 +61,33 @@ def place_of(base_url: str | None) -> str:
     return f"@{parts.hostname}{port}{parts.path.rstrip('/')}"
 
 
-class Room(Protocol):
-    """Room set aside for one call; one of the two is called."""
-
-    def settle(self, usage: Usage) -> None:
-        """The call was charged, or may have been; all of the room counts where its tokens are unknown."""
-        ...
-
-    def cancel(self) -> None:
-        """The call was not charged."""
-        ...
+def looks_like_key(text: str) -> bool:
+    """Whether a text can be a key; HTTP libraries quote one with a line break inside in their errors."""
+    return bool(text) and text.isascii() and text.isprintable() and " " not in text
 
 
-class Spending(Protocol):
-    """Keeps what is spent within its caps."""
+class PerLoop(Generic[ValueT]):
+    """One value for each event loop, made at its first use; those of loops that ended are dropped."""
 
-    @property
-    def currency(self) -> str:
-        """Of all costs."""
-        ...
+    def __init__(self, make: Callable[[], ValueT]) -> None:
+        self._make = make
+        self._lock = threading.Lock()
+        self.values: dict[asyncio.AbstractEventLoop, ValueT] = {}
 
-    async def reserve(
-        self, request: Request[Any], asked_model: str, tokens_in: int, most_tokens_out: int
-    ) -> Room:
-        """Set room aside for a call at its worst, waiting for calls in flight that may free some.
+    def get(self) -> ValueT:
+        """The running loop's."""
+        loop = asyncio.get_running_loop()
+        with self._lock:
+            if loop not in self.values:
+                for ended in [known for known in self.values if known.is_closed()]:
+                    del self.values[ended]
+                self.values[loop] = self._make()
+            return self.values[loop]
 
-        Raises:
-            BudgetExhaustedError: no room is left, and none will be.
-        """
-        ...
-
-    def cost(self, asked_model: str, usage: Usage) -> Decimal | None:
-        """What a call costs; None where its price or its tokens are unknown."""
-        ...
+    def pop(self) -> ValueT | None:
+        """The running loop's, which is dropped; None if there is none."""
+        with self._lock:
+            return self.values.pop(asyncio.get_running_loop(), None)
 
 
 @dataclass(frozen=True, slots=True)

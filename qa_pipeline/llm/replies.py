@@ -1,8 +1,5 @@
 """From the text of a reply to its reply model, strictly first and then by the smallest repair that works.
 
-What belongs here: reading a reply's JSON, and saying what is wrong with one that cannot be read. What does
-not: asking again (`hosted.py`), answers without any JSON (`recovery.py`), a provider's finish reasons.
-
 A repair may change marks, never words: a reply whose JSON is repaired keeps every word it had, and one that
 was cut off is not repaired at all, since closing it would make half an answer look whole.
 """

@@ -1,8 +1,5 @@
 """Waiting for one's turn: a place in the window of calls in flight, and a slot in the pace of the model.
 
-What belongs here: admitting calls one after the other and telling pace and window how they went. What does
-not: trying again (`sending.py`), what a refusal teaches (`pace.py`, `window.py`).
-
 Both are learned in one process. Calls of a limited model take their slots one after the other, just before
 they leave: slots taken long ahead would keep to a rate of the past.
 """

@@ -12,7 +12,6 @@ from qa_pipeline.llm.gemini.provider import GeminiProvider
 from qa_pipeline.llm.hosted import HostedModel
 from qa_pipeline.llm.pace import Declared
 from qa_pipeline.llm.provider import Clock, RawReply
-from qa_pipeline.llm.sending import Sender
 from qa_pipeline.llm.throttle import Throttle
 from qa_pipeline.records import ClaimReply
 from qa_pipeline.settings.llm import BudgetSettings, LLMSettings
@@ -53,8 +52,7 @@ def model_for(
     played = (clock or FastClock()).clock
     throttle = Throttle(settings.workers, Declared(), played)
     budget = Budget(BudgetSettings(), load_prices())
-    sender = Sender(provider, settings, throttle, budget, run="run", most_output=1000, clock=played)
-    return HostedModel(sender)
+    return HostedModel(provider, settings, throttle, budget, run="run", most_output=1000, clock=played)
 
 
 def outcome_of(*plays: ServerResponse, **changes: Any) -> Reply[ClaimReply] | ModelError:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -16,10 +16,10 @@ from qa_pipeline.errors import (
     UnreadableReplyError,
 )
 from qa_pipeline.llm.base import Reply, Request
+from qa_pipeline.llm.budget.budget import Budget
 from qa_pipeline.llm.hosted import HostedModel
 from qa_pipeline.llm.pace import Declared
 from qa_pipeline.llm.provider import RawReply
-from qa_pipeline.llm.sending import Sender
 from qa_pipeline.llm.throttle import Throttle
 from qa_pipeline.records import AnswerReply, Passage, Usage
 from qa_pipeline.settings.llm import LLMSettings
@@ -65,11 +65,9 @@ class Kept:
     ) -> "Kept":
         return self
 
-    def cost(self, asked_model: str, usage: Usage) -> Decimal | None:
-        return Decimal("0.25") if usage.input_tokens is not None else None
-
-    def settle(self, usage: Usage) -> None:
+    def settle(self, usage: Usage) -> Decimal | None:
         self.ends.append("settled" if usage.input_tokens is not None else "settled unknown")
+        return Decimal("0.25") if usage.input_tokens is not None else None
 
     def cancel(self) -> None:
         self.ends.append("cancelled")
@@ -102,16 +100,15 @@ class Asked:
 def ask(*plays: str | ModelError, request: Request[Any] | None = None, **settings: Any) -> Asked:
     provider, accounts, clock = Played(plays), Kept(), FastClock()
     throttle = Throttle(4, Declared(), clock.clock)
-    sender = Sender(
+    model = HostedModel(
         provider,
         LLMSettings(**settings),
         throttle,
-        accounts,
+        cast("Budget", accounts),
         run="run-1",
         most_output=100,
         clock=clock.clock,
     )
-    model = HostedModel(sender)
 
     async def run() -> Reply[Any] | ModelError:
         try:

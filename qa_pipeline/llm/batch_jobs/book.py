@@ -1,8 +1,5 @@
 """The book of batch jobs: what was submitted, what is awaited, and what came of it.
 
-What belongs here: the tables `provider_jobs` and `provider_items`. What does not: providers, money, reading
-replies (`collecting.py`).
-
 A job stands in the book before it is submitted, under a key that is also its name at the provider, and so do
 its requests. Whoever comes later, in whatever process, sees that a request is in a job and leaves it there.
 """
@@ -10,20 +7,16 @@ its requests. Whoever comes later, in whatever process, sees that a request is i
 import json
 import uuid
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal, Protocol
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any, Literal
 
 import sqlalchemy as sa
 
 from qa_pipeline.errors import ModelError
-from qa_pipeline.llm.base import Request
-from qa_pipeline.llm.budget.budget import restored as restored_room
-from qa_pipeline.llm.budget.budget import written as written_room
 from qa_pipeline.llm.budget.daily import DayReservation
 from qa_pipeline.llm.provider import RawReply
 from qa_pipeline.llm.store.database import Database
-from qa_pipeline.llm.store.schema import PROVIDER_ITEMS, PROVIDER_JOBS, REPLIES
-from qa_pipeline.llm.store.store import restored, storable
+from qa_pipeline.llm.store.schema import KEYS_A_STATEMENT, PROVIDER_ITEMS, PROVIDER_JOBS, REPLIES
 from qa_pipeline.records import CallRecord, Role, Usage
 
 JobState = Literal["submitting", "submitted", "collected", "failed"]
@@ -141,7 +134,6 @@ class ProviderJob:
 
 _LOCK = 7206137
 """Any number; that of the advisory lock under which jobs are opened."""
-_KEYS_A_STATEMENT = 500
 _AWAITED = ("submitting", "submitted")
 
 
@@ -166,12 +158,21 @@ class JobBook:
         """
 
         def work(connection: sa.Connection) -> tuple[ProviderJob, list[Item]] | None:
-            self._lock(connection)
-            known = _known(connection, asked_model, items)
-            stored = _stored(connection, asked_model, items)
-            unstored = [item for item in items if item.request_key not in stored]
-            mine = [_next_attempt(item, known.get(item.sent_key)) for item in unstored]
-            chosen = [item for item in mine if item is not None]
+            if self.database.is_postgres:
+                connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
+            sent = _portions([item.sent_key for item in items])
+            known = {one.sent_key: one for some in sent for one in _items(connection, _is(asked_model, some))}
+            of_model = sa.select(REPLIES.c.request_key).where(REPLIES.c.asked_model == asked_model)
+            stored = {
+                key
+                for some in _portions([item.request_key for item in items])
+                for key in connection.scalars(of_model.where(REPLIES.c.request_key.in_(some)))
+            }
+            chosen = []
+            for item in items:
+                earlier = known.get(item.sent_key)
+                if item.request_key not in stored and (earlier is None or earlier.state == "free"):
+                    chosen.append(replace(item, attempts=1 if earlier is None else earlier.attempts + 1))
             if not chosen:
                 return None
             first, count = chosen[0], len(chosen)
@@ -179,20 +180,18 @@ class JobBook:
             named = [replace(item, job_key=key, position=n) for n, item in enumerate(chosen)]
             job = ProviderJob(key, asked_model, first.role, first.batch, run, "submitting", count)
             job = replace(job, created_at=now, held=held)
-            _drop_items(connection, asked_model, [item.sent_key for item in named])
-            connection.execute(PROVIDER_ITEMS.insert(), [_item_row(asked_model, item) for item in named])
-            connection.execute(PROVIDER_JOBS.insert(), _job_row(job))
+            _insert_items(connection, asked_model, named)
+            row = _columns(job)
+            del row["held"]
+            row["reserved"] = None if held is None else held.written()
+            connection.execute(PROVIDER_JOBS.insert(), row)
             return job, named
 
         return self.database.transact(work)
 
     def submitted(self, job: ProviderJob, provider_name: str) -> bool:
         """Note that the provider has a job; False when it has been given up meanwhile."""
-        changed = PROVIDER_JOBS.update().where(
-            PROVIDER_JOBS.c.job_key == job.job_key, PROVIDER_JOBS.c.state.in_(_AWAITED)
-        )
-        values = {"state": "submitted", "provider_name": provider_name}
-        noted = changed.values(values)
+        noted = _update_awaited(job).values(state="submitted", provider_name=provider_name)
         return self.database.transact(lambda connection: connection.execute(noted).rowcount) > 0
 
     def give_up(self, job: ProviderJob) -> bool:
@@ -248,7 +247,7 @@ class JobBook:
 
         def work(connection: sa.Connection) -> dict[str, str]:
             waiting = _waiting(connection)
-            latest = {restored(batch): key for batch, key in connection.execute(ordered)}
+            latest = {row.batch: row.job_key for row in connection.execute(ordered)}
             return {batch: key for batch, key in latest.items() if batch not in waiting}
 
         return self.database.read(work)
@@ -266,28 +265,25 @@ class JobBook:
         done = PROVIDER_ITEMS.delete().where(stored, PROVIDER_ITEMS.c.state != "open")
         self.database.transact(lambda connection: connection.execute(done).rowcount)
 
-    def _lock(self, connection: sa.Connection) -> None:
-        if self.database.is_postgres:
-            connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
+
+def _update_awaited(job: ProviderJob) -> sa.Update:
+    return PROVIDER_JOBS.update().where(
+        PROVIDER_JOBS.c.job_key == job.job_key, PROVIDER_JOBS.c.state.in_(_AWAITED)
+    )
 
 
 def end_job(connection: sa.Connection, job: ProviderJob) -> bool:
     """Note the end of an awaited job; False when somebody else has done it."""
-    changed = PROVIDER_JOBS.update().where(
-        PROVIDER_JOBS.c.job_key == job.job_key, PROVIDER_JOBS.c.state.in_(_AWAITED)
-    )
-    row = _job_row(job)
-    values = {name: row[name] for name in ("state", "ended_at", "detail", "provider_name")}
-    return connection.execute(changed.values(values)).rowcount > 0
+    values = {name: getattr(job, name) for name in ("state", "ended_at", "detail", "provider_name")}
+    return connection.execute(_update_awaited(job).values(values)).rowcount > 0
 
 
 def set_items(
     connection: sa.Connection, asked_model: str, items: Sequence[Item], gone: Sequence[str]
 ) -> None:
     """Write what has become of requests, and forget those that are stored."""
-    _drop_items(connection, asked_model, [*gone, *(item.sent_key for item in items)])
-    if items:
-        connection.execute(PROVIDER_ITEMS.insert(), [_item_row(asked_model, item) for item in items])
+    _drop_items(connection, asked_model, gone)
+    _insert_items(connection, asked_model, items)
 
 
 def forget_documents(connection: sa.Connection, documents: Collection[str]) -> int:
@@ -298,33 +294,9 @@ def forget_documents(connection: sa.Connection, documents: Collection[str]) -> i
     return connection.execute(PROVIDER_ITEMS.delete().where(sa.or_(*seen))).rowcount
 
 
-def _next_attempt(item: Item, known: Item | None) -> Item | None:
-    """The item as it goes into a new job; None if it is in another, or replied to."""
-    if known is None:
-        return item
-    return replace(item, attempts=known.attempts + 1) if known.state == "free" else None
-
-
-def _known(connection: sa.Connection, asked_model: str, items: Sequence[Item]) -> dict[str, Item]:
-    keys = [item.sent_key for item in items]
-    return {
-        item.sent_key: item for some in _portions(keys) for item in _items(connection, _is(asked_model, some))
-    }
-
-
-def _stored(connection: sa.Connection, asked_model: str, items: Sequence[Item]) -> set[str]:
-    """Requests whose replies were stored after somebody had looked for them."""
-    found = sa.select(REPLIES.c.request_key).where(REPLIES.c.asked_model == asked_model)
-    return {
-        key
-        for some in _portions([item.request_key for item in items])
-        for (key,) in connection.execute(found.where(REPLIES.c.request_key.in_(some)))
-    }
-
-
 def _waiting(connection: sa.Connection) -> set[str]:
-    rows = connection.execute(sa.select(PROVIDER_JOBS.c.batch).where(PROVIDER_JOBS.c.state.in_(_AWAITED)))
-    return {restored(batch) for (batch,) in rows}
+    awaited = sa.select(PROVIDER_JOBS.c.batch).where(PROVIDER_JOBS.c.state.in_(_AWAITED))
+    return set(connection.scalars(awaited))
 
 
 def _drop_items(connection: sa.Connection, asked_model: str, keys: Sequence[str]) -> None:
@@ -333,7 +305,7 @@ def _drop_items(connection: sa.Connection, asked_model: str, keys: Sequence[str]
 
 
 def _portions(keys: Sequence[str]) -> Iterable[Sequence[str]]:
-    return (keys[start : start + _KEYS_A_STATEMENT] for start in range(0, len(keys), _KEYS_A_STATEMENT))
+    return (keys[start : start + KEYS_A_STATEMENT] for start in range(0, len(keys), KEYS_A_STATEMENT))
 
 
 def _is(asked_model: str, sent_keys: Sequence[str]) -> sa.ColumnElement[bool]:
@@ -347,58 +319,39 @@ def _items(connection: sa.Connection, wanted: sa.ColumnElement[bool]) -> list[It
 def _item(row: sa.RowMapping) -> Item:
     columns: dict[str, Any] = dict(row)
     del columns["asked_model"]
-    texts = {name: restored(columns[name]) for name in ("failure", "prompt") if columns[name] is not None}
     answer = columns["answer"]
-    message = {
-        "batch": restored(columns["batch"]),
+    read = {
         "documents": tuple(json.loads(columns["documents"])),
         "answer": None if answer is None else Answer.restored(answer),
     }
-    return Item(**(columns | texts | message))
+    return Item(**(columns | read))
 
 
-def _item_row(asked_model: str, item: Item) -> dict[str, Any]:
-    return {
-        "asked_model": asked_model,
-        "sent_key": item.sent_key,
-        "request_key": item.request_key,
-        "job_key": item.job_key,
-        "position": item.position,
-        "role": item.role,
-        "batch": storable(item.batch),
-        "documents": json.dumps(item.documents),
-        "reply_model": item.reply_model,
-        "state": item.state,
-        "attempts": item.attempts,
-        "failure": None if item.failure is None else storable(item.failure),
-        "answer": None if item.answer is None else item.answer.written(),
-        "prompt": None if item.prompt is None else storable(item.prompt),
-    }
+def _insert_items(connection: sa.Connection, asked_model: str, items: Sequence[Item]) -> None:
+    """Write items in place of what is there of them."""
+    _drop_items(connection, asked_model, [item.sent_key for item in items])
+    if not items:
+        return
+    rows = [
+        _columns(item)
+        | {
+            "asked_model": asked_model,
+            "documents": json.dumps(item.documents),
+            "answer": None if item.answer is None else item.answer.written(),
+        }
+        for item in items
+    ]
+    connection.execute(PROVIDER_ITEMS.insert(), rows)
 
 
 def _job(row: sa.RowMapping) -> ProviderJob:
     columns: dict[str, Any] = dict(row)
-    columns["batch"] = restored(columns["batch"])
-    columns["detail"] = None if columns["detail"] is None else restored(columns["detail"])
-    held = restored_room(columns.pop("reserved"))
-    return ProviderJob(**columns, held=held)
+    held = columns.pop("reserved")
+    return ProviderJob(held=None if held is None else DayReservation.restored(held), **columns)
 
 
-def _job_row(job: ProviderJob) -> dict[str, Any]:
-    return {
-        "job_key": job.job_key,
-        "asked_model": job.asked_model,
-        "role": job.role,
-        "batch": storable(job.batch),
-        "run": job.run,
-        "state": job.state,
-        "requests": job.requests,
-        "provider_name": job.provider_name,
-        "created_at": job.created_at,
-        "ended_at": job.ended_at,
-        "detail": None if job.detail is None else storable(job.detail),
-        "reserved": written_room(job.held),
-    }
+def _columns(record: Item | ProviderJob) -> dict[str, Any]:
+    return {field.name: getattr(record, field.name) for field in fields(record)}
 
 
 ItemResult = RawReply | ModelError
@@ -420,36 +373,3 @@ class JobLook:
     problem: str | None = None
     results: Mapping[str, ItemResult] = field(default_factory=dict)
     unnamed: Mapping[int, ItemResult] = field(default_factory=dict)
-
-
-class BatchProvider(Protocol):
-    """A server that takes batch jobs. Every method raises ModelError as `Provider.send` does."""
-
-    @property
-    def name(self) -> str:
-        """That of the provider that would send each request alone: a stored reply is the same either way."""
-        ...
-
-    def size(self, request: Request[Any]) -> int:
-        """Bytes that a request adds to a job, at most."""
-        ...
-
-    async def create(self, display_name: str, requests: Mapping[str, Request[Any]]) -> str:
-        """Submit a job; the provider's name of it. `requests` stand under the keys of the results."""
-        ...
-
-    async def find(self, display_name: str) -> str | None:
-        """The provider's name of the job that was submitted under a display name."""
-        ...
-
-    async def look(self, provider_name: str) -> JobLook:
-        """How a job stands."""
-        ...
-
-    async def cancel(self, provider_name: str) -> None:
-        """Stop a job."""
-        ...
-
-    async def aclose(self) -> None:
-        """Close the connections of the running loop."""
-        ...

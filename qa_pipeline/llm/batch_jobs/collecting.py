@@ -1,8 +1,5 @@
 """Batch jobs are looked at, and what those that ended brought is stored.
 
-What belongs here: from a job's results to stored replies, records of calls, and requests that are free again.
-What does not: submitting (`deferred.py`), the wire, when one looks.
-
 A reply is read as one that came at once, and stored with its outcome, so that no run pays for it again. What
 only a run can make something of, because it has the request, is kept for it as it came: a reply to be asked
 once more, and one to a request that was too long. Everything of a job is written in one transaction, which
@@ -11,6 +8,7 @@ only the first who collects it makes.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
@@ -23,7 +21,6 @@ from qa_pipeline.errors import (
 )
 from qa_pipeline.llm.batch_jobs.book import (
     Answer,
-    BatchProvider,
     Item,
     JobBook,
     JobLook,
@@ -32,12 +29,15 @@ from qa_pipeline.llm.batch_jobs.book import (
     set_items,
 )
 from qa_pipeline.llm.budget.amounts import Amount
-from qa_pipeline.llm.budget.budget import Budget, give_back
+from qa_pipeline.llm.budget.budget import Budget
 from qa_pipeline.llm.hosted import REASKED
 from qa_pipeline.llm.provider import Clock, RawReply
 from qa_pipeline.llm.replies import read_reply
 from qa_pipeline.llm.store.store import REPLIED, Outcome, Paid, insert_paid
-from qa_pipeline.records import CallRecord, Repair, ReplyModel, Usage
+from qa_pipeline.records import CallRecord, ReplyModel, Usage
+
+if TYPE_CHECKING:
+    from qa_pipeline.llm.gemini.batch_api import GeminiBatches
 
 DOUBT_SECONDS = 600.0
 """Age at which a job that the provider does not list was never submitted; no submission takes as long."""
@@ -86,7 +86,7 @@ class Collector:
     def __init__(
         self,
         book: JobBook,
-        providers: Mapping[str, BatchProvider],
+        providers: Mapping[str, "GeminiBatches"],
         budget: Budget,
         *,
         clock: Clock | None = None,
@@ -128,7 +128,7 @@ class Collector:
             found.awaited += 1
             found.problems.append(f"job {job.job_key}: {error}")
 
-    async def _advance(self, provider: BatchProvider, job: ProviderJob, found: Collected) -> None:
+    async def _advance(self, provider: "GeminiBatches", job: ProviderJob, found: Collected) -> None:
         named = job.provider_name or await provider.find(job.job_key)
         if named is None:
             self._doubt(job, found)
@@ -160,14 +160,15 @@ class Collector:
         def work(connection: sa.Connection) -> bool:
             if not end_job(connection, state):
                 return False
-            insert_paid(connection, self._book.database, ended.paid, ended.calls, self._clock.now())
+            insert_paid(connection, ended.paid, ended.calls, self._clock.now())
             set_items(connection, job.asked_model, ended.kept, [paid.request_id[1] for paid in ended.paid])
             return True
 
         if not self._book.database.transact(work):
             return
         if job.held is not None:
-            give_back(self._budget, job.held, ended.took)
+            self._budget.settle_day(job.held, ended.took)
+            self._budget.end()  # at once: a job is collected once, and nobody would count it again
         found.jobs.append(state)
         found.stored += came
         found.freed += len(items) - came
@@ -236,15 +237,13 @@ class Collector:
         )
 
     def _taken(self, job: ProviderJob, call: CallRecord) -> Amount:
-        """What a reply took of the room of its job; its share of it where the provider does not tell."""
+        """What a reply took of the room of its job; its share of it where the provider does not report it."""
         if job.held is None:
             return Amount()
         whole = job.held.amount
         share = Amount(1, whole.tokens // job.requests, whole.cost / job.requests)
         cost = self._budget.cost(job.asked_model, call.usage, batched=True)
-        price = self._budget.price(job.asked_model)
-        took, _ = self._budget.taken(share, price, call.usage, share.cost if cost is None else cost)
-        return took
+        return self._budget.taken(share, call.usage, cost) or share
 
 
 def _outcome(item: Item, result: RawReply | UnreadableReplyError) -> Outcome:
@@ -255,11 +254,8 @@ def _outcome(item: Item, result: RawReply | UnreadableReplyError) -> Outcome:
         value, repair = read_reply(result.text, _reply_model(item.reply_model))
     except UnreadableReplyError as error:
         return _failure(error, result.text, result.model, result.usage)
-    return _reply(result, value.model_dump_json(), repair)
-
-
-def _reply(result: RawReply, value: str, repair: Repair) -> Outcome:
-    return Outcome(REPLIED, result.text, value, model=result.model, repair=repair, usage=result.usage)
+    read = value.model_dump_json()
+    return Outcome(REPLIED, result.text, read, model=result.model, repair=repair, usage=result.usage)
 
 
 def _failure(error: UnreadableReplyError, raw: str, model: str | None, usage: Usage) -> Outcome:

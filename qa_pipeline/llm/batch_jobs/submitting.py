@@ -1,18 +1,14 @@
 """Submitting requests in batch jobs, each once.
 
-What belongs here: forming jobs, room in the budget, and the order in which book and provider are told. What
-does not: the book (`jobs.py`), the wire, which requests are put off (`deferred.py`).
-
 The book is written first. A process that dies after that leaves a job in the state `submitting`, which stands
 at the provider under its key or not at all; `collecting.py` finds out which. So does this module where the
 line broke while the job was created.
 """
 
 import asyncio
-import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from qa_pipeline.errors import (
     BudgetExhaustedError,
@@ -24,15 +20,17 @@ from qa_pipeline.errors import (
     TransientModelError,
     UnreadableReplyError,
 )
-from qa_pipeline.llm.base import Reply, ReplyT, Request
-from qa_pipeline.llm.batch_jobs.book import Answer, BatchProvider, Item, JobBook, ProviderJob
-from qa_pipeline.llm.budget.budget import Budget, commit
+from qa_pipeline.llm.base import Request
+from qa_pipeline.llm.batch_jobs.book import Answer, Item, JobBook, ProviderJob
+from qa_pipeline.llm.budget.budget import Budget
 from qa_pipeline.llm.budget.tokens import most_request_tokens
-from qa_pipeline.llm.hosted import HostedModel
-from qa_pipeline.llm.provider import Clock, RawReply
-from qa_pipeline.llm.sending import shown
+from qa_pipeline.llm.hosted import ReadingModel, shown
+from qa_pipeline.llm.provider import Clock, PerLoop, RawReply
 from qa_pipeline.records import CallRecord
 from qa_pipeline.settings.llm import LLMSettings
+
+if TYPE_CHECKING:
+    from qa_pipeline.llm.gemini.batch_api import GeminiBatches
 
 MOST_REQUESTS = 10_000
 """Requests of a job; the replies to as many are read in one piece."""
@@ -77,7 +75,7 @@ class Submitter:
 
     def __init__(
         self,
-        provider: BatchProvider,
+        provider: "GeminiBatches",
         book: JobBook,
         budget: Budget,
         settings: LLMSettings,
@@ -136,14 +134,14 @@ class Submitter:
         ]
         message = f"{some[0].request.role}, {self.name}, in a batch job"
         try:
-            room = await commit(self._budget, wants, self.name, message)
+            room = await self._budget.commit(wants, self.name, message)
         except BudgetExhaustedError as error:
             done.refusal = error
             return some
-        chosen = some[: room.count]
+        chosen = some[: room.held.calls]
         items = [self._item(one) for one in chosen]
         try:
-            opened = self._book.open(self.name, items, run=self._run, now=self._clock.now(), held=room.held)
+            opened = self._book.open(self.name, items, run=self._run, now=self._clock.now(), held=room.day)
         except BaseException:
             room.cancel()
             raise
@@ -160,7 +158,7 @@ class Submitter:
             room.spend()
             done.awaited |= {item.sent_key: job.job_key for item in mine}
         self._note_others(chosen, done)
-        return some[room.count :]
+        return some[room.held.calls :]
 
     async def _create(self, job: ProviderJob, requests: dict[str, Request[Any]], items: list[Item]) -> None:
         """Create a job at the provider.
@@ -219,35 +217,48 @@ _NAMED_JOBS = 3
 
 @dataclass
 class _Basket:
-    """What the calls of one loop put off, wait for by key of its job, and were told to have failed."""
+    """What the calls of one loop put off, wait for by key of its job, and reported as failed."""
 
     put_off: dict[str, PutOff] = field(default_factory=dict)
     awaited: dict[str, str] = field(default_factory=dict)
     given_up: list[str] = field(default_factory=list)
 
 
-class DeferredModel:
+class DeferredModel(ReadingModel):
     """A hosted model that delivers in batch jobs.
 
     `complete` gives what has come, and raises PendingReplyError for the rest; `submit` submits that.
     """
 
     def __init__(self, submitter: Submitter, book: JobBook) -> None:
-        self._sender = _DeferredSender(submitter, book)
-        self._hosted = HostedModel(self._sender)
+        self.name = submitter.name
+        self._submitter = submitter
+        self._book = book
+        self._baskets = PerLoop(_Basket)
 
-    @property
-    def name(self) -> str:
-        """The provider's."""
-        return self._hosted.name
-
-    async def complete(self, request: Request[ReplyT]) -> Reply[ReplyT]:
-        """See `LanguageModel.complete`.
+    async def send(self, request: Request[Any], request_key: str, calls: list[CallRecord]) -> RawReply:
+        """Find the reply in the book of jobs.
 
         Raises:
             PendingReplyError: the reply is awaited, or its request will be submitted.
         """
-        return await self._hosted.complete(request)
+        found = await asyncio.to_thread(self._book.item, self.name, request.key)
+        basket = self._baskets.get()
+        if found is not None and found.answer is not None:
+            return _reply(request, found.answer, calls)
+        if found is not None and found.state == "open":
+            basket.awaited[request.key] = found.job_key
+            raise PendingReplyError(f"the reply is awaited from job {found.job_key}")
+        if found is not None and found.state == "refused":
+            await asyncio.to_thread(self._book.drop, self.name, request.key)
+            raise PermanentModelError(f"in a batch job: {found.failure}")
+        if found is not None and found.attempts >= MOST_ATTEMPTS:
+            basket.given_up.append(request.key)
+            raise TransientModelError(
+                f"{found.attempts} batch jobs brought no reply, the last one: {found.failure}"
+            )
+        basket.put_off[request.key] = PutOff(request, request_key)
+        raise PendingReplyError("the request is put into the next job")
 
     async def submit(self) -> None:
         """See `Defers.submit`.
@@ -257,69 +268,23 @@ class DeferredModel:
             BudgetExhaustedError: nothing is awaited, and nothing could be submitted under the caps.
             ModelError: the provider takes no job.
         """
-        await self._sender.submit()
-
-    async def aclose(self) -> None:
-        """Close the connections of the running loop and forget what its calls put off."""
-        await self._hosted.aclose()
-
-
-class _DeferredSender:
-    """Finds replies in the book of jobs where `Sender` would ask for them."""
-
-    def __init__(self, submitter: Submitter, book: JobBook) -> None:
-        self.name = submitter.name
-        self._submitter = submitter
-        self._book = book
-        self._lock = threading.Lock()
-        self._baskets: dict[asyncio.AbstractEventLoop, _Basket] = {}
-
-    async def send(self, request: Request[Any], request_key: str, calls: list[CallRecord]) -> RawReply:
-        found = await asyncio.to_thread(self._book.item, self.name, request.key)
-        if found is not None and found.answer is not None:
-            return _reply(request, found.answer, calls)
-        if found is not None and found.state == "open":
-            self._basket().awaited[request.key] = found.job_key
-            raise PendingReplyError(f"the reply is awaited from job {found.job_key}")
-        if found is not None and found.state == "refused":
-            await asyncio.to_thread(self._book.drop, self.name, request.key)
-            raise PermanentModelError(f"in a batch job: {found.failure}")
-        if found is not None and found.attempts >= MOST_ATTEMPTS:
-            self._basket().given_up.append(request.key)
-            raise TransientModelError(
-                f"{found.attempts} batch jobs brought no reply, the last one: {found.failure}"
-            )
-        self._basket().put_off[request.key] = PutOff(request, request_key)
-        raise PendingReplyError("the request is put into the next job")
-
-    async def submit(self) -> None:
-        basket = self._basket()
+        basket = self._baskets.get()
         if not basket.put_off and not basket.awaited:
-            # only now are they told as failed; a run that waits for others would ask for them all over again
+            # only now, as failed; a run that waits for others would ask for them all over again
             for key in basket.given_up:
                 await asyncio.to_thread(self._book.drop, self.name, key)
             return
         submitted = await self._submitter.submit(list(basket.put_off.values()))
         awaited = basket.awaited | submitted.awaited
-        self._forget()
+        self._baskets.pop()
         if not awaited and submitted.refusal is not None:
             raise submitted.refusal
         raise _pending(awaited, submitted.refusal)
 
     async def aclose(self) -> None:
-        self._forget()
+        """Close the connections of the running loop and drop what its calls put off."""
+        self._baskets.pop()
         await self._submitter.aclose()
-
-    def _forget(self) -> None:
-        with self._lock:
-            self._baskets.pop(asyncio.get_running_loop(), None)
-
-    def _basket(self) -> _Basket:
-        loop = asyncio.get_running_loop()
-        with self._lock:
-            for ended in [known for known in self._baskets if known.is_closed()]:
-                del self._baskets[ended]
-            return self._baskets.setdefault(loop, _Basket())
 
 
 def _reply(request: Request[Any], answer: Answer, calls: list[CallRecord]) -> RawReply:

@@ -1,8 +1,4 @@
-"""How much was used or may be used: calls, tokens, cost.
-
-What belongs here: adding amounts up and holding them against caps. What does not: what is spent
-(`budget.py`).
-"""
+"""How much was used or may be used: calls, tokens, cost."""
 
 from dataclasses import dataclass
 from decimal import Decimal
@@ -12,7 +8,6 @@ from qa_pipeline.settings.base import PREFIX
 from qa_pipeline.settings.llm import BudgetSettings
 
 UNITS = ("calls", "tokens", "cost")
-_ZERO = Decimal(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +16,7 @@ class Amount:
 
     calls: int = 0
     tokens: int = 0
-    cost: Decimal = _ZERO
+    cost: Decimal = Decimal(0)
 
     def __add__(self, other: "Amount") -> "Amount":
         return Amount(self.calls + other.calls, self.tokens + other.tokens, self.cost + other.cost)
@@ -53,7 +48,7 @@ class Caps:
     @property
     def any(self) -> bool:
         """Whether anything is capped."""
-        return self.calls is not None or self.tokens is not None or self.cost is not None
+        return any(getattr(self, unit) is not None for unit in UNITS)
 
     def broken_by(self, amount: Amount) -> str | None:
         """The first unit of which the amount is too much; None when it fits."""
@@ -61,63 +56,55 @@ class Caps:
             return "calls"
         if self.tokens is not None and amount.tokens > self.tokens:
             return "tokens"
-        if self.cost is not None and amount.cost > self.cost:
-            return "cost"
-        return None
+        return "cost" if self.cost is not None and amount.cost > self.cost else None
 
     def setting(self, unit: str) -> str:
         """The setting that caps a unit."""
         return f"llm.budget.max_{unit}{self.suffix}"
 
-    def most(self, unit: str) -> int | Decimal:
-        """The cap of a unit that is capped."""
-        most: int | Decimal = getattr(self, unit)
-        return most
+    def refusal(
+        self,
+        unit: str,
+        spent: Amount,
+        want: Amount,
+        next_call: str,
+        currency: str,
+        day: str = "",
+        today: str = "",
+    ) -> BudgetExhaustedError:
+        """The cap of a unit is reached: by this run, or, with a day, by all runs together."""
+        name, most = self.setting(unit), _count(getattr(self, unit), unit, currency)
+        variable = f"{PREFIX}{name.upper().replace('.', '__')} ({name})"
+        used, one_more = (_count(getattr(amount, unit), unit, currency) for amount in (spent, want))
+        if unit == "calls":
+            state = f"{used} are spent, {spent.tokens} tokens in all, and one more ({next_call}) is asked for"
+            hint = ""
+        else:
+            state = (
+                f"{used} are spent in {spent.calls} calls, and the next call ({next_call}) may take {one_more}"
+            )
+            hint = "" if spent.calls else ", for not even one call fits"
+            hint += "; a lower llm.max_output_tokens leaves room for more calls at once"
+        go_on = "Every reply received is stored: run again to go on from here"
+        if not day:
+            return BudgetExhaustedError(
+                f"{name}: the cap of this run is {most}; {state}. {go_on}, with a higher {variable} if one "
+                f"run shall get further{hint}"
+            )
+        if day > today:
+            hint += (
+                f". This machine's clock says {today}, but calls of {day} were counted before: set the clock "
+                "right, or, if that day never was, delete its row in table spent of the reply store"
+            )
+        return BudgetExhaustedError(
+            f"{name}: the cap of the UTC day {day} is {most} for all runs; {state}. {go_on} on another day, "
+            f"or with a higher {variable}{hint}"
+        )
 
 
 def _exact(cost: float | None) -> Decimal | None:
     """As it was written: 0.1 is a tenth."""
     return None if cost is None else Decimal(repr(cost))
-
-
-_GO_ON = "Every reply received is stored: run again to go on from here"
-
-
-def refusal_of_run(
-    caps: Caps, unit: str, spent: Amount, want: Amount, next_call: str, currency: str
-) -> BudgetExhaustedError:
-    """The cap of a run is reached."""
-    cap = f"{caps.setting(unit)}: the cap of this run is {_count(caps.most(unit), unit, currency)}"
-    return BudgetExhaustedError(
-        f"{cap}; {_state(unit, spent, want, next_call, currency)}. {_GO_ON}, with a higher "
-        f"{_variable(caps, unit)} if one run shall get further{_hint(unit, spent)}"
-    )
-
-
-def refusal_of_day(
-    caps: Caps, unit: str, spent: Amount, want: Amount, next_call: str, currency: str, day: str, today: str
-) -> BudgetExhaustedError:
-    """The cap of a day is reached, by all runs together."""
-    cap = (
-        f"{caps.setting(unit)}: the cap of the UTC day {day} is {_count(caps.most(unit), unit, currency)} "
-        "for all runs"
-    )
-    ahead = (
-        f". This machine's clock says {today}, but calls of {day} were counted before: set the clock right, "
-        f"or, if that day never was, delete its row in table spent of the reply store"
-    )
-    return BudgetExhaustedError(
-        f"{cap}; {_state(unit, spent, want, next_call, currency)}. {_GO_ON} on another day, or with a higher "
-        f"{_variable(caps, unit)}{_hint(unit, spent)}{ahead if day > today else ''}"
-    )
-
-
-def _state(unit: str, spent: Amount, want: Amount, next_call: str, currency: str) -> str:
-    used = _count(getattr(spent, unit), unit, currency)
-    if unit == "calls":
-        return f"{used} are spent, {spent.tokens} tokens in all, and one more ({next_call}) is asked for"
-    one_more = _count(getattr(want, unit), unit, currency)
-    return f"{used} are spent in {spent.calls} calls, and the next call ({next_call}) may take {one_more}"
 
 
 def _count(number: int | Decimal, unit: str, currency: str) -> str:
@@ -126,15 +113,3 @@ def _count(number: int | Decimal, unit: str, currency: str) -> str:
     written = f"{number:f}"
     plain = written.rstrip("0").rstrip(".") if "." in written else written
     return f"{plain} {currency}"
-
-
-def _hint(unit: str, spent: Amount) -> str:
-    if unit == "calls":
-        return ""
-    first = "" if spent.calls else ", for not even one call fits"
-    return f"{first}; a lower llm.max_output_tokens leaves room for more calls at once"
-
-
-def _variable(caps: Caps, unit: str) -> str:
-    name = caps.setting(unit)
-    return f"{PREFIX}{name.upper().replace('.', '__')} ({name})"

@@ -1,13 +1,11 @@
 """Caps of a UTC day, which hold for all runs and processes that share a store of replies.
 
-What belongs here: taking room for calls of this process, in turn, and waiting for it. What does not: what
-stands in the tables (`day_tables.py`), caps of a run (`budget.py`).
-
 All that is asked for while a transaction runs goes into the next one together, so that hundreds of calls in
 flight do not queue for the database one by one. One thread of its own does them: no event loop waits.
 """
 
 import asyncio
+import json
 import threading
 import time
 import uuid
@@ -18,8 +16,8 @@ from decimal import ROUND_CEILING, Decimal
 
 import sqlalchemy as sa
 
-from qa_pipeline.errors import BudgetExhaustedError, ReplyStoreError
-from qa_pipeline.llm.budget.amounts import Amount, Caps, refusal_of_day
+from qa_pipeline.errors import ReplyStoreError
+from qa_pipeline.llm.budget.amounts import Amount, Caps
 from qa_pipeline.llm.budget.prices import utc_day
 from qa_pipeline.llm.store.database import Database
 from qa_pipeline.llm.store.schema import RESERVED, SPENT
@@ -33,28 +31,30 @@ _LOCK = 7206136
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """Room asked for."""
-
-    want: Amount
-
-
-@dataclass(frozen=True, slots=True)
 class DayReservation:
-    """Room that was given."""
+    """Room of a day that was given."""
 
     day: str
     amount: Amount
     expires_at: float
     reservation_id: str = field(default_factory=lambda: uuid.uuid4().hex)
 
+    def written(self) -> str:
+        """As JSON, exactly."""
+        room = {"calls": self.amount.calls, "tokens": self.amount.tokens, "cost": str(self.amount.cost)}
+        named = {"day": self.day, "reservation_id": self.reservation_id, "expires_at": self.expires_at}
+        return json.dumps(named | room)
 
-@dataclass(frozen=True, slots=True)
-class Settlement:
-    """What became of it."""
+    @classmethod
+    def restored(cls, text: str) -> "DayReservation":
+        """What `written` wrote."""
+        parts = json.loads(text)
+        amount = Amount(parts["calls"], parts["tokens"], Decimal(parts["cost"]))
+        return cls(parts["day"], amount, parts["expires_at"], parts["reservation_id"])
 
-    held: DayReservation
-    took: Amount
+
+Settlement = tuple[DayReservation, Amount]
+"""Room that was given, and what was taken of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,62 +67,58 @@ class State:
     hopeless: bool
 
 
-class DayTables:
-    """The two tables, under the caps of a day."""
+def write(
+    database: Database, caps: Caps, wants: Sequence[Amount], settled: Sequence[Settlement], now: float
+) -> list[DayReservation | State]:
+    """Settle, then give room in the order in which it was asked for, as far as the caps leave any.
 
-    def __init__(self, database: Database, caps: Caps) -> None:
-        self._database = database
-        self._caps = caps
+    Raises:
+        ReplyStoreError: the database cannot be used.
+    """
 
-    def write(
-        self, asks: Sequence[Asked], settled: Sequence[Settlement], now: float
-    ) -> list[DayReservation | State]:
-        """Settle, then give room in the order in which it was asked for, as far as the caps leave any.
+    def work(connection: sa.Connection) -> list[DayReservation | State]:
+        if database.is_postgres:
+            connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
+        for held, took in settled:
+            _settle(connection, held, took, now)
+        return _give(connection, caps, wants, now) if wants else []
 
-        Raises:
-            ReplyStoreError: the database cannot be used.
-        """
-
-        def work(connection: sa.Connection) -> list[DayReservation | State]:
-            if self._database.is_postgres:
-                connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
-            for one in settled:
-                _settle(connection, one, now)
-            return self._give(connection, asks, now) if asks else []
-
-        return self._database.transact(work)
-
-    def _give(
-        self, connection: sa.Connection, asks: Sequence[Asked], now: float
-    ) -> list[DayReservation | State]:
-        _expire(connection, now)
-        day = _day(connection, now)
-        spent = _spent(connection, day)
-        held = _held(connection, day)
-        answers: list[DayReservation | State] = []
-        given: list[DayReservation] = []
-        for ask in asks:
-            unit = self._caps.broken_by(spent + held + ask.want)
-            if unit is None:
-                given.append(DayReservation(day, ask.want, now + LONGEST_CALL))
-                answers.append(given[-1])
-                held += ask.want
-            else:
-                beyond = self._caps.broken_by(spent + ask.want)
-                answers.append(State(day, beyond or unit, spent, hopeless=beyond is not None))
-        if given:
-            connection.execute(RESERVED.insert(), [_row(one) for one in given])
-        return answers
+    return database.transact(work)
 
 
-def _settle(connection: sa.Connection, settled: Settlement, now: float) -> None:
-    held = settled.held
+def _give(
+    connection: sa.Connection, caps: Caps, wants: Sequence[Amount], now: float
+) -> list[DayReservation | State]:
+    _expire(connection, now)
+    day = _day(connection, now)
+    spent, held = (
+        sum(
+            (_amount(row) for row in connection.execute(sa.select(table).where(table.c.day == day))), Amount()
+        )
+        for table in (SPENT, RESERVED)
+    )
+    answers: list[DayReservation | State] = []
+    for want in wants:
+        unit = caps.broken_by(spent + held + want)
+        if unit is None:
+            answers.append(DayReservation(day, want, now + LONGEST_CALL))
+            held += want
+        else:
+            beyond = caps.broken_by(spent + want)
+            answers.append(State(day, beyond or unit, spent, hopeless=beyond is not None))
+    given = [_row(answer) for answer in answers if isinstance(answer, DayReservation)]
+    if given:
+        connection.execute(RESERVED.insert(), given)
+    return answers
+
+
+def _settle(connection: sa.Connection, held: DayReservation, took: Amount, now: float) -> None:
     found = connection.execute(RESERVED.delete().where(RESERVED.c.reservation_id == held.reservation_id))
     if found.rowcount:
-        _count(connection, held.day, settled.took)
+        _count(connection, held.day, took)
     elif not now <= held.expires_at <= now + _FAR:  # it has expired, and was counted as spent in full
-        _count(connection, held.day, settled.took - held.amount)
-    # else this was written before, and only the server's word that it was got lost
+        _count(connection, held.day, took - held.amount)
+    # else this was written before, and only the server's confirmation got lost
 
 
 def _expire(connection: sa.Connection, now: float) -> None:
@@ -158,25 +154,9 @@ def _day(connection: sa.Connection, now: float) -> str:
     return max(days)
 
 
-def _spent(connection: sa.Connection, day: str) -> Amount:
-    row = connection.execute(sa.select(SPENT).where(SPENT.c.day == day)).one_or_none()
-    return Amount() if row is None else _amount(row)
-
-
-def _held(connection: sa.Connection, day: str) -> Amount:
-    rows = connection.execute(sa.select(RESERVED).where(RESERVED.c.day == day)).all()
-    return sum((_amount(row) for row in rows), Amount())
-
-
 def _row(held: DayReservation) -> dict[str, object]:
-    return {
-        "reservation_id": held.reservation_id,
-        "day": held.day,
-        "calls": held.amount.calls,
-        "tokens": held.amount.tokens,
-        "cost": _billionths(held.amount.cost),
-        "expires_at": held.expires_at,
-    }
+    amount = {"calls": held.amount.calls, "tokens": held.amount.tokens, "cost": _billionths(held.amount.cost)}
+    return {"reservation_id": held.reservation_id, "day": held.day, "expires_at": held.expires_at, **amount}
 
 
 def _amount(row: sa.Row[tuple[object, ...]]) -> Amount:
@@ -190,23 +170,9 @@ def _billionths(cost: Decimal) -> int:
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 1.0
 
 
-class Entry:
-    """Room of a day taken for one call."""
-
-    __slots__ = ("_held", "_ledger")
-
-    def __init__(self, ledger: "DayLedger", held: DayReservation) -> None:
-        self._ledger = ledger
-        self._held = held
-
-    def settle(self, took: Amount) -> None:
-        """Count what the call took; nothing if it was not charged."""
-        self._ledger.settle(Settlement(self._held, took))
-
-
 @dataclass(slots=True)
 class _Ask:
-    asked: Asked
+    want: Amount
     answer: "Future[DayReservation | State]" = field(default_factory=Future)
 
 
@@ -230,7 +196,7 @@ class DayLedger:
         clock: Callable[[], float] = time.time,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        self._tables = DayTables(database, caps)
+        self._database = database
         self._caps = caps
         self._currency = currency
         self._clock = clock
@@ -240,8 +206,13 @@ class DayLedger:
         self._settled: list[Settlement] = []
         self._worker: ThreadPoolExecutor | None = None
 
-    async def take(self, want: Amount, message: str) -> Entry:
+    async def take(self, want: Amount, message: str, *, wait: bool = True) -> DayReservation:
         """Take room of today for a call, and wait for it while others in flight may leave some.
+
+        Args:
+            want: at most what it takes.
+            message: what it is, for the refusal.
+            wait: without, it is refused where there is no room at present.
 
         Raises:
             BudgetExhaustedError: the day has no room for it.
@@ -249,30 +220,21 @@ class DayLedger:
         """
         pause = _FIRST_PAUSE
         while True:
-            answer = await self._ask(want)
-            if isinstance(answer, DayReservation):
-                return Entry(self, answer)
-            if answer.hopeless:
-                raise self._refusal(answer, want, message)
+            state = await self._ask(want)
+            if isinstance(state, DayReservation):
+                return state
+            if state.hopeless or not wait:
+                today = utc_day(self._clock()).isoformat()
+                raise self._caps.refusal(
+                    state.unit, state.spent, want, message, self._currency, state.day, today
+                )
             await self._sleep(pause)
             pause = min(pause * 2, _LONGEST_PAUSE)
 
-    async def take_now(self, want: Amount, message: str) -> DayReservation:
-        """Take room of today without waiting for calls in flight.
-
-        Raises:
-            BudgetExhaustedError: there is none at present.
-            ReplyStoreError: the database cannot be used.
-        """
-        answer = await self._ask(want)
-        if isinstance(answer, DayReservation):
-            return answer
-        raise self._refusal(answer, want, message)
-
-    def settle(self, settled: Settlement) -> None:
+    def settle(self, held: DayReservation, took: Amount) -> None:
         """Count what a call took; written soon, and at the latest before anything else is asked for."""
         with self._lock:
-            self._settled.append(settled)
+            self._settled.append((held, took))
             self._run()
 
     def close(self) -> None:
@@ -287,10 +249,10 @@ class DayLedger:
         if worker is not None:
             worker.shutdown()
         if self._settled:
-            self._transact([], self._drain()[1])
+            write(self._database, self._caps, [], self._drain()[1], self._clock())
 
     async def _ask(self, want: Amount) -> DayReservation | State:
-        ask = _Ask(Asked(want))
+        ask = _Ask(want)
         with self._lock:
             self._asks.append(ask)
             self._run()
@@ -305,7 +267,7 @@ class DayLedger:
         if not answer.cancelled() and answer.exception() is None:
             given = answer.result()
             if isinstance(given, DayReservation):
-                self.settle(Settlement(given, Amount()))
+                self.settle(given, Amount())
 
     def _run(self) -> None:
         if self._worker is None:
@@ -318,9 +280,10 @@ class DayLedger:
         if not asks and not settled:
             return
         try:
-            answers = self._transact([ask.asked for ask in asks], settled)
+            wants = [ask.want for ask in asks]
+            answers = write(self._database, self._caps, wants, settled, self._clock())
         except ReplyStoreError as error:
-            with self._lock:  # whoever asks next tries again, and is told
+            with self._lock:  # whoever asks next tries again, and gets the error
                 self._settled = settled + self._settled
             for ask in asks:
                 ask.answer.set_exception(error)
@@ -333,11 +296,3 @@ class DayLedger:
             drained = self._asks, self._settled
             self._asks, self._settled = [], []
         return drained
-
-    def _transact(self, asks: list[Asked], settled: list[Settlement]) -> list[DayReservation | State]:
-        return self._tables.write(asks, settled, self._clock())
-
-    def _refusal(self, state: State, want: Amount, message: str) -> BudgetExhaustedError:
-        today = utc_day(self._clock()).isoformat()
-        unit = state.unit
-        return refusal_of_day(self._caps, unit, state.spent, want, message, self._currency, state.day, today)

@@ -1,8 +1,5 @@
 """What a call costs, and what it may cost at most.
 
-What belongs here: the prices of models, those of a user's file before them, and costs. What does not: caps
-(`budget.py`).
-
 Prices of the providers' own servers come with the package genai-prices; its data is never updated over the
 network, so the same release gives the same costs. Of a price that changes with time, the one in force at the
 beginning of the UTC day of the call counts. A model or a number of tokens that is not known gives no cost at

@@ -1,9 +1,5 @@
 """Gemini's Batch API over google-genai: jobs with their requests inside them.
 
-What belongs here: creating, finding and reading jobs, and what an error of one request in them means. What
-does not: which requests form a job, books and money (`qa_pipeline.llm.batches`), clients and keys
-(`provider.py`).
-
 A request carries its key as metadata, so the order of replies does not matter; only for a reply
 that came back without it does its place tell.
 """

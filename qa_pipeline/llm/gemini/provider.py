@@ -1,11 +1,5 @@
-"""Gemini over google-genai: one request sent once, with an API key or through Vertex AI.
+"""Gemini over google-genai: one request sent once, with an API key or through Vertex AI."""
 
-What belongs here: clients, sessions and keys. What does not: tries, limits, budgets and reading JSON
-(`qa_pipeline.llm.hosted`), what is sent (`requests.py`) and what comes back (`replies.py`, `errors.py`).
-"""
-
-import asyncio
-import threading
 from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
 from json import JSONDecodeError
@@ -17,7 +11,7 @@ from pydantic import SecretStr
 from qa_pipeline.errors import KeyRejectedError
 from qa_pipeline.llm.base import Request
 from qa_pipeline.llm.gemini.wire import KEY_ADVICE, VERTEX_ADVICE, read_response, request_config, translate
-from qa_pipeline.llm.provider import RawReply, place_of
+from qa_pipeline.llm.provider import PerLoop, RawReply, looks_like_key, place_of
 from qa_pipeline.llm.replies import one_line
 from qa_pipeline.settings.llm import ModelSettings
 
@@ -68,8 +62,7 @@ class GeminiProvider:
         self._settings = settings
         self._name = gemini_name(settings)
         self._timeout_seconds = timeout_seconds
-        self._lock = threading.Lock()
-        self._lines: dict[asyncio.AbstractEventLoop, _Line] = {}
+        self._lines = PerLoop(self._connect)
 
     @classmethod
     def from_environment(
@@ -129,8 +122,7 @@ class GeminiProvider:
 
     async def aclose(self) -> None:
         """Close the running loop's connections."""
-        with self._lock:
-            line = self._lines.pop(asyncio.get_running_loop(), None)
+        line = self._lines.pop()
         if line is not None:
             await line.session.close()
             await line.client.aio.aclose()
@@ -138,14 +130,7 @@ class GeminiProvider:
 
     def client(self) -> "Client":
         """The running loop's client."""
-        loop = asyncio.get_running_loop()
-        with self._lock:
-            line = self._lines.get(loop)
-            if line is None:
-                for ended in [known for known in self._lines if known.is_closed()]:
-                    del self._lines[ended]
-                line = self._lines[loop] = self._connect()
-        return line.client
+        return self._lines.get().client
 
     def _connect(self) -> _Line:
         from aiohttp import ClientSession, TCPConnector
@@ -222,7 +207,6 @@ def _checked(key: str) -> str:
     stripped = key.strip()
     if not stripped:
         raise KeyRejectedError(f"the Gemini key is empty; {KEY_ADVICE}")
-    # also: a key with a line break inside would otherwise be quoted by the HTTP library's error
-    if not (stripped.isascii() and stripped.isprintable()) or " " in stripped:
+    if not looks_like_key(stripped):
         raise KeyRejectedError(f"the Gemini key holds characters no key has; {KEY_ADVICE}")
     return stripped

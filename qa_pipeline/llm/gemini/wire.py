@@ -1,7 +1,4 @@
-"""What is sent to Gemini: one request as the client's configuration, and schemas in the subset it reads.
-
-What belongs here: translating. What does not: sending (`provider.py`), reading replies (`replies.py`).
-"""
+"""What is sent to Gemini: one request as the client's configuration, and schemas in the subset it reads."""
 
 import re
 from functools import lru_cache

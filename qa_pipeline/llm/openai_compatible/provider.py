@@ -1,15 +1,9 @@
-"""Chat completions over the openai library: OpenAI, vLLM, llama.cpp, Ollama and whatever speaks the same.
-
-What belongs here: connections, sending one request, and remembering what a server lacks. What does not:
-trying again, limits, budgets and reading JSON (`hosted.py`), what is asked for (`openai_requests.py`), what
-comes back (`openai_replies.py`, `openai_errors.py`).
-"""
+"""Chat completions over the openai library: OpenAI, vLLM, llama.cpp, Ollama and whatever speaks the same."""
 
 import asyncio
 import ipaddress
 import json
 import logging
-import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -28,7 +22,7 @@ from qa_pipeline.llm.openai_compatible.wire import (
     read_reply,
     translate,
 )
-from qa_pipeline.llm.provider import RawReply, place_of
+from qa_pipeline.llm.provider import PerLoop, RawReply, looks_like_key, place_of
 from qa_pipeline.settings.llm import ModelSettings
 
 if TYPE_CHECKING:
@@ -66,8 +60,7 @@ class OpenAIProvider:
         self._url = settings.base_url or OPENAI
         self._key = SecretStr(_key(environ, self._url))
         self._way = Way("schema" if settings.json_mode == "auto" else settings.json_mode)
-        self._lock = threading.Lock()
-        self._clients: dict[asyncio.AbstractEventLoop, AsyncOpenAI] = {}
+        self._clients = PerLoop(self._connect)
 
     def __repr__(self) -> str:
         return f"OpenAIProvider({self.name!r})"
@@ -116,8 +109,7 @@ class OpenAIProvider:
 
     async def aclose(self) -> None:
         """Close the running loop's connections."""
-        with self._lock:
-            client = self._clients.pop(asyncio.get_running_loop(), None)
+        client = self._clients.pop()
         if client is not None:
             await client.close()
 
@@ -127,7 +119,7 @@ class OpenAIProvider:
         body = parameters(request, self._settings, way)
         async with asyncio.timeout(self._timeout):  # the client's own starts anew with every byte
             # not chat.completions.create, which believes every shape that a reply has
-            response = await self._client().post("/chat/completions", body=body, cast_to=httpx2.Response)
+            response = await self._clients.get().post("/chat/completions", body=body, cast_to=httpx2.Response)
         return json.loads(response.content), response.headers
 
     def _without(self, way: Way, error: "APIStatusError") -> Way | None:
@@ -138,15 +130,6 @@ class OpenAIProvider:
     def _tell(self, way: Way, lesser: Way) -> None:
         lacks = sorted(lesser.left_out - way.left_out) or [way.cap if way.mode == lesser.mode else way.mode]
         _log.warning("%s does not take %s and is asked without", self.name, lacks[0])
-
-    def _client(self) -> "AsyncOpenAI":
-        loop = asyncio.get_running_loop()
-        with self._lock:
-            for ended in [known for known in self._clients if known.is_closed()]:
-                del self._clients[ended]
-            if loop not in self._clients:
-                self._clients[loop] = self._connect()
-            return self._clients[loop]
 
     def _connect(self) -> "AsyncOpenAI":
         import httpx2
@@ -200,8 +183,7 @@ def _key(environ: Mapping[str, str], url: str) -> str:
         return _NO_KEY
     if not key:
         raise KeyRejectedError(f"llm.provider is openai and no key is set; {KEY_ADVICE}")
-    # also: a key with a line break inside would otherwise be quoted by the HTTP library's error
-    if not (key.isascii() and key.isprintable()) or " " in key:
+    if not looks_like_key(key):
         raise KeyRejectedError(f"{KEY_NAME} holds characters no key has; {KEY_ADVICE}")
     return key
 

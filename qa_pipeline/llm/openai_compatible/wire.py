@@ -1,9 +1,4 @@
-"""Chat completions as they are asked for, on servers that know more or less of OpenAI's parameters.
-
-What belongs here: the parameters of a call, the schema OpenAI's strict mode takes, and what to do without
-where a server refuses something. What does not: sending (`openai_compatible.py`), and what errors mean
-(`openai_errors.py`).
-"""
+"""Chat completions as they are asked for, on servers that know more or less of OpenAI's parameters."""
 
 import json
 import re

@@ -1,9 +1,5 @@
 """The database that the runs of one deployment share: a SQLite file, or Postgres for many machines.
 
-What belongs here: opening it, transactions, waiting for a server that is gone for a while. What does not: any
-table's meaning (`store_schema.py` lists them), versions (`store_versions.py`), what to tell people of an
-error (`store_errors.py`).
-
 SQLite runs in WAL mode with synchronous=NORMAL: any number of threads and processes may use the file, and a
 killed process loses nothing it had committed.
 """
@@ -23,6 +19,15 @@ from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 from qa_pipeline.errors import ReplyStoreError, SettingsError
 from qa_pipeline.llm.store.schema import prepare
 
+Done = TypeVar("Done")
+GONE_SECONDS = 180.0
+"""How long a Postgres server may be gone before a run gives up."""
+BUSY_SECONDS = 60.0
+"""How long another process may hold the SQLite file."""
+_LONGEST_PAUSE = 5.0
+_BEGIN = "qa_pipeline_begin"
+_OPENING_LOCK = 7206135
+"""Any number; that of the advisory lock under which the tables are made."""
 _RESTARTING = ("starting up", "shutting down", "recovery", "too many clients")
 _KEEP = (
     "It holds replies that were paid for: restore it from a copy, or move it away, with its -wal and -shm "
@@ -51,8 +56,12 @@ _SYSTEM_ADVICE = {
 def message(place: str, error: Exception, *, postgres: bool) -> str:
     """One message with cause and remedy; no password and no statement is in it."""
     cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
-    said = " ".join(str(cause).split()) if cause is not error or not isinstance(error, DBAPIError) else "lost"
-    return f"the reply store {place} cannot be used: {said.rstrip('.?')}. {_advice(cause, postgres=postgres)}"
+    reason = (
+        " ".join(str(cause).split()) if cause is not error or not isinstance(error, DBAPIError) else "lost"
+    )
+    return (
+        f"the reply store {place} cannot be used: {reason.rstrip('.?')}. {_advice(cause, postgres=postgres)}"
+    )
 
 
 def may_return(error: Exception, *, opened: bool) -> bool:
@@ -60,18 +69,14 @@ def may_return(error: Exception, *, opened: bool) -> bool:
 
     A server that was never reached is more likely misspelt than gone, unless it says that it is starting.
     """
-    if not isinstance(error, DBAPIError) or not _of_postgres(error.orig):
+    if not isinstance(error, DBAPIError) or not type(error.orig).__module__.startswith("psycopg"):
         return False
-    said = str(error.orig)
-    if any(word in said for word in _RESTARTING):
+    reason = str(error.orig)
+    if any(word in reason for word in _RESTARTING):
         return True
-    if not opened or ("FATAL" in said and not error.connection_invalidated):
+    if not opened or ("FATAL" in reason and not error.connection_invalidated):
         return False
     return error.connection_invalidated or isinstance(error, OperationalError)
-
-
-def _of_postgres(cause: BaseException | None) -> bool:
-    return type(cause).__module__.startswith("psycopg")
 
 
 def _advice(cause: BaseException, *, postgres: bool) -> str:
@@ -87,17 +92,6 @@ def _advice(cause: BaseException, *, postgres: bool) -> str:
         name = getattr(cause, "sqlite_errorname", "")
         return next((text for code, text in _SQLITE_ADVICE.items() if name.startswith(code)), _KEEP)
     return _KEEP
-
-
-Done = TypeVar("Done")
-GONE_SECONDS = 180.0
-"""How long a Postgres server may be gone before a run gives up."""
-BUSY_SECONDS = 60.0
-"""How long another process may hold the SQLite file."""
-_LONGEST_PAUSE = 5.0
-_BEGIN = "qa_pipeline_begin"
-_OPENING_LOCK = 7206135
-"""Any number; that of the advisory lock under which the tables are made."""
 
 
 class Database:
@@ -120,7 +114,9 @@ class Database:
         busy_seconds: float = BUSY_SECONDS,
     ) -> None:
         self.url = _url(place)
-        self.place = _shown(self.url) if self.is_postgres else str(place)
+        self.place = str(place)
+        if self.is_postgres:
+            self.place = self.url.set(drivername="postgresql").render_as_string(hide_password=True)
         self._sleep = sleep
         self._busy_seconds = busy_seconds
         self._lock = threading.Lock()
@@ -139,7 +135,7 @@ class Database:
         Raises:
             ReplyStoreError: the database cannot be used.
         """
-        return self._persist(work, _begun)
+        return self._persist(work, sa.Engine.begin)
 
     def read(self, work: Callable[[sa.Connection], Done]) -> Done:
         """Do work that only reads; it waits for no writer.
@@ -187,22 +183,14 @@ class Database:
                 engine = _engine(self.url, self._busy_seconds)
                 try:
                     with engine.begin() as connection:
-                        self._prepare(connection)
+                        if self.is_postgres:  # two processes may open a new database at once
+                            connection.execute(sa.text(f"SELECT pg_advisory_xact_lock({_OPENING_LOCK})"))
+                        prepare(connection, self.place)
                 except BaseException:
                     engine.dispose()
                     raise
                 self._engine = engine
             return self._engine
-
-    def _prepare(self, connection: sa.Connection) -> None:
-        """Two processes may open a new database at once; SQLite holds the file by now."""
-        if self.is_postgres:
-            connection.execute(sa.text(f"SELECT pg_advisory_xact_lock({_OPENING_LOCK})"))
-        prepare(connection, self.place)
-
-
-def _begun(engine: sa.Engine) -> AbstractContextManager[sa.Connection]:
-    return engine.begin()
 
 
 @contextmanager
@@ -239,10 +227,6 @@ def _url(place: Path | str) -> sa.URL:
         )
     # plain postgresql:// would pick whichever driver SQLAlchemy likes at present
     return url.set(drivername="postgresql+psycopg")
-
-
-def _shown(url: sa.URL) -> str:
-    return url.set(drivername="postgresql").render_as_string(hide_password=True)
 
 
 def _engine(url: sa.URL, busy_seconds: float) -> sa.Engine:

@@ -1,9 +1,6 @@
 """Leases: which process asks for what, and how the leases of a dead process are found.
 
-What belongs here: the table `claims`, and the two ways of telling that an owner lives. What does not:
-replies.
-
-Beside a SQLite file all owners are of one machine, where locked files tell at once (`owners.py`). On Postgres
+Beside a SQLite file all owners are of one machine, where locked files show at once who lives. On Postgres
 an owner renews a lease by the clock of the server. A server that was down kept everybody from renewing, so no
 lease ends before it has been up for as long as a lease lasts.
 """
@@ -15,13 +12,11 @@ import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Protocol
 from weakref import WeakSet
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
 
-from qa_pipeline.llm.store.schema import LEASES
+from qa_pipeline.llm.store.schema import LEASES, insert_missing
 
 _HELD: "WeakSet[ProcessLock]" = WeakSet()
 
@@ -73,7 +68,7 @@ def is_alive(folder: Path, name: str) -> bool:
 
 
 def _drop_all() -> None:
-    """A forked child would keep its parent alive."""
+    # a forked child would keep its parent alive
     for owner in list(_HELD):
         owner.drop()
 
@@ -84,7 +79,6 @@ os.register_at_fork(after_in_child=_drop_all)
 LEASE_SECONDS = 30.0
 _BEATS = 3
 _LONGEST_OWNER = 100
-_ENDLESS = 0.0
 
 KeysByModel = Mapping[str, Sequence[str]]
 """Request keys of each asked model, no more of them than a statement takes."""
@@ -105,136 +99,76 @@ _DROP_EXPIRED = sa.delete(LEASES).where(
     sa.not_(_OF_OWNER), LEASES.c.expires_at < _SERVER_NOW, _SERVER_UP_SINCE + _LEASE < _SERVER_NOW
 )
 _RENEW = sa.update(LEASES).where(_OF_OWNER).values(expires_at=_SERVER_NOW + _LEASE)
-_LEASE_OUT = postgresql.insert(LEASES).values(expires_at=_SERVER_NOW + _LEASE).on_conflict_do_nothing()
-_TAKE = sqlite.insert(LEASES).values(expires_at=_ENDLESS).on_conflict_do_nothing()
+_TAKE_FOR_A_WHILE = insert_missing(LEASES).values(expires_at=_SERVER_NOW + _LEASE)
+_TAKE = insert_missing(LEASES).values(expires_at=0.0)
 
 
-class Leases(Protocol):
-    """The leases of one process."""
+class Leases:
+    """The leases of one process.
 
-    @property
-    def beat_seconds(self) -> float | None:
-        """How often to renew them."""
-        ...
+    Args:
+        folder: of the process locks beside a SQLite file; None on Postgres, where leases end by themselves.
+        seconds: how long a lease on Postgres lasts after each beat.
+    """
 
-    def open(self) -> None:
-        """Come alive."""
-        ...
-
-    def close(self) -> None:
-        """Die in order."""
-        ...
-
-    def take(self, connection: sa.Connection, wanted: KeysByModel) -> list[tuple[str, str]]:
-        """Claim what nobody living has claimed; what is this owner's now."""
-        ...
-
-    def drop(self, connection: sa.Connection, keys: KeysByModel) -> None:
-        """Give claims up."""
-        ...
-
-    def renew(self, connection: sa.Connection) -> None:
-        """Keep them."""
-        ...
-
-
-class _OwnLeases:
-    owner: str
-
-    def drop(self, connection: sa.Connection, keys: KeysByModel) -> None:
-        for model, of_model in keys.items():
-            connection.execute(_DROP, {"of_owner": self.owner, "of_model": model, "of_keys": of_model})
-
-    def _insert(
-        self,
-        connection: sa.Connection,
-        insert: sa.Insert,
-        rows: Sequence[dict[str, Any]],
-        wanted: KeysByModel,
-    ) -> list[tuple[str, str]]:
-        preserve = {"preserve_rowcount": True}
-        if connection.execute(insert, rows, execution_options=preserve).rowcount == len(rows):
-            return [(row["asked_model"], row["request_key"]) for row in rows]
-        return self._mine(connection, wanted)
-
-    def _mine(self, connection: sa.Connection, wanted: KeysByModel) -> list[tuple[str, str]]:
-        return [
-            (model, key)
-            for model, of_model in wanted.items()
-            for (key,) in connection.execute(
-                _MINE, {"of_owner": self.owner, "of_model": model, "of_keys": of_model}
-            )
-        ]
-
-    def _rows(self, wanted: KeysByModel) -> list[dict[str, Any]]:
-        # in one order for everybody: two transactions that wait for each other's rows would never end
-        return [
-            {"asked_model": model, "request_key": key, "owner": self.owner}
-            for model in sorted(wanted)
-            for key in sorted(wanted[model])
-        ]
-
-
-class LockedLeases(_OwnLeases):
-    """Leases in a SQLite file; owners are told by locked files in the folder."""
-
-    beat_seconds = None
-
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path | None, seconds: float = LEASE_SECONDS) -> None:
         self._folder = folder
-        self._file: ProcessLock | None = None
-
-    @property
-    def owner(self) -> str:  # type: ignore[override]
-        """Name of this owner."""
-        if self._file is None:
-            raise RuntimeError("claims are used before they are opened")
-        return self._file.name
+        self._seconds = seconds
+        self._lock: ProcessLock | None = None
+        self.beat_seconds = seconds / _BEATS if folder is None else None
+        host = platform.node()[: _LONGEST_OWNER // 2]
+        self._owner = f"{host}-{os.getpid()}-{uuid.uuid4().hex}"[-_LONGEST_OWNER:]
 
     def open(self) -> None:
-        """Lock a file of its own."""
-        if self._file is None:
-            self._file = ProcessLock(self._folder)
+        """Lock a file of its own, where locks show who lives.
+
+        Raises:
+            OSError: the folder cannot be written.
+        """
+        if self._folder is not None and self._lock is None:
+            self._lock = ProcessLock(self._folder)
+            self._owner = self._lock.name
 
     def close(self) -> None:
         """Unlock and remove it."""
-        if self._file is not None:
-            self._file.close()
-            self._file = None
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
 
     def take(self, connection: sa.Connection, wanted: KeysByModel) -> list[tuple[str, str]]:
-        """Claim what nobody living has claimed."""
-        others = connection.execute(_OTHERS, {"of_owner": self.owner}).scalars()
-        dead = [other for other in others if not is_alive(self._folder, other)]
-        if dead:
-            connection.execute(_DROP_OWNERS, {"owners": dead})
-        return self._insert(connection, _TAKE, self._rows(wanted), wanted)
+        """Claim what nobody living has claimed; what is this owner's now."""
+        # in one order for everybody: two transactions that wait for each other's rows would never end
+        ids = [(model, key) for model in sorted(wanted) for key in sorted(wanted[model])]
+        rows: list[dict[str, str | float]] = [
+            {"asked_model": model, "request_key": key, "owner": self._owner} for model, key in ids
+        ]
+        insert = _TAKE
+        if self._folder is None:
+            lease = {"lease": self._seconds}
+            connection.execute(_DROP_EXPIRED, {"of_owner": self._owner, **lease})
+            insert, rows = _TAKE_FOR_A_WHILE, [{**row, **lease} for row in rows]
+        else:
+            others = connection.execute(_OTHERS, {"of_owner": self._owner}).scalars()
+            dead = [other for other in others if not is_alive(self._folder, other)]
+            if dead:
+                connection.execute(_DROP_OWNERS, {"owners": dead})
+        preserve = {"preserve_rowcount": True}
+        if connection.execute(insert, rows, execution_options=preserve).rowcount == len(rows):
+            return ids
+        return [
+            (model, key)
+            for model, keys in wanted.items()
+            for key in connection.scalars(_MINE, self._named(model, keys))
+        ]
 
-    def renew(self, connection: sa.Connection) -> None:
-        """The locked file says it all."""
-
-
-class TimedLeases(_OwnLeases):
-    """Leases on Postgres, held for a while after each beat."""
-
-    def __init__(self, seconds: float = LEASE_SECONDS) -> None:
-        self._seconds = seconds
-        self.beat_seconds = seconds / _BEATS
-        host = platform.node()[: _LONGEST_OWNER // 2]
-        self.owner = f"{host}-{os.getpid()}-{uuid.uuid4().hex}"[-_LONGEST_OWNER:]
-
-    def open(self) -> None:
-        """Nothing is held outside the table."""
-
-    def close(self) -> None:
-        """Nothing is held outside the table."""
-
-    def take(self, connection: sa.Connection, wanted: KeysByModel) -> list[tuple[str, str]]:
-        """Claim what nobody living has claimed."""
-        lease = {"lease": self._seconds}
-        connection.execute(_DROP_EXPIRED, {"of_owner": self.owner, **lease})
-        return self._insert(connection, _LEASE_OUT, [{**row, **lease} for row in self._rows(wanted)], wanted)
+    def drop(self, connection: sa.Connection, keys: KeysByModel) -> None:
+        """Give claims up."""
+        for model, of_model in keys.items():
+            connection.execute(_DROP, self._named(model, of_model))
 
     def renew(self, connection: sa.Connection) -> None:
         """Begin every lease anew."""
-        connection.execute(_RENEW, {"of_owner": self.owner, "lease": self._seconds})
+        connection.execute(_RENEW, {"of_owner": self._owner, "lease": self._seconds})
+
+    def _named(self, model: str, keys: Sequence[str]) -> dict[str, object]:
+        return {"of_owner": self._owner, "of_model": model, "of_keys": keys}

@@ -1,6 +1,4 @@
-"""Looking after a store of replies: how much there is, what is old, and what must be forgotten.
-
-What belongs here: counting and deleting. What does not: printing (`replies_cli.py`).
+"""Looking after a store of replies: how much there is, what is old, and what must be erased.
 
 Calls stay when replies go, since the money was spent; only the text of a forgotten document's prompts is
 taken from them.
@@ -17,15 +15,22 @@ import sqlalchemy as sa
 from qa_pipeline.errors import InputError
 from qa_pipeline.llm.batch_jobs.book import forget_documents
 from qa_pipeline.llm.store.database import Database
-from qa_pipeline.llm.store.schema import CALLS, DOCUMENT_NAMES, METADATA, REPLIES, REPLY_DOCUMENTS
-from qa_pipeline.llm.store.store import REPLIED, call_of, insert_missing, storable
+from qa_pipeline.llm.store.schema import (
+    CALLS,
+    DOCUMENT_NAMES,
+    KEYS_A_STATEMENT,
+    METADATA,
+    REPLIES,
+    REPLY_DOCUMENTS,
+    insert_missing,
+)
+from qa_pipeline.llm.store.store import REPLIED, call_of
 from qa_pipeline.records import CallRecord
 
 _DAY = 86_400.0
 AGES = (("a day", 1), ("a week", 7), ("30 days", 30), ("90 days", 90))
 """Names and days of the ages by which replies are counted."""
 OLDER = "older"
-_IDS_A_STATEMENT = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +83,11 @@ def size(database: Database, now: float | None = None) -> Size:
     Raises:
         ReplyStoreError: the store cannot be used.
     """
-    age = _age(time.time() if now is None else now)
+    now = time.time() if now is None else now
+    ages: list[tuple[Any, Any]] = [
+        (REPLIES.c.stored_at > now - days * _DAY, sa.literal_column(f"'{name}'")) for name, days in AGES
+    ]
+    age = sa.case(*ages, else_=sa.literal_column(f"'{OLDER}'"))
     failed = REPLIES.c.outcome != REPLIED
     parts = [REPLIES.c.asked_model, REPLIES.c.role, age, failed]
     counts = [sa.func.count(), sa.func.coalesce(sa.func.sum(_text_bytes(database)), 0)]
@@ -155,16 +164,18 @@ def _shares(connection: sa.Connection, chosen: sa.Select[Any]) -> tuple[Share, .
     )
 
 
-_SAME_REQUEST = sa.and_(
-    CALLS.c.asked_model == REPLY_DOCUMENTS.c.asked_model, CALLS.c.request_key == REPLY_DOCUMENTS.c.request_key
-)
-# what a prompt in the journal shows must stay known, or it could not be forgotten
+def _saw(table: sa.Table, *conditions: sa.ColumnElement[bool]) -> sa.ColumnElement[bool]:
+    """Whether a row of `table` and one of `reply_documents` are of one request."""
+    return sa.and_(
+        *conditions,
+        REPLY_DOCUMENTS.c.asked_model == table.c.asked_model,
+        REPLY_DOCUMENTS.c.request_key == table.c.request_key,
+    )
+
+
+# what a prompt in the journal shows must stay known, or it could not be erased
 _DROP_UNUSED_DOCUMENTS = sa.delete(REPLY_DOCUMENTS).where(
-    ~sa.exists().where(
-        REPLIES.c.asked_model == REPLY_DOCUMENTS.c.asked_model,
-        REPLIES.c.request_key == REPLY_DOCUMENTS.c.request_key,
-    ),
-    ~sa.exists().where(_SAME_REQUEST, CALLS.c.prompt.is_not(None)),
+    ~sa.exists().where(_saw(REPLIES)), ~sa.exists().where(_saw(CALLS, CALLS.c.prompt.is_not(None)))
 )
 
 
@@ -172,25 +183,15 @@ def _forget(connection: sa.Connection, ids: Sequence[str]) -> Forgotten:
     if connection.dialect.name == "sqlite":
         connection.exec_driver_sql("PRAGMA secure_delete=ON")  # deleted text is overwritten, not only let go
     replies = prompts = 0
-    saw = [
-        REPLY_DOCUMENTS.c.document_id.in_(ids[start : start + _IDS_A_STATEMENT])
-        for start in range(0, len(ids), _IDS_A_STATEMENT)
-    ]
-    for of_documents in saw:
-        replies += connection.execute(sa.delete(REPLIES).where(_saw(REPLIES, of_documents))).rowcount
-        shown = sa.update(CALLS).where(CALLS.c.prompt.is_not(None), _saw(CALLS, of_documents))
+    for start in range(0, len(ids), KEYS_A_STATEMENT):
+        shows = REPLY_DOCUMENTS.c.document_id.in_(ids[start : start + KEYS_A_STATEMENT])
+        replies += connection.execute(
+            sa.delete(REPLIES).where(sa.exists().where(_saw(REPLIES, shows)))
+        ).rowcount
+        shown = sa.update(CALLS).where(CALLS.c.prompt.is_not(None), sa.exists().where(_saw(CALLS, shows)))
         prompts += connection.execute(shown.values(prompt=None)).rowcount
     connection.execute(_DROP_UNUSED_DOCUMENTS)
-    replies += forget_documents(connection, ids)
-    return Forgotten(replies, prompts)
-
-
-def _saw(table: sa.Table, of_documents: sa.ColumnElement[bool]) -> sa.ColumnElement[bool]:
-    return sa.exists().where(
-        of_documents,
-        REPLY_DOCUMENTS.c.asked_model == table.c.asked_model,
-        REPLY_DOCUMENTS.c.request_key == table.c.request_key,
-    )
+    return Forgotten(replies + forget_documents(connection, ids), prompts)
 
 
 def _chosen(choice: Choice) -> sa.ColumnElement[bool]:
@@ -206,20 +207,13 @@ def _chosen(choice: Choice) -> sa.ColumnElement[bool]:
     return sa.and_(*conditions)
 
 
-def _age(now: float) -> sa.ColumnElement[str]:
-    ages: list[tuple[sa.ColumnElement[bool], sa.ColumnElement[str]]] = [
-        (REPLIES.c.stored_at > now - days * _DAY, sa.literal_column(f"'{name}'")) for name, days in AGES
-    ]
-    return sa.case(*ages, else_=sa.literal_column(f"'{OLDER}'"))
-
-
 def _text_bytes(database: Database) -> sa.ColumnElement[int]:
-    columns = (REPLIES.c.raw, sa.func.coalesce(REPLIES.c.value, ""), sa.func.coalesce(REPLIES.c.detail, ""))
-    if database.is_postgres:
-        lengths = [sa.func.octet_length(column) for column in columns]
-    else:
-        lengths = [sa.func.length(sa.cast(column, sa.LargeBinary)) for column in columns]
-    return lengths[0] + lengths[1] + lengths[2]
+    def length(column: sa.Column[Any]) -> sa.ColumnElement[int]:
+        if database.is_postgres:
+            return sa.func.coalesce(sa.func.octet_length(column), 0)
+        return sa.func.coalesce(sa.func.length(sa.cast(column, sa.LargeBinary)), 0)
+
+    return length(REPLIES.c.raw) + length(REPLIES.c.value) + length(REPLIES.c.detail)
 
 
 def _disk_bytes(connection: sa.Connection, database: Database) -> int:
@@ -252,14 +246,9 @@ def note_documents(database: Database, named: Iterable[Named]) -> None:
     Raises:
         ReplyStoreError: the store cannot be used.
     """
-    rows = [
-        {"document_id": document, "batch": storable(batch), "path": storable(path)}
-        for document, batch, path in named
-    ]
+    rows = [{"document_id": document, "batch": batch, "path": path} for document, batch, path in named]
     if rows:
-        database.transact(
-            lambda connection: connection.execute(insert_missing(database, DOCUMENT_NAMES), rows)
-        )
+        database.transact(lambda connection: connection.execute(insert_missing(DOCUMENT_NAMES), rows))
 
 
 def versions_of(database: Database, name: str) -> list[Named]:
@@ -269,12 +258,11 @@ def versions_of(database: Database, name: str) -> list[Named]:
         ReplyStoreError: the store cannot be used.
     """
     columns = DOCUMENT_NAMES.c
-    called = storable(name)
     chosen = sa.select(columns.document_id, columns.batch, columns.path).where(
         sa.or_(
-            columns.document_id == called,
-            columns.path == called,
-            columns.batch + "/" + columns.path == called,
+            columns.document_id == name,
+            columns.path == name,
+            columns.batch + "/" + columns.path == name,
         )
     )
     return database.read(
@@ -290,7 +278,7 @@ def read_calls(database: Database, batch: str | None = None) -> list[CallRecord]
     """
     chosen = sa.select(CALLS).order_by(CALLS.c.started_at, CALLS.c.call_id)
     if batch is not None:
-        chosen = chosen.where(CALLS.c.batch == storable(batch))
+        chosen = chosen.where(CALLS.c.batch == batch)
     return database.read(
         lambda connection: [call_of(dict(row)) for row in connection.execute(chosen).mappings()]
     )

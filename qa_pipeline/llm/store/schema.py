@@ -1,36 +1,95 @@
-"""The tables of the database that the runs of one deployment share.
+"""The tables of the database that the runs of one deployment share, and values that any database can hold.
 
-What belongs here: columns and the version of the whole. What does not: reading and writing them.
 Times are Unix seconds. `asked_model` and `request_key` together name a request.
 """
 
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import fields
+from typing import Any
+
 import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql
 
 from qa_pipeline.errors import ReplyStoreError
+from qa_pipeline.records import Usage
 
 STORE_VERSION = 2
 METADATA = sa.MetaData()
+KEYS_A_STATEMENT = 500
+"""Keys in one statement; databases take no more than some thousand parameters."""
 
-_WHO = 400
+_LONGEST_NAME = 400
+_LARGEST = 2**63 - 1
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
+_MARK = "\ue000json:"
+
+
+class AnyText(sa.TypeDecorator[str]):
+    """Any Python string; one that no database holds is stored in a marked form."""
+
+    impl = sa.Text
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: sa.Dialect) -> str | None:
+        """The text itself, or JSON of it behind a mark."""
+        if value is not None and (_UNSTORABLE.search(value) or value.startswith(_MARK)):
+            return _MARK + json.dumps(value)
+        return value
+
+    def process_result_value(self, value: str | None, dialect: sa.Dialect) -> str | None:
+        """The text that was stored."""
+        if value is None or not value.startswith(_MARK):
+            return value
+        whole: str = json.loads(value[len(_MARK) :])
+        return whole
+
+
+class ReportedName(sa.TypeDecorator[str]):
+    """A name that a server reports, as far as the column holds it."""
+
+    impl = sa.String(_LONGEST_NAME)
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: sa.Dialect) -> str | None:
+        """The name, cut to the column's length."""
+        return None if value is None else _UNSTORABLE.sub("\ufffd", value)[:_LONGEST_NAME]
+
+
+class ReportedCount(sa.TypeDecorator[int]):
+    """A count that a server reports, as far as the column holds it."""
+
+    impl = sa.BigInteger
+    cache_ok = True
+
+    def process_bind_param(self, value: int | None, dialect: sa.Dialect) -> int | None:
+        """The nearest number that fits."""
+        return None if value is None else max(0, min(value, _LARGEST))
+
+
+TOKENS = tuple(field.name for field in fields(Usage))
+
+
+def _token_columns() -> Iterator[sa.Column[Any]]:
+    return (sa.Column(name, ReportedCount) for name in TOKENS)
+
 
 REPLIES = sa.Table(
     "replies",
     METADATA,
     # the key first: it tells more, and an index that begins with the model is read whole for a few keys
     sa.Column("request_key", sa.String(64), primary_key=True),
-    sa.Column("asked_model", sa.String(_WHO), primary_key=True),
+    sa.Column("asked_model", sa.String(_LONGEST_NAME), primary_key=True),
     sa.Column("role", sa.String(20), nullable=False),
-    sa.Column("batch", sa.Text, nullable=False),
+    sa.Column("batch", AnyText, nullable=False),
     sa.Column("outcome", sa.String(40), nullable=False, comment="replied, or the reason code of a failure"),
-    sa.Column("detail", sa.Text, comment="of a failure"),
-    sa.Column("raw", sa.Text, nullable=False, comment="text as it came"),
+    sa.Column("detail", AnyText, comment="of a failure"),
+    sa.Column("raw", AnyText, nullable=False, comment="text as it came"),
     sa.Column("value", sa.Text, comment="the reply as JSON of its model; null for a failure"),
-    sa.Column("replied_model", sa.String(_WHO)),
+    sa.Column("replied_model", ReportedName),
     sa.Column("repair", sa.String(20), nullable=False),
-    sa.Column("input_tokens", sa.BigInteger),
-    sa.Column("output_tokens", sa.BigInteger),
-    sa.Column("cached_tokens", sa.BigInteger),
-    sa.Column("thought_tokens", sa.BigInteger),
+    *_token_columns(),
     sa.Column("stored_at", sa.Float, nullable=False, index=True),
 )
 
@@ -38,7 +97,7 @@ REPLY_DOCUMENTS = sa.Table(
     "reply_documents",
     METADATA,
     sa.Column("request_key", sa.String(64), primary_key=True),
-    sa.Column("asked_model", sa.String(_WHO), primary_key=True),
+    sa.Column("asked_model", sa.String(_LONGEST_NAME), primary_key=True),
     sa.Column("document_id", sa.String(64), primary_key=True, index=True),
 )
 
@@ -46,15 +105,15 @@ DOCUMENT_NAMES = sa.Table(
     "document_names",
     METADATA,
     sa.Column("document_id", sa.String(64), primary_key=True),
-    sa.Column("batch", sa.Text, primary_key=True),
-    sa.Column("path", sa.Text, primary_key=True, comment="also of earlier versions, which no table has"),
+    sa.Column("batch", AnyText, primary_key=True),
+    sa.Column("path", AnyText, primary_key=True, comment="also of earlier versions, which no table has"),
 )
 
 LEASES = sa.Table(
     "claims",
     METADATA,
     sa.Column("request_key", sa.String(64), primary_key=True),
-    sa.Column("asked_model", sa.String(_WHO), primary_key=True),
+    sa.Column("asked_model", sa.String(_LONGEST_NAME), primary_key=True),
     sa.Column("owner", sa.String(100), nullable=False, comment="the process that is asking"),
     sa.Column("expires_at", sa.Float, nullable=False),
 )
@@ -64,23 +123,20 @@ CALLS = sa.Table(
     METADATA,
     sa.Column("call_id", sa.String(120), primary_key=True),
     sa.Column("run", sa.String(100), nullable=False),
-    sa.Column("batch", sa.Text, nullable=False, index=True),
+    sa.Column("batch", AnyText, nullable=False, index=True),
     sa.Column("role", sa.String(20), nullable=False),
-    sa.Column("asked_model", sa.String(_WHO), nullable=False),
-    sa.Column("replied_model", sa.String(_WHO)),
+    sa.Column("asked_model", sa.String(_LONGEST_NAME), nullable=False),
+    sa.Column("replied_model", ReportedName),
     sa.Column("request_key", sa.String(64), nullable=False, index=True),
     sa.Column("started_at", sa.Float, nullable=False, index=True),
     sa.Column("seconds", sa.Float, nullable=False),
     sa.Column("tries", sa.Integer, nullable=False),
     sa.Column("outcome", sa.String(40), nullable=False),
     sa.Column("repair", sa.String(20), nullable=False),
-    sa.Column("input_tokens", sa.BigInteger),
-    sa.Column("output_tokens", sa.BigInteger),
-    sa.Column("cached_tokens", sa.BigInteger),
-    sa.Column("thought_tokens", sa.BigInteger),
+    *_token_columns(),
     sa.Column("cost", sa.Float),
     sa.Column("currency", sa.String(3)),
-    sa.Column("prompt", sa.Text, comment="only where the settings want it kept"),
+    sa.Column("prompt", AnyText, comment="only where the settings want it kept"),
 )
 
 SPENT = sa.Table(
@@ -107,39 +163,44 @@ PROVIDER_JOBS = sa.Table(
     "provider_jobs",
     METADATA,
     sa.Column("job_key", sa.String(64), primary_key=True, comment="also its name at the provider"),
-    sa.Column("asked_model", sa.String(_WHO), nullable=False),
+    sa.Column("asked_model", sa.String(_LONGEST_NAME), nullable=False),
     sa.Column("role", sa.String(20), nullable=False),
-    sa.Column("batch", sa.Text, nullable=False),
+    sa.Column("batch", AnyText, nullable=False),
     sa.Column("run", sa.String(100), nullable=False, comment="that submitted it"),
     sa.Column("state", sa.String(20), nullable=False, comment="submitting, submitted, collected or failed"),
     sa.Column("requests", sa.Integer, nullable=False),
     sa.Column("provider_name", sa.String(200), comment="what the provider calls it; null while submitting"),
     sa.Column("created_at", sa.Float, nullable=False, index=True),
     sa.Column("ended_at", sa.Float),
-    sa.Column("detail", sa.Text, comment="why it failed"),
+    sa.Column("detail", AnyText, comment="why it failed"),
     sa.Column("reserved", sa.Text, comment="JSON of the room it holds under the caps of a day"),
 )
 
 PROVIDER_ITEMS = sa.Table(
     "provider_items",
     METADATA,
-    sa.Column("asked_model", sa.String(_WHO), primary_key=True),
+    sa.Column("asked_model", sa.String(_LONGEST_NAME), primary_key=True),
     sa.Column("sent_key", sa.String(64), primary_key=True, comment="of what is sent, which may ask again"),
     sa.Column("request_key", sa.String(64), nullable=False, index=True),
     sa.Column("job_key", sa.String(64), nullable=False, index=True),
     sa.Column("position", sa.Integer, nullable=False, comment="in its job"),
     sa.Column("role", sa.String(20), nullable=False),
-    sa.Column("batch", sa.Text, nullable=False, index=True),
+    sa.Column("batch", AnyText, nullable=False, index=True),
     sa.Column("documents", sa.Text, nullable=False, comment="JSON list of ids"),
     sa.Column("reply_model", sa.String(100), nullable=False),
     sa.Column("state", sa.String(20), nullable=False, comment="open, answered, free or refused"),
     sa.Column("attempts", sa.Integer, nullable=False),
-    sa.Column("failure", sa.Text, comment="why the last attempt brought no reply"),
+    sa.Column("failure", AnyText, comment="why the last attempt brought no reply"),
     sa.Column("answer", sa.Text, comment="JSON of a reply that only a run can read"),
-    sa.Column("prompt", sa.Text, comment="only where the settings want it kept"),
+    sa.Column("prompt", AnyText, comment="only where the settings want it kept"),
 )
 
 VERSION = sa.Table("store_version", METADATA, sa.Column("version", sa.Integer, primary_key=True))
+
+
+def insert_missing(table: sa.Table) -> sa.Insert:
+    """An insert that leaves rows alone that are there; SQLite reads what Postgres does here."""
+    return postgresql.insert(table).on_conflict_do_nothing()
 
 
 def prepare(connection: sa.Connection, place: str) -> None:
@@ -156,7 +217,12 @@ def prepare(connection: sa.Connection, place: str) -> None:
             f"the reply store {place} is of version {found}, this program reads version "
             f"{STORE_VERSION}: use the program that wrote it, or name another store; nothing in it is changed"
         )
-    _refuse_foreign_tables(connection, place)
+    foreign = sorted(set(sa.inspect(connection).get_table_names()) & set(METADATA.tables))
+    if foreign:
+        raise ReplyStoreError(
+            f"the database {place} has a table {foreign[0]} of another program: give the store of replies a "
+            "database of its own (llm.store.url)"
+        )
     METADATA.create_all(connection)
     connection.execute(sa.insert(VERSION).values(version=STORE_VERSION))
     if connection.dialect.name == "sqlite":
@@ -171,12 +237,3 @@ def _version(connection: sa.Connection) -> int | None:
         return None
     found: int | None = connection.execute(sa.select(sa.func.max(VERSION.c.version))).scalar_one()
     return found
-
-
-def _refuse_foreign_tables(connection: sa.Connection, place: str) -> None:
-    foreign = sorted(set(sa.inspect(connection).get_table_names()) & set(METADATA.tables))
-    if foreign:
-        raise ReplyStoreError(
-            f"the database {place} has a table {foreign[0]} of another program: give the store of replies a "
-            "database of its own (llm.store.url)"
-        )

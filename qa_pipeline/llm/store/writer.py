@@ -1,8 +1,5 @@
 """The store as coroutines see it: await what many ask, written in one transaction a round.
 
-What belongs here: the thread that owns the store, starting and ending it. What does not: what a round does
-(`rounds.py`).
-
 The thread works while coroutines of any number of event loops ask; whatever comes in the meantime is the next
 round. So the store's work takes no time of an event loop, and the more is asked at once, the cheaper each is.
 """
@@ -17,13 +14,14 @@ from collections import deque
 from collections.abc import Callable, Container, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from qa_pipeline.errors import ReplyStoreError
 from qa_pipeline.llm.base import Request
 from qa_pipeline.llm.store.database import Database
-from qa_pipeline.llm.store.store import Outcome, Paid, ReplyStore, RequestId, Round, SqlReplyStore, Written
+from qa_pipeline.llm.store.store import Outcome, Paid, RequestId, Round, SqlReplyStore, Written
 from qa_pipeline.records import CallRecord
 
 Answer = Outcome | BaseException | None
@@ -35,46 +33,25 @@ class Job:
     """One thing that one coroutine asks.
 
     Args:
+        kind: `find` what is stored; `claim`: the same, or let me ask; `put` what was paid; `release`: nothing
+            came of a claim; `abandon`: the coroutine of a claim was cancelled, maybe after it was answered.
         request_id: about what.
         future: of the coroutine's own loop; None where nobody waits.
         documents: ids of those that the request shows.
+        paid: what is put.
+        calls: those that a released claim took.
+        error: why it is released, raised for those who wait; without one, the next may ask.
+        claim: the one that is abandoned.
     """
 
+    kind: Literal["find", "claim", "put", "release", "abandon"]
     request_id: RequestId
     future: "asyncio.Future[Outcome | None] | None" = None
     documents: tuple[str, ...] = ()
-
-
-@dataclass(eq=False, slots=True)
-class FindJob(Job):
-    """Tell what is stored."""
-
-
-@dataclass(eq=False, slots=True)
-class ClaimJob(Job):
-    """Tell what is stored, or let me ask."""
-
-
-@dataclass(eq=False, slots=True, kw_only=True)
-class PutJob(Job):
-    """Store what was paid."""
-
-    paid: Paid
-
-
-@dataclass(eq=False, slots=True, kw_only=True)
-class ReleaseJob(Job):
-    """Nothing came of a claim. Its error is raised for those who wait; without one, the next may ask."""
-
+    paid: Paid | None = None
     calls: tuple[CallRecord, ...] = ()
     error: BaseException | None = None
-
-
-@dataclass(eq=False, slots=True, kw_only=True)
-class ForgetJob(Job):
-    """The coroutine of a claim was cancelled, maybe after it was answered."""
-
-    claim: ClaimJob
+    claim: "Job | None" = None
 
 
 class Answers:
@@ -111,11 +88,6 @@ def _settle(answers: list[tuple[Job, Answer]]) -> None:
             job.future.set_result(answer)
 
 
-def jobs_of(waiting: Iterable[Iterable[Job]]) -> list[Job]:
-    """All of them in one list."""
-    return [job for jobs in waiting for job in jobs]
-
-
 _FIRST_PAUSE, _LONGEST_PAUSE, _GROWTH = 0.02, 1.0, 1.5
 
 
@@ -123,15 +95,15 @@ _FIRST_PAUSE, _LONGEST_PAUSE, _GROWTH = 0.02, 1.0, 1.5
 class _Held:
     """A request that `holder` asks."""
 
-    holder: ClaimJob
-    behind: deque[ClaimJob]
+    holder: Job
+    behind: deque[Job]
 
 
 @dataclass(slots=True)
 class _Awaited:
     """A request that another process asks; it is looked at again at `due`."""
 
-    jobs: list[ClaimJob]
+    jobs: list[Job]
     due: float
     pause: float
 
@@ -140,35 +112,33 @@ class _Awaited:
 class _Asked:
     """What the jobs of one round ask, sorted by kind."""
 
-    finds: list[FindJob] = field(default_factory=list)
-    claims: dict[RequestId, list[ClaimJob]] = field(default_factory=dict)
-    puts: list[PutJob] = field(default_factory=list)
-    releases: list[ReleaseJob] = field(default_factory=list)
+    finds: list[Job] = field(default_factory=list)
+    claims: dict[RequestId, list[Job]] = field(default_factory=dict)
+    puts: list[Job] = field(default_factory=list)
+    releases: list[Job] = field(default_factory=list)
     released: list[RequestId] = field(default_factory=list)
 
     @property
-    def jobs(self) -> list[Job]:
-        return [*self.finds, *self.puts, *self.releases, *jobs_of(self.claims.values())]
-
-    @property
-    def _called(self) -> list[ReleaseJob]:
-        return [job for job in self.releases if job.calls]
+    def readers(self) -> list[Job]:
+        """Jobs that may be answered with what is stored."""
+        return [*self.finds, *chain.from_iterable(self.claims.values())]
 
     def shown(self, found: Container[RequestId]) -> dict[RequestId, set[str]]:
         """Documents of the requests whose replies are stored; they may be others than when it was asked."""
         shown: dict[RequestId, set[str]] = {}
-        for job in (*self.finds, *jobs_of(self.claims.values())):
+        for job in self.readers:
             if job.documents and job.request_id in found:
                 shown.setdefault(job.request_id, set()).update(job.documents)
         return shown
 
     def round(self, found: Container[RequestId], seen: Iterable[tuple[RequestId, str]]) -> Round:
         """What of it is written."""
+        called = [(job.request_id, one) for job in self.releases if job.calls for one in job.documents]
         return Round(
-            paid=[job.paid for job in self.puts],
+            paid=[job.paid for job in self.puts if job.paid is not None],
             released=self.released,
             calls=[call for job in self.releases for call in job.calls],
-            seen=[*seen, *((job.request_id, one) for job in self._called for one in job.documents)],
+            seen=[*seen, *called],
             wanted=[request_id for request_id in self.claims if request_id not in found],
         )
 
@@ -181,7 +151,7 @@ class Rounds:
         clock: seconds that never run back.
     """
 
-    def __init__(self, store: ReplyStore, clock: Callable[[], float]) -> None:
+    def __init__(self, store: SqlReplyStore, clock: Callable[[], float]) -> None:
         self._store = store
         self._clock = clock
         self._held: dict[RequestId, _Held] = {}
@@ -214,13 +184,13 @@ class Rounds:
             self._fail(asked, error)
         self._beat()
         unheard = self._answers.deliver()
-        return [ForgetJob(job.request_id, claim=job) for job in unheard if isinstance(job, ClaimJob)]
+        return [Job("abandon", job.request_id, claim=job) for job in unheard if job.kind == "claim"]
 
     def end(self) -> None:
-        """Give up what is held, and tell those who wait that nothing comes any more."""
+        """Give up what is held, and answer those who wait that nothing comes any more."""
         gone = ReplyStoreError(f"the reply store {self._store.place} was closed while it was being asked")
-        self._answers.give(jobs_of(held.behind for held in self._held.values()), gone)
-        self._answers.give(jobs_of(awaited.jobs for awaited in self._awaited.values()), gone)
+        self._answers.give(chain.from_iterable(held.behind for held in self._held.values()), gone)
+        self._answers.give(chain.from_iterable(awaited.jobs for awaited in self._awaited.values()), gone)
         held = list(self._held)
         self._held.clear()
         self._awaited.clear()
@@ -233,21 +203,21 @@ class Rounds:
     def _sorted(self, jobs: Iterable[Job]) -> _Asked:
         asked = _Asked()
         for job in jobs:
-            match job:
-                case FindJob():
+            match job.kind:
+                case "find":
                     asked.finds.append(job)
-                case ClaimJob():
+                case "claim":
                     self._line_up(job, asked)
-                case PutJob():
+                case "put":
                     asked.puts.append(job)
-                case ReleaseJob():
+                case "release":
                     asked.releases.append(job)
                     self._release(job, asked)
-                case ForgetJob():
-                    self._forget(job, asked)
+                case "abandon":
+                    self._abandon(job, asked)
         return asked
 
-    def _line_up(self, job: ClaimJob, asked: _Asked) -> None:
+    def _line_up(self, job: Job, asked: _Asked) -> None:
         if held := self._held.get(job.request_id):
             held.behind.append(job)
         elif awaited := self._awaited.get(job.request_id):
@@ -255,7 +225,7 @@ class Rounds:
         else:
             asked.claims.setdefault(job.request_id, []).append(job)
 
-    def _release(self, job: ReleaseJob, asked: _Asked) -> None:
+    def _release(self, job: Job, asked: _Asked) -> None:
         held = self._held.get(job.request_id)
         if job.error is not None and held is not None:
             self._answers.give(held.behind, job.error)
@@ -272,14 +242,14 @@ class Rounds:
             self._held.pop(request_id, None)
             asked.released.append(request_id)
 
-    def _forget(self, job: ForgetJob, asked: _Asked) -> None:
+    def _abandon(self, job: Job, asked: _Asked) -> None:
         claim, request_id = job.claim, job.request_id
         held, awaited = self._held.get(request_id), self._awaited.get(request_id)
         if held is not None and held.holder is claim:
             self._hand_over(request_id, asked)
             return
         for waiting in (held and held.behind, awaited and awaited.jobs, asked.claims.get(request_id)):
-            if waiting and claim in waiting:
+            if waiting and claim is not None and claim in waiting:
                 waiting.remove(claim)
         if awaited is not None and not awaited.jobs:
             del self._awaited[request_id]
@@ -288,7 +258,9 @@ class Rounds:
 
     def _exchange(self, asked: _Asked) -> None:
         """Ask the store, and answer."""
-        self._look_again(asked)
+        now = self._clock()
+        # once more what other processes asked when last looked at
+        asked.claims |= {one: awaited.jobs for one, awaited in self._awaited.items() if awaited.due <= now}
         asked.released += self._left
         found = self._store.find({job.request_id for job in asked.finds} | asked.claims.keys())
         round_ = asked.round(found, self._store.unseen(asked.shown(found)))
@@ -298,26 +270,14 @@ class Rounds:
         for find in asked.finds:
             self._answers.give([find], stored.get(find.request_id))
         for put in asked.puts:
-            self._settle_put(put, stored[put.request_id])
+            held = self._held.pop(put.request_id, None)
+            self._answers.give([put, *(held.behind if held else ())], stored[put.request_id])
         self._answers.give(asked.releases, None)
         for request_id, jobs in asked.claims.items():
             self._settle_claim(request_id, jobs, stored.get(request_id), mine=request_id in written.claimed)
 
-    def _look_again(self, asked: _Asked) -> None:
-        """Ask once more for what other processes asked when last looked at."""
-        now = self._clock()
-        for request_id, awaited in self._awaited.items():
-            if awaited.due <= now:
-                asked.claims[request_id] = awaited.jobs
-
-    def _settle_put(self, put: PutJob, outcome: Outcome) -> None:
-        self._answers.give([put], outcome)
-        held = self._held.pop(put.request_id, None)
-        if held is not None:
-            self._answers.give(held.behind, outcome)
-
     def _settle_claim(
-        self, request_id: RequestId, jobs: list[ClaimJob], outcome: Outcome | None, *, mine: bool
+        self, request_id: RequestId, jobs: list[Job], outcome: Outcome | None, *, mine: bool
     ) -> None:
         awaited = self._awaited.pop(request_id, None)
         if outcome is not None:
@@ -337,7 +297,7 @@ class Rounds:
             held = self._held.pop(request_id, None)
             self._answers.give(held.behind if held else (), error)
             self._left.add(request_id)
-        self._answers.give(asked.jobs, error)
+        self._answers.give([*asked.readers, *asked.puts, *asked.releases], error)
 
     def _beat(self) -> None:
         every = self._store.beat_seconds
@@ -362,7 +322,7 @@ class ReplyFront:
     Every method raises ReplyStoreError when the store cannot be used.
     """
 
-    def __init__(self, store: ReplyStore) -> None:
+    def __init__(self, store: SqlReplyStore) -> None:
         self._store = store
         self._lock = threading.Lock()
         self._worker: _Worker | None = None
@@ -374,7 +334,7 @@ class ReplyFront:
 
     async def find(self, asked_model: str, request: Request[Any]) -> Outcome | None:
         """What is stored, without waiting for anybody who asks."""
-        return await self._ask(FindJob((asked_model, request.key), _future(), request.documents))
+        return await self._ask(Job("find", (asked_model, request.key), _future(), request.documents))
 
     async def claim(self, asked_model: str, request: Request[Any]) -> Outcome | None:
         """What is stored; None when it is yours to ask.
@@ -385,13 +345,13 @@ class ReplyFront:
         Raises:
             ModelError: what the coroutine released that asked the same.
         """
-        job = ClaimJob((asked_model, request.key), _future(), request.documents)
+        job = Job("claim", (asked_model, request.key), _future(), request.documents)
         try:
             return await self._ask(job)
         except Exception:
             raise
         except BaseException:  # cancelled, maybe just when it became this coroutine's
-            self._send(ForgetJob(job.request_id, claim=job))
+            self._send(Job("abandon", job.request_id, claim=job))
             raise
 
     async def put(
@@ -400,7 +360,7 @@ class ReplyFront:
         """Store an outcome durably; what is stored now, which may be what another process stored before."""
         request_id = (asked_model, request.key)
         paid = Paid(request_id, request.role, request.batch, request.documents, outcome, calls)
-        stored = await self._ask(PutJob(request_id, _future(), paid=paid))
+        stored = await self._ask(Job("put", request_id, _future(), paid=paid))
         return outcome if stored is None else stored
 
     async def release(
@@ -411,12 +371,13 @@ class ReplyFront:
         calls: tuple[CallRecord, ...] = (),
     ) -> None:
         """Give up a claim because of an error; it is raised for all of this process who wait for the same."""
-        request_id = (asked_model, request.key)
-        await self._ask(ReleaseJob(request_id, _future(), request.documents, error=error, calls=calls))
+        job = Job("release", (asked_model, request.key), _future(), request.documents)
+        job.error, job.calls = error, calls
+        await self._ask(job)
 
     def hand_over(self, asked_model: str, request: Request[Any]) -> None:
         """Give up a claim for a reason of one's own: the next who waits may ask. Waits for nothing."""
-        self._send(ReleaseJob((asked_model, request.key)))
+        self._send(Job("release", (asked_model, request.key)))
 
     def close(self) -> None:
         """End the thread when all that was asked is written; a later use opens the store again."""
@@ -442,7 +403,7 @@ class ReplyFront:
 class _Worker:
     """The thread; it knows nothing of the front, so that a forgotten front ends it."""
 
-    def __init__(self, store: ReplyStore) -> None:
+    def __init__(self, store: SqlReplyStore) -> None:
         self.jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._process = os.getpid()
         self._store = store

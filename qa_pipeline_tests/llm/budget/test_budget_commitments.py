@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from qa_pipeline.errors import BudgetExhaustedError
 from qa_pipeline.llm.budget.amounts import Amount, Caps
-from qa_pipeline.llm.budget.budget import Budget, Commitment, commit, give_back, restored, written
-from qa_pipeline.llm.budget.daily import DayLedger
+from qa_pipeline.llm.budget.budget import Budget, Reservation
+from qa_pipeline.llm.budget.daily import DayLedger, DayReservation
 from qa_pipeline.llm.store.database import Database
 from qa_pipeline.settings.llm import BudgetSettings
 from qa_pipeline_tests.llm.budget.fakes import DOLLAR_A_TOKEN, MODEL, Clock
@@ -24,8 +24,8 @@ def wanted(tokens: Sequence[int]) -> list[Amount]:
     return [Amount(1, one, Decimal(one)) for one in tokens]
 
 
-def taken(budget: Budget, tokens: Sequence[int]) -> Commitment:
-    return asyncio.run(commit(budget, wanted(tokens), MODEL, "a test"))
+def taken(budget: Budget, tokens: Sequence[int]) -> Reservation:
+    return asyncio.run(budget.commit(wanted(tokens), MODEL, "a test"))
 
 
 def budget_with(most: int, days: DayLedger | None = None) -> Budget:
@@ -42,10 +42,10 @@ def test_as_many_of_the_first_requests_are_taken_as_fit_and_not_one_more(
             taken(budget, tokens)
         return
     room = taken(budget, tokens)
-    assert sum(tokens[: room.count]) <= most
-    assert room.count == len(tokens) or sum(tokens[: room.count + 1]) > most
+    assert sum(tokens[: room.held.calls]) <= most
+    assert room.held.calls == len(tokens) or sum(tokens[: room.held.calls + 1]) > most
     room.spend()
-    assert budget.spent.tokens == sum(tokens[: room.count])
+    assert budget.spent.tokens == sum(tokens[: room.held.calls])
 
 
 @given(tokens=WANTS)
@@ -53,7 +53,7 @@ def test_room_that_is_given_back_is_there_again(tokens: list[int]) -> None:
     budget = budget_with(sum(tokens))
     for _ in range(2):
         room = taken(budget, tokens)
-        assert room.count == len(tokens)
+        assert room.held.calls == len(tokens)
         room.cancel()
     assert budget.spent == Amount()
 
@@ -68,13 +68,15 @@ def test_the_day_counts_what_replies_took_in_whatever_process_they_are_collected
     first = budget_of_a_process()
     room = taken(first, [30, 30, 30, 30])
     # the day halves what it has no room for
-    assert room.count == 2
+    assert room.held.calls == 2
     room.spend()
-    kept = written(room.held)
+    assert room.day is not None
+    kept = room.day.written()
     with pytest.raises(BudgetExhaustedError, match="max_tokens_a_day"):
         taken(budget_of_a_process(), [50])
-    held = restored(kept)
-    assert held == room.held
-    assert held is not None
-    give_back(budget_of_a_process(), held, Amount(2, 10, Decimal(10)))
-    assert taken(budget_of_a_process(), [50, 40]).count == 2
+    held = DayReservation.restored(kept)
+    assert held == room.day
+    collecting = budget_of_a_process()
+    collecting.settle_day(held, Amount(2, 10, Decimal(10)))
+    collecting.end()
+    assert taken(budget_of_a_process(), [50, 40]).held.calls == 2

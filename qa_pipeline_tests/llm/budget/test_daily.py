@@ -11,15 +11,7 @@ from hypothesis import strategies as st
 from qa_pipeline.errors import BudgetExhaustedError, ReplyStoreError
 from qa_pipeline.llm.budget.amounts import Amount, Caps
 from qa_pipeline.llm.budget.budget import Budget, Reservation, open_budget
-from qa_pipeline.llm.budget.daily import (
-    LONGEST_CALL,
-    Asked,
-    DayLedger,
-    DayReservation,
-    DayTables,
-    Settlement,
-    State,
-)
+from qa_pipeline.llm.budget.daily import LONGEST_CALL, DayLedger, DayReservation, State, write
 from qa_pipeline.llm.store.database import Database
 from qa_pipeline.llm.store.schema import RESERVED, SPENT
 from qa_pipeline.records import Usage
@@ -155,12 +147,12 @@ def test_a_call_that_settles_after_all_gives_back_what_it_did_not_take(file: Pat
 
 
 def test_a_call_settled_twice_because_the_servers_answer_got_lost_counts_once(file: Path) -> None:
-    tables = DayTables(Database(file), Caps(None, 10, None))
-    (held,) = tables.write([Asked(Amount(1, 8, Decimal(8)))], [], NOON)
+    database, caps = Database(file), Caps(None, 10, None)
+    (held,) = write(database, caps, [Amount(1, 8, Decimal(8))], [], NOON)
     assert isinstance(held, DayReservation)
     for _ in range(2):
-        tables.write([], [Settlement(held, Amount(1, 3, Decimal(3)))], NOON + 1)
-    (state,) = tables.write([Asked(Amount(1, 8))], [], NOON + 2)
+        write(database, caps, [], [(held, Amount(1, 3, Decimal(3)))], NOON + 1)
+    (state,) = write(database, caps, [Amount(1, 8)], [], NOON + 2)
     assert isinstance(state, State)
     assert state.spent == Amount(1, 3, Decimal(3))
 

@@ -14,7 +14,6 @@ from qa_pipeline.llm.budget.prices import load_prices
 from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.llm.gemini.provider import GeminiProvider, gemini_name
 from qa_pipeline.llm.gemini.wire import read_usage, response_schema
-from qa_pipeline.llm.sending import Sender
 from qa_pipeline.records import AnswerReply, ClaimReply, JudgeReply, QuestionsReply, ReplyModel, Usage
 from qa_pipeline.settings.llm import ModelSettings
 from qa_pipeline.testing.fake_server.gemini import blocks_prompt, no_candidates, says, stops
@@ -174,18 +173,16 @@ def test_one_model_serves_one_event_loop_after_another_and_leaves_no_connection_
         for _ in range(3):
             outcomes = complete_all(model, [claim(f"{number}") for number in range(4)], workers=4)
             assert all(isinstance(outcome, Reply) for outcome in outcomes)
-            sender = model._sender
-            assert isinstance(sender, Sender)
-            provider = sender.provider
+            provider = model.provider
             assert isinstance(provider, GeminiProvider)
-            assert provider._lines == {}
+            assert provider._lines.values == {}
     assert len(server.asked) == 12
 
 
 def test_closing_ends_the_session_of_the_running_loop() -> None:
     async def run(provider: GeminiProvider) -> None:
         await provider.send(claim())
-        (line,) = provider._lines.values()
+        (line,) = provider._lines.values.values()
         await provider.aclose()
         assert line.session.closed
 
