@@ -1,9 +1,5 @@
 """Gates: what must hold of a batch's tables before anybody trains on them.
 
-What belongs here: pure functions from tables to a `Gate`, the same for the command line, asset checks and
-releases. What does not: filtering rows (`training_examples` does that itself, whatever the gates say),
-acting on a gate, remembering earlier batches.
-
 Known-answer pairs are left out of every rate: half of them are wrong on purpose, and a batch must not fail
 for catching them. They stay in conservation and proof.
 """
