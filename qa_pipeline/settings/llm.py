@@ -1,4 +1,4 @@
-"""Settings of language models: who replies in each role, how fast, for how much, and where replies are kept."""
+"""Settings of language models: who replies in each role, how fast, for how much, where replies are kept."""
 
 from pathlib import Path
 from typing import Literal, Self
