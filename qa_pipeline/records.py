@@ -1,8 +1,4 @@
-"""The shapes that pass between stages one at a time: parsed documents, passages, model replies.
-
-What belongs here: frozen records and the reply models a language model must fill. What does not:
-stored tables (`tables.py`) and anything that computes more than its own validation.
-"""
+"""The shapes that pass between stages one at a time: parsed documents, passages, model replies."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,8 +1,4 @@
-"""The heavy things a run needs, each built once and only when a stage first asks for it.
-
-What belongs here: from settings to token counter, embedder, vector store and language models. What does
-not: what they are used for.
-"""
+"""The heavy things a run needs, each built once and only when a stage first asks for it."""
 
 import asyncio
 import atexit

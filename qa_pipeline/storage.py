@@ -1,8 +1,4 @@
-"""Local files that appear whole or not at all, and tables that know their own schema version.
-
-What belongs here: atomic writing of bytes, Parquet reading and writing of the tables in `tables.py`, and
-the content hash of a frame. What does not: where files live, object stores, computing a table.
-"""
+"""Local files that appear whole or not at all, and tables that know their own schema version."""
 
 import errno
 import hashlib

@@ -1,7 +1,4 @@
-"""What a stored table is, and holding a frame to it.
-
-What belongs here: columns, tables and `conform`. What does not: the tables of the project (`tables.py`).
-"""
+"""What a stored table is, and holding a frame to it."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,9 +1,5 @@
 """People's decisions about pairs and claims: which of them stand, and what they change.
 
-What belongs here: the content a decision was made about, whether it is still the content of now, and the
-verdicts that follow. What does not: reading the files people hand in (`qa_pipeline.review`), and where the
-recorded decisions lie (`layout.py`).
-
 Decisions are only ever added. The last one recorded about a pair or claim stands, while the pair's question,
 answer and evidence are those it was made about; a new text (`edited`) becomes a pair of its own, which is
 verified like any other.

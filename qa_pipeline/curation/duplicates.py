@@ -1,8 +1,4 @@
-"""Pairs of one batch that say the same, or answer the same question differently.
-
-What belongs here: comparing pairs by their normalised wording. What does not: similarity by meaning, other
-batches (publishing), and what a verdict becomes of it (the ledger).
-"""
+"""Pairs of one batch that say the same, or answer the same question differently."""
 
 import polars as pl
 

@@ -1,8 +1,5 @@
 """The ledger and the examples as JSON lines, for people and for programs without Parquet.
 
-What belongs here: which rows and fields each file holds, writing them as lines, and the card that tells their
-types. What does not: where files lie, and writing them (`storage.py`).
-
 Every pair is in exactly one of passed, rejected, needs_review, failed and known_answers, in the order of
 `pairs` (an imported file's own order). They are written whether gates pass or not. Pairs whose right verdict
 was known beforehand are kept out of passed: half of them are wrong on purpose.

@@ -1,8 +1,6 @@
 """The ledger: one verdict for every pair, from what the stages before it found.
 
-What belongs here: the order of the rules that turn outcomes and scores into accepted, rejected,
-needs_review or failed, and the reason each row carries. What does not: deciding claims, asking a judge,
-comparing pairs. Everything is pure: other thresholds over the same tables cost no model call.
+Everything is pure: other thresholds over the same tables cost no model call.
 """
 
 from collections.abc import Sequence

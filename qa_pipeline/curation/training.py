@@ -1,8 +1,5 @@
 """Training examples: accepted pairs as chat messages, with their proof and where it comes from.
 
-What belongs here: the row gate (accepted pairs that are no known-answer pairs), the cap for each document,
-distractors, evidence and provenance. What does not: rendering and lengths (`layouts.py`), verdicts, splits.
-
 Messages carry no source marks such as `[source:guide.md]`, nor numbers that stand for sources: no layout
 shows file names, so a model could only learn to make them up. The `answer` column keeps the text as it was
 judged; the proof is in `evidence`.

@@ -1,8 +1,5 @@
 """Training data that is no longer backed by its batch is moved aside, with a tombstone that says why.
 
-What belongs here: moving what was published of a batch, its tombstone, and finding batches that are gone.
-What does not: gates (`quality.py`), and when a batch is built (`batch.py`, `qa_pipeline.defs`).
-
 Published are the table training_examples and the chat exports. They exist only while they were built from
 the present verdicts of a batch whose blocking gates pass: they are moved aside before other verdicts are
 written, and when a gate fails. Of a batch that is gone from its corpus every table, index and export is

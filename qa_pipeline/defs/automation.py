@@ -1,8 +1,5 @@
 """The sensor that starts a run for each new or changed batch.
 
-What belongs here: reacting to changed content by day. What does not: noticing it (`corpus.py`), the job and
-the nightly schedule (`jobs.py`), whether a batch has work left (`currency.py`).
-
 It is an ordinary sensor and no `AutomationCondition`, because those see only what changes after their first
 tick: batches registered or edited before the sensor was turned on were never run (Dagster 1.13.27). Here the
 cursor is the last report of `corpus` that was looked at, and without a cursor all of them are looked at.

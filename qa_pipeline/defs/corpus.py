@@ -1,8 +1,5 @@
 """The corpus as Dagster sees it: an external asset, whose partitions are batches, versioned by content.
 
-What belongs here: registering batches, reporting what they hold, and the sensor that does both. What does
-not: where batches lie (`documents.sources`), starting runs (`automation.py`), reading documents.
-
 Reporting is all that is needed to get work done: `automation.py` and the nightly schedule compare what is
 reported with what the tables were made from. This sensor requests no runs, or each change would run twice.
 

@@ -1,9 +1,5 @@
 """Where Dagster puts tables and index shards: the layout of `layout.py`, locally or on an object store.
 
-What belongs here: paths, and whole-or-nothing writing for file systems other than the local one. What does
-not: schemas (`tables.py`), atomic local writing and Parquet (`storage.py`), the shard's format
-(`index/file.py`).
-
 `UPathIOManager` writes straight to the final path, and leaving `with upath.open("wb")` by an exception
 publishes the truncated object on S3. So a file is serialised first and then stored in one step: a rename
 locally, one PUT elsewhere.

@@ -1,9 +1,4 @@
-"""Running batches in this process, recorded in a Dagster instance like any run.
-
-What belongs here: registering and reporting batches, running the job for those with work left, and collecting
-what became of them. What does not: which instance (`command_line.py`), queues and limits
-(`deploy/dagster.yaml`; a run in this process passes no queue).
-"""
+"""Running batches in this process, recorded in a Dagster instance like any run."""
 
 import os
 import socket

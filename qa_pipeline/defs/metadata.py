@@ -1,8 +1,4 @@
-"""What the Dagster UI shows of a table: its columns, how many rows of each kind, and its first rows.
-
-What belongs here: turning frames and tables into metadata, with all text of documents and models made
-harmless. What does not: computing figures that decide something (`quality.py`).
-"""
+"""What the Dagster UI shows of a table: its columns, how many rows of each kind, and its first rows."""
 
 import json
 import unicodedata

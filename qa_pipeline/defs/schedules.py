@@ -1,7 +1,4 @@
-"""The job that builds one batch, and the schedule that runs it at night where there is work.
-
-What belongs here: the job and the schedule. What does not: reacting to changes by day (`automation.py`).
-"""
+"""The job that builds one batch, and the schedule that runs it at night where there is work."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any

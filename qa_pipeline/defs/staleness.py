@@ -1,8 +1,7 @@
 """Is a batch up to date? Asked before a run is started at night or from the command line.
 
-What belongs here: comparing what each step was last made from with what its inputs are now. What does not:
-starting runs. The facts are those Dagster records with every materialization, so there is no second book
-that could disagree with the UI, plus the tables themselves, which somebody may have deleted.
+The facts are those Dagster records with every materialization, plus the tables themselves, which somebody may
+have deleted.
 """
 
 from collections.abc import Sequence

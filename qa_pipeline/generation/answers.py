@@ -1,8 +1,4 @@
-"""Answers: each kept question is answered from its retrieved passages only, with citations.
-
-What belongs here: drafting, mapping passage numbers back to chunks, and keeping what an earlier run
-already paid for. What does not: checking that the answer is true (verification).
-"""
+"""Answers: each kept question is answered from its retrieved passages only, with citations."""
 
 import hashlib
 from typing import Any

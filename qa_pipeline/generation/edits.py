@@ -1,8 +1,4 @@
-"""Texts that people wrote in place of answers: each becomes a pair of its own.
-
-What belongs here: from recorded decisions to lines as a pairs file has them, and from those to rows of the
-pairs table. What does not: recording decisions and what becomes of the old pair (`qa_pipeline.curation`).
-"""
+"""Texts that people wrote in place of answers: each becomes a pair of its own."""
 
 import hashlib
 from typing import Any

@@ -1,7 +1,6 @@
 """Existing pairs: a JSONL or Parquet file becomes rows of the pairs table.
 
-What belongs here: reading the file, limits, language, coverage and citations of imported pairs. What does
-not: checking that an answer is true. A line that cannot be used is a failed row; the others go on.
+A line that cannot be used is a failed row; the others go on.
 """
 
 import hashlib

@@ -1,8 +1,4 @@
-"""Questions: each chunk is asked for some, and each question must find its own chunk again.
-
-What belongs here: planning, asking, the round trip, and keeping what an earlier run already paid for.
-What does not: answering (`answers.py`), ranking passages (`retrieval.py`), wording prompts.
-"""
+"""Questions: each chunk is asked for some, and each question must find its own chunk again."""
 
 import hashlib
 from collections.abc import Callable, Iterable, Sequence

@@ -7,6 +7,8 @@ pass; there they warn.
 """
 
 from collections.abc import Sequence
+from functools import partial
+from typing import Literal
 
 import polars as pl
 
@@ -18,43 +20,54 @@ SWAPS = ("number", "unit", "date", "name", "negation")
 """Kinds that the local steps are made to reject; the others are counted for what is accepted."""
 
 
-def canary_recall_gate(*, canaries: pl.DataFrame, settings: QualitySettings) -> Gate:
-    """Swapped numbers, units, dates, names and negations are rejected, as far as the interval can tell."""
-    found = canaries.filter(pl.col("kind").is_in(SWAPS))
-    limit = settings.min_canary_recall
-    if not found.height:
-        return _nothing("canary_recall", limit, blocking=True)
-    rates = _rates(found)
-    passed = float(rates["rejected_high"]) >= limit
-    detail = _message("rejected", rates, found)
-    blocking = _cascade(canaries)
-    return Gate("canary_recall", passed, blocking, rates["rejected_share"], limit, found.height, detail)
+def _rate_gate(
+    name: str,
+    which: pl.Expr,
+    outcome: Literal["rejected", "accepted"],
+    limit: str,
+    *,
+    canaries: pl.DataFrame,
+    settings: QualitySettings,
+    at_least: bool = False,
+    may_block: bool = True,
+) -> Gate:
+    """Fails where the 95 % interval of a share lies beyond its limit.
 
-
-def canary_accepts_gate(*, canaries: pl.DataFrame, settings: QualitySettings) -> Gate:
-    """False claims of any kind are not accepted."""
-    found = canaries.filter(pl.col("expected") == "rejected")
-    limit = settings.max_canary_accepts
+    Args:
+        name: of the gate.
+        which: the canaries it is about.
+        outcome: what is counted of them.
+        limit: the setting that holds the limit.
+        canaries: the canaries table.
+        settings: limits.
+        at_least: whether the limit is a lower one.
+        may_block: whether the gate blocks where the cascade decided, which is made to see swaps.
+    """
+    found, threshold = canaries.filter(which), float(getattr(settings, limit))
     if not found.height:
-        return _nothing("canary_accepts", limit, blocking=True)
+        return Gate(name, True, may_block, None, threshold, 0, _NONE)
     rates = _rates(found)
-    passed = float(rates["accepted_low"]) <= limit
-    detail = _message("accepted", rates, found)
-    return Gate(
-        "canary_accepts", passed, _cascade(canaries), rates["accepted_share"], limit, found.height, detail
+    low, high, share = (float(rates[f"{outcome}_{part}"]) for part in ("low", "high", "share"))
+    blocking = may_block and canaries.filter(pl.col("decided_by") == "similarity_only").is_empty()
+    by_kind = canary_rates(found, ("kind",)).select("kind", outcome, "canaries").iter_rows()
+    kinds = ", ".join(f"{kind} {count} of {held}" for kind, count, held in by_kind)
+    detail = (
+        f"{rates[outcome]:.0f} of {found.height} {outcome}, 95 % interval {low:.3f} to {high:.3f} ({kinds})"
     )
+    passed = high >= threshold if at_least else low <= threshold
+    return Gate(name, passed, blocking, share, threshold, found.height, detail)
 
 
-def canary_alarms_gate(*, canaries: pl.DataFrame, settings: QualitySettings) -> Gate:
-    """True claims in other words than the source's are not rejected."""
-    found = canaries.filter(pl.col("expected") == "supported")
-    limit = settings.max_canary_alarms
-    if not found.height:
-        return _nothing("canary_alarms", limit, blocking=False)
-    rates = _rates(found)
-    passed = float(rates["rejected_low"]) <= limit
-    detail = _message("rejected", rates, found)
-    return Gate("canary_alarms", passed, False, rates["rejected_share"], limit, found.height, detail)
+_SWAPPED = pl.col("kind").is_in(SWAPS)
+_FALSE, _TRUE = pl.col("expected") == "rejected", pl.col("expected") == "supported"
+
+canary_recall_gate = partial(
+    _rate_gate, "canary_recall", _SWAPPED, "rejected", "min_canary_recall", at_least=True
+)
+canary_accepts_gate = partial(_rate_gate, "canary_accepts", _FALSE, "accepted", "max_canary_accepts")
+canary_alarms_gate = partial(
+    _rate_gate, "canary_alarms", _TRUE, "rejected", "max_canary_alarms", may_block=False
+)
 
 
 def canary_drift_gate(
@@ -77,31 +90,14 @@ def canary_drift_gate(
 
 def swap_counts(canaries: pl.DataFrame) -> tuple[int, int]:
     """Rejected and all swapped canaries of a batch."""
-    found = canaries.filter(pl.col("kind").is_in(SWAPS))
+    found = canaries.filter(_SWAPPED)
     return (int(_rates(found)["rejected"]), found.height) if found.height else (0, 0)
 
 
 _NONE = "the batch has no such canaries: too little text, or none are seeded"
 
 
-def _nothing(name: str, limit: float, *, blocking: bool) -> Gate:
-    return Gate(name, True, blocking, None, limit, 0, _NONE)
-
-
 def _rates(canaries: pl.DataFrame) -> dict[str, float]:
     """Counts, shares and bounds over all given canaries."""
     row = canary_rates(canaries.with_columns(expected=pl.lit("all")), ("expected",)).row(0, named=True)
     return {name: value for name, value in row.items() if name != "expected"}
-
-
-def _message(word: str, rates: dict[str, float], canaries: pl.DataFrame) -> str:
-    """The share with its interval, and the kinds beside it."""
-    by_kind = canary_rates(canaries, ("kind",)).select("kind", word, "canaries").iter_rows()
-    kinds = ", ".join(f"{kind} {count} of {held}" for kind, count, held in by_kind)
-    low, high = rates[f"{word}_low"], rates[f"{word}_high"]
-    return f"{rates[word]:.0f} of {canaries.height} {word}, 95 % interval {low:.3f} to {high:.3f} ({kinds})"
-
-
-def _cascade(canaries: pl.DataFrame) -> bool:
-    """Whether the cascade decided, which is made to see swaps."""
-    return canaries.filter(pl.col("decided_by") == "similarity_only").is_empty()

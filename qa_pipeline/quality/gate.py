@@ -1,8 +1,4 @@
-"""What a gate found, and the gate of a law.
-
-What belongs here: the record every gate returns. What does not: the gates (`quality.py`,
-`citation_gates.py`, `canaries/gates.py`).
-"""
+"""What a gate found, and the gate of a law."""
 
 from dataclasses import dataclass, field
 

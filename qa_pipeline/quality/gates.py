@@ -1,9 +1,5 @@
 """Gates: what must hold of a batch's tables before anybody trains on them.
 
-What belongs here: pure functions from tables to a `Gate`, the same for the command line, asset checks and
-releases. What does not: filtering rows (`training_examples` does that itself, whatever the gates say),
-acting on a gate, remembering earlier batches.
-
 Known-answer pairs are left out of every rate: half of them are wrong on purpose, and a batch must not fail
 for catching them. They stay in conservation and proof.
 """
@@ -279,16 +275,6 @@ def pair_counts(verdicts: pl.DataFrame) -> tuple[int, int]:
     return counts["accepted"], sum(counts.values())
 
 
-def needs_review_gate(*, verdicts: pl.DataFrame, settings: QualitySettings) -> Gate:
-    """The share of pairs that wait for a person stays under its limit."""
-    return _share_gate("needs_review", verdicts, settings.max_needs_review)
-
-
-def failed_gate(*, verdicts: pl.DataFrame, settings: QualitySettings) -> Gate:
-    """The share of pairs that failed stays under its limit."""
-    return _share_gate("failed", verdicts, settings.max_failed)
-
-
 def generation_gate(*, questions: pl.DataFrame) -> Gate:
     """A model that gave no chunk any question was not there: the batch is not done, whole as it looks."""
     failed = _failed_questions(questions)
@@ -335,14 +321,19 @@ def batch_yield(verdicts: pl.DataFrame, chunks: pl.DataFrame) -> float | None:
     return _verdict_counts(_unknown_answers(verdicts))["accepted"] / chunks.height
 
 
-def _share_gate(word: str, verdicts: pl.DataFrame, limit: float) -> Gate:
-    counts = _verdict_counts(_unknown_answers(verdicts))
-    held = sum(counts.values())
+def _share_gate(word: str, limit: str, *, verdicts: pl.DataFrame, settings: QualitySettings) -> Gate:
+    """The share of pairs with a verdict stays under its limit."""
+    counts, threshold = _verdict_counts(_unknown_answers(verdicts)), float(getattr(settings, limit))
+    held, name = sum(counts.values()), f"{word}_share"
     if not held:
-        return Gate(f"{word}_share", True, False, None, limit, 0, "the batch has no pairs", counts)
+        return Gate(name, True, False, None, threshold, 0, "the batch has no pairs", counts)
     share = counts[word] / held
     detail = f"{counts[word]} of {held} pairs"
-    return Gate(f"{word}_share", share <= limit, False, share, limit, held, detail, counts)
+    return Gate(name, share <= threshold, False, share, threshold, held, detail, counts)
+
+
+needs_review_gate = partial(_share_gate, "needs_review", "max_needs_review")
+failed_gate = partial(_share_gate, "failed", "max_failed")
 
 
 def _failed_questions(questions: pl.DataFrame) -> int:

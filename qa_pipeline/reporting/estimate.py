@@ -1,8 +1,4 @@
-"""What a run would ask, and what that would cost, by batch and stage.
-
-What belongs here: adding up. What does not: what is open (`open_work.py`), what follows from it
-(`expectations.py`), printing.
-"""
+"""What a run would ask, and what that would cost, by batch and stage."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

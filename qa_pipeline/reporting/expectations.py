@@ -1,8 +1,4 @@
-"""What may be expected of replies: how many calls lead to how many others, and how long replies are.
-
-What belongs here: the defaults, in this one place, and what earlier calls teach instead. What does not:
-counting prompts (`prompts.py`), adding up (`estimate.py`).
-"""
+"""What may be expected of replies: how many calls lead to how many others, and how long replies are."""
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence

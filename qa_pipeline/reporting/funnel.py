@@ -1,8 +1,4 @@
-"""What became of everything: how much reached each stage of a batch, and why the rest did not.
-
-What belongs here: counting the tables, for people and for reports. What does not: gates (`quality.py`),
-printing.
-"""
+"""What became of everything: how much reached each stage of a batch, and why the rest did not."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

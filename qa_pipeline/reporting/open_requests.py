@@ -1,7 +1,4 @@
-"""What a run of a batch would still have to ask.
-
-What belongs here: holding requests against tables and stored replies. What does not: their tokens.
-"""
+"""What a run of a batch would still have to ask."""
 
 import random
 from collections import Counter

@@ -1,8 +1,4 @@
-"""What lies in the output folder, counted over batches: for the screen, for programs, for `status`.
-
-What belongs here: reading tables one batch at a time and adding up. What does not: the counts of one
-batch (`funnel.py`), printing (`console.py`).
-"""
+"""What lies in the output folder, counted over batches: for the screen, for programs, for `status`."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

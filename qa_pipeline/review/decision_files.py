@@ -1,8 +1,4 @@
-"""Taking people's decisions: each line is held against the tables it is about, and recorded if it fits.
-
-What belongs here: which decisions can be taken, and the rows of the template. What does not: reading files
-(`decision_files.py`), recording, and what decisions change (`curation/decisions.py`).
-"""
+"""Taking people's decisions: each line is held against the tables it is about, and recorded if it fits."""
 
 import csv
 import hashlib

@@ -1,8 +1,4 @@
-"""One document as it was read: its text with the borders of sections, pages and chunks.
-
-What belongs here: finding a document in the output folder and laying its borders into its text. What does
-not: printing (`console.py`) and pictures of pages (`documents.page_pictures`).
-"""
+"""One document as it was read: its text with the borders of sections, pages and chunks."""
 
 import hashlib
 from collections.abc import Iterator, Sequence

@@ -1,8 +1,4 @@
-"""Settings of language models: who replies in each role, how fast, for how much, and where replies are kept.
-
-What belongs here: the branch `llm`. What does not: prompts, temperatures (each stage has its own), and the
-keys of providers, which come from the environment and stand in no settings.
-"""
+"""Settings of language models: who replies in each role, how fast, for how much, where replies are kept."""
 
 from pathlib import Path
 from typing import Literal, Self
