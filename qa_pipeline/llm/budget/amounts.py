@@ -80,7 +80,7 @@ class Caps:
             state = f"{used} are spent, {spent.tokens} tokens in all, and one more ({next_call}) is asked for"
             hint = ""
         else:
-            state = f"{used} are spent in {spent.calls} calls, and one more call ({next_call}) may take {one_more}"
+            state = f"{used} are spent in {spent.calls} calls, and another ({next_call}) may take {one_more}"
             hint = "" if spent.calls else ", for not even one call fits"
             hint += "; a lower llm.max_output_tokens leaves room for more calls at once"
         go_on = "Every reply received is stored: run again to go on from here"
