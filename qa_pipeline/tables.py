@@ -305,7 +305,7 @@ CANARIES = Table(
         column("canary_id", S, "Hash of kind, cited chunk and claim."),
         BATCH,
         column("kind", S, "What was done to the sentence, e.g. number, negation, clause_dropped."),
-        column("family", S, "tuning (used while rules are developed) or held_out (only measured)."),
+        column("family", S, "known (of the kinds the rules were made for) or foreign (by operators that know nothing of them)."),
         column("mechanism", S, "How it was done."),
         column("expected", S, "supported (the claim is true) or rejected (it is false)."),
         column("language", S, "ISO 639-1 code of the sentence."),

@@ -1,9 +1,9 @@
 """Gates over a batch's canaries: a tripwire against a broken or drifting verifier.
 
 They never say how many wrong rows a release holds: real errors are not drawn from the generators. They block
-only what a working verifier cannot produce: a recall whose upper bound lies under its limit, false claims
-accepted in a share whose lower bound lies over its limit. The policy `similarity_only` knowingly lets swaps
-pass; there they warn.
+what a working verifier cannot produce: a recall whose upper bound lies under its limit, and foreign
+falsehoods accepted in a share whose upper bound lies over its limit. The policy `similarity_only` knowingly
+lets swaps pass; there they warn.
 """
 
 from collections.abc import Sequence
@@ -16,6 +16,7 @@ from qa_pipeline.quality.gate import Gate
 from qa_pipeline.settings.verification import QualitySettings
 from qa_pipeline.verification.canaries.outcomes import canary_rates
 
+_Z2 = 1.96**2
 SWAPS = ("number", "unit", "date", "name", "negation")
 """Kinds that the local steps are made to reject; the others are counted for what is accepted."""
 
@@ -30,8 +31,12 @@ def _rate_gate(
     settings: QualitySettings,
     at_least: bool = False,
     may_block: bool = True,
+    proved: bool = False,
 ) -> Gate:
-    """Fails where the 95 % interval of a share lies beyond its limit.
+    """Fails where the 95 % interval of a share lies beyond its limit, or, `proved`, where it reaches beyond.
+
+    Too few canaries cannot prove a limit even if none is accepted: then, too, all of the interval must lie
+    beyond it for the gate to fail.
 
     Args:
         name: of the gate.
@@ -42,6 +47,7 @@ def _rate_gate(
         settings: limits.
         at_least: whether the limit is a lower one.
         may_block: whether the gate blocks where the cascade decided, which is made to see swaps.
+        proved: whether the upper bound has to lie within the limit.
     """
     found, threshold = canaries.filter(which), float(getattr(settings, limit))
     if not found.height:
@@ -54,17 +60,22 @@ def _rate_gate(
     detail = (
         f"{rates[outcome]:.0f} of {found.height} {outcome}, 95 % interval {low:.3f} to {high:.3f} ({kinds})"
     )
-    passed = high >= threshold if at_least else low <= threshold
+    enough = proved and _Z2 * (1 - threshold) <= found.height * threshold
+    if proved and not enough:
+        detail += "; too few to prove the limit"
+    passed = high >= threshold if at_least else (high if enough else low) <= threshold
     return Gate(name, passed, blocking, share, threshold, found.height, detail)
 
 
 _SWAPPED = pl.col("kind").is_in(SWAPS)
-_FALSE, _TRUE = pl.col("expected") == "rejected", pl.col("expected") == "supported"
+_FOREIGN, _TRUE = pl.col("family") == "foreign", pl.col("expected") == "supported"
 
 canary_recall_gate = partial(
     _rate_gate, "canary_recall", _SWAPPED, "rejected", "min_canary_recall", at_least=True
 )
-canary_accepts_gate = partial(_rate_gate, "canary_accepts", _FALSE, "accepted", "max_canary_accepts")
+canary_accepts_gate = partial(
+    _rate_gate, "canary_accepts", _FOREIGN, "accepted", "max_canary_accepts", proved=True
+)
 canary_alarms_gate = partial(
     _rate_gate, "canary_alarms", _TRUE, "rejected", "max_canary_alarms", may_block=False
 )

@@ -489,7 +489,7 @@ GATES: tuple[GateSpec, ...] = (
     GateSpec(
         "canary_accepts",
         "canaries",
-        "Claims known to be false are not accepted: lower bound of the share.",
+        "Falsehoods that no rule was made for are not accepted: upper bound of the share.",
         canary_accepts_gate,
         ("canaries",),
         limits=True,

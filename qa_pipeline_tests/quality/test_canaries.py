@@ -44,12 +44,29 @@ def test_a_verifier_that_rejects_no_swaps_is_stopped() -> None:
 
 
 def test_a_verifier_that_accepts_what_is_false_is_stopped() -> None:
-    gate = canary_accepts_gate(canaries=canaries(quantifier=FOOLED), settings=SETTINGS)
+    gate = canary_accepts_gate(canaries=canaries(word_deleted=FOOLED), settings=SETTINGS)
     assert (gate.passed, gate.blocking) == (False, True)
 
 
+@pytest.mark.parametrize(("accepted", "passed"), [(0, True), (1, True), (5, True), (6, False), (12, False)])
+def test_the_upper_bound_of_foreign_falsehoods_accepted_lies_within_the_limit(
+    accepted: int, passed: bool
+) -> None:
+    frame = canaries(item_added=["supported"] * accepted + ["undecided"] * (240 - accepted), number=FOOLED)
+    gate = canary_accepts_gate(canaries=frame, settings=SETTINGS)
+    assert (gate.passed, gate.n, gate.threshold) == (passed, 240, 0.05)
+
+
+def test_too_few_canaries_to_prove_the_limit_pass_unless_they_deny_it() -> None:
+    few = canaries(item_added=BLIND)
+    gate = canary_accepts_gate(canaries=few, settings=SETTINGS)
+    assert gate.passed
+    assert "too few to prove the limit" in gate.detail
+    assert not canary_accepts_gate(canaries=canaries(item_added=FOOLED), settings=SETTINGS).passed
+
+
 def test_true_claims_rejected_are_a_warning() -> None:
-    gate = canary_alarms_gate(canaries=canaries(reordered=GOOD), settings=SETTINGS)
+    gate = canary_alarms_gate(canaries=canaries(sentences_merged=GOOD), settings=SETTINGS)
     assert (gate.passed, gate.blocking) == (False, False)
 
 
@@ -60,13 +77,13 @@ def test_a_few_bad_ones_are_no_proof_of_a_broken_verifier(count: int) -> None:
 
 
 def test_kinds_that_local_steps_cannot_see_do_not_count_for_recall() -> None:
-    frame = canaries(cause_effect=BLIND, wrong_passage=BLIND, number=GOOD)
+    frame = canaries(words_exchanged=BLIND, wrong_passage=BLIND, number=GOOD)
     gate = canary_recall_gate(canaries=frame, settings=SETTINGS)
     assert (gate.passed, gate.value, gate.n) == (True, 1.0, 20)
 
 
 def test_the_policy_that_sees_no_swaps_is_warned_and_not_stopped() -> None:
-    gates = canary_gates(canaries("similarity_only", number=FOOLED))
+    gates = canary_gates(canaries("similarity_only", number=FOOLED, item_added=FOOLED))
     assert [gate.passed for gate in gates[:2]] == [False, False]
     assert not any(gate.blocking for gate in gates[:2])
 

@@ -9,13 +9,12 @@ class Lexicon:
     """The closed word classes of one language; every entry is casefolded.
 
     `negations` deny in so many words, `soft_negations` by their meaning. `clause_openers` begin a clause that
-    a negation before them does not reach. `free_order` says that the object may stand before the verb,
-    `passive_agents` bring in who did it, `joiners` list equals. `opposites` are pairs of groups: a word of
-    one side denies a word of the other. `lower_bounds`, `upper_bounds` and `approximations` stand before (or,
-    like "or more", after) a number. `universal`, `partial`, `exclusive`, `strong` and `weak` are quantifiers
-    and obligations. `conditions` open a clause without which the rest of a sentence need not hold.
-    `cause_connectives` and `condition_connectives` open the clause that gives the cause or the condition of
-    the rest; `effect_verbs` stand between a cause and its effect.
+    a negation before them does not reach. `passive_agents` bring in who did it, `joiners` list equals.
+    `opposites` are pairs of groups: a word of one side denies a word of the other. `lower_bounds`,
+    `upper_bounds` and `approximations` stand before (or, like "or more", after) a number. `universal`,
+    `partial`, `exclusive`, `strong` and `weak` are quantifiers and obligations. `conditions` open a
+    clause without which the rest of a sentence need not hold.
+    `cell_sentence` states column, row and value of a table cell in words.
     """
 
     code: str
@@ -23,11 +22,12 @@ class Lexicon:
     decimal_comma: bool
     nouns_capitalised: bool
     stop_words: Set[str]
+    not_word: str
+    and_word: str
+    cell_sentence: str
     negations: Set[str]
     soft_negations: Set[str]
     clause_openers: Set[str]
-    comma_ends_clause: bool
-    free_order: bool
     passive_agents: Set[str]
     joiners: Set[str]
     negative_prefixes: tuple[str, ...]
@@ -45,10 +45,6 @@ class Lexicon:
     strong: Set[str]
     weak: Set[str]
     conditions: tuple[str, ...]
-    cause_connectives: tuple[str, ...]
-    condition_connectives: tuple[str, ...]
-    effect_verbs: tuple[str, ...]
-    polarity_answers: Set[str]
     greetings: Set[str]
     determiners: Set[str]
     fillers: Set[str]

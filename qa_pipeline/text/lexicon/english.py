@@ -18,6 +18,9 @@ ENGLISH = Lexicon(
         equals amounts although though however therefore thus hence e.g i.e etc out up down off
         again"""
     ),
+    not_word="not",
+    and_word="and",
+    cell_sentence="The {0} of {1} is {2}.",
     negations=words(
         """not no never without none neither nor cannot can't don't doesn't didn't isn't aren't wasn't
         weren't won't wouldn't couldn't shouldn't hasn't haven't hadn't mustn't nothing nobody"""
@@ -30,8 +33,6 @@ ENGLISH = Lexicon(
     clause_openers=words(
         """because since although though while but which who that if when unless whereas and or"""
     ),
-    comma_ends_clause=False,
-    free_order=False,
     passive_agents=words("by"),
     joiners=words("and or nor plus versus"),
     negative_prefixes=("un", "in", "im", "ir", "il", "non", "non-", "dis", "de"),
@@ -94,7 +95,7 @@ increase,increases,increased,increasing,rise,rises,rose,risen,grew,grow,grows/de
     upper_bounds=phrases(
         """at most, up to, no more than, not more than, maximum of, maximum, less than, fewer than,
         under, below, or less, or fewer, or lower, or earlier, not exceeding, not exceed, does
-        not exceed, or younger"""
+        not exceed, or younger, within"""
     ),
     approximations=phrases(
         """about, around, approximately, roughly, nearly, almost, some, circa, ca, ~"""
@@ -110,13 +111,6 @@ increase,increases,increased,increasing,rise,rises,rose,risen,grew,grow,grows/de
     conditions=phrases(
         """if, unless, except, provided that, when, until, only, assuming, whenever"""
     ),
-    cause_connectives=phrases("because, since, as a result of, due to"),
-    condition_connectives=phrases("if, when, whenever, unless, once"),
-    effect_verbs=phrases(
-        "causes, caused, leads to, led to, results in, resulted in, triggers, produces, implies,"
-        " therefore, so that"
-    ),
-    polarity_answers=words("yes no true false correct incorrect yeah nope"),
     greetings=words(
         """hi hello hey thanks thank welcome sure certainly regards sincerely cheers dear goodbye
             bye sorry"""

@@ -19,6 +19,9 @@ GERMAN = Lexicon(
         beträgt betragen lautet bevor jedoch daher also z.b d.h usw bzw dieser diese dieses diesem
         diesen jener wenn falls ob dann noch schon nun etwa dabei damit dazu daran hin her"""
     ),
+    not_word="nicht",
+    and_word="und",
+    cell_sentence="{0} für {1} ist {2}.",
     negations=words(
         "nicht kein keine keiner keinen keinem keines nie niemals ohne weder noch nichts niemand nirgends"
     ),
@@ -27,8 +30,6 @@ GERMAN = Lexicon(
         weigert weigerte abgelehnt lehnte vermeidet vermeiden vermied"""
     ),
     clause_openers=words("weil denn aber während dass wenn obwohl und oder sondern"),
-    comma_ends_clause=True,
-    free_order=True,
     passive_agents=words("von vom durch"),
     joiners=words("und oder sowie bzw"),
     negative_prefixes=("un", "in", "im", "ir", "nicht-", "nicht", "miss"),
@@ -118,12 +119,6 @@ gleich,gleiche,gleichen,identisch,dieselbe,derselbe/verschieden,unterschiedlich,
     conditions=phrases(
         """wenn, falls, sofern, außer, vorausgesetzt, solange, sobald, nur"""
     ),
-    cause_connectives=phrases("weil, da, denn, wegen, aufgrund"),
-    condition_connectives=phrases("wenn, falls, sofern, sobald"),
-    effect_verbs=phrases(
-        "führt zu, führen zu, verursacht, bewirkt, erzeugt, deshalb, daher, sodass"
-    ),
-    polarity_answers=words("ja nein doch richtig falsch korrekt wahr"),
     greetings=words(
         """hallo hi danke willkommen grüße gruß gerne natürlich selbstverständlich guten
             entschuldigung"""

@@ -16,6 +16,9 @@ SWEDISH = Lexicon(
         ditt dina sig själv samt både varje annan annat andra någon något några alla eftersom medan
         uppgår innan dock därför alltså t.ex dvs m.m osv in ut upp ner redan då nu"""
     ),
+    not_word="inte",
+    and_word="och",
+    cell_sentence="{0} för {1} är {2}.",
     negations=words(
         "inte ej icke aldrig utan ingen inget inga inte varken ingenting"
     ),
@@ -24,8 +27,6 @@ SWEDISH = Lexicon(
         nekar nekade undviker undvika undvek"""
     ),
     clause_openers=words("eftersom därför men som medan om när att fast trots och eller"),
-    comma_ends_clause=False,
-    free_order=True,
     passive_agents=words("av"),
     joiners=words("och eller samt respektive"),
     negative_prefixes=("o", "in", "im", "ir", "icke-", "icke", "miss"),
@@ -107,12 +108,6 @@ tillåtet,tillåten,tillåtna,tillåter,tillåta,tillåts/förbjudet,förbjuden,
         """om du, om man, om det, om den, om de, om ni, om vi, om jag, om en, om ett, om inte, om någon,
         såvida, förutsatt, utom, förutom, när, ifall, tills, bara, endast"""
     ),
-    cause_connectives=phrases("eftersom, därför att, på grund av, emedan"),
-    condition_connectives=phrases("om, när, ifall, såvida, då"),
-    effect_verbs=phrases(
-        "leder till, ledde till, medför, orsakar, innebär, föranleder, därför, så att"
-    ),
-    polarity_answers=words("ja nej jo sant falskt korrekt"),
     greetings=words("hej hejsan tack välkommen hälsningar absolut självklart javisst ursäkta förlåt"),
     determiners=words("en ett den det de"),
     fillers=words("dock därför alltså också även dessutom således vidare emellertid därmed följaktligen"),

@@ -212,23 +212,19 @@ def function_word_deleted(sentence: Sentence, material: Material) -> Iterator[st
             yield _without(text, spans[place])
 
 
-def _neighbours(sentence: Sentence, material: Material) -> list[Sentence]:
+def _neighbours(sentence: Sentence, material: Material) -> list[str]:
     """The other sentences of its document."""
     owner = sentence.document_id
-    return [one for one in material.sentences if one.document_id == owner and one != sentence]
+    return [one.text for one in material.sentences if one.document_id == owner and one != sentence]
 
 
 def halves_joined(sentence: Sentence, material: Material) -> Iterator[str]:
     """The beginning of one sentence has the end of another of the same document."""
     text = sentence.text
-    others = [
-        one for one in material.sentences if one.document_id == sentence.document_id and one != sentence
-    ]
-    if not others:
-        return
+    others = _neighbours(sentence, material)
     spans = _words(text)
-    for attempt in range(_TRIES):
-        other = others[draw(material.seed, "half", text, str(attempt)) % len(others)].text
+    for attempt in range(_TRIES if others else 0):
+        other = material.pick(others, "half", text, str(attempt))
         theirs = _words(other)
         if len(spans) > 5 and len(theirs) > 5:
             yield text[: spans[len(spans) // 2][0]] + other[theirs[len(theirs) // 2][0] :]
@@ -237,12 +233,10 @@ def halves_joined(sentence: Sentence, material: Material) -> Iterator[str]:
 def subject_replaced(sentence: Sentence, material: Material) -> Iterator[str]:
     """The first words of another sentence of the document open this one."""
     text = sentence.text
-    others = [
-        one for one in material.sentences if one.document_id == sentence.document_id and one != sentence
-    ]
+    others = _neighbours(sentence, material)
     spans = _words(text)
     for attempt in range(_TRIES if others else 0):
-        other = others[draw(material.seed, "subject", text, str(attempt)) % len(others)].text
+        other = material.pick(others, "subject", text, str(attempt))
         theirs = _words(other)
         if len(spans) > 6 and len(theirs) > 6 and other[: theirs[2][1]] != text[: spans[2][1]]:
             yield other[: theirs[2][1]] + text[spans[2][1] :]
@@ -265,4 +259,3 @@ GENERATORS = tuple(
         subject_replaced,
     )
 )
-FOREIGN_KINDS = tuple(one.kind for one in GENERATORS)

@@ -13,17 +13,13 @@ from typing import Any
 import polars as pl
 
 from qa_pipeline.tables import PAIRS
-from qa_pipeline.verification.canaries import statements, values, words
-from qa_pipeline.verification.canaries.material import KINDS, Draft, Generator, Material, Sentence, draw
+from qa_pipeline.verification.canaries import foreign, known
+from qa_pipeline.verification.canaries.material import Draft, Generator, Material, Sentence, draw
 
 ORIGIN = "canary"
-GENERATORS: dict[str, tuple[Generator, ...]] = {
-    kind: tuple(
-        one for one in (*statements.GENERATORS, *values.GENERATORS, *words.GENERATORS) if one.kind == kind
-    )
-    for kind in KINDS
-}
-"""Generators by kind, in a stable order."""
+EVERY: tuple[Generator, ...] = (*known.GENERATORS, *foreign.GENERATORS)
+KINDS: tuple[str, ...] = tuple(dict.fromkeys(one.kind for one in EVERY))
+"""In a stable order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +33,15 @@ class Canary:
 
 
 def seed_canaries(material: Material, per_kind: int, kinds: Sequence[str] = KINDS) -> list[Canary]:
-    """Draw at most `per_kind` canaries of each kind, from both families in turn, one of a sentence.
+    """Draw at most `per_kind` canaries of each kind, from its generators in turn, one of a sentence.
 
     A kind the batch has too little material for gets fewer.
     """
-    return [one for kind in kinds for one in draw_canaries(material, GENERATORS[kind], per_kind)]
+    return [
+        one
+        for kind in kinds
+        for one in draw_canaries(material, [made for made in EVERY if made.kind == kind], per_kind)
+    ]
 
 
 def draw_canaries(

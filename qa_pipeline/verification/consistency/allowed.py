@@ -18,6 +18,7 @@ from typing import Literal
 from qa_pipeline.text.lexicon.base import Lexicon
 from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.text.sentences import split_sentences
+from qa_pipeline.verification.consistency.findings import Occupied
 from qa_pipeline.verification.consistency.reading import Reading
 
 Direction = Literal["added", "left out", "changed", "moved"]
@@ -379,7 +380,8 @@ ALLOWED: tuple[Allowed, ...] = (
 )
 
 
-def units(reading: Reading) -> list[Unit]:
+@functools.lru_cache(maxsize=4096)
+def units(reading: Reading) -> Sequence[Unit]:
     """The units of a text in order, articles taken to the word after them and contractions apart."""
     known = lexicon(reading.language)
     found = [
@@ -396,9 +398,9 @@ def units(reading: Reading) -> list[Unit]:
                 True,
             )
         )
-    taken = [(unit.start, unit.end) for unit in found]
+    taken = Occupied(len(reading.text), ((unit.start, unit.end) for unit in found))
     for word in reading.words:
-        if any(start < word.end and word.start < end for start, end in taken):
+        if not taken.free(word.start, word.end):
             continue
         for part in known.contractions.get(word.folded, (word.folded,)):
             content = word.content and part == word.folded

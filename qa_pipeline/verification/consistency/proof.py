@@ -5,10 +5,11 @@ of what was asked. It is denied where everything else agrees and a slot holds an
 is left to a model or a person, with the first difference named.
 """
 
+import functools
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 
-from qa_pipeline.text.characters import reads_otherwise
+from qa_pipeline.text.characters import reads_otherwise, skeleton
 from qa_pipeline.text.lexicon.base import Lexicon
 from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.verification.consistency.allowed import Change, Unit, differences, is_allowed, units
@@ -115,19 +116,29 @@ def _unanswered(answer: Reading, evidence: Reading, question: Reading, headings:
         return
     known = lexicon(question.language)
     asked = units(question)
-    held = _keys(answer, evidence, headings) | {word.stem for word in (*answer.words, *evidence.words)}
+    spoken = [_spoken(one) for one in (answer, evidence, headings)]
     before = ""
     for unit in asked:
         plain = unit.folded in known.question_words or before in known.degree_words
-        in_compound = len(unit.key) >= _SHORTEST_PART and any(
-            one.startswith(unit.key) or one.endswith(unit.key) for one in held
-        )
-        if unit.content and unit.key not in held and not plain and not in_compound:
+        if unit.content and not plain and not any(_speaks_of(held, unit.key) for held in spoken):
             yield f'the question\'s "{unit.folded}" is not in the evidence'
         before = unit.folded
     scope = {unit.folded for unit in asked} & (known.negations | known.exclusive)
     if scope - {unit.folded for unit in (*units(evidence), *units(answer))}:
         yield "question and evidence differ in a negation"
+
+
+@functools.lru_cache(maxsize=1024)
+def _spoken(reading: Reading) -> frozenset[str]:
+    """Keys of the units and stems of all words of a text."""
+    return frozenset(_keys(reading)) | {word.stem for word in reading.words}
+
+
+def _speaks_of(held: frozenset[str], key: str) -> bool:
+    """Whether a text has a word, alone or as the first or last part of a compound."""
+    return key in held or (
+        len(key) >= _SHORTEST_PART and any(one.startswith(key) or one.endswith(key) for one in held)
+    )
 
 
 def _unproved_fragment(
@@ -221,6 +232,8 @@ def _denied(change: Change) -> str | None:
     known = change.known
     mine, theirs = set(change.added_words), set(change.left_words)
     words = mine | theirs
+    if skeleton("".join(change.added_words)) == skeleton("".join(change.left_words)):
+        return None  # letters of another script that look the same
     if words & known.negations and words <= known.negations | known.auxiliaries | known.negation_tails:
         return "negation_mismatch" if bool(mine & known.negations) != bool(theirs & known.negations) else None
     if _names(change.added, change.claim) and _names(change.left, change.evidence):

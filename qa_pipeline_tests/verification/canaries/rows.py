@@ -3,7 +3,9 @@
 import polars as pl
 
 from qa_pipeline.tables import CANARIES
-from qa_pipeline.verification.canaries.material import TRUE_KINDS
+from qa_pipeline.verification.canaries.seeding import EVERY
+
+_MADE = {one.kind: one for one in EVERY}
 
 
 def canaries(decided_by: str = "consistency", **kinds: list[str]) -> pl.DataFrame:
@@ -14,9 +16,9 @@ def canaries(decided_by: str = "consistency", **kinds: list[str]) -> pl.DataFram
                 "canary_id": f"{kind}-{place}",
                 "batch": "b",
                 "kind": kind,
-                "family": "tuning",
+                "family": _MADE[kind].family,
                 "mechanism": "m",
-                "expected": "supported" if kind in TRUE_KINDS else "rejected",
+                "expected": _MADE[kind].expected,
                 "language": "en",
                 "chunk_id": "c",
                 "source": "s",

@@ -18,7 +18,10 @@ TEXTS = {
         and valves.""",
         """The meters were delivered from Trondheim in the year 2015 and are read by Sundby each month. At
         least 5 litres must remain in the tank, and it may not be emptied in winter. The archive is not
-        open to visitors who arrive without an invitation from the office.""",
+        open to visitors who arrive without an invitation from the office. The guests of the house must
+        not smoke in the rooms upstairs. The check of the old pump takes 2 hours of work in spring. The
+        paint of the cellar needs 3 days to dry in the winter. There are four filters in the tank of
+        the boiler. The pump of the tank stops at noon and it sends a message to the office.""",
     ],
     "sv": [
         """Tanken rymmer 36 liter och fylls inom 12 minuter av den som sköter pumpen. Pumpen provades i
@@ -28,7 +31,11 @@ TEXTS = {
         handdrift. Garantin för enheten gäller i 24 månader och omfattar ledningar och ventiler.""",
         """Mätarna levererades från Trondheim år 2015 och läses av Sundby i slutet av månaden. Minst 5
         liter måste finnas kvar i tanken under hela vintern enligt anvisningen. Arkivet är inte öppet
-        för besökare som kommer till huset utan inbjudan från kontoret.""",
+        för besökare som kommer till huset utan inbjudan från kontoret. Gästerna i huset får inte röka
+        i rummen på övervåningen. Kontrollen av pumpen tar 2 timmar av arbetet på våren. Färgen i
+        källaren behöver 3 dagar för att torka på vintern. Det finns fyra filter (av stål) i pannans
+        tank i källaren. Pumpen i tanken stannar mitt på dagen och den skickar ett meddelande till
+        kontoret.""",
     ],
     "de": [
         """Der Kessel fasst 36 Liter und wird in 12 Minuten vom Installateur langsam gefüllt. Die Pumpe
@@ -37,9 +44,12 @@ TEXTS = {
         dem Grund für den Stillstand der Heizung im Winter. Wenn Sie den Fühler austauschen, können Sie
         die Anlage wieder von Hand einschalten. Die Garantie der Anlage gilt 24 Monate und umfasst alle
         Leitungen und Ventile.""",
-        """Die Zähler wurden im Jahr 2015 mit dem OpenVPN und dem MySQL der Stadt geliefert. Mindestens 5
+        """Die Zähler wurden im Jahr 2015 mit dem OpenVPN und dem DHCP der Stadt geliefert. Mindestens 5
         Liter müssen im Winter immer im Tank der Anlage verbleiben. Das Archiv ist nicht für Besucher
-        geöffnet, die ohne Einladung ins Haus kommen.""",
+        geöffnet, die ohne Einladung ins Haus kommen. Die Gäste dürfen in den Zimmern oben nicht
+        rauchen und kochen. Die Prüfung der alten Pumpe dauert 2 Stunden im Frühjahr. Die Farbe im
+        Keller braucht 3 Tage zum Trocknen im Winter. Es gibt vier Filter im Tank des alten Kessels.
+        Die Pumpe im Tank hält am Mittag an und sie schickt dem Büro eine Meldung.""",
     ],
 }
 ROWS = {

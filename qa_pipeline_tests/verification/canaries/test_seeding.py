@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.tables import CHUNKS, PAIRS
-from qa_pipeline.verification.canaries.material import KINDS, gather
-from qa_pipeline.verification.canaries.seeding import canary_pairs, seed_canaries
+from qa_pipeline.verification.canaries.material import gather
+from qa_pipeline.verification.canaries.seeding import EVERY, KINDS, canary_pairs, seed_canaries
 from qa_pipeline_tests.verification.canaries.sentences import chunks_of, material
 
 
@@ -41,12 +41,16 @@ def test_more_asked_for_than_there_is_gives_what_there_is() -> None:
     assert ids(chunks_of(), per_kind=1000) == ids(chunks_of(), per_kind=2000)
 
 
-def test_both_families_are_drawn_from_in_turn() -> None:
+def test_both_families_are_drawn_from() -> None:
     drawn = seed_canaries(material(), 4)
-    by_kind = {(one.generator.kind, one.generator.family) for one in drawn}
-    assert {kind for kind, _ in by_kind} <= set(KINDS)
-    assert ("number", "tuning") in by_kind
-    assert ("number", "held_out") in by_kind
+    assert {one.generator.kind for one in drawn} == set(KINDS)
+    assert {one.generator.family for one in drawn} == {"known", "foreign"}
+
+
+def test_a_kind_belongs_to_one_family_and_expects_one_verdict() -> None:
+    assert len({(one.kind, one.family, one.expected) for one in EVERY}) == len(KINDS)
+    names = [(one.kind, one.mechanism) for one in EVERY]
+    assert len(names) == len(set(names))
 
 
 def test_a_batch_without_prose_has_no_canaries() -> None:

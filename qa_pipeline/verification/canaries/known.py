@@ -1,0 +1,290 @@
+"""Canaries of the kinds the checks were built for: one value, name, word or passage changed, or other words.
+
+A false claim denies its sentence for sure: a number or date has no bound before it, a new value is nowhere in
+the passage. A true one states the same or less.
+"""
+
+import re
+from collections.abc import Iterator
+from itertools import combinations
+
+from qa_pipeline.text.lexicon.base import Lexicon
+from qa_pipeline.text.lexicon.languages import lexicon
+from qa_pipeline.verification.canaries.material import (
+    Draft,
+    Generator,
+    Material,
+    Sentence,
+    lower_words,
+    numerals,
+    on_text,
+    words,
+)
+from qa_pipeline.verification.consistency.cells import row_cells
+from qa_pipeline.verification.consistency.names import Name
+from qa_pipeline.verification.consistency.numbers import Number
+from qa_pipeline.verification.consistency.reading import Reading, read
+
+_YEARS = 9
+_BEFORE, _AFTER = 24, 16
+"""Characters in which a bound may be written beside a value."""
+_OTHER_BEFORE = re.compile(r"\d\W{0,3}(?:\w+\W{1,2})?$")
+_OTHER_AFTER = re.compile(r"\+|\W{0,3}(?:\w+\W{1,2})?\d")
+"""Another number beside a value: the two may be a range."""
+_LARGEST_WORD = 12
+_TRIES = 8
+_MOST_SHARED = 0.6
+_FEWEST_WORDS = 5
+_LONGEST_CELL = 60
+_TOGETHER = 400
+
+
+def _read(sentence: Sentence) -> tuple[Reading, Lexicon]:
+    return read(sentence.text, sentence.language), lexicon(sentence.language)
+
+
+def _put(text: str, start: int, end: int, new: str) -> str:
+    return text[:start] + new + text[end:]
+
+
+def _bounded(text: str, start: int, end: int, known: Lexicon) -> bool:
+    """Whether a value is a bound, one end of a range or a guess, which another value need not deny."""
+    before, after = text[max(0, start - _BEFORE) : start], text[end : end + _AFTER]
+    phrases = (*known.lower_bounds, *known.upper_bounds, *known.approximations, *known.exclusive)
+    beside = f"{before} {after}".casefold()
+    bound = any(re.search(rf"(?<!\w){re.escape(phrase)}(?!\w)", beside) for phrase in phrases)
+    return bound or _OTHER_BEFORE.search(before) is not None or _OTHER_AFTER.match(after) is not None
+
+
+def _counts(reading: Reading, known: Lexicon) -> Iterator[Number]:
+    """Numbers in figures that say how many or how much."""
+    for number in reading.numbers:
+        plain = number.kind == "cardinal" and not number.as_word and re.match(r"\d+(?![\d.,:/])", number.text)
+        if plain and not _bounded(reading.text, number.start, number.end, known):
+            yield number
+
+
+def number_changed(sentence: Sentence, material: Material) -> Iterator[str]:
+    """One digit of a number became another."""
+    reading, known = _read(sentence)
+    held = numerals(material.chunks[sentence.chunk_id])
+    for number in _counts(reading, known):
+        digits = re.match(r"\d+", number.text)[0]  # type: ignore[index]
+        place = len(digits) - 1 - (len(digits) > 1 and digits.endswith("0"))
+        others = [str(one) for one in range(1, 10) if str(one) != digits[place]]
+        new = digits[:place] + material.pick(others, sentence.text, str(number.start)) + digits[place + 1 :]
+        if new not in held:
+            yield _put(reading.text, number.start, number.start + len(digits), new)
+
+
+def year_changed(sentence: Sentence, material: Material) -> Iterator[str]:
+    """A year became one up to nine away from it."""
+    reading, known = _read(sentence)
+    held = numerals(material.chunks[sentence.chunk_id])
+    for date in reading.dates:
+        at = date.text.find(str(date.year)) if date.year and not date.decade else -1
+        if at >= 0 and not _bounded(reading.text, date.start, date.end, known):
+            years = [str(date.year + step) for step in range(-_YEARS, _YEARS + 1) if step and date.year]
+            new = material.pick(years, sentence.text, str(date.start))
+            if new not in held:
+                yield _put(reading.text, date.start + at, date.start + at + 4, new)
+
+
+def _units(material: Material, language: str) -> dict[str, dict[str, float]]:
+    """Units of each dimension in the batch's sentences as they are written after an amount over one."""
+    found: dict[str, dict[str, float]] = {}
+    for sentence in material.sentences:
+        if sentence.language != language:
+            continue
+        for number in read(sentence.text, language).numbers:
+            written = re.fullmatch(r"\d+ ([^\W\d_]+)", number.text)
+            if number.unit and written and number.values[0] > 1:
+                found.setdefault(number.unit.dimension, {})[written[1]] = number.unit.factor
+    return found
+
+
+def unit_changed(sentence: Sentence, material: Material) -> Iterator[str]:
+    """Another unit of the same dimension as elsewhere in the batch."""
+    reading, known = _read(sentence)
+    written = _units(material, sentence.language)
+    for number in _counts(reading, known):
+        unit = number.unit
+        if unit is None or number.values[0] <= 1:
+            continue
+        alike = written.get(unit.dimension, {})
+        others = sorted(name for name, factor in alike.items() if factor != unit.factor)
+        if others and " " in number.text:
+            new = material.pick(others, sentence.text, str(number.start))
+            at = number.start + number.text.index(" ") + 1
+            yield _put(reading.text, at, number.end, new)
+
+
+def units_converted(sentence: Sentence, material: Material) -> Iterator[str]:
+    """A smaller unit as elsewhere in the batch, with the amount multiplied."""
+    reading, known = _read(sentence)
+    written = _units(material, sentence.language)
+    for number in _counts(reading, known):
+        unit = number.unit
+        if unit is None or " " not in number.text:
+            continue
+        for name, factor in sorted(written.get(unit.dimension, {}).items()):
+            amount = number.values[0] * unit.factor / factor
+            if factor < unit.factor and amount == int(amount):
+                yield _put(reading.text, number.start, number.end, f"{amount:.0f} {name}")
+
+
+def name_changed(sentence: Sentence, material: Material) -> Iterator[str]:
+    """A name of elsewhere in the batch that the passage does not hold."""
+    reading, _ = _read(sentence)
+    passage = material.chunks[sentence.chunk_id].casefold()
+    small = lower_words(material.document(sentence.document_id))
+    names = sorted({name.text for one in material.sentences for name in _names(one, small)})
+    for name in _names(sentence, small):
+        alike = [
+            other
+            for other in names
+            if other.isupper() == name.text.isupper()
+            and other.endswith("s") == name.text.endswith("s")
+            and other[:3].casefold() != name.text[:3].casefold()
+            and other.casefold() not in passage
+        ]
+        if alike and reading.text.count(name.text) == 1:
+            yield _put(reading.text, name.start, name.end, material.pick(alike, sentence.text, name.text))
+
+
+def _names(sentence: Sentence, small: frozenset[str]) -> list[Name]:
+    """Names of one word that is written with a capital throughout."""
+    found = read(sentence.text, sentence.language).names
+    return [one for one in found if not one.identifier and one.text.isalpha() and one.folded not in small]
+
+
+def negation_inserted(sentence: Sentence, material: Material) -> Iterator[str]:
+    """The main clause denies what it stated."""
+    reading, known = _read(sentence)
+    ahead: set[str] = set()
+    denied = {word.folded for word in reading.words} & (known.negations | known.soft_negations)
+    for word in () if denied else reading.words:
+        if word.folded in known.finite_verbs and ahead and reading.text[word.end : word.end + 1] == " ":
+            if not ahead & (known.conditional_words | known.relatives):
+                yield _put(reading.text, word.end, word.end, f" {known.not_word}")
+            return
+        ahead.add(word.folded)
+
+
+def negation_removed(sentence: Sentence, material: Material) -> Iterator[str]:
+    """The only negation of a sentence is gone."""
+    reading, known = _read(sentence)
+    negated = [word for word in reading.words if word.folded in known.negations]
+    scope = known.universal | known.exclusive | known.contrasts - {known.not_word} | known.negation_tails
+    alone = len(negated) == 1 and negated[0].folded == known.not_word
+    if alone and not scope & {word.folded for word in reading.words}:
+        yield _put(reading.text, negated[0].start - 1, negated[0].end, "")
+
+
+def other_column(row: Sentence, material: Material) -> Iterator[str]:
+    """A column has the value of another of the row."""
+    read_as = row_cells(row.text, row.language)
+    if read_as is None or not read_as.named:
+        return
+    cells = [(cell.column.text, cell.value.text) for cell in read_as.cells]
+    if not all(0 < len(text) <= _LONGEST_CELL for cell in cells for text in cell):
+        return
+    document = material.document(row.document_id)
+    for (column, value), (_, other) in combinations(cells[1:], 2):
+        one, two = value.casefold(), other.casefold()
+        figures = {any(sign.isdigit() for sign in text) for text in (one, two)}
+        if len(figures) == 1 and one not in two and two not in one and f"{column}: {other}" not in document:
+            claim = lexicon(row.language).cell_sentence.format(column, cells[0][1], other.rstrip("."))
+            yield claim[0].upper() + claim[1:]
+
+
+def other_document(sentence: Sentence, material: Material) -> Iterator[Draft]:
+    """A passage of another document that has fewer than most of the sentence's longer words."""
+    others = [one for one in material.owners if material.owners[one] != sentence.document_id]
+    wanted = {word.casefold() for word in words(sentence.text) if len(word) > 3}
+    for place in range(_TRIES if others else 0):
+        chosen = material.pick(others, sentence.text, str(place))
+        held = {word.casefold() for word in words(material.chunks[chosen])}
+        if wanted and len(wanted & held) <= _MOST_SHARED * len(wanted):
+            yield Draft(sentence.text, chosen)
+            return
+
+
+def brackets_dropped(sentence: Sentence, material: Material) -> Iterator[str]:
+    """The sentence without what is in brackets, which must limit nothing."""
+    _, known = _read(sentence)
+    for found in re.finditer(r" \(([^()]{4,})\)", sentence.text):
+        if not _limits(found[1], known):
+            yield _put(sentence.text, found.start(), found.end(), "")
+
+
+def clause_dropped(sentence: Sentence, material: Material) -> Iterator[str]:
+    """The first of two whole statements joined by "and"."""
+    _, known = _read(sentence)
+    found = re.search(rf",? {known.and_word} (\w+) [^,]+\.$", sentence.text)
+    kept = sentence.text[: found.start()] if found else ""
+    whole = found is not None and found[1] in known.subject_pronouns and "," not in kept
+    if whole and not _limits(sentence.text, known) and len(kept.split()) >= _FEWEST_WORDS:
+        yield f"{kept}."
+
+
+def _limits(text: str, known: Lexicon) -> bool:
+    scope = known.negations | known.soft_negations | known.exclusive | known.conditional_words
+    scope |= known.contrasts | known.collectives | known.partial | known.weak
+    return bool(scope & {word.casefold() for word in words(text)})
+
+
+def sentences_merged(sentence: Sentence, material: Material) -> Iterator[str]:
+    """Two neighbouring sentences joined by "and"."""
+    after, known = sentence.following or "", lexicon(sentence.language)
+    first, text = after.split(" ", 1)[0].casefold(), material.document(sentence.document_id)
+    links = known.openings | known.conjunctions | known.joiners
+    if after and first not in links and len(sentence.text) + len(after) <= _TOGETHER:
+        inside = re.search(rf"[^\W\d_],? {re.escape(after.split(' ', 1)[0])}\b", text)
+        small = first in known.stop_words or not (known.nouns_capitalised or inside)
+        second = after[0].lower() + after[1:] if small else after
+        yield f"{sentence.text[:-1]}, {known.and_word} {second}"
+
+
+def numbers_as_words(sentence: Sentence, material: Material) -> Iterator[str]:
+    """A number up to twelve in words."""
+    reading, known = _read(sentence)
+    spelt: dict[int, str] = {}
+    for word, value in known.numbers.items():
+        if value in range(2, _LARGEST_WORD + 1):
+            spelt.setdefault(int(value), word)
+    for number in _counts(reading, known):
+        counted = re.fullmatch(r"(\d+)( [^\W\d_]+)?", number.text)
+        before, after = reading.text[: number.start], reading.text[number.end :]
+        between = re.search(r"[^\W\d_] $", before) and re.match(r"[ .,]", after)
+        labelled = not before.split() or not before.split()[-1].islower()
+        if counted and between and not labelled and int(counted[1]) in spelt:
+            word = spelt[int(counted[1])]
+            yield _put(reading.text, number.start, number.start + len(counted[1]), word)
+
+
+def words_as_numbers(sentence: Sentence, material: Material) -> Iterator[str]:
+    """A number word in figures."""
+    reading, _ = _read(sentence)
+    for number in reading.numbers:
+        counts = number.as_word and number.kind == "cardinal" and number.unit is None and number.start
+        if counts and number.value in range(2, _LARGEST_WORD + 1):
+            yield _put(reading.text, number.start, number.end, f"{number.value:.0f}")
+
+
+GENERATORS = (
+    Generator("number", "known", "digit_changed", on_text(number_changed)),
+    Generator("date", "known", "year_changed", on_text(year_changed)),
+    Generator("unit", "known", "unit_of_dimension", on_text(unit_changed)),
+    Generator("name", "known", "name_of_batch", on_text(name_changed)),
+    Generator("negation", "known", "inserted", on_text(negation_inserted)),
+    Generator("negation", "known", "removed", on_text(negation_removed)),
+    Generator("cell", "known", "other_column", on_text(other_column), over="rows"),
+    Generator("wrong_passage", "known", "other_document", other_document),
+    Generator("clause_dropped", "known", "brackets_dropped", on_text(brackets_dropped), "supported"),
+    Generator("clause_dropped", "known", "statement_dropped", on_text(clause_dropped), "supported"),
+    Generator("sentences_merged", "known", "merged_by_and", on_text(sentences_merged), "supported"),
+    Generator("numbers_as_words", "known", "figures_as_words", on_text(numbers_as_words), "supported"),
+    Generator("numbers_as_words", "known", "words_as_figures", on_text(words_as_numbers), "supported"),
+    Generator("units_converted", "known", "to_smaller_unit", on_text(units_converted), "supported"),
+)
