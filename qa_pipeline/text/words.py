@@ -44,12 +44,6 @@ def folded_words(text: str, language: str) -> tuple[str, ...]:
     return tuple([known(word)[0] for word in _WORD.findall(text)])
 
 
-def word_forms(text: str, language: str) -> Set[str]:
-    """Folded forms, genitive endings aside, and stems of all words."""
-    known = [_known_words(language)(word) for word in set(_WORD.findall(text))]
-    return {word[0].removesuffix("'s") for word in known} | {word[1] for word in known}
-
-
 def content_places(text: str, language: str) -> list[tuple[int, str]]:
     """Start and stem of each content word, without making the tokens."""
     known = _known_words(language)
@@ -108,3 +102,20 @@ def recall(wanted: Collection[str], held: Collection[str]) -> float | None:
     """Share of distinct `wanted` entries in `held`; None when nothing is wanted."""
     distinct = set(wanted)
     return len(distinct.intersection(held)) / len(distinct) if distinct else None
+
+
+class Occupied:
+    """The characters of a text that belong to something already."""
+
+    def __init__(self, length: int, spans: Iterable[tuple[int, int]] = ()) -> None:
+        self._taken = bytearray(length)
+        for start, end in spans:
+            self.take(start, end)
+
+    def take(self, start: int, end: int) -> None:
+        """Mark a span as occupied."""
+        self._taken[start:end] = b"\x01" * (end - start)
+
+    def free(self, start: int, end: int) -> bool:
+        """Whether no character of a span is occupied."""
+        return self._taken.find(1, start, end) < 0

@@ -18,7 +18,7 @@ from typing import Literal
 from qa_pipeline.text.lexicon.base import Lexicon
 from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.text.sentences import split_sentences
-from qa_pipeline.verification.consistency.findings import Occupied
+from qa_pipeline.text.words import Occupied
 from qa_pipeline.verification.consistency.reading import Reading
 
 Direction = Literal["added", "left out", "changed", "moved"]

@@ -24,11 +24,6 @@ class Cell:
     column: Reading
     value: Reading
 
-    @property
-    def is_figure(self) -> bool:
-        """Whether the value is a number or date and not only words."""
-        return bool(self.value.numbers or self.value.dates)
-
 
 @dataclass(frozen=True, slots=True)
 class Row:

@@ -2,12 +2,10 @@
 
 import functools
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from qa_pipeline.text.lexicon.languages import lexicon
-from qa_pipeline.text.words import first_runs, written_words
-from qa_pipeline.verification.consistency.findings import Occupied
+from qa_pipeline.text.words import Occupied, first_runs, written_words
 from qa_pipeline.verification.consistency.units import unit_after
 
 _ISO = re.compile(r"(?<![\w.-])(?P<y>\d{4})[-/](?P<m>\d{1,2})(?:[-/](?P<d>\d{1,2}))?(?![\w-]|[./]\d)")
@@ -34,27 +32,6 @@ class Date:
     text: str
     swapped: bool = False
     decade: bool = False
-
-    def held_by(self, other: "Date") -> bool:
-        """Whether every part this date has is the same in `other`."""
-        same_year = self.year is None or self._covers(other)
-        straight = self.month in (None, other.month) and self.day in (None, other.day)
-        crossed = (self.swapped or other.swapped) and (self.month, self.day) == (other.day, other.month)
-        return same_year and (straight or crossed)
-
-    def _covers(self, other: "Date") -> bool:
-        if self.year is None or other.year is None:
-            return False
-        return (
-            self.year // 10 == other.year // 10
-            if self.decade
-            else (self.year, False) == (other.year, other.decade)
-        )
-
-    def denies(self, other: "Date") -> bool:
-        """Whether a part that both have differs."""
-        parts = ((self.year, other.year), (self.month, other.month), (self.day, other.day))
-        return any(mine is not None and theirs is not None and mine != theirs for mine, theirs in parts)
 
 
 def find_dates(text: str, language: str) -> list[Date]:
@@ -126,14 +103,3 @@ def _is_year(date: Date, text: str) -> bool:
         re.IGNORECASE,
     )
     return date.year in _SURE_YEARS or lead is not None
-
-
-def held_in_parts(date: Date, evidence: Sequence[Date]) -> bool:
-    """Whether day and month stand in one date of the evidence and the year in another."""
-    without_year = Date(None, date.month, date.day, 0, 0, "", date.swapped)
-    year_only = Date(date.year, None, None, 0, 0, "")
-    return (
-        date.month is not None
-        and any(other.year is None and without_year.held_by(other) for other in evidence)
-        and any(year_only.held_by(other) for other in evidence)
-    )

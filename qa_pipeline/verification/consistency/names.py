@@ -7,8 +7,7 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 from qa_pipeline.text.lexicon.languages import lexicon
-from qa_pipeline.text.words import word_forms
-from qa_pipeline.verification.consistency.findings import Occupied
+from qa_pipeline.text.words import Occupied
 
 _IDENTIFIER = re.compile(
     r"(?<![\w`])(?:[^\W\d_]\w*(?:[./:-]\w+){0,20}\(\)"  # call()
@@ -95,36 +94,3 @@ def _in_run(text: str, candidates: Sequence[re.Match[str]], place: int) -> bool:
     before = place > 0 and text[candidates[place - 1].end() : here.start()] == " "
     after = place + 1 < len(candidates) and text[here.end() : candidates[place + 1].start()] == " "
     return before or after
-
-
-def initials(text: str) -> set[str]:
-    """Initials of the runs of capitalised words."""
-    return {"".join(word[0] for word in run.split()).casefold() for run in _RUNS.findall(text)}
-
-
-def name_parts(folded: str) -> set[str]:
-    """The words of a folded name."""
-    return set(re.findall(r"[^\W_]+", folded))
-
-
-def holds_part(part: str, forms: Set[str]) -> bool:
-    """Whether a word of a name is among the forms of a text, inflection aside."""
-    return part in forms or part.rstrip("s") in forms or any(_inflected(part, form) for form in forms)
-
-
-def same_name(left: Name, right: Name, language: str) -> bool:
-    """Whether two names may be one: inflected, in part, or as initials."""
-    return _names_same(left, right, language) or _names_same(right, left, language)
-
-
-def _names_same(name: Name, other: Name, language: str) -> bool:
-    if name.identifier:
-        return name.folded in other.text.casefold()
-    forms = word_forms(other.text, language) | initials(other.text)
-    return all(holds_part(part, forms) for part in name_parts(name.folded))
-
-
-def _inflected(part: str, form: str) -> bool:
-    """Sweden and Swedish, Stockholm and Stockholms: the first four letters and most of the word agree."""
-    shared = min(len(part), len(form)) - 2
-    return shared >= 4 and part[:shared] == form[:shared] and abs(len(part) - len(form)) <= 3

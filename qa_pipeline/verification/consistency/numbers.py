@@ -11,8 +11,7 @@ from typing import Literal
 
 from qa_pipeline.text.lexicon.base import Lexicon
 from qa_pipeline.text.lexicon.languages import lexicon
-from qa_pipeline.text.words import first_runs, written_words
-from qa_pipeline.verification.consistency.findings import Occupied
+from qa_pipeline.text.words import Occupied, first_runs, written_words
 from qa_pipeline.verification.consistency.units import Unit, unit_after, unit_before
 
 Spelled = tuple[int, int, float]
@@ -175,7 +174,6 @@ class Number:
     end: int
     text: str
     as_word: bool = False
-    scaled: bool = False
     version: str = ""
 
     @property
@@ -321,7 +319,7 @@ def _with_unit(
     before = unit_before(text, start)
     stop = unit[1] if unit else end
     kind_unit = unit[0] if unit else before
-    return Number("cardinal", values, kind_unit, start, stop, text[start:stop], as_word, scale is not None)
+    return Number("cardinal", values, kind_unit, start, stop, text[start:stop], as_word)
 
 
 def _scale_after(text: str, end: int, language: str) -> tuple[float, int] | None:

@@ -11,11 +11,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from qa_pipeline.text.blocks import NUMBERED_ITEM
-from qa_pipeline.text.characters import skeleton
-from qa_pipeline.text.words import Token, content_places, content_stems, folded_words, tokenize, word_forms
+from qa_pipeline.text.words import Occupied, Token, content_places, folded_words, tokenize
 from qa_pipeline.verification.consistency.dates import Date, find_dates
-from qa_pipeline.verification.consistency.findings import Occupied
-from qa_pipeline.verification.consistency.names import Name, find_names, initials
+from qa_pipeline.verification.consistency.names import Name, find_names
 from qa_pipeline.verification.consistency.numbers import Number, find_numbers
 
 _BETWEEN = "\x1f"
@@ -73,12 +71,6 @@ class Reading:
         return [name for name in self.all_names if self._measured.free(name.start, name.end)]
 
     @cached_property
-    def context(self) -> tuple[str, ...]:
-        """The terms that are no part of a number, date or name."""
-        named = {stem for name in self.names for stem in content_stems(name.text, self.language)}
-        return tuple(term for term in self.terms if term not in named and not term.startswith("="))
-
-    @cached_property
     def terms(self) -> tuple[str, ...]:
         """What the text states, in order and comparable: stems of content words, values of numbers."""
         return tuple([term for _, term in self.placed_terms])
@@ -111,32 +103,6 @@ class Reading:
             for place, stem in self._content
             if place not in starts
         ]
-
-    @cached_property
-    def bound_words(self) -> Set[str]:
-        """The words, casefolded, each with the prefix bound to it by a hyphen."""
-        tokens = {token.start: token for token in self.words}
-        for found in _BOUND.finditer(self.text):
-            tokens.pop(found.start(), None)
-            if word := tokens.get(found.end()):
-                tokens[found.end()] = word._replace(folded=f"{found[0][:-1].casefold()}-{word.folded}")
-        return frozenset(token.folded for token in tokens.values())
-
-    @cached_property
-    def forms(self) -> Set[str]:
-        """Words in every form a name may take here, the initials of capitalised words among them."""
-        return word_forms(self.text, self.language) | initials(self.text)
-
-    @cached_property
-    def casefolded(self) -> str:
-        """The text without its capitals."""
-        return self.text.casefold()
-
-    @cached_property
-    def shown(self) -> "Reading":
-        """The reading of the Latin letters the text looks like; itself where it has no others."""
-        seen = skeleton(self.text)
-        return self if seen == self.text else Reading(seen, self.language)
 
     @cached_property
     def line(self) -> str:
