@@ -307,10 +307,11 @@ def score_claims(
     notify: ProgressCallback = no_progress,
     *,
     model_claims: Mapping[str, list[Claim]] | None = None,
+    one_corpus: bool = True,
 ) -> pl.DataFrame:
     """Every local score of every claim; answers without `model_claims` are cut by the rules.
 
-    No language model is asked.
+    No language model is asked. Without `one_corpus` each pair is alone with its passages.
     """
     settings = resources.settings.verification
     claims = find_claims(
@@ -321,6 +322,7 @@ def score_claims(
         settings,
         embeddings=embeddings,
         model_claims=model_claims,
+        one_corpus=one_corpus,
     )
     read = fill_entailment(claims, pairs, chunks, resources.entailment, settings.entailment, notify)
     return fill_spans(read, pairs, chunks, resources.spans)

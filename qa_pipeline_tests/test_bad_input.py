@@ -14,7 +14,6 @@ import pytest
 
 from qa_pipeline.cli.app import app
 from qa_pipeline.cli.common import BAD_INPUT, FAILED, OK
-from qa_pipeline.corpus import folders
 from qa_pipeline_tests.documents.builders import pdf_bytes
 from qa_pipeline_tests.end_to_end import GUIDE, Files, Workspace, invoke, new_workspace
 
@@ -186,9 +185,14 @@ def test_a_file_written_to_while_it_is_read_is_a_row_and_is_read_by_the_next_run
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     workspace.write({"b/guide.md": GUIDE, "b/log.md": "# Log\n\nThe pump started.\n"})
-    states = iter(range(4))
+    sizes = iter(range(99))
+
+    def growing(descriptor: int) -> os.stat_result:
+        found = list(os.stat(descriptor))
+        return os.stat_result([*found[:6], next(sizes), *found[7:]])
+
     with monkeypatch.context() as patch:
-        patch.setattr(folders, "_state", lambda file: (next(states), 0))
+        patch.setattr("qa_pipeline.corpus.folders.os.fstat", growing)
         assert workspace.run().code == OK
     assert set(workspace.reasons("documents", "b", "path").values()) == {"unreadable"}
     assert workspace.run().code == OK
@@ -196,7 +200,8 @@ def test_a_file_written_to_while_it_is_read_is_a_row_and_is_read_by_the_next_run
 
 
 def test_of_two_equal_files_one_is_read_and_either_can_be_cited(workspace: Workspace) -> None:
-    both = [{**PAIR, "question": f"How, says {n}?", "citations": [f"[source:{n}.md]"]} for n in ("a", "b")]
+    asked = {"a": "How is the boiler drained?", "b": "How long is the wait at the lower valve?"}
+    both = [{**PAIR, "question": asked[n], "citations": [f"[source:{n}.md]"]} for n in asked]
     workspace.write({"b/a.md": GUIDE, "b/b.md": GUIDE, "b/pairs.jsonl": lines(*both)})
     assert workspace.run("--provider", "none").code == OK
     assert workspace.reasons("documents", "b", "path") == {"a.md": None, "b.md": "equal_bytes"}

@@ -102,7 +102,9 @@ def _claims(
     )
     started = time.perf_counter()
     embeddings = embed_chunks(tables.chunks, resources.embedder)
-    claims = score_claims(resources, tables.pairs, tables.documents, tables.chunks, embeddings)
+    claims = score_claims(
+        resources, tables.pairs, tables.documents, tables.chunks, embeddings, one_corpus=False
+    )
     seconds = time.perf_counter() - started
     replies = _replies(claims, tables, resources) if asks else None
     verdicts = decide_claims(claims, tables.pairs, resources.settings.verification, replies)

@@ -70,6 +70,7 @@ def find_claims(
     *,
     embeddings: pl.DataFrame | None = None,
     model_claims: Mapping[str, Sequence[Claim]] | None = None,
+    one_corpus: bool = True,
 ) -> pl.DataFrame:
     """Split the answers of drafted pairs and score every claim against what it cites.
 
@@ -82,11 +83,12 @@ def find_claims(
         notify: called with how many pairs are done.
         embeddings: vectors of chunks already computed, so that none is embedded twice.
         model_claims: claims by pair, where a model cut the answer; the others are cut by the rules.
+        one_corpus: whether a passage that another pair cites may show that a citation is wrong.
 
     Raises:
         SettingsError: the embedding model gives vectors without a direction.
     """
-    batch = Batch.of(documents, chunks)
+    batch = Batch.of(documents, chunks, one_corpus)
     vectors = ChunkVectors(embeddings, batch.texts, embedder)
     answered = pairs.filter(pl.col("status") == "drafted", pl.col("coverage") != "none")
     rows: list[Row] = []

@@ -227,9 +227,10 @@ class Batch:
     chunks: Mapping[str, Row]
     texts: Mapping[str, str]
     words: ChunkWords
+    one_corpus: bool
 
     @classmethod
-    def of(cls, documents: pl.DataFrame, chunks: pl.DataFrame) -> "Batch":
+    def of(cls, documents: pl.DataFrame, chunks: pl.DataFrame, one_corpus: bool = True) -> "Batch":
         """The batch of these tables."""
         rows = {row["chunk_id"]: row for row in chunks.iter_rows(named=True)}
         # an injection proves nothing, whatever words it shares with a claim
@@ -240,6 +241,7 @@ class Batch:
             chunks=rows,
             texts=texts,
             words=ChunkWords(texts, {chunk_id: row["language"] for chunk_id, row in rows.items()}),
+            one_corpus=one_corpus,
         )
 
     def reading(self, chunk_id: str, language: str) -> Reading:
@@ -286,8 +288,10 @@ class Batch:
         """The best candidates of passages that are not cited: the pair's, and those of the batch by words."""
         language = pair["language"]
         passages = [i for i in pair["passage_ids"] if i in self.texts and i not in citations.chunk_ids]
-        found = self.words.best(wanted, most, without=(*citations.chunk_ids, *passages))
-        ids = (*passages, *(chunk_id for chunk_id, _ in found))
+        ids = [*passages]
+        if self.one_corpus:
+            found = self.words.best(wanted, most, without=(*citations.chunk_ids, *passages))
+            ids += [chunk_id for chunk_id, _ in found]
         every = (one for i in ids for one in candidates(i, self.reading(i, language), LONGEST_WINDOW))
         return self._as_written(best_by_words(wanted, every, most))
 

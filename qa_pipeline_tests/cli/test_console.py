@@ -149,7 +149,15 @@ def test_validate_prints_a_verdict_for_each_pair_and_what_is_not_supported(
     workspace = new_workspace(tmp_path, monkeypatch)
     workspace.write({"b/guide.md": "# Guide\n\nThe safety valve opens at 3 bar.\n"})
     right, wrong = "The safety valve opens at 3 bar.", "The safety valve opens at 5 bar."
-    lines: list[dict[str, object]] = [{"question": f"Question {n}?", "answer": right} for n in range(25)]
+    what = (
+        "does the valve open",
+        "does it open",
+        "is the valve open",
+        "is the safety valve opened",
+        "opens it",
+    )
+    asked = [f"{word} {rest}?" for word in ("When", "Where", "How", "Why", "Who") for rest in what]
+    lines: list[dict[str, object]] = [{"question": one, "answer": right} for one in asked]
     lines[7] |= {"answer": wrong, "question": "[red]Hostile[/red]?", "confidence": 0.99}
     file = tmp_path / "mine.jsonl"
     file.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
@@ -162,7 +170,7 @@ def test_validate_prints_a_verdict_for_each_pair_and_what_is_not_supported(
     first = next(row for row in ran.stdout.splitlines() if "[red]Hostile[/red]?" in row)
     assert first.split()[:3] == ["8", "rejected", "number_mismatch"]
     assert first.rstrip().endswith(wrong)
-    assert ran.stdout.index("[red]Hostile") < ran.stdout.index("Question 0?")
+    assert ran.stdout.index("[red]Hostile") < ran.stdout.index(asked[0])
     counts = [row.split() for row in ran.stdout.splitlines() if row.split()[-1:] in (["25"], ["24"], ["1"])]
     assert ["rejected", "number_mismatch", "1"] in counts
     assert "b.jsonl in passed, rejected, needs_review and failed" in ran.stdout

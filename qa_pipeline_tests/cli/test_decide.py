@@ -34,7 +34,7 @@ def line(answer: str, question: str = "What happens?", cites: str = "guide.md", 
 
 PAIRS = [
     line(VERBATIM, "When does it open?"),
-    line(WRONG, "At which pressure?"),
+    line(WRONG, "What is to be done?"),
     line(LOOSE, "How is it drained?"),
     line("Wait 10 minutes.", "How long?", "nowhere.md"),
     line("", "Empty?"),
@@ -94,7 +94,7 @@ def test_a_person_overrules_the_verdict_and_equal_files_change_nothing_more(work
     found = rows_of(workspace)
     assert verdicts(workspace)[WRONG] == ("rejected", "number_mismatch", "pipeline")
     rows = [
-        found["At which pressure?"] | {"decision": "accepted", "why": "new norm"},
+        found["What is to be done?"] | {"decision": "accepted", "why": "new norm"},
         found["When does it open?"] | {"decision": "rejected"},
     ]
 
@@ -121,7 +121,7 @@ def test_a_person_overrules_the_verdict_and_equal_files_change_nothing_more(work
 def test_decisions_survive_deleted_tables_and_turn_stale_with_the_evidence(workspace: Workspace) -> None:
     import shutil
 
-    decide(workspace, rows_of(workspace)["At which pressure?"] | {"decision": "accepted"})
+    decide(workspace, rows_of(workspace)["What is to be done?"] | {"decision": "accepted"})
     shutil.rmtree(workspace.out / "tables")
     run(workspace)
     assert verdicts(workspace)[WRONG][1] == "person_accepted"
@@ -138,12 +138,13 @@ def test_decisions_survive_deleted_tables_and_turn_stale_with_the_evidence(works
 
 def test_an_edited_answer_becomes_a_pair_that_is_verified(workspace: Workspace) -> None:
     found = rows_of(workspace)
-    right, wrong = "Open the lower valve and wait 10 minutes.", "The safety valve opens at 7 bar."
+    right = "To drain the boiler, open the lower valve and wait 10 minutes."
+    wrong = "The safety valve opens at 7 bar."
 
     ran = decide(
         workspace,
         found["How long?"] | {"decision": "edited", "edited_answer": f"{right} [source:guide.md]"},
-        found["At which pressure?"] | {"decision": "edited", "edited_answer": wrong},
+        found["What is to be done?"] | {"decision": "edited", "edited_answer": wrong},
     )
 
     assert ran.code == OK, ran.stderr
@@ -155,7 +156,7 @@ def test_an_edited_answer_becomes_a_pair_that_is_verified(workspace: Workspace) 
     assert now[wrong][0] in ("rejected", "needs_review")
     edited = workspace.table("pairs", "b").filter(pl.col("origin") == "edited")
     assert edited["generator"].to_list() == ["person:anna"] * 2
-    assert set(edited["question"]) == {"How long?", "At which pressure?"}
+    assert set(edited["question"]) == {"How long?", "What is to be done?"}
     # an edit may be edited again
     last = "Do not use softened water."
     again = rows_of_answer(workspace, wrong) | {"decision": "edited", "edited_answer": last}
@@ -175,7 +176,7 @@ def rows_of_answer(workspace: Workspace, answer: str) -> Row:
 
 
 def test_a_decision_about_one_claim_decides_that_claim(workspace: Workspace) -> None:
-    found = rows_of(workspace)["At which pressure?"]
+    found = rows_of(workspace)["What is to be done?"]
     claims = workspace.table("claims", "b").filter(pl.col("pair_id") == found["pair_id"])
     row = {**found, "claim_id": claims["claim_id"][0], "decision": "accepted", "why": "checked"}
 
@@ -192,7 +193,7 @@ def test_a_decision_about_one_claim_decides_that_claim(workspace: Workspace) -> 
 def test_lines_that_cannot_be_taken_are_named_and_the_others_go_in(workspace: Workspace) -> None:
     found = rows_of(workspace)
     good = found["When does it open?"] | {"decision": "rejected"}
-    pressure, drained = found["At which pressure?"], found["How is it drained?"]
+    pressure, drained = found["What is to be done?"], found["How is it drained?"]
     rows = [
         good,
         {**good, "pair_id": "f" * 32},
@@ -241,7 +242,7 @@ def test_lines_that_cannot_be_taken_are_named_and_the_others_go_in(workspace: Wo
 
 
 def test_of_two_files_the_later_decision_stands_and_an_older_one_is_refused(workspace: Workspace) -> None:
-    row = rows_of(workspace)["At which pressure?"]
+    row = rows_of(workspace)["What is to be done?"]
     first = row | {"decision": "accepted", "decided_at": "2026-03-01T10:00:00+01:00"}
     second = row | {"decision": "rejected", "decided_at": "2026-03-02T10:00:00"}
     assert decide(workspace, first).code == OK
@@ -322,7 +323,7 @@ def test_a_file_that_cannot_be_read_is_named(
 def test_broken_json_lines_are_named_by_their_number(workspace: Workspace) -> None:
     file = workspace.out.parent / "odd.jsonl"
     good = json.dumps(rows_of(workspace)["When does it open?"] | {"decision": "rejected"})
-    half = json.dumps(rows_of(workspace)["At which pressure?"] | {"decision": "rejected"}).replace(
+    half = json.dumps(rows_of(workspace)["What is to be done?"] | {"decision": "rejected"}).replace(
         "anna", "\\ud800"
     )
     file.write_text(f"[1]\n\n{{broken\n{good}\n{half}\n")
@@ -346,7 +347,7 @@ def test_damaged_decisions_stop_the_run_and_are_not_overwritten(workspace: Works
     assert ran.code == FAILED
     assert "restore it from a backup" in ran.stdout
     assert (
-        decide(workspace, rows_of(workspace)["At which pressure?"] | {"decision": "rejected"}).code
+        decide(workspace, rows_of(workspace)["What is to be done?"] | {"decision": "rejected"}).code
         == BAD_INPUT
     )
 
@@ -371,7 +372,7 @@ def test_decisions_calibrate_as_labelled_rows(workspace: Workspace) -> None:
     claim = workspace.table("claims", "b").filter(pl.col("pair_id") == found["How is it drained?"]["pair_id"])
     decide(
         workspace,
-        found["At which pressure?"] | {"decision": "rejected"},
+        found["What is to be done?"] | {"decision": "rejected"},
         found["When does it open?"] | {"decision": "accepted"},
         found["How is it drained?"] | {"claim_id": claim["claim_id"][0], "decision": "rejected"},
         found["How is it drained?"] | {"decision": "rejected", "why": "Quality: says nothing new"},

@@ -45,7 +45,9 @@ class Folder:
         text = document or f"# Kestrel {batch} guide\n\n## Filling\n\n{TRUE[0]}\n"
         (folder / "guide.md").write_text(text, encoding="utf-8")
         lines = [
-            json.dumps({"question": f"How is it drained, {n}?", "answer": answer, "citations": [cited]})
+            json.dumps(
+                {"question": "How is it drained" + "?" * (n + 1), "answer": answer, "citations": [cited]}
+            )
             for n, (answer, cited) in enumerate(pairs)
         ]
         (folder / "pairs.jsonl").write_text("\n".join(lines), encoding="utf-8")

@@ -1,5 +1,4 @@
 from collections.abc import Sequence
-from typing import Any
 
 import polars as pl
 import pytest
@@ -8,7 +7,6 @@ from hypothesis import strategies as st
 
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.scorers import SCORERS, chosen_scorers, claim_scores, pair_scores
-from qa_pipeline.tables import CLAIMS
 
 VALUES = st.none() | st.sampled_from([0.0, 0.2, 0.9, 1.0])
 
@@ -49,27 +47,8 @@ def test_verdicts_and_replies_become_scores() -> None:
     assert said == [1.0, 0.5, 0.0, None]
 
 
-def test_consistency_is_the_scorer_of_that_name() -> None:
-    lists = ("number_conflicts", "name_conflicts", "polarity_conflicts", "date_conflicts")
-    rows: list[dict[str, Any]] = [
-        {"token_recall": 1.0},
-        {"token_recall": 0.8, "number_conflicts": ["84"]},
-        {"token_recall": 0.8, "open_points": ["?"]},
-        {"token_recall": 0.8, "verbatim": True},
-        {"evidence_quote": None},
-    ]
-    given: dict[str, Any] = {"evidence_quote": "Text.", "verbatim": False, **{name: [] for name in lists}}
-    schema = {name: CLAIMS.schema[name] for name in (*given, "token_recall", "open_points")}
-    claims = pl.DataFrame([given | row for row in rows], schema=schema).with_columns(
-        quantifier_conflicts=pl.lit(None, pl.List(pl.String()))
-    )
-    found = claim_scores(claims, SCORERS["consistency"]).to_list()
-    assert found[:4] == pytest.approx([1.0, 0.2, 0.72, 1.0])
-    assert found[4] is None
-
-
 def test_scorers_are_chosen_by_name_and_what_costs_money_only_by_name() -> None:
     assert [one.name for one in chosen_scorers(None)] == [name for name in SCORERS if name != "llm"]
     assert [one.name for one in chosen_scorers(["llm", "similarity"])] == ["similarity", "llm"]
-    with pytest.raises(InputError, match="no such scorer; there are similarity, consistency"):
+    with pytest.raises(InputError, match="no such scorer; there are similarity, entailment"):
         chosen_scorers(["bleu"])

@@ -43,7 +43,7 @@ def scored(rows: list[Row], folder: Path, *names: str, model: ScriptedModel | No
 
 
 def test_hostile_items_all_come_out_with_a_score_or_none(tmp_path: Path) -> None:
-    found = scored(HOSTILE, tmp_path, "similarity", "consistency", "cascade")
+    found = scored(HOSTILE, tmp_path, "similarity", "cascade")
     by_id = {row["id"]: row for row in found.iter_rows(named=True)}
     assert list(by_id) == [row["id"] for row in HOSTILE]
     for name in ("no passage", "blank passages"):

@@ -55,7 +55,7 @@ def changed(path: Path, **values: Any) -> Path:
         ({"bands": {"entailment": {"accept": 0.2, "reject": 0.3}}}, "lies above accept"),
         ({"bands": {"entailment": {"contradict": 0.3}}}, "bands.entailment.contradict"),
         ({"bands": {"other": {}}}, "bands.other"),
-        ({"schema": 2}, "schema"),
+        ({"schema": 1}, "schema"),
         ({"created": "yesterday"}, "created"),
         ({"measured": {"claims": -1}}, "measured.claims"),
     ],

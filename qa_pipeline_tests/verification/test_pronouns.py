@@ -75,7 +75,7 @@ def test_scores_are_of_the_wording_and_the_span_is_of_the_answer() -> None:
     assert last["self_contained"] == "The heat pump has a weight of 80 kg."
     assert answer[last["start"] : last["end"]] == last["text"] == "It has a weight of 80 kg."
     assert last["similarity"] == pytest.approx(1.0, abs=1e-5)
-    assert last["verbatim"] is False
+    assert last["unproved"] == []
     assert isinstance(found, pl.DataFrame)
 
 

@@ -72,7 +72,9 @@ def score_rows(resources: Resources, file: LabelledFile) -> LabelledRows:
         ).iter_rows()
     ]
     tables = statement_tables(statements)
-    claims = stages.score_claims(resources, tables.pairs, tables.documents, tables.chunks, EMBEDDINGS.empty())
+    claims = stages.score_claims(
+        resources, tables.pairs, tables.documents, tables.chunks, EMBEDDINGS.empty(), one_corpus=False
+    )
     return LabelledRows(_drawn_order(file, tables.pair_ids), claims)
 
 

@@ -170,7 +170,7 @@ def test_the_refusal_names_the_cap_what_was_spent_and_how_to_go_on() -> None:
     with pytest.raises(BudgetExhaustedError) as refusal:
         asyncio.run(reserve(of, 1, 2))
     assert str(refusal.value) == (
-        "llm.budget.max_cost: the cap of this run is 5 USD; 3 USD are spent in 1 calls, and the next call "
+        "llm.budget.max_cost: the cap of this run is 5 USD; 3 USD are spent in 1 calls, and another "
         "(verify, openai/mine) may take 3 USD. Every reply received is stored: run again to go on from here, "
         "with a higher QA_PIPELINE_LLM__BUDGET__MAX_COST (llm.budget.max_cost) if one run shall get further; "
         "a lower llm.max_output_tokens leaves room for more calls at once"
