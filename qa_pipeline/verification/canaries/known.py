@@ -5,7 +5,7 @@ the passage. A true one states the same or less.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import combinations
 
 from qa_pipeline.text.lexicon.base import Lexicon
@@ -90,8 +90,15 @@ def year_changed(sentence: Sentence, material: Material) -> Iterator[str]:
                 yield _put(reading.text, date.start + at, date.start + at + 4, new)
 
 
-def _units(material: Material, language: str) -> dict[str, dict[str, float]]:
+def _units(material: Material, language: str) -> Mapping[str, Mapping[str, float]]:
     """Units of each dimension in the batch's sentences as they are written after an amount over one."""
+    found: Mapping[str, Mapping[str, float]] = material.once(
+        "units", language, lambda: _find_units(material, language)
+    )
+    return found
+
+
+def _find_units(material: Material, language: str) -> dict[str, dict[str, float]]:
     found: dict[str, dict[str, float]] = {}
     for sentence in material.sentences:
         if sentence.language != language:
@@ -137,9 +144,10 @@ def name_changed(sentence: Sentence, material: Material) -> Iterator[str]:
     """A name of elsewhere in the batch that the passage does not hold."""
     reading, _ = _read(sentence)
     passage = material.chunks[sentence.chunk_id].casefold()
-    small = lower_words(material.document(sentence.document_id))
-    names = sorted({name.text for one in material.sentences for name in _names(one, small)})
-    for name in _names(sentence, small):
+    names: list[str] = material.once(
+        "names", sentence.language, lambda: _all_names(material, sentence.language)
+    )
+    for name in _names(sentence, material):
         alike = [
             other
             for other in names
@@ -152,8 +160,14 @@ def name_changed(sentence: Sentence, material: Material) -> Iterator[str]:
             yield _put(reading.text, name.start, name.end, material.pick(alike, sentence.text, name.text))
 
 
-def _names(sentence: Sentence, small: frozenset[str]) -> list[Name]:
-    """Names of one word that is written with a capital throughout."""
+def _all_names(material: Material, language: str) -> list[str]:
+    sentences = (one for one in material.sentences if one.language == language)
+    return sorted({name.text for one in sentences for name in _names(one, material)})
+
+
+def _names(sentence: Sentence, material: Material) -> list[Name]:
+    """Names of one word that its document writes with a capital throughout."""
+    small = lower_words(material.document(sentence.document_id))
     found = read(sentence.text, sentence.language).names
     return [one for one in found if not one.identifier and one.text.isalpha() and one.folded not in small]
 

@@ -9,7 +9,7 @@ import hashlib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import polars as pl
 
@@ -45,6 +45,13 @@ class Material:
     owners: Mapping[str, str]
     seed: int = 0
     _documents: dict[str, str] = field(default_factory=dict)
+    _found: dict[tuple[str, str], Any] = field(default_factory=dict)
+
+    def once(self, what: str, language: str, find: Callable[[], Any]) -> Any:
+        """What a generator searches all sentences of a language for, found once."""
+        if (what, language) not in self._found:
+            self._found[what, language] = find()
+        return self._found[what, language]
 
     def document(self, document_id: str) -> str:
         """All text of a document that was cut into chunks."""
