@@ -68,7 +68,7 @@ def test_evidence_is_a_slice_of_its_document(
 def test_a_sentence_of_the_document_is_proved(held: list[str], data: st.DataObject, language: str) -> None:
     said = data.draw(st.sampled_from(held))
     frame = documents({"a.md": "# Title\n\n" + "\n\n".join(held)}, language)
-    rows = pairs(pair(said, cites="a.md", language=language, question=said))
+    rows = pairs(pair(said, cites="a.md", language=language, question=""))
 
     found = find_claims(rows, frame, chunks(frame), HashEmbedder(), SETTINGS)
     verdict = decide_claims(found, rows, SETTINGS)

@@ -67,6 +67,7 @@ class Row:
         named = {*stated, *asked}
         values = [_tokens(_without_brackets(cell.value)) for cell in self.cells]
         columns = [_tokens(cell.column) for cell in self.cells]
+        twins = {at for at, one in enumerate(columns) if sum(set(one) == set(two) for two in columns) > 1}
         inside = {key for cell in self.cells for one in (cell.value, cell.column) for key in _tokens(one)}
         doubts = [
             f'"{word.folded}" added'
@@ -82,11 +83,11 @@ class Row:
         for place in range(1 if len(self.cells) > 1 else 0, len(self.cells)):
             value, column = values[place], columns[place]
             at = find_run(stated, value)
-            named_at = _column_place(stated, column)
+            named_at = find_run(stated, column) if place in twins else _column_place(stated, column)
             plain = not column or set(column) <= known.value_columns
             if at is not None and not set(value) <= asked:
                 ends.append((at, place, True))
-                if not plain and named_at is None and not _all_named(column, named):
+                if not plain and named_at is None and (place in twins or not _all_named(column, named)):
                     doubts.append(f'column "{self.cells[place].column.written}" is not named')
             partly = set(value) & set(stated) - asked - set().union(*values[:1], *columns)
             if at is None and partly and not any(partly <= set(other) for other in values if other != value):

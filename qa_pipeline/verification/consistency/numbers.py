@@ -158,8 +158,7 @@ _SPACED = re.compile(r"\d{1,3}(?: \d{3})+(?:,\d+)?(?! ?\d)")
 _PLAIN = re.compile(r"\d+(?:[.,]\d+)*")
 _SCALE = re.compile(r"[ \u00a0-]?([^\W\d_]+)(\.?)")
 _DIGIT = re.compile(r"\d")
-_UNIT_OF = re.compile(r"(?:\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|fifteen|thirty|sixty))[ -]$")
-"""What makes "second" after it a unit and no ordinal."""
+_WORD_BEFORE = re.compile(r"(\w+)[ -]$")
 _HYPHENS = "-\u2010\u2011"
 
 
@@ -255,13 +254,20 @@ def _ordinals(text: str, language: str) -> list[Number]:
 
 
 def _named_ordinals(text: str, language: str) -> list[Number]:
-    words = lexicon(language).ordinals
+    known = lexicon(language)
+    words = known.ordinals
     pattern = _word_pattern(frozenset(words))
     return [
         Number("ordinal", (float(words[m[0].casefold()]),), None, m.start(), m.end(), m[0], as_word=True)
         for m in pattern.finditer(text)
-        if not _UNIT_OF.search(text, max(0, m.start() - 20), m.start())
+        if not _counted(text, m.start(), known)
     ]
+
+
+def _counted(text: str, start: int, known: Lexicon) -> bool:
+    """Whether a number is before a word, which makes "two seconds" a unit and "tre andra" no ordinal."""
+    before = _WORD_BEFORE.search(text, max(0, start - 20), start)
+    return before is not None and (before[1][-1].isdecimal() or before[1].casefold() in known.numbers)
 
 
 def _cardinals(text: str, language: str) -> list[Number]:
