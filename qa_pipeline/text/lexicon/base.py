@@ -14,7 +14,8 @@ class Lexicon:
     `upper_bounds` and `approximations` stand before (or, like "or more", after) a number. `universal`,
     `partial`, `exclusive`, `strong` and `weak` are quantifiers and obligations. `conditions` open a
     clause without which the rest of a sentence need not hold.
-    `cell_sentence` states column, row and value of a table cell in words.
+    `cell_sentence` states column, row and value of a table cell in words. `measures` has the dimensions of
+    units that a word of a question asks for.
     """
 
     code: str
@@ -65,10 +66,12 @@ class Lexicon:
     endings: Set[str]
     collectives: Set[str]
     copulas: Set[str]
+    past_copulas: Set[str]
     relatives: Set[str]
     subject_pronouns: Set[str]
     degree_words: Set[str]
     value_columns: Set[str]
+    measures: Mapping[str, tuple[str, ...]]
 
 
 def words(text: str) -> frozenset[str]:

@@ -163,8 +163,18 @@ increase,increases,increased,increasing,rise,rises,rose,risen,grew,grow,grows/de
         equal difference either"""
     ),
     copulas=words("is are was were"),
+    past_copulas=words("was were"),
     relatives=words("that which who"),
     subject_pronouns=words("it they he she"),
     degree_words=words("how"),
     value_columns=words("value valu amount unit number content"),
+    measures=contracted(
+        """pressure=pressure voltage=voltage weight=mass mass=mass heavy=mass length=length
+        long=length+time+months
+        height=length width=length distance=length depth=length temperature=temperature price=usd+eur+gbp+sek
+        cost=usd+eur+gbp+sek costs=usd+eur+gbp+sek fee=usd+eur+gbp+sek amount=usd+eur+gbp+sek
+        area=area volume=volume capacity=volume+bytes power=power speed=speed frequency=frequency
+        duration=time+months period=time+months percentage=percent share=percent size=bytes+area+length
+        current=current energy=energy"""
+    ),
 )  # fmt: skip

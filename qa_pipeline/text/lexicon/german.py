@@ -1,6 +1,15 @@
 """German: closed word classes, numbers, months, opposites. Data only."""
 
-from qa_pipeline.text.lexicon.base import Lexicon, classes, compounds, numbered, opposed, phrases, words
+from qa_pipeline.text.lexicon.base import (
+    Lexicon,
+    classes,
+    compounds,
+    contracted,
+    numbered,
+    opposed,
+    phrases,
+    words,
+)
 
 GERMAN = Lexicon(
     code="de",
@@ -169,8 +178,16 @@ gleich,gleiche,gleichen,identisch,dieselbe,derselbe/verschieden,unterschiedlich,
         mischung unterschied entweder"""
     ),
     copulas=words("ist sind war waren"),
+    past_copulas=words("war waren"),
     relatives=words("die der das"),
     subject_pronouns=words("er sie es"),
     degree_words=words("wie"),
     value_columns=words("wert betrag einheit einheit anzahl"),
+    measures=contracted(
+        """druck=pressure spannung=voltage gewicht=mass länge=length höhe=length breite=length abstand=length
+        entfernung=length tiefe=length temperatur=temperature preis=eur+usd+gbp kosten=eur+usd+gbp
+        gebühr=eur+usd+gbp betrag=eur+usd+gbp fläche=area volumen=volume leistung=power
+        geschwindigkeit=speed frequenz=frequency dauer=time+months zeitraum=time+months frist=time+months
+        anteil=percent größe=bytes+area+length strom=current energie=energy"""
+    ),
 )  # fmt: skip

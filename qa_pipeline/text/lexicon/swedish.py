@@ -1,6 +1,15 @@
 """Swedish: closed word classes, numbers, months, opposites. Data only."""
 
-from qa_pipeline.text.lexicon.base import Lexicon, classes, compounds, numbered, opposed, phrases, words
+from qa_pipeline.text.lexicon.base import (
+    Lexicon,
+    classes,
+    compounds,
+    contracted,
+    numbered,
+    opposed,
+    phrases,
+    words,
+)
 
 SWEDISH = Lexicon(
     code="sv",
@@ -149,8 +158,17 @@ tillåtet,tillåten,tillåtna,tillåter,tillåta,tillåts/förbjudet,förbjuden,
         skillnaden antingen vare"""
     ),
     copulas=words("är var"),
+    past_copulas=words("var"),
     relatives=words("som"),
     subject_pronouns=words("han hon"),
     degree_words=words("hur"),
     value_columns=words("värd värde belopp enhet antal"),
+    measures=contracted(
+        """tryck=pressure trycket=pressure spänning=voltage spänningen=voltage vikt=mass vikten=mass
+        längd=length längden=length höjd=length bredd=length avstånd=length temperatur=temperature
+        temperaturen=temperature pris=sek+eur+usd priset=sek+eur+usd kostnad=sek+eur+usd avgift=sek+eur+usd
+        avgiften=sek+eur+usd belopp=sek+eur+usd yta=area volym=volume effekt=power effekten=power
+        hastighet=speed frekvens=frequency tid=time+months tiden=time+months period=time+months
+        andel=percent andelen=percent storlek=bytes+area+length ström=current energi=energy"""
+    ),
 )  # fmt: skip

@@ -10,8 +10,8 @@ reason, a coordinate clause after "and".
 import difflib
 import functools
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Literal
 
@@ -23,6 +23,8 @@ from qa_pipeline.verification.consistency.reading import Reading
 
 Direction = Literal["added", "left out", "changed", "moved"]
 _LETTER = re.compile(r"\w")
+_LONGEST_NAME = 120
+"""Characters before an abbreviation that may be its words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,8 @@ class Unit:
 class Change:
     """A place where the texts differ: units of the claim and of the evidence, one of which may be empty.
 
-    `asked` has the keys of the question, `context` those of the headings above the evidence.
+    `asked` has the keys of the question, `context` those of the headings above the evidence; `defined` the
+    abbreviations that the passages define.
     """
 
     added: Sequence[Unit]
@@ -51,6 +54,7 @@ class Change:
     known: Lexicon
     asked: frozenset[str] = frozenset()
     context: frozenset[str] = frozenset()
+    defined: Mapping[str, str] = field(default_factory=dict)
 
     @functools.cached_property
     def added_words(self) -> tuple[str, ...]:
@@ -266,6 +270,66 @@ def _sentence_joint(change: Change) -> bool:
     return False
 
 
+def _abbreviation(change: Change) -> bool:
+    """An abbreviation for its words or the other way round, where the passages define it."""
+    added, left = " ".join(change.added_words), " ".join(change.left_words)
+    if not added:
+        named = re.match(r"\s*\((\w+)\)", change.after())
+        return named is not None and change.defined.get(named[1].casefold()) == left
+    return change.defined.get(added) == left or change.defined.get(left) == added
+
+
+@functools.lru_cache(maxsize=1024)
+def abbreviations(text: str, language: str) -> Mapping[str, str]:
+    """What a text defines as "Words Of a Name (WON)": the words of each abbreviation, casefolded."""
+    known = lexicon(language)
+    found = {}
+    for match in re.finditer(r"\(([^\W\d_]{2,8})\)", text):
+        if not match[1][:2].isupper():
+            continue
+        words = re.findall(
+            r"[^\W\d_]+", text[max(0, match.start() - _LONGEST_NAME) : match.start()].casefold()
+        )
+        for count in range(2, min(len(words), 2 * len(match[1])) + 1):
+            run = [word for word in words[-count:] if word not in known.determiners]
+            letters = "".join(word[0] for word in run if word not in known.stop_words)
+            if letters == match[1].casefold() and words[-count] not in known.stop_words:
+                found[match[1].casefold()] = " ".join(run)
+                break
+    return found
+
+
+def same_in_other_voice(claim: Reading, evidence: Reading) -> bool:
+    """Whether one text is the passive of the other with the same agent and patient, and nothing else differs.
+
+    English and Swedish, regular verbs; German participles have other stems and are left to a model.
+    """
+    known = lexicon(claim.language)
+    mine, theirs = units(claim), units(evidence)
+    return _is_passive(mine, theirs, known) or _is_passive(theirs, mine, known)
+
+
+def _is_passive(passive: Sequence[Unit], active: Sequence[Unit], known: Lexicon) -> bool:
+    agents = [at for at, unit in enumerate(passive) if unit.folded in known.passive_agents]
+    if len(agents) != 1 or agents[0] < 2:
+        return False
+    (by,) = agents
+    agent, verb = passive[by + 1 :], passive[by - 1]
+    auxiliary = passive[by - 2].folded if passive[by - 2].folded in known.copulas else ""
+    patient = passive[: by - 2 if auxiliary else by - 1]
+    if not agent or not patient or len(active) != len(agent) + len(patient) + 1:
+        return False
+    written = active[len(agent)].folded
+    if auxiliary:
+        past = auxiliary in known.past_copulas
+        same_verb = active[len(agent)].key == verb.key and past == (written == verb.folded)
+    else:
+        base = verb.folded[:-1]
+        same_verb = verb.folded.endswith("s") and written in (base, f"{base}r", f"{base}er")
+    roles = [unit.key for unit in (*agent, *patient)]
+    return same_verb and roles == [unit.key for unit in (*active[: len(agent)], *active[len(agent) + 1 :])]
+
+
 def _article(change: Change) -> bool:
     words = (*change.added_words, *change.left_words)
     return bool(words) and all(word in change.known.determiners for word in words)
@@ -362,6 +426,14 @@ ALLOWED: tuple[Allowed, ...] = (
         _pronoun,
     ),
     Allowed(
+        "abbreviation",
+        _ALL,
+        "changed",
+        ("The Nordic Pump Union (NPU) tests filters.", "The NPU tests filters."),
+        ("The Nordic Pump Union (NPU) tests filters.", "The NPA tests filters."),
+        _abbreviation,
+    ),
+    Allowed(
         "adding relative clause",
         _ALL,
         "left out",
@@ -433,16 +505,18 @@ def differences(
     evidence: Reading,
     asked: frozenset[str] = frozenset(),
     context: frozenset[str] = frozenset(),
+    passages: str = "",
 ) -> list[Change]:
     """Every place where a claim and its evidence differ in what they say, allowed or not."""
     known = lexicon(claim.language)
     mine, theirs = units(claim), units(evidence)
+    defined = abbreviations(f"{passages}\n{evidence.text}", claim.language)
     matcher = difflib.SequenceMatcher(None, [u.key for u in theirs], [u.key for u in mine], autojunk=False)
     changes: list[Change] = []
     for kind, low, high, left, right in matcher.get_opcodes():
         if kind != "equal":
             added, out = mine[left:right], theirs[low:high]
-            changes.append(Change(added, out, claim, evidence, known, asked, context))
+            changes.append(Change(added, out, claim, evidence, known, asked, context, defined))
             continue
         for one, other in zip(mine[left:right], theirs[low:high], strict=True):
             if not _same_form(one, other, known) or not _same_article(one, other, known):

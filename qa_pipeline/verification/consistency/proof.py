@@ -12,7 +12,14 @@ from dataclasses import dataclass
 from qa_pipeline.text.characters import reads_otherwise, skeleton
 from qa_pipeline.text.lexicon.base import Lexicon
 from qa_pipeline.text.lexicon.languages import lexicon
-from qa_pipeline.verification.consistency.allowed import Change, Unit, differences, is_allowed, units
+from qa_pipeline.verification.consistency.allowed import (
+    Change,
+    Unit,
+    differences,
+    is_allowed,
+    same_in_other_voice,
+    units,
+)
 from qa_pipeline.verification.consistency.cells import find_run, row_cells
 from qa_pipeline.verification.consistency.reading import Reading
 
@@ -73,20 +80,24 @@ def prove(
     if reads_otherwise(claim.written):
         doubts.append("contains control characters or marks that reverse its reading order")
     row = row_cells(evidence.text, evidence.language) if is_row else None
-    if claim.repeats(evidence):
+    if evidence.text.rstrip().endswith(":"):
+        doubts.append("what the evidence announces is not in it")
+    if claim.repeats(evidence) or same_in_other_voice(claim, evidence):
         return Proof(tuple(doubts))
     if row is not None and not row.is_sentence:
         lacking, refuted = row.proof(claim, question, headings)
         denied = tuple(Denial("cell_mismatch", words, frozenset()) for words in refuted)
         return Proof((*lacking, *doubts), denied, bool(lacking))
     asked, context = frozenset(_keys(question)), frozenset(_keys(headings))
-    changes = [one for one in differences(claim, evidence, asked, context) if not is_allowed(one)]
+    passages = "\n".join(one.text for one in elsewhere)
+    found = differences(claim, evidence, asked, context, passages)
+    changes = [one for one in found if not is_allowed(one)]
     denied = _denials(changes, elsewhere)
     if fragment:
-        found = _unproved_fragment(claim, evidence, question, headings)
-        return Proof((*found, *doubts), denied, bool(found))
-    found = tuple(change.described() for change in changes)
-    return Proof((*found, *doubts), denied, any(_in_scope(change) for change in changes))
+        apart = _unproved_fragment(claim, evidence, question, headings)
+        return Proof((*apart, *doubts), denied, bool(apart))
+    unproved = (change.described() for change in changes)
+    return Proof((*unproved, *doubts), denied, any(_in_scope(change) for change in changes))
 
 
 def denials(claim: Reading, evidence: Reading) -> tuple[Denial, ...]:
@@ -117,9 +128,11 @@ def _unanswered(answer: Reading, evidence: Reading, question: Reading, headings:
     known = lexicon(question.language)
     asked = units(question)
     spoken = [_spoken(one) for one in (answer, evidence, headings)]
+    measured = {number.unit.dimension for number in evidence.numbers if number.unit}
     before = ""
     for unit in asked:
         plain = unit.folded in known.question_words or before in known.degree_words
+        plain = plain or bool(measured.intersection(known.measures.get(unit.folded, ())))
         if unit.content and not plain and not any(_speaks_of(held, unit.key) for held in spoken):
             yield f'the question\'s "{unit.folded}" is not in the evidence'
         before = unit.folded

@@ -1,0 +1,189 @@
+"""What evidence proves, what it denies, and what it leaves open."""
+
+import pytest
+
+from qa_pipeline.verification.consistency.proof import LONGEST_READ, Proof, denials, prove
+from qa_pipeline.verification.consistency.reading import read
+
+
+def proof(
+    claim: str,
+    evidence: str,
+    question: str = "",
+    *,
+    language: str = "en",
+    headings: str = "",
+    elsewhere: tuple[str, ...] = (),
+    fragment: bool = False,
+    is_row: bool = False,
+) -> Proof:
+    return prove(
+        read(claim, language),
+        read(evidence, language),
+        question=read(question, language),
+        answer=read(claim, language),
+        headings=read(headings, language),
+        elsewhere=[read(text, language) for text in (evidence, *elsewhere)],
+        fragment=fragment,
+        is_row=is_row,
+    )
+
+
+VALVE = "The safety valve opens at 3 bar."
+
+
+@pytest.mark.parametrize(
+    ("claim", "evidence", "unproved"),
+    [
+        ("The pump needs a filter.", "The pump needs a filter, if it is new.", '"if it is new" left out'),
+        (
+            "Employees must register.",
+            "Employees with a disability must register.",
+            '"with a disability" left out',
+        ),
+        (
+            "The pump needs a filter.",
+            "The following need a filter:",
+            "what the evidence announces is not in it",
+        ),
+        ("The following need a filter.", "The following need a filter:", "what the evidence announces"),
+        ("Cold causes flu.", "It is a myth that cold causes flu.", '"It is a myth that" left out'),
+        ("Entry is free.", 'The guide calls it wrong that "entry is free".', "left out"),
+        ("Ventilen öppnas vid 3 bar.", VALVE, "became"),
+        ("The valve opens at 3 bar.", "VALVE AND PUMP", "became"),
+    ],
+)
+def test_what_is_not_proved_is_named(claim: str, evidence: str, unproved: str) -> None:
+    found = proof(claim, evidence)
+    assert not found.denied
+    assert any(unproved in one for one in found.unproved)
+
+
+@pytest.mark.parametrize(
+    ("claim", "evidence"),
+    [
+        ("THE SAFETY VALVE OPENS AT 3 BAR.", VALVE),
+        (VALVE, VALVE.upper()),
+        ("It is not uncommon that pumps fail.", "It is not uncommon that pumps fail."),
+        ("The valve is opened by Nordvik.", "Nordvik opens the valve."),
+        ("The NPU tests filters.", "The Nordic Pump Union (NPU) tests filters."),
+    ],
+)
+def test_what_says_the_same_is_proved(claim: str, evidence: str) -> None:
+    assert proof(claim, evidence) == Proof()
+
+
+@pytest.mark.parametrize(
+    ("language", "claim", "evidence", "reason"),
+    [
+        ("en", "The safety valve opens at 5 bar.", VALVE, "number_mismatch"),
+        ("en", "The safety valve opens at 3 psi.", VALVE, "number_mismatch"),
+        ("en", "The safety valve does not open at 3 bar.", VALVE, "negation_mismatch"),
+        ("en", "THE VALVE MUST BE OPENED.", "The valve must not be opened.", "negation_mismatch"),
+        ("en", "The hall opened in May 2021.", "The hall opened in June 2021.", "date_mismatch"),
+        ("en", "The hall was built by Sundby.", "The hall was built by Nordvik.", "name_mismatch"),
+        ("en", "All members pay.", "Some members pay.", "quantifier_mismatch"),
+        (
+            "en",
+            "The dog of the house follows the cat.",
+            "The cat of the house follows the dog.",
+            "role_mismatch",
+        ),
+        ("sv", "Ventilen öppnas vid 5 bar.", "Ventilen öppnas vid 3 bar.", "number_mismatch"),
+        ("sv", "Ventilen öppnas inte vid 3 bar.", "Ventilen öppnas vid 3 bar.", "negation_mismatch"),
+        ("de", "Das Ventil öffnet bei 5 bar.", "Das Ventil öffnet bei 3 bar.", "number_mismatch"),
+        ("de", "Das Ventil öffnet nicht bei 3 bar.", "Das Ventil öffnet bei 3 bar.", "negation_mismatch"),
+    ],
+)
+def test_another_value_in_one_slot_denies_the_claim(
+    language: str, claim: str, evidence: str, reason: str
+) -> None:
+    found = proof(claim, evidence, language=language)
+    assert {one.reason for one in found.denied} == {reason}
+    assert found.unproved
+    assert {one.reason for one in denials(read(claim, language), read(evidence, language))} == {reason}
+
+
+@pytest.mark.parametrize(
+    ("claim", "evidence"),
+    [
+        ("The safety valve opens at 5 bar.", "The relief valve of the tank closes at 3 bar."),
+        ("The hall was built by Sundby.", "The hall was sold by Nordvik."),
+        ("The pump weighs 80 kg.", "Each filter in the house weighs 2 kg or more."),
+    ],
+)
+def test_a_value_of_another_slot_leaves_the_claim_open(claim: str, evidence: str) -> None:
+    found = proof(claim, evidence)
+    assert (bool(found.unproved), found.denied) == (True, ())
+
+
+def test_a_value_that_a_cited_passage_has_in_that_slot_is_not_denied() -> None:
+    claim = "The safety valve opens at 5 bar."
+    assert proof(claim, VALVE).denied
+    assert not proof(claim, VALVE, elsewhere=("Newer ones: the safety valve opens at 5 bar.",)).denied
+
+
+def test_letters_that_look_alike_deny_nothing() -> None:
+    assert proof("The hall was built by N\u043erdvik.", "The hall was built by Nordvik.").denied == ()
+
+
+@pytest.mark.parametrize(
+    ("question", "answered"),
+    [
+        ("When does the safety valve open?", True),
+        ("At which pressure does the valve open?", True),
+        ("Which weight does the valve open at?", False),
+        ("When does the cellar valve open?", False),
+        ("When does the valve not open?", False),
+        ("Does only the safety valve open at 3 bar?", False),
+    ],
+)
+def test_an_answer_to_another_question_is_not_proved(question: str, answered: bool) -> None:
+    assert (proof(VALVE, VALVE, question).unproved == ()) == answered
+
+
+def test_a_fragment_is_proved_with_its_question() -> None:
+    evidence = "The safety valve of the boiler opens at 3 bar."
+    question = "At which pressure does the safety valve of the boiler open?"
+    assert proof("3 bar", evidence, question, fragment=True) == Proof()
+    assert proof("3 bar", evidence, "When does the relief valve open?", fragment=True).unproved
+    assert proof("5 bar", evidence, question, fragment=True).unproved
+
+
+ROW = "Model: Kestrel | Voltage: 400 V | Fuse: 16 A"
+
+
+@pytest.mark.parametrize(
+    ("claim", "question", "proved"),
+    [
+        ("The voltage of Kestrel is 400 V.", "What is the voltage of Kestrel?", True),
+        ("400 V", "What is the voltage of Kestrel?", True),
+        ("The voltage of Kestrel is 16 A.", "What is the voltage of Kestrel?", False),
+        ("The voltage of Falcon is 400 V.", "What is the voltage of Falcon?", False),
+        ("400 V", "What is the voltage of Falcon?", False),
+        ("The new voltage of Kestrel is 400 V.", "What is the voltage of Kestrel?", False),
+    ],
+)
+def test_a_row_proves_whole_cells_of_its_own_row_and_column(claim: str, question: str, proved: bool) -> None:
+    assert (proof(claim, ROW, question, is_row=True).unproved == ()) == proved
+
+
+def test_a_row_denies_another_figure_in_a_named_cell() -> None:
+    found = proof("The voltage of Kestrel is 230 V.", ROW, "What is the voltage of Kestrel?", is_row=True)
+    assert [one.reason for one in found.denied] == ["cell_mismatch"]
+
+
+def test_a_row_without_columns_proves_no_column() -> None:
+    assert proof("The voltage is 16 A.", "400 V | 16 A", "What is the voltage?", is_row=True).unproved
+
+
+def test_columns_of_the_same_words_are_told_apart_by_their_order() -> None:
+    row = "Match: none | Allow,Deny result: second rule | Deny,Allow result: first rule"
+    assert proof("The Deny,Allow result of none is first rule.", row, is_row=True) == Proof()
+    assert proof("The Allow,Deny result of none is first rule.", row, is_row=True).unproved
+
+
+def test_what_is_too_long_to_compare_is_left_open() -> None:
+    long = "The pump weighs 80 kg and " * (LONGEST_READ // 20)
+    assert proof(long, long).unproved == ("longer than the local checks can read",)
+    assert denials(read(long, "en"), read(VALVE, "en")) == ()
