@@ -1,6 +1,6 @@
-"""The reference of tables, settings and commands, made from the code so that it cannot drift.
+"""The reference of tables, settings, commands and allowed differences, made from the code so that it cannot drift.
 
-`python -m qa_pipeline.cli.reference docs/reference` writes the three pages; a test compares them.
+`python -m qa_pipeline.cli.reference docs/reference` writes the pages; a test compares them.
 """
 
 import sys
@@ -16,11 +16,17 @@ from typer.cli import get_docs_for_click
 from qa_pipeline.cli.app import app
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.tables import SCHEMA_VERSION, STORED
+from qa_pipeline.verification.consistency.allowed import ALLOWED
 
 
 def pages() -> Mapping[str, str]:
     """The text of each page by its file name."""
-    return {"tables.md": tables_page(), "settings.md": settings_page(), "commands.md": commands_page()}
+    return {
+        "tables.md": tables_page(),
+        "settings.md": settings_page(),
+        "commands.md": commands_page(),
+        "allowed_differences.md": differences_page(),
+    }
 
 
 def tables_page() -> str:
@@ -42,6 +48,28 @@ def tables_page() -> str:
             f"| {_escaped(column.description)} |"
             for column in table.columns
         ]
+    return "\n".join(parts) + "\n"
+
+
+def differences_page() -> str:
+    """Every difference between a claim and its evidence that leaves the claim proved."""
+    parts = [
+        "# Allowed differences\n",
+        (
+            "A claim is accepted where each difference from its evidence is one of these. Besides them, words may "
+            "differ in inflection, case and spelling, and numbers, units and dates in how they are written; an "
+            "active sentence may be passive with its roles kept (English, Swedish).\n"
+        ),
+        "| difference | languages | the claim's words are | evidence | proves | does not prove |",
+        "|---|---|---|---|---|---|",
+    ]
+    for one in ALLOWED:
+        evidence, claim = one.holds
+        other = f"{one.does_not[1]} (from: {one.does_not[0]})"
+        if one.does_not[0] == evidence:
+            other = one.does_not[1]
+        cells = (one.name, ", ".join(one.languages), one.direction, evidence, claim, other)
+        parts.append(f"| {' | '.join(_escaped(cell) for cell in cells)} |")
     return "\n".join(parts) + "\n"
 
 
