@@ -19,8 +19,8 @@ from qa_pipeline.errors import (
     TableError,
 )
 from qa_pipeline.quality.canaries import swap_counts
-from qa_pipeline.quality.gate import Gate
-from qa_pipeline.quality.gates import EarlierFigures, batch_gates, batch_yield, pair_counts
+from qa_pipeline.quality.gate import EarlierFigures, Gate
+from qa_pipeline.quality.gates import batch_gates, batch_yield, pair_counts
 from qa_pipeline.records import ProgressCallback, no_progress
 from qa_pipeline.resources import Resources, collect_replies
 from qa_pipeline.retrieval.shard import dump_shard

@@ -17,7 +17,6 @@ from qa_pipeline.chunking.repeats import mark_repeated_blocks
 from qa_pipeline.corpus.corpora import open_corpus
 from qa_pipeline.corpus.files import PAIRS_FILES, DocumentFailure, FoundFile, read_bytes
 from qa_pipeline.corpus.places import BatchFiles
-from qa_pipeline.curation.deciding_settings import record_deciding
 from qa_pipeline.curation.decisions import overrule_claims, read_decisions
 from qa_pipeline.curation.exports import (
     LEDGER_FILES,
@@ -27,7 +26,7 @@ from qa_pipeline.curation.exports import (
     ledger_files,
     ledger_rows,
 )
-from qa_pipeline.curation.ledger import build_verdicts
+from qa_pipeline.curation.ledger import build_verdicts, record_deciding
 from qa_pipeline.curation.training import build_training_examples
 from qa_pipeline.curation.withdrawals import end_withdrawal, note_origin, withdraw_outdated
 from qa_pipeline.documents.masking.masking import description_and_masking, reference_mask, texts_mask
@@ -426,7 +425,7 @@ def calls_table(resources: Resources, batch: str) -> pl.DataFrame:
 def _training_examples(run: StageRun) -> pl.DataFrame:
     """The rows are gated in there, whatever comes in."""
     settings = run.resources.settings.training
-    return build_training_examples(**run.inputs, counter=run.resources.counter, settings=settings)
+    return build_training_examples(**run.inputs, count_tokens=run.resources.counter.count, settings=settings)
 
 
 def publish(layout: Layout, batch: str, training_examples: pl.DataFrame) -> list[str]:

@@ -3,7 +3,6 @@
 What belongs here: the command's arguments and what it prints. What does not: estimating (`estimate.py`).
 """
 
-from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,7 +13,7 @@ from qa_pipeline.cli.arguments import batches_at, chosen_batches, located, named
 from qa_pipeline.cli.common import errors_as_exit_codes
 
 if TYPE_CHECKING:
-    from qa_pipeline.reporting.estimate import CountFactor, Estimate, StageEstimate
+    from qa_pipeline.reporting.estimate import Estimate, StageEstimate
     from qa_pipeline.settings.tree import Settings
 
 _NO_CAP = 10**15
@@ -37,9 +36,6 @@ def estimate(
             "--set", metavar="PATH=VALUE", help="Change a setting, such as llm.workers=20; repeatable."
         ),
     ] = None,
-    count_with_provider: Annotated[
-        bool, typer.Option(help="Have the provider count some prompts; needs a key, costs nothing.")
-    ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON document instead of tables.")
     ] = False,
@@ -48,6 +44,10 @@ def estimate(
 
     Documents are read and cut as in a run. Nothing is written.
     """
+    import time
+
+    from qa_pipeline.reporting.estimate import estimate_run
+    from qa_pipeline.resources import Resources
     from qa_pipeline.settings.tree import check_model
 
     with errors_as_exit_codes():
@@ -55,29 +55,11 @@ def estimate(
         settings = _settings(overrides(location, out, change, named_settings(provider, model)))
         check_model(settings, model)
         batches = chosen_batches(batch, batches_at(settings, single), settings.corpus)
-        made = _estimate(settings, batches, counted=count_with_provider)
+        made = estimate_run(Resources(settings), batches, now=time.time())
         if as_json:
             _print_json(made)
         else:
             _print(made)
-
-
-def _estimate(settings: "Settings", batches: Sequence[str], *, counted: bool) -> "Estimate":
-    import time
-
-    from qa_pipeline.reporting.estimate import estimate_run
-    from qa_pipeline.resources import Resources
-
-    factor = _counter(settings) if counted else None
-    return estimate_run(Resources(settings), batches, now=time.time(), count_factor=factor)
-
-
-def _counter(settings: "Settings") -> "CountFactor":
-    import os
-
-    from qa_pipeline.reporting.estimate import GeminiCounter
-
-    return GeminiCounter(settings.llm.generator, os.environ)
 
 
 def _settings(values: dict[str, Any]) -> "Settings":

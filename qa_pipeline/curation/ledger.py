@@ -1,17 +1,24 @@
 """The ledger: one verdict for every pair, from what the stages before it found.
 
-Everything is pure: other thresholds over the same tables cost no model call.
+`build_verdicts` is pure: other thresholds over the same tables cost no model call. The settings that decided
+are kept beside the tables, by the `thresholds_id` of the verdicts.
 """
 
+import functools
+import json
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
 
 from qa_pipeline.curation.citation_quality import citation_quality
 from qa_pipeline.curation.decisions import EDITED, PERSON, applied
 from qa_pipeline.curation.duplicates import find_conflicts, find_duplicates, find_one_sided
+from qa_pipeline.errors import InputError
 from qa_pipeline.settings.verification import JudgingSettings, VerificationSettings
+from qa_pipeline.storage import Layout, write_bytes
 from qa_pipeline.tables import UNSUPPORTED, VERDICTS
 from qa_pipeline.text.injection import INJECTION_IN_SOURCE
 from qa_pipeline.verification.outcomes import SUPPORTED, decided_claims, ground_pairs
@@ -23,6 +30,9 @@ DIMENSIONS = ("relevance", "correctness", "completeness")
 _DIGITS = 9
 
 
+_NO_DETAIL = pl.lit(None, dtype=pl.String())
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
     """The verdict of the rows that meet `when` and no rule before it; `reason` is a code or a column."""
@@ -31,7 +41,7 @@ class Rule:
     verdict: str
     stage: str
     reason: str | pl.Expr
-    detail: pl.Expr
+    detail: pl.Expr = _NO_DETAIL
 
 
 def build_verdicts(
@@ -53,19 +63,8 @@ def build_verdicts(
     unproved statements meet the floor of grounding and the composite score; without a judge they wait for a
     person.
 
-    Args:
-        pairs: the pairs table; decides which rows exist. Rows of other tables about other pairs are ignored.
-        claims: the claims table.
-        claim_verdicts: the claim_verdicts table.
-        assessments: the assessments table.
-        refusals: pair_id and outcome for the pairs of coverage none.
-        contradictions: the contradictions table.
-        decisions: the decisions table.
-        verification: whose `accept_grounding` a pair's share of supported claims meets.
-        judging: weights, threshold and floors.
-
-    Returns:
-        The verdicts table.
+    Args are the tables of their names; `refusals` has pair_id and outcome for the pairs of coverage none.
+    `pairs` decides which rows exist: rows of other tables about other pairs are ignored.
     """
     grounds = ground_pairs(pairs, claims, claim_verdicts, accept_grounding=verification.accept_grounding)
     people = applied(decisions, pairs, claims).filter(pl.col("claim_id").is_null())
@@ -73,20 +72,14 @@ def build_verdicts(
     against = find_one_sided(claims, claim_verdicts, contradictions)
     flagged = _flag_one_sided(_apply(_rules(judging), facts), against, verification.one_sided)
     decided = _settle_repeats(flagged)
+    spans = _unsupported_spans(claims, claim_verdicts)
+    by_person = pl.when(pl.col("stage") == PERSON).then(pl.lit(PERSON)).otherwise(pl.lit("pipeline"))
     return VERDICTS.conform(
-        decided.join(
-            _unsupported_spans(claims, claim_verdicts), on="pair_id", how="left", maintain_order="left"
-        )
-        .join(
-            citation_quality(pairs, claims, claim_verdicts), on="pair_id", how="left", maintain_order="left"
-        )
+        _beside(decided, spans, citation_quality(pairs, claims, claim_verdicts))
         .with_columns(
             pl.col("unsupported_spans").fill_null([]),
             _support_level(),
-            pl.when(pl.col("stage") == PERSON)
-            .then(pl.lit(PERSON))
-            .otherwise(pl.lit("pipeline"))
-            .alias("decided_by"),
+            by_person.alias("decided_by"),
             pl.lit(f"{verification.thresholds_id}/{judging.thresholds_id}").alias("thresholds_id"),
         )
         .select(VERDICTS.schema.names())
@@ -101,26 +94,22 @@ def _gather(
     people: pl.DataFrame,
 ) -> pl.DataFrame:
     """One row for each pair with all that is known of it."""
-    assessed = assessments.select(
-        "pair_id",
-        *DIMENSIONS,
-        pl.col("status").alias("judge_status"),
-        pl.col("reason").alias("judge_reason"),
-        pl.col("detail").alias("judge_detail"),
-    )
-    return (
-        pairs.select("pair_id", "batch", "question", "answer", "expected_verdict", "origin", "generator")
-        .join(people.select("pair_id", "decision", "said"), on="pair_id", how="left", maintain_order="left")
-        .join(grounds, on="pair_id", how="left", maintain_order="left")
-        .join(assessed, on="pair_id", how="left", maintain_order="left")
-        .join(
-            refusals.select("pair_id", pl.col("outcome").alias("refusal")),
-            on="pair_id",
-            how="left",
-            maintain_order="left",
-        )
-        .with_columns(_judged_only(name) for name in DIMENSIONS)
-    )
+    own = pairs.select("pair_id", "batch", "question", "answer", "expected_verdict", "origin", "generator")
+    judged = {f"judge_{name}": name for name in ("status", "reason", "detail")}
+    return _beside(
+        own,
+        people.select("pair_id", "decision", "said"),
+        grounds,
+        assessments.select("pair_id", *DIMENSIONS, **judged),
+        refusals.select("pair_id", refusal="outcome"),
+    ).with_columns(_judged_only(name) for name in DIMENSIONS)
+
+
+def _beside(frame: pl.DataFrame, *others: pl.DataFrame) -> pl.DataFrame:
+    """The frame with what others know of its pairs."""
+    for other in others:
+        frame = frame.join(other, on="pair_id", how="left", maintain_order="left")
+    return frame
 
 
 def _judged_only(dimension: str) -> pl.Expr:
@@ -131,109 +120,69 @@ def _judged_only(dimension: str) -> pl.Expr:
 
 def _composite(judging: JudgingSettings) -> pl.Expr:
     """Weighted mean of the grounding score and the judge's dimensions; null unless all four exist."""
-    weights = {
-        "grounding": judging.weight_source,
-        "relevance": judging.weight_relevance,
-        "correctness": judging.weight_correctness,
-        "completeness": judging.weight_completeness,
-    }
+    weights = {name: getattr(judging, f"weight_{name}") for name in DIMENSIONS}
+    weights = {"grounding": judging.weight_source} | weights
     weighted = [pl.col(name) * weight for name, weight in weights.items()]
-    total = weighted[0] + weighted[1] + weighted[2] + weighted[3]
+    total: pl.Expr = functools.reduce(operator.add, weighted)
     return (total / sum(weights.values())).round(_DIGITS).alias("composite")
 
 
 def _rules(judging: JudgingSettings) -> list[Rule]:
-    """Every way to a verdict, first match wins; the last one meets whatever is left."""
-    return [
-        *_person_rules(),
-        *_source_rules(),
-        *_refusal_rules(),
-        _below("grounding", judging.floor_source),
-        *_unjudged_rules(accept=bool(judging.accept_unjudged)),
-        *_score_rules(judging),
-        Rule(
-            pl.col("judge_reason") == INJECTION_IN_SOURCE,
-            "needs_review",
-            "quality_assessment",
-            INJECTION_IN_SOURCE,
-            pl.lit("the judge read a passage, question or answer that gives orders to whoever checks it"),
-        ),
-        Rule(~_fully_supported(), "accepted", "accepted", "partially_supported", _NO_DETAIL),
-        Rule(pl.lit(value=True), "accepted", "accepted", "passed", _NO_DETAIL),
-    ]
+    """Every way to a verdict, first match wins; the last one meets whatever is left.
 
-
-_NO_DETAIL = pl.lit(None, dtype=pl.String())
-
-
-def _fully_supported() -> pl.Expr:
-    """Whether every claim is supported; what is accepted without a judge must be."""
-    return pl.col("supported_claims") == pl.col("claims")
-
-
-def _person_rules() -> list[Rule]:
-    """What a person decided comes first; but nothing is accepted that lacks its proof.
-
-    Who edits an answer says that it is a good one. Whether the documents prove it is verified.
+    What a person decided comes first; but nothing is accepted that lacks its proof. Who edits an answer holds
+    it to be a good one; whether the documents prove it is verified. A refusal is judged by whether the batch
+    could have answered, never by claims. What is accepted without a judge has every claim supported.
     """
+    outcome, reason, detail = pl.col("outcome"), pl.col("reason"), pl.col("detail")
     decision, said = pl.col("decision"), pl.col("said")
-    proved = pl.col("outcome").is_in(["grounded", "refusal"])
-    edited = (pl.col("origin") == EDITED) & (pl.col("outcome") == "grounded")
+    proved = outcome.is_in(["grounded", "refusal"])
+    edited = (pl.col("origin") == EDITED) & (outcome == "grounded")
+    refused, found = outcome == "refusal", pl.col("refusal")
+    unexamined = pl.lit("answerability of the question was not examined")
+    status, judged_detail = pl.col("judge_status"), pl.col("judge_detail")
+    not_judged = status == "not_judged"
+    all_supported = pl.col("supported_claims") == pl.col("claims")
+    judge_failed = pl.coalesce(pl.col("judge_reason"), pl.lit("judge_failed"))
+    missing = pl.lit("the pair passed source verification and no assessment of it exists")
+    scored = pl.all_horizontal(pl.col(name).is_between(0, 1).fill_null(value=False) for name in DIMENSIONS)
+    injected = pl.lit("the judge read a passage, question or answer that gives orders to whoever checks it")
+    source, quality, done = "source_verification", "quality_assessment", "accepted"
     return [
         Rule(decision == "rejected", "rejected", PERSON, "person_rejected", said),
         Rule(decision == EDITED, "rejected", PERSON, "superseded_by_edit", said),
         Rule((decision == "accepted") & proved, "accepted", PERSON, "person_accepted", said),
         Rule(edited, "accepted", PERSON, "person_edited", pl.format("by {}", "generator")),
-    ]
-
-
-def _source_rules() -> list[Rule]:
-    outcome, reason, detail = pl.col("outcome"), pl.col("reason"), pl.col("detail")
-    source = "source_verification"
-    return [
         Rule(outcome == "not_drafted", "failed", "pairs", reason, detail),
-        Rule(outcome == "no_claims", "failed", source, "no_claims", _NO_DETAIL),
+        Rule(outcome == "no_claims", "failed", source, "no_claims"),
         Rule(outcome == "failed", "failed", source, reason, detail),
         Rule(outcome == "rejected", "rejected", source, reason, detail),
         Rule(outcome == "undecided", "needs_review", source, reason, detail),
-    ]
-
-
-def _refusal_rules() -> list[Rule]:
-    """A refusal is judged by whether the batch could have answered, never by claims."""
-    refused, found = pl.col("outcome") == "refusal", pl.col("refusal")
-    unproved = "answerability of the question was not examined"
-    return [
-        Rule(refused & (found == "correct_refusal"), "accepted", "accepted", found, _NO_DETAIL),
-        Rule(refused & (found == "refused_answerable"), "rejected", "refusal", found, _NO_DETAIL),
-        Rule(refused & (found == "unproved_refusal"), "needs_review", "refusal", found, _NO_DETAIL),
-        Rule(refused, "failed", "refusal", "no_refusal_evidence", pl.lit(unproved)),
-    ]
-
-
-def _unjudged_rules(*, accept: bool) -> list[Rule]:
-    status, reason, detail = pl.col("judge_status"), pl.col("judge_reason"), pl.col("judge_detail")
-    quality = "quality_assessment"
-    missing = pl.lit("the pair passed source verification and no assessment of it exists")
-    not_judged = status == "not_judged"
-    return [
-        Rule(not_judged & _fully_supported() & accept, "accepted", "accepted", "unjudged", detail),
-        Rule(not_judged, "needs_review", quality, "not_judged", detail),
-        Rule(status == "failed", "failed", quality, pl.coalesce(reason, pl.lit("judge_failed")), detail),
+        Rule(refused & (found == "correct_refusal"), "accepted", done, found),
+        Rule(refused & (found == "refused_answerable"), "rejected", "refusal", found),
+        Rule(refused & (found == "unproved_refusal"), "needs_review", "refusal", found),
+        Rule(refused, "failed", "refusal", "no_refusal_evidence", unexamined),
+        _below("grounding", judging.floor_source),
+        *(
+            [Rule(not_judged & all_supported, "accepted", done, "unjudged", judged_detail)]
+            if judging.accept_unjudged
+            else []
+        ),
+        Rule(not_judged, "needs_review", quality, "not_judged", judged_detail),
+        Rule(status == "failed", "failed", quality, judge_failed, judged_detail),
         Rule(status.is_null() | (status != "judged"), "failed", quality, "no_assessment", missing),
-    ]
-
-
-def _score_rules(judging: JudgingSettings) -> list[Rule]:
-    scored = pl.all_horizontal(
-        pl.col(name).is_between(0.0, 1.0).fill_null(value=False) for name in DIMENSIONS
-    )
-    return [
-        Rule(~scored, "failed", "quality_assessment", "no_scores", pl.col("judge_detail")),
-        _below("relevance", judging.floor_relevance),
-        _below("correctness", judging.floor_correctness),
-        _below("completeness", judging.floor_completeness),
+        Rule(~scored, "failed", quality, "no_scores", judged_detail),
+        *(_below(name, getattr(judging, f"floor_{name}")) for name in DIMENSIONS),
         _below("composite", judging.threshold),
+        Rule(
+            pl.col("judge_reason") == INJECTION_IN_SOURCE,
+            "needs_review",
+            quality,
+            INJECTION_IN_SOURCE,
+            injected,
+        ),
+        Rule(~all_supported, "accepted", done, "partially_supported"),
+        Rule(pl.lit(value=True), "accepted", done, "passed"),
     ]
 
 
@@ -257,20 +206,18 @@ def _apply(rules: Sequence[Rule], facts: pl.DataFrame) -> pl.DataFrame:
     return facts.with_columns(chosen(part) for part in ("verdict", "stage", "reason", "detail"))
 
 
+_SEEN = pl.col("reason") == "person_accepted"
+"""A person has seen it already: nobody is asked about it again."""
+
+
 def _flag_one_sided(decided: pl.DataFrame, against: pl.DataFrame, setting: str) -> pl.DataFrame:
     """Send what would be accepted to a person where the documents disagree and the answer does not say so."""
     if setting == "ignore":
         return decided
-    marked = decided.join(against, on="pair_id", how="left", maintain_order="left")
-    accepted = (pl.col("verdict") == "accepted") & ~_by_person()
-    denied = pl.col("denied_by").is_not_null()
-    rule = Rule(accepted & denied, "needs_review", "source_verification", "one_sided", pl.col("denied_by"))
-    return _apply([rule], marked)
-
-
-def _by_person() -> pl.Expr:
-    """A person has seen it already: nobody is asked about it again."""
-    return pl.col("reason") == "person_accepted"
+    denied = pl.col("denied_by")
+    when = (pl.col("verdict") == "accepted") & ~_SEEN & denied.is_not_null()
+    rule = Rule(when, "needs_review", "source_verification", "one_sided", denied)
+    return _apply([rule], _beside(decided, against))
 
 
 def _settle_repeats(decided: pl.DataFrame) -> pl.DataFrame:
@@ -279,15 +226,13 @@ def _settle_repeats(decided: pl.DataFrame) -> pl.DataFrame:
     Known-answer pairs stand aside: they never train, and half of them repeat a question on purpose.
     """
     candidates = decided.filter(pl.col("verdict") == "accepted", pl.col("expected_verdict").is_null())
-    marked = decided.join(find_duplicates(candidates), on="pair_id", how="left", maintain_order="left").join(
-        find_conflicts(candidates), on="pair_id", how="left", maintain_order="left"
-    )
+    marked = _beside(decided, find_duplicates(candidates), find_conflicts(candidates))
     repeats = pl.col("duplicate_of").is_not_null()
-    conflicts = pl.col("answers").is_not_null() & ~_by_person()
+    conflicts = pl.col("answers").is_not_null() & ~_SEEN
     said = pl.format("the question has {} different accepted answers", pl.col("answers"))
     return _apply(
         [
-            Rule(repeats, "rejected", "deduplication", "duplicate", _NO_DETAIL),
+            Rule(repeats, "rejected", "deduplication", "duplicate"),
             Rule(conflicts, "needs_review", "deduplication", "conflicting_answers", said),
         ],
         marked,
@@ -317,3 +262,33 @@ def _unsupported_spans(claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl
         .group_by("pair_id", maintain_order=True)
         .agg(span.alias("unsupported_spans"))
     )
+
+
+def record_deciding(layout: Layout, verification: VerificationSettings, judging: JudgingSettings) -> None:
+    """Keep the settings that decide, so that a what-if starts from them and not from those of another day.
+
+    Raises:
+        StorageError: they cannot be written.
+    """
+    values = {
+        "verification": verification.model_dump(mode="json", include=set(VerificationSettings.deciding())),
+        "judging": judging.model_dump(mode="json", include=set(JudgingSettings.deciding())),
+    }
+    named = f"{verification.thresholds_id}/{judging.thresholds_id}"
+    write_bytes(layout.deciding(named), json.dumps(values, indent=1, sort_keys=True).encode())
+
+
+def recorded_deciding(layout: Layout, thresholds_id: str) -> dict[str, dict[str, Any]] | None:
+    """The settings that verdicts of this `thresholds_id` were decided by; None where they are not recorded.
+
+    Raises:
+        InputError: the file is damaged.
+    """
+    path = layout.deciding(thresholds_id)
+    if not path.is_file():
+        return None
+    try:
+        values: dict[str, dict[str, Any]] = json.loads(path.read_bytes())
+    except ValueError as error:
+        raise InputError(f"{path} is damaged; delete it and run the batch again") from error
+    return values

@@ -6,9 +6,9 @@ judged; the proof is in `evidence`.
 """
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 import polars as pl
 
@@ -20,140 +20,8 @@ from qa_pipeline.text.references import NUMBER_MARK, SOURCE_MARK
 from qa_pipeline.verification.outcomes import SUPPORTED, decided_claims, evidence_pieces
 
 Messages = list[dict[str, str]]
-
-
-class Fitted(NamedTuple):
-    """Messages that keep to the length, and how long they are."""
-
-    messages: Messages
-    tokens: int
-
-
-class TokenCounter(Protocol):
-    """Counts the tokens of texts."""
-
-    def count(self, texts: Sequence[str]) -> list[int]:
-        """Tokens of each text."""
-
-
-@dataclass(frozen=True, slots=True)
-class Example:
-    """What the layouts of one pair are made of.
-
-    `context` must be shown unless `context_droppable` (the passages of a refusal prove nothing alone).
-    """
-
-    pair_id: str
-    system: str
-    question: str
-    answer: str
-    context: tuple[Passage, ...] = ()
-    distractors: tuple[Passage, ...] = ()
-    context_droppable: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class _Draft:
-    """One layout of one pair; `droppable` passages go from the last to the first."""
-
-    example: Example
-    kept: tuple[Passage, ...] = ()
-    droppable: tuple[Passage, ...] = ()
-    fewest: int = 0
-    shuffle_seed: int | None = None
-
-
-def seeded_hash(seed: int, *parts: str) -> int:
-    """A number of 64 bits from a seed and strings: stable across machines and library versions."""
-    text = "\x1f".join([str(seed), *parts])
-    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
-
-
-def lay_out(
-    examples: Sequence[Example], counter: TokenCounter, *, max_tokens: int, seed: int
-) -> dict[str, list[Fitted | None]]:
-    """Build every layout of every example; None where a layout cannot be had.
-
-    Args:
-        examples: what to lay out.
-        counter: counts tokens.
-        max_tokens: longest example allowed, all messages together.
-        seed: decides the order of passages among distractors.
-    """
-    return {
-        "closed_book": _fit([_closed_book(one) for one in examples], counter, max_tokens),
-        "with_context": _fit([_with_context(one) for one in examples], counter, max_tokens),
-        "with_distractors": _fit([_with_distractors(one, seed) for one in examples], counter, max_tokens),
-    }
-
-
-def _closed_book(example: Example) -> _Draft | None:
-    return _Draft(example) if example.answer else None
-
-
-def _with_context(example: Example) -> _Draft | None:
-    """The proof's passages, all of them; a refusal's passages, at least one."""
-    if not (example.answer and example.context):
-        return None
-    if example.context_droppable:
-        return _Draft(example, droppable=example.context, fewest=1)
-    return _Draft(example, kept=example.context)
-
-
-def _with_distractors(example: Example, seed: int) -> _Draft | None:
-    """The proof's passages among others: without any other it would be a second copy of with_context."""
-    if not (example.answer and example.context and example.distractors):
-        return None
-    return _Draft(example, kept=example.context, droppable=example.distractors, fewest=1, shuffle_seed=seed)
-
-
-def _fit(drafts: Sequence[_Draft | None], counter: TokenCounter, max_tokens: int) -> list[Fitted | None]:
-    """Drop the last droppable passage of what is too long, and count again, until all fit or give up.
-
-    Counting whole examples again is exact for every tokenizer; sums over parts are not.
-    """
-    fitted: list[Fitted | None] = [None] * len(drafts)
-    waiting = [(place, draft) for place, draft in enumerate(drafts) if draft is not None]
-    while waiting:
-        rendered = [_messages(draft) for _, draft in waiting]
-        tokens = counter.count([_whole(messages) for messages in rendered])
-        too_long = []
-        for (place, draft), messages, count in zip(waiting, rendered, tokens, strict=True):
-            if count <= max_tokens:
-                fitted[place] = Fitted(messages, count)
-            elif len(draft.droppable) > draft.fewest:
-                too_long.append((place, replace(draft, droppable=draft.droppable[:-1])))
-        waiting = too_long
-    return fitted
-
-
-def _messages(draft: _Draft) -> Messages:
-    example = draft.example
-    passages = [*draft.kept, *draft.droppable]
-    if draft.shuffle_seed is not None:
-        passages = _shuffled(passages, draft.shuffle_seed, example.pair_id)
-    user = "\n\n".join([*(_marked(n, one) for n, one in enumerate(passages, 1)), example.question])
-    return [
-        {"role": "system", "content": example.system},
-        {"role": "user", "content": user},
-        {"role": "assistant", "content": example.answer},
-    ]
-
-
-def _marked(number: int, passage: Passage) -> str:
-    """A passage as an application shows it: number, title and headings on one line, then its text."""
-    path = passage.section_path
-    head = path if path[:1] == (passage.title,) else (passage.title, *path)
-    return f"[{number}] {' '.join(' › '.join(head).split())}\n{passage.text}"
-
-
-def _shuffled(passages: Iterable[Passage], seed: int, pair_id: str) -> list[Passage]:
-    """An order that depends on each passage alone, so that dropping one moves no other."""
-    return sorted(passages, key=lambda passage: seeded_hash(seed, pair_id, passage.chunk_id))
-
-
-def _whole(messages: Messages) -> str:
-    return "\n".join(message["content"] for message in messages)
+Row = dict[str, Any]
+CountTokens = Callable[[Sequence[str]], list[int]]
 
 
 def find_proofs(claims: pl.DataFrame, claim_verdicts: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
@@ -198,7 +66,7 @@ def build_training_examples(
     assessments: pl.DataFrame,
     chunks: pl.DataFrame,
     documents: pl.DataFrame,
-    counter: TokenCounter,
+    count_tokens: CountTokens,
     settings: TrainingSettings,
 ) -> pl.DataFrame:
     """Turn accepted pairs into examples, in the order of their ids.
@@ -208,24 +76,12 @@ def build_training_examples(
     without its source marks, fits no layout and gets no row: trainers cannot read a null. The yield funnel
     counts it.
 
-    Args:
-        pairs: the pairs table.
-        verdicts: the verdicts table; rows are filtered here, whatever the caller filtered.
-        claims: the claims table.
-        claim_verdicts: the claim_verdicts table.
-        assessments: the assessments table; names the judge.
-        chunks: the chunks table.
-        documents: the documents table; paths, addresses and licences.
-        counter: counts tokens.
-        settings: system prompt, length, distractors, cap and seed.
-
-    Returns:
-        The training_examples table.
+    Args are the tables of their names, all rows of them, what counts tokens, and the settings.
     """
     proofs = find_proofs(claims, claim_verdicts, documents)
     rests_on = _sources(pairs, proofs, chunks)
-    chosen = _capped(trainable(pairs, verdicts), rests_on, settings.max_examples_per_document)
-    examples = _examples(chosen, proofs, chunks, settings)
+    chosen = _capped(_trainable(pairs, verdicts), rests_on, settings.max_examples_per_document)
+    rows = _with_passages(chosen, proofs, chunks, settings).to_dicts()
     return TRAINING_EXAMPLES.conform(
         chosen.join(evidence_lists(proofs), on="pair_id", how="left", maintain_order="left")
         .join(_origins(rests_on, documents), on="pair_id", how="left", maintain_order="left")
@@ -233,7 +89,7 @@ def build_training_examples(
         .with_columns(
             pl.col("evidence").fill_null([]),
             pl.col("source_uris", "licences").fill_null([]),
-            *_layout_columns(examples, counter, settings),
+            *_layout_columns(rows, chunks, count_tokens, settings),
         )
         .with_columns(pl.struct(field.name for field in PROVENANCE.fields).alias("provenance"))
         .filter(pl.col("messages").is_not_null())
@@ -241,7 +97,7 @@ def build_training_examples(
     )
 
 
-def trainable(pairs: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
+def _trainable(pairs: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
     """Pairs that may train: accepted, and no known-answer pair by either table; sorted by pair_id."""
     accepted = verdicts.filter(pl.col("verdict") == "accepted", pl.col("expected_verdict").is_null())
     return (
@@ -290,11 +146,10 @@ def _origins(rests_on: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _examples(
+def _with_passages(
     chosen: pl.DataFrame, proofs: pl.DataFrame, chunks: pl.DataFrame, settings: TrainingSettings
-) -> list[Example]:
-    """The parts of each chosen pair's messages, in order."""
-    passages = passages_by_id(chunks)
+) -> pl.DataFrame:
+    """Chosen pairs with the chunks of their proof and of their distractors, their answers without marks."""
     proved = proofs.group_by("pair_id", maintain_order=True).agg(
         pl.col("evidence_chunk_id").unique(maintain_order=True)
     )
@@ -302,7 +157,7 @@ def _examples(
     # "(?i)": the compiled pattern keeps its flag apart from its text
     numbered = pl.col("citations").list.eval(pl.element().struct.field("number").is_not_null()).list.any()
     marks = rf"(?i)[ \t]*{SOURCE_MARK.pattern}"
-    rows = (
+    return (
         chosen.join(proved, on="pair_id", how="left", maintain_order="left")
         .join(distractors, on="pair_id", how="left", maintain_order="left")
         .with_columns(
@@ -315,26 +170,6 @@ def _examples(
             .alias("answer"),
         )
     )
-    return [_example(row, passages, settings) for row in rows.iter_rows(named=True)]
-
-
-def _example(row: dict[str, Any], passages: dict[str, Passage], settings: TrainingSettings) -> Example:
-    refused = row["coverage"] == "none"
-    return Example(
-        pair_id=row["pair_id"],
-        system=settings.system_prompt or system_prompt(row["language"]),
-        question=row["question"],
-        answer=row["answer"],
-        context=_all_or_none(row["passage_ids"] if refused else row["evidence_chunk_id"], passages),
-        distractors=_all_or_none(row["distractor_ids"], passages),
-        context_droppable=refused,
-    )
-
-
-def _all_or_none(chunk_ids: Sequence[str | None], passages: dict[str, Passage]) -> tuple[Passage, ...]:
-    """The passages of these ids; none if one does not exist, for a part of a proof proves nothing."""
-    found = tuple(passages[chunk_id] for chunk_id in chunk_ids if chunk_id in passages)
-    return found if len(found) == len(chunk_ids) else ()
 
 
 def _distractors(
@@ -390,14 +225,14 @@ def _drawn(answered: pl.DataFrame, chunks: pl.DataFrame, count: int, seed: int) 
 
     The chunks of a language stand in a ring in seeded order; a pair takes its run from a seeded place.
     """
-    keys = pl.Series("key", [seeded_hash(seed, i) for i in chunks["chunk_id"]], dtype=pl.UInt64)
+    keys = pl.Series("key", [_seeded_hash(seed, i) for i in chunks["chunk_id"]], dtype=pl.UInt64)
     ring = (
         chunks.select("chunk_id", "language", keys)
         .sort("key", "chunk_id")
         .with_columns(pl.int_range(pl.len(), dtype=pl.UInt64).over("language").alias("slot"))
     )
     sizes = ring.group_by("language").agg(pl.len().cast(pl.UInt64).alias("size"))
-    starts = pl.Series("start", [seeded_hash(seed, i) for i in answered["pair_id"]], dtype=pl.UInt64)
+    starts = pl.Series("start", [_seeded_hash(seed, i) for i in answered["pair_id"]], dtype=pl.UInt64)
     steps = pl.DataFrame({"step": pl.int_range(count, eager=True, dtype=pl.UInt64)})
     return (
         answered.select("pair_id", "language", starts)
@@ -410,20 +245,97 @@ def _drawn(answered: pl.DataFrame, chunks: pl.DataFrame, count: int, seed: int) 
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """One layout of a pair; up to `fewest`, `droppable` passages are left out from the last to the first."""
+
+    row: Row
+    kept: tuple[Passage, ...] = ()
+    droppable: tuple[Passage, ...] = ()
+    fewest: int = 0
+    shuffled: bool = False
+
+    def messages(self, settings: TrainingSettings) -> Messages:
+        passages = [*self.kept, *self.droppable]
+        if self.shuffled:  # by each passage alone, so that leaving one out moves no other
+            passages.sort(key=lambda one: _seeded_hash(settings.seed, self.row["pair_id"], one.chunk_id))
+        marked = (_marked(n, one) for n, one in enumerate(passages, 1))
+        return [
+            {"role": "system", "content": settings.system_prompt or system_prompt(self.row["language"])},
+            {"role": "user", "content": "\n\n".join([*marked, self.row["question"]])},
+            {"role": "assistant", "content": self.row["answer"]},
+        ]
+
+
 def _layout_columns(
-    examples: Sequence[Example], counter: TokenCounter, settings: TrainingSettings
-) -> list[pl.Series]:
+    rows: Sequence[Row], chunks: pl.DataFrame, count_tokens: CountTokens, settings: TrainingSettings
+) -> Iterator[pl.Series]:
     """A column of messages for each layout, and tokens with a field for each."""
-    laid_out = lay_out(examples, counter, max_tokens=settings.max_tokens, seed=settings.seed)
-    rows = [
-        dict(zip(LAYOUTS, fitted, strict=True))
-        for fitted in zip(*(laid_out[layout] for layout in LAYOUTS), strict=True)
-    ]
-    tokens = [{layout: one and one.tokens for layout, one in row.items()} for row in rows]
-    return [
-        *(
-            pl.Series(name, [one and one.messages for one in laid_out[layout]], dtype=MESSAGES)
-            for layout, name in MESSAGE_COLUMNS.items()
-        ),
-        pl.Series("tokens", tokens, dtype=TRAINING_EXAMPLES.schema["tokens"]),
-    ]
+    passages = passages_by_id(chunks)
+    drafts = [_drafts(row, passages) for row in rows]
+    tokens = {}
+    for layout in LAYOUTS:
+        fitted = _fit([of_pair.get(layout) for of_pair in drafts], count_tokens, settings)
+        yield pl.Series(MESSAGE_COLUMNS[layout], [messages for messages, _ in fitted], dtype=MESSAGES)
+        tokens[layout] = [count for _, count in fitted]
+    counts = [dict(zip(tokens, row, strict=True)) for row in zip(*tokens.values(), strict=True)]
+    yield pl.Series("tokens", counts, dtype=TRAINING_EXAMPLES.schema["tokens"])
+
+
+def _drafts(row: Row, passages: dict[str, Passage]) -> dict[str, _Draft]:
+    """The layouts that a pair can have.
+
+    A proof's passages are shown all, of a refusal's at least one: they prove nothing alone. Without a
+    distractor, with_distractors would be a second copy of with_context.
+    """
+    refused = row["coverage"] == "none"
+    context = _all_or_none(row["passage_ids"] if refused else row["evidence_chunk_id"], passages)
+    others = _all_or_none(row["distractor_ids"], passages)
+    drafts = {"closed_book": _Draft(row)}
+    if context:
+        shown = _Draft(row, droppable=context, fewest=1) if refused else _Draft(row, kept=context)
+        drafts["with_context"] = shown
+        if others:
+            drafts["with_distractors"] = _Draft(row, context, others, fewest=1, shuffled=True)
+    return drafts if row["answer"] else {}
+
+
+def _all_or_none(chunk_ids: Sequence[str | None], passages: dict[str, Passage]) -> tuple[Passage, ...]:
+    """The passages of these ids; none if one does not exist, for a part of a proof proves nothing."""
+    found = tuple(passages[chunk_id] for chunk_id in chunk_ids if chunk_id in passages)
+    return found if len(found) == len(chunk_ids) else ()
+
+
+def _fit(
+    drafts: Sequence[_Draft | None], count_tokens: CountTokens, settings: TrainingSettings
+) -> list[tuple[Messages, int] | tuple[None, None]]:
+    """Messages and their tokens, passages left out of what is too long; None where that is not enough.
+
+    Counting whole examples again is exact for every tokenizer; sums over parts are not.
+    """
+    fitted: list[tuple[Messages, int] | tuple[None, None]] = [(None, None)] * len(drafts)
+    waiting = [(place, draft) for place, draft in enumerate(drafts) if draft is not None]
+    while waiting:
+        rendered = [draft.messages(settings) for _, draft in waiting]
+        tokens = count_tokens(["\n".join(one["content"] for one in messages) for messages in rendered])
+        too_long = []
+        for (place, draft), messages, count in zip(waiting, rendered, tokens, strict=True):
+            if count <= settings.max_tokens:
+                fitted[place] = messages, count
+            elif len(draft.droppable) > draft.fewest:
+                too_long.append((place, replace(draft, droppable=draft.droppable[:-1])))
+        waiting = too_long
+    return fitted
+
+
+def _marked(number: int, passage: Passage) -> str:
+    """A passage as an application shows it: number, title and headings on one line, then its text."""
+    path = passage.section_path
+    head = path if path[:1] == (passage.title,) else (passage.title, *path)
+    return f"[{number}] {' '.join(' › '.join(head).split())}\n{passage.text}"
+
+
+def _seeded_hash(seed: int, *parts: str) -> int:
+    """A number of 64 bits from a seed and strings: stable across machines and library versions."""
+    text = "\x1f".join([str(seed), *parts])
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")

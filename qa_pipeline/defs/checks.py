@@ -16,8 +16,8 @@ import dagster as dg
 from qa_pipeline.curation.withdrawals import note_gate
 from qa_pipeline.defs.base import ResourcesParam, Tables, document_batches
 from qa_pipeline.pipeline import earlier_figures
-from qa_pipeline.quality.gate import Gate
-from qa_pipeline.quality.gates import GATES, EarlierFigures, GateSpec
+from qa_pipeline.quality.gate import NO_EARLIER, Gate, GateSpec
+from qa_pipeline.quality.gates import GATES
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.tables import STORED
 
@@ -35,7 +35,7 @@ def _check(spec: GateSpec, settings: Settings) -> dg.AssetChecksDefinition:
     ) -> dg.AssetCheckResult:
         batch = context.partition_key
         frames = {name: tables.read(STORED[name], batch) for name in spec.reads}
-        earlier = earlier_figures(resources.layout, batch) if spec.earlier else EarlierFigures()
+        earlier = earlier_figures(resources.layout, batch) if spec.earlier else NO_EARLIER
         gate = spec.check(frames, settings.quality, earlier)
         if spec.blocking:
             failing = gate.blocking and not gate.passed

@@ -38,16 +38,8 @@ def _rate_gate(
     Too few canaries cannot prove a limit even if none is accepted: then, too, all of the interval must lie
     beyond it for the gate to fail.
 
-    Args:
-        name: of the gate.
-        which: the canaries it is about.
-        outcome: what is counted of them.
-        limit: the setting that holds the limit.
-        canaries: the canaries table.
-        settings: limits.
-        at_least: whether the limit is a lower one.
-        may_block: whether the gate blocks where the cascade decided, which is made to see swaps.
-        proved: whether the upper bound has to lie within the limit.
+    `limit` names the setting, a lower one with `at_least`. A gate that `may_block` does where the cascade
+    decided, which is made to see swaps.
     """
     found, threshold = canaries.filter(which), float(getattr(settings, limit))
     if not found.height:
@@ -84,7 +76,7 @@ canary_alarms_gate = partial(
 def canary_drift_gate(
     *, canaries: pl.DataFrame, earlier: Sequence[tuple[int, int]], settings: QualitySettings
 ) -> Gate:
-    """The recall of swaps has not fallen far below that of earlier batches together."""
+    """Share of swapped canaries that are rejected, compared with other batches."""
     rejected, held = swap_counts(canaries)
     before, all_before = (sum(counts) for counts in zip(*earlier, strict=True)) if earlier else (0, 0)
     limit = before / all_before - settings.max_canary_drop if all_before else None

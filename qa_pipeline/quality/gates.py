@@ -4,10 +4,9 @@ Known-answer pairs are left out of every rate: half of them are wrong on purpose
 for catching them. They stay in conservation and proof.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import Any, Literal
 
 import polars as pl
 
@@ -17,7 +16,7 @@ from qa_pipeline.quality.canaries import (
     canary_drift_gate,
     canary_recall_gate,
 )
-from qa_pipeline.quality.gate import Gate, law
+from qa_pipeline.quality.gate import NO_EARLIER, EarlierFigures, Gate, GateSpec, law
 from qa_pipeline.settings.verification import QualitySettings
 from qa_pipeline.table_schema import Table
 from qa_pipeline.tables import STORED, TABLES
@@ -25,7 +24,7 @@ from qa_pipeline.verification.outcomes import SUPPORTED, decided_claims, fabrica
 
 
 def citations_gate(*, pairs: pl.DataFrame, verdicts: pl.DataFrame, claims: pl.DataFrame) -> Gate:
-    """No accepted pair cites a source, number, passage or quote that does not exist."""
+    """No accepted pair cites a source or a quote that does not exist."""
     accepted = verdicts.filter(pl.col("verdict") == "accepted").select("pair_id")
     found = fabricated_citations(pairs, claims).join(accepted, on="pair_id", how="semi")
     breaches = {"fabricated": int(found["fabricated"].sum())}
@@ -35,89 +34,28 @@ def citations_gate(*, pairs: pl.DataFrame, verdicts: pl.DataFrame, claims: pl.Da
 
 
 def accuracy_gate(*, verdicts: pl.DataFrame, settings: QualitySettings) -> Gate:
-    """The mean citation accuracy of accepted pairs that cite anything reaches its limit.
-
-    Known-answer pairs are left out, as of every rate.
-    """
-    limit = settings.min_citation_accuracy
-    accepted = verdicts.filter(pl.col("verdict") == "accepted", pl.col("expected_verdict").is_null())
-    known = accepted["citation_accuracy"].drop_nulls()
-    if not known.len():
-        return Gate("citation_accuracy", True, False, None, limit, 0, "no accepted pair cites anything")
-    mean = float(known.sum()) / known.len()
-    below = known.filter(known < 1.0).len()
-    detail = (
-        f"mean {mean:.3f} over {known.len()} accepted pairs, {below} with citations that support no claim"
-    )
-    return Gate(
-        "citation_accuracy", mean >= limit, False, mean, limit, known.len(), detail, {"below_1": below}
-    )
+    """Share of an accepted pair's citations that support a claim of it, on average."""
+    limit, name = settings.min_citation_accuracy, "citation_accuracy"
+    known = _unknown_answers(verdicts).filter(pl.col("verdict") == "accepted")[name].drop_nulls()
+    held = known.len()
+    if not held:
+        return Gate(name, True, False, None, limit, 0, "no accepted pair cites anything")
+    mean, below = float(known.sum()) / held, known.filter(known < 1.0).len()
+    detail = f"mean {mean:.3f} over {held} accepted pairs, {below} with citations that support no claim"
+    return Gate(name, mean >= limit, False, mean, limit, held, detail, {"below_1": below})
 
 
 VERDICT_WORDS = ("accepted", "rejected", "needs_review", "failed")
 
 
-@dataclass(frozen=True, slots=True)
-class EarlierFigures:
-    """What batches are compared with, each figure one entry a batch.
-
-    Args:
-        yields: accepted pairs for each chunk.
-        canaries: rejected and all swapped canaries.
-        pairs: accepted and all pairs.
-    """
-
-    yields: tuple[float, ...] = ()
-    canaries: tuple[tuple[int, int], ...] = ()
-    pairs: tuple[tuple[int, int], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class GateSpec:
-    """A gate and what the rest of the package has to know of it.
-
-    Args:
-        name: of the gate; at its asset it is unique.
-        asset: the table whose making it follows.
-        description: what it asks for.
-        function: from the tables of `reads` by name, and from `settings` and `earlier` where it has these
-            parameters, to a `Gate`.
-        reads: the tables it looks at.
-        blocking: whether a batch that fails it is not published.
-        limits: whether the function takes the limits as `settings`.
-        earlier: the figure of `EarlierFigures` that the function takes as `earlier`.
-    """
-
-    name: str
-    asset: str
-    description: str
-    function: Callable[..., Gate]
-    reads: tuple[str, ...]
-    blocking: bool = True
-    limits: bool = False
-    earlier: Literal["yields", "canaries", "pairs"] | None = None
-
-    def check(
-        self, frames: Mapping[str, pl.DataFrame], settings: QualitySettings, earlier: EarlierFigures
-    ) -> Gate:
-        """Run the gate over the tables of a batch; an absent one is an error."""
-        more: dict[str, Any] = {"settings": settings} if self.limits else {}
-        if self.earlier is not None:
-            more["earlier"] = getattr(earlier, self.earlier)
-        return self.function(**{name: frames[name] for name in self.reads}, **more)
-
-
 def batch_gates(
     frames: Mapping[str, pl.DataFrame],
     settings: QualitySettings,
-    earlier: EarlierFigures = EarlierFigures(),
+    earlier: EarlierFigures = NO_EARLIER,
 ) -> list[Gate]:
     """Run every gate over the tables of one batch, in a fixed order.
 
-    Args:
-        frames: all tables of the batch by name, the record of calls left out.
-        settings: limits.
-        earlier: figures of earlier batches.
+    `frames` has all tables of the batch by name, the record of calls left out.
     """
     return [gate.check(frames, settings, earlier) for gate in GATES if gate.asset in frames]
 
@@ -130,7 +68,7 @@ def schema_gate(table: Table, **frames: pl.DataFrame) -> Gate:
 
 
 def unique_ids_gate(**frames: pl.DataFrame) -> Gate:
-    """No table names a row twice by its key."""
+    """No table of the batch names a row twice."""
     repeated = {
         name: frame.height - frame.n_unique(subset=list(TABLES[name].key))
         for name, frame in frames.items()
@@ -141,7 +79,7 @@ def unique_ids_gate(**frames: pl.DataFrame) -> Gate:
 
 
 def conservation_gate(*, pairs: pl.DataFrame, verdicts: pl.DataFrame) -> Gate:
-    """Every pair is in the ledger exactly once, with one of the four verdicts, and nothing else is."""
+    """Every pair is in the ledger exactly once: accepted + rejected + needs review + failed."""
     known = pl.col("verdict").is_in(VERDICT_WORDS).fill_null(value=False)
     breaches = {
         "missing": pairs.join(verdicts, on="pair_id", how="anti").height,
@@ -163,7 +101,7 @@ def proof_gate(
     claim_verdicts: pl.DataFrame,
     documents: pl.DataFrame,
 ) -> Gate:
-    """Every quote is where its row puts it, and what was accepted has evidence.
+    """Every quote is in its document at the stored place, and nothing is accepted without evidence.
 
     For each piece of evidence of a claim, the document's text from start to end is the quote and its
     hash is the one recorded. Each supported claim of an accepted pair has evidence, and each accepted pair
@@ -197,7 +135,7 @@ def training_gate(
     verdicts: pl.DataFrame,
     documents: pl.DataFrame,
 ) -> Gate:
-    """Only accepted pairs whose verdict was not known beforehand train, and their quotes are where stored."""
+    """Only accepted pairs train, no known-answer pair does, and their quotes are where the table says."""
     accepted = verdicts.filter(pl.col("verdict") == "accepted").select("pair_id")
     known = pairs.filter(pl.col("expected_verdict").is_not_null()).select("pair_id")
     evidence = (
@@ -218,18 +156,13 @@ def training_gate(
 def pass_rate_gate(
     *, verdicts: pl.DataFrame, settings: QualitySettings, earlier: Sequence[tuple[int, int]] = ()
 ) -> Gate:
-    """The share of accepted pairs is shown to reach the limit, at 95 % confidence.
+    """Accepted among all pairs: the lower bound of its 95 % Wilson interval; small batches are pooled.
 
     To pass, an undecided pair counts as one that was not accepted. A batch whose own share reaches the limit
     but is too small to show it is taken together with earlier batches. The gate blocks what is shown to lie
     below the limit among the pairs that were decided, whatever came before, and a batch of which nothing was
     accepted; what cannot be told either way is a warning, so that no batch fails for being small and none
     fails for its predecessors.
-
-    Args:
-        verdicts: the verdicts table.
-        settings: the limit.
-        earlier: accepted and all pairs of earlier batches.
     """
     counts, limit = _verdict_counts(_unknown_answers(verdicts)), settings.min_pass_rate
     accepted, held = counts["accepted"], sum(counts.values())
@@ -276,7 +209,7 @@ def pair_counts(verdicts: pl.DataFrame) -> tuple[int, int]:
 
 
 def generation_gate(*, questions: pl.DataFrame) -> Gate:
-    """A model that gave no chunk any question was not there: the batch is not done, whole as it looks."""
+    """The model was there: not every request for questions failed."""
     failed = _failed_questions(questions)
     gone = bool(failed) and failed == questions.height
     detail = f"the questions of {failed} of {questions.height} rows could not be had"
@@ -285,7 +218,7 @@ def generation_gate(*, questions: pl.DataFrame) -> Gate:
 
 
 def questions_gate(*, questions: pl.DataFrame, settings: QualitySettings) -> Gate:
-    """The share of questions that could not be had stays under the limit of failed pairs."""
+    """Share of questions that could not be had."""
     failed, held = _failed_questions(questions), questions.height
     share = failed / held if held else None
     detail = f"{failed} of {held} questions" + (f"; {_reasons(questions)}" if failed else "")
@@ -300,7 +233,7 @@ def yield_gate(
     earlier: Sequence[float],
     settings: QualitySettings,
 ) -> Gate:
-    """Accepted pairs for each chunk have not fallen far below the mean of earlier batches."""
+    """Accepted pairs for each chunk, compared with other batches."""
     value = batch_yield(verdicts, chunks)
     usual = sum(earlier) / len(earlier) if earlier else None
     limit = None if usual is None else (1 - settings.max_yield_drop) * usual
@@ -368,157 +301,70 @@ def _evidence_breaches(evidence: pl.DataFrame, documents: pl.DataFrame) -> dict[
     )
     known = pl.col("found_text").is_not_null()
     same = (pl.col("content_sha256") == pl.col("found_sha256")).fill_null(value=False)
-    counts = joined.select(
-        (~known).sum().alias("unknown_document"),
-        (known & ~same).sum().alias("changed_document"),
-        (known & ~in_place.fill_null(value=False)).sum().alias("misplaced_quote"),
-    )
-    return {name: int(count) for name, count in counts.row(0, named=True).items()}
+    return joined.select(
+        unknown_document=(~known).sum(),
+        changed_document=(known & ~same).sum(),
+        misplaced_quote=(known & ~in_place.fill_null(value=False)).sum(),
+    ).row(0, named=True)
 
+
+_SCHEMA = (
+    "The stored file has the columns, types and unique keys of its table, and no null where none may be."
+)
 
 GATES: tuple[GateSpec, ...] = (
     *(
-        GateSpec(
-            "schema",
-            table.name,
-            "The stored file has the columns, types and unique keys of its table, and no null where none may "
-            "be.",
-            partial(schema_gate, table),
-            (table.name,),
-        )
-        for table in STORED.values()
+        GateSpec(name, "schema", partial(schema_gate, table), asks_for=_SCHEMA, tables=(name,))
+        for name, table in STORED.items()
     ),
+    GateSpec("questions", "generation", generation_gate),
+    GateSpec("questions", "failed_questions_share", questions_gate, blocking=False),
     GateSpec(
-        "generation",
-        "questions",
-        "The model was there: not every request for questions failed.",
-        generation_gate,
-        ("questions",),
-    ),
-    GateSpec(
-        "failed_questions_share",
-        "questions",
-        "Share of questions that could not be had.",
-        questions_gate,
-        ("questions",),
-        blocking=False,
-        limits=True,
-    ),
-    GateSpec(
+        "verdicts",
         "unique_ids",
-        "verdicts",
-        "No table of the batch names a row twice.",
         unique_ids_gate,
-        tuple(name for name in TABLES if name != "training_examples"),
+        tables=tuple(name for name in TABLES if name != "training_examples"),
     ),
+    GateSpec("verdicts", "conservation", conservation_gate),
+    GateSpec("verdicts", "proof", proof_gate),
+    GateSpec("verdicts", "fabricated_citations", citations_gate),
+    GateSpec("verdicts", "pass_rate", pass_rate_gate, earlier="pairs"),
+    GateSpec("verdicts", "citation_accuracy", accuracy_gate, blocking=False),
     GateSpec(
-        "conservation",
         "verdicts",
-        "Every pair is in the ledger exactly once: accepted + rejected + needs review + failed.",
-        conservation_gate,
-        ("pairs", "verdicts"),
-    ),
-    GateSpec(
-        "proof",
-        "verdicts",
-        "Every quote is in its document at the stored place, and nothing is accepted without evidence.",
-        proof_gate,
-        ("pairs", "verdicts", "claims", "claim_verdicts", "documents"),
-    ),
-    GateSpec(
-        "fabricated_citations",
-        "verdicts",
-        "No accepted pair cites a source or a quote that does not exist.",
-        citations_gate,
-        ("pairs", "verdicts", "claims"),
-    ),
-    GateSpec(
-        "pass_rate",
-        "verdicts",
-        "Accepted among all pairs: the lower bound of its 95 % Wilson interval; small batches are pooled.",
-        pass_rate_gate,
-        ("verdicts",),
-        limits=True,
-        earlier="pairs",
-    ),
-    GateSpec(
-        "citation_accuracy",
-        "verdicts",
-        "Share of an accepted pair's citations that support a claim of it, on average.",
-        accuracy_gate,
-        ("verdicts",),
-        blocking=False,
-        limits=True,
-    ),
-    GateSpec(
         "needs_review_share",
-        "verdicts",
-        "Share of pairs that wait for a person.",
         needs_review_gate,
-        ("verdicts",),
         blocking=False,
-        limits=True,
+        asks_for="Share of pairs that wait for a person.",
     ),
     GateSpec(
+        "verdicts",
         "failed_share",
-        "verdicts",
-        "Share of pairs that could not be decided because something failed.",
         failed_gate,
-        ("verdicts",),
         blocking=False,
-        limits=True,
+        asks_for="Share of pairs that could not be decided because something failed.",
     ),
+    GateSpec("verdicts", "yield", yield_gate, blocking=False, earlier="yields"),
     GateSpec(
-        "yield",
-        "verdicts",
-        "Accepted pairs for each chunk, compared with other batches.",
-        yield_gate,
-        ("verdicts", "chunks"),
-        blocking=False,
-        limits=True,
-        earlier="yields",
-    ),
-    GateSpec(
+        "canaries",
         "canary_recall",
-        "canaries",
-        "Swapped numbers, units, dates, names and negations are rejected: upper bound of the share.",
         canary_recall_gate,
-        ("canaries",),
-        limits=True,
+        asks_for="Swapped numbers, units, dates, names and negations are rejected: upper bound of the share.",
     ),
     GateSpec(
+        "canaries",
         "canary_accepts",
-        "canaries",
-        "Falsehoods that no rule was made for are not accepted: upper bound of the share.",
         canary_accepts_gate,
-        ("canaries",),
-        limits=True,
+        asks_for="Falsehoods that no rule was made for are not accepted: upper bound of the share.",
     ),
     GateSpec(
+        "canaries",
         "canary_alarms",
-        "canaries",
-        "True claims in other words are not rejected: lower bound of the share.",
         canary_alarms_gate,
-        ("canaries",),
         blocking=False,
-        limits=True,
+        asks_for="True claims in other words are not rejected: lower bound of the share.",
     ),
-    GateSpec(
-        "canary_drift",
-        "canaries",
-        "Share of swapped canaries that are rejected, compared with other batches.",
-        canary_drift_gate,
-        ("canaries",),
-        blocking=False,
-        limits=True,
-        earlier="canaries",
-    ),
-    GateSpec(
-        "training_rows",
-        "training_examples",
-        "Only accepted pairs train, no known-answer pair does, and their quotes are where the table says.",
-        training_gate,
-        ("training_examples", "pairs", "verdicts", "documents"),
-    ),
+    GateSpec("canaries", "canary_drift", canary_drift_gate, blocking=False, earlier="canaries"),
+    GateSpec("training_examples", "training_rows", training_gate),
 )
 """All gates of a batch; what reads them are `batch_gates`, the asset checks and the documentation."""

@@ -12,7 +12,6 @@ from qa_pipeline.llm.calls import TOKENS
 from qa_pipeline.records import Role
 
 STAGES: tuple[Role, ...] = get_args(Role)
-_ALL = "all"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +47,9 @@ class CostSummary:
             again = "`qa-pipeline replies retry-failures` sends the stored ones again"
             lines.append(f"Calls that failed: {_counted(self.failures)}; {again}.")
         if self.calls_without_cost:
+            calls = "1 call" if self.calls_without_cost == 1 else f"{self.calls_without_cost} calls"
             lines.append(
-                f"The cost of {_calls(self.calls_without_cost)} is not known: no price for the model "
+                f"The cost of {calls} is not known: no price for the model "
                 "(llm.budget.prices), or the provider did not report its tokens."
             )
         return lines
@@ -72,7 +72,11 @@ def cost_summary(calls: pl.DataFrame, verdicts: pl.DataFrame | None = None) -> C
     currency = currencies.item() if currencies.len() == 1 else None
     known = calls["cost"].drop_nulls()
     cost = float(known.sum()) if known.len() and currency is not None else None
-    accepted = None if verdicts is None else _accepted(verdicts)
+    accepted = None
+    if verdicts is not None:
+        own = pl.col("expected_verdict").is_null()
+        accepted = verdicts.filter(own, pl.col("verdict") == "accepted").height
+    unknown = pl.col("input_tokens").is_null() | pl.col("output_tokens").is_null()
     return CostSummary(
         stages=_stages(calls, currency),
         calls=calls.height,
@@ -82,7 +86,7 @@ def cost_summary(calls: pl.DataFrame, verdicts: pl.DataFrame | None = None) -> C
         accepted=accepted,
         cost_per_accepted_pair=cost / accepted if cost is not None and accepted else None,
         calls_without_cost=calls["cost"].null_count(),
-        calls_without_tokens=calls.select(_without_tokens().sum()).item() or 0,
+        calls_without_tokens=calls.filter(unknown).height,
         failures=_counts(calls["outcome"], "replied"),
         repairs=_counts(calls["repair"], "none"),
     )
@@ -90,11 +94,12 @@ def cost_summary(calls: pl.DataFrame, verdicts: pl.DataFrame | None = None) -> C
 
 def _stages(calls: pl.DataFrame, currency: str | None) -> pl.DataFrame:
     """A row for each stage in pipeline order, and one for all together."""
-    by_stage = calls.group_by(pl.col("role").alias("stage")).agg(*_figures(currency))
+    figures = _figures(currency)
     order = pl.col("stage").replace_strict({name: n for n, name in enumerate(STAGES)}, default=len(STAGES))
-    together = calls.select(pl.lit(_ALL).alias("stage"), *_figures(currency)) if calls.height else None
-    ordered = by_stage.sort(order, "stage")
-    return ordered if together is None else pl.concat([ordered, together])
+    by_stage = calls.group_by(stage="role").agg(*figures).sort(order, "stage")
+    if not calls.height:
+        return by_stage
+    return pl.concat([by_stage, calls.select(pl.lit("all").alias("stage"), *figures)])
 
 
 def _figures(currency: str | None) -> list[pl.Expr]:
@@ -109,26 +114,11 @@ def _figures(currency: str | None) -> list[pl.Expr]:
     ]
 
 
-def _without_tokens() -> pl.Expr:
-    return pl.col("input_tokens").is_null() | pl.col("output_tokens").is_null()
-
-
-def _accepted(verdicts: pl.DataFrame) -> int:
-    own = verdicts.filter(pl.col("expected_verdict").is_null(), pl.col("verdict") == "accepted")
-    return own.height
-
-
 def _counts(values: pl.Series, usual: str) -> dict[str, int]:
     """How often each value occurs but the usual one, the most frequent first."""
-    counted = (
-        values.filter(values != usual).value_counts().sort(["count", values.name], descending=[True, False])
-    )
-    return dict(counted.iter_rows())
+    counted = values.filter(values != usual).value_counts()
+    return dict(counted.sort(["count", values.name], descending=[True, False]).iter_rows())
 
 
 def _counted(counts: dict[str, int]) -> str:
     return ", ".join(f"{count} {name}" for name, count in counts.items())
-
-
-def _calls(count: int) -> str:
-    return "1 call" if count == 1 else f"{count} calls"

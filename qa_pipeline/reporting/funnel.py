@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from qa_pipeline.tables import LAYOUTS, MESSAGE_COLUMNS
+from qa_pipeline.tables import MESSAGE_COLUMNS
 
 STEPS = pl.Schema({"stage": pl.String(), "what": pl.String(), "reason": pl.String(), "count": pl.Int64()})
 
@@ -19,7 +19,7 @@ class Summary:
     where no pair has one).
     """
 
-    total: int
+    pairs: int
     accepted: int
     accepted_not_judged: int
     rejected: int
@@ -55,16 +55,15 @@ def yield_funnel(frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
             stage_counts("questions", "asked", questions, "status"),
             stage_counts("pairs", "made", pairs.with_columns(drafted), "status"),
             stage_counts("verdicts", "decided", frames["verdicts"], "verdict"),
-            *(
-                [
-                    _training(frames["verdicts"], frames["training_examples"]),
-                    _layouts(frames["training_examples"]),
-                ]
-                if "training_examples" in frames
-                else [_held_back(frames["verdicts"])]
-            ),
+            *_training(frames["verdicts"], frames.get("training_examples")),
         ]
     )
+
+
+_MISSED = {
+    "needs_review": "sent_to_review", "accepted": "wrongly_accepted", "rejected": "wrongly_rejected",
+    "failed": "failed",
+}  # fmt: skip
 
 
 def known_answers(pairs: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
@@ -74,8 +73,7 @@ def known_answers(pairs: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
     without a verdict counts as failed.
 
     Returns:
-        expected_verdict, expected_kind, pairs, and what these part into: hits, sent_to_review,
-        wrongly_accepted, wrongly_rejected, failed.
+        expected_verdict, expected_kind, pairs, and what these part into: hits and the values of `_MISSED`.
     """
     got = pl.col("verdict").fill_null("failed")
     hit = got == pl.col("expected_verdict")
@@ -87,15 +85,7 @@ def known_answers(pairs: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
         .agg(
             pl.len().cast(pl.Int64).alias("pairs"),
             hit.sum().cast(pl.Int64).alias("hits"),
-            *(
-                (~hit & (got == word)).sum().cast(pl.Int64).alias(name)
-                for word, name in (
-                    ("needs_review", "sent_to_review"),
-                    ("accepted", "wrongly_accepted"),
-                    ("rejected", "wrongly_rejected"),
-                    ("failed", "failed"),
-                )
-            ),
+            *((~hit & (got == word)).sum().cast(pl.Int64).alias(name) for word, name in _MISSED.items()),
         )
         .sort("expected_verdict", "expected_kind", nulls_last=True)
     )
@@ -107,19 +97,19 @@ def summarise(verdicts: pl.DataFrame) -> Summary:
     The figures of citations are means over accepted pairs that cite anything.
     """
     own = verdicts.filter(pl.col("expected_verdict").is_null())
-    counts = {word: own.filter(pl.col("verdict") == word).height for word in ("accepted", "rejected")}
-    decided = own.filter(pl.col("verdict").is_in(list(counts)))
+    counts = dict(own["verdict"].value_counts().iter_rows())
+    decided = own.filter(pl.col("verdict").is_in(["accepted", "rejected"]))
     accepted = own.filter(pl.col("verdict") == "accepted")
     scored = own["composite"].drop_nulls()
     return Summary(
-        total=own.height,
-        accepted=counts["accepted"],
+        pairs=own.height,
+        accepted=accepted.height,
         accepted_not_judged=accepted.filter(pl.col("reason") == "unjudged").height,
-        rejected=counts["rejected"],
-        needs_review=own.filter(pl.col("verdict") == "needs_review").height,
-        failed=own.filter(pl.col("verdict") == "failed").height,
-        pass_rate=counts["accepted"] / decided.height if decided.height else None,
-        pass_rate_of_all=counts["accepted"] / own.height if own.height else None,
+        rejected=counts.get("rejected", 0),
+        needs_review=counts.get("needs_review", 0),
+        failed=counts.get("failed", 0),
+        pass_rate=accepted.height / decided.height if decided.height else None,
+        pass_rate_of_all=accepted.height / own.height if own.height else None,
         average_score=_mean(decided["composite"]),
         average_score_of_all=float(scored.sum()) / own.height if scored.len() else None,
         citation_accuracy=_mean(accepted["citation_accuracy"]),
@@ -134,11 +124,7 @@ def _mean(values: pl.Series) -> float | None:
 
 
 def stage_counts(stage: str, total: str, frame: pl.DataFrame, parted_by: str | None = None) -> pl.DataFrame:
-    """The total of a stage, then its parts by a status column and `reason`, the largest first.
-
-    Returns:
-        stage, what, reason and count.
-    """
+    """The total of a stage, then its parts by a status column and `reason`, the largest first: `STEPS`."""
     whole = _steps(stage, [(total, None, frame.height)])
     if parted_by is None:
         return whole
@@ -151,45 +137,21 @@ def stage_counts(stage: str, total: str, frame: pl.DataFrame, parted_by: str | N
     return pl.concat([whole, parts])
 
 
-def _training(verdicts: pl.DataFrame, training_examples: pl.DataFrame) -> pl.DataFrame:
-    """Accepted pairs, and why some of them are no example anybody can train on."""
-    accepted = verdicts.filter(pl.col("verdict") == "accepted")
-    known = accepted.filter(pl.col("expected_verdict").is_not_null())
-    examples = training_examples.height
-    return _steps(
-        "training_examples",
-        [
-            ("accepted", None, accepted.height),
-            ("example", None, examples),
-            ("left_out", "known_answer", known.height),
-            ("left_out", "over_document_cap_or_too_long", accepted.height - known.height - examples),
-        ],
-    )
-
-
-def _held_back(verdicts: pl.DataFrame) -> pl.DataFrame:
-    """Accepted pairs of a batch that a failed gate kept from training."""
+def _training(verdicts: pl.DataFrame, examples: pl.DataFrame | None) -> list[pl.DataFrame]:
+    """Accepted pairs and why some are no example, and examples by layout; None where a gate failed."""
     accepted = verdicts.filter(pl.col("verdict") == "accepted")
     known = accepted.filter(pl.col("expected_verdict").is_not_null()).height
-    return _steps(
-        "training_examples",
-        [
-            ("accepted", None, accepted.height),
-            ("left_out", "known_answer", known),
-            ("left_out", "failed_gate", accepted.height - known),
-        ],
-    )
-
-
-def _layouts(training_examples: pl.DataFrame) -> pl.DataFrame:
-    """How many examples exist in each layout."""
-    present = training_examples.select(_has(layout).sum() for layout in LAYOUTS)
-    counts = [(layout, None, int(present[layout].item())) for layout in LAYOUTS]
-    return _steps("layouts", [("examples", None, training_examples.height), *counts])
-
-
-def _has(layout: str) -> pl.Expr:
-    return pl.col(MESSAGE_COLUMNS[layout]).is_not_null().alias(layout)
+    rest = accepted.height - known
+    first: list[tuple[str, str | None, int]] = [("accepted", None, accepted.height)]
+    left_out = ("left_out", "known_answer", known)
+    if examples is None:
+        return [_steps("training_examples", [*first, left_out, ("left_out", "failed_gate", rest)])]
+    too_many = ("left_out", "over_document_cap_or_too_long", rest - examples.height)
+    layouts = [(name, None, examples[column].count()) for name, column in MESSAGE_COLUMNS.items()]
+    return [
+        _steps("training_examples", [*first, ("example", None, examples.height), left_out, too_many]),
+        _steps("layouts", [("examples", None, examples.height), *layouts]),
+    ]
 
 
 def _steps(stage: str, rows: list[tuple[str, str | None, int]]) -> pl.DataFrame:
@@ -203,11 +165,7 @@ MASKED_COUNTS = pl.Schema({"kind": pl.String(), "documents": pl.Int64(), "items"
 
 
 def left_out_counts(documents: pl.DataFrame) -> pl.DataFrame:
-    """What the texts leave out of the files, by kind, most characters first.
-
-    Returns:
-        what, documents, pieces and characters.
-    """
+    """What the texts leave out of the files, by kind, most characters first: `LEFT_OUT_COUNTS`."""
     counts = [pl.len().alias("documents"), pl.col("pieces").sum(), pl.col("characters").sum()]
     return _counted(documents, "left_out", counts, LEFT_OUT_COUNTS).sort(
         ["characters", "pieces", "what"], descending=[True, True, False]
@@ -215,11 +173,7 @@ def left_out_counts(documents: pl.DataFrame) -> pl.DataFrame:
 
 
 def masked_counts(documents: pl.DataFrame) -> pl.DataFrame:
-    """Items of personal data found, by kind, most first.
-
-    Returns:
-        kind, documents and items.
-    """
+    """Items of personal data found, by kind, most first: `MASKED_COUNTS`."""
     counts = [pl.len().alias("documents"), pl.col("count").sum().alias("items")]
     return _counted(documents, "masked", counts, MASKED_COUNTS).sort(
         ["items", "kind"], descending=[True, False]

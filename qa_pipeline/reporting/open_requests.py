@@ -2,8 +2,9 @@
 
 import random
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any
 
 import polars as pl
@@ -14,6 +15,7 @@ from qa_pipeline.generation.answers import answer_request
 from qa_pipeline.generation.questions import passed_over, question_request
 from qa_pipeline.judging import judge_request
 from qa_pipeline.llm.base import Request
+from qa_pipeline.llm.budget.tokens import request_tokens
 from qa_pipeline.llm.store.schema import REPLIES
 from qa_pipeline.records import Passage, Role, index_text, passages_by_id
 from qa_pipeline.resources import Resources
@@ -21,7 +23,6 @@ from qa_pipeline.retrieval.search import WordIndex, terms
 from qa_pipeline.settings.llm import ModelSettings
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage import read_earlier
-from qa_pipeline.table_schema import Table
 from qa_pipeline.tables import ASSESSMENTS, PAIRS, QUESTIONS, VERDICTS
 from qa_pipeline.verification.llm_splitting import split_request
 from qa_pipeline.verification.llm_verifier import claim_request
@@ -30,16 +31,11 @@ SAMPLED = 100
 """Chunks of a batch for which later requests are built; their mean stands for all."""
 _QUESTION = 90
 _STATEMENT = 160
+_KEYS_AT_ONCE = 500
 
 
 class Requests:
-    """The requests of one batch.
-
-    Args:
-        chunks: CHUNKS frame of the batch.
-        settings: prompts, passages, seeds.
-        batch: its name.
-    """
+    """The requests of one batch, given its CHUNKS frame."""
 
     def __init__(self, chunks: pl.DataFrame, settings: Settings, batch: str) -> None:
         self._settings = settings
@@ -70,26 +66,29 @@ class Requests:
         """What a question is answered with."""
         return answer_request(row, passages, self._settings.generation, self._settings.llm.seed)
 
-    def likely(self, role: Role, chunk_id: str) -> Request[Any]:
-        """What a later stage may ask about something that stands in the chunk."""
-        passage, seed = self._passages[chunk_id], self._settings.llm.seed
-        row = self._row(passage)
-        if role == "answer":
-            return self.answer(row, [self._passages[found] for found in self._around(chunk_id)])
-        if role == "split":
-            sentences = [row["text"], row["answer"]]  # as many as a usual answer that is worth splitting has
-            return split_request(row, sentences, self._passages, self._settings.verification, seed)
-        if role == "verify":
-            return claim_request(row, self._passages, self._settings.verification, seed)
-        if role == "judge":
-            return judge_request(row, self._passages, self._settings.judging, seed)
-        return self.question(chunk_id)
+    def likely_tokens(self, role: Role) -> float:
+        """Estimated tokens of a stage's prompts, mean over some of the chunks, the same ones every time."""
+        sample = self.asked_ids
+        if len(sample) > SAMPLED:
+            sample = random.Random(0).sample(sample, SAMPLED)  # noqa: S311 - no secret
+        return fmean(request_tokens(self._likely(role, one)) for one in sample) if sample else 0.0
 
-    def sample(self, seed: int = 0) -> list[str]:
-        """Some of the chunks that are asked, the same every time."""
-        if len(self.asked_ids) <= SAMPLED:
-            return list(self.asked_ids)
-        return random.Random(seed).sample(self.asked_ids, SAMPLED)  # noqa: S311 - no secret
+    def _likely(self, role: Role, chunk_id: str) -> Request[Any]:
+        """What a stage may ask about something in the chunk."""
+        passage, seed, settings = self._passages[chunk_id], self._settings.llm.seed, self._settings
+        row = self._row(passage)
+        match role:
+            case "answer":
+                return self.answer(row, [self._passages[found] for found in self._around(chunk_id)])
+            case "split":
+                sentences = [row["text"], row["answer"]]  # as many as an answer that is worth splitting has
+                return split_request(row, sentences, self._passages, settings.verification, seed)
+            case "verify":
+                return claim_request(row, self._passages, settings.verification, seed)
+            case "judge":
+                return judge_request(row, self._passages, settings.judging, seed)
+            case _:
+                return self.question(chunk_id)
 
     def _row(self, passage: Passage) -> dict[str, Any]:
         words = " ".join(passage.text.split())
@@ -125,13 +124,13 @@ _KEYS_AT_ONCE = 500
 class OpenWork:
     """Requests that are known and not stored, and how much follows that is not known yet.
 
-    `unknown_chunks` are the lengths of those whose questions are not known, `pairs` the pairs there are or
-    will be from known questions and files; `verified` and `judged` of them are done.
+    `unknown_chunks` counts those whose questions are not known, `pairs` the pairs there are or will be from
+    known questions and files; `verified` and `judged` of them are done.
     """
 
     questions: list[Request[Any]]
     answers: list[Request[Any]]
-    unknown_chunks: list[int]
+    unknown_chunks: int
     pairs: int
     verified: int
     judged: int
@@ -141,47 +140,66 @@ def open_work(
     resources: Resources, batch: str, requests: Requests, models: Mapping[Role, ModelSettings]
 ) -> OpenWork:
     """Compare what a run would ask with what lies in tables and store."""
-    questions = _by_model(_table(resources, batch, QUESTIONS), "model", models.get("questions"))
-    pairs = _table(resources, batch, PAIRS)
-    drafted = _by_model(pairs.filter(pl.col("status") == "drafted"), "generator", models.get("answer"))
+    tables = (QUESTIONS, PAIRS, VERDICTS, ASSESSMENTS)
+    earlier = (read_earlier(resources.layout.table(table.name, batch), table) for table in tables)
+    questions, pairs, verdicts, assessments = (
+        table.empty() if frame is None else frame for table, frame in zip(tables, earlier, strict=True)
+    )
+    questions = questions.filter(made_by("model", models.get("questions")))
+    drafted = pairs.filter(pl.col("status") == "drafted", made_by("generator", models.get("answer")))
     wanted = {chunk_id: requests.question(chunk_id) for chunk_id in requests.asked_ids}
     known = _known_chunks(questions, wanted)
     unknown = [request for chunk_id, request in wanted.items() if chunk_id not in known]
     kept = questions.filter(pl.col("status") == "kept", pl.col("target_chunk_ids").list.first().is_in(known))
-    answers = _open_answers(kept, drafted, requests)
-    stored = stored_keys(resources, [request.key for request in (*unknown, *answers)])
+    unanswered = kept.join(drafted, on="question_id", how="anti", maintain_order="left")
+    answers = [
+        requests.answer(row, passages)
+        for row in unanswered.iter_rows(named=True)
+        if (passages := requests.passages(row["passage_ids"])) is not None
+    ]
+    stored = _stored_keys(resources, [request.key for request in (*unknown, *answers)])
+    decided = pairs.join(verdicts, on="pair_id", how="semi")
+    # a pair has been judged by this judge, or was stopped before
+    judged = assessments.filter(pl.col("status") == "judged", made_by("judge", models.get("judge")))
+    waiting = assessments.join(judged, on="pair_id", how="anti")
+    files = stages.batch_files(resources, batch)
+    beside = stages.read_pairs_beside(files, resources.settings.pairs_file)
     return OpenWork(
         questions=[request for request in unknown if request.key not in stored],
         answers=[request for request in answers if request.key not in stored],
-        unknown_chunks=[len(request.passages[0].text) for request in unknown],
-        pairs=kept.height + _beside(resources, batch),
-        verified=_decided(resources, batch, pairs).height,
-        judged=_judged(resources, batch, pairs, models.get("judge")),
+        unknown_chunks=len(unknown),
+        pairs=kept.height + sum(frame.height for frame in beside),
+        verified=decided.height,
+        judged=decided.join(waiting, on="pair_id", how="anti").height,
     )
 
 
-def stored_keys(resources: Resources, keys: Sequence[str]) -> set[str]:
+def made_by(column: str, model: ModelSettings | None) -> pl.Expr:
+    """Whether this model made a row, wherever it is served; None stands for any model."""
+    if model is None:
+        return pl.lit(value=True)
+    name = f"{model.provider}/{model.model}"
+    return (pl.col(column) == name) | pl.col(column).str.starts_with(f"{name}@")
+
+
+def _stored_keys(resources: Resources, keys: Sequence[str]) -> set[str]:
     """Which of these requests have a stored reply, of any model."""
-    url = resources.settings.llm.store.url
-    if not keys or (url is None and not resources.layout.replies.is_file()):
+    if not keys or (resources.settings.llm.store.url is None and not resources.layout.replies.is_file()):
         return set()
-    return resources.models.database.read(lambda connection: set(_found(connection, keys)))
 
+    def found(connection: sa.Connection) -> set[str]:
+        stored: set[str] = set()
+        for start in range(0, len(keys), _KEYS_AT_ONCE):
+            some = REPLIES.c.request_key.in_(keys[start : start + _KEYS_AT_ONCE])
+            wanted = sa.select(REPLIES.c.request_key).where(some)
+            stored.update(connection.execute(wanted).scalars())
+        return stored
 
-def _found(connection: sa.Connection, keys: Sequence[str]) -> Iterable[str]:
-    for start in range(0, len(keys), _KEYS_AT_ONCE):
-        some = keys[start : start + _KEYS_AT_ONCE]
-        wanted = sa.select(REPLIES.c.request_key).where(REPLIES.c.request_key.in_(some))
-        yield from connection.execute(wanted).scalars()
-
-
-def _table(resources: Resources, batch: str, table: Table) -> pl.DataFrame:
-    found = read_earlier(resources.layout.table(table.name, batch), table)
-    return table.empty() if found is None else found
+    return resources.models.database.read(found)
 
 
 def _known_chunks(questions: pl.DataFrame, wanted: dict[str, Request[Any]]) -> list[str]:
-    """Chunks whose questions stand in the table, asked for with the present prompt."""
+    """Chunks whose questions are in the table, asked for with the present prompt."""
     rows = questions.filter(pl.col("question").is_not_null(), pl.col("status") != "failed")
     targets = rows.select(pl.col("target_chunk_ids").list.first(), "prompt_hash").unique(maintain_order=True)
     return [
@@ -189,39 +207,3 @@ def _known_chunks(questions: pl.DataFrame, wanted: dict[str, Request[Any]]) -> l
         for chunk_id, prompt in targets.iter_rows()
         if chunk_id in wanted and wanted[chunk_id].prompt_hash == prompt
     ]
-
-
-def _open_answers(kept: pl.DataFrame, drafted: pl.DataFrame, requests: Requests) -> list[Request[Any]]:
-    answered = drafted["question_id"].drop_nulls().to_list()
-    asked = []
-    for row in kept.filter(~pl.col("question_id").is_in(answered)).iter_rows(named=True):
-        passages = requests.passages(row["passage_ids"])
-        if passages is not None:
-            asked.append(requests.answer(row, passages))
-    return asked
-
-
-def _decided(resources: Resources, batch: str, pairs: pl.DataFrame) -> pl.DataFrame:
-    """Pairs that a run took to their verdict."""
-    return pairs.join(_table(resources, batch, VERDICTS), on="pair_id", how="semi")
-
-
-def _judged(resources: Resources, batch: str, pairs: pl.DataFrame, judge: ModelSettings | None) -> int:
-    """Pairs this judge has nothing more to say about: judged by it, or stopped before."""
-    assessments = _table(resources, batch, ASSESSMENTS)
-    done = _by_model(assessments.filter(pl.col("status") == "judged"), "judge", judge)
-    waiting = assessments.join(done, on="pair_id", how="anti")
-    return _decided(resources, batch, pairs).join(waiting, on="pair_id", how="anti").height
-
-
-def _by_model(frame: pl.DataFrame, column: str, model: ModelSettings | None) -> pl.DataFrame:
-    """Rows that this model made, wherever it is served."""
-    if model is None:
-        return frame
-    name = f"{model.provider}/{model.model}"
-    return frame.filter((pl.col(column) == name) | pl.col(column).str.starts_with(f"{name}@"))
-
-
-def _beside(resources: Resources, batch: str) -> int:
-    files = stages.batch_files(resources, batch)
-    return sum(frame.height for frame in stages.read_pairs_beside(files, resources.settings.pairs_file))

@@ -1,8 +1,8 @@
 """What lies in the output folder, counted over batches: for the screen, for programs, for `status`."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import polars as pl
 
@@ -53,23 +53,6 @@ class Report:
     decisions: dict[str, int]
 
 
-@dataclass(frozen=True, slots=True)
-class _Counted:
-    """The counts of one batch; see `Report`."""
-
-    tables: dict[str, int]
-    steps: pl.DataFrame
-    known: pl.DataFrame
-    row: dict[str, object]
-    left_out: pl.DataFrame
-    masked: pl.DataFrame
-    unread: pl.DataFrame
-    calls: pl.DataFrame
-    canaries: pl.DataFrame
-    verdicts: pl.DataFrame
-    decisions: pl.DataFrame
-
-
 def finished_batches(layout: Layout) -> list[str]:
     """Batches of which any table is there, by name."""
     return sorted({path.stem for name in TABLES for path in layout.tables(name)})
@@ -80,87 +63,87 @@ def report(layout: Layout, batches: Sequence[str]) -> Report:
 
     A batch that only lacks its training examples is counted: a failed gate stood before them.
     """
-    counted: list[_Counted] = []
+    tables = dict.fromkeys(TABLES, 0)
     decisions: Counter[str] = Counter()
+    parts: dict[str, list[pl.DataFrame]] = defaultdict(list)
+    rows: list[dict[str, object]] = []
     incomplete = {}
     for batch in batches:
         try:
-            counted.append(_count(batch, _read(layout, batch)))
+            frames = _read(layout, batch)
+            made = decision_states(frames[DECISIONS.name], frames["pairs"], frames["claims"])
             recorded = read_decisions(layout.decisions(batch))
-            decisions["recorded since the last run"] += recorded.join(
-                counted[-1].decisions, on="decision_id", how="anti"
-            ).height
-            decisions.update(counted[-1].decisions["state"].to_list())
+            row, counted = _row(batch, frames), _count(frames)
         except (TableError, CorpusError) as error:
             incomplete[batch] = str(error)
+            continue
+        for name in TABLES:
+            tables[name] += frames[name].height if name in frames else 0
+        since = recorded.join(made, on="decision_id", how="anti").height
+        rows.append(row)
+        decisions.update({"recorded since the last run": since}, **Counter(made["state"].to_list()))
+        for name, frame in counted.items():
+            parts[name].append(frame)
     return Report(
-        tables={name: sum(one.tables.get(name, 0) for one in counted) for name in TABLES},
-        steps=_added([one.steps for one in counted], ["stage", "what", "reason"]),
-        known=_added([one.known for one in counted], KNOWN_KEY),
-        canaries=canary_rates(pl.concat([CANARIES.empty(), *(one.canaries for one in counted)])),
-        batches=pl.DataFrame([one.row for one in counted]),
-        left_out=_added([LEFT_OUT_COUNTS.to_frame(), *(one.left_out for one in counted)], ["what"]).sort(
+        tables=tables,
+        steps=_added(parts["steps"], ["stage", "what", "reason"]),
+        known=_added(parts["known"], KNOWN_KEY),
+        canaries=canary_rates(pl.concat([CANARIES.empty(), *parts["canaries"]])),
+        batches=pl.DataFrame(rows),
+        left_out=_added([LEFT_OUT_COUNTS.to_frame(), *parts["left_out"]], ["what"]).sort(
             "characters", descending=True, maintain_order=True
         ),
-        masked=_added([MASKED_COUNTS.to_frame(), *(one.masked for one in counted)], ["kind"]).sort(
+        masked=_added([MASKED_COUNTS.to_frame(), *parts["masked"]], ["kind"]).sort(
             "items", descending=True, maintain_order=True
         ),
-        unread=pl.concat([UNREAD.to_frame(), *(one.unread for one in counted)]),
+        unread=pl.concat([UNREAD.to_frame(), *parts["unread"]]),
         incomplete=incomplete,
         withdrawn=withdrawn_batches(layout),
         decisions={state: count for state, count in decisions.items() if count},
         cost=cost_summary(
-            pl.concat([LLM_CALLS.empty(), *(one.calls for one in counted)]),
-            pl.concat([VERDICTS.empty(), *(one.verdicts for one in counted)]),
+            pl.concat([LLM_CALLS.empty(), *parts["calls"]]),
+            pl.concat([VERDICTS.empty(), *parts["verdicts"]]),
         ),
     )
 
 
 def _read(layout: Layout, batch: str) -> dict[str, pl.DataFrame]:
-    wanted = dict(TABLES)
-    if not layout.table(TRAINING_EXAMPLES.name, batch).exists():
-        del wanted[TRAINING_EXAMPLES.name]
-    frames = {name: read_table(layout.table(name, batch), table) for name, table in wanted.items()}
-    apart = {name: read_earlier(layout.table(name, batch), table) for name, table in KEPT_APART.items()}
-    held = {name: KEPT_APART[name].empty() if frame is None else frame for name, frame in apart.items()}
-    return frames | held
+    frames = {}
+    for name, table in TABLES.items():
+        path = layout.table(name, batch)
+        if name != TRAINING_EXAMPLES.name or path.exists():
+            frames[name] = read_table(path, table)
+    for name, table in KEPT_APART.items():
+        frame = read_earlier(layout.table(name, batch), table)
+        frames[name] = table.empty() if frame is None else frame
+    return frames
 
 
-def _count(batch: str, frames: Mapping[str, pl.DataFrame]) -> _Counted:
-    documents, summary = frames["documents"], summarise(frames["verdicts"])
-    tables = {name: frames[name].height for name in TABLES if name in frames}
-    row = {
+def _row(batch: str, frames: Mapping[str, pl.DataFrame]) -> dict[str, object]:
+    documents, examples = frames["documents"], frames.get(TRAINING_EXAMPLES.name)
+    return {
         "batch": batch,
         "documents": documents.height,
         "parsed": documents.filter(pl.col("status") == "parsed").height,
-        "chunks": tables["chunks"],
-        "pairs": summary.total,
-        "accepted": summary.accepted,
-        "accepted_not_judged": summary.accepted_not_judged,
-        "rejected": summary.rejected,
-        "needs_review": summary.needs_review,
-        "failed": summary.failed,
-        "pass_rate": summary.pass_rate,
-        "pass_rate_of_all": summary.pass_rate_of_all,
-        "average_score": summary.average_score,
-        "average_score_of_all": summary.average_score_of_all,
-        "citation_accuracy": summary.citation_accuracy,
-        "citation_quality": summary.citation_quality,
-        "examples": tables.get(TRAINING_EXAMPLES.name, 0),
+        "chunks": frames["chunks"].height,
+        **asdict(summarise(frames["verdicts"])),
+        "examples": 0 if examples is None else examples.height,
     }
-    return _Counted(
-        tables=tables,
-        steps=yield_funnel(frames),
-        known=known_answers(frames["pairs"], frames["verdicts"]),
-        row=row,
-        left_out=left_out_counts(documents),
-        masked=masked_counts(documents),
-        unread=documents.filter(pl.col("status") == "failed").select(UNREAD.names()),
-        calls=frames[LLM_CALLS.name],
-        canaries=frames[CANARIES.name],
-        verdicts=frames["verdicts"],
-        decisions=decision_states(frames[DECISIONS.name], frames["pairs"], frames["claims"]),
-    )
+
+
+def _count(frames: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
+    """The parts of a report that one batch has; see `Report`."""
+    documents = frames["documents"]
+    return {
+        "steps": yield_funnel(frames),
+        "known": known_answers(frames["pairs"], frames["verdicts"]),
+        "left_out": left_out_counts(documents),
+        "masked": masked_counts(documents),
+        "unread": documents.filter(pl.col("status") == "failed").select(UNREAD.names()),
+        "calls": frames[LLM_CALLS.name],
+        "canaries": frames[CANARIES.name],
+        "verdicts": frames["verdicts"],
+    }
 
 
 def _added(frames: list[pl.DataFrame], key: list[str]) -> pl.DataFrame:

@@ -43,11 +43,8 @@ from qa_pipeline_tests.curation.rows import (
 disable_progress_bar()
 
 
-class Characters:
-    """Counts characters."""
-
-    def count(self, texts: Sequence[str]) -> list[int]:
-        return [len(text) for text in texts]
+def characters_of(texts: Sequence[str]) -> list[int]:
+    return [len(text) for text in texts]
 
 
 def frames(batch: str, page: int | None, score: float | None) -> dict[str, pl.DataFrame]:
@@ -72,7 +69,7 @@ def write(layout: Layout, batch: str, page: int | None, score: float | None) -> 
     made = frames(batch, page, score)
     files = {n: b"".join(json_lines(rows)) for n, rows in ledger_files(ledger_rows(**made)).items()}
     examples = build_training_examples(
-        **made, chunks=chunks(chunk("c")), counter=Characters(), settings=TrainingSettings()
+        **made, chunks=chunks(chunk("c")), count_tokens=characters_of, settings=TrainingSettings()
     )
     chat = {
         name: b"".join(json_lines(chat_rows(examples, name.removeprefix("chat_")))) for name in CHAT_FILES

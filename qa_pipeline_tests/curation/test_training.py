@@ -36,11 +36,8 @@ from qa_pipeline_tests.curation.rows import (
 LAYOUTS = ("closed_book", "with_context", "with_distractors")
 
 
-class Words:
-    """Counts words."""
-
-    def count(self, texts: Sequence[str]) -> list[int]:
-        return [len(text.split()) for text in texts]
+def words_in(texts: Sequence[str]) -> list[int]:
+    return [len(text.split()) for text in texts]
 
 
 def batch(
@@ -69,7 +66,7 @@ def batch(
 
 
 def build(frames: dict[str, pl.DataFrame], **settings: Any) -> pl.DataFrame:
-    return build_training_examples(**frames, counter=Words(), settings=TrainingSettings(**settings))
+    return build_training_examples(**frames, count_tokens=words_in, settings=TrainingSettings(**settings))
 
 
 def first(frames: dict[str, pl.DataFrame], **settings: Any) -> dict[str, Any]:

@@ -1,9 +1,5 @@
-from itertools import pairwise
-
 import polars as pl
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
 
 from qa_pipeline.llm.calls import calls_frame
 from qa_pipeline.records import Role, Usage
@@ -12,9 +8,7 @@ from qa_pipeline.reporting.expectations import (
     FEWEST_CALLS,
     KEPT,
     UNSET_THOUGHTS,
-    Kept,
     default_expectations,
-    kept_by_length,
     learn,
     thought_tokens,
 )
@@ -40,12 +34,12 @@ def test_enough_calls_teach_lengths_and_what_follows_from_what() -> None:
     assert learned.verified == 0.5
     assert learned.judged == pytest.approx(50 / 60)
     assert learned.reply_tokens == dict.fromkeys(STAGES, 50.0)
-    assert learned.prompt_factor == dict.fromkeys(STAGES, 1.2)
+    assert learned.prompt_factors == dict.fromkeys(STAGES, 1.2)
 
 
 def test_too_few_calls_teach_nothing() -> None:
     learned = learn(DEFAULT, made(questions=FEWEST_CALLS - 1, answer=3), 3, LIKELY)
-    assert learned.kept == Kept((KEPT,))
+    assert learned.kept == KEPT
     assert learned.reply_tokens == DEFAULT.reply_tokens
     assert not learned.learned
 
@@ -54,7 +48,7 @@ def test_a_request_that_took_two_calls_costs_the_tokens_of_both() -> None:
     calls = [call(n // 2, "questions", call_id=f"{n:032x}", usage=Usage(120, 50)) for n in range(40)]
     learned = learn(DEFAULT, calls_frame(calls, keep_prompts=False), 0, LIKELY)
     assert learned.reply_tokens["questions"] == 100.0
-    assert learned.prompt_factor["questions"] == 2.4
+    assert learned.prompt_factors["questions"] == 2.4
 
 
 def test_calls_whose_tokens_are_not_told_count_as_the_others() -> None:
@@ -78,15 +72,7 @@ def test_thoughts_are_expected_as_the_settings_say(model: ModelSettings, thought
     assert thought_tokens(model) == thoughts
 
 
-@given(st.lists(st.tuples(st.integers(0, 2000), st.integers(0, 3)), min_size=1, max_size=80))
-def test_the_chunks_that_taught_are_expected_to_give_what_they_gave(chunks: list[tuple[int, int]]) -> None:
-    lengths = {length for length, _ in chunks}
-    assume(len(lengths) == len(chunks))
-    kept = kept_by_length(chunks)
-    assert sum(kept.of(length) for length, _ in chunks) == pytest.approx(sum(count for _, count in chunks))
-    assert all(low < high for low, high in pairwise(kept.borders))
-
-
-def test_short_chunks_are_expected_to_give_fewer_questions() -> None:
-    kept = kept_by_length([(50 + n, 0) for n in range(20)] + [(500 + n, 2) for n in range(20)])
-    assert (kept.of(10), kept.of(60), kept.of(700)) == (0.0, 0.0, 2.0)
+def test_chunks_are_expected_to_give_what_enough_earlier_ones_gave() -> None:
+    none = made()
+    assert learn(DEFAULT, none, 0, LIKELY, (3, FEWEST_CALLS)).kept == 3 / FEWEST_CALLS
+    assert learn(DEFAULT, none, 0, LIKELY, (3, FEWEST_CALLS - 1)).kept == KEPT

@@ -192,10 +192,10 @@ def test_the_summary_leaves_known_answers_out_and_divides_only_what_exists() -> 
         verdict("k", expected_verdict="rejected", composite=0.1),
     )
     found = summarise(ledger)
-    assert (found.total, found.accepted, found.rejected, found.needs_review, found.failed) == (4, 2, 1, 1, 0)
+    assert (found.pairs, found.accepted, found.rejected, found.needs_review, found.failed) == (4, 2, 1, 1, 0)
     assert (found.pass_rate, found.average_score) == (2 / 3, 0.7)
     empty = summarise(verdicts())
-    assert (empty.total, empty.pass_rate, empty.average_score) == (0, None, None)
+    assert (empty.pairs, empty.pass_rate, empty.average_score) == (0, None, None)
 
 
 def test_the_summary_also_gives_pass_rate_and_average_as_the_specification_divides_them() -> None:

@@ -13,9 +13,8 @@ from typing import Any
 
 import polars as pl
 
-from qa_pipeline.curation.deciding_settings import recorded_deciding
 from qa_pipeline.curation.decisions import overrule_claims
-from qa_pipeline.curation.ledger import build_verdicts
+from qa_pipeline.curation.ledger import build_verdicts, recorded_deciding
 from qa_pipeline.errors import InputError
 from qa_pipeline.judging import not_judged
 from qa_pipeline.reporting.funnel import known_answers, stage_counts

@@ -2,11 +2,10 @@
 
 Usage: python -m qa_pipeline_tests.benchmarks.quality.measure_estimate [--hashed] CORPUS [BATCH ...]
 
-Each batch of the corpus is estimated before it runs: cold, in an empty output folder with the provider
-counting a sample of prompts, and warm, after the batches before it have run there, without the provider
-counting and with. A scripted model then runs it from end to end; it counts a token for every four
-characters, and its replies quote the passages. `--hashed` takes hashed words in place of the embedding model,
-which is many times faster and finds fewer questions again.
+Each batch of the corpus is estimated before it runs: cold, in an empty output folder, and warm, after the
+batches before it have run there. A scripted model then runs it from end to end; it counts a token for every
+four characters, and its replies quote the passages. `--hashed` takes hashed words in place of the embedding
+model, which is many times faster and finds fewer questions again.
 
 Prints one JSON line: estimated by actual tokens, for each batch after the first and over all of them.
 """
@@ -22,7 +21,6 @@ from pathlib import Path
 from typing import Any
 
 from qa_pipeline.llm.base import Reply, ReplyT, Request
-from qa_pipeline.llm.budget.tokens import request_tokens
 from qa_pipeline.llm.calls import calls_frame
 from qa_pipeline.models.base import Embedder
 from qa_pipeline.pipeline import run_batches
@@ -62,13 +60,6 @@ class ScriptedReplies:
 def tokens(text: str) -> int:
     """As many servers for tests count."""
     return math.ceil(len(text) / 4)
-
-
-def counted(requests: Sequence[Request[Any]]) -> float:
-    """What having a sample counted by the scripted provider says."""
-    some = requests[:: max(1, len(requests) // 20)][:20]
-    real = sum(tokens(request.system) + tokens(request.prompt) for request in some)
-    return real / sum(request_tokens(request) for request in some)
 
 
 def _questions(request: Request[Any]) -> dict[str, Any]:
@@ -131,10 +122,10 @@ def settings_for(corpus: str, out: Path) -> Settings:
     return load_settings(corpus=corpus, out=out, llm=llm, quality={"min_pass_rate": 0.0})
 
 
-def estimated(settings: Settings, batch: str, *, count: bool) -> Estimate:
+def estimated(settings: Settings, batch: str) -> Estimate:
     """An estimate as the command makes it."""
     resources = Resources(settings, embedder=EMBEDDER)
-    return estimate_run(resources, [batch], now=time.time(), count_factor=counted if count else None)
+    return estimate_run(resources, [batch], now=time.time())
 
 
 def run(settings: Settings, batch: str) -> list[CallRecord]:
@@ -157,7 +148,7 @@ def took(calls: Sequence[CallRecord]) -> int:
 def main(corpus: str, *wanted: str) -> None:
     """Measure; the first batch only teaches."""
     batches = wanted or tuple(sorted(path.name for path in Path(corpus).iterdir() if path.is_dir()))
-    sums = {"actual": 0, "cold": 0, "warm": 0, "warm_counted": 0}
+    sums = {"actual": 0, "cold": 0, "warm": 0}
     by_batch = {}
     with tempfile.TemporaryDirectory() as folder:
         warm = settings_for(corpus, Path(folder) / "warm")
@@ -165,9 +156,8 @@ def main(corpus: str, *wanted: str) -> None:
         for batch in batches[1:]:
             cold = settings_for(corpus, Path(folder) / "cold" / batch)
             guessed = {
-                "cold": estimated(cold, batch, count=True).total.tokens,
-                "warm": estimated(warm, batch, count=False).total.tokens,
-                "warm_counted": estimated(warm, batch, count=True).total.tokens,
+                "cold": estimated(cold, batch).total.tokens,
+                "warm": estimated(warm, batch).total.tokens,
             }
             calls = run(warm, batch)
             actual = took(calls)
