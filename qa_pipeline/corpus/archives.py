@@ -85,11 +85,7 @@ class Archive:
         return b"".join(iter(lambda: stream.read(_STEP), b""))
 
     def open(self, name: str) -> "MemberStream":
-        """A member to be read piece by piece.
-
-        Raises:
-            DocumentFailure: it is not there, or cannot be read as it should be.
-        """
+        """A member to be read piece by piece."""
         member = self.find(name)
         if member is None:
             raise DocumentFailure("damaged", "a part that the file needs is missing in it")
@@ -116,11 +112,7 @@ class MemberStream:
 
 
 def open_archive(content: bytes, settings: DocumentSettings) -> Archive:
-    """Open a ZIP container that keeps the limits.
-
-    Raises:
-        DocumentFailure: `damaged`, or `archive_bomb` for more members or content than the settings allow.
-    """
+    """Open a ZIP container that keeps the limits."""
     opened, total = _opened_zip(io.BytesIO(content), settings, settings.max_archive_members)
     limit = settings.max_decompressed_bytes
     if total > limit:
@@ -134,11 +126,6 @@ def list_archive(name: str, open_file: Opener, limits: DocumentSettings) -> Iter
     """The visible members of an archive as files of a batch; what cannot be read comes with its failure.
 
     The archive stays open as long as any of these files is in use.
-
-    Args:
-        name: the archive's file name, for messages.
-        open_file: opens the archive, which is read where it lies.
-        limits: how much more than its size it may hold.
 
     Raises:
         CorpusError: the archive is damaged or would unpack to more than it may.
@@ -165,11 +152,7 @@ def list_archive(name: str, open_file: Opener, limits: DocumentSettings) -> Iter
 
 
 def hash_archive(name: str, open_file: Opener, stamp: str | None) -> str:
-    """Hash of the bytes of an archive, or of the stamp that its place gives for them.
-
-    Raises:
-        CorpusError: it cannot be read.
-    """
+    """Hash of the bytes of an archive, or of the stamp that its place gives for them."""
     try:
         return sha256(stamp.encode()).hexdigest() if stamp is not None else hash_content(open_file).hex()
     except DocumentFailure as failure:
@@ -186,11 +169,7 @@ def _refused(name: str, failure: DocumentFailure) -> CorpusError:
 
 
 def _opened_zip(file: BinaryIO, limits: DocumentSettings, most: int | None) -> tuple[zipfile.ZipFile, int]:
-    """Open a container of at most `most` members; also the bytes that all of them state to hold.
-
-    Raises:
-        DocumentFailure: `damaged` or `archive_bomb`.
-    """
+    """Open a container of at most `most` members; also the bytes that all of them state to hold."""
     with _damage_reported():
         size = _check_directory(file, most)
         opened = zipfile.ZipFile(file)
@@ -205,11 +184,7 @@ def _opened_zip(file: BinaryIO, limits: DocumentSettings, most: int | None) -> t
 
 
 def _check_directory(file: BinaryIO, most: int | None) -> int:
-    """Refuse a list of members that would not fit into memory: the library reads all of it at once.
-
-    Returns:
-        The size of the container.
-    """
+    """Size of a container; a list of members that would not fit into memory, where all goes, is refused."""
     size = file.seek(0, 2)
     start = max(size - _END_WITHIN, 0)
     file.seek(start)

@@ -15,11 +15,7 @@ _PARSERS = {"text": text.parse, "markdown": markdown.parse, "html": html.parse}
 
 
 def read_inner(content: str, name: InnerFormat, path: str, settings: DocumentSettings) -> ParsedFile:
-    """Parse a text that was decoded already; nothing for a blank one.
-
-    Raises:
-        DocumentFailure: its parser refuses it.
-    """
+    """Parse a text that was decoded already; nothing for a blank one."""
     if not content.strip():
         return ParsedFile(blocks=())
     # The mark says UTF-8, whatever the text says of its encoding or begins with; clean text has no zeros.

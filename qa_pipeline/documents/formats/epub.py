@@ -57,11 +57,7 @@ class _Chapter(NamedTuple):
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
-    """Parse one EPUB.
-
-    Raises:
-        DocumentFailure: `damaged`, `encrypted`, `archive_bomb`, `nested_too_deep`, `too_large` or `too_long`.
-    """
+    """Parse one EPUB."""
     if not source.content.startswith(ZIP_START):
         raise DocumentFailure("damaged", "the file lacks the signature of an EPUB")
     archive = open_archive(source.content, settings)

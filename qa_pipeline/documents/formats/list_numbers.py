@@ -18,11 +18,7 @@ _LARGEST = {"digits": 10**9, "letters": 26**3, "roman": 3999}
 
 @dataclass(slots=True)
 class OrderedList:
-    """A list while it is read.
-
-    `following` is the number of its next item, `step` what lies between neighbours: -1 in a list that counts
-    down.
-    """
+    """A list while it is read: the number of its next item, and the step to the one after it, down or up."""
 
     following: int = 1
     style: Style = "digits"

@@ -49,9 +49,6 @@ def read_rows(rows: Sequence[TextRow], path: str, settings: DocumentSettings) ->
     """Write each row as a section under its title, or under `Row N`.
 
     A title, origin, licence or language that all rows share is said of the document, not of each row.
-
-    Raises:
-        DocumentFailure: there are too many rows or characters.
     """
     if len(rows) > settings.max_rows:
         raise too_many_rows(settings)
@@ -208,11 +205,7 @@ class _BrokenLine(ValueError):  # noqa: N818 - it ends as a note of the document
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
-    """Parse one JSONL file; a broken line costs that line only.
-
-    Raises:
-        DocumentFailure: no line can be read, or there are too many rows or characters.
-    """
+    """Parse one JSONL file; a broken line costs that line only."""
     rows: list[TextRow] = []
     problems: list[str] = []
     lost = 0
@@ -253,11 +246,7 @@ def _lines(content: bytes) -> Iterator[str]:
 
 
 def _value(line: str, settings: DocumentSettings) -> object:
-    """The JSON value of a line, its numbers as they are written.
-
-    Raises:
-        _BrokenLine: it is too long, not UTF-8, no JSON, or nested too deep.
-    """
+    """The JSON value of a line, its numbers as they are written."""
     if len(line) > settings.max_characters:
         raise _BrokenLine("is longer than documents.max_characters")
     if not line.isascii() and _NO_CHARACTER.search(line):
@@ -292,11 +281,7 @@ _ROWS_AT_ONCE = 64
 
 
 def parquet_files_parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
-    """Parse one Parquet file.
-
-    Raises:
-        DocumentFailure: it is damaged, encrypted, or holds too many rows or characters.
-    """
+    """Parse one Parquet file."""
     import pyarrow
     from pyarrow.parquet import ParquetFile
 

@@ -30,11 +30,7 @@ _MOST_CELLS = 20_000_000
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
-    """Parse one spreadsheet.
-
-    Raises:
-        DocumentFailure: `damaged`, `encrypted`, `archive_bomb`, `too_many_rows` or `too_long`.
-    """
+    """Parse one spreadsheet."""
     workbook = _open(source.content, settings)
     from python_calamine import SheetTypeEnum, SheetVisibleEnum
 

@@ -73,12 +73,6 @@ class ParsingPool:
     """
 
     def __init__(self, environ: Mapping[str, str], command: Sequence[str] = COMMAND) -> None:
-        """Take note of how to start workers.
-
-        Args:
-            environ: this process' environment; workers get a few harmless names of it.
-            command: starts a worker.
-        """
         self.environ = environ
         self.command = command
         self.idle: list[Worker] = []
@@ -102,11 +96,7 @@ class ParsingPool:
                 call.end()
 
     def new_worker(self) -> "Worker":
-        """Start a worker.
-
-        Raises:
-            SandboxError: it cannot be started.
-        """
+        """Start a worker."""
         return Worker(self.command, self.environ)
 
     def close(self) -> None:
@@ -184,12 +174,7 @@ class _Call:
         return outcome, size
 
     def _take(self, *, unused: bool = False) -> "Worker":
-        """A worker without work, or a new one; `unused` asks for a new one where one can be started.
-
-        Raises:
-            SandboxError: there is none and none can be started.
-            CancelledError: the call has ended.
-        """
+        """A worker without work, or a new one; `unused` asks for a new one where one can be started."""
         while True:
             with self._changed:
                 if self._ended:
@@ -238,11 +223,6 @@ class Worker:
     """
 
     def __init__(self, command: Sequence[str], environ: Mapping[str, str]) -> None:
-        """Start it and wait until it is ready.
-
-        Raises:
-            SandboxError: it cannot be started.
-        """
         self.files = 0
         self.peak = self._peak_when_ready = 0
         self._late = False

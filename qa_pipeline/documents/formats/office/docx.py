@@ -121,10 +121,7 @@ def _named_rows(
 
 
 def _look_of(table: "_Element", styles: Styles) -> tuple[bool, bool]:
-    """Whether a table sets off its first row and its first column.
-
-    Word marks first rows by default, so the style of the table must do so, too.
-    """
+    """Whether a table sets off its first row and column; Word says so by default, so its style must too."""
     style = value_of(table, f"tblPr/{WORD}tblStyle")
     look = table.find(f"{WORD}tblPr/{WORD}tblLook")
     said: dict[str, str] = {} if look is None else {str(name): str(one) for name, one in look.items()}
@@ -367,12 +364,7 @@ def _parts(element: "_Element", *names: str) -> "Iterator[_Element]":
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
-    """Parse one Word file.
-
-    Raises:
-        DocumentFailure: `damaged`, `encrypted`, `unsupported_format`, `archive_bomb`, `nested_too_deep`,
-            `too_large`, `too_long` or `too_many_rows`.
-    """
+    """Parse one Word file."""
     package, main = open_package(source.content, "Word", settings)
     document = package.tree(main)
     omissions = Omissions()

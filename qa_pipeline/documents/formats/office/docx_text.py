@@ -101,10 +101,7 @@ class Styles:
         self._default = next(defaults, None)
 
     def paragraph(self, style: str | None) -> ParagraphStyle:
-        """What a paragraph style means; the default style for none.
-
-        A style that the document names but does not define still has a name.
-        """
+        """What a paragraph style means, the default for none; one that is not defined still has a name."""
         if style not in self._paragraphs:
             self._paragraphs[style] = self._resolve(style or self._default)
         return self._paragraphs[style]
@@ -147,10 +144,7 @@ class Styles:
 
 
 def properties_of(element: "_Element", name: str) -> "dict[str, _Element]":
-    """What an element says of itself: the children of its child of that name, by their names.
-
-    One look at all is faster than a search for each, and tables have very many.
-    """
+    """Children of the child of that name, by their names: one look is faster than many, and cells many."""
     holder = element[0] if len(element) and element[0].tag == name else None
     return {} if holder is None else {child.tag: child for child in holder}
 
@@ -408,10 +402,7 @@ class Numbering:
         self._restarted: set[tuple[str, int]] = set()
 
     def is_item(self, number: str, level: int) -> bool:
-        """Whether a paragraph of that list and level is shown with a bullet or number.
-
-        One of a list that the document does not define is taken for an item.
-        """
+        """Whether a paragraph of that list and level has a bullet or number, as in a list not defined."""
         definition = self._level(number, level)
         bare = value_of(definition, "numFmt") == "none" and not value_of(definition, "lvlText").strip()
         return number != _NO_LIST and (definition is None or not bare)

@@ -118,11 +118,7 @@ def _role(shape: "_Element") -> _Role | None:
 
 
 class _Layout:
-    """A layout and the master behind it; empty where a slide has none.
-
-    Placeholders are known by their numbers on the layout, and by their types on either; of several alike the
-    first counts.
-    """
+    """A layout and the master behind it, with their placeholders: of several alike the first counts."""
 
     def __init__(self, layout: "_Element | None" = None, master: "_Element | None" = None) -> None:
         self.is_title = layout is not None and layout.get("type") == "title"
@@ -178,12 +174,7 @@ def _number(written: str | None) -> int:
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
-    """Parse one PowerPoint file.
-
-    Raises:
-        DocumentFailure: `damaged`, `encrypted`, `unsupported_format`, `archive_bomb`, `nested_too_deep`,
-            `too_many_pages` or `too_long`.
-    """
+    """Parse one PowerPoint file."""
     package, main = open_package(source.content, "PowerPoint", settings)
     slides = _slides(package, main, settings)
     reader = _Reader(package, settings)

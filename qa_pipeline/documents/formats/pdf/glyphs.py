@@ -117,13 +117,6 @@ class Glyphs:
     """
 
     def __init__(self, page: "PdfPage", textpage: "PdfTextPage", turn: int = 0) -> None:
-        """Read the characters.
-
-        Args:
-            page: the page they stand on.
-            textpage: PDFium's text of it.
-            turn: quarter turns, clockwise, that set the text upright.
-        """
         known = calls()
         self._char_box, self._char_angle = known.char_box, known.char_angle
         self._font_size, self._font_info = known.font_size, known.font_info
@@ -278,16 +271,7 @@ Place = tuple[float, float, float, float]
 
 
 def with_accents(text: str, places: Sequence[int], box: Callable[[int], Place]) -> tuple[str, Sequence[int]]:
-    """The text with each accent that stands over or under a letter joined to it.
-
-    Args:
-        text: the characters of a page.
-        places: what each is known by.
-        box: where the character of a number stands.
-
-    Returns:
-        The text, and what each of its characters is known by.
-    """
+    """The text with each accent joined to its letter, and what each character is known by."""
     letters = _letters_below(text, box) if _ACCENT.search(text) else {}
     if not letters:
         return text, places

@@ -46,11 +46,7 @@ _LETTERS = bytes(
 
 
 class Spelling:
-    """How a document spells its words, and how many hyphens at line ends were none of theirs.
-
-    Attributes:
-        joined: hyphens left out so far because they only broke a word.
-    """
+    """How a document spells its words; `joined` counts hyphens left out since they only broke a word."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         """Count words, in lower case, compounds with their hyphens.
@@ -64,13 +60,7 @@ class Spelling:
     def rejoin(self, text: str, following: str, *, hard: bool) -> tuple[str, str]:
         """Join a word broken at a line end, keeping its hyphen where it is spelt with one.
 
-        Args:
-            text: the line with the first part, ending in a hyphen if `hard`.
-            following: the next line; starts with the second part.
-            hard: the hyphen is printed as such rather than marked as a break.
-
-        Returns:
-            The line with the whole word, and the rest of the next line.
+        A `hard` hyphen is printed as such. Returns the line with the whole word, and the rest of the next.
         """
         stem = text.removesuffix("-") if hard else text
         tail = stem[-_LOOKED_AT:]
@@ -120,12 +110,7 @@ def joined_text(lines: Sequence[Line], spelling: Spelling) -> str:
 
 
 def texts_by_page(lines: Sequence[Line], spelling: Spelling) -> Iterator[tuple[int, str]]:
-    """Joined text of a group's lines for each page; a word broken over two pages stays on the first.
-
-    Args:
-        lines: the lines of one block, in order.
-        spelling: how the document spells words.
-    """
+    """Joined text of a group's lines for each page; a word broken over two pages stays on the first."""
     parts, page = [lines[0].text], lines[0].page
     for before, line in pairwise(lines):
         here = line.text

@@ -105,14 +105,7 @@ def lay_out_pages(
     left_out: Omissions,
     failed: FailedPages,
 ) -> list[Block]:
-    """Blocks in reading order; margin notes and footnotes stand where they tear no paragraph apart.
-
-    Args:
-        pages: what was read of each page.
-        outline: the file's own outline; may be empty.
-        left_out: counts what does not reach the text.
-        failed: takes the pages whose layout cannot be told.
-    """
+    """Blocks in reading order; margin notes and footnotes stand where they tear no paragraph apart."""
     spelling = Spelling(line.text for page in pages for line in page.lines)
     drafts = []
     for page in pages:
@@ -246,13 +239,7 @@ def _without_footnotes(lines: Sequence[Line], shape: Shape) -> tuple[Sequence[Li
 
 
 def _begins_notes(lines: Sequence[Line], place: int, above: int) -> bool:
-    """Whether a line has the mark of a footnote and, amid small text, stands apart or begins a sentence.
-
-    Args:
-        lines: the lines of a column.
-        place: which of them.
-        above: where the small lines that end the column begin.
-    """
+    """Whether a line has the mark of a footnote and, below `above`, stands apart or begins a sentence."""
     line = lines[place]
     mark = FOOTNOTE.match(line.text)
     if mark is None:
@@ -343,10 +330,6 @@ def without_contents(pages: Sequence[PageContent], left_out: Omissions) -> list[
     """Leave out entries of tables of contents and of indexes; forms and lists of prices have dots too.
 
     A table of contents counts up, an index goes through the alphabet; either has several entries in a row.
-
-    Args:
-        pages: what was read of each page.
-        left_out: counts what does not reach the text.
     """
     kept: list[PageContent] = []
     going_on = ""  # what the entries above belong to

@@ -137,14 +137,7 @@ def _words(glyphs: Glyphs, line: Line) -> tuple[Word, ...]:
 
 
 def _seen(glyphs: Glyphs, line: Line, end: int, outside: list[str]) -> Iterable[Line]:
-    """What a reader sees of a line that looks turned, or goes beyond the right edge: its parts on the paper.
-
-    Args:
-        glyphs: the characters of the page.
-        line: the line.
-        end: where its run of characters ends.
-        outside: takes what stands beyond the edge.
-    """
+    """What is seen of a line that looks turned or goes over the right edge; `outside` gets the rest."""
     if line.turned:
         return _parts_alike(glyphs, line, end)
     places = range(line.start, line.end)

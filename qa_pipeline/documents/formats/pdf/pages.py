@@ -34,17 +34,7 @@ _MOST_REGIONS = 80
 
 
 def read_page(page: "PdfPage", number: int, settings: DocumentSettings, left_out: Omissions) -> PageContent:
-    """Read what stands on a page.
-
-    Args:
-        page: the open page.
-        number: its number, from 1.
-        settings: limits.
-        left_out: counts what does not reach the text.
-
-    Raises:
-        DocumentFailure: `too_many_objects` or `too_long`.
-    """
+    """Read what stands on a page."""
     drawing = read_drawing(page, settings.max_page_objects)
     with closing(page.get_textpage()) as textpage:
         if textpage.count_chars() > settings.max_characters:
@@ -76,10 +66,7 @@ def read_upright(
 
 
 def _regions(drawing: Drawing) -> list[Box]:
-    """Where tables may be: within a grid, and between lines that begin and end alike.
-
-    A table may have no line below it, but has a header then.
-    """
+    """Where tables may be: in grids, and between lines that begin and end alike; the last may lack."""
     if len(drawing.across) < 2:
         return []
     grids = [

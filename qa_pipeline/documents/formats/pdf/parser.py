@@ -25,12 +25,7 @@ _SIGN_IN_WORD = re.compile("(?<=[^\\W\\d_])[¡-©¬®¯´¶¸¼-¿ˆ˜˚](?=[^\\
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
-    """Parse one PDF file.
-
-    Raises:
-        DocumentFailure: `encrypted`, `damaged`, `too_many_pages`, `too_many_objects`, `too_long`, `scanned`,
-            `unreadable_text` or `no_text`.
-    """
+    """Parse one PDF file."""
     from pypdfium2 import PdfiumError
 
     # PDFium repairs a file without its end and silently loses pages, so that is refused here.
@@ -100,11 +95,7 @@ def _read_pages(
 
 
 def _broken_letters(pages: Sequence[PageContent], left_out: Omissions) -> list[str]:
-    """Count signs that stand for letters; returns a note if letters are broken more than now and then.
-
-    Raises:
-        DocumentFailure: `unreadable_text`, if so many are that the text says nothing.
-    """
+    """Count signs that stand for letters; returns a note if letters are broken more than now and then."""
     texts = [line.text for page in pages for line in page.lines]
     signs = sum(len(_SIGN_IN_WORD.findall(text)) for text in texts)
     broken = signs + left_out.pieces["unreadable_character"]

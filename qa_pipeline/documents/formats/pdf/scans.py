@@ -30,11 +30,7 @@ def is_scan(characters: int, pictures: Sequence[Box], paper: Box) -> bool:
 
 
 def count_scans(pages: Sequence[PageContent], left_out: Omissions) -> list[str]:
-    """Count pages that are pictures; returns a note that names them.
-
-    Raises:
-        DocumentFailure: `scanned`, if the document has no other text.
-    """
+    """Count pages that are pictures; returns a note that names them."""
     scans = [page.number for page in pages if page.scanned]
     if not scans:
         return []
