@@ -125,7 +125,6 @@ class _Draft:
 
 
 def _written(block: Block, kind: BlockKind, text: str) -> str:
-    """One block in canonical text."""
     if kind == "heading":
         return f"{'#' * min(max(block.level, 1), 6)} {text}"
     if kind == "list_item" and not block.continues:

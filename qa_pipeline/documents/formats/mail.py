@@ -77,8 +77,6 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
 
 @dataclass(slots=True)
 class _Reader:
-    """One pass over a message, with what it leaves out."""
-
     path: str
     settings: DocumentSettings
     parts: int = 0
@@ -201,7 +199,6 @@ def _inner_parts(part: Message) -> list[Message]:
 
 
 def _text_within(part: Message) -> str:
-    """What all parts inside a part hold, as it stands in the file."""
     texts: list[str] = []
     pending = [part]
     while pending:

@@ -176,7 +176,6 @@ def _cleaned(text: str, around: list[str], left: Omissions) -> str:
 
 
 def _replaced(left: Omissions, found: re.Match[str]) -> str:
-    """What stays of a template tag."""
     if found["code"]:
         return found[0]
     if found["comment"]:

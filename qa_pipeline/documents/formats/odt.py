@@ -197,7 +197,6 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
 
 
 def _trees(content: bytes, settings: DocumentSettings) -> "list[_Element]":
-    """The parts of a container, or the one flat file that is all of them."""
     if not content.startswith(ZIP_START):
         return [parse_xml(content)]
     archive = open_archive(content, settings)
@@ -208,6 +207,5 @@ def _trees(content: bytes, settings: DocumentSettings) -> "list[_Element]":
 
 
 def _said(trees: "list[_Element]", name: str) -> str | None:
-    """The first value of a kind in the metadata."""
     found = (element.text for tree in trees for element in tree.iter(f"{_DC}{name}"))
     return next((text.strip() for text in found if text and text.strip()), None)

@@ -47,7 +47,6 @@ ROWS = frozenset({"jsonl", "parquet", "spreadsheet"})
 
 
 def _behind(suffix: str, parser: Parser) -> Parser:
-    """The parser of a compressed file of a format."""
 
     def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
         content = unpack(source.content, suffix, settings.max_bytes)

@@ -298,7 +298,6 @@ class _Any(Directive):
         return [_left_out("include" if files else "raw", "\n".join([*self.below, *self.content]))]
 
     def _role(self) -> list[nodes.Node]:
-        """A role the document defines; only one whose text is meant for another format needs remembering."""
         name, _, base = self.first.partition("(")
         if base.rstrip(") ").endswith("raw"):
             self.state.document.attributes.setdefault("raw_roles", set()).add(name.strip().lower())
@@ -336,7 +335,6 @@ _DIRECTIVES: dict[str, type[Directive]] = {
 
 
 def _left_out(what: str, text: str = "") -> nodes.Node:
-    """A node that stands for text left out of the document."""
     return nodes.comment("", text, what=what)
 
 
@@ -346,7 +344,6 @@ def _literal(lines: list[str]) -> list[nodes.Node]:
 
 
 def _role(name: str, rawtext: str, text: str, lineno: int, inliner: Any, *_: Any, **__: Any) -> Any:
-    """Interpreted text, whose role need not be known."""
     text = utils.unescape(text)
     name = name.lower().rpartition(":")[2]
     titled = None if name in _PLAIN_ROLES or not name else _TITLED.match(text)
@@ -447,7 +444,6 @@ class _Translator(html5_polyglot.HTMLTranslator):
                 self.left.add("substitution", node.astext())
 
     def _inner(self, node: nodes.Element) -> str:
-        """What the children of a node are in HTML."""
         body, self.body = self.body, []
         for child in node.children:
             child.walkabout(self)

@@ -130,7 +130,6 @@ def _is_tax_id(match: re.Match[str]) -> bool:
 
 
 def _is_amount(match: re.Match[str]) -> bool:
-    """Whether it is a sum of money, whose thousands dots part in the same way."""
     text = match.string
     amount = _AMOUNT.match(text, match.end()) or _AMOUNT_BEFORE.search(before(text, match.start(), 5))
     return match[0].count(".") == 3 and bool(amount)

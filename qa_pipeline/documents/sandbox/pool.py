@@ -162,7 +162,6 @@ class _Call:
             self._changed.notify_all()
 
     def _outcome(self, request: ParseRequest) -> tuple[ParseOutcome, int]:
-        """What became of a file, and the size of the reply in bytes."""
         worker = self._take()
         outcome, size = worker.parse(request, self._settings)
         if isinstance(outcome, DocumentFailure) and outcome.reason in _PERHAPS_ANOTHERS and worker.files > 1:
@@ -207,7 +206,6 @@ class _Call:
                     return started
 
     def _put(self, worker: "Worker", size: int = 0) -> None:
-        """Take a worker back, and note the size of an outcome."""
         with self._changed:
             self._bytes_waiting += size
             self._busy.discard(worker)

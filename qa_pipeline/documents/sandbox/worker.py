@@ -162,7 +162,6 @@ class Rights:
     """
 
     def __init__(self) -> None:
-        """Give them up, from here on."""
         nothing = Path(os.devnull)
         sys.stderr = nothing.open("w", encoding="utf-8")
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -190,7 +189,6 @@ class Rights:
 
 
 def _set_soft(limit: int, value: int) -> None:
-    """Set a limit as far as the one above it allows, which this process may not raise."""
     hard = resource.getrlimit(limit)[1]
     bounded = hard != resource.RLIM_INFINITY and not 0 <= value <= hard
     resource.setrlimit(limit, (hard if bounded else value, hard))

@@ -143,7 +143,6 @@ def parse_tree(markup: str) -> "LexborHTMLParser":
 
 
 def _about(tree: "LexborHTMLParser") -> dict[str, Any]:
-    """Title, language, source and licence as the head states them."""
     root = tree.root
     language = root.attributes.get("lang") or root.attributes.get("xml:lang") if root else None
     heading, title = tree.css_first("h1"), tree.css_first("title")

@@ -217,7 +217,6 @@ class Reader:
             self.blocks.append(Block("heading", text, self.level))
 
     def _write_item(self, text: str) -> None:
-        """An item of the innermost list, with its number if it has one."""
         marker, self.marker = self.marker, None
         self.blocks.append(Block("list_item", text, max(len(self.lists) - 1, 0), marker=marker))
 
@@ -228,7 +227,6 @@ class Reader:
             self._write_item("")
 
     def _kind(self, text: str, only_code: bool) -> tuple[BlockKind, str]:
-        """What a piece of flowing text is, from the elements around it."""
         if self.fresh_item:
             self.fresh_item = False
             self._write_label()
@@ -304,7 +302,6 @@ class Reader:
             self.fresh_item = False
 
     def _take_terms(self) -> str:
-        """Terms that share a description."""
         terms, self.terms = self.terms, []
         return ", ".join(terms)
 
@@ -338,7 +335,6 @@ class Reader:
             self.parts[start:] = [f"^{raised}"]
 
     def _number(self, tag: str, node: "LexborNode") -> str | None:
-        """The number of an item that was just opened."""
         inner = self.lists[-1] if self.lists and tag == "li" else None
         return inner.number(_whole(node.attributes.get("value"))) if inner else None
 
@@ -389,6 +385,5 @@ def _ordered_list(tag: str, node: "LexborNode") -> OrderedList | None:
 
 
 def _whole(written: str | None) -> int | None:
-    """The number an attribute holds, if it holds one."""
     number = _NUMBER.match(written or "")
     return int(number[1]) if number else None

@@ -134,7 +134,6 @@ def _look_of(table: "_Element", styles: Styles) -> tuple[bool, bool]:
 
 
 def _raw_cell(cell: "_Element", blocks: list[Block], *, weigh: bool) -> _RawCell:
-    """A cell with its content; `weigh` looks whether all its text is bold."""
     properties = properties_of(cell, f"{WORD}tcPr")
     span, merged = properties.get(f"{WORD}gridSpan"), properties.get(f"{WORD}vMerge")
     columns = 1 if span is None else max(whole(span.get(VALUE), 1), 1)
@@ -389,7 +388,6 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
 
 
 def _joined(blocks: list[Block]) -> Iterator[Block]:
-    """Lines of code that stand as paragraphs of their own, as one block."""
     for is_code, group in groupby(blocks, key=lambda block: block.kind == "code"):
         if is_code:
             yield Block("code", "\n".join(block.text for block in group))

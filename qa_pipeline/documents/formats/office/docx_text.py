@@ -336,7 +336,6 @@ def prune(root: "_Element", styles: Styles, omissions: Omissions) -> None:
 
 
 def _lost_as(element: "_Element", styles: Styles) -> str | None:
-    """As what an element is left out; None for one that is kept."""
     tag = element.tag
     if (always := _ALWAYS.get(tag)) is not None:
         parent = element.getparent()
@@ -451,7 +450,6 @@ class Numbering:
         return self._levels[key]
 
     def _changes(self, number: str, level: int) -> "list[_Element]":
-        """What a list changes in a level of the abstract list it stands for."""
         named = self._lists.get(number)
         changes = [] if named is None else named.iterchildren(f"{WORD}lvlOverride")
         return [change for change in changes if change.get(f"{WORD}ilvl") == str(level)]

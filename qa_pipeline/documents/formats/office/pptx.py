@@ -112,7 +112,6 @@ class _Role(NamedTuple):
 
 
 def _role(shape: "_Element") -> _Role | None:
-    """The role of a shape, if it is a placeholder."""
     found = next(shape.iter(f"{SLIDES}ph"), None) if shape.tag != _GROUP else None
     return None if found is None else _Role(found.get("type", "obj"), found.get("idx", _NO_NUMBER))
 
@@ -158,7 +157,6 @@ def _own_bullet(properties: "_Element | None") -> bool | None:
 
 
 def _box_of(shape: "_Element") -> Box | None:
-    """Where a shape says that it lies."""
     for path in (f"{SLIDES}spPr/{DRAWING}xfrm", f"{SLIDES}xfrm", f"{SLIDES}grpSpPr/{DRAWING}xfrm"):
         offset, extent = shape.find(f"{path}/{DRAWING}off"), shape.find(f"{path}/{DRAWING}ext")
         if offset is not None and extent is not None:
@@ -191,7 +189,6 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
 
 
 def _slides(package: Package, main: str, settings: DocumentSettings) -> list[str]:
-    """Names of the slides in the order in which they are shown."""
     links = package.links(main)
     named = [links.get(slide.get(f"{LINK}id", "")) for slide in package.tree(main).iter(f"{SLIDES}sldId")]
     targets = [link.target for link in named if link is not None and link.target is not None]
@@ -258,7 +255,6 @@ class _Reader:
         return self._layouts[name]
 
     def _new(self, parts: list[str]) -> list[str]:
-        """Those of the parts that were not met before: several slides may name the same."""
         new = [part for part in parts if part not in self._met]
         self._met.update(new)
         return new
@@ -323,7 +319,6 @@ class _Reader:
             yield Block("list_item", text, level) if listed else Block("paragraph", text)
 
     def _frame(self, frame: "_Element") -> list[Block]:
-        """A table, chart, diagram or object."""
         blocks: list[Block] = []
         if next(frame.iter(f"{SLIDES}oleObj"), None) is not None:
             self.omissions.add("embedded_object")

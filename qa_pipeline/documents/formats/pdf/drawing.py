@@ -146,7 +146,6 @@ class _Reader:
 
 
 def _mapped(left: float, bottom: float, right: float, top: float, matrix: Matrix) -> Box:
-    """The box around two corners after a change of coordinates."""
     a, b, c, d, e, f = matrix
     left, bottom = a * left + c * bottom + e, b * left + d * bottom + f
     right, top = a * right + c * top + e, b * right + d * top + f

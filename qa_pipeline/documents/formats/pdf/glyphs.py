@@ -324,12 +324,10 @@ def _aside(letter: Place, accent: Place) -> float:
 
 
 def _is_below(letter: Place, accent: Place) -> bool:
-    """Whether an accent stands in the middle of a letter, at its height or somewhat raised."""
     height = max(letter[3] - letter[1], accent[3] - accent[1])
     return _aside(letter, accent) <= _ASIDE * height and abs(accent[1] - letter[1]) <= _RAISED * height
 
 
 def _is_beside(one: Place, other: Place) -> bool:
-    """Whether no blank is between two characters."""
     height = one[3] - one[1]
     return abs(one[1] - other[1]) <= height / 2 and other[0] - one[2] <= _LETTER_GAP * height

@@ -175,7 +175,6 @@ def _is_ended(last: Line, line: Line, shape: Shape, *, uneven: bool) -> bool:
 
 
 def _has_room(last: Line, line: Line, end: float) -> bool:
-    """Whether the first word of a line had room on the line above it."""
     width = first_word_width(line)
     return not last.broken and last.right + _WORD_SPACE * last.size + _WIDER * width < end
 
@@ -204,7 +203,6 @@ def _kind(line: Line, shape: Shape, plain: bool) -> BlockKind:
 
 
 def _goes_on(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
-    """Whether a line belongs to the group above it."""
     last = group.lines[-1]
     turned_over = last.page != line.page
     if turned_over and group.plain:
@@ -229,7 +227,6 @@ def _goes_on(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
 
 
 def _is_alike(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
-    """Whether a line looks like the text of a group and not like the beginning of another."""
     last = group.lines[-1]
     full = last.right >= shape.right - _NEARLY * line.size
     if kind == "list_item":  # unless a dash or number stands amid a sentence of the paragraph above

@@ -49,7 +49,6 @@ def give_levels(groups: list[Group], shape: Shape, outline: Sequence[OutlineEntr
 
 
 def _by_type(groups: list[Group], shape: Shape) -> None:
-    """Levels by size, then what is bold or numbered."""
     sizes = sorted({group.lines[0].size for group in groups if group.kind == "heading"}, reverse=True)
     for group in groups:
         if group.kind == "heading":

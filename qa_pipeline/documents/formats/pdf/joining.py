@@ -132,7 +132,6 @@ def texts_by_page(lines: Sequence[Line], spelling: Spelling) -> Iterator[tuple[i
 
 
 def _is_glued(text: str, following: str) -> bool:
-    """Whether a web address or a program's name goes on in the next line."""
     last = text[-1:]
     if following.startswith("/"):
         return _ADDRESS.search(text[-_LOOKED_AT:]) is not None

@@ -42,7 +42,6 @@ class FailedPages:
     """What the pages of one document raised that failed, by their number, in the order in which they did."""
 
     def __init__(self, left_out: Omissions) -> None:
-        """Count failed pages in `left_out`."""
         self.errors: dict[int, Exception] = {}
         self._left_out = left_out
 
@@ -221,7 +220,6 @@ def _beside_column(lines: Sequence[Line], shape: Shape) -> list[Line]:
 
 
 def _page_by_page(lines: Sequence[Line]) -> Iterator[Line]:
-    """Notes from top to bottom."""
     for _, on_page in groupby(lines, key=lambda line: line.page):
         yield from in_order(list(on_page))
 
@@ -376,7 +374,6 @@ def _kind(run: Sequence[_Entry], pages: int, going_on: str) -> str:
 
 
 def _rising(values: Sequence[Any]) -> bool:
-    """Whether values, all numbers or all letters, hardly ever fall."""
     steps = [bool(one <= other) for one, other in pairwise(values)]
     return sum(steps) >= _IN_ORDER * len(steps)
 

@@ -171,7 +171,6 @@ def draw_page(
 
 
 def _within(span: Span, page: Span, boxes: Sequence[Box | None]) -> list[Box]:
-    """Where the characters of a span stand that lie on the page and have a place."""
     start, end = max(span[0] - page[0], 0), max(span[1] - page[0], 0)
     return [box for box in boxes[start:end] if box is not None]
 
@@ -195,7 +194,6 @@ def _goes_on(line: Box, box: Box) -> bool:
 
 
 def _belongs(frame: Box, line: Box) -> bool:
-    """Whether a line follows downwards or stands beside."""
     high = line.top - line.bottom
     if min(frame.right, line.right) > max(frame.left, line.left):
         return abs(frame.bottom - line.top) < 3 * _GAP * high

@@ -85,7 +85,6 @@ def with_header(rows: Sequence[Sequence[Cell]], bold: Sequence[bool]) -> list[li
 
 
 def _above_numbers(rows: Sequence[Sequence[str]]) -> bool:
-    """Whether the first row is all words and stands above a column that is mostly numbers."""
     names, rest = rows[0], rows[1:]
     if any(_NUMBER.match(name) or name.endswith(":") for name in names):
         return False
@@ -97,7 +96,6 @@ def _above_numbers(rows: Sequence[Sequence[str]]) -> bool:
 
 
 def _header_row(row: Sequence[Line], gaps: Sequence[Gap]) -> list[Cell]:
-    """The names of columns in one printed line of a header."""
     names = [""] * (len(gaps) + 1)
     for line in row:
         for piece in pieces_of(line, _HEADER_PIECE * line.size):
@@ -188,7 +186,6 @@ def _of_grid(grid: Grid, lines: list[Line], spelling: Spelling) -> tuple[list[Ta
 
 
 def _is_page(cells: Sequence[GridCell]) -> bool:
-    """Whether columns of text stand between lines that part them, rather than cells of a table."""
     columns: dict[int, list[Line]] = defaultdict(list)
     for cell in cells:
         columns[cell.column] += cell.lines
@@ -334,7 +331,6 @@ class _Stack:
 
 
 def _size(rows: Sequence[Row]) -> float:
-    """The type size that most lines of a table are in."""
     return Counter(line.size for row in rows for line in row).most_common(1)[0][0]
 
 
