@@ -40,13 +40,11 @@ often as it grew that this took more than half of the time of a table of 100,000
 _ERRORS = 2
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _NETWORK = frozenset({"socket.__new__", "socket.getaddrinfo", "socket.gethostbyname"})
-_PROGRAMS_AND_FILES = frozenset(
-    {
-        "os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.system", "subprocess.Popen",
-        "os.chmod", "os.chown", "os.link", "os.mkdir", "os.remove", "os.rename", "os.rmdir", "os.symlink",
-        "os.truncate",
-    }
-)  # fmt: skip
+_PROGRAMS_AND_FILES = frozenset({
+    "os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.system", "subprocess.Popen",
+    "os.chmod", "os.chown", "os.link", "os.mkdir", "os.remove", "os.rename", "os.rmdir", "os.symlink",
+    "os.truncate",
+})  # fmt: skip
 _NO_ROOM = ("failed to map segment", "Cannot allocate memory")
 """The messages of the system's loader about memory."""
 

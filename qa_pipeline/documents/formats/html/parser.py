@@ -66,13 +66,11 @@ _MAIN = (
 _LEAST_SHARE = 0.25
 _DEEPEST = 5_000
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9-]*)")
-_NO_END_TAG = frozenset(
-    {
-        "area", "base", "body", "br", "col", "colgroup", "dd", "dt", "embed", "head", "hr", "html", "img",
-        "input", "li", "link", "meta", "option", "p", "param", "source", "tbody", "td", "tfoot", "th",
-        "thead", "tr", "track", "wbr",
-    }
-)  # fmt: skip
+_NO_END_TAG = frozenset({
+    "area", "base", "body", "br", "col", "colgroup", "dd", "dt", "embed", "head", "hr", "html", "img",
+    "input", "li", "link", "meta", "option", "p", "param", "source", "tbody", "td", "tfoot", "th",
+    "thead", "tr", "track", "wbr",
+})  # fmt: skip
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:

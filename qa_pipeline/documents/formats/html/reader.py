@@ -4,8 +4,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
-from qa_pipeline.documents.assembly import Omissions
-from qa_pipeline.documents.formats.list_numbers import OrderedList, Style
+from qa_pipeline.documents.assembly import Omissions, OrderedList, Style
 from qa_pipeline.documents.formats.rows import Cell, counted_lines
 from qa_pipeline.records import Block, BlockKind
 
@@ -65,20 +64,16 @@ Role = Literal["text", "block", "inline", "passive", "unseen"]
 HEADINGS = {f"h{level}": level for level in range(1, 7)}
 LISTS = frozenset({"ul", "ol", "dl", "menu", "dir"})
 CODE = frozenset({"code", "tt", "samp", "kbd"})
-BREAKING = frozenset(
-    {
-        "address", "article", "aside", "blockquote", "body", "caption", "center", "dd", "details", "div",
-        "dl", "dt", "fieldset", "figcaption", "figure", "footer", "form", "header", "hr", "legend", "li",
-        "main", "ol", "p", "pre", "section", "summary", "table", "ul",
-    }
-)  # fmt: skip
+BREAKING = frozenset({
+    "address", "article", "aside", "blockquote", "body", "caption", "center", "dd", "details", "div",
+    "dl", "dt", "fieldset", "figcaption", "figure", "footer", "form", "header", "hr", "legend", "li",
+    "main", "ol", "p", "pre", "section", "summary", "table", "ul",
+})  # fmt: skip
 BOXES = frozenset({"div", "section", "blockquote", "aside"})
-ASIDES = frozenset(
-    {
-        "admonition", "alert", "callout", "caution", "danger", "example", "hint", "important", "info",
-        "note", "notice", "tip", "warning",
-    }
-)  # fmt: skip
+ASIDES = frozenset({
+    "admonition", "alert", "callout", "caution", "danger", "example", "hint", "important", "info",
+    "note", "notice", "tip", "warning",
+})  # fmt: skip
 """Classes of boxes whose heading labels the box and opens no section of the page."""
 LABELS = frozenset({"admonition-title", "topic-title", "sidebar-title"})
 """Classes of a paragraph that labels its box, as docutils and Python-Markdown write it."""

@@ -14,7 +14,6 @@ from functools import partial
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from qa_pipeline.corpus.files import DocumentFailure
 from qa_pipeline.documents.assembly import Omissions, check_length, visible
 from qa_pipeline.documents.formats.delimited import SAMPLE_ROWS, names_columns
 from qa_pipeline.documents.formats.office.docx_text import (
@@ -39,6 +38,7 @@ from qa_pipeline.documents.formats.office.package import (
     read_file,
     whole,
 )
+from qa_pipeline.documents.formats.row_files import too_many_rows
 from qa_pipeline.documents.formats.rows import Cell, counted_lines
 from qa_pipeline.records import Block, BlockKind, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
@@ -275,7 +275,7 @@ class _BlockReader:
         inline = self._inline.read(paragraph)
         own_text = "".join(inline.parts)
         self._measure(len(own_text))
-        text = self._carried_text() + own_text
+        text, self._carried = self._carried + own_text, ""
         self._pending += [
             (note.tag.removesuffix("Reference"), note.get(f"{WORD}id", "")) for note in inline.notes
         ]
@@ -333,20 +333,13 @@ class _BlockReader:
             cells = [_raw_cell(cell, self._closed(cell), weigh=weigh) for cell in found]
             rows.append([*([_RawCell([], indent)] if indent else []), *cells])
             if len(rows) > self._settings.max_rows:
-                limit = self._settings.max_rows
-                raise DocumentFailure(
-                    "too_many_rows", f"a table has more rows than documents.max_rows = {limit}"
-                )
+                raise too_many_rows(self._settings, "a table")
         return _table_blocks(element, rows, named, self._styles, self._omissions)
 
     def _carried_over(self) -> list[Block]:
         """Text of a paragraph whose end was deleted and that nothing follows."""
-        text = self._carried_text()
-        return [Block("paragraph", text)] if text.strip() else []
-
-    def _carried_text(self) -> str:
         text, self._carried = self._carried, ""
-        return text
+        return [Block("paragraph", text)] if text.strip() else []
 
     def _measure(self, characters: int) -> None:
         self._length += characters

@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from qa_pipeline.documents.assembly import Omissions, visible
-from qa_pipeline.documents.formats.list_numbers import Style, written_number
+from qa_pipeline.documents.assembly import Omissions, Style, visible, written_number
 from qa_pipeline.documents.formats.office.drawings import chosen_branch, equation_text, mark_power
 from qa_pipeline.documents.formats.office.package import (
     ALTERNATIVES,

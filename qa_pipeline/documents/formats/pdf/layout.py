@@ -23,15 +23,15 @@ from qa_pipeline.documents.formats.pdf.groups import (
     Figure,
     Group,
     Item,
+    OutlineEntry,
     Shape,
+    give_levels,
     group_lines,
     shape_of,
     usual_size,
     with_notes,
 )
-from qa_pipeline.documents.formats.pdf.headings import OutlineEntry, give_levels
-from qa_pipeline.documents.formats.pdf.joining import Spelling, code_text, texts_by_page
-from qa_pipeline.documents.formats.pdf.lines import Line, printed
+from qa_pipeline.documents.formats.pdf.lines import Line, Spelling, code_text, printed, texts_by_page
 from qa_pipeline.documents.formats.pdf.tables import Table, find_aligned, ruled_tables
 from qa_pipeline.records import Block
 
@@ -302,14 +302,12 @@ class _Depths:
 _DOTS = re.compile(r"[.·…](?: ?[.·…]){3,}")
 _PAGES = re.compile(r"(\d{1,4}|[ivxlc]{1,8})(?:(?:, ?|[-–])(?:\d{1,4}|[ivxlc]{1,8}))*", re.ASCII)
 _LAST_NUMBER = re.compile(r"\s(\d{1,4}|[ivxlc]{1,8})$", re.ASCII)
-_TITLES = frozenset(
-    {
-        "contents", "table of contents", "list of figures", "list of tables", "index", "concept index",
-        "inhalt", "inhaltsverzeichnis", "abbildungsverzeichnis", "tabellenverzeichnis", "sachregister",
-        "stichwortverzeichnis", "innehåll", "innehållsförteckning", "figurförteckning", "tabellförteckning",
-        "sakregister", "register", "table des matières", "liste des tableaux",
-    }
-)  # fmt: skip
+_TITLES = frozenset({
+    "contents", "table of contents", "list of figures", "list of tables", "index", "concept index",
+    "inhalt", "inhaltsverzeichnis", "abbildungsverzeichnis", "tabellenverzeichnis", "sachregister",
+    "stichwortverzeichnis", "innehåll", "innehållsförteckning", "figurförteckning", "tabellförteckning",
+    "sakregister", "register", "table des matières", "liste des tableaux",
+})  # fmt: skip
 _LEAST_ENTRIES = 3
 _LEAST_OF_INDEX = 6
 _MANY_ENTRIES = 8

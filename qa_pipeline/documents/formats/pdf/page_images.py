@@ -12,7 +12,7 @@ from functools import partial
 
 from qa_pipeline.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.pdf.glyphs import BROKEN_WORD, Box, around, turned
-from qa_pipeline.documents.formats.pdf.pages import read_upright
+from qa_pipeline.documents.formats.pdf.parser import read_upright
 
 _SEED = 4
 _LONGEST = 12

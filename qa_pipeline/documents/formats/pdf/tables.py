@@ -25,8 +25,7 @@ from qa_pipeline.documents.formats.pdf.grids import (
     rows_of_cells,
     strips_of,
 )
-from qa_pipeline.documents.formats.pdf.joining import Spelling, joined_text
-from qa_pipeline.documents.formats.pdf.lines import Line, part_of, rows_of
+from qa_pipeline.documents.formats.pdf.lines import Line, Spelling, joined_text, part_of, rows_of
 from qa_pipeline.documents.formats.rows import Cell, render_table
 
 _HEADER_PIECE = 0.6
