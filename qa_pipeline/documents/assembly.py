@@ -217,7 +217,7 @@ class OrderedList:
 
 
 def written_number(value: int, style: Style = "digits", *, upper: bool = False) -> str:
-    """A number with its sign, `6.`, `b)` or `iv)`, since `A. ` may begin a name; digits where no other can be."""
+    """A number as `6.`, `b)` or `iv)`, since `A. ` may begin a name; digits where no other can be."""
     if style == "digits" or not 0 < value <= _LARGEST[style]:
         return f"{value}."
     written = _letters(value) if style == "letters" else _roman(value)

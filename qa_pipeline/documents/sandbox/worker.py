@@ -223,7 +223,11 @@ def _named(error: BaseException, settings: DocumentSettings) -> DocumentFailure:
     while cause is not None and id(cause) not in causes:  # a chain may be a circle
         causes[id(cause)] = cause
         cause = cause.__cause__ or cause.__context__
-    if any(isinstance(cause, MemoryError) or _found_no_room(cause) for cause in causes.values()):
+    no_room = (
+        isinstance(cause, ImportError) and any(words in str(cause) for words in _NO_ROOM)
+        for cause in causes.values()
+    )
+    if any(no_room) or any(isinstance(cause, MemoryError) for cause in causes.values()):
         return _out_of_memory(settings)
     if any(isinstance(cause, RecursionError) for cause in causes.values()):
         return DocumentFailure("nested_too_deep", "the file is nested deeper than its parser can follow")
@@ -231,11 +235,6 @@ def _named(error: BaseException, settings: DocumentSettings) -> DocumentFailure:
         return DocumentFailure("parser_crashed", "the parser asked its process to end")
     kind, place = type(error).__qualname__, _place(error.__traceback__)
     return DocumentFailure("parser_error", f"the parser failed with {kind} in {place}")
-
-
-def _found_no_room(error: BaseException) -> bool:
-    """Whether a library could not be loaded because there was no memory for it."""
-    return isinstance(error, ImportError) and any(words in str(error) for words in _NO_ROOM)
 
 
 def _place(trace: TracebackType | None) -> str:

@@ -341,7 +341,10 @@ def _lost_as(element: "_Element", styles: Styles) -> str | None:
         return None if parent is not None and parent.tag in _MARKUP else always
     if tag == f"{WORD}r":
         first = element[0] if len(element) else None
-        hidden = first is not None and first.tag == f"{WORD}rPr" and _is_hidden(first, styles)
+        if first is None or first.tag != f"{WORD}rPr":
+            return None
+        own = first.find(f"{WORD}vanish")
+        hidden = styles.hides(value_of(first, "rStyle")) if own is None else is_on(own)
         return "hidden_text" if hidden else None
     if tag == f"{WORD}p":
         style = styles.paragraph(value_of(element, f"pPr/{WORD}pStyle") or None)
@@ -360,11 +363,6 @@ def _control_lost_as(control: "_Element") -> str | None:
         return "placeholder"
     gallery = value_of(control, f"sdtPr/{WORD}docPartObj/{WORD}docPartGallery")
     return "navigation" if gallery == "Table of Contents" else None
-
-
-def _is_hidden(properties: "_Element", styles: Styles) -> bool:
-    own = properties.find(f"{WORD}vanish")
-    return styles.hides(value_of(properties, "rStyle")) if own is None else is_on(own)
 
 
 def _description(element: "_Element") -> str:

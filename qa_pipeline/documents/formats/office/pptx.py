@@ -266,7 +266,12 @@ class _Reader:
         if tree is None:
             return []
         shapes = _listed(tree)
-        title = next((shape for shape in shapes if _is_title(shape)), None)
+        named = (
+            shape
+            for shape in shapes
+            if shape.tag == _SHAPE and (role := _role(shape)) and role.type in _TITLES
+        )
+        title = next((shape for shape in named if all_text(shape)), None)
         blocks: list[Block] = []
         if title is not None:
             self._see(title)
@@ -336,11 +341,6 @@ class _Reader:
 
     def _see(self, shape: "_Element") -> None:
         self._seen += sum(visible(text.text or "") for text in shape.iter(TEXT))
-
-
-def _is_title(shape: "_Element") -> bool:
-    role = _role(shape) if shape.tag == _SHAPE else None
-    return role is not None and role.type in _TITLES and bool(all_text(shape))
 
 
 def _listed(tree: "_Element") -> "list[_Element]":

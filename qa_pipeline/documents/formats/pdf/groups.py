@@ -75,11 +75,6 @@ class Group:
         """The page on which the group begins."""
         return self.table.page if self.table else self.lines[0].page
 
-    @property
-    def last_page(self) -> int:
-        """The page on which the group ends."""
-        return self.table.page if self.table else self.lines[-1].page
-
     def add(self, line: Line) -> None:
         """Append a line, keeping `inner_left`, the leftmost place of all lines but the first."""
         self.lines.append(line)
@@ -216,7 +211,8 @@ def _goes_on(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
     if not _is_alike(group, line, kind, shape):
         return False
     if turned_over or line.bottom > last.top:
-        return _is_unfinished(last, line) and not _hanging(group, line)
+        unfinished = not last.text.endswith((".", "!", "?", ":")) and not ITEM.match(line.text)
+        return unfinished and not _hanging(group, line)
     usual = shape.step * line.size / (shape.size or line.size)
     if last.bottom - line.bottom > _PARAGRAPH_GAP * max(usual, 0.9 * line.size):
         return False
@@ -249,11 +245,6 @@ def _is_next_note(group: Group, line: Line) -> bool:
     return len(numbers) < 2 or int(numbers[1]) == int(numbers[0]) + 1
 
 
-def _is_unfinished(last: Line, line: Line) -> bool:
-    """A paragraph runs over a page or column break when its last sentence has no end."""
-    return not last.text.endswith((".", "!", "?", ":")) and not ITEM.match(line.text)
-
-
 def _hanging(group: Group, line: Line) -> bool:
     """A line that stands out to the left after lines set in begins the next entry of a list of works."""
     first = group.lines[0].left
@@ -272,7 +263,8 @@ def with_notes(groups: Sequence[Group], margin: list[Group], feet: list[Group]) 
             yield feet.pop()
         while margin and margin[-1].page <= group.page:
             yield margin.pop()
-        while feet and feet[-1].page < group.last_page:
+        last_page = group.table.page if group.table else group.lines[-1].page
+        while feet and feet[-1].page < last_page:
             yield feet.pop()
         yield group
     yield from (*margin[::-1], *feet[::-1])
@@ -418,17 +410,14 @@ def _plain_heading(groups: Sequence[Group], place: int, shape: Shape, *, one_siz
     if following is None or len(text) > _LONGEST_BOLD:
         return None
     below = following.lines[0] if following.lines else None
-    if (following.kind == "heading" or (below and below.bold)) and not _comes_before(line, below):
+    # A numbered line may stand above the first heading within it, as 2 does above 2.1.
+    within = below is not None and 0 < _depth(line.text) < _depth(below.text)
+    if (following.kind == "heading" or (below and below.bold)) and not within:
         return None
     if line.bold and text[:1].isalnum() and not _spread(line) and not text.endswith((".", ",", ";")):
         return _depth(text) if line.size >= _LEAST_SIZE * shape.size else None
     level = heading_level(text) if one_size and not (below and below.bold) else None
     return None if level is None else level - 1
-
-
-def _comes_before(line: Line, below: Line | None) -> bool:
-    """Whether a numbered line stands above the first heading within it, as 2 does above 2.1."""
-    return below is not None and 0 < _depth(line.text) < _depth(below.text)
 
 
 def _depth(text: str) -> int:

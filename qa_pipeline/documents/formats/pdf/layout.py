@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from itertools import groupby, pairwise
+from itertools import chain, groupby, pairwise
 from typing import Any
 
 from qa_pipeline.corpus.files import DocumentFailure
@@ -129,7 +129,8 @@ def lay_out_pages(
             items += [item for text, _ in parts for item in draft.items(text)]
     groups = group_lines(items, shape)
     give_levels(groups, shape, outline)
-    notes = group_lines(_page_by_page(margin), shape, plain=True)
+    by_page = (in_order(list(lines)) for _, lines in groupby(margin, key=lambda line: line.page))
+    notes = group_lines(chain.from_iterable(by_page), shape, plain=True)
     placed = with_notes(groups, notes, group_lines(feet, shape, plain=True))
     blocks = _page_after_page(list(_blocks(placed, spelling, left_out)))
     if spelling.joined:
@@ -173,8 +174,6 @@ class _Draft:
 
     def without_turned(self, lines: Sequence[Line], shape: Shape, left_out: Omissions) -> list[Line]:
         """Leave out turned text in the margin, such as a stamp, and set other turned text apart."""
-        if not any(line.turned for line in lines):
-            return list(lines)
         for line in lines:
             if line.turned and (line.right <= shape.left or line.left >= shape.right):
                 left_out.add("rotated_text", printed(line))
@@ -186,9 +185,7 @@ class _Draft:
 
     def stretches(self, lines: list[Line]) -> list[list[Line]]:
         """Columns of the page, one after the other, tables without ruled lines set apart."""
-        ordered = lines
-        if self.places:
-            ordered = sorted([*self.places, *lines], key=lambda line: line.start)
+        ordered = sorted([*self.places, *lines], key=lambda line: line.start) if self.places else lines
         return [self._without_aligned(stretch) for stretch in in_columns(ordered)]
 
     def _without_aligned(self, lines: list[Line]) -> list[Line]:
@@ -201,8 +198,6 @@ class _Draft:
 
     def items(self, lines: Sequence[Line]) -> Iterator[Item]:
         """Lines with what was set apart back in its place."""
-        if not self.apart:
-            return iter(lines)
         return (self.apart.get(id(line), line) for line in lines)
 
 
@@ -217,11 +212,6 @@ def _beside_column(lines: Sequence[Line], shape: Shape) -> list[Line]:
     beside = [line for line in lines if line.right < left or line.left > right]
     total = sum(len(line.text) for line in lines)
     return beside if sum(len(line.text) for line in beside) < _MARGIN_SHARE * total else []
-
-
-def _page_by_page(lines: Sequence[Line]) -> Iterator[Line]:
-    for _, on_page in groupby(lines, key=lambda line: line.page):
-        yield from in_order(list(on_page))
 
 
 def _without_footnotes(lines: Sequence[Line], shape: Shape) -> tuple[Sequence[Line], Sequence[Line]]:

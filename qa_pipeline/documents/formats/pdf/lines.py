@@ -104,7 +104,7 @@ def looked_at_closely(glyphs: Glyphs, lines: Sequence[Line], regions: Sequence[B
         limit = 0.0
     return [
         Line(*line[:-1], _words(glyphs, line))
-        if ((width > limit or line.fixed) and " " in line.text) or (regions and _lies_in(line, regions))
+        if ((width > limit or line.fixed) and " " in line.text) or any(_lies_in(line, box) for box in regions)
         else line
         for width, line in zip(widths, lines, strict=True)
     ]
@@ -117,11 +117,8 @@ def _has_gap(glyphs: Glyphs, line: Line) -> bool:
     return any(after.left - before.right > _WIDE_GAP * line.size for before, after in pairwise(words))
 
 
-def _lies_in(line: Line, regions: Sequence[Box]) -> bool:
-    return any(
-        box.bottom < line.bottom < box.top and line.left < box.right and line.right > box.left
-        for box in regions
-    )
+def _lies_in(line: Line, box: Box) -> bool:
+    return box.bottom < line.bottom < box.top and line.left < box.right and line.right > box.left
 
 
 def _words(glyphs: Glyphs, line: Line) -> tuple[Word, ...]:
@@ -130,9 +127,9 @@ def _words(glyphs: Glyphs, line: Line) -> tuple[Word, ...]:
     found = []
     for match in _WORD.finditer(glyphs.text, line.start, line.end):
         first, last = match.start(), match.end() - 1
-        left, right = glyphs.left(first), glyphs.right(last)
+        left, right = glyphs.box(first)[0], glyphs.box(last)[2]
         if left > right:  # written from right to left
-            left, right = glyphs.left(last), glyphs.right(first)
+            left, right = glyphs.box(last)[0], glyphs.box(first)[2]
         found.append(Word(match.group(), left, right))
     return tuple(found)
 

@@ -345,7 +345,7 @@ def find_aligned(lines: Sequence[Line], spelling: Spelling) -> list[tuple[Table,
     """Tables among the lines of one column of a page, from the top, and the lines that make up each."""
     found = []
     for run in _runs(list(rows_of([line for line in lines if not line.turned]))):
-        size = Counter(line.size for row in run for line in row).most_common(1)[0][0]
+        size = _size(run)
         gaps = gaps_between(run, size, margins=True)
         strips = strips_of(run, gaps)
         filled = [place for place in range(len(gaps) + 1) if any(strip[place] for strip in strips)]
@@ -360,15 +360,12 @@ def find_aligned(lines: Sequence[Line], spelling: Spelling) -> list[tuple[Table,
 
 def _runs(rows: Sequence[Row]) -> list[list[Row]]:
     """Rows one below the other that begin and end with one of several pieces."""
-    runs: list[list[Row]] = []
-    run: list[Row] = []
+    runs: list[list[Row]] = [[]]
     for row in rows:
-        near = run and run[-1][0].bottom - row[0].bottom < _WIDEST_STEP * row[0].size
-        if run and not near:
-            runs.append(run)
-            run = []
-        run.append(row)
-    return [part for whole in (*runs, run) for part in _trimmed(whole)]
+        if runs[-1] and runs[-1][-1][0].bottom - row[0].bottom >= _WIDEST_STEP * row[0].size:
+            runs.append([])
+        runs[-1].append(row)
+    return [part for run in runs for part in _trimmed(run)]
 
 
 def _trimmed(run: list[Row]) -> list[list[Row]]:
