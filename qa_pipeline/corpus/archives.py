@@ -85,7 +85,11 @@ class Archive:
         return b"".join(iter(lambda: stream.read(_STEP), b""))
 
     def open(self, name: str) -> "MemberStream":
-        """A member to be read piece by piece."""
+        """A member to be read piece by piece.
+
+        Raises:
+            DocumentFailure: it is not there, or cannot be read as it should be.
+        """
         member = self.find(name)
         if member is None:
             raise DocumentFailure("damaged", "a part that the file needs is missing in it")
@@ -112,7 +116,11 @@ class MemberStream:
 
 
 def open_archive(content: bytes, settings: DocumentSettings) -> Archive:
-    """Open a ZIP container that keeps the limits."""
+    """Open a ZIP container that keeps the limits.
+
+    Raises:
+        DocumentFailure: `damaged`, or `archive_bomb` for more members or content than the settings allow.
+    """
     opened, total = _opened_zip(io.BytesIO(content), settings, settings.max_archive_members)
     limit = settings.max_decompressed_bytes
     if total > limit:
@@ -126,6 +134,11 @@ def list_archive(name: str, open_file: Opener, limits: DocumentSettings) -> Iter
     """The visible members of an archive as files of a batch; what cannot be read comes with its failure.
 
     The archive stays open as long as any of these files is in use.
+
+    Args:
+        name: the archive's file name, for messages.
+        open_file: opens the archive, which is read where it lies.
+        limits: how much more than its size it may hold.
 
     Raises:
         CorpusError: the archive is damaged or would unpack to more than it may.
@@ -152,7 +165,11 @@ def list_archive(name: str, open_file: Opener, limits: DocumentSettings) -> Iter
 
 
 def hash_archive(name: str, open_file: Opener, stamp: str | None) -> str:
-    """Hash of the bytes of an archive, or of the stamp that its place gives for them."""
+    """Hash of the bytes of an archive, or of the stamp that its place gives for them.
+
+    Raises:
+        CorpusError: it cannot be read.
+    """
     try:
         return sha256(stamp.encode()).hexdigest() if stamp is not None else hash_content(open_file).hex()
     except DocumentFailure as failure:

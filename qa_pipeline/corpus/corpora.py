@@ -14,7 +14,11 @@ _LIMITS = DocumentSettings()
 
 
 def open_corpus(location: str | Path, limits: DocumentSettings = _LIMITS) -> Corpus:
-    """The corpus at a local folder or at an address that fsspec can open.
+    """The corpus at a location.
+
+    Args:
+        location: a local folder, or an address that fsspec can open.
+        limits: what archives may hold.
 
     Raises:
         CorpusError: the location is none that can be used.

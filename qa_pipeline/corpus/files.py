@@ -72,6 +72,11 @@ def in_order(found: Iterable[FoundFile]) -> list[FoundFile]:
 def read_bytes(found: FoundFile, limit: int, setting: str = "documents.max_bytes") -> bytes:
     """The content of a file of at most `limit` bytes.
 
+    Args:
+        found: the file.
+        limit: most bytes it may hold.
+        setting: where the limit is set, for the message.
+
     Raises:
         DocumentFailure: `too_large`, `unreadable`, or what was wrong with the entry.
     """
@@ -114,7 +119,11 @@ def _content_hash(found: FoundFile) -> bytes:
 
 
 def hash_content(opener: Opener) -> bytes:
-    """SHA-256 of the bytes of a file."""
+    """SHA-256 of the bytes of a file.
+
+    Raises:
+        DocumentFailure: it cannot be read.
+    """
     content = hashlib.sha256()
     with opener() as file:
         while piece := file.read(_PIECE):

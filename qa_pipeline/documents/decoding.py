@@ -48,6 +48,10 @@ _SUPERSETS = {"iso8859-1": "cp1252", "ascii": "cp1252", "iso8859-9": "cp1254"}
 def decode(content: bytes, *, declared: bool = False) -> str:
     """Decode a text file: byte order mark, then its declaration, then UTF-8, then a guess.
 
+    Args:
+        content: the file.
+        declared: believe an encoding named in an XML declaration or HTML meta element.
+
     Raises:
         DocumentFailure: `binary_content` or `undecodable`.
     """
@@ -162,6 +166,11 @@ _STARTS = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd")
 
 def unpack(content: bytes, suffix: str, limit: int) -> bytes:
     """The content of a compressed file.
+
+    Args:
+        content: the file.
+        suffix: one of `UNPACKERS`.
+        limit: most bytes that may come out.
 
     Raises:
         DocumentFailure: `too_large`, `archive_bomb`, `damaged`, or `empty_file` when nothing is inside.

@@ -144,7 +144,11 @@ class _Shape(NamedTuple):
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
-    """Parse one table file."""
+    """Parse one table file.
+
+    Raises:
+        DocumentFailure: the bytes cannot be decoded, or there are too many rows or characters.
+    """
     text = decode(source.content).replace("\r\n", "\n").replace("\r", "\n")
     expected = "\t" if PurePosixPath(source.path).suffix.lower() in (".tsv", ".tab") else None
     if hint := _EXCEL_HINT.match(text):  # the line that names the delimiter to spreadsheets

@@ -57,7 +57,11 @@ class _Chapter(NamedTuple):
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
-    """Parse one EPUB."""
+    """Parse one EPUB.
+
+    Raises:
+        DocumentFailure: `damaged`, `encrypted`, `archive_bomb`, `nested_too_deep`, `too_large` or `too_long`.
+    """
     if not source.content.startswith(ZIP_START):
         raise DocumentFailure("damaged", "the file lacks the signature of an EPUB")
     archive = open_archive(source.content, settings)

@@ -49,7 +49,11 @@ _NOTES = {
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
-    """Parse one message."""
+    """Parse one message.
+
+    Raises:
+        DocumentFailure: it is no e-mail, or parts are nested deeper than any mail program does.
+    """
     head = re.match(rb"(?:[^\r\n]+\r?\n)*", source.content)
     if head and head[0].count(b"\n") > _MOST_HEADER_LINES:
         raise DocumentFailure("damaged", "the message has too many headers")

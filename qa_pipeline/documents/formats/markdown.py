@@ -198,7 +198,12 @@ def _words_of_link(arguments: str) -> str:
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
-    """Parse one Markdown file."""
+    """Parse one Markdown file.
+
+    Raises:
+        DocumentFailure: the bytes cannot be decoded, blocks are nested deeper than any writer means, or the
+            file describes a document and does not hold it.
+    """
     text = decode(source.content).replace("\r\n", "\n").replace("\r", "\n").removeprefix("\ufeff")
     left = Omissions()
     front, about, body = split_front_matter(text)

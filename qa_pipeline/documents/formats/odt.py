@@ -176,7 +176,12 @@ _PARSER_TEXT = f"{OFFICE}body/{OFFICE}text"
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
-    """Parse one OpenDocument text."""
+    """Parse one OpenDocument text.
+
+    Raises:
+        DocumentFailure: `damaged`, `encrypted`, `archive_bomb`, `nested_too_deep`, `unsupported_format` or
+            `too_long`.
+    """
     trees = _trees(source.content, settings)
     body = trees[0].find(_PARSER_TEXT)
     if body is None:

@@ -61,8 +61,11 @@ PARSERS |= {f"{name}{end}": _behind(end, parser) for name, parser in PARSERS.ite
 def format_of(path: str, *, compressed: bool = False, readers: Mapping[str, str] = {}) -> str | None:
     """Name of the format a file's suffix stands for; None when nothing reads it.
 
-    Where `compressed` is set, the format of `a.md.gz` is `markdown.gz`. `readers` are formats of further
-    suffixes, or others for those above.
+    Args:
+        path: the file.
+        compressed: whether a suffix of compression may stand behind that of the format; the format of
+            `a.md.gz` is `markdown.gz`.
+        readers: formats of further suffixes, or others for those above.
     """
     name = PurePosixPath(path)
     end = name.suffix.lower()

@@ -51,6 +51,9 @@ def read_rows(rows: Sequence[TextRow], path: str, settings: DocumentSettings) ->
     """Write each row as a section under its title, or under `Row N`.
 
     A title, origin, licence or language that all rows share is said of the document, not of each row.
+
+    Raises:
+        DocumentFailure: there are too many rows or characters.
     """
     if len(rows) > settings.max_rows:
         raise too_many_rows(settings)
@@ -207,7 +210,11 @@ class _BrokenLine(ValueError):  # noqa: N818 - it ends as a note of the document
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
-    """Parse one JSONL file; a broken line costs that line only."""
+    """Parse one JSONL file; a broken line costs that line only.
+
+    Raises:
+        DocumentFailure: no line can be read, or there are too many rows or characters.
+    """
     rows: list[TextRow] = []
     problems: list[str] = []
     lost = 0
@@ -283,7 +290,11 @@ _ROWS_AT_ONCE = 64
 
 
 def parquet_files_parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
-    """Parse one Parquet file."""
+    """Parse one Parquet file.
+
+    Raises:
+        DocumentFailure: it is damaged, encrypted, or holds too many rows or characters.
+    """
     import pyarrow
     from pyarrow.parquet import ParquetFile
 

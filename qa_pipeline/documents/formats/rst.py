@@ -95,7 +95,11 @@ _KINDS = {
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
-    """Parse one reStructuredText file."""
+    """Parse one reStructuredText file.
+
+    Raises:
+        DocumentFailure: the bytes cannot be decoded, or blocks are nested deeper than any writer means.
+    """
     text = decode(source.content).replace("\r\n", "\n").replace("\r", "\n").lstrip("\ufeff\n")
     check_length(len(text), settings)  # the parser takes a hundred times the memory of what it reads
     lines = text.split("\n")

@@ -30,7 +30,11 @@ _MOST_CELLS = 20_000_000
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
-    """Parse one spreadsheet."""
+    """Parse one spreadsheet.
+
+    Raises:
+        DocumentFailure: `damaged`, `encrypted`, `archive_bomb`, `too_many_rows` or `too_long`.
+    """
     workbook = _open(source.content, settings)
     from python_calamine import SheetTypeEnum, SheetVisibleEnum
 

@@ -21,7 +21,11 @@ _WRAPPED_AT = 50
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
-    """Parse one plain text file."""
+    """Parse one plain text file.
+
+    Raises:
+        DocumentFailure: the bytes cannot be decoded.
+    """
     text = clean(decode(source.content)).expandtabs(4)
     left = Omissions()
     blocks: list[Block] = []

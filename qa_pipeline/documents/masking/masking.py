@@ -216,7 +216,15 @@ _SUFFIXES = frozenset({*SUFFIXES, *UNPACKERS, ".parquet", ".zip"})
 
 
 def mask_path(path: str, mask: Mask) -> tuple[str, Mapping[str, int]]:
-    """A path or a reference such as `[source:a/b.md#c]`, each name masked by itself; items found by kind."""
+    """A path with forward slashes, or a reference such as `[source:a/b.md#c]`, each name masked by itself.
+
+    Args:
+        path: the path.
+        mask: writes tokens without brackets (`bare_mask`).
+
+    Returns:
+        The path, and how many items of each kind were found in it.
+    """
     counts: Counter[str] = Counter()
     names = []
     for name in _BORDER.split(path):

@@ -96,7 +96,11 @@ class ParsingPool:
                 call.end()
 
     def new_worker(self) -> "Worker":
-        """Start a worker."""
+        """Start a worker.
+
+        Raises:
+            SandboxError: it cannot be started.
+        """
         return Worker(self.command, self.environ)
 
     def close(self) -> None:

@@ -43,7 +43,11 @@ class _Head(BaseModel):
 
 
 def read_head(head: bytes) -> DocumentFailure | None:
-    """Why there is no document, or None where one follows."""
+    """Why there is no document, or None where one follows.
+
+    Raises:
+        ValidationError: it is no head.
+    """
     reply = _Head.model_validate_json(head)
     if reply.reason is None:
         return None
@@ -51,7 +55,11 @@ def read_head(head: bytes) -> DocumentFailure | None:
 
 
 def read_columns(body: bytes) -> Row:
-    """The columns of a document; raises ValueError where they do not fit the documents table."""
+    """The columns of a document.
+
+    Raises:
+        ValueError: they do not fit the documents table.
+    """
     row: Row = _columns_validator().validate_json(body, strict=True)
     for name in ("sections", "pages"):
         reached = 0

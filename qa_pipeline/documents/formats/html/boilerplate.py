@@ -28,7 +28,13 @@ def visit(
     enter: "Callable[[LexborNode, str], bool]",
     leave: "Callable[[LexborNode, str], None]",
 ) -> None:
-    """Visit the nodes below `root`, without recursion; `enter` says whether what is inside is visited."""
+    """Visit the nodes below `root` in order, without recursion, so that the depth of a page is no limit.
+
+    Args:
+        root: is not visited itself.
+        enter: given a node and its tag, says whether what is inside is visited, too.
+        leave: is called behind each node that was entered.
+    """
     inside: list[tuple[LexborNode, str]] = []
     node = root.first_child
     while node is not None:

@@ -74,7 +74,11 @@ _NO_END_TAG = frozenset({
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
-    """Parse one HTML file."""
+    """Parse one HTML file.
+
+    Raises:
+        DocumentFailure: the bytes cannot be decoded, or elements are nested deeper than any page needs.
+    """
     markup = decode(source.content, declared=True)
     tree = parse_tree(markup)
     declared = _about(tree)
@@ -92,6 +96,9 @@ def read_fragment(markup: str, left: Omissions | None = None, *, page: bool = Tr
         left: counts what has no place in the text.
         page: whether menus, asides and hidden parts are taken out as on a page of a site; false for HTML that
             was written from another format, where all but scripts is content.
+
+    Raises:
+        DocumentFailure: elements are nested deeper than any page needs.
     """
     left = Omissions() if left is None else left
     tree = parse_tree(markup)
@@ -107,10 +114,14 @@ def read_tree(
     contents: bool = False,
     dropped: Mapping[int, str] = {},
 ) -> list[Block]:
-    """Blocks of a tree from `parse_tree`, all of whose body counts as content; elements are taken out of it.
+    """Blocks of a tree, all of whose body counts as content.
 
-    `contents` leaves out lists that only lead elsewhere, as of a table of contents. `dropped` are elements to
-    leave out by their `mem_id`, each with the kind it is counted as.
+    Args:
+        tree: what `parse_tree` returned; elements are taken out of it.
+        left: counts what has no place in the text.
+        page: as in `read_fragment`.
+        contents: whether lists that only lead elsewhere are left out, as of a table of contents.
+        dropped: elements to leave out by their `mem_id`, each with the kind it is counted as.
     """
     remove_furniture(tree, left, page=page)
     body = tree.body
@@ -120,13 +131,21 @@ def read_tree(
 
 
 def balanced(markup: str) -> str:
-    """A piece of HTML in which every element that is open also ends."""
+    """A piece of HTML in which every element that is open also ends.
+
+    Raises:
+        DocumentFailure: elements are nested deeper than any page needs.
+    """
     body = parse_tree(f"<body><div>{markup}</div>").body
     return (body.html or "").removeprefix("<body>").removesuffix("</body>") if body is not None else ""
 
 
 def parse_tree(markup: str) -> "LexborHTMLParser":
-    """Parse markup; the time to parse open elements grows with their square, so their number is bounded."""
+    """Parse markup; the time to parse open elements grows with their square, so their number is bounded.
+
+    Raises:
+        DocumentFailure: elements are nested deeper than any page needs.
+    """
     from selectolax.lexbor import LexborHTMLParser
 
     depth = 0

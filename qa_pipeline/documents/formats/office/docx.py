@@ -356,7 +356,12 @@ def _parts(element: "_Element", *names: str) -> "Iterator[_Element]":
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
-    """Parse one Word file."""
+    """Parse one Word file.
+
+    Raises:
+        DocumentFailure: `damaged`, `encrypted`, `unsupported_format`, `archive_bomb`, `nested_too_deep`,
+            `too_large`, `too_long` or `too_many_rows`.
+    """
     package, main = open_package(source.content, "Word", settings)
     document = package.tree(main)
     omissions = Omissions()

@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 
 
 def parse_xml(content: bytes, *, declared_type: bool = False) -> "_Element":
-    """The root of an XML document; entities that a declared document type holds stay unresolved."""
+    """The root of an XML document; entities that a declared document type holds stay unresolved.
+
+    Raises:
+        DocumentFailure: `damaged` or `nested_too_deep`.
+    """
     from lxml import etree
 
     parser = etree.XMLParser(
@@ -117,7 +121,11 @@ class Package:
         return [self.tree(name) for name in self.linked(part, purpose)]
 
     def tree(self, part: str) -> "_Element":
-        """The root of a part."""
+        """The root of a part.
+
+        Raises:
+            DocumentFailure: it is not there, not XML, or larger than anybody writes.
+        """
         member = self.archive.find(part)
         if member is not None and member.size > _LARGEST_TREE:
             raise DocumentFailure("too_large", f"a part holds more than {_LARGEST_TREE} bytes of XML")
@@ -131,7 +139,10 @@ class Package:
 
 
 def open_package(content: bytes, wanted: Kind, settings: DocumentSettings) -> tuple[Package, str]:
-    """Open an Office file; also the name of its main part.
+    """Open an Office file.
+
+    Returns:
+        The file, and the name of its main part.
 
     Raises:
         DocumentFailure: it is damaged, encrypted, a bomb, or of another kind than wanted.

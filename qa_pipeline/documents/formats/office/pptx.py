@@ -172,7 +172,12 @@ def _number(written: str | None) -> int:
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
-    """Parse one PowerPoint file."""
+    """Parse one PowerPoint file.
+
+    Raises:
+        DocumentFailure: `damaged`, `encrypted`, `unsupported_format`, `archive_bomb`, `nested_too_deep`,
+            `too_many_pages` or `too_long`.
+    """
     package, main = open_package(source.content, "PowerPoint", settings)
     slides = _slides(package, main, settings)
     reader = _Reader(package, settings)

@@ -26,6 +26,10 @@ def in_columns(lines: Sequence[Line], depth: int = 0) -> list[list[Line]]:
 
     What stands across two columns parts what is above it from what is below: above it the left column is
     read before the right one, and so below it.
+
+    Args:
+        lines: the lines, the loose ones with their words.
+        depth: how often the page was parted into columns already.
     """
     gutter = _gutter(lines) if depth < _DEEPEST else None
     if gutter is None:
@@ -186,6 +190,12 @@ def without_running_lines(
     A line that returns at the same height on a few pages only, as the name of a chapter does, is one too,
     as a whole or in part, unless it is larger than the text, as the titles of slides are. So is one beside a
     number that counts the pages, whatever it says.
+
+    Args:
+        pages: lines of each page.
+        heights: how high each page is.
+        size: type size of the text.
+        left_out: counts what does not reach the text.
     """
     edges = [_near_edge(lines, height) for lines, height in zip(pages, heights, strict=True)]
     on_pages: dict[str, int] = defaultdict(int)

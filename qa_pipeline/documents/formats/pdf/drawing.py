@@ -45,7 +45,15 @@ class Drawing:
 
 
 def read_drawing(page: "PdfPage", most: int) -> Drawing:
-    """Lines, figures and pictures of a page, in the coordinates of its content; of `most` objects at most."""
+    """Lines, figures and pictures of a page, in the coordinates of its content.
+
+    Args:
+        page: the page.
+        most: how many objects it may hold.
+
+    Raises:
+        DocumentFailure: `too_many_objects`.
+    """
     reader = _Reader(most, sheet(page))
     count = reader.raw.FPDFPage_CountObjects(page.raw)
     reader.read(reader.raw.FPDFPage_GetObject, page.raw, count, _AS_IT_IS, 0)

@@ -218,7 +218,16 @@ Place = tuple[float, float, float, float]
 
 
 def with_accents(text: str, places: Sequence[int], box: Callable[[int], Place]) -> tuple[str, Sequence[int]]:
-    """The text with each accent joined to its letter, and what each character is known by."""
+    """The text with each accent that stands over or under a letter joined to it.
+
+    Args:
+        text: the characters of a page.
+        places: what each is known by.
+        box: where the character of a number stands.
+
+    Returns:
+        The text, and what each of its characters is known by.
+    """
     letters = _letters_below(text, box) if _ACCENT.search(text) else {}
     if not letters:
         return text, places

@@ -198,8 +198,12 @@ _FULL = 0.8
 def gaps_between(rows: Sequence[Sequence[Line]], size: float, *, margins: bool = False) -> list[Gap]:
     """White gaps that run through the rows from top to bottom, from left to right.
 
-    The more rows agree, the narrower a gap may be: blanks of a text seldom are above one another. With
-    `margins`, white that only few lines reach into, left or right of all others, is a gap too.
+    The more rows agree, the narrower a gap may be: blanks of a text seldom are above one another.
+
+    Args:
+        rows: lines side by side, row by row.
+        size: type size of the table.
+        margins: whether white that only few lines reach into, left or right of all others, is a gap too.
     """
     least = size * (1.0 if len(rows) == 1 else 0.8 if len(rows) <= _FEW else 0.5)
     edges = []
@@ -260,6 +264,9 @@ def rows_of_cells(strips: Sequence[Strip]) -> list[list[Strip]]:
 
     A new row begins where the lines stand farther apart; where a column has text again after none; or where
     the text of the line above had room for the next word and was not broken for want of it.
+
+    Args:
+        strips: the table from top to bottom, without its header.
     """
     if len({tuple(map(bool, strip)) for strip in strips}) < 2:
         return [[strip] for strip in strips]  # cells of more than one line seldom are all equally long

@@ -117,7 +117,13 @@ def _heaviest(counts: Mapping[float, int]) -> float:
 
 
 def group_lines(items: Iterable[Item], shape: Shape, *, plain: bool = False) -> list[Group]:
-    """Put lines, tables and figures that belong together into groups; of `plain` ones none is a heading."""
+    """Put lines that belong together into groups.
+
+    Args:
+        items: lines, tables and figures in reading order.
+        shape: what is usual in the document.
+        plain: no group is a heading.
+    """
     groups: list[Group] = []
     group: Group | None = None
     for item in items:

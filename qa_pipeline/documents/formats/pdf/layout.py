@@ -104,7 +104,14 @@ def lay_out_pages(
     left_out: Omissions,
     failed: FailedPages,
 ) -> list[Block]:
-    """Blocks in reading order; margin notes and footnotes stand where they tear no paragraph apart."""
+    """Blocks in reading order; margin notes and footnotes stand where they tear no paragraph apart.
+
+    Args:
+        pages: what was read of each page.
+        outline: the file's own outline; may be empty.
+        left_out: counts what does not reach the text.
+        failed: takes the pages whose layout cannot be told.
+    """
     spelling = Spelling(line.text for page in pages for line in page.lines)
     drafts = []
     for page in pages:
@@ -316,6 +323,10 @@ def without_contents(pages: Sequence[PageContent], left_out: Omissions) -> list[
     """Leave out entries of tables of contents and of indexes; forms and lists of prices have dots too.
 
     A table of contents counts up, an index goes through the alphabet; either has several entries in a row.
+
+    Args:
+        pages: what was read of each page.
+        left_out: counts what does not reach the text.
     """
     kept: list[PageContent] = []
     going_on = ""  # what the entries above belong to

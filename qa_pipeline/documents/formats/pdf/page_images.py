@@ -118,10 +118,16 @@ def draw_page(
     *,
     scale: float = 2.0,
 ) -> PagePicture:
-    """Draw page `number` of a PDF, its chunks outlined in turns of two colours and the evidence highlighted.
+    """Draw a page of a PDF, its chunks outlined in turns of two colours and the evidence highlighted.
 
-    `text` is the document's canonical text, `page`, `chunks` and `evidence` are parts of it; `scale` is in
-    pixels a point, lowered where the picture would be too large.
+    Args:
+        content: the PDF file.
+        number: the page, from 1.
+        text: the document's canonical text.
+        page: the part of it that stands on the page.
+        chunks: parts of the text to outline; what lies on other pages is left out.
+        evidence: a part of the text to highlight.
+        scale: pixels a point; lowered where the picture would be too large.
 
     Raises:
         DocumentFailure: `damaged`, where the file or the page cannot be opened.

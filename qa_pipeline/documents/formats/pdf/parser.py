@@ -44,7 +44,12 @@ _SIGN_IN_WORD = re.compile("(?<=[^\\W\\d_])[¡-©¬®¯´¶¸¼-¿ˆ˜˚](?=[^\\
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
-    """Parse one PDF file."""
+    """Parse one PDF file.
+
+    Raises:
+        DocumentFailure: `encrypted`, `damaged`, `too_many_pages`, `too_many_objects`, `too_long`, `scanned`,
+            `unreadable_text` or `no_text`.
+    """
     from pypdfium2 import PdfiumError
 
     # PDFium repairs a file without its end and silently loses pages, so that is refused here.

@@ -53,7 +53,14 @@ class Table:
 def table_of(
     header: Sequence[Row], strips: Sequence[Sequence[Strip]], gaps: Sequence[Gap], spelling: Spelling
 ) -> Table:
-    """A table whose columns white gaps part; its first rows may be the header where none is given."""
+    """A table whose columns white gaps part.
+
+    Args:
+        header: printed lines of the header, from the top; empty where the first rows may be one.
+        strips: rows of cells.
+        gaps: the white between the columns.
+        spelling: how the document spells words.
+    """
     columns = range(len(gaps) + 1)
     rows = [[lines_of_column(row, column) for column in columns] for row in strips]
     cells = [[Cell(joined_text(cell, spelling)) for cell in row] for row in rows]
@@ -75,7 +82,14 @@ def _is_bold(row: Sequence[Sequence[Line]]) -> bool:
 
 
 def with_header(rows: Sequence[Sequence[Cell]], bold: Sequence[bool]) -> list[list[Cell]]:
-    """A table with the rows marked that name its columns: bold ones at its top, or words above numbers."""
+    """The rows of a table with no marked header, those that name its columns marked.
+
+    They are the bold rows at its top, or a row of words above columns of numbers.
+
+    Args:
+        rows: the table.
+        bold: which of them are printed bold.
+    """
     count = len(list(takewhile(bool, bold)))
     if not 0 < count < len(rows):
         count = int(_above_numbers([[cell.text for cell in row] for row in rows]))
@@ -130,7 +144,13 @@ _PADDING = 3.0
 def ruled_tables(
     lines: Sequence[Line], drawing: Drawing, spelling: Spelling
 ) -> tuple[list[Table], list[Line]]:
-    """Tables that ruled lines show, and the lines of the page that belong to none."""
+    """Tables that ruled lines show, and the lines of the page that belong to none.
+
+    Args:
+        lines: the lines of one page, those between ruled lines with their words.
+        drawing: what is drawn on it.
+        spelling: how the document spells words.
+    """
     tables: list[Table] = []
     left = list(lines)
     for grid in find_grids(drawing):
@@ -342,7 +362,12 @@ _ALIGNED = 1.5
 
 
 def find_aligned(lines: Sequence[Line], spelling: Spelling) -> list[tuple[Table, list[Line]]]:
-    """Tables among the lines of one column of a page, from the top, and the lines that make up each."""
+    """Tables among the lines of one column of a page, from the top, and the lines that make up each.
+
+    Args:
+        lines: the lines, the loose ones with their words.
+        spelling: how the document spells words.
+    """
     found = []
     for run in _runs(list(rows_of([line for line in lines if not line.turned]))):
         size = _size(run)
