@@ -186,11 +186,7 @@ def _refused(name: str, failure: DocumentFailure) -> CorpusError:
 
 
 def _opened_zip(file: BinaryIO, limits: DocumentSettings, most: int | None) -> tuple[zipfile.ZipFile, int]:
-    """Open a container of at most `most` members; also the bytes that all of them state to hold.
-
-    Raises:
-        DocumentFailure: `damaged` or `archive_bomb`.
-    """
+    """Open a container of at most `most` members; also the bytes that all of them state to hold."""
     with _damage_reported():
         size = _check_directory(file, most)
         opened = zipfile.ZipFile(file)
@@ -205,11 +201,7 @@ def _opened_zip(file: BinaryIO, limits: DocumentSettings, most: int | None) -> t
 
 
 def _check_directory(file: BinaryIO, most: int | None) -> int:
-    """Refuse a list of members that would not fit into memory: the library reads all of it at once.
-
-    Returns:
-        The size of the container.
-    """
+    """Size of a container; a list of members that would not fit into memory, where all goes, is refused."""
     size = file.seek(0, 2)
     start = max(size - _END_WITHIN, 0)
     file.seek(start)

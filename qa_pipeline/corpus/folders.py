@@ -192,11 +192,7 @@ def _found(
 
 @contextmanager
 def _opened_steady(location: str, base: str | None = None) -> Iterator[BinaryIO]:
-    """Open a regular file to read it as it is: half of an old and half of a new content is no document.
-
-    Raises:
-        DocumentFailure: `unreadable`, or what is in its place now.
-    """
+    """Open a regular file to read it as it is: half of an old and half of a new content is no document."""
     with _opened(location, base) as file:
         before = os.fstat(file.fileno())
         yield file
@@ -208,11 +204,7 @@ def _opened_steady(location: str, base: str | None = None) -> Iterator[BinaryIO]
 
 @contextmanager
 def _opened(location: str, base: str | None = None) -> Iterator[BinaryIO]:
-    """Open a regular file; with `base`, the file a link leads to, if that is still inside.
-
-    Raises:
-        DocumentFailure: `unreadable`, or what is in its place now.
-    """
+    """Open a regular file; with `base`, the file a link leads to, if that is still inside."""
     try:
         target = os.path.realpath(location, strict=True) if base else location
         if base and not _inside(target, base):

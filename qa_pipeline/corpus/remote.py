@@ -117,11 +117,6 @@ class _Reader:
 
 @contextmanager
 def _opened(files: Any, path: str) -> Iterator[_Reader]:
-    """Open a remote file.
-
-    Raises:
-        DocumentFailure: `unreadable`.
-    """
     try:
         with _as_os_error():
             file = files.open(path, "rb")

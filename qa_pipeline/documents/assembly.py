@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from typing import Literal
 
 from qa_pipeline.corpus.files import DocumentFailure
 from qa_pipeline.records import Block, BlockKind, LeftOut, Mask, keep
@@ -125,7 +126,6 @@ class _Draft:
 
 
 def _written(block: Block, kind: BlockKind, text: str) -> str:
-    """One block in canonical text."""
     if kind == "heading":
         return f"{'#' * min(max(block.level, 1), 6)} {text}"
     if kind == "list_item" and not block.continues:
@@ -138,7 +138,7 @@ def _written(block: Block, kind: BlockKind, text: str) -> str:
     return text
 
 
-def check_length(characters: int, settings: DocumentSettings) -> None:
+def check_length(characters: float, settings: DocumentSettings, what: str = "the text") -> None:
     """Refuse a text that is longer than allowed.
 
     Raises:
@@ -146,7 +146,7 @@ def check_length(characters: int, settings: DocumentSettings) -> None:
     """
     if characters > settings.max_characters:
         limit = settings.max_characters
-        raise DocumentFailure("too_long", f"the text is longer than documents.max_characters = {limit}")
+        raise DocumentFailure("too_long", f"{what} is longer than documents.max_characters = {limit}")
 
 
 def visible(text: str) -> int:
@@ -189,3 +189,53 @@ class Omissions:
         if self.pieces["unclosed_comment"]:
             notes.append("a comment is never closed, so what follows its start was left out")
         return tuple(notes)
+
+
+Style = Literal["digits", "letters", "roman"]
+
+_ROMAN = (
+    (1000, "m"), (900, "cm"), (500, "d"), (400, "cd"), (100, "c"), (90, "xc"), (50, "l"), (40, "xl"),
+    (10, "x"), (9, "ix"), (5, "v"), (4, "iv"), (1, "i"),
+)  # fmt: skip
+_LARGEST = {"digits": 10**9, "letters": 26**3, "roman": 3999}
+
+
+@dataclass(slots=True)
+class OrderedList:
+    """A list while it is read: the number of its next item, and the step to the one after it, down or up."""
+
+    following: int = 1
+    style: Style = "digits"
+    upper: bool = False
+    step: int = 1
+
+    def number(self, own: int | None = None) -> str:
+        """The number of the next item, as it is written; `own` is one that the item gives itself."""
+        value = self.following if own is None else own
+        self.following = value + self.step
+        return written_number(value, self.style, upper=self.upper)
+
+
+def written_number(value: int, style: Style = "digits", *, upper: bool = False) -> str:
+    """A number as `6.`, `b)` or `iv)`, since `A. ` may begin a name; digits where no other can be."""
+    if style == "digits" or not 0 < value <= _LARGEST[style]:
+        return f"{value}."
+    written = _letters(value) if style == "letters" else _roman(value)
+    return f"{written.upper() if upper else written})"
+
+
+def _letters(value: int) -> str:
+    """A to z, then aa, ab and so on."""
+    written = ""
+    while value:
+        value, letter = divmod(value - 1, 26)
+        written = chr(ord("a") + letter) + written
+    return written
+
+
+def _roman(value: int) -> str:
+    written = ""
+    for worth, numeral in _ROMAN:
+        count, value = divmod(value, worth)
+        written += numeral * count
+    return written

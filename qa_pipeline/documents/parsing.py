@@ -93,7 +93,8 @@ def _columns(parsed: ParsedFile, text: Assembled, masking: MaskingSettings) -> R
         ("source_uri", parsed.source_uri, _LONGEST_NOTE, bare_mask(masking)),
         ("licence", parsed.licence, _LONGEST_NOTE, mask),
     ):
-        masked, kinds = mask_line(_one_line(value))
+        # It is cut only once it is masked: half of an item would not be found.
+        masked, kinds = mask_line(lay_out("heading", clean((value or "")[:_LONGEST_LOOKED_AT])))
         found.update(kinds)
         declared[name] = masked[:longest].strip() or None
     languages = languages_of(text.text, parsed.language)
@@ -108,11 +109,6 @@ def _columns(parsed: ParsedFile, text: Assembled, masking: MaskingSettings) -> R
         "masked": [{"kind": kind, "count": count} for kind, count in sorted(found.items())],
         "detail": mask("; ".join(parsed.notes))[0] or None,
     }
-
-
-def _one_line(text: str | None) -> str:
-    """It is cut when it is masked: half of an item would not be found."""
-    return lay_out("heading", clean(text[:_LONGEST_LOOKED_AT])) if text else ""
 
 
 def parser_version(settings: DocumentSettings) -> str:

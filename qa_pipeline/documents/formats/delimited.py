@@ -207,7 +207,6 @@ def _read_whole(text: str, dialect: _Dialect, settings: DocumentSettings) -> tup
 
 
 def _records(text: str, dialect: _Dialect, *, strict: bool = False) -> Iterator[tuple[_Row, int]]:
-    """The rows with the number of lines each takes."""
     reader = csv.reader(
         io.StringIO(text),
         delimiter=dialect.delimiter,

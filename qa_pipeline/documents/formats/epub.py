@@ -139,7 +139,6 @@ def _path(reference: str, folder: str) -> str:
 
 
 def _metadata(root: "_Element", name: str) -> str | None:
-    """The first value of a kind in the metadata."""
     values = (element for metadata in _named(root, "metadata") for element in _named(metadata, name))
     texts = (" ".join("".join(map(str, value.itertext())).split()) for value in values)
     return next(filter(None, texts), None)
@@ -182,7 +181,6 @@ def _read_chapter(content: bytes, left: Omissions, *, contents: bool = False) ->
 
 
 def _count_page(content: bytes, what: str, left: Omissions) -> None:
-    """Count all that a page holds as left out."""
     within = Omissions()
     left.add(what, " ".join(block.text for block in _read_chapter(content, within)))
     left.update(within.record())

@@ -19,18 +19,16 @@ from operator import itemgetter
 from qa_pipeline.corpus.files import DocumentFailure
 from qa_pipeline.documents.assembly import Omissions
 from qa_pipeline.documents.decoding import decode
-from qa_pipeline.documents.formats.embedded import lower_headings, read_inner
+from qa_pipeline.documents.formats.row_files import lower_headings, read_inner
 from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.text.language import declared_language
 
 _SHOWN = ("From", "To", "Cc", "Date")
-_OF_A_MAIL = frozenset(
-    {
-        "from", "to", "subject", "date", "received", "message-id", "mime-version", "return-path",
-        "delivered-to",
-    }
-)  # fmt: skip
+_OF_A_MAIL = frozenset({
+    "from", "to", "subject", "date", "received", "message-id", "mime-version", "return-path",
+    "delivered-to",
+})  # fmt: skip
 _DEEPEST = 20
 _MOST_PARTS = 1000
 _MOST_HEADER_LINES, _MOST_BOUNDARIES = 10_000, 100_000
@@ -81,8 +79,6 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
 
 @dataclass(slots=True)
 class _Reader:
-    """One pass over a message, with what it leaves out."""
-
     path: str
     settings: DocumentSettings
     parts: int = 0
@@ -205,7 +201,6 @@ def _inner_parts(part: Message) -> list[Message]:
 
 
 def _text_within(part: Message) -> str:
-    """What all parts inside a part hold, as it stands in the file."""
     texts: list[str] = []
     pending = [part]
     while pending:

@@ -8,6 +8,7 @@ none swallows the text below. Footnotes stay where they are written.
 """
 
 import re
+from dataclasses import asdict
 from functools import cache, partial
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -52,12 +53,10 @@ _INCLUDE = re.compile(
 )
 """A line that only names a file: MkDocs, mkdocstrings, Jekyll, mdBook, Hugo, DocFX, VitePress and others."""
 _MYST = re.compile(r"\{(?P<kind>[a-z:_-]+)\}\s*(?P<title>.*)$")
-_MYST_BOXES = frozenset(
-    {
-        "admonition", "attention", "caution", "danger", "dropdown", "error", "hint", "important", "note",
-        "seealso", "sidebar", "tab-item", "tip", "topic", "warning",
-    }
-)  # fmt: skip
+_MYST_BOXES = frozenset({
+    "admonition", "attention", "caution", "danger", "dropdown", "error", "hint", "important", "note",
+    "seealso", "sidebar", "tab-item", "tip", "topic", "warning",
+})  # fmt: skip
 _ATTRIBUTE_LINE = re.compile(r"^[ \t]*\{[ ]{0,20}:?[ ]{0,20}[#.][^{}\n]*\}[ \t]*$", re.MULTILINE)
 _ATTRIBUTES = re.compile(r"^\{[ ]{0,20}:?[ ]{0,20}[#.][^{}\n]*\}")
 _HEADING_ATTRIBUTES = re.compile(r"\s{0,20}\{\s{0,20}:?\s{0,20}[#.][^{}\n]*\}\s*$")
@@ -76,11 +75,9 @@ _TEMPLATE_TAG = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-_LINKS = frozenset(
-    {
-        "link", "page", "pageref", "page_ref", "page-ref", "post_url", "ref", "relref", "url", "xref",
-    }
-)  # fmt: skip
+_LINKS = frozenset({
+    "link", "page", "pageref", "page_ref", "page-ref", "post_url", "ref", "relref", "url", "xref",
+})  # fmt: skip
 _LABEL = re.compile(r"\b(?:title|text|label|name)\s*=\s*(?:\"([^\"]+)\"|'([^']+)')")
 _ARGUMENT = re.compile(r"\"([^\"]+)\"|'([^']+)'|(?<![\w=])([\w./\#-]+)(?!\s*=)")
 _PATH = re.compile(r"[/#]|\.\w{2,5}$")
@@ -176,7 +173,6 @@ def _cleaned(text: str, around: list[str], left: Omissions) -> str:
 
 
 def _replaced(left: Omissions, found: re.Match[str]) -> str:
-    """What stays of a template tag."""
     if found["code"]:
         return found[0]
     if found["comment"]:
@@ -220,15 +216,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     if front.strip() and not body.strip():
         said = f"front matter of {visible(front)} characters that describes a document"
         raise DocumentFailure("no_text", f"the file holds {said} and no text of it")
-    return ParsedFile(
-        blocks=tuple(blocks),
-        title=about.title,
-        language=about.language,
-        source_uri=about.source_uri,
-        licence=about.licence,
-        left_out=left.record(),
-        notes=left.notes(),
-    )
+    return ParsedFile(tuple(blocks), **asdict(about), left_out=left.record(), notes=left.notes())
 
 
 def _rendered(text: str, env: dict[str, Any]) -> str:

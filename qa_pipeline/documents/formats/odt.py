@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from qa_pipeline.corpus.archives import ZIP_START, open_archive
 from qa_pipeline.corpus.files import DocumentFailure
-from qa_pipeline.documents.assembly import Omissions
+from qa_pipeline.documents.assembly import Omissions, check_length
 from qa_pipeline.documents.formats.html.parser import read_fragment
 from qa_pipeline.documents.formats.office.package import parse_xml, whole
 from qa_pipeline.records import ParsedFile, SourceFile
@@ -188,9 +188,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
         raise DocumentFailure("unsupported_format", "the file holds no OpenDocument text")
     left = Omissions()
     markup = Markup(trees, left).of(body)
-    if len(markup) > settings.max_characters * 4:
-        limit = settings.max_characters
-        raise DocumentFailure("too_long", f"the text is longer than documents.max_characters = {limit}")
+    check_length(len(markup) / 4, settings)  # tags included
     blocks = read_fragment(markup, left)
     titled = any(block.kind == "heading" and block.level == 1 for block in blocks[:1])
     return ParsedFile(
@@ -202,7 +200,6 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
 
 
 def _trees(content: bytes, settings: DocumentSettings) -> "list[_Element]":
-    """The parts of a container, or the one flat file that is all of them."""
     if not content.startswith(ZIP_START):
         return [parse_xml(content)]
     archive = open_archive(content, settings)
@@ -213,6 +210,5 @@ def _trees(content: bytes, settings: DocumentSettings) -> "list[_Element]":
 
 
 def _said(trees: "list[_Element]", name: str) -> str | None:
-    """The first value of a kind in the metadata."""
     found = (element.text for tree in trees for element in tree.iter(f"{_DC}{name}"))
     return next((text.strip() for text in found if text and text.strip()), None)

@@ -14,6 +14,7 @@ from qa_pipeline.records import ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 
 Parser = Callable[[SourceFile, DocumentSettings], ParsedFile]
+"""Parses one file; raises DocumentFailure where it cannot become a document."""
 
 
 def _rst(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
@@ -46,7 +47,6 @@ ROWS = frozenset({"jsonl", "parquet", "spreadsheet"})
 
 
 def _behind(suffix: str, parser: Parser) -> Parser:
-    """The parser of a compressed file of a format."""
 
     def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
         content = unpack(source.content, suffix, settings.max_bytes)

@@ -7,14 +7,16 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from qa_pipeline.corpus.files import DocumentFailure
 from qa_pipeline.documents.assembly import Omissions, check_length, visible
 from qa_pipeline.documents.decoding import decode
-from qa_pipeline.documents.formats.embedded import InnerFormat, lower_headings, read_inner
+from qa_pipeline.documents.formats import markdown, text
+from qa_pipeline.documents.formats.html import parser as html
 from qa_pipeline.records import Block, LeftOut, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
+from qa_pipeline.text.characters import clean
 from qa_pipeline.text.language import declared_language
 
 if TYPE_CHECKING:
@@ -83,10 +85,10 @@ def read_rows(rows: Sequence[TextRow], path: str, settings: DocumentSettings) ->
     )
 
 
-def too_many_rows(settings: DocumentSettings) -> DocumentFailure:
-    """The failure of a file with more rows than allowed."""
+def too_many_rows(settings: DocumentSettings, what: str = "the file") -> DocumentFailure:
+    """The failure of a file, or a table in it, with more rows than allowed."""
     limit = settings.max_rows
-    return DocumentFailure("too_many_rows", f"the file has more rows than documents.max_rows = {limit}")
+    return DocumentFailure("too_many_rows", f"{what} has more rows than documents.max_rows = {limit}")
 
 
 def too_deep(value: object) -> bool:
@@ -155,9 +157,9 @@ def _body(name: str, content: str, left: Omissions, path: str, settings: Documen
 def _described(fields: Fields) -> Iterator[Block]:
     """The other fields: short ones as lines of one paragraph, long ones as paragraphs."""
     lines: list[str] = []
-    for name, text in _flat(fields, ""):
-        line = f"{name}: {text}" if name else text
-        if len(text) > _LONG or "\n" in text:
+    for name, value in _flat(fields, ""):
+        line = f"{name}: {value}" if name else value
+        if len(value) > _LONG or "\n" in value:
             yield from (Block("paragraph", "\n".join(part)) for part in (lines,) if part)
             yield Block("paragraph", line)
             lines = []
@@ -253,11 +255,7 @@ def _lines(content: bytes) -> Iterator[str]:
 
 
 def _value(line: str, settings: DocumentSettings) -> object:
-    """The JSON value of a line, its numbers as they are written.
-
-    Raises:
-        _BrokenLine: it is too long, not UTF-8, no JSON, or nested too deep.
-    """
+    """The JSON value of a line, its numbers as they are written."""
     if len(line) > settings.max_characters:
         raise _BrokenLine("is longer than documents.max_characters")
     if not line.isascii() and _NO_CHARACTER.search(line):
@@ -328,3 +326,23 @@ def _rows(file: "ParquetFile", settings: DocumentSettings) -> list[TextRow]:
             rows.append(TextRow(len(rows) + 1, fields))
         check_length(length, settings)
     return rows
+
+
+InnerFormat = Literal["text", "markdown", "html"]
+_PARSERS = {"text": text.parse, "markdown": markdown.parse, "html": html.parse}
+
+
+def read_inner(content: str, name: InnerFormat, path: str, settings: DocumentSettings) -> ParsedFile:
+    """Parse a text that was decoded already; nothing for a blank one."""
+    if not content.strip():
+        return ParsedFile(blocks=())
+    # The mark says UTF-8, whatever the text says of its encoding or begins with; clean text has no zeros.
+    return _PARSERS[name](SourceFile(path, codecs.BOM_UTF8 + clean(content).encode()), settings)
+
+
+def lower_headings(blocks: tuple[Block, ...], by: int) -> list[Block]:
+    """The blocks with their headings placed under those of the file that holds them."""
+    return [
+        replace(block, level=min(max(block.level, 1) + by, 6)) if block.kind == "heading" else block
+        for block in blocks
+    ]

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import copy
+from dataclasses import asdict
 from functools import cache
 from typing import Any, ClassVar
 
@@ -41,12 +42,10 @@ _ADORNED = re.compile(r"(?:([^\w\s])\1*\n)?(?P<text>[^\n]+)\n([^\w\s])\3+\s*\Z")
 """A title whose adornment does not fit those before it, as the parser gives it back."""
 _TITLED = re.compile(r"(?P<title>.*\S)\s*<(?P<target>[^<>]+)>\Z", re.DOTALL)
 _NUMBERED = {"pep": "PEP", "pep-reference": "PEP", "rfc": "RFC", "rfc-reference": "RFC"}
-_PLAIN_ROLES = frozenset(
-    {
-        "code", "command", "dfn", "emphasis", "file", "guilabel", "kbd", "literal", "mailheader", "math",
-        "mimetype", "program", "regexp", "samp", "strong", "sub", "subscript", "title-reference", "title",
-    }
-)  # fmt: skip
+_PLAIN_ROLES = frozenset({
+    "code", "command", "dfn", "emphasis", "file", "guilabel", "kbd", "literal", "mailheader", "math",
+    "mimetype", "program", "regexp", "samp", "strong", "sub", "subscript", "title-reference", "title",
+})  # fmt: skip
 """Roles whose text is all there is to it; in others `Text <target>` names what is linked to."""
 _LIST_TYPES = {"loweralpha": "a", "upperalpha": "A", "lowerroman": "i", "upperroman": "I"}
 _LONGEST_SUBSTITUTION = 2_000
@@ -123,15 +122,8 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     blocks = read_fragment("".join(translator.body), left, page=False)
     about = known_fields({name: " ".join(body.astext().split()) for name, body in fields.items()})
     pieces = f"{unread} piece{'s' if unread > 1 else ''} of markup could not be read; kept as written"
-    return ParsedFile(
-        blocks=tuple(blocks),
-        title=about.title,
-        language=about.language,
-        source_uri=about.source_uri,
-        licence=about.licence,
-        left_out=left.record(),
-        notes=(*left.notes(), *([pieces] if unread else [])),
-    )
+    notes = (*left.notes(), *([pieces] if unread else []))
+    return ParsedFile(tuple(blocks), **asdict(about), left_out=left.record(), notes=notes)
 
 
 def _too_deep(lines: list[str]) -> bool:
@@ -302,7 +294,6 @@ class _Any(Directive):
         return [_left_out("include" if files else "raw", "\n".join([*self.below, *self.content]))]
 
     def _role(self) -> list[nodes.Node]:
-        """A role the document defines; only one whose text is meant for another format needs remembering."""
         name, _, base = self.first.partition("(")
         if base.rstrip(") ").endswith("raw"):
             self.state.document.attributes.setdefault("raw_roles", set()).add(name.strip().lower())
@@ -340,7 +331,6 @@ _DIRECTIVES: dict[str, type[Directive]] = {
 
 
 def _left_out(what: str, text: str = "") -> nodes.Node:
-    """A node that stands for text left out of the document."""
     return nodes.comment("", text, what=what)
 
 
@@ -350,7 +340,6 @@ def _literal(lines: list[str]) -> list[nodes.Node]:
 
 
 def _role(name: str, rawtext: str, text: str, lineno: int, inliner: Any, *_: Any, **__: Any) -> Any:
-    """Interpreted text, whose role need not be known."""
     text = utils.unescape(text)
     name = name.lower().rpartition(":")[2]
     titled = None if name in _PLAIN_ROLES or not name else _TITLED.match(text)
@@ -451,7 +440,6 @@ class _Translator(html5_polyglot.HTMLTranslator):
                 self.left.add("substitution", node.astext())
 
     def _inner(self, node: nodes.Element) -> str:
-        """What the children of a node are in HTML."""
         body, self.body = self.body, []
         for child in node.children:
             child.walkabout(self)

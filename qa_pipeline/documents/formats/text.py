@@ -75,7 +75,6 @@ def _read_body(lines: list[str], left: Omissions) -> list[Block]:
 
 
 def _read_items(lines: list[str], left: Omissions) -> list[Block]:
-    """List items, each with the lines that follow it up to the next."""
     items: list[tuple[int, str | None, list[str]]] = []
     for line in lines:
         item = _ITEM.match(line)

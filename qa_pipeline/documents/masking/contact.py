@@ -85,7 +85,6 @@ def phone_family(regions: tuple[str, ...]) -> Family:
 
 
 def _in_window(text: str, window: re.Match[str], regions: tuple[str, ...]) -> Iterator[Item]:
-    """The numbers in a place with digits close together."""
     start, written = window.start(), window[0].replace("\n", " ")
     leads = before(text, start)
     named = _NAMED.search(leads) is not None

@@ -43,13 +43,9 @@ _FORMS = (  # ICAO Doc 9303, parts 4 and 5; each group is followed by its check 
 
 def _find_lines(text: str) -> Iterator[Item]:
     for match in _LINE.finditer(text) if "<<" in text else ():
-        if any(_has_form(match[0], form) for form in _FORMS):
+        found = filter(None, (form.fullmatch(match[0]) for form in _FORMS))
+        if any(all(map(machine_readable, form.groups()[::2], form.groups()[1::2])) for form in found):
             yield Item("id_document", match.start(), match.end(), match[0])
-
-
-def _has_form(line: str, form: re.Pattern[str]) -> bool:
-    found = form.fullmatch(line)
-    return found is not None and all(map(machine_readable, found.groups()[::2], found.groups()[1::2]))
 
 
 def _find_named(text: str) -> Iterator[Item]:
@@ -130,7 +126,6 @@ def _is_tax_id(match: re.Match[str]) -> bool:
 
 
 def _is_amount(match: re.Match[str]) -> bool:
-    """Whether it is a sum of money, whose thousands dots part in the same way."""
     text = match.string
     amount = _AMOUNT.match(text, match.end()) or _AMOUNT_BEFORE.search(before(text, match.start(), 5))
     return match[0].count(".") == 3 and bool(amount)

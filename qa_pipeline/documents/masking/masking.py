@@ -76,7 +76,6 @@ def _apart(items: Iterable[Item], text: str) -> Iterator[Item]:
 
 
 def _without(text: str, items: Iterable[Item]) -> str:
-    """The text with place holders for items, of the same length."""
     parts, place = [], 0
     for item in items:
         parts += [text[place : item.start], PLACE_HOLDER * (item.end - item.start)]

@@ -73,12 +73,6 @@ class ParsingPool:
     """
 
     def __init__(self, environ: Mapping[str, str], command: Sequence[str] = COMMAND) -> None:
-        """Take note of how to start workers.
-
-        Args:
-            environ: this process' environment; workers get a few harmless names of it.
-            command: starts a worker.
-        """
         self.environ = environ
         self.command = command
         self.idle: list[Worker] = []
@@ -172,7 +166,6 @@ class _Call:
             self._changed.notify_all()
 
     def _outcome(self, request: ParseRequest) -> tuple[ParseOutcome, int]:
-        """What became of a file, and the size of the reply in bytes."""
         worker = self._take()
         outcome, size = worker.parse(request, self._settings)
         if isinstance(outcome, DocumentFailure) and outcome.reason in _PERHAPS_ANOTHERS and worker.files > 1:
@@ -184,12 +177,7 @@ class _Call:
         return outcome, size
 
     def _take(self, *, unused: bool = False) -> "Worker":
-        """A worker without work, or a new one; `unused` asks for a new one where one can be started.
-
-        Raises:
-            SandboxError: there is none and none can be started.
-            CancelledError: the call has ended.
-        """
+        """A worker without work, or a new one; `unused` asks for a new one where one can be started."""
         while True:
             with self._changed:
                 if self._ended:
@@ -222,7 +210,6 @@ class _Call:
                     return started
 
     def _put(self, worker: "Worker", size: int = 0) -> None:
-        """Take a worker back, and note the size of an outcome."""
         with self._changed:
             self._bytes_waiting += size
             self._busy.discard(worker)
@@ -238,11 +225,6 @@ class Worker:
     """
 
     def __init__(self, command: Sequence[str], environ: Mapping[str, str]) -> None:
-        """Start it and wait until it is ready.
-
-        Raises:
-            SandboxError: it cannot be started.
-        """
         self.files = 0
         self.peak = self._peak_when_ready = 0
         self._late = False

@@ -120,7 +120,6 @@ def _end_in_words(status: int) -> str:
 
 @cache
 def _columns_validator() -> SchemaValidator:
-    """Exactly the columns that a file's content decides, of their types."""
     fields = {}
     for column in DOCUMENTS.columns:
         if column.name in CONTENT_COLUMNS:

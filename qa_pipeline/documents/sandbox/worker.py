@@ -40,13 +40,11 @@ often as it grew that this took more than half of the time of a table of 100,000
 _ERRORS = 2
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _NETWORK = frozenset({"socket.__new__", "socket.getaddrinfo", "socket.gethostbyname"})
-_PROGRAMS_AND_FILES = frozenset(
-    {
-        "os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.system", "subprocess.Popen",
-        "os.chmod", "os.chown", "os.link", "os.mkdir", "os.remove", "os.rename", "os.rmdir", "os.symlink",
-        "os.truncate",
-    }
-)  # fmt: skip
+_PROGRAMS_AND_FILES = frozenset({
+    "os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.system", "subprocess.Popen",
+    "os.chmod", "os.chown", "os.link", "os.mkdir", "os.remove", "os.rename", "os.rmdir", "os.symlink",
+    "os.truncate",
+})  # fmt: skip
 _NO_ROOM = ("failed to map segment", "Cannot allocate memory")
 """The messages of the system's loader about memory."""
 
@@ -162,7 +160,6 @@ class Rights:
     """
 
     def __init__(self) -> None:
-        """Give them up, from here on."""
         nothing = Path(os.devnull)
         sys.stderr = nothing.open("w", encoding="utf-8")
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -190,7 +187,6 @@ class Rights:
 
 
 def _set_soft(limit: int, value: int) -> None:
-    """Set a limit as far as the one above it allows, which this process may not raise."""
     hard = resource.getrlimit(limit)[1]
     bounded = hard != resource.RLIM_INFINITY and not 0 <= value <= hard
     resource.setrlimit(limit, (hard if bounded else value, hard))
@@ -227,7 +223,11 @@ def _named(error: BaseException, settings: DocumentSettings) -> DocumentFailure:
     while cause is not None and id(cause) not in causes:  # a chain may be a circle
         causes[id(cause)] = cause
         cause = cause.__cause__ or cause.__context__
-    if any(isinstance(cause, MemoryError) or _found_no_room(cause) for cause in causes.values()):
+    no_room = (
+        isinstance(cause, ImportError) and any(words in str(cause) for words in _NO_ROOM)
+        for cause in causes.values()
+    )
+    if any(no_room) or any(isinstance(cause, MemoryError) for cause in causes.values()):
         return _out_of_memory(settings)
     if any(isinstance(cause, RecursionError) for cause in causes.values()):
         return DocumentFailure("nested_too_deep", "the file is nested deeper than its parser can follow")
@@ -235,11 +235,6 @@ def _named(error: BaseException, settings: DocumentSettings) -> DocumentFailure:
         return DocumentFailure("parser_crashed", "the parser asked its process to end")
     kind, place = type(error).__qualname__, _place(error.__traceback__)
     return DocumentFailure("parser_error", f"the parser failed with {kind} in {place}")
-
-
-def _found_no_room(error: BaseException) -> bool:
-    """Whether a library could not be loaded because there was no memory for it."""
-    return isinstance(error, ImportError) and any(words in str(error) for words in _NO_ROOM)
 
 
 def _place(trace: TracebackType | None) -> str:

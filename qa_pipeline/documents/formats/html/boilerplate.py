@@ -137,7 +137,6 @@ def _heading_of(node: "LexborNode") -> "LexborNode | None":
 
 
 def _says_nothing(node: "LexborNode") -> bool:
-    """Whether a node is a blank text, a comment or the like."""
     tag = node.tag or ""
     return not (node.text_content or "").strip() if tag == "-text" else tag.startswith(("-", "_"))
 

@@ -66,13 +66,11 @@ _MAIN = (
 _LEAST_SHARE = 0.25
 _DEEPEST = 5_000
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9-]*)")
-_NO_END_TAG = frozenset(
-    {
-        "area", "base", "body", "br", "col", "colgroup", "dd", "dt", "embed", "head", "hr", "html", "img",
-        "input", "li", "link", "meta", "option", "p", "param", "source", "tbody", "td", "tfoot", "th",
-        "thead", "tr", "track", "wbr",
-    }
-)  # fmt: skip
+_NO_END_TAG = frozenset({
+    "area", "base", "body", "br", "col", "colgroup", "dd", "dt", "embed", "head", "hr", "html", "img",
+    "input", "li", "link", "meta", "option", "p", "param", "source", "tbody", "td", "tfoot", "th",
+    "thead", "tr", "track", "wbr",
+})  # fmt: skip
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
@@ -162,7 +160,6 @@ def parse_tree(markup: str) -> "LexborHTMLParser":
 
 
 def _about(tree: "LexborHTMLParser") -> dict[str, Any]:
-    """Title, language, source and licence as the head states them."""
     root = tree.root
     language = root.attributes.get("lang") or root.attributes.get("xml:lang") if root else None
     heading, title = tree.css_first("h1"), tree.css_first("title")

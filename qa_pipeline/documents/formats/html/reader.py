@@ -4,8 +4,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
-from qa_pipeline.documents.assembly import Omissions
-from qa_pipeline.documents.formats.list_numbers import OrderedList, Style
+from qa_pipeline.documents.assembly import Omissions, OrderedList, Style
 from qa_pipeline.documents.formats.rows import Cell, counted_lines
 from qa_pipeline.records import Block, BlockKind
 
@@ -65,20 +64,16 @@ Role = Literal["text", "block", "inline", "passive", "unseen"]
 HEADINGS = {f"h{level}": level for level in range(1, 7)}
 LISTS = frozenset({"ul", "ol", "dl", "menu", "dir"})
 CODE = frozenset({"code", "tt", "samp", "kbd"})
-BREAKING = frozenset(
-    {
-        "address", "article", "aside", "blockquote", "body", "caption", "center", "dd", "details", "div",
-        "dl", "dt", "fieldset", "figcaption", "figure", "footer", "form", "header", "hr", "legend", "li",
-        "main", "ol", "p", "pre", "section", "summary", "table", "ul",
-    }
-)  # fmt: skip
+BREAKING = frozenset({
+    "address", "article", "aside", "blockquote", "body", "caption", "center", "dd", "details", "div",
+    "dl", "dt", "fieldset", "figcaption", "figure", "footer", "form", "header", "hr", "legend", "li",
+    "main", "ol", "p", "pre", "section", "summary", "table", "ul",
+})  # fmt: skip
 BOXES = frozenset({"div", "section", "blockquote", "aside"})
-ASIDES = frozenset(
-    {
-        "admonition", "alert", "callout", "caution", "danger", "example", "hint", "important", "info",
-        "note", "notice", "tip", "warning",
-    }
-)  # fmt: skip
+ASIDES = frozenset({
+    "admonition", "alert", "callout", "caution", "danger", "example", "hint", "important", "info",
+    "note", "notice", "tip", "warning",
+})  # fmt: skip
 """Classes of boxes whose heading labels the box and opens no section of the page."""
 LABELS = frozenset({"admonition-title", "topic-title", "sidebar-title"})
 """Classes of a paragraph that labels its box, as docutils and Python-Markdown write it."""
@@ -217,7 +212,6 @@ class Reader:
             self.blocks.append(Block("heading", text, self.level))
 
     def _write_item(self, text: str) -> None:
-        """An item of the innermost list, with its number if it has one."""
         marker, self.marker = self.marker, None
         self.blocks.append(Block("list_item", text, max(len(self.lists) - 1, 0), marker=marker))
 
@@ -228,7 +222,6 @@ class Reader:
             self._write_item("")
 
     def _kind(self, text: str, only_code: bool) -> tuple[BlockKind, str]:
-        """What a piece of flowing text is, from the elements around it."""
         if self.fresh_item:
             self.fresh_item = False
             self._write_label()
@@ -304,7 +297,6 @@ class Reader:
             self.fresh_item = False
 
     def _take_terms(self) -> str:
-        """Terms that share a description."""
         terms, self.terms = self.terms, []
         return ", ".join(terms)
 
@@ -338,7 +330,6 @@ class Reader:
             self.parts[start:] = [f"^{raised}"]
 
     def _number(self, tag: str, node: "LexborNode") -> str | None:
-        """The number of an item that was just opened."""
         inner = self.lists[-1] if self.lists and tag == "li" else None
         return inner.number(_whole(node.attributes.get("value"))) if inner else None
 
@@ -389,6 +380,5 @@ def _ordered_list(tag: str, node: "LexborNode") -> OrderedList | None:
 
 
 def _whole(written: str | None) -> int | None:
-    """The number an attribute holds, if it holds one."""
     number = _NUMBER.match(written or "")
     return int(number[1]) if number else None

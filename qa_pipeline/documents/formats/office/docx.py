@@ -14,7 +14,6 @@ from functools import partial
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from qa_pipeline.corpus.files import DocumentFailure
 from qa_pipeline.documents.assembly import Omissions, check_length, visible
 from qa_pipeline.documents.formats.delimited import SAMPLE_ROWS, names_columns
 from qa_pipeline.documents.formats.office.docx_text import (
@@ -39,6 +38,7 @@ from qa_pipeline.documents.formats.office.package import (
     read_file,
     whole,
 )
+from qa_pipeline.documents.formats.row_files import too_many_rows
 from qa_pipeline.documents.formats.rows import Cell, counted_lines
 from qa_pipeline.records import Block, BlockKind, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
@@ -121,10 +121,7 @@ def _named_rows(
 
 
 def _look_of(table: "_Element", styles: Styles) -> tuple[bool, bool]:
-    """Whether a table sets off its first row and its first column.
-
-    Word marks first rows by default, so the style of the table must do so, too.
-    """
+    """Whether a table sets off its first row and column; Word says so by default, so its style must too."""
     style = value_of(table, f"tblPr/{WORD}tblStyle")
     look = table.find(f"{WORD}tblPr/{WORD}tblLook")
     said: dict[str, str] = {} if look is None else {str(name): str(one) for name, one in look.items()}
@@ -137,7 +134,6 @@ def _look_of(table: "_Element", styles: Styles) -> tuple[bool, bool]:
 
 
 def _raw_cell(cell: "_Element", blocks: list[Block], *, weigh: bool) -> _RawCell:
-    """A cell with its content; `weigh` looks whether all its text is bold."""
     properties = properties_of(cell, f"{WORD}tcPr")
     span, merged = properties.get(f"{WORD}gridSpan"), properties.get(f"{WORD}vMerge")
     columns = 1 if span is None else max(whole(span.get(VALUE), 1), 1)
@@ -279,7 +275,7 @@ class _BlockReader:
         inline = self._inline.read(paragraph)
         own_text = "".join(inline.parts)
         self._measure(len(own_text))
-        text = self._carried_text() + own_text
+        text, self._carried = self._carried + own_text, ""
         self._pending += [
             (note.tag.removesuffix("Reference"), note.get(f"{WORD}id", "")) for note in inline.notes
         ]
@@ -337,20 +333,13 @@ class _BlockReader:
             cells = [_raw_cell(cell, self._closed(cell), weigh=weigh) for cell in found]
             rows.append([*([_RawCell([], indent)] if indent else []), *cells])
             if len(rows) > self._settings.max_rows:
-                limit = self._settings.max_rows
-                raise DocumentFailure(
-                    "too_many_rows", f"a table has more rows than documents.max_rows = {limit}"
-                )
+                raise too_many_rows(self._settings, "a table")
         return _table_blocks(element, rows, named, self._styles, self._omissions)
 
     def _carried_over(self) -> list[Block]:
         """Text of a paragraph whose end was deleted and that nothing follows."""
-        text = self._carried_text()
-        return [Block("paragraph", text)] if text.strip() else []
-
-    def _carried_text(self) -> str:
         text, self._carried = self._carried, ""
-        return text
+        return [Block("paragraph", text)] if text.strip() else []
 
     def _measure(self, characters: int) -> None:
         self._length += characters
@@ -397,7 +386,6 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
 
 
 def _joined(blocks: list[Block]) -> Iterator[Block]:
-    """Lines of code that stand as paragraphs of their own, as one block."""
     for is_code, group in groupby(blocks, key=lambda block: block.kind == "code"):
         if is_code:
             yield Block("code", "\n".join(block.text for block in group))

@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from qa_pipeline.documents.assembly import Omissions, visible
-from qa_pipeline.documents.formats.list_numbers import Style, written_number
+from qa_pipeline.documents.assembly import Omissions, Style, visible, written_number
 from qa_pipeline.documents.formats.office.drawings import chosen_branch, equation_text, mark_power
 from qa_pipeline.documents.formats.office.package import (
     ALTERNATIVES,
@@ -101,10 +100,7 @@ class Styles:
         self._default = next(defaults, None)
 
     def paragraph(self, style: str | None) -> ParagraphStyle:
-        """What a paragraph style means; the default style for none.
-
-        A style that the document names but does not define still has a name.
-        """
+        """What a paragraph style means, the default for none; one that is not defined still has a name."""
         if style not in self._paragraphs:
             self._paragraphs[style] = self._resolve(style or self._default)
         return self._paragraphs[style]
@@ -147,10 +143,7 @@ class Styles:
 
 
 def properties_of(element: "_Element", name: str) -> "dict[str, _Element]":
-    """What an element says of itself: the children of its child of that name, by their names.
-
-    One look at all is faster than a search for each, and tables have very many.
-    """
+    """Children of the child of that name, by their names: one look is faster than many, and cells many."""
     holder = element[0] if len(element) and element[0].tag == name else None
     return {} if holder is None else {child.tag: child for child in holder}
 
@@ -342,14 +335,16 @@ def prune(root: "_Element", styles: Styles, omissions: Omissions) -> None:
 
 
 def _lost_as(element: "_Element", styles: Styles) -> str | None:
-    """As what an element is left out; None for one that is kept."""
     tag = element.tag
     if (always := _ALWAYS.get(tag)) is not None:
         parent = element.getparent()
         return None if parent is not None and parent.tag in _MARKUP else always
     if tag == f"{WORD}r":
         first = element[0] if len(element) else None
-        hidden = first is not None and first.tag == f"{WORD}rPr" and _is_hidden(first, styles)
+        if first is None or first.tag != f"{WORD}rPr":
+            return None
+        own = first.find(f"{WORD}vanish")
+        hidden = styles.hides(value_of(first, "rStyle")) if own is None else is_on(own)
         return "hidden_text" if hidden else None
     if tag == f"{WORD}p":
         style = styles.paragraph(value_of(element, f"pPr/{WORD}pStyle") or None)
@@ -368,11 +363,6 @@ def _control_lost_as(control: "_Element") -> str | None:
         return "placeholder"
     gallery = value_of(control, f"sdtPr/{WORD}docPartObj/{WORD}docPartGallery")
     return "navigation" if gallery == "Table of Contents" else None
-
-
-def _is_hidden(properties: "_Element", styles: Styles) -> bool:
-    own = properties.find(f"{WORD}vanish")
-    return styles.hides(value_of(properties, "rStyle")) if own is None else is_on(own)
 
 
 def _description(element: "_Element") -> str:
@@ -408,10 +398,7 @@ class Numbering:
         self._restarted: set[tuple[str, int]] = set()
 
     def is_item(self, number: str, level: int) -> bool:
-        """Whether a paragraph of that list and level is shown with a bullet or number.
-
-        One of a list that the document does not define is taken for an item.
-        """
+        """Whether a paragraph of that list and level has a bullet or number, as in a list not defined."""
         definition = self._level(number, level)
         bare = value_of(definition, "numFmt") == "none" and not value_of(definition, "lvlText").strip()
         return number != _NO_LIST and (definition is None or not bare)
@@ -460,7 +447,6 @@ class Numbering:
         return self._levels[key]
 
     def _changes(self, number: str, level: int) -> "list[_Element]":
-        """What a list changes in a level of the abstract list it stands for."""
         named = self._lists.get(number)
         changes = [] if named is None else named.iterchildren(f"{WORD}lvlOverride")
         return [change for change in changes if change.get(f"{WORD}ilvl") == str(level)]

@@ -150,7 +150,6 @@ def _chart(root: "_Element") -> list[Block]:
 
 
 def _grid(series: "Sequence[_Element]") -> list[list[Cell]]:
-    """A row for each category with the values of all series."""
     columns = [_points(one, "val") or _points(one, "yVal") for one in series]
     categories: dict[int, str] = {}
     for one in series:

@@ -112,17 +112,12 @@ class _Role(NamedTuple):
 
 
 def _role(shape: "_Element") -> _Role | None:
-    """The role of a shape, if it is a placeholder."""
     found = next(shape.iter(f"{SLIDES}ph"), None) if shape.tag != _GROUP else None
     return None if found is None else _Role(found.get("type", "obj"), found.get("idx", _NO_NUMBER))
 
 
 class _Layout:
-    """A layout and the master behind it; empty where a slide has none.
-
-    Placeholders are known by their numbers on the layout, and by their types on either; of several alike the
-    first counts.
-    """
+    """A layout and the master behind it, with their placeholders: of several alike the first counts."""
 
     def __init__(self, layout: "_Element | None" = None, master: "_Element | None" = None) -> None:
         self.is_title = layout is not None and layout.get("type") == "title"
@@ -162,7 +157,6 @@ def _own_bullet(properties: "_Element | None") -> bool | None:
 
 
 def _box_of(shape: "_Element") -> Box | None:
-    """Where a shape says that it lies."""
     for path in (f"{SLIDES}spPr/{DRAWING}xfrm", f"{SLIDES}xfrm", f"{SLIDES}grpSpPr/{DRAWING}xfrm"):
         offset, extent = shape.find(f"{path}/{DRAWING}off"), shape.find(f"{path}/{DRAWING}ext")
         if offset is not None and extent is not None:
@@ -200,7 +194,6 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
 
 
 def _slides(package: Package, main: str, settings: DocumentSettings) -> list[str]:
-    """Names of the slides in the order in which they are shown."""
     links = package.links(main)
     named = [links.get(slide.get(f"{LINK}id", "")) for slide in package.tree(main).iter(f"{SLIDES}sldId")]
     targets = [link.target for link in named if link is not None and link.target is not None]
@@ -267,7 +260,6 @@ class _Reader:
         return self._layouts[name]
 
     def _new(self, parts: list[str]) -> list[str]:
-        """Those of the parts that were not met before: several slides may name the same."""
         new = [part for part in parts if part not in self._met]
         self._met.update(new)
         return new
@@ -279,7 +271,12 @@ class _Reader:
         if tree is None:
             return []
         shapes = _listed(tree)
-        title = next((shape for shape in shapes if _is_title(shape)), None)
+        named = (
+            shape
+            for shape in shapes
+            if shape.tag == _SHAPE and (role := _role(shape)) and role.type in _TITLES
+        )
+        title = next((shape for shape in named if all_text(shape)), None)
         blocks: list[Block] = []
         if title is not None:
             self._see(title)
@@ -332,7 +329,6 @@ class _Reader:
             yield Block("list_item", text, level) if listed else Block("paragraph", text)
 
     def _frame(self, frame: "_Element") -> list[Block]:
-        """A table, chart, diagram or object."""
         blocks: list[Block] = []
         if next(frame.iter(f"{SLIDES}oleObj"), None) is not None:
             self.omissions.add("embedded_object")
@@ -350,11 +346,6 @@ class _Reader:
 
     def _see(self, shape: "_Element") -> None:
         self._seen += sum(visible(text.text or "") for text in shape.iter(TEXT))
-
-
-def _is_title(shape: "_Element") -> bool:
-    role = _role(shape) if shape.tag == _SHAPE else None
-    return role is not None and role.type in _TITLES and bool(all_text(shape))
 
 
 def _listed(tree: "_Element") -> "list[_Element]":

@@ -50,17 +50,11 @@ def in_order(lines: Sequence[Line]) -> list[Line]:
     for line in lines:
         if lowest is None or line.top < lowest.top:
             lowest = line
-        elif line.bottom > lowest.top or (_middle(line) > lowest.top and _overlap(line, lowest)):
+            continue
+        beside = line.left < lowest.right and lowest.left < line.right
+        if line.bottom > lowest.top or ((line.bottom + line.top) / 2 > lowest.top and beside):
             return [part for row in rows_of(lines) for part in row]
     return list(lines)
-
-
-def _middle(line: Line) -> float:
-    return (line.bottom + line.top) / 2
-
-
-def _overlap(one: Line, other: Line) -> bool:
-    return one.left < other.right and other.left < one.right
 
 
 def _gutter(lines: Sequence[Line]) -> float | None:
@@ -127,23 +121,18 @@ def _are_columns(left: Sequence[Line], right: Sequence[Line], total: int) -> boo
     by row, both sides must be running text.
     """
     sides = (left, right)
-    if any(len(side) < _LEAST_LINES or _length(side) < _LEAST_SHARE * total for side in sides):
+    if any(
+        len(side) < _LEAST_LINES or sum(len(line.text) for line in side) < _LEAST_SHARE * total
+        for side in sides
+    ):
         return False
-    low = max(min(line.bottom for line in side) for side in sides)
-    high = min(max(line.top for line in side) for side in sides)
-    if high - low < _BESIDE * min(_height(side) for side in sides):
+    low = [min(line.bottom for line in side) for side in sides]
+    high = [max(line.top for line in side) for side in sides]
+    if min(high) - max(low) < _BESIDE * min(top - bottom for top, bottom in zip(high, low, strict=True)):
         return False
     order = sorted([(line.start, 0) for line in left] + [(line.start, 1) for line in right])
     turns = sum(before[1] != after[1] for before, after in pairwise(order))
     return turns <= _MOST_TURNS * len(order) or all(map(_is_prose, sides))
-
-
-def _length(lines: Sequence[Line]) -> int:
-    return sum(len(line.text) for line in lines)
-
-
-def _height(lines: Sequence[Line]) -> float:
-    return max(line.top for line in lines) - min(line.bottom for line in lines)
 
 
 def _is_prose(lines: Sequence[Line]) -> bool:
@@ -190,12 +179,11 @@ _PAGE_NUMBER = re.compile(
     re.IGNORECASE,
 )
 
-Height = float
 _Key = tuple[str, int]
 
 
 def without_running_lines(
-    pages: Sequence[Sequence[Line]], heights: Sequence[Height], size: float, left_out: Omissions
+    pages: Sequence[Sequence[Line]], heights: Sequence[float], size: float, left_out: Omissions
 ) -> list[list[Line]]:
     """Leave out heads and feet: lines near an edge whose text, numbers aside, returns on many pages.
 
@@ -225,7 +213,7 @@ def without_running_lines(
             for index, keys in found.items()
             if on_pages[keys[0][0]] >= least
             or (any(at_height[key] >= _SAME_PLACE_ON for key in keys) and lines[index].size <= size)
-            or _is_own_number(lines[index])
+            or lines[index].text.strip(" -–—") == str(lines[index].page)  # the number of the page in the file
         }
         for index in running:
             left_out.add(_name(lines[index], height), printed(lines[index]))
@@ -233,7 +221,7 @@ def without_running_lines(
     return kept
 
 
-def _near_edge(lines: Sequence[Line], height: Height) -> dict[int, list[_Key]]:
+def _near_edge(lines: Sequence[Line], height: float) -> dict[int, list[_Key]]:
     """Lines near the upper or lower edge by their place in the page: what they say, and how high.
 
     A head may say two things, of which one changes more often: what its parts say follows then.
@@ -278,12 +266,7 @@ def counted(number: str) -> int:
     return sum(-one if one < after else one for one, after in zip(values, [*values[1:], 0], strict=True))
 
 
-def _is_own_number(line: Line) -> bool:
-    """Whether a line says nothing but the number its page has in the file."""
-    return line.text.strip(" -–—") == str(line.page)
-
-
-def _name(line: Line, height: Height) -> str:
+def _name(line: Line, height: float) -> str:
     if _PAGE_NUMBER.match(line.text):
         return "page_number"
     return "running_head" if line.bottom > height / 2 else "running_foot"

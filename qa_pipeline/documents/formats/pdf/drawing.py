@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from qa_pipeline.corpus.files import DocumentFailure
-from qa_pipeline.documents.formats.pdf.glyphs import Box, address_of, calls, sheet, turned
+from qa_pipeline.documents.formats.pdf.glyphs import Box, sheet, turned
 
 if TYPE_CHECKING:
     from pypdfium2 import PdfPage
@@ -56,7 +56,7 @@ def read_drawing(page: "PdfPage", most: int) -> Drawing:
     """
     reader = _Reader(most, sheet(page))
     count = reader.raw.FPDFPage_CountObjects(page.raw)
-    reader.read(calls().page_object, address_of(page.raw), count, _AS_IT_IS, 0)
+    reader.read(reader.raw.FPDFPage_GetObject, page.raw, count, _AS_IT_IS, 0)
     return reader.drawing
 
 
@@ -71,22 +71,16 @@ class _Reader:
         self.paper = paper
         self.drawing = Drawing()
 
-    def read(
-        self, take: Callable[[int, int], int], holder: int, count: int, matrix: Matrix, depth: int
-    ) -> None:
+    def read(self, take: Callable[..., Any], holder: Any, count: int, matrix: Matrix, depth: int) -> None:
         """Look at what a page or a form holds; most of it is text, which is passed over."""
         raw, drawing = self.raw, self.drawing
         self.left -= count
         if self.left < 0:
             raise DocumentFailure("too_many_objects", "a page holds more than documents.max_page_objects")
-        items = [take(holder, number) for number in range(count)]
-        kinds = list(map(calls().object_type, items))
         sides = [ctypes.c_float() for _ in range(4)]
-        for address, kind in zip(items, kinds, strict=True):
-            if kind == raw.FPDF_PAGEOBJ_TEXT:
-                continue
-            item = ctypes.cast(address, raw.FPDF_PAGEOBJECT)
-            if not raw.FPDFPageObj_GetBounds(item, *map(ctypes.byref, sides)):
+        for item in (take(holder, number) for number in range(count)):
+            kind = raw.FPDFPageObj_GetType(item)
+            if kind == raw.FPDF_PAGEOBJ_TEXT or not raw.FPDFPageObj_GetBounds(item, *sides):
                 continue
             left, bottom, right, top = (side.value for side in sides)
             box = _mapped(left, bottom, right, top, matrix)
@@ -98,7 +92,7 @@ class _Reader:
                 drawing.figures.append(box)
             elif kind == raw.FPDF_PAGEOBJ_FORM and depth < _DEEPEST_FORM:  # some writers put all into one
                 inside = max(raw.FPDFFormObj_CountObjects(item), 0)
-                self.read(calls().form_object, address, inside, self._matrix(item, matrix), depth + 1)
+                self.read(raw.FPDFFormObj_GetObject, item, inside, self._matrix(item, matrix), depth + 1)
 
     def _path(self, item: Any, box: Box, matrix: Matrix) -> None:
         if len(self.drawing.across) + len(self.drawing.upright) > _MOST_RULES:
@@ -154,7 +148,6 @@ class _Reader:
 
 
 def _mapped(left: float, bottom: float, right: float, top: float, matrix: Matrix) -> Box:
-    """The box around two corners after a change of coordinates."""
     a, b, c, d, e, f = matrix
     left, bottom = a * left + c * bottom + e, b * left + d * bottom + f
     right, top = a * right + c * top + e, b * right + d * top + f

@@ -11,52 +11,11 @@ import re
 import unicodedata
 from bisect import bisect
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from pypdfium2 import PdfPage, PdfTextPage
-
-_Address = int
-
-
-class Calls(NamedTuple):
-    """Functions of PDFium by address; a handle is an address, and so is memory to write to."""
-
-    char_box: Callable[[_Address, int, _Address], int]
-    char_angle: Callable[[_Address, int], float]
-    font_size: Callable[[_Address, int], float]
-    font_info: Callable[[_Address, int, _Address, int, _Address], int]
-    page_object: Callable[[_Address, int], _Address]
-    form_object: Callable[[_Address, int], _Address]
-    object_type: Callable[[_Address], int]
-
-
-@cache
-def calls() -> Calls:
-    """The functions, looked up once."""
-    from pypdfium2 import raw
-
-    address, number, long = ctypes.c_void_p, ctypes.c_int, ctypes.c_ulong
-    return Calls(
-        _plain(raw.FPDFText_GetLooseCharBox, number, address, number, address),
-        _plain(raw.FPDFText_GetCharAngle, ctypes.c_float, address, number),
-        _plain(raw.FPDFText_GetFontSize, ctypes.c_double, address, number),
-        _plain(raw.FPDFText_GetFontInfo, long, address, number, address, long, address),
-        _plain(raw.FPDFPage_GetObject, address, address, number),
-        _plain(raw.FPDFFormObj_GetObject, address, address, long),
-        _plain(raw.FPDFPageObj_GetType, number, address),
-    )
-
-
-def address_of(handle: Any) -> int:
-    """The address a handle of pypdfium2 stands for."""
-    return ctypes.cast(handle, ctypes.c_void_p).value or 0
-
-
-def _plain(function: Any, *types: Any) -> Any:
-    return ctypes.CFUNCTYPE(*types)(address_of(function))
-
 
 BROKEN_WORD = "\ufffe"
 """PDFium's mark for a hyphen at a line end; the next line's text follows it."""
@@ -117,24 +76,13 @@ class Glyphs:
     """
 
     def __init__(self, page: "PdfPage", textpage: "PdfTextPage", turn: int = 0) -> None:
-        """Read the characters.
+        from pypdfium2 import raw
 
-        Args:
-            page: the page they stand on.
-            textpage: PDFium's text of it.
-            turn: quarter turns, clockwise, that set the text upright.
-        """
-        known = calls()
-        self._char_box, self._char_angle = known.char_box, known.char_angle
-        self._font_size, self._font_info = known.font_size, known.font_info
-        self._textpage = textpage  # an address alone would not keep PDFium's memory alive
-        self._page = address_of(textpage.raw)
+        self._raw = raw
+        self._page = textpage.raw
         self._name = ctypes.create_string_buffer(_NAME_LENGTH)
-        self._name_at = ctypes.addressof(self._name)
         self._flags = ctypes.c_int()
-        self._flags_at = ctypes.addressof(self._flags)
-        self._sides = (ctypes.c_float * 4)()
-        self._sides_at = ctypes.addressof(self._sides)
+        self._sides = raw.FS_RECTF()
         self.turn = turn
         self._sheet = sheet(page)
         self.paper = turned(self._sheet, turn, self._sheet)
@@ -146,29 +94,21 @@ class Glyphs:
 
     def box(self, place: int) -> tuple[float, float, float, float]:
         """Left, bottom, right and top of a character as tall as its font."""
-        if not self._char_box(self._page, self._places[place], self._sides_at):
+        sides = self._sides
+        if not self._raw.FPDFText_GetLooseCharBox(self._page, self._places[place], sides):
             from pypdfium2 import PdfiumError
 
             raise PdfiumError(f"character {place} has no place")
-        left, top, right, bottom = self._sides
         if self._moved:
-            return turned(Box(left, bottom, right, top), self.turn, self._sheet)
-        return left, bottom, right, top
-
-    def left(self, place: int) -> float:
-        """Where a character begins."""
-        return self.box(place)[0]
-
-    def right(self, place: int) -> float:
-        """Where a character ends."""
-        return self.box(place)[2]
+            return turned(Box(sides.left, sides.bottom, sides.right, sides.top), self.turn, self._sheet)
+        return sides.left, sides.bottom, sides.right, sides.top
 
     def measure(self, first: int, middle: int, last: int) -> Measures:
         """Place and type of a run of characters, taken from three of them.
 
         The size is in half points; fonts scaled by a matrix state a size of 1, and their box tells more.
         """
-        font_size, page, places = self._font_size, self._page, self._places
+        font_size, page, places = self._raw.FPDFText_GetFontSize, self._page, self._places
         one, other = self.box(first), self.box(last)
         size = font_size(page, places[first])
         level = one[1] == other[1] and one[3] == other[3]  # boxes of one height are of one size
@@ -192,12 +132,12 @@ class Glyphs:
 
     def turns(self, place: int) -> float:
         """Quarter turns, clockwise, that would set a character upright: from 0 to below 4."""
-        turns = -self._char_angle(self._page, self._places[place]) / _QUARTER - self.turn
+        turns = -self._raw.FPDFText_GetCharAngle(self._page, self._places[place]) / _QUARTER - self.turn
         return 0.0 if abs(turns - round(turns / 4) * 4) < _UPRIGHT else turns % 4
 
     def _font(self, place: int) -> tuple[bool, bool]:
         index = self._places[place]
-        length = self._font_info(self._page, index, self._name_at, _NAME_LENGTH, self._flags_at)
+        length = self._raw.FPDFText_GetFontInfo(self._page, index, self._name, _NAME_LENGTH, self._flags)
         # Nothing is written of an unknown font, and no name that is longer than there is room for.
         name = self._name.value if 0 < length <= _NAME_LENGTH else b""
         return _kind_of_font(name, self._flags.value if length else 0)
@@ -340,12 +280,10 @@ def _aside(letter: Place, accent: Place) -> float:
 
 
 def _is_below(letter: Place, accent: Place) -> bool:
-    """Whether an accent stands in the middle of a letter, at its height or somewhat raised."""
     height = max(letter[3] - letter[1], accent[3] - accent[1])
     return _aside(letter, accent) <= _ASIDE * height and abs(accent[1] - letter[1]) <= _RAISED * height
 
 
 def _is_beside(one: Place, other: Place) -> bool:
-    """Whether no blank is between two characters."""
     height = one[3] - one[1]
     return abs(one[1] - other[1]) <= height / 2 and other[0] - one[2] <= _LETTER_GAP * height

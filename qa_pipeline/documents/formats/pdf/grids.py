@@ -32,10 +32,7 @@ class GridCell:
 
 @dataclass(slots=True)
 class Grid:
-    """A drawn table: its lines from the top and from the left, and its cells row by row.
-
-    One that is `open` has a side that is not drawn.
-    """
+    """A drawn table: lines from the top and the left, cells row by row; a side of an `open` one lacks."""
 
     heights: Places
     places: Places
@@ -66,7 +63,6 @@ def joined(rules: Iterable[Box], along: int) -> list[Box]:
 
 
 def _crossing(across: Sequence[Box], upright: Sequence[Box]) -> Iterator[tuple[list[Box], list[Box]]]:
-    """Lines that hang together, directly or through others."""
     groups: list[tuple[set[int], set[int]]] = []
     for number, row in enumerate(across):
         rows, columns = {number}, {place for place, side in enumerate(upright) if _cross(row, side)}
@@ -133,7 +129,6 @@ def _fields(cell: GridCell) -> Iterator[tuple[int, int]]:
 
 
 def _cell(row: int, column: int, aside: list[list[bool]], below: list[list[bool]]) -> GridCell:
-    """The cell that begins at a field, as far as no line ends it."""
     cell = GridCell(row, column)
     while column + cell.columns < len(aside[row]) and not aside[row][column + cell.columns - 1]:
         cell.columns += 1
@@ -158,7 +153,6 @@ def _at_places(rules: Sequence[Box], along: int) -> tuple[Places, list[list[Box]
 
 
 def _drawn(rules: Sequence[Box], along: int, low: float, high: float) -> bool:
-    """Whether the lines at a place cover the stretch between two others."""
     covered = sum(max(min(rule[along + 2], high) - max(rule[along], low), 0.0) for rule in rules)
     return covered >= _COVERED * (high - low)
 

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from itertools import groupby, pairwise
+from itertools import chain, groupby, pairwise
 from typing import Any
 
 from qa_pipeline.corpus.files import DocumentFailure
@@ -23,15 +23,15 @@ from qa_pipeline.documents.formats.pdf.groups import (
     Figure,
     Group,
     Item,
+    OutlineEntry,
     Shape,
+    give_levels,
     group_lines,
     shape_of,
     usual_size,
     with_notes,
 )
-from qa_pipeline.documents.formats.pdf.headings import OutlineEntry, give_levels
-from qa_pipeline.documents.formats.pdf.joining import Spelling, code_text, texts_by_page
-from qa_pipeline.documents.formats.pdf.lines import Line, printed
+from qa_pipeline.documents.formats.pdf.lines import Line, Spelling, code_text, printed, texts_by_page
 from qa_pipeline.documents.formats.pdf.tables import Table, find_aligned, ruled_tables
 from qa_pipeline.records import Block
 
@@ -42,7 +42,6 @@ class FailedPages:
     """What the pages of one document raised that failed, by their number, in the order in which they did."""
 
     def __init__(self, left_out: Omissions) -> None:
-        """Count failed pages in `left_out`."""
         self.errors: dict[int, Exception] = {}
         self._left_out = left_out
 
@@ -137,7 +136,8 @@ def lay_out_pages(
             items += [item for text, _ in parts for item in draft.items(text)]
     groups = group_lines(items, shape)
     give_levels(groups, shape, outline)
-    notes = group_lines(_page_by_page(margin), shape, plain=True)
+    by_page = (in_order(list(lines)) for _, lines in groupby(margin, key=lambda line: line.page))
+    notes = group_lines(chain.from_iterable(by_page), shape, plain=True)
     placed = with_notes(groups, notes, group_lines(feet, shape, plain=True))
     blocks = _page_after_page(list(_blocks(placed, spelling, left_out)))
     if spelling.joined:
@@ -181,8 +181,6 @@ class _Draft:
 
     def without_turned(self, lines: Sequence[Line], shape: Shape, left_out: Omissions) -> list[Line]:
         """Leave out turned text in the margin, such as a stamp, and set other turned text apart."""
-        if not any(line.turned for line in lines):
-            return list(lines)
         for line in lines:
             if line.turned and (line.right <= shape.left or line.left >= shape.right):
                 left_out.add("rotated_text", printed(line))
@@ -194,9 +192,7 @@ class _Draft:
 
     def stretches(self, lines: list[Line]) -> list[list[Line]]:
         """Columns of the page, one after the other, tables without ruled lines set apart."""
-        ordered = lines
-        if self.places:
-            ordered = sorted([*self.places, *lines], key=lambda line: line.start)
+        ordered = sorted([*self.places, *lines], key=lambda line: line.start) if self.places else lines
         return [self._without_aligned(stretch) for stretch in in_columns(ordered)]
 
     def _without_aligned(self, lines: list[Line]) -> list[Line]:
@@ -209,8 +205,6 @@ class _Draft:
 
     def items(self, lines: Sequence[Line]) -> Iterator[Item]:
         """Lines with what was set apart back in its place."""
-        if not self.apart:
-            return iter(lines)
         return (self.apart.get(id(line), line) for line in lines)
 
 
@@ -227,12 +221,6 @@ def _beside_column(lines: Sequence[Line], shape: Shape) -> list[Line]:
     return beside if sum(len(line.text) for line in beside) < _MARGIN_SHARE * total else []
 
 
-def _page_by_page(lines: Sequence[Line]) -> Iterator[Line]:
-    """Notes from top to bottom."""
-    for _, on_page in groupby(lines, key=lambda line: line.page):
-        yield from in_order(list(on_page))
-
-
 def _without_footnotes(lines: Sequence[Line], shape: Shape) -> tuple[Sequence[Line], Sequence[Line]]:
     """Part small lines that end a column and begin with a mark from the text above them."""
     above = len(lines)
@@ -246,13 +234,7 @@ def _without_footnotes(lines: Sequence[Line], shape: Shape) -> tuple[Sequence[Li
 
 
 def _begins_notes(lines: Sequence[Line], place: int, above: int) -> bool:
-    """Whether a line has the mark of a footnote and, amid small text, stands apart or begins a sentence.
-
-    Args:
-        lines: the lines of a column.
-        place: which of them.
-        above: where the small lines that end the column begin.
-    """
+    """Whether a line has the mark of a footnote and, below `above`, stands apart or begins a sentence."""
     line = lines[place]
     mark = FOOTNOTE.match(line.text)
     if mark is None:
@@ -317,14 +299,12 @@ class _Depths:
 _DOTS = re.compile(r"[.·…](?: ?[.·…]){3,}")
 _PAGES = re.compile(r"(\d{1,4}|[ivxlc]{1,8})(?:(?:, ?|[-–])(?:\d{1,4}|[ivxlc]{1,8}))*", re.ASCII)
 _LAST_NUMBER = re.compile(r"\s(\d{1,4}|[ivxlc]{1,8})$", re.ASCII)
-_TITLES = frozenset(
-    {
-        "contents", "table of contents", "list of figures", "list of tables", "index", "concept index",
-        "inhalt", "inhaltsverzeichnis", "abbildungsverzeichnis", "tabellenverzeichnis", "sachregister",
-        "stichwortverzeichnis", "innehåll", "innehållsförteckning", "figurförteckning", "tabellförteckning",
-        "sakregister", "register", "table des matières", "liste des tableaux",
-    }
-)  # fmt: skip
+_TITLES = frozenset({
+    "contents", "table of contents", "list of figures", "list of tables", "index", "concept index",
+    "inhalt", "inhaltsverzeichnis", "abbildungsverzeichnis", "tabellenverzeichnis", "sachregister",
+    "stichwortverzeichnis", "innehåll", "innehållsförteckning", "figurförteckning", "tabellförteckning",
+    "sakregister", "register", "table des matières", "liste des tableaux",
+})  # fmt: skip
 _LEAST_ENTRIES = 3
 _LEAST_OF_INDEX = 6
 _MANY_ENTRIES = 8
@@ -393,7 +373,6 @@ def _kind(run: Sequence[_Entry], pages: int, going_on: str) -> str:
 
 
 def _rising(values: Sequence[Any]) -> bool:
-    """Whether values, all numbers or all letters, hardly ever fall."""
     steps = [bool(one <= other) for one, other in pairwise(values)]
     return sum(steps) >= _IN_ORDER * len(steps)
 

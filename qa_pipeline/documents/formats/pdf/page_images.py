@@ -12,7 +12,7 @@ from functools import partial
 
 from qa_pipeline.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.pdf.glyphs import BROKEN_WORD, Box, around, turned
-from qa_pipeline.documents.formats.pdf.pages import read_upright
+from qa_pipeline.documents.formats.pdf.parser import read_upright
 
 _SEED = 4
 _LONGEST = 12
@@ -177,7 +177,6 @@ def draw_page(
 
 
 def _within(span: Span, page: Span, boxes: Sequence[Box | None]) -> list[Box]:
-    """Where the characters of a span stand that lie on the page and have a place."""
     start, end = max(span[0] - page[0], 0), max(span[1] - page[0], 0)
     return [box for box in boxes[start:end] if box is not None]
 
@@ -201,7 +200,6 @@ def _goes_on(line: Box, box: Box) -> bool:
 
 
 def _belongs(frame: Box, line: Box) -> bool:
-    """Whether a line follows downwards or stands beside."""
     high = line.top - line.bottom
     if min(frame.right, line.right) > max(frame.left, line.left):
         return abs(frame.bottom - line.top) < 3 * _GAP * high

@@ -1,20 +1,39 @@
-"""PDF files: opening them, and telling why one cannot be read."""
+"""PDF files: their pages, form values and outline, pages that are pictures, and why a file cannot be read.
 
+Comments, scripts and attached files are counted; no script is run, no action followed, no file opened.
+"""
+
+import ctypes
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING
+from itertools import groupby, islice
+from operator import itemgetter
+from statistics import median
+from typing import TYPE_CHECKING, Any
 
 from qa_pipeline.corpus.files import DocumentFailure
-from qa_pipeline.documents.assembly import Omissions, visible
+from qa_pipeline.documents.assembly import Omissions, check_length, visible
+from qa_pipeline.documents.formats.pdf.drawing import Drawing, read_drawing, share_of
+from qa_pipeline.documents.formats.pdf.glyphs import Box, Glyphs, sheet
+from qa_pipeline.documents.formats.pdf.grids import find_grids
+from qa_pipeline.documents.formats.pdf.groups import OutlineEntry
 from qa_pipeline.documents.formats.pdf.layout import FailedPages, PageContent, lay_out_pages, without_contents
-from qa_pipeline.documents.formats.pdf.pages import count_extras, outline_of, read_page, title_of
-from qa_pipeline.documents.formats.pdf.scans import count_scans, read_scans
+from qa_pipeline.documents.formats.pdf.lines import (
+    Line,
+    Word,
+    looked_at_closely,
+    printed,
+    read_lines,
+    turn_of,
+)
+from qa_pipeline.documents.formats.pdf.tables import stacked_rules
 from qa_pipeline.records import ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 
 if TYPE_CHECKING:
-    from pypdfium2 import PdfDocument
+    from PIL.Image import Image
+    from pypdfium2 import PdfDocument, PdfPage, PdfTextPage
 
 _HEADER_WITHIN = 1024
 _END_WITHIN = 2048
@@ -92,19 +111,13 @@ def _read_pages(
         with failed.guard(number + 1), closing(document[number]) as page:
             content = read_page(page, number + 1, settings, left_out)
         length += sum(len(line.text) for line in content.lines)
-        if length > settings.max_characters:
-            limit = settings.max_characters
-            raise DocumentFailure("too_long", f"the text is longer than documents.max_characters = {limit}")
+        check_length(length, settings)
         pages.append(content)
     return pages
 
 
 def _broken_letters(pages: Sequence[PageContent], left_out: Omissions) -> list[str]:
-    """Count signs that stand for letters; returns a note if letters are broken more than now and then.
-
-    Raises:
-        DocumentFailure: `unreadable_text`, if so many are that the text says nothing.
-    """
+    """Count signs that stand for letters; returns a note if letters are broken more than now and then."""
     texts = [line.text for page in pages for line in page.lines]
     signs = sum(len(_SIGN_IN_WORD.findall(text)) for text in texts)
     broken = signs + left_out.pieces["unreadable_character"]
@@ -116,3 +129,284 @@ def _broken_letters(pages: Sequence[PageContent], left_out: Omissions) -> list[s
     if share >= _REFUSED_SHARE:
         raise DocumentFailure("unreadable_text", said)
     return [f"{said}; words with them are broken"]
+
+
+_TALLEST_HEADER = 80.0
+_MOST_REGIONS = 80
+
+
+def read_page(page: "PdfPage", number: int, settings: DocumentSettings, left_out: Omissions) -> PageContent:
+    """Read what stands on a page."""
+    drawing = read_drawing(page, settings.max_page_objects)
+    with closing(page.get_textpage()) as textpage:
+        check_length(textpage.count_chars(), settings, "a page")
+        glyphs, lines, outside = read_upright(page, textpage, number)
+        drawing = drawing.turned(glyphs.turn, sheet(page))
+        lines = looked_at_closely(glyphs, lines, _regions(drawing))
+    for text in outside:
+        left_out.add("outside_page", text)
+    if glyphs.unreadable:
+        left_out.add("unreadable_character", "?" * glyphs.unreadable, glyphs.unreadable)
+    content = PageContent(number, glyphs.paper.top, lines, drawing, read_fields(page, left_out))
+    content.scanned = is_scan(len(glyphs.text) if lines else 0, drawing.pictures, glyphs.paper)
+    return content
+
+
+def read_upright(
+    page: "PdfPage", textpage: "PdfTextPage", number: int
+) -> tuple[Glyphs, list[Line], list[str]]:
+    """Characters and lines of a page, turned so that most of its text is upright, and text off the paper."""
+    glyphs = Glyphs(page, textpage)
+    lines, outside = read_lines(glyphs, number)
+    turn = turn_of(glyphs, lines) if any(line.turned for line in lines) else 0
+    if not turn:
+        return glyphs, lines, outside
+    glyphs = Glyphs(page, textpage, turn)
+    return glyphs, *read_lines(glyphs, number)
+
+
+def _regions(drawing: Drawing) -> list[Box]:
+    """Where tables may be: in grids, and between lines that begin and end alike; the last may lack."""
+    if len(drawing.across) < 2:
+        return []
+    grids = [
+        Box(grid.places[0], grid.heights[-1], grid.places[-1], grid.heights[0])
+        for grid in find_grids(drawing)
+    ]
+    stacks = [
+        first._replace(bottom=0.0 if above.bottom - last.bottom < _TALLEST_HEADER else last.bottom)
+        for first, *_, above, last in ([rules[0], *rules] for rules in stacked_rules(drawing.across))
+    ]
+    return [*grids, *stacks][:_MOST_REGIONS]
+
+
+_MOST_ENTRIES = 20_000
+_MOST_ANNOTATIONS = 10_000
+_LONGEST_VALUE = 100_000
+_PASSWORD_FIELD = 1 << 13
+
+
+def outline_of(document: "PdfDocument") -> list[OutlineEntry]:
+    """The file's own table of contents, as far as its entries name a page."""
+    entries = []
+    for bookmark in islice(document.get_toc(), _MOST_ENTRIES):
+        target = bookmark.get_dest()
+        page = target.get_index() if target else None
+        if page is None:
+            continue
+        try:
+            title = bookmark.get_title()
+        except UnicodeDecodeError:
+            continue  # a name that cannot be read names no heading
+        entries.append(OutlineEntry(title, bookmark.level + 1, page + 1))
+    return entries
+
+
+def title_of(document: "PdfDocument") -> str | None:
+    """The title that the file states, if it states a readable one."""
+    try:
+        return document.get_metadata_value("Title") or None
+    except UnicodeDecodeError:
+        return None
+
+
+def count_extras(document: "PdfDocument", left_out: Omissions) -> list[str]:
+    """Count scripts and attached files; returns what the document's row should say of them."""
+    from pypdfium2 import raw
+
+    scripts = raw.FPDFDoc_GetJavaScriptActionCount(document.raw)
+    files = raw.FPDFDoc_GetAttachmentCount(document.raw)
+    if scripts > 0:
+        left_out.add("script", pieces=scripts)
+    if files > 0:
+        left_out.add("attachment", pieces=files)
+    dynamic = raw.FPDF_GetFormType(document.raw) in (raw.FORMTYPE_XFA_FULL, raw.FORMTYPE_XFA_FOREGROUND)
+    return ["the PDF is an XFA form, whose own content is not read"] if dynamic else []
+
+
+def read_fields(page: "PdfPage", left_out: Omissions) -> list[str]:
+    """Values filled into a page's form, as `Name: value`; comments and actions are counted."""
+    from pypdfium2 import raw
+
+    count = raw.FPDFPage_GetAnnotCount(page.raw)
+    values: list[str] = []
+    for number in range(min(count, _MOST_ANNOTATIONS)):
+        note = raw.FPDFPage_GetAnnot(page.raw, number)
+        if not note:
+            continue
+        kind = raw.FPDFAnnot_GetSubtype(note)
+        if kind == raw.FPDF_ANNOT_WIDGET:
+            values += _value(note, left_out)
+        elif kind == raw.FPDF_ANNOT_LINK:
+            action = raw.FPDFLink_GetAction(raw.FPDFAnnot_GetLink(note))
+            if action and raw.FPDFAction_GetType(action) == raw.PDFACTION_LAUNCH:
+                left_out.add("launch_action")
+        elif kind != raw.FPDF_ANNOT_POPUP:
+            left_out.add("comment", _string(note, b"Contents"))
+        raw.FPDFPage_CloseAnnot(note)
+    if count > _MOST_ANNOTATIONS:
+        left_out.add("comment", pieces=count - _MOST_ANNOTATIONS)
+    return values
+
+
+def _value(field: Any, left_out: Omissions) -> Iterator[str]:
+    from pypdfium2 import raw
+
+    flags = ctypes.c_float()
+    raw.FPDFAnnot_GetNumberValue(field, b"Ff", flags)
+    written = raw.FPDFAnnot_GetValueType(field, b"V") == raw.FPDF_OBJECT_STRING
+    value = _string(field, b"V").strip() if written else ""
+    if not value or int(flags.value) & _PASSWORD_FIELD:
+        left_out.add("form_field", value)
+        return
+    name = (_string(field, b"TU") or _string(field, b"T")).strip().rstrip(":")
+    yield f"{name}: {value}" if name else value
+
+
+def _string(note: Any, key: bytes) -> str:
+    from pypdfium2 import raw
+
+    length = raw.FPDFAnnot_GetStringValue(note, key, None, 0)
+    if not 2 < length <= _LONGEST_VALUE:
+        return ""
+    buffer = ctypes.create_string_buffer(length)
+    raw.FPDFAnnot_GetStringValue(note, key, ctypes.cast(buffer, ctypes.POINTER(raw.FPDF_WCHAR)), length)
+    return buffer.raw[: length - 2].decode("utf-16-le", "replace")
+
+
+_MOSTLY = 0.5
+_STAMP = 40
+_NUMBERS_SHOWN = 20
+
+
+def is_scan(characters: int, pictures: Sequence[Box], paper: Box) -> bool:
+    """Whether pictures cover most of a page and it has no text but a stamp; blanks are no characters."""
+    return characters <= _STAMP and sum(share_of(picture, paper) for picture in pictures) >= _MOSTLY
+
+
+def count_scans(pages: Sequence[PageContent], left_out: Omissions) -> list[str]:
+    """Count pages that are pictures; returns a note that names them."""
+    scans = [page.number for page in pages if page.scanned]
+    if not scans:
+        return []
+    if not any((page.lines or page.fields) and not page.scanned for page in pages):
+        raise DocumentFailure(
+            "scanned",
+            f"{_how_many(scans, len(pages))} without text; to have them read, install the ocr extra and"
+            " Tesseract and set documents.ocr",
+        )
+    left_out.add("scanned_page", pieces=len(scans))
+    return [note(len(pages), scans, "without text")]
+
+
+def note(pages: int, numbers: Sequence[int], which: str) -> str:
+    """A sentence such as `2 of 9 pages are pictures without text: 3, 7`."""
+    shown = ", ".join(map(str, numbers[:_NUMBERS_SHOWN]))
+    more = ", …" if len(numbers) > _NUMBERS_SHOWN else ""
+    return f"{_how_many(numbers, pages)} {which}: {shown}{more}"
+
+
+def _how_many(numbers: Sequence[int], pages: int) -> str:
+    if len(numbers) == pages:
+        return f"all {pages} pages are pictures" if pages > 1 else "the only page is a picture"
+    verb = "is a picture" if len(numbers) == 1 else "are pictures"
+    return f"{len(numbers)} of {pages} pages {verb}"
+
+
+_POINTS_AN_INCH = 72
+_DOTS_AN_INCH = 300
+_MOST_DOTS = 40_000_000
+_LEAST_CONFIDENCE = 30.0
+_SECONDS_A_PAGE = 120
+_SAME_SIZE = 0.2
+_TYPE_SIZE = 0.9
+"""Type size in parts of the height of a line with letters that rise and sink."""
+
+
+def read_scans(
+    document: "PdfDocument", pages: Sequence[PageContent], settings: DocumentSettings, left_out: Omissions
+) -> list[str]:
+    """Read the pages that are pictures, if that is wanted; returns what the document's row should say.
+
+    Pages in which something is read no longer count as scanned; a stamp that was text is read with the rest.
+
+    Raises:
+        DocumentFailure: `scanned`, where it is wanted and Tesseract or one of its languages is missing.
+    """
+    scans = [page for page in pages if page.scanned]
+    if not (settings.ocr and scans):
+        return []
+    engine = _engine(settings.ocr_languages)
+    for page in scans:
+        lines = _read(document, page, engine, settings)
+        if lines:
+            for line in page.lines:
+                left_out.add("stamp", printed(line))
+            page.lines, page.scanned = lines, False
+    done = [page.number for page in scans if not page.scanned]
+    return [note(len(pages), done, "read by OCR")] if done else []
+
+
+def _engine(languages: Sequence[str]) -> Any:
+    try:
+        import pytesseract
+    except ImportError as error:
+        raise DocumentFailure(
+            "scanned", "documents.ocr is set, but the ocr extra is not installed"
+        ) from error
+    try:
+        known = set(pytesseract.get_languages(config=""))
+    except (pytesseract.TesseractNotFoundError, pytesseract.TesseractError) as error:
+        raise DocumentFailure("scanned", "documents.ocr is set, but Tesseract is not installed") from error
+    missing = [name for name in languages if name not in known]
+    if missing:
+        raise DocumentFailure("scanned", f"Tesseract lacks the languages {', '.join(missing)}")
+    return pytesseract
+
+
+def _read(document: "PdfDocument", page: PageContent, engine: Any, settings: DocumentSettings) -> list[Line]:
+    with closing(document[page.number - 1]) as opened:
+        width, height = opened.get_size()
+        scale = min(_DOTS_AN_INCH / _POINTS_AN_INCH, (_MOST_DOTS / max(width * height, 1.0)) ** 0.5)
+        picture: Image = opened.render(scale=scale, grayscale=True).to_pil()
+    try:
+        found = engine.image_to_data(
+            picture,
+            lang="+".join(settings.ocr_languages),
+            output_type=engine.Output.DICT,
+            timeout=_SECONDS_A_PAGE,
+        )
+    except RuntimeError as error:  # how pytesseract tells that the time is over, and what Tesseract says
+        raise DocumentFailure("timed_out", f"page {page.number} could not be read by OCR in time") from error
+    page.height = height
+    return _evened(_lines(found, page.number, scale, height))
+
+
+def _lines(found: dict[str, list[Any]], page: int, scale: float, height: float) -> list[Line]:
+    """Words as Tesseract reports them, gathered into lines; distances from pixels to points."""
+    rows = [dict(zip(found, values, strict=True)) for values in zip(*found.values(), strict=True)]
+    read = [row for row in rows if row["text"].strip() and float(row["conf"]) >= _LEAST_CONFIDENCE]
+    lines = []
+    by_line = groupby(read, key=itemgetter("block_num", "par_num", "line_num"))
+    for number, words in enumerate(list(part) for _, part in by_line):
+        parts = tuple(
+            Word(word["text"], word["left"] / scale, (word["left"] + word["width"]) / scale) for word in words
+        )
+        top = height - min(word["top"] for word in words) / scale
+        bottom = height - max(word["top"] + word["height"] for word in words) / scale
+        lines.append(
+            Line(
+                " ".join(word.text for word in parts), page, parts[0].left, bottom, parts[-1].right, top,
+                (top - bottom) * _TYPE_SIZE, False, False, start=number, words=parts,
+            )
+        )  # fmt: skip
+    return lines
+
+
+def _evened(lines: Sequence[Line]) -> list[Line]:
+    """Lines of nearly the usual height are of one type size: which letters they hold makes the difference."""
+    usual = round(median(line.size for line in lines) * 2) / 2 if lines else 0.0
+    return [
+        line._replace(size=usual if abs(line.size - usual) <= _SAME_SIZE * usual else round(line.size))
+        for line in lines
+    ]

@@ -25,8 +25,7 @@ from qa_pipeline.documents.formats.pdf.grids import (
     rows_of_cells,
     strips_of,
 )
-from qa_pipeline.documents.formats.pdf.joining import Spelling, joined_text
-from qa_pipeline.documents.formats.pdf.lines import Line, part_of, rows_of
+from qa_pipeline.documents.formats.pdf.lines import Line, Spelling, joined_text, part_of, rows_of
 from qa_pipeline.documents.formats.rows import Cell, render_table
 
 _HEADER_PIECE = 0.6
@@ -99,7 +98,6 @@ def with_header(rows: Sequence[Sequence[Cell]], bold: Sequence[bool]) -> list[li
 
 
 def _above_numbers(rows: Sequence[Sequence[str]]) -> bool:
-    """Whether the first row is all words and stands above a column that is mostly numbers."""
     names, rest = rows[0], rows[1:]
     if any(_NUMBER.match(name) or name.endswith(":") for name in names):
         return False
@@ -111,7 +109,6 @@ def _above_numbers(rows: Sequence[Sequence[str]]) -> bool:
 
 
 def _header_row(row: Sequence[Line], gaps: Sequence[Gap]) -> list[Cell]:
-    """The names of columns in one printed line of a header."""
     names = [""] * (len(gaps) + 1)
     for line in row:
         for piece in pieces_of(line, _HEADER_PIECE * line.size):
@@ -208,7 +205,6 @@ def _of_grid(grid: Grid, lines: list[Line], spelling: Spelling) -> tuple[list[Ta
 
 
 def _is_page(cells: Sequence[GridCell]) -> bool:
-    """Whether columns of text stand between lines that part them, rather than cells of a table."""
     columns: dict[int, list[Line]] = defaultdict(list)
     for cell in cells:
         columns[cell.column] += cell.lines
@@ -329,10 +325,7 @@ class _Stack:
     def _going_on(self, rows: Sequence[Row], beyond: Sequence[Row], *, full: bool) -> list[Row]:
         """Rows beyond the first or last line that go on in the columns of a table, nearest first.
 
-        Args:
-            rows: the table so far.
-            beyond: rows above or below it, nearest first.
-            full: the first of them must have text in every column.
+        With `full`, the first of them must have text in every column.
         """
         size = _size(rows)
         gaps = gaps_between(rows, size)
@@ -357,7 +350,6 @@ class _Stack:
 
 
 def _size(rows: Sequence[Row]) -> float:
-    """The type size that most lines of a table are in."""
     return Counter(line.size for row in rows for line in row).most_common(1)[0][0]
 
 
@@ -378,7 +370,7 @@ def find_aligned(lines: Sequence[Line], spelling: Spelling) -> list[tuple[Table,
     """
     found = []
     for run in _runs(list(rows_of([line for line in lines if not line.turned]))):
-        size = Counter(line.size for row in run for line in row).most_common(1)[0][0]
+        size = _size(run)
         gaps = gaps_between(run, size, margins=True)
         strips = strips_of(run, gaps)
         filled = [place for place in range(len(gaps) + 1) if any(strip[place] for strip in strips)]
@@ -393,15 +385,12 @@ def find_aligned(lines: Sequence[Line], spelling: Spelling) -> list[tuple[Table,
 
 def _runs(rows: Sequence[Row]) -> list[list[Row]]:
     """Rows one below the other that begin and end with one of several pieces."""
-    runs: list[list[Row]] = []
-    run: list[Row] = []
+    runs: list[list[Row]] = [[]]
     for row in rows:
-        near = run and run[-1][0].bottom - row[0].bottom < _WIDEST_STEP * row[0].size
-        if run and not near:
-            runs.append(run)
-            run = []
-        run.append(row)
-    return [part for whole in (*runs, run) for part in _trimmed(whole)]
+        if runs[-1] and runs[-1][-1][0].bottom - row[0].bottom >= _WIDEST_STEP * row[0].size:
+            runs.append([])
+        runs[-1].append(row)
+    return [part for run in runs for part in _trimmed(run)]
 
 
 def _trimmed(run: list[Row]) -> list[list[Row]]:

@@ -4,8 +4,7 @@ import pytest
 from fpdf import FPDF
 from fpdf.enums import VAlign
 
-from qa_pipeline.documents.formats.pdf.joining import Spelling
-from qa_pipeline.documents.formats.pdf.lines import Line, Word
+from qa_pipeline.documents.formats.pdf.lines import Line, Spelling, Word
 from qa_pipeline.documents.formats.pdf.tables import find_aligned
 from qa_pipeline_tests.documents.builders import outline
 from qa_pipeline_tests.documents.formats.pdf.builders import (

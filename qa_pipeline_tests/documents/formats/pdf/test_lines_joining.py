@@ -3,8 +3,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.documents.formats.pdf.groups import Group, with_notes
-from qa_pipeline.documents.formats.pdf.joining import Spelling, code_text, joined_text, texts_by_page
-from qa_pipeline.documents.formats.pdf.lines import Line, Word
+from qa_pipeline.documents.formats.pdf.lines import (
+    Line,
+    Spelling,
+    Word,
+    code_text,
+    joined_text,
+    texts_by_page,
+)
 
 NO_WORDS = Spelling([])
 

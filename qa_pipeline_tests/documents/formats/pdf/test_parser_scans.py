@@ -8,8 +8,8 @@ from fpdf import FPDF
 from PIL import Image, ImageDraw, ImageFont
 
 from qa_pipeline.corpus.files import DocumentFailure
-from qa_pipeline.documents.formats.pdf import scans as pdf_ocr
-from qa_pipeline.documents.formats.pdf.scans import note
+from qa_pipeline.documents.formats.pdf import parser as pdf_ocr
+from qa_pipeline.documents.formats.pdf.parser import note
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline_tests.documents.formats.pdf.builders import blank, counts, parse, prose
 

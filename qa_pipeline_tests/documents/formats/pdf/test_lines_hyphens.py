@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.documents.formats.pdf.joining import Spelling
+from qa_pipeline.documents.formats.pdf.lines import Spelling
 
 
 def rejoined(first: str, second: str, text: str = "", *, hard: bool = False) -> str:
