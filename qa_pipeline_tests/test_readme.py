@@ -121,8 +121,8 @@ def test_the_commands_of_the_readme_run_one_after_the_other(
     workspace.write(manuals)
     workspace.corpus.rename("mycorpus")
     pair = {
-        "question": "When?",
-        "answer": "Open the lower valve.",
+        "question": "What is a residual-current device?",
+        "answer": "A residual-current device is a switch that cuts the power when current leaks to earth.",
         "citations": ["[source:guide.md]"],
     }
     Path("pairs.jsonl").write_text(json.dumps(pair), encoding="utf-8")

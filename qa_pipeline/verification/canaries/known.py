@@ -28,8 +28,8 @@ from qa_pipeline.verification.consistency.reading import Reading, read
 _YEARS = 9
 _BEFORE, _AFTER = 24, 16
 """Characters in which a bound may be written beside a value."""
-_OTHER_BEFORE = re.compile(r"\d\W{0,3}(?:\w+\W{1,2})?$")
-_OTHER_AFTER = re.compile(r"\+|\W{0,3}(?:\w+\W{1,2})?\d")
+_OTHER_BEFORE = re.compile(r"\d\W{0,3}(?:\w{1,30}\W{1,2})?$")
+_OTHER_AFTER = re.compile(r"\+|\W{0,3}(?:\w{1,30}\W{1,2})?\d")
 """Another number beside a value: the two may be a range."""
 _LARGEST_WORD = 12
 _TRIES = 8

@@ -158,7 +158,7 @@ _SPACED = re.compile(r"\d{1,3}(?: \d{3})+(?:,\d+)?(?! ?\d)")
 _PLAIN = re.compile(r"\d+(?:[.,]\d+)*")
 _SCALE = re.compile(r"[ \u00a0-]?([^\W\d_]+)(\.?)")
 _DIGIT = re.compile(r"\d")
-_WORD_BEFORE = re.compile(r"(\w+)[ -]$")
+_WORD_BEFORE = re.compile(r"(\w{1,20})[ -]$")
 _HYPHENS = "-\u2010\u2011"
 
 
