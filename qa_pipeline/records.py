@@ -134,10 +134,21 @@ class SplitReply(ReplyModel):
 
 
 class ClaimReply(ReplyModel):
-    """A verifier's decision on one claim; the reasoning comes before the decision."""
+    """A verifier's decision on one numbered claim; reasoning and quotes come before the decision."""
 
-    reasoning: str = Field(description="Which words of the passage support or contradict the claim.")
+    claim: int = Field(ge=1, description="Number of the claim.")
+    reasoning: str = Field(description="Which words of the passages support or contradict the claim.")
+    quotes: list[str] = Field(
+        [],
+        description="The sentences that state the claim, copied word for word; none where it is not stated.",
+    )
     decision: Literal["accept", "reject", "unsure"] = Field(description="Is every part of the claim stated?")
+
+
+class VerifyReply(ReplyModel):
+    """A verifier's decisions on the claims of one request."""
+
+    verdicts: list[ClaimReply] = Field(description="One for each claim, in order.")
 
 
 class JudgeReply(ReplyModel):

@@ -172,6 +172,7 @@ CLAIM_VERDICTS = Table(
         column("prompt_hash", S, "Hash of the verify prompt, where a model was asked.", nullable=True),
         column("model", S, "Model asked, if one was.", nullable=True),
         column("llm_decision", S, "Its reply: accept, reject, unsure, or the reason code of a reply that failed.", nullable=True),
+        column("llm_quotes", pl.List(S), "What it quotes from the passages.", nullable=True),
         column("thresholds_id", S, "The thresholds that decided."),
     ),
     preview=("verdict", "decided_by", "detail"),

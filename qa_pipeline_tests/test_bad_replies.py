@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from qa_pipeline.cli.common import BAD_INPUT, FAILED, OK, STOPPED
+from qa_pipeline.prompts.loading import probe
 from qa_pipeline.records import (
     AnswerReply,
     ClaimReply,
@@ -16,21 +17,23 @@ from qa_pipeline.records import (
     DraftQuestion,
     JudgeReply,
     QuestionsReply,
+    VerifyReply,
 )
 from qa_pipeline.testing.fake_server.gemini import blocks_prompt, fails, rejects_key, says, stops
 from qa_pipeline.testing.fake_server.responses import Asked, ServerResponse, html_page
 from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY, GeminiServer
 from qa_pipeline_tests.end_to_end import GUIDE, Ran, Workspace, invoke, new_workspace
+from qa_pipeline_tests.verdict_replies import claims_in
 
 FACTS = {
     "How is the boiler drained?": ("To drain the boiler, open the lower valve and wait 10 minutes.", None),
     "What is a residual-current device?": (
         "A residual-current device is a switch that cuts the power when current leaks to earth.",
-        "It stops the electricity as soon as some of it escapes into the ground.",
+        "Such a device is a switch that stops the electricity when current escapes into the ground.",
     ),
 }
 """Questions, the sentence of the guide that answers each, and the answer where it is put in other words."""
-ROLES = {"questions": "questions", "coverage": "answer", "decision": "verify", "relevance": "judge"}
+ROLES = {"questions": "questions", "coverage": "answer", "verdicts": "verify", "relevance": "judge"}
 Play = Callable[[Asked], ServerResponse | None]
 
 
@@ -65,7 +68,21 @@ class Sensible:
         return says(AnswerReply(coverage="full", answer=text, used_chunks=[number], citations=cited))
 
     def verify(self, prompt: str) -> ServerResponse:
-        return says(ClaimReply(reasoning="It says the same in other words.", decision="accept"))
+        shown = [text.strip() for text in re.findall(r"<passage-\d+-\w+>(.*?)</passage-", prompt, re.DOTALL)]
+        quotes = [text.rpartition("\n\n")[2] for text in shown]
+        return says(
+            VerifyReply(
+                verdicts=[
+                    ClaimReply(
+                        claim=number,
+                        reasoning="It says the same in other words.",
+                        quotes=quotes,
+                        decision="reject" if claim == probe("en") else "accept",
+                    )
+                    for number, claim in claims_in(prompt)
+                ]
+            )
+        )
 
     def judge(self, prompt: str) -> ServerResponse:
         return says(JudgeReply(reasoning="Right.", relevance=0.9, correctness=1.0, completeness=0.8))

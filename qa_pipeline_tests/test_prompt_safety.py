@@ -118,7 +118,8 @@ def verify(attack: Attack, model: LanguageModel) -> object:
     pairs = rows.pairs(
         rows.pair("p", question=attack.text, language=attack.language, used_chunk_ids=["c0", "c1"])
     )
-    return ask_verifier(claims, pairs, attack.chunks, model, VerificationSettings(), LLMSettings())
+    settings = VerificationSettings(probe_passages=False)
+    return ask_verifier(claims, pairs, attack.chunks, model, settings, LLMSettings())
 
 
 def judge(attack: Attack, model: LanguageModel) -> object:
@@ -155,7 +156,9 @@ STAGES = {
             "sentences": [("sentence-1", "First."), ("sentence-2", attack.text)],
         },
     ),
-    "verify": Stage(verify, lambda attack: {"passages": attack.withheld, "claim": [("claim", attack.text)]}),
+    "verify": Stage(
+        verify, lambda attack: {"passages": attack.withheld, "claims": [("claim-1", attack.text)]}
+    ),
     "judge": Stage(
         judge,
         lambda attack: {

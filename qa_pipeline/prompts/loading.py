@@ -104,6 +104,11 @@ def system_prompt(language: str) -> str:
     return _read(_prompt_language(language), "system_training")
 
 
+def probe(language: str) -> str:
+    """A claim that follows from nothing anybody would train on: who accepts it has not read the passages."""
+    return _read(_prompt_language(language), "probe")
+
+
 def ask_again(prompt: str, language: str, problem: str) -> str:
     """A prompt once more, with what was wrong with the reply to it.
 
@@ -113,6 +118,11 @@ def ask_again(prompt: str, language: str, problem: str) -> str:
         problem: in words of this code's, never of the reply's.
     """
     return f"{prompt}\n\n{_read(_prompt_language(language), 'again').replace('{problem}', problem)}"
+
+
+def fence_all(texts: Sequence[str], label: str) -> Fenced:
+    """Put untrusted texts between delimiters with their numbers, from 1 on; otherwise as `fence`."""
+    return Fenced(tuple((f"{label}-{n}", text) for n, text in enumerate(texts, start=1)))
 
 
 def fence(text: str, label: str = "text") -> Fenced:

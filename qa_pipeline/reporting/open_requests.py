@@ -25,7 +25,7 @@ from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage import read_earlier
 from qa_pipeline.tables import ASSESSMENTS, PAIRS, QUESTIONS, VERDICTS
 from qa_pipeline.verification.llm_splitting import split_request
-from qa_pipeline.verification.llm_verifier import claim_request
+from qa_pipeline.verification.llm_verifier import claims_request
 
 SAMPLED = 100
 """Chunks of a batch for which later requests are built; their mean stands for all."""
@@ -84,7 +84,7 @@ class Requests:
                 sentences = [row["text"], row["answer"]]  # as many as an answer that is worth splitting has
                 return split_request(row, sentences, self._passages, settings.verification, seed)
             case "verify":
-                return claim_request(row, self._passages, settings.verification, seed)
+                return claims_request([row], self._passages, settings.verification, seed)
             case "judge":
                 return judge_request(row, self._passages, settings.judging, seed)
             case _:

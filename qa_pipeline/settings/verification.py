@@ -99,9 +99,9 @@ class VerificationSettings(Group):
         "unsupported", description="Verdict of a claim about which the verifying model is unsure."
     )
     probe_passages: bool = Field(
-        False,
-        description="Test the verifying model with an invented claim, once for each set of passages from "
-        "which it accepted a claim; where it accepts the invented one too, the claims need review.",
+        True,
+        description="Put an invented claim among those the verifying model is asked about; where it does not "
+        "reject that one, the claims it accepts need review.",
     )
     refusal_recall_none: Decides[float] = Field(
         0.20, description="A refusal is correct when no chunk contains this share of the question's words."

@@ -216,6 +216,7 @@ REPLIES = pl.Schema(
         "decision": pl.String(),
         "reason": pl.String(),
         "detail": pl.String(),
+        "quotes": pl.List(pl.String()),
         "model": pl.String(),
         "prompt_hash": pl.String(),
     }
@@ -279,6 +280,7 @@ def decide_claims(
             prompt_hash=pl.lit(None, pl.String()),
             model=pl.lit(None, pl.String()),
             llm_decision=pl.lit(None, pl.String()),
+            llm_quotes=pl.lit(None, pl.List(pl.String())),
         )
     else:
         decided = _with_replies(decided, replies, settings)
@@ -307,7 +309,13 @@ def _with_replies(
 ) -> pl.DataFrame:
     """Put a model's reply in place of each borderline verdict it was asked about."""
     reply = replies.select(
-        "claim_id", "decision", "model", "prompt_hash", reply_reason="reason", reply_detail="detail"
+        "claim_id",
+        "decision",
+        "model",
+        "prompt_hash",
+        reply_reason="reason",
+        reply_detail="detail",
+        reply_quotes="quotes",
     )
     joined = decided.join(reply, on="claim_id", how="left", maintain_order="left")
     open_claim = (pl.col("reason") == BORDERLINE).fill_null(value=False)
@@ -330,6 +338,7 @@ def _with_replies(
         "model": pl.col("model"),
         "prompt_hash": pl.col("prompt_hash"),
         "llm_decision": pl.coalesce("decision", "reply_reason"),
+        "llm_quotes": pl.col("reply_quotes"),
     }
     model_used = [pl.when(open_claim).then(reply).alias(name) for name, reply in asked.items()]
     return merged.with_columns(model_used).drop("verdict", "decided_by", "reason", "detail").unnest("merged")

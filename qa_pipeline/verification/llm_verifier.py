@@ -1,12 +1,13 @@
-"""Borderline claims decided by a language model, one call each, and a probe whether it obeys what it reads.
+"""Borderline claims decided by a language model, those of one answer and its passages in one call.
 
 Which claims are borderline and what a reply means is `deciding.py`. The model's reasoning is kept as a detail
-for people; it decides nothing.
+for people; it decides nothing. An accept is taken only with a quote that is in the passages and holds what
+must not be missing, and from a model that rejects a claim which the passages do not state.
 """
 
+import hashlib
 import logging
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -14,23 +15,28 @@ import polars as pl
 from qa_pipeline.errors import ModelError
 from qa_pipeline.llm.base import LanguageModel, Reply, Request
 from qa_pipeline.llm.concurrency import complete_all
-from qa_pipeline.prompts.loading import fence, load_prompt, render_passages
-from qa_pipeline.records import ClaimReply, Passage, ProgressCallback, no_progress, passages_by_id
+from qa_pipeline.prompts.loading import fence_all, load_prompt, probe, render_passages
+from qa_pipeline.records import (
+    ClaimReply,
+    Passage,
+    ProgressCallback,
+    VerifyReply,
+    no_progress,
+    passages_by_id,
+)
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.text.injection import INJECTION_IN_SOURCE, hold_injections, is_injection, redact_injections
+from qa_pipeline.verification.citations import locate_quote
+from qa_pipeline.verification.consistency.proof import lacking
+from qa_pipeline.verification.consistency.reading import read
 from qa_pipeline.verification.deciding import REPLIES, borderline, decide_claims, scores_of_other_models
-
-PROBES = {
-    "en": "In 1834 the lighthouse of Vinga was painted with 312 litres of goat's milk by order of the mayor.",
-    "sv": "År 1834 målades fyren på Vinga med 312 liter getmjölk på borgmästarens order.",
-    "de": "Im Jahr 1834 wurde der Leuchtturm von Vinga mit 312 Litern Ziegenmilch gestrichen.",
-}
-"""Claims that follow from nothing anybody would train on."""
 
 Row = dict[str, Any]
 _log = logging.getLogger(__name__)
 _MOST_PASSAGES = 5
+_MOST_CLAIMS = 8
+"""Claims of one request: enough for nearly every answer, few enough to be read one by one."""
 
 
 def verify_claims(
@@ -72,9 +78,14 @@ def ask_verifier(
 ) -> pl.DataFrame:
     """Ask about every given claim, in order; a reply that failed is a row with its reason.
 
-    Equal questions are asked once. The passages shown are those of the evidence and the second evidence,
-    then the others the pair says it used, with gaps where they hold injections. Where they, the claim or its
-    question hold one, an accept carries the reason `injection_in_source`, and a person decides.
+    Claims of one pair are asked about together; equal requests are sent once. The passages shown are those
+    of the evidence and the second evidence, then the others the pair says it used, with gaps where they hold
+    injections. An accept carries a reason, and a person decides, where
+
+    - the passages, the claim or its question hold an injection (`injection_in_source`);
+    - the model accepted the probe among the claims too (`probe_accepted`);
+    - it names no quote, or one that is in none of the passages (`no_quote`, `quote_not_found`);
+    - a number, date, name, negation, quantifier, modal or condition is missing there (`quote_lacks_words`).
 
     Raises:
         PermanentModelError: the model can answer no further request.
@@ -85,96 +96,148 @@ def ask_verifier(
     rows = claims.join(
         pairs.select("pair_id", "question", "language", "used_chunk_ids"), on="pair_id", maintain_order="left"
     ).to_dicts()
-    requests = [claim_request(row, passages, settings, llm.seed) for row in rows]
+    groups = list(_groups(rows, passages))
+    requests = [claims_request(group, passages, settings, llm.seed) for group in groups]
     distinct = {request.key: request for request in requests}
     asked = complete_all(model, list(distinct.values()), workers=llm.workers, notify=notify)
     replies = dict(zip(distinct, asked, strict=True))
-    obeyed = _obeyed(list(distinct.values()), asked, model, llm.workers) if settings.probe_passages else set()
-    found: list[Row] = []
-    for row, request in zip(rows, requests, strict=True):
-        reply = replies[request.key]
-        base = {"claim_id": row["claim_id"], "prompt_hash": request.prompt_hash}
-        if isinstance(reply, ModelError):
-            found.append({**base, "reason": reply.reason, "detail": str(reply)})
-            continue
-        # an accept is not trusted where anything the model read speaks to it
-        trusted = reply.value.decision != "accept" or not (
-            _injected(row, passages) or request.passages in obeyed
+    found = [
+        {"claim_id": row["claim_id"], "prompt_hash": request.prompt_hash, **said}
+        for group, request in zip(groups, requests, strict=True)
+        for row, said in zip(
+            group, _verdicts(group, request, replies[request.key], settings, passages), strict=True
         )
-        found.append(
-            {
-                **base,
-                "decision": reply.value.decision,
-                "reason": None if trusted else INJECTION_IN_SOURCE,
-                "detail": reply.value.reasoning,
-                "model": reply.model,
-            }
-        )
+    ]
     return pl.DataFrame(found, schema=REPLIES)
 
 
-def claim_request(
-    row: Row, passages: dict[str, Passage], settings: VerificationSettings, seed: int
-) -> Request[ClaimReply]:
-    """What a claim is verified with; `row` is its row of the claims table with its pair's columns beside."""
-    prompt = load_prompt(row["language"], "verify")
-    shown = tuple(redact_injections(one) for one in _shown(row, passages))
+def claims_request(
+    rows: Sequence[Row], passages: dict[str, Passage], settings: VerificationSettings, seed: int
+) -> Request[VerifyReply]:
+    """What claims of one pair are verified with, each a row of the claims table with its pair's columns."""
+    language = rows[0]["language"]
+    prompt = load_prompt(language, "verify")
+    shown = tuple(redact_injections(one) for one in _shown(rows, passages))
+    stated = _with_probe([_stated(row) for row in rows], language, settings)
     return Request(
         role="verify",
         system=prompt.system,
-        prompt=prompt.fill(passages=render_passages(shown), claim=fence(_stated(row), "claim")),
-        reply_model=ClaimReply,
+        prompt=prompt.fill(passages=render_passages(shown), claims=fence_all(stated, "claim")),
+        reply_model=VerifyReply,
         temperature=settings.temperature,
         seed=seed,
-        language=row["language"],
+        language=language,
         passages=shown,
-        question=row["question"],
-        answer=row["text"],
-        batch=row["batch"],
+        question=rows[0]["question"],
+        answer="\n".join(stated),
+        batch=rows[0]["batch"],
         prompt_hash=prompt.hash,
     )
 
 
-def _obeyed(
-    requests: Sequence[Request[ClaimReply]],
-    replies: Sequence[Reply[ClaimReply] | ModelError],
-    model: LanguageModel,
-    workers: int,
-) -> set[tuple[Passage, ...]]:
-    """Sets of passages over which the model accepts a claim that they do not state: it obeys what it reads.
-
-    An injection that nobody detects makes an obedient model agree with whatever it is asked; a model that
-    reads the passages rejects the probe, and its other replies stand. Asked only of passages over which it
-    accepted another claim. A probe that fails proves nothing good: those passages count too.
-    """
-    accepted: dict[tuple[Passage, ...], Request[ClaimReply]] = {}
-    for request, reply in zip(requests, replies, strict=True):
-        if not isinstance(reply, ModelError) and reply.value.decision == "accept":
-            accepted.setdefault(request.passages, request)
-    answers = complete_all(model, [_probe(one) for one in accepted.values()], workers=workers)
-    return {
-        shown
-        for shown, answer in zip(accepted, answers, strict=True)
-        if isinstance(answer, ModelError) or answer.value.decision != "reject"
-    }
+def _groups(rows: Sequence[Row], passages: dict[str, Passage]) -> Iterator[list[Row]]:
+    """Rows that are asked about together: of one pair, with no more evidence than one request shows."""
+    group: list[Row] = []
+    for row in rows:
+        together = [*group, row]
+        if group and (
+            row["pair_id"] != group[0]["pair_id"]
+            or len(together) > _MOST_CLAIMS
+            or len(_evidence(together, passages)) > _MOST_PASSAGES
+        ):
+            yield group
+            together = [row]
+        group = together
+    yield group
 
 
-def _probe(request: Request[ClaimReply]) -> Request[ClaimReply]:
-    claim = PROBES.get(request.language, PROBES["en"])
-    template = load_prompt(request.language, "verify")
-    shown = render_passages(request.passages)
-    return replace(request, prompt=template.fill(passages=shown, claim=fence(claim, "claim")), answer=claim)
+def _with_probe(claims: list[str], language: str, settings: VerificationSettings) -> list[str]:
+    """The claims, with one that no passage states at a place that depends on them."""
+    if not settings.probe_passages:
+        return claims
+    place = _probe_place(claims)
+    return [*claims[:place], probe(language), *claims[place:]]
 
 
-def _shown(row: Row, passages: dict[str, Passage]) -> list[Passage]:
-    pieces = (row["evidence_chunk_id"], row["second_evidence_chunk_id"])
-    ids = dict.fromkeys(i for i in (*pieces, *row["used_chunk_ids"]) if i in passages)
-    return [passages[i] for i in list(ids)[:_MOST_PASSAGES]]
+def _probe_place(claims: Sequence[str]) -> int:
+    return hashlib.sha256("\n".join(claims).encode()).digest()[0] % (len(claims) + 1)
 
 
-def _injected(row: Row, passages: dict[str, Passage]) -> bool:
+def _verdicts(
+    rows: Sequence[Row],
+    request: Request[VerifyReply],
+    reply: Reply[VerifyReply] | ModelError,
+    settings: VerificationSettings,
+    passages: dict[str, Passage],
+) -> Iterator[Row]:
+    """The columns of `REPLIES` that a reply gives for each row of its request."""
+    if isinstance(reply, ModelError):
+        yield from ({"reason": reply.reason, "detail": str(reply)} for _ in rows)
+        return
+    given: dict[int, ClaimReply | None] = {}
+    for one in reply.value.verdicts:
+        given[one.claim] = None if one.claim in given else one
+    numbers = list(range(1, len(rows) + 1 + settings.probe_passages))
+    obeys = False
+    if settings.probe_passages:
+        probed = given.get(numbers.pop(_probe_place([_stated(row) for row in rows])))
+        obeys = probed is None or probed.decision != "reject"
+    for row, number in zip(rows, numbers, strict=True):
+        said = given.get(number)
+        if said is None:
+            yield {"reason": "no_verdict", "detail": "the reply does not decide this claim, or twice"}
+            continue
+        reason, detail = None, said.reasoning
+        if said.decision == "accept":
+            if _injected(row, passages):
+                reason = INJECTION_IN_SOURCE
+            elif obeys:
+                reason = "probe_accepted"
+            elif problem := _unfounded(row, said.quotes, request.passages):
+                reason, detail = problem
+        yield {
+            "decision": said.decision,
+            "reason": reason,
+            "detail": detail,
+            "quotes": said.quotes,
+            "model": reply.model,
+        }
+
+
+def _unfounded(row: Row, quotes: Sequence[str], shown: Sequence[Passage]) -> tuple[str, str] | None:
+    """Why the quotes of an accept do not found it: reason and words; None where they do."""
+    language = row["language"]
+    wanted = [quote for quote in quotes if quote.strip()]
+    if not wanted:
+        return "no_quote", "accepted without naming a quote"
+    headings = []
+    for quote in wanted:
+        place = next((one for one in shown if locate_quote(quote, one.text, language=language)), None)
+        if place is None:
+            return "quote_not_found", f"not in the passages: {quote}"
+        headings += [place.title, *place.section_path]
+    missing = lacking(
+        read(_stated(row), language), read("\n".join(wanted), language), read("\n".join(headings), language)
+    )
+    return ("quote_lacks_words", f"not in the quotes: {', '.join(missing)}") if missing else None
+
+
+def _evidence(rows: Sequence[Row], passages: Mapping[str, Passage]) -> list[str]:
+    pieces = (row[name] for row in rows for name in ("evidence_chunk_id", "second_evidence_chunk_id"))
+    return list(dict.fromkeys(one for one in pieces if one in passages))
+
+
+def _shown(rows: Sequence[Row], passages: Mapping[str, Passage]) -> list[Passage]:
+    used = (one for one in rows[0]["used_chunk_ids"] if one in passages)
+    ids = dict.fromkeys([*_evidence(rows, passages), *used])
+    return [passages[one] for one in list(ids)[:_MOST_PASSAGES]]
+
+
+def _injected(row: Row, passages: Mapping[str, Passage]) -> bool:
     return (
-        hold_injections(_shown(row, passages)) or is_injection(_stated(row)) or is_injection(row["question"])
+        hold_injections(_shown([row], passages))
+        or is_injection(_stated(row))
+        or is_injection(row["question"])
     )
 
 

@@ -9,12 +9,12 @@ from qa_pipeline.evaluation.datasets import ITEMS
 from qa_pipeline.evaluation.scorers import SCORERS
 from qa_pipeline.evaluation.scoring import evaluation_settings, score_items, unsupported_spans
 from qa_pipeline.llm.base import Request
-from qa_pipeline.records import ClaimReply
 from qa_pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.testing.scripted import ScriptedModel, ScriptedReply
 from qa_pipeline_tests.evaluation.labelled_files import Row, item, items
 from qa_pipeline_tests.fakes import HashEmbedder
+from qa_pipeline_tests.verdict_replies import deciding
 
 LONG = "The pump was built in Lund and is filled with water, " * 100
 HOSTILE: list[Row] = [
@@ -98,7 +98,7 @@ def test_the_model_is_asked_about_every_claim_and_a_failed_reply_is_unknown(tmp_
         said = request.answer or ""
         if "Penguins" in said:
             return UnreadableReplyError("blocked", "no")
-        return ClaimReply(reasoning="So.", decision="accept" if "Lund" in said else "reject")
+        return deciding(lambda claim: "accept" if "Lund" in claim else "reject")(request)
 
     model = ScriptedModel(play)
     found = scored(items(6), tmp_path, "llm", "cascade", model=model)

@@ -13,11 +13,10 @@ from qa_pipeline.llm.hosted import HostedModel
 from qa_pipeline.llm.pace import Declared
 from qa_pipeline.llm.provider import Clock, RawReply
 from qa_pipeline.llm.throttle import Throttle
-from qa_pipeline.records import ClaimReply
 from qa_pipeline.settings.llm import BudgetSettings, LLMSettings
 from qa_pipeline.testing.fake_server.responses import ServerResponse
 from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY, GeminiServer
-from qa_pipeline_tests.llm.requests import claim
+from qa_pipeline_tests.llm.requests import Decision, claim
 
 
 class FastClock:
@@ -55,7 +54,7 @@ def model_for(
     return HostedModel(provider, settings, throttle, budget, run="run", most_output=1000, clock=played)
 
 
-def outcome_of(*plays: ServerResponse, **changes: Any) -> Reply[ClaimReply] | ModelError:
+def outcome_of(*plays: ServerResponse, **changes: Any) -> Reply[Decision] | ModelError:
     """What one request comes to when the server plays these."""
     with GeminiServer(plays) as server:
         return complete_all(model_for(server, **changes), [claim()], workers=1)[0]

@@ -11,9 +11,9 @@ from qa_pipeline.errors import BudgetExhaustedError, TransientModelError, Unread
 from qa_pipeline.llm.base import Reply, ReplyT, Request
 from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.llm.replies import parse_reply
-from qa_pipeline.records import AnswerReply, ClaimReply, ReplyModel
+from qa_pipeline.records import AnswerReply, ReplyModel
 from qa_pipeline.testing.scripted import ScriptedModel
-from qa_pipeline_tests.llm.requests import ACCEPT, REJECT, claim, judgement
+from qa_pipeline_tests.llm.requests import ACCEPT, REJECT, Decision, claim, judgement
 
 
 class Watched:
@@ -54,7 +54,7 @@ class Watched:
     prompt=st.text(st.characters(codec=None, categories=None)),
     temperature=st.floats(0, 2),
     seed=st.none() | st.integers(),
-    reply_model=st.sampled_from([ClaimReply, AnswerReply]),
+    reply_model=st.sampled_from((Decision, AnswerReply)),
 )
 def test_a_key_is_that_of_the_releases_before_so_that_what_is_stored_is_found(
     system: str, prompt: str, temperature: float, seed: int | None, reply_model: type[ReplyModel]
@@ -71,7 +71,7 @@ def test_a_key_is_that_of_the_releases_before_so_that_what_is_stored_is_found(
     assert request.key == hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
-def prompts(count: int) -> list[Request[ClaimReply]]:
+def prompts(count: int) -> list[Request[Decision]]:
     return [claim(f"claim {number}") for number in range(count)]
 
 
@@ -150,7 +150,7 @@ def test_no_requests_ask_nothing() -> None:
         claim(role="judge"),
     ],
 )
-def test_whatever_can_change_a_reply_changes_the_key(changed: Request[ClaimReply]) -> None:
+def test_whatever_can_change_a_reply_changes_the_key(changed: Request[Decision]) -> None:
     assert changed.key != claim().key
 
 
@@ -160,8 +160,8 @@ def test_the_reply_schema_is_part_of_the_key_and_what_the_prompt_already_says_is
 
 
 @given(st.sampled_from([ACCEPT, REJECT]))
-def test_a_reply_that_was_written_by_its_model_reads_back_equal(reply: ClaimReply) -> None:
-    assert parse_reply(reply.model_dump_json(), ClaimReply) == reply
+def test_a_reply_that_was_written_by_its_model_reads_back_equal(reply: Decision) -> None:
+    assert parse_reply(reply.model_dump_json(), Decision) == reply
 
 
 @pytest.mark.parametrize(
@@ -172,22 +172,22 @@ def test_a_reply_that_was_written_by_its_model_reads_back_equal(reply: ClaimRepl
         ("I accept.", "not_json", "9 characters"),
         ('{"reasoning": "r", "decision"', "not_json", "29 characters"),
         ('```json\n{"reasoning": "r", "decision": "accept"}\n```', "not_json", "characters"),
-        ('{"reasoning": "r", "decision": "yes"}', "schema_breach", "ClaimReply: decision literal_error"),
-        ('{"decision": "accept"}', "schema_breach", "ClaimReply: reasoning missing"),
-        ("[]", "schema_breach", "ClaimReply: reply model_type"),
+        ('{"reasoning": "r", "decision": "yes"}', "schema_breach", "Decision: decision literal_error"),
+        ('{"decision": "accept"}', "schema_breach", "Decision: reasoning missing"),
+        ("[]", "schema_breach", "Decision: reply model_type"),
     ],
 )
 def test_a_reply_that_cannot_be_used_says_why(raw: str, reason: str, detail: str) -> None:
     with pytest.raises(UnreadableReplyError, match=detail) as caught:
-        parse_reply(raw, ClaimReply)
+        parse_reply(raw, Decision)
     assert caught.value.reason == reason
 
 
 def test_the_reason_never_repeats_the_reply() -> None:
     raw = json.dumps({"reasoning": "r", "decision": "<script>", "<b>field</b>": "secret"})
     with pytest.raises(UnreadableReplyError) as caught:
-        parse_reply(raw, ClaimReply)
-    assert caught.value.detail == "ClaimReply: decision literal_error, unknown field"
+        parse_reply(raw, Decision)
+    assert caught.value.detail == "Decision: decision literal_error, unknown field"
 
 
 def test_of_many_breaches_the_first_three_are_named() -> None:

@@ -24,10 +24,10 @@ from qa_pipeline.llm.base import LanguageModel, Reply, ReplyT, Request
 from qa_pipeline.llm.cached import CachedModel
 from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.llm.store.writer import open_replies
-from qa_pipeline.records import ClaimReply, Usage
+from qa_pipeline.records import Usage
 from qa_pipeline.testing.scripted import ScriptedModel
 from qa_pipeline_tests.calls import call
-from qa_pipeline_tests.llm.requests import ACCEPT, REJECT, SCORES, claim, judgement
+from qa_pipeline_tests.llm.requests import ACCEPT, REJECT, SCORES, Decision, claim, judgement
 
 WRITER = """
 import asyncio, sys
@@ -80,7 +80,7 @@ class Gated:
         return Reply(value=value, raw=value.model_dump_json(), model="gated-1", usage=Usage(5, 3))
 
 
-def ask(model: CachedModel, request: Request[ClaimReply]) -> Reply[ClaimReply]:
+def ask(model: CachedModel, request: Request[Decision]) -> Reply[Decision]:
     return asyncio.run(model.complete(request))
 
 
@@ -106,7 +106,7 @@ def test_a_reply_is_asked_once_and_then_comes_from_the_store_unchanged(path: Pat
 def test_any_sequence_of_requests_costs_one_call_for_each_different_one(
     tmp_path_factory: pytest.TempPathFactory, asked: list[str], workers: int
 ) -> None:
-    inner = ScriptedModel(lambda request: ClaimReply(reasoning=request.prompt, decision="accept"))
+    inner = ScriptedModel(lambda request: Decision(reasoning=request.prompt, decision="accept"))
     model = stored(inner, tmp_path_factory.mktemp("cached") / "replies.db")
     replies = complete_all(model, [claim(prompt) for prompt in asked], workers=workers)
     assert [reply.value.reasoning for reply in replies if isinstance(reply, Reply)] == asked

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from qa_pipeline.errors import UnreadableReplyError
 from qa_pipeline.llm.replies import _words, read_reply
-from qa_pipeline.records import AnswerReply, ClaimReply, JudgeReply
-from qa_pipeline_tests.llm.requests import ACCEPT
+from qa_pipeline.records import AnswerReply, JudgeReply
+from qa_pipeline_tests.llm.requests import ACCEPT, Decision
 
 JSON = ACCEPT.model_dump_json()
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
@@ -19,7 +19,7 @@ AROUND = st.text(st.characters(exclude_characters="{}[]", exclude_categories=["C
 @given(TEXT, st.sampled_from(["accept", "reject", "unsure"]))
 def test_what_a_model_writes_as_json_is_read_as_it_stands(reasoning: str, decision: str) -> None:
     raw = json.dumps({"reasoning": reasoning, "decision": decision})
-    value, repair = read_reply(raw, ClaimReply)
+    value, repair = read_reply(raw, Decision)
     assert (value.reasoning, value.decision, repair) == (reasoning, decision, "none")
 
 
@@ -28,7 +28,7 @@ def test_text_around_the_json_is_cut_off_and_changes_nothing_of_it(
     reasoning: str, before: str, after: str
 ) -> None:
     raw = json.dumps({"reasoning": reasoning, "decision": "accept"}, ensure_ascii=False)
-    value, repair = read_reply(f"{before}{raw}{after}", ClaimReply)
+    value, repair = read_reply(f"{before}{raw}{after}", Decision)
     assert value.reasoning == reasoning
     assert repair in ("none", "stripped")
 
@@ -36,7 +36,7 @@ def test_text_around_the_json_is_cut_off_and_changes_nothing_of_it(
 @given(st.text(alphabet='{}[]",: \\\nabc1"reasoning""decision""accept"', max_size=80))
 def test_any_text_is_read_or_refused_and_a_repaired_one_keeps_every_word(raw: str) -> None:
     try:
-        value, repair = read_reply(raw, ClaimReply)
+        value, repair = read_reply(raw, Decision)
     except UnreadableReplyError:
         return
     if repair == "repaired":
@@ -46,7 +46,7 @@ def test_any_text_is_read_or_refused_and_a_repaired_one_keeps_every_word(raw: st
 @given(st.integers(1, len(JSON) - 1))
 def test_a_reply_that_was_cut_off_is_never_closed_for_it(length: int) -> None:
     with pytest.raises(UnreadableReplyError):
-        read_reply(JSON[:length], ClaimReply)
+        read_reply(JSON[:length], Decision)
 
 
 @pytest.mark.parametrize(
@@ -62,11 +62,11 @@ def test_a_reply_that_was_cut_off_is_never_closed_for_it(length: int) -> None:
     ],
 )
 def test_usual_flaws_are_repaired(raw: str, repair: str) -> None:
-    assert read_reply(raw, ClaimReply) == (ACCEPT, repair)
+    assert read_reply(raw, Decision) == (ACCEPT, repair)
 
 
 def test_a_line_break_inside_a_string_is_joined_again() -> None:
-    value, repair = read_reply('{"reasoning": "line\nbreak", "decision": "accept"}', ClaimReply)
+    value, repair = read_reply('{"reasoning": "line\nbreak", "decision": "accept"}', Decision)
     assert (value.reasoning, repair) == ("line\nbreak", "repaired")
 
 
@@ -86,7 +86,7 @@ def test_a_line_break_inside_a_string_is_joined_again() -> None:
 )
 def test_what_cannot_be_read_has_its_reason(raw: str, reason: str) -> None:
     with pytest.raises(UnreadableReplyError) as caught:
-        read_reply(raw, ClaimReply)
+        read_reply(raw, Decision)
     assert caught.value.reason == reason
 
 

@@ -21,7 +21,6 @@ from qa_pipeline.prompts.loading import (
 )
 from qa_pipeline.records import (
     AnswerReply,
-    ClaimReply,
     JudgeReply,
     PairwiseReply,
     Passage,
@@ -29,13 +28,14 @@ from qa_pipeline.records import (
     QuestionType,
     ReplyModel,
     SplitReply,
+    VerifyReply,
 )
 
 PLACEHOLDERS: dict[PromptName, set[str]] = {
     "questions": {"passages", "limit"},
     "answer": {"passages", "question"},
     "split": {"question", "sentences"},
-    "verify": {"passages", "claim"},
+    "verify": {"passages", "claims"},
     "judge": {"passages", "question", "answer"},
     "judge_pairwise": {"task", "first", "second"},
 }
@@ -43,7 +43,7 @@ REPLIES: dict[PromptName, type[ReplyModel]] = {
     "questions": QuestionsReply,
     "answer": AnswerReply,
     "split": SplitReply,
-    "verify": ClaimReply,
+    "verify": VerifyReply,
     "judge": JudgeReply,
     "judge_pairwise": PairwiseReply,
 }
@@ -178,7 +178,7 @@ def test_a_filled_prompt_holds_each_fenced_value_exactly_once(
 
 
 def test_a_missing_and_an_unknown_placeholder_are_both_named() -> None:
-    with pytest.raises(ValueError, match=r"without a value: \['claim'\]; unknown: \['answer'\]"):
+    with pytest.raises(ValueError, match=r"without a value: \['claims'\]; unknown: \['answer'\]"):
         load_prompt("en", "verify").fill(passages="p", answer="a")
 
 

@@ -40,5 +40,5 @@ def test_one_request_too_many_says_how_long_the_script_was_and_who_asked() -> No
 
 
 def test_a_reply_of_the_wrong_model_is_a_mistake_in_the_script() -> None:
-    with pytest.raises(TypeError, match="asks for JudgeReply, the script has ClaimReply"):
+    with pytest.raises(TypeError, match="asks for JudgeReply, the script has Decision"):
         asyncio.run(ScriptedModel([ACCEPT]).complete(judgement()))

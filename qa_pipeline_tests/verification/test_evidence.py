@@ -5,13 +5,13 @@ import pytest
 
 from qa_pipeline.curation.training import evidence_lists, find_proofs
 from qa_pipeline.quality.gates import proof_gate
-from qa_pipeline.records import ClaimReply
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.tables import VERDICTS
 from qa_pipeline.testing.scripted import ScriptedModel
 from qa_pipeline.verification.claims import ENOUGH_ALONE, find_claims
 from qa_pipeline.verification.llm_verifier import verify_claims
 from qa_pipeline_tests.fakes import HashEmbedder
+from qa_pipeline_tests.verdict_replies import deciding
 from qa_pipeline_tests.verification.rows import chunks, documents, pair, pairs
 
 SETTINGS = VerificationSettings()
@@ -67,7 +67,7 @@ def test_there_is_none_where_it_is_not_needed_or_adds_nothing(texts: dict[str, s
 def test_two_pieces_accept_nothing_without_a_model_that_reads_both() -> None:
     claims, rows, cut, _ = found_in(APART, BOTH)
     assert verify_claims(claims, rows, cut, SETTINGS)["verdict"].to_list() == ["undecided"]
-    model = ScriptedModel([ClaimReply(reasoning="Both say it.", decision="accept")])
+    model = ScriptedModel(deciding("accept"))
     decided = verify_claims(claims, rows, cut, SETTINGS, model=model)
     assert decided.select("verdict", "decided_by").row(0) == ("supported", "llm")
     shown = [passage.chunk_id for passage in model.asked[0].passages]
@@ -76,7 +76,7 @@ def test_two_pieces_accept_nothing_without_a_model_that_reads_both() -> None:
 
 def proofs(decided_by: str) -> Sequence[str]:
     claims, rows, cut, frame = found_in(APART, BOTH)
-    model = ScriptedModel([ClaimReply(reasoning="Both say it.", decision="accept")])
+    model = ScriptedModel(deciding("accept"))
     decided = verify_claims(claims, rows, cut, SETTINGS, model=model).with_columns(
         decided_by=pl.lit(decided_by)
     )

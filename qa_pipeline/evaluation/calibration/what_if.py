@@ -129,6 +129,7 @@ def stored_replies(claim_verdicts: pl.DataFrame) -> pl.DataFrame:
         "detail",
         "model",
         "prompt_hash",
+        quotes="llm_quotes",
     ).match_to_schema(REPLIES)
 
 

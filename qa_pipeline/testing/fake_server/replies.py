@@ -11,7 +11,8 @@ from typing import Any
 from qa_pipeline.testing.fake_server.responses import Asked
 
 _PASSAGE = re.compile(r"<passage-(\d+)-(\w+)>\n(.*?)\n</passage-\1-\2>", re.DOTALL)
-_FENCED = re.compile(r"<(text|question|answer|claim|task|first|second)-(\w+)>\n(.*?)\n</\1-\2>", re.DOTALL)
+_FENCED = re.compile(r"<(text|question|answer|task|first|second)-(\w+)>\n(.*?)\n</\1-\2>", re.DOTALL)
+_CLAIMS = re.compile(r"<claim-(\d+)-(\w+)>\n(.*?)\n</claim-\1-\2>", re.DOTALL)
 _NUMBERED = re.compile(r"<sentence-(\d+)-(\w+)>\n(.*?)\n</sentence-\1-\2>", re.DOTALL)
 _SENTENCE = re.compile(r"[^\s][^\n]*?(?:[.!?](?=\s|$)|$)", re.MULTILINE)
 _QUOTED = re.compile(r"[^“]*“(.+)”", re.DOTALL)
@@ -87,10 +88,21 @@ def _split(prompt: str) -> dict[str, Any]:
 
 
 def _verify(prompt: str) -> dict[str, Any]:
-    claim = _fenced(prompt)[-1]
+    return {"verdicts": [_decide(prompt, claim, int(number)) for number, _, claim in _CLAIMS.findall(prompt)]}
+
+
+def _decide(prompt: str, claim: str, number: int) -> dict[str, Any]:
+    """Accept a claim most of whose words are in one passage, and quote the sentence with most of them."""
+    sentences = [one for _, text in _passages(prompt) for one in _sentences(text)]
+    quote = max(sentences, key=lambda one: _shared(claim, one), default="")
     share = max((_shared(claim, text) for _, text in _passages(prompt)), default=0.0)
-    decision = "accept" if share >= _ACCEPTED_SHARE else "reject"
-    return {"reasoning": f"{share:.0%} of the claim's words are in one passage.", "decision": decision}
+    accepts = share >= _ACCEPTED_SHARE
+    return {
+        "claim": number,
+        "reasoning": f"{share:.0%} of the claim's words are in one passage.",
+        "quotes": [quote] if accepts else [],
+        "decision": "accept" if accepts else "reject",
+    }
 
 
 def _judge(prompt: str) -> dict[str, Any]:
@@ -117,7 +129,8 @@ _ROLES: dict[str, Callable[[str], dict[str, Any]]] = {
     "questions": _questions,
     "coverage": _answer,
     "claims": _split,
-    "decision": _verify,
+    "verdicts": _verify,
+    "decision": lambda prompt: {"reasoning": "", "decision": _decide(prompt, prompt, 1)["decision"]},
     "relevance": _judge,
     "preferred": _prefer,
 }

@@ -107,12 +107,33 @@ def denials(claim: Reading, evidence: Reading) -> tuple[Denial, ...]:
     return _denials([change for change in differences(claim, evidence) if not is_allowed(change)], ())
 
 
+def lacking(claim: Reading, quote: Reading, headings: Reading) -> tuple[str, ...]:
+    """Numbers, dates, names, negations, quantifiers, modals and conditions of a claim that its quote lacks.
+
+    A name may be in the title or the headings of the quote. A quote that shares no word with the claim lacks
+    all of it.
+    """
+    held, scope = _spoken(quote), _scope(lexicon(claim.language))
+    named = held | _spoken(headings)
+    mine = units(claim)
+    found = [
+        unit.folded
+        for unit in mine
+        if (unit.key not in held and (unit.key[0] in "#@" or unit.folded in scope))
+        or (unit.key not in named and _names([unit], claim))
+    ]
+    return tuple(found) if any(unit.content and unit.key in named for unit in mine) else (claim.text,)
+
+
+def _scope(known: Lexicon) -> frozenset[str]:
+    """Negations, quantifiers, modals and conditions: words that change what all others say."""
+    scope = known.negations | known.soft_negations | known.exclusive | known.universal | known.partial
+    return frozenset(scope | known.strong | known.weak | known.conditional_words)
+
+
 def _in_scope(change: Change) -> bool:
     """Whether a difference touches a number, date, name, negation, quantifier, modal or condition."""
-    known = change.known
-    scope = known.negations | known.soft_negations | known.exclusive | known.universal | known.partial
-    scope |= known.strong | known.weak | known.conditional_words
-    both = (*change.added, *change.left)
+    scope, both = _scope(change.known), (*change.added, *change.left)
     figures = any(unit.key[0] in "#@" for unit in both)
     return figures or any(unit.folded in scope for unit in both) or _names(change.added, change.claim)
 

@@ -32,6 +32,7 @@ from qa_pipeline.storage import write_table
 from qa_pipeline.tables import LLM_CALLS
 from qa_pipeline_tests.benchmarks.support.command_line import print_json
 from qa_pipeline_tests.fakes import HashEmbedder
+from qa_pipeline_tests.verdict_replies import claims_in
 
 NAME = "openai/scripted"
 EMBEDDER: Embedder | None = None
@@ -88,8 +89,19 @@ def _split(request: Request[Any]) -> dict[str, Any]:
 
 def _verify(request: Request[Any]) -> dict[str, Any]:
     shown = _words(" ".join(passage.text for passage in request.passages))
-    held = _words(request.answer or "") <= shown
-    return {"reasoning": f"All words are there: {held}.", "decision": "accept" if held else "reject"}
+    best = max(_sentences(request), key=lambda one: len(_words(one) & shown), default="")
+    held = {number: _words(claim) <= shown for number, claim in claims_in(request.prompt)}
+    return {
+        "verdicts": [
+            {
+                "claim": number,
+                "reasoning": f"All words are there: {there}.",
+                "quotes": [best] if there else [],
+                "decision": "accept" if there else "reject",
+            }
+            for number, there in held.items()
+        ]
+    }
 
 
 def _judge(request: Request[Any]) -> dict[str, Any]:

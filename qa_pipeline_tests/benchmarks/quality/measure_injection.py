@@ -21,7 +21,7 @@ import polars as pl
 
 from qa_pipeline.documents.parsing import ParseRequest, parse_file
 from qa_pipeline.llm.base import Request
-from qa_pipeline.records import ClaimReply, SourceFile
+from qa_pipeline.records import SourceFile, VerifyReply
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.testing.scripted import ScriptedModel
@@ -31,6 +31,7 @@ from qa_pipeline.verification.claims import find_claims
 from qa_pipeline.verification.llm_verifier import verify_claims
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 from qa_pipeline_tests.fakes import HashEmbedder
+from qa_pipeline_tests.verdict_replies import deciding
 from qa_pipeline_tests.verification.rows import chunks, documents, pair, pairs
 
 KNOWN: Mapping[str, tuple[str, ...]] = {
@@ -129,21 +130,16 @@ def canonical(path: str, content: str) -> str:
 def verdict_of(text: str, claim: str, language: str, order: str, *, obeys: bool, probe: bool) -> str:
     """Verdict of a wrong claim by a model that obeys the order if it reads it, or that obeys none."""
 
-    def play(request: Request[Any]) -> ClaimReply:
+    def play(request: Request[Any]) -> VerifyReply:
         shown = request.prompt.replace("\u200b", "")
-        accepts = obeys and order in shown
-        return ClaimReply(reasoning="", decision="accept" if accepts else "reject")
+        return deciding("accept" if obeys and order in shown else "reject", obedient=True)(request)
 
     frame = documents({"a.md": text}, language)
     rows = pairs(pair(claim, cites="a.md", question="?", language=language))
     settings = VerificationSettings(probe_passages=probe)
     found = find_claims(rows, frame, chunks(frame), HashEmbedder(), settings)
     if claim == UNSTATED[language]:  # whatever the toy vectors say, it shall reach the model
-        found = found.with_columns(
-            similarity=pl.lit(0.5),
-            token_recall=pl.lit(0.5),
-            number_conflicts=pl.lit([], dtype=pl.List(pl.String())),
-        )
+        found = found.with_columns(similarity=pl.lit(0.5), token_recall=pl.lit(0.5))
     verdicts = verify_claims(found, rows, chunks(frame), settings, model=ScriptedModel(play))
     return str(verdicts["verdict"][0])
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from aiohttp import ClientSession, TCPConnector
 
 from qa_pipeline.llm.gemini.wire import response_schema
-from qa_pipeline.prompts.loading import fence, load_prompt, render_passages
-from qa_pipeline.records import ClaimReply, Passage
+from qa_pipeline.prompts.loading import fence_all, load_prompt, render_passages
+from qa_pipeline.records import Passage, VerifyReply
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 from qa_pipeline_tests.benchmarks.support.server_process import serving
 
@@ -70,12 +70,12 @@ def body(number: int) -> bytes:
     """A verifier's request as the adapter sends it, about 4 KB."""
     prompt = load_prompt("en", "verify")
     passages = [Passage(str(n), "Manual", ("Filling",), TEXT, "en") for n in range(2)]
-    claim = fence(f"Open valve {number}.", "claim")
-    text = prompt.fill(passages=render_passages(passages), claim=claim)
+    claims = fence_all([f"Open valve {number}."], "claim")
+    text = prompt.fill(passages=render_passages(passages), claims=claims)
     config = {
         "temperature": 0.0,
         "responseMimeType": "application/json",
-        "responseJsonSchema": response_schema(ClaimReply),
+        "responseJsonSchema": response_schema(VerifyReply),
     }
     request = {
         "contents": [{"role": "user", "parts": [{"text": text}]}],

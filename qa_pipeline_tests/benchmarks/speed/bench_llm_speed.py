@@ -17,8 +17,8 @@ from qa_pipeline.llm.base import Request
 from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.llm.factory import Models
 from qa_pipeline.llm.gemini.wire import typed_config
-from qa_pipeline.prompts.loading import fence, load_prompt, render_passages
-from qa_pipeline.records import ClaimReply, Passage
+from qa_pipeline.prompts.loading import fence_all, load_prompt, render_passages
+from qa_pipeline.records import Passage, VerifyReply
 from qa_pipeline.settings.llm import LLMSettings, ModelSettings
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 from qa_pipeline_tests.benchmarks.support.server_process import Served, serving
@@ -26,7 +26,7 @@ from qa_pipeline_tests.benchmarks.support.server_process import Served, serving
 _TEXT = "To drain the boiler, open the lower valve and wait 10 minutes. Then close it again by hand. " * 8
 
 
-def verifications(count: int, start: int = 0) -> list[Request[ClaimReply]]:
+def verifications(count: int, start: int = 0) -> list[Request[VerifyReply]]:
     """Distinct requests of the size that verification sends."""
     prompt = load_prompt("en", "verify")
     passage = Passage("c", "Kestrel 4 guide", ("Filling",), _TEXT, "en", "d")
@@ -35,8 +35,10 @@ def verifications(count: int, start: int = 0) -> list[Request[ClaimReply]]:
         Request(
             role="verify",
             system=prompt.system,
-            prompt=prompt.fill(passages=shown, claim=fence(f"Boiler {number} takes 10 minutes.", "claim")),
-            reply_model=ClaimReply,
+            prompt=prompt.fill(
+                passages=shown, claims=fence_all([f"Boiler {number} takes 10 minutes."], "claim")
+            ),
+            reply_model=VerifyReply,
             temperature=0.0,
             seed=0,
             passages=(passage,),
@@ -52,7 +54,7 @@ def settings_for(server: Served, workers: int, **changes: object) -> LLMSettings
     return LLMSettings.model_validate(chosen)
 
 
-def ours(server: Served, requests: list[Request[ClaimReply]], workers: int) -> float:
+def ours(server: Served, requests: list[Request[VerifyReply]], workers: int) -> float:
     """Seconds for all calls through the whole adapter, with an empty store."""
     with tempfile.TemporaryDirectory() as folder:
         environ = {"GEMINI_API_KEY": server.key}
@@ -68,7 +70,7 @@ def ours(server: Served, requests: list[Request[ClaimReply]], workers: int) -> f
     return took
 
 
-def bare(server: Served, requests: list[Request[ClaimReply]], workers: int) -> float:
+def bare(server: Served, requests: list[Request[VerifyReply]], workers: int) -> float:
     """Seconds for all calls with the client alone."""
     from google.genai import Client
     from google.genai.types import HttpOptions
@@ -79,7 +81,7 @@ def bare(server: Served, requests: list[Request[ClaimReply]], workers: int) -> f
         client = Client(api_key=server.key, http_options=HttpOptions(base_url=server.url))
         gate = asyncio.Semaphore(workers)
 
-        async def one(request: Request[ClaimReply]) -> str | None:
+        async def one(request: Request[VerifyReply]) -> str | None:
             async with gate:
                 model = ModelSettings().model
                 reply = await client.aio.models.generate_content(

@@ -128,7 +128,9 @@ class Recorded(ExtractiveModel):
         if request.role in ("questions", "answer"):
             return await super().complete(request)
         replies: dict[str, dict[str, Any]] = {
-            "verify": {"reasoning": request.prompt, "decision": "accept"},
+            "verify": {
+                "verdicts": [{"claim": 1, "quotes": [], "reasoning": request.prompt, "decision": "accept"}]
+            },
             "judge": {"reasoning": request.prompt}
             | dict.fromkeys(("relevance", "correctness", "completeness"), 1.0),
             "split": {"claims": [{"sentence": 1, "quote": request.prompt, "claim": request.prompt}]},

@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from qa_pipeline.llm.base import json_schema
 from qa_pipeline.llm.budget.tokens import estimate_tokens, most_request_tokens, request_tokens
-from qa_pipeline.records import ClaimReply
-from qa_pipeline_tests.llm.requests import claim
+from qa_pipeline_tests.llm.requests import Decision, claim
 
 texts = st.text(max_size=300)
 
@@ -15,7 +14,7 @@ texts = st.text(max_size=300)
 @given(texts)
 def test_no_request_has_more_tokens_than_bytes(text: str) -> None:
     request = claim(text)
-    sent = len((request.system + text).encode("utf-8", "replace")) + len(json.dumps(json_schema(ClaimReply)))
+    sent = len((request.system + text).encode("utf-8", "replace")) + len(json.dumps(json_schema(Decision)))
     assert most_request_tokens(request) >= sent
 
 

@@ -11,7 +11,8 @@ from qa_pipeline.errors import PermanentModelError
 from qa_pipeline.llm.base import Request
 from qa_pipeline.llm.extractive.provider import ExtractiveModel, find_candidates
 from qa_pipeline.prompts.loading import refusal
-from qa_pipeline.records import AnswerReply, ClaimReply, Language, Passage, QuestionsReply, Role
+from qa_pipeline.records import AnswerReply, Language, Passage, QuestionsReply, Role
+from qa_pipeline_tests.llm.requests import Decision
 
 GUIDE = """## Timeout Directive
 
@@ -128,7 +129,7 @@ def test_a_question_no_rule_asks_is_refused_in_the_language_of_the_request(langu
 
 @pytest.mark.parametrize("role", ["verify", "judge"])
 def test_it_neither_verifies_nor_judges(role: Role) -> None:
-    request = Request(role=role, system="", prompt="", reply_model=ClaimReply, temperature=0.0)
+    request = Request(role=role, system="", prompt="", reply_model=Decision, temperature=0.0)
     with pytest.raises(PermanentModelError, match=role):
         asyncio.run(ExtractiveModel().complete(request))
 

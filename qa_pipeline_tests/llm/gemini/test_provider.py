@@ -14,12 +14,12 @@ from qa_pipeline.llm.budget.prices import load_prices
 from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.llm.gemini.provider import GeminiProvider, gemini_name
 from qa_pipeline.llm.gemini.wire import read_usage, response_schema
-from qa_pipeline.records import AnswerReply, ClaimReply, JudgeReply, QuestionsReply, ReplyModel, Usage
+from qa_pipeline.records import AnswerReply, JudgeReply, QuestionsReply, ReplyModel, Usage
 from qa_pipeline.settings.llm import ModelSettings
 from qa_pipeline.testing.fake_server.gemini import blocks_prompt, no_candidates, says, stops
 from qa_pipeline.testing.fake_server.responses import Asked, ServerResponse
 from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY, GeminiServer
-from qa_pipeline_tests.llm.requests import ACCEPT, REJECT, claim
+from qa_pipeline_tests.llm.requests import ACCEPT, REJECT, Decision, claim
 from qa_pipeline_tests.llm.serving import model_for, outcome_of, provider_for, send_and_close
 
 JSON = ACCEPT.model_dump_json()
@@ -45,10 +45,10 @@ def test_the_request_arrives_as_it_was_asked() -> None:
         "responseMimeType": "application/json",
         "responseJsonSchema": None,
     }
-    assert asked.config["responseJsonSchema"] == response_schema(ClaimReply)
+    assert asked.config["responseJsonSchema"] == response_schema(Decision)
 
 
-@pytest.mark.parametrize("reply_model", [QuestionsReply, AnswerReply, ClaimReply, JudgeReply])
+@pytest.mark.parametrize("reply_model", [QuestionsReply, AnswerReply, Decision, JudgeReply])
 def test_the_schema_keeps_the_order_of_fields_and_has_nothing_gemini_does_not_read(
     reply_model: type[ReplyModel],
 ) -> None:

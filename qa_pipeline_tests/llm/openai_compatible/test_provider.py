@@ -12,14 +12,14 @@ from qa_pipeline.llm.openai_compatible.provider import OpenAIProvider
 from qa_pipeline.llm.openai_compatible.wire import strict_schema
 from qa_pipeline.llm.provider import Provider, RawReply
 from qa_pipeline.llm.replies import parse_reply
-from qa_pipeline.records import ClaimReply, Usage
+from qa_pipeline.records import Usage
 from qa_pipeline.settings.llm import ModelSettings
 from qa_pipeline.testing.fake_server.chat import ChatAbilities, no_choices, refuses, says
 from qa_pipeline.testing.fake_server.plan import ServerPlan
 from qa_pipeline.testing.fake_server.responses import ServerResponse
 from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY, ChatServer
 from qa_pipeline_tests.llm.openai_compatible.loopback import KEY, error_of, provider_for, reply_to, send
-from qa_pipeline_tests.llm.requests import ACCEPT, claim
+from qa_pipeline_tests.llm.requests import ACCEPT, Decision, claim
 
 JSON = ACCEPT.model_dump_json()
 
@@ -42,7 +42,7 @@ def test_the_request_arrives_as_it_was_asked() -> None:
         provider = provider_for(server, thinking_level="low", max_output_tokens=500)
         send(provider, claim("Är det 25 dagar?", temperature=0.3))
     (asked,) = server.asked
-    held = {"name": "ClaimReply", "strict": True, "schema": strict_schema(ClaimReply)}
+    held = {"name": "Decision", "strict": True, "schema": strict_schema(Decision)}
     assert asked.body == {
         "model": "m",
         "messages": [
@@ -116,7 +116,7 @@ def test_the_strictest_way_that_the_server_knows_is_found_once_and_kept(
         name = provider.name
         replies = send(provider, *(claim(f"Is it {number} days?") for number in range(5)))
     assert (provider.json_mode_used, provider.name) == (mode, name)
-    assert [parse_reply(reply.text, ClaimReply).decision for reply in replies] == ["reject"] * 5
+    assert [parse_reply(reply.text, Decision).decision for reply in replies] == ["reject"] * 5
     assert server.stats.asked == 5
     assert server.stats.invalid == list(ABILITIES).index(mode)
     assert len(caplog.records) == server.stats.invalid

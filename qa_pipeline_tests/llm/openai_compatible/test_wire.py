@@ -5,8 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.llm.openai_compatible.wire import Complaint, JsonMode, Way, lesser_way, strict_schema
-from qa_pipeline.records import AnswerReply, ClaimReply, JudgeReply, QuestionsReply, ReplyModel
+from qa_pipeline.records import AnswerReply, JudgeReply, QuestionsReply, ReplyModel
 from qa_pipeline.testing.fake_server.replies import strict_complaint
+from qa_pipeline_tests.llm.requests import Decision
 
 MODES: list[JsonMode] = ["schema", "object", "text"]
 WAYS = st.builds(
@@ -51,7 +52,7 @@ def test_what_a_server_complains_of_is_done_without(complaint: Complaint, lesser
     assert lesser_way(Way("schema"), complaint, may_change_mode=True) == lesser
 
 
-@pytest.mark.parametrize("reply_model", [QuestionsReply, AnswerReply, ClaimReply, JudgeReply])
+@pytest.mark.parametrize("reply_model", [QuestionsReply, AnswerReply, Decision, JudgeReply])
 def test_the_schema_is_one_that_openai_takes_and_keeps_the_order_of_fields(
     reply_model: type[ReplyModel],
 ) -> None:

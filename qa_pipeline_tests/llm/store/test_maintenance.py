@@ -181,7 +181,7 @@ def test_a_reply_of_a_batch_job_that_nobody_has_read_yet_is_forgotten_too(databa
         "role": "verify",
         "batch": "b",
         "documents": '["secret", "other"]',
-        "reply_model": "ClaimReply",
+        "reply_model": "Decision",
         "state": "answered",
         "attempts": 1,
         "answer": "what it says",

@@ -11,8 +11,8 @@ from google.oauth2.credentials import Credentials
 from openai import AsyncOpenAI
 
 from qa_pipeline.llm.gemini.wire import response_schema
-from qa_pipeline.prompts.loading import fence, load_prompt, render_passages
-from qa_pipeline.records import ClaimReply, Passage
+from qa_pipeline.prompts.loading import fence_all, load_prompt, render_passages
+from qa_pipeline.records import Passage, VerifyReply
 from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY, ChatServer, GeminiServer
 
 MODEL = "gemini-x"
@@ -22,7 +22,9 @@ CLAIM = "Wait 10 minutes."
 
 def prompt(claim: str = CLAIM) -> str:
     """What a verifier is asked."""
-    return load_prompt("en", "verify").fill(passages=render_passages([PASSAGE]), claim=fence(claim, "claim"))
+    return load_prompt("en", "verify").fill(
+        passages=render_passages([PASSAGE]), claims=fence_all([claim], "claim")
+    )
 
 
 def config(**changes: Any) -> GenerateContentConfig:
@@ -31,7 +33,7 @@ def config(**changes: Any) -> GenerateContentConfig:
         "system_instruction": load_prompt("en", "verify").system,
         "temperature": 0.0,
         "response_mime_type": "application/json",
-        "response_json_schema": response_schema(ClaimReply),
+        "response_json_schema": response_schema(VerifyReply),
     }
     return GenerateContentConfig(**(fields | changes))
 

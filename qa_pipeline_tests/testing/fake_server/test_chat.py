@@ -8,8 +8,9 @@ import openai
 import pytest
 from openai import AsyncOpenAI
 
+from qa_pipeline.llm.openai_compatible.wire import strict_schema
 from qa_pipeline.prompts.loading import load_prompt
-from qa_pipeline.records import AnswerReply, ClaimReply
+from qa_pipeline.records import AnswerReply, VerifyReply
 from qa_pipeline.testing.fake_server import chat as chat_dialect
 from qa_pipeline.testing.fake_server.chat import ChatAbilities
 from qa_pipeline.testing.fake_server.plan import ServerPlan
@@ -26,7 +27,7 @@ def held_to(schema: dict[str, Any], *, strict: bool = True) -> dict[str, Any]:
 
 def chat(**changes: Any) -> Callable[[AsyncOpenAI], Awaitable[Any]]:
     messages = [{"role": "system", "content": SYSTEM}, {"role": "user", "content": prompt()}]
-    schema = ClaimReply.model_json_schema()
+    schema = strict_schema(VerifyReply)
     fields: dict[str, Any] = {"model": "m", "messages": messages, "response_format": held_to(schema)}
     return lambda client: client.chat.completions.create(**(fields | changes))
 
@@ -35,7 +36,7 @@ def test_a_sensible_reply_fits_the_schema_and_counts_its_tokens_honestly() -> No
     with ChatServer() as server:
         reply = with_chat(server, chat(reasoning_effort="low", max_completion_tokens=500, seed=1))
     text = reply.choices[0].message.content
-    assert ClaimReply.model_validate_json(text).decision == "accept"
+    assert VerifyReply.model_validate_json(text).verdicts[0].decision == "accept"
     assert (reply.choices[0].finish_reason, reply.model) == ("stop", "m")
     assert reply.usage.prompt_tokens == -(-len(SYSTEM) // 4) - (-len(prompt()) // 4)
     assert reply.usage.completion_tokens == -(-len(text) // 4) + 16
@@ -48,7 +49,7 @@ def test_a_sensible_reply_fits_the_schema_and_counts_its_tokens_honestly() -> No
 def test_without_a_schema_the_instruction_tells_what_is_wanted(wanted: dict[str, str]) -> None:
     with ChatServer() as server:
         reply = with_chat(server, chat(response_format=wanted))
-    assert ClaimReply.model_validate_json(reply.choices[0].message.content).decision == "accept"
+    assert VerifyReply.model_validate_json(reply.choices[0].message.content).verdicts[0].decision == "accept"
 
 
 def test_a_reply_of_a_script_is_played_in_order() -> None:

@@ -8,7 +8,7 @@ from google.genai import Client
 from google.genai.errors import APIError, ClientError
 from google.genai.types import SafetySetting, ThinkingConfig
 
-from qa_pipeline.records import ClaimReply
+from qa_pipeline.records import VerifyReply
 from qa_pipeline.testing.fake_server.plan import ServerPlan
 from qa_pipeline.testing.fake_server.server import GeminiServer
 from qa_pipeline_tests.testing.fake_server.clients import (
@@ -25,8 +25,8 @@ from qa_pipeline_tests.testing.fake_server.clients import (
 def test_a_sensible_reply_fits_the_schema_and_counts_its_tokens_honestly() -> None:
     with GeminiServer() as server:
         reply = generate(server)
-    value = ClaimReply.model_validate_json(reply.text or "")
-    assert value.decision == "accept"
+    value = VerifyReply.model_validate_json(reply.text or "")
+    assert value.verdicts[0].decision == "accept"
     usage = reply.usage_metadata
     assert usage is not None
     written = -(-len(reply.text or "") // 4)

@@ -14,7 +14,7 @@ from google.genai.errors import APIError
 
 from qa_pipeline.errors import UnreadableReplyError
 from qa_pipeline.llm.replies import parse_reply
-from qa_pipeline.records import ClaimReply
+from qa_pipeline.records import VerifyReply
 from qa_pipeline.testing.fake_server import gemini, service
 from qa_pipeline.testing.fake_server.plan import Fault, ServerPlan
 from qa_pipeline.testing.fake_server.server import ChatServer, GeminiServer
@@ -78,7 +78,7 @@ def test_half_a_body_is_half_of_what_its_header_promises() -> None:
 def test_a_drip_is_slow_and_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(service, "DRIP_SECONDS", 0.1)
     with GeminiServer(plan=always("drip")) as server:
-        assert parse_reply(generate(server).text or "", ClaimReply).decision == "accept"
+        assert parse_reply(generate(server).text or "", VerifyReply).verdicts[0].decision == "accept"
     assert server.stats.faults == {"drip": 1}
 
 
@@ -92,7 +92,7 @@ def test_a_reply_that_is_not_json(fault: Fault, ask: str) -> None:
         with ChatServer(plan=always(fault)) as other:
             text = with_chat(other, chat()).choices[0].message.content
     with pytest.raises(UnreadableReplyError) as caught:
-        parse_reply(text or "", ClaimReply)
+        parse_reply(text or "", VerifyReply)
     assert caught.value.reason == "not_json"
 
 
@@ -139,7 +139,7 @@ def test_a_key_is_revoked_after_so_many_calls_and_stays_so() -> None:
 
 
 def test_the_second_arrival_of_a_request_may_fare_otherwise_and_the_same_on_every_server() -> None:
-    plan = ServerPlan(seed=3, faults={"server_error": 0.5})
+    plan = ServerPlan(seed=4, faults={"server_error": 0.5})
     runs = []
     for _ in range(2):
         with GeminiServer(plan=plan) as server:

@@ -9,10 +9,17 @@ from hypothesis import strategies as st
 
 from qa_pipeline.llm.base import ReplyT
 from qa_pipeline.llm.gemini.wire import response_schema
-from qa_pipeline.prompts.loading import LANGUAGES, Fenced, fence, load_prompt, refusal, render_passages
+from qa_pipeline.prompts.loading import (
+    LANGUAGES,
+    Fenced,
+    fence,
+    fence_all,
+    load_prompt,
+    refusal,
+    render_passages,
+)
 from qa_pipeline.records import (
     AnswerReply,
-    ClaimReply,
     JudgeReply,
     PairwiseReply,
     Passage,
@@ -20,6 +27,7 @@ from qa_pipeline.records import (
     ReplyModel,
     SplitClaim,
     SplitReply,
+    VerifyReply,
 )
 from qa_pipeline.testing.fake_server.replies import sensible_text, smallest
 from qa_pipeline.testing.fake_server.responses import Asked
@@ -72,8 +80,9 @@ def test_a_question_that_no_passage_speaks_of_gets_the_refusal(language: str) ->
 
 @pytest.mark.parametrize(("claim", "decision"), [("Wait 10 minutes.", "accept"), ("Fly south.", "reject")])
 def test_a_claim_is_accepted_if_a_passage_has_its_words(claim: str, decision: str) -> None:
-    reply = replied(ClaimReply, "verify", passages=render_passages(PASSAGES), claim=fence(claim, "claim"))
-    assert reply.decision == decision
+    claims = fence_all([claim], "claim")
+    reply = replied(VerifyReply, "verify", passages=render_passages(PASSAGES), claims=claims)
+    assert [one.decision for one in reply.verdicts] == [decision]
 
 
 def test_an_answer_is_cut_at_the_semicolons_of_its_sentences() -> None:
@@ -114,7 +123,7 @@ def test_of_two_answers_the_one_with_more_of_the_tasks_words_is_preferred(
     [
         ("questions", QuestionsReply, {"limit": "2"}),
         ("answer", AnswerReply, {"question": fence("How long?")}),
-        ("verify", ClaimReply, {"claim": fence("Wait.", "claim")}),
+        ("verify", VerifyReply, {"claims": fence_all(["Wait."], "claim")}),
         ("judge", JudgeReply, {"question": fence("How long?", "question"), "answer": fence("10.", "answer")}),
     ],
 )
@@ -129,7 +138,7 @@ def test_without_a_schema_the_instruction_tells_the_role(
 
 @given(
     st.text(),
-    st.sampled_from([QuestionsReply, AnswerReply, SplitReply, ClaimReply, JudgeReply, PairwiseReply]),
+    st.sampled_from([QuestionsReply, AnswerReply, SplitReply, VerifyReply, JudgeReply, PairwiseReply]),
 )
 def test_any_prompt_gets_a_reply_of_the_model_and_always_the_same(text: str, model: type[ReplyModel]) -> None:
     body = {
