@@ -22,15 +22,15 @@ KEPT = 0.75
 """Questions that are kept, of those a chunk may be asked for: some chunks give fewer, some are not found."""
 SPLIT = {"auto": 0.3, "model": 1.0, "rules": 0.0}
 """Calls for each answer to have it cut into claims, by verification.split_claims."""
-BORDERLINE = 0.5
-"""Claims for each answer that no local check decides."""
+BORDERLINE = 0.7
+"""Calls for each answer to verify the claims that no local check decides, those of an answer in one."""
 JUDGED = 0.7
 """Answers that pass source verification, and so reach the judge."""
 REPLY_TOKENS: Mapping[Role, float] = {
     "questions": 45.0,
     "answer": 130.0,
     "split": 140.0,
-    "verify": 90.0,
+    "verify": 200.0,
     "judge": 110.0,
 }
 """Tokens of a reply without thoughts; for questions, of each one."""

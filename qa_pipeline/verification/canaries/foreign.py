@@ -15,6 +15,7 @@ from qa_pipeline.text.lexicon.languages import lexicon, stemmer
 from qa_pipeline.verification.canaries.material import Generator, Material, Sentence, draw, on_text
 
 _WORD = re.compile(r"[^\W_]+(?:[-'’.][^\W_]+)*")
+_SIGNS = "<>≤≥=≠±+−%‰€$£→/&#@^~"
 _LONGEST_RUN = 6
 _TRIES = 6
 Span = tuple[int, int]
@@ -212,6 +213,15 @@ def function_word_deleted(sentence: Sentence, material: Material) -> Iterator[st
             yield _without(text, spans[place])
 
 
+def sign_replaced(sentence: Sentence, material: Material) -> Iterator[str]:
+    """A sign of calculation, money, paths or the like is in another's place."""
+    text = sentence.text
+    spans = [place for place, letter in enumerate(text) if letter in _SIGNS]
+    for place in (spans[one] for one in _places(sentence, material, "sign", len(spans))):
+        others = [sign for sign in _SIGNS if sign != text[place]]
+        yield text[:place] + material.pick(others, "sign", text, str(place)) + text[place + 1 :]
+
+
 def _neighbours(sentence: Sentence, material: Material) -> list[str]:
     """The other sentences of its document."""
     owner = sentence.document_id
@@ -255,6 +265,7 @@ GENERATORS = tuple(
         phrases_exchanged,
         function_word_flipped,
         function_word_deleted,
+        sign_replaced,
         halves_joined,
         subject_replaced,
     )

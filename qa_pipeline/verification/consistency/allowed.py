@@ -10,7 +10,8 @@ reason, a coordinate clause after "and".
 import difflib
 import functools
 import re
-from collections.abc import Callable, Mapping, Sequence
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Literal
@@ -23,13 +24,21 @@ from qa_pipeline.verification.consistency.reading import Reading
 
 Direction = Literal["added", "left out", "changed", "moved"]
 _LETTER = re.compile(r"\w")
+_SIGN = re.compile(
+    r"""(?<!\S)--?(?=\w)|[€$£](?![ ]?\d)|(?<=\d)[ ]?[:\u2010-\u2015-][ ]?(?=\d)|!(?=[\w=])|\?
+    |[^\w\s.,;:!?'"\u2018-\u201f\u00ab\u00bb\u2039\u203a()\[\]{}|\u2026\u2010-\u2015\u00ad\u2022\u00b7\u25aa\u25cf\u25a0\u25e6€$£-]""",
+    re.VERBOSE,
+)
+"""Signs that say something: of calculation, money, options, paths, ranges; no punctuation and no bullets."""
+_DASHES = re.compile("[\u2010-\u2015]")
+_EMPHASIS = re.compile(r"(?<![*_`\w])([*_`]{1,3})(?=[^\s*_`])[^*_`\n]{1,400}(?<=\S)\1(?![*_`\w])")
 _LONGEST_NAME = 120
 """Characters before an abbreviation that may be its words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A word, number or date: units of equal `key` say the same; `article` is the article before a word."""
+    """A word, number, date or sign: units of equal `key` say the same; `article` is that before a word."""
 
     key: str
     folded: str
@@ -310,24 +319,26 @@ def same_in_other_voice(claim: Reading, evidence: Reading) -> bool:
 
 
 def _is_passive(passive: Sequence[Unit], active: Sequence[Unit], known: Lexicon) -> bool:
+    """Patient, verb, agent and rest of one sentence are agent, verb, patient and rest of the other."""
     agents = [at for at, unit in enumerate(passive) if unit.folded in known.passive_agents]
     if len(agents) != 1 or agents[0] < 2:
         return False
     (by,) = agents
-    agent, verb = passive[by + 1 :], passive[by - 1]
-    auxiliary = passive[by - 2].folded if passive[by - 2].folded in known.copulas else ""
-    patient = passive[: by - 2 if auxiliary else by - 1]
-    if not agent or not patient or len(active) != len(agent) + len(patient) + 1:
-        return False
-    written = active[len(agent)].folded
-    if auxiliary:
-        past = auxiliary in known.past_copulas
-        same_verb = active[len(agent)].key == verb.key and past == (written == verb.folded)
-    else:
+    verb, auxiliary = passive[by - 1], passive[by - 2].folded
+    has_auxiliary = auxiliary in known.copulas
+    patient = passive[: by - 2 if has_auxiliary else by - 1]
+    for width in range(1, len(passive) - by):
+        agent, rest = passive[by + 1 : by + 1 + width], passive[by + 1 + width :]
+        roles = [unit.key for unit in (*agent, *patient, *rest)]
+        if not patient or roles != [unit.key for unit in (*active[:width], *active[width + 1 :])]:
+            continue
+        one = active[width]
+        if has_auxiliary:
+            past = auxiliary in known.past_copulas
+            return one.key == verb.key and past == (one.folded == verb.folded)
         base = verb.folded[:-1]
-        same_verb = verb.folded.endswith("s") and written in (base, f"{base}r", f"{base}er")
-    roles = [unit.key for unit in (*agent, *patient)]
-    return same_verb and roles == [unit.key for unit in (*active[: len(agent)], *active[len(agent) + 1 :])]
+        return verb.folded.endswith("s") and one.folded in (base, f"{base}r", f"{base}er")
+    return False
 
 
 def _article(change: Change) -> bool:
@@ -478,6 +489,7 @@ def units(reading: Reading) -> Sequence[Unit]:
             content = word.content and part == word.folded
             key = word.stem if content else part
             found.append(Unit(key, part, word.start, word.end, content))
+    found += _signs(reading.text, taken)
     found.sort(key=lambda unit: (unit.start, unit.end))
     joined: list[Unit] = []
     article: Unit | None = None
@@ -492,6 +504,20 @@ def units(reading: Reading) -> Sequence[Unit]:
         joined.append(replace(unit, start=start, article=before))
         article = None
     return joined
+
+
+def _signs(text: str, taken: Occupied) -> Iterator[Unit]:
+    """The signs of a text, marks of emphasis aside."""
+    marks = {
+        place
+        for found in _EMPHASIS.finditer(text)
+        for width in [len(found[1])]
+        for place in (*range(found.start(), found.start() + width), *range(found.end() - width, found.end()))
+    }
+    for found in _SIGN.finditer(text):
+        if found.start() not in marks and taken.free(found.start(), found.end()):
+            sign = unicodedata.normalize("NFKC", found[0].strip())
+            yield Unit(f"~{_DASHES.sub('-', sign)}", sign, found.start(), found.end(), False)
 
 
 def _opens(text: str, unit: Unit) -> bool:

@@ -133,6 +133,7 @@ _WORDS = _table(
     """
 )
 
+_SHORT = 2
 _CELSIUS = Unit("temperature", 1.0)
 _FAHRENHEIT = Unit("temperature", 5 / 9, -160 / 9)
 _TEMPERATURE = re.compile(
@@ -151,7 +152,10 @@ def unit_after(text: str, position: int) -> tuple[Unit, int] | None:
     found = _AFTER.match(text, position)
     if not found:
         return None
-    unit = _SYMBOLS.get(found[1]) or _WORDS.get(found[1].casefold())
+    written = found[1]
+    unit = _SYMBOLS.get(written) or _WORDS.get(written.casefold())
+    if unit is None and written.isupper() and len(written) > _SHORT:
+        unit = _SYMBOLS.get(written.casefold())  # a text in capitals: no short symbol, MW is not mW
     return (unit, found.end()) if unit else None
 
 

@@ -21,7 +21,8 @@ TEXTS = {
         open to visitors who arrive without an invitation from the office. The guests of the house must
         not smoke in the rooms upstairs. The check of the old pump takes 2 hours of work in spring. The
         paint of the cellar needs 3 days to dry in the winter. There are four filters in the tank of
-        the boiler. The pump of the tank stops at noon and it sends a message to the office.""",
+        the boiler. The pump of the tank stops at noon and it sends a message to the office. The share of glue in
+        the mix for the wall must be ≥ 20 % of its weight.""",
     ],
     "sv": [
         """Tanken rymmer 36 liter och fylls inom 12 minuter av den som sköter pumpen. Pumpen provades i
@@ -33,7 +34,8 @@ TEXTS = {
         liter måste finnas kvar i tanken under hela vintern enligt anvisningen. Arkivet är inte öppet
         för besökare som kommer till huset utan inbjudan från kontoret. Gästerna i huset får inte röka
         i rummen på övervåningen. Kontrollen av pumpen tar 2 timmar av arbetet på våren. Färgen i
-        källaren behöver 3 dagar för att torka på vintern. Det finns fyra filter (av stål) i pannans
+        källaren behöver 3 dagar för att torka på vintern. Andelen lim i blandningen för väggen ska vara
+        ≥ 20 % av vikten. Det finns fyra filter (av stål) i pannans
         tank i källaren. Pumpen i tanken stannar mitt på dagen och den skickar ett meddelande till
         kontoret.""",
     ],
