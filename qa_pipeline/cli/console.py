@@ -33,6 +33,7 @@ from qa_pipeline.reporting.report import Report, report
 from qa_pipeline.review.document_view import Piece, Row, Shown, facts, in_context, pieces
 from qa_pipeline.storage import Layout, read_table
 from qa_pipeline.tables import PAIRS, VERDICTS
+from qa_pipeline.verification.deciding import SIMILARITY_ONLY
 
 NARROWEST = 120
 """Columns below which tables would lose words; a pipe or a log has no width of its own."""
@@ -160,6 +161,7 @@ def show_report(found: Report, layout: Layout, *, reported: Collection[str] = ()
         title = "Pass rates and scores: of accepted and rejected pairs, and of all pairs"
         _show(console, title, SCORE_COLUMNS, _cells(found.batches.select(SCORE_COLUMNS)))
     _show_not_judged(console, found.batches)
+    _show_unproved(console, found.batches)
     if found.left_out.height:
         title = "Left out of the texts, by kind"
         _show(console, title, found.left_out.columns, _cells(found.left_out))
@@ -186,6 +188,16 @@ def _show_not_judged(console: Console, batches: pl.DataFrame) -> None:
             f"[yellow]{many} accepted, not judged: no model judged relevance, correctness and "
             "completeness. Every sentence is verified against its source. To have pairs judged, name a "
             "model: --provider gemini --max-cost N, or llm.judge.provider.[/yellow]\n",
+            soft_wrap=True,
+        )
+
+
+def _show_unproved(console: Console, batches: pl.DataFrame) -> None:
+    count = batches["accepted_unproved"].sum() if batches.height else 0
+    if count:
+        advice = "verification.policy=cascade accepts only what is proved."
+        console.print(
+            f"[yellow]{count} accepted by similarity alone. {SIMILARITY_ONLY} {advice}[/yellow]\n",
             soft_wrap=True,
         )
 

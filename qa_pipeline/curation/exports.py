@@ -29,6 +29,7 @@ from qa_pipeline.tables import (
     PAIRS,
     VERDICTS,
 )
+from qa_pipeline.verification.deciding import SIMILARITY_ONLY
 
 LEDGER_FILES = ("passed", "rejected", "needs_review", "failed", "known_answers")
 CHAT_FILES = tuple(f"chat_{layout}" for layout in LAYOUTS)
@@ -126,7 +127,7 @@ def exports_card() -> bytes:
             {"config_name": name, "features": _features(schema)} for name, schema in schemas.items()
         ],
     }
-    return f"---\n{yaml.safe_dump(card, sort_keys=False)}---\n".encode()
+    return f"---\n{yaml.safe_dump(card, sort_keys=False)}---\n\n{SIMILARITY_ONLY}\n".encode()
 
 
 def _features(fields: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -127,8 +127,16 @@ def _row(batch: str, frames: Mapping[str, pl.DataFrame]) -> dict[str, object]:
         "parsed": documents.filter(pl.col("status") == "parsed").height,
         "chunks": frames["chunks"].height,
         **asdict(summarise(frames["verdicts"])),
+        "accepted_unproved": _unproved(frames),
         "examples": 0 if examples is None else examples.height,
     }
+
+
+def _unproved(frames: Mapping[str, pl.DataFrame]) -> int:
+    """Accepted pairs with a claim that similarity alone decided."""
+    accepted = frames["verdicts"].filter(pl.col("verdict") == "accepted")
+    alone = frames["claim_verdicts"].filter(pl.col("decided_by") == "similarity_only")
+    return accepted.join(alone, on="pair_id", how="semi").height
 
 
 def _count(frames: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:

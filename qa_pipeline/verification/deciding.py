@@ -24,6 +24,11 @@ from qa_pipeline.verification.splitting import TOO_MANY
 BORDERLINE = "borderline"
 ALIGNMENT = "alignment"
 """The step that lays a claim beside its evidence, unit by unit."""
+SIMILARITY_ONLY = (
+    "Claims decided by similarity_only are not proved: over real documents this policy accepted 20.5 % of "
+    "3,807 false claims and 22.7 % of 300 sentences copied from them."
+)
+"""What users of the policy are told; the figures are of `quality.measure_canaries` under it."""
 _SHOWN = 3
 
 Rule = tuple[pl.Expr, pl.Expr]

@@ -5,12 +5,14 @@ import sys
 from importlib import metadata
 from pathlib import Path
 
+import polars as pl
 import pytest
 from typer.testing import CliRunner
 
 from qa_pipeline.cli.app import app
 from qa_pipeline.cli.common import BAD_INPUT, FAILED, OK, STOPPED
 from qa_pipeline.models import encoder as embedding_model
+from qa_pipeline.verification.deciding import SIMILARITY_ONLY
 from qa_pipeline_tests.end_to_end import GUIDE, Workspace
 from qa_pipeline_tests.end_to_end import invoke as invoke_all
 from qa_pipeline_tests.fakes import HashEmbedder
@@ -183,6 +185,19 @@ def test_a_first_run_offline_succeeds_and_says_that_no_model_judged_its_rows(wor
     assert said in invoke_all("status", "--out", workspace.out).stdout
     document = json.loads(invoke_all("status", "--out", workspace.out, "--json").stdout)
     assert [row["accepted_not_judged"] for row in document["batches"]] == [pairs]
+
+
+def test_pairs_that_similarity_alone_accepted_are_said_to_be_unproved(workspace: Workspace) -> None:
+    policy = ("--set", "verification.policy=similarity_only", "--set", "verification.similarity_pass=0.1")
+    ran = invoke_all("run", workspace.corpus, "--out", workspace.out, *policy)
+    accepted = workspace.table("verdicts", "boilers").filter(pl.col("verdict") == "accepted").height
+    assert accepted > 0
+    assert f"{accepted} accepted by similarity alone. {SIMILARITY_ONLY}" in ran.stdout
+    assert SIMILARITY_ONLY in (workspace.out / "exports" / "README.md").read_text("utf-8")
+
+
+def test_nothing_is_said_of_similarity_where_claims_were_proved(workspace: Workspace) -> None:
+    assert "similarity alone" not in invoke_all("run", workspace.corpus, "--out", workspace.out).stdout
 
 
 def test_validation_offline_accepts_what_is_verified_and_says_that_nobody_judged_it(

@@ -21,8 +21,8 @@ TEXTS = {
         open to visitors who arrive without an invitation from the office. The guests of the house must
         not smoke in the rooms upstairs. The check of the old pump takes 2 hours of work in spring. The
         paint of the cellar needs 3 days to dry in the winter. There are four filters in the tank of
-        the boiler. The pump of the tank stops at noon and it sends a message to the office. The share of glue in
-        the mix for the wall must be ≥ 20 % of its weight.""",
+        the boiler. The pump of the tank stops at noon and it sends a message to the office. The share of glue
+        in the mix for the wall must be ≥ 20 % of its weight.""",
     ],
     "sv": [
         """Tanken rymmer 36 liter och fylls inom 12 minuter av den som sköter pumpen. Pumpen provades i
