@@ -20,8 +20,8 @@ from qa_pipeline.judging import assess_pairs
 from qa_pipeline.llm.base import LanguageModel
 from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.prompts import loading
-from qa_pipeline.prompts.loading import LANGUAGES, Prompt, fence, render_passages
-from qa_pipeline.records import Language, Passage, passages_by_id
+from qa_pipeline.prompts.loading import Prompt, fence, render_passages
+from qa_pipeline.records import Passage, passages_by_id
 from qa_pipeline.settings.generation import GenerationSettings
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.settings.verification import JudgingSettings, VerificationSettings
@@ -29,6 +29,7 @@ from qa_pipeline.tables import QUESTIONS
 from qa_pipeline.testing.fake_server.responses import Asked
 from qa_pipeline.testing.fake_server.server import GeminiServer
 from qa_pipeline.text.injection import redact_injections
+from qa_pipeline.text.lexicon.languages import LANGUAGES
 from qa_pipeline.verification.llm_splitting import split_request
 from qa_pipeline.verification.llm_verifier import ask_verifier
 from qa_pipeline_tests.curation import rows
@@ -52,7 +53,7 @@ class Attack:
     """One text everywhere that a document, a question or an answer can carry it."""
 
     text: str
-    language: Language
+    language: str
 
     @property
     def chunks(self) -> pl.DataFrame:

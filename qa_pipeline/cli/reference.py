@@ -1,4 +1,4 @@
-"""The reference of tables, settings, commands and allowed differences, made from the code so that it cannot drift.
+"""The reference of tables, settings, commands and allowed differences, made from the code.
 
 `python -m qa_pipeline.cli.reference docs/reference` writes the pages; a test compares them.
 """

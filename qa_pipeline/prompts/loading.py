@@ -18,12 +18,11 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from qa_pipeline.errors import SettingsError
-from qa_pipeline.records import Language, Passage
+from qa_pipeline.records import Passage
+from qa_pipeline.text.lexicon.languages import lexicon
 
 PromptName = Literal["questions", "answer", "split", "verify", "judge", "judge_pairwise"]
-LANGUAGES: tuple[Language, ...] = get_args(Language)
 NAMES: tuple[PromptName, ...] = get_args(PromptName)
-FALLBACK_LANGUAGE: Language = "en"
 
 _FOLDER = Path(__file__).parent
 _SEPARATOR = "---"
@@ -155,12 +154,12 @@ def _nonce(texts: Sequence[str]) -> str:
         counter += 1
 
 
-def _prompt_language(language: str) -> Language:
-    return next((known for known in LANGUAGES if known == language), FALLBACK_LANGUAGE)
+def _prompt_language(language: str) -> str:
+    return lexicon(language).code
 
 
 @cache
-def _load_prompt(language: Language, name: PromptName) -> Prompt:
+def _load_prompt(language: str, name: PromptName) -> Prompt:
     system, separator, template = _read(language, name).partition(f"\n{_SEPARATOR}\n")
     if not separator:
         raise SettingsError(f"prompt file {language}/{name}.md has no line {_SEPARATOR!r}")
@@ -172,7 +171,7 @@ def _load_prompt(language: Language, name: PromptName) -> Prompt:
 
 
 @cache
-def _read(language: Language, name: str) -> str:
+def _read(language: str, name: str) -> str:
     if not re.fullmatch(r"[a-z_]+", name):
         raise SettingsError(f"no prompt is named {name!r}")
     try:

@@ -19,14 +19,8 @@ from qa_pipeline.records import ClaimReply, Passage, ProgressCallback, no_progre
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.text.injection import INJECTION_IN_SOURCE, hold_injections, is_injection, redact_injections
+from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.verification.deciding import REPLIES, borderline, decide_claims, scores_of_other_models
-
-PROBES = {
-    "en": "In 1834 the lighthouse of Vinga was painted with 312 litres of goat's milk by order of the mayor.",
-    "sv": "År 1834 målades fyren på Vinga med 312 liter getmjölk på borgmästarens order.",
-    "de": "Im Jahr 1834 wurde der Leuchtturm von Vinga mit 312 Litern Ziegenmilch gestrichen.",
-}
-"""Claims that follow from nothing anybody would train on."""
 
 Row = dict[str, Any]
 _log = logging.getLogger(__name__)
@@ -160,7 +154,7 @@ def _obeyed(
 
 
 def _probe(request: Request[ClaimReply]) -> Request[ClaimReply]:
-    claim = PROBES.get(request.language, PROBES["en"])
+    claim = lexicon(request.language).probe
     template = load_prompt(request.language, "verify")
     shown = render_passages(request.passages)
     return replace(request, prompt=template.fill(passages=shown, claim=fence(claim, "claim")), answer=claim)

@@ -6,8 +6,9 @@ from hypothesis import strategies as st
 
 from qa_pipeline.llm.base import Request
 from qa_pipeline.llm.replies import recover
-from qa_pipeline.prompts.loading import LANGUAGES, refusal
+from qa_pipeline.prompts.loading import refusal
 from qa_pipeline.records import AnswerReply
+from qa_pipeline.text.lexicon.languages import LANGUAGES
 from qa_pipeline_tests.llm.requests import claim
 
 

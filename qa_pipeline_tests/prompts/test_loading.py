@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from qa_pipeline.errors import SettingsError
 from qa_pipeline.prompts.loading import (
-    LANGUAGES,
     NAMES,
     Prompt,
     PromptName,
@@ -30,6 +29,7 @@ from qa_pipeline.records import (
     ReplyModel,
     SplitReply,
 )
+from qa_pipeline.text.lexicon.languages import LANGUAGES
 
 PLACEHOLDERS: dict[PromptName, set[str]] = {
     "questions": {"passages", "limit"},

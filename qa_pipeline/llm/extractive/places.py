@@ -4,9 +4,9 @@ import functools
 import re
 from dataclasses import dataclass
 
-from qa_pipeline.llm.extractive.phrases import Phrases
 from qa_pipeline.records import Passage
-from qa_pipeline.text.lexicon.languages import lexicon
+from qa_pipeline.text.lexicon.languages import LANGUAGES, lexicon
+from qa_pipeline.text.lexicon.phrases import Phrases
 
 MAX_NAME = 90
 """Characters of a heading or title that can be quoted in a question."""
@@ -114,6 +114,6 @@ def in_language(text: str, language: str) -> bool:
     if len(words) < 5:
         return True
     counts = {
-        code: sum(word in lexicon(code).stop_words for word in words) for code in ("en", "sv", "de", language)
+        code: sum(word in lexicon(code).stop_words for word in words) for code in (*LANGUAGES, language)
     }
     return counts[language] > 0 and counts[language] == max(counts.values())

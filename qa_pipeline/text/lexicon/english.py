@@ -1,6 +1,66 @@
-"""English: closed word classes, numbers, months, opposites. Data only."""
+"""English: word classes, conventions of writing and the wording of questions. Data only."""
 
-from qa_pipeline.text.lexicon.base import Lexicon, classes, contracted, numbered, opposed, phrases, words
+import re
+
+from qa_pipeline.text.lexicon.base import (
+    CLOSE,
+    WITHIN,
+    Conventions,
+    Courtesies,
+    LargeNumbers,
+    Lexicon,
+    Pronouns,
+    classes,
+    contracted,
+    near,
+    numbered,
+    opposed,
+    phrases,
+    words,
+)
+from qa_pipeline.text.lexicon.phrases import NUMBER, REST, SUBJECT, YEAR, Phrases, any_of, states
+
+_MONTH = any_of(
+    "January, February, March, April, May, June, July, August, September, October, November, December"
+)
+_DATE = rf"(?:{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?,? {YEAR}|(?:\d{{1,2}} )?{_MONTH} {YEAR}|{YEAR}\b)"
+_QUANTITY = any_of(
+    """size, number, limit, maximum, minimum, length, width, height, depth, weight, default, timeout,
+    price, fee, rate, temperature, duration, period, age, distance, speed, cost, capacity, amount,
+    interval, port, pressure, area, population, volume, power, voltage, deadline, value"""
+)
+_ACTS = any_of(
+    """activates, adds, allows, automates, builds, calculates, changes, checks, computes, configures,
+    controls, converts, copies, creates, defines, deletes, describes, determines, disables, displays,
+    enables, ensures, executes, generates, handles, implements, indicates, installs, lets, lists, loads,
+    manages, measures, opens, prevents, prints, protects, provides, reads, removes, represents, returns,
+    runs, sends, sets, shows, specifies, starts, stores, supports, tells, updates, writes"""
+)
+_DOUBLED = words("cut drag drop get map plug put run set stop swap tag trim")
+_VERBS = words(
+    """access activate add adjust allow apply assign avoid build calculate call cancel change check
+        choose clean clear combine compare configure connect control convert copy create customize cut
+        define delete disable display download drag drop edit enable encrypt execute export extend extract
+        filter find fix format generate get handle implement import include increase insert inspect
+        install invoke limit link list load make manage measure migrate monitor mount move obtain open
+        optimize override package partition play plug prepare prevent print publish query record register
+        release remove rename replace report reset resize restart restore restrict retrieve return revert
+        rotate run save scale search select send serve set share show sort specify split start stop store
+        submit swap switch synchronize tag test turn uninstall unlock unmount update upgrade upload use
+        validate verify view write"""
+)
+
+_FORMS = {form: verb for verb in _VERBS for form in (verb, f"{verb.removesuffix('e')}ing")}
+_FORMS |= {f"{verb}{verb[-1]}ing": verb for verb in _DOUBLED}
+_VERB = "|".join(sorted(_VERBS))
+_BY = "[according to {place}, ]"
+_MODEL = r"ai|llm|large language model|language model|ai model|ai assistant|chatbot|gpt|gemini|claude"
+_CHECKER = rf"{_MODEL}|checker|verifier|validator|grader|evaluator|fact[- ]checker|judging model|auto-?grader"
+_CLAIMS = r"claims?|answers?|statements?|assertions?|responses?|question-answer pairs?|qa pairs?"
+_GOOD = (
+    r"support(?:ed|s)|correct|true|accept(?:ed|able)?|verified|valid|approved|proven|proved|grounded|faithful|"
+    r"entailed|right|passed|perfect"
+)
 
 ENGLISH = Lexicon(
     code="en",
@@ -176,5 +236,228 @@ increase,increases,increased,increasing,rise,rises,rose,risen,grew,grow,grows/de
         area=area volume=volume capacity=volume+bytes power=power speed=speed frequency=frequency
         duration=time+months period=time+months percentage=percent share=percent size=bytes+area+length
         current=current energy=energy"""
+    ),
+    names=("english",),
+    deictic=words(
+        "this these that those it its they them their he she his her such here following above below example "
+        "same latter former we our you your i my one both"
+    ),
+    conventions=Conventions(
+        never_final=words(
+            """dr mr mrs ms prof rev hon capt col gen lt sgt sen rep gov pres mx messrs st mt ft e.g eg i.e ie
+            viz vs cf ca approx resp esp incl excl a.k.a n.b"""
+        ),
+        often_final=words(
+            "al inc ltd co corp jr sr bros dept univ assn ave blvd rd ph.d b.sc m.sc a.m p.m est max min"
+        ),
+        closing=words("etc"),
+        before_number=words(
+            """no nos nr fig figs eq eqs sec secs ch chap vol vols art arts p pp par para app tab ref refs ver v
+            jan feb mar apr jun jul aug sep sept oct nov dec rel rev iss ed pt"""
+        ),
+        openers=words(
+            """the a an this that these those it he she they we you i in on at by for from with to as if when
+            while although though because since after before until once however therefore thus also and but
+            or so yet there here its his her their our your my all both each every any some no not only then
+            now what why how where who which please note see use do does is are was were it's that's don't
+            let"""
+        ),
+        months=words("january february march april may june july august september october november december"),
+    ),
+    courtesies=Courtesies(
+        speakers=words("i i'm i'd i'll we me us you your please feel"),
+        polite=words(
+            """hope hopes help helps helped helpful know let note further question questions ask asking feel
+            free need information assistance assist glad happy clarify clarifies clarification sure certain
+            unsure aware remember follow following understand think believe tell answer anything something
+            like more please thank thanks sorry hesitate contact reach best knowledge"""
+        ),
+        hedges=frozenset(phrases("it depends, that depends, maybe, perhaps, possibly, hard to say, it is hard to say")),
+    ),
+    pronouns=Pronouns(
+        leaning=words("it they this these those it's he she its their his her"),
+        singular=words("it he she"),
+        plural=words("they"),
+        articles=words("the a an this that these those its their our your"),
+        verbs=words(
+            """is are was were has have had can could may might will would shall should must does do did
+            isn't aren't wasn't weren't hasn't haven't can't cannot won't doesn't don't didn't"""
+        ),
+        impersonal=words("that to for if whether when how why possible important likely"),
+        certain=words("it they he she"),
+        singular_endings=("ss", "us", "is", "'s"),
+    ),
+    wording=Phrases(
+        quotes=("“", "”"),
+        within="{heading} in {title}",
+        key_value="What does {place} state under {key}?",
+        item="How does {place} explain {key}?",
+        cell="What does the table in {place} give as {column} for {row}?",
+        steps="What are the steps under {place}?",
+        section="What does {title} say about {heading}?",
+        clause="What does {heading} of {title} provide?",
+        instructions="How do you {goal}?",
+        how_to=re.compile(r"(?:How to )?(?P<goal>[A-Z]?[a-z]+ [^:?!.;,]{3,80})"),
+        infinitives=_FORMS,
+        references=re.compile(r"(?i:see also|references?|bibliography|links|further reading|related \w+)"),
+        statements=(
+            states(
+                rf"{SUBJECT} (?P<be>is|are) (?:also |simply )?(?P<rest>(?:an?|the|one of the) {REST})",
+                "what {be} {subject}?",
+            ),
+            states(rf"{SUBJECT} means {REST}", "what does {subject} mean?"),
+            states(rf"{SUBJECT} refers to {REST}", "what does {subject} refer to?"),
+            states(rf"{SUBJECT} stands for {REST}", "what does {subject} stand for?"),
+            states(rf"{SUBJECT} consists of {REST}", "what does {subject} consist of?"),
+            states(
+                rf"{SUBJECT} (?P<be>is|are) (?:\w+ly )?used (?:to|for|as|by|when) {REST}",
+                "what {be} {subject} used for?",
+            ),
+            states(
+                rf"(?!.*ly {_ACTS} ){SUBJECT}(?<![^s]s) {_ACTS} {REST}", "what does {subject} do?", opening=True
+            ),
+            states(
+                rf"(?P<subject>The (?:[\w-]+ ){{0,3}}{_QUANTITY}(?: (?:of|for|between) [^,;:()]{{3,50}}?)?) "
+                rf"(?P<be>is|are|was) {NUMBER}.*",
+                _BY + "what {be} {subject}?",
+                "figure",
+            ),
+            states(rf"{SUBJECT} costs {NUMBER} .*", _BY + "how much does {subject} cost?", "figure"),
+            states(rf"{SUBJECT} weighs {NUMBER} .*", _BY + "how much does {subject} weigh?", "figure"),
+            states(rf"{SUBJECT} lasts {NUMBER} .*", _BY + "how long does {subject} last?", "figure"),
+            states(
+                rf"{SUBJECT} (?P<be>was|were) (?:\w+ly )?(?P<done>(?!based|used)[a-z]+(?:ed|en|uilt|set|un)) "
+                rf"(?:[^,;:()]{{0,60}}? )?(?:in|on|since) {_DATE}.*",
+                _BY + "when {be} {subject} {done}?",
+                "date",
+            ),
+            states(
+                r"(?:In order to|To) (?P<goal>(?!the |an? |date |all |most )[a-z]+ [^,;:()]{5,90}), (?:then )?"
+                rf"(?:you (?:can|must|need|should|have|may)|{_VERB}|click|press|type|go|drag|hold)\b .*",
+                _BY + "how do you {goal}?",
+                "how_to",
+            ),
+        ),
+        indefinite=words("a an"),
+        definite=words("the"),
+        empty=words(
+            """action actions and appendix arguments author authors background basics bugs caution changelog
+            comment comments conclusion configuration contents defaults definitions description details
+            discussion example examples exceptions extra faq features field further general history important
+            index info information instructions introduction limitations links list major minor miscellaneous
+            more motivation name next no none note notes number options other others output overview
+            parameters preface properties implementation help modifiers purpose rationale reading recap
+            reference references related remarks requirements result results returns section see setup status
+            summary synopsis syntax table technical tip tips todo topics tutorial type usage value values
+            version warning warnings abstract acknowledgements acknowledgments also copyright date default
+            descriptions installation license specification steps procedure data settings terminology
+            documentation"""
+        ),
+        superlative=re.compile(r"[a-z]{3,}(?<!requ)(?<!inter)est"),
+        leaning=words(
+            """that it its he she they them their his her this these those such above below following previous
+            latter former here there i we our us my another other others otherwise however therefore instead
+            also both first second third last next same then thus so but and or"""
+        ),
+        pointing=words("following below above previous preceding see here figure aforementioned earlier"),
+        weak=words(
+            """good great bad nice bit lot problem same only first last default best few common most must very
+            more simple reason result following case right wrong different easy hard better prime important
+            example simplest easiest recommended good-enough useful another real main key"""
+        ),
+        abstract=words(
+            """answer approach concept advantage alternative assumption benefit caveat consequence difference
+            disadvantage drawback effect example exception fact former goal idea intent issue latter main
+            motivation option point possibility problem purpose question reason result rule solution thing way
+            workaround concern aim challenge one part rest difficulty note remember all each every some any no
+            many most several few if when while since whether because only notes warning tip caution important
+            hint remark"""
+        ),
+    ),
+    letter_tokens=0.04,
+    article_cases=(),
+    verb_final=False,
+    probe="In 1834 the lighthouse of Vinga was painted with 312 litres of goat's milk by order of the mayor.",
+    large_numbers=LargeNumbers(
+        hundreds=("hundred",),
+        thousands=("thousand",),
+        link="and",
+        apart=words("both single once twice double dozen"),
+        parts={"third": 3, "quarter": 4, "fourth": 4, "fifth": 5, "sixth": 6, "eighth": 8, "tenth": 10},
+        ones=("a", "one"),
+        plural="s",
+        part_ends=r"(?=\s+of\b|\s*[.,;:)]|\s*$)",
+    ),
+    units=contracted(
+        """percent=pct+percentage millisecond=milliseconds second=sec+secs+seconds minute=min+mins+minutes
+        hour=hours+hr+hrs day=days week=weeks month=months year=years
+        millimetre=millimetres+millimeter+millimeters centimetre=centimetres+centimeter+centimeters
+        metre=metres+meter+meters kilometre=kilometres+kilometer+kilometers mile=miles foot=feet+ft
+        inch=inches gram=grams kilogram=kilograms+kilo ton=tons+tonne+tonnes byte=bytes kilobyte=kilobytes
+        megabyte=megabytes gigabyte=gigabytes terabyte=terabytes bit=bits litre=litres+liter+liters
+        hectare=hectares degree=degrees dollar=dollars euro=euros pound=pounds ampere=amperes+amp+amps
+        volt=volts watt=watts pixel=pixels"""
+    ),
+    year_leads=words("in since by from until year anno"),
+    ordinal_endings=("st", "nd", "rd", "th"),
+    decade_endings=("['’]?s",),
+    dependent_openers=words("that if when unless whether until lest"),
+    linking_words=words("and or of no not than the"),
+    sources=("source",),
+    reply_marks=("passages?", "source"),
+    reply_headings=("citations?", "sources?"),
+    refusal_sources=r"(?:knowledge base|passages?|documents?|documentation|context|sources?|text|materials?)",
+    refusal=(
+        r"\b(?:is|are|was) not (?:available|contained|covered|mentioned|stated|specified|included|found|"
+        r"described|addressed) (?:in|by|within) (?:the|this|these|our|any) (?:\w+ ){0,3}{sources}\b"
+        r"|\b{sources} (?:do|does|did) not (?:contain|mention|say|state|specify|provide|include|cover|"
+        r"describe|answer|address)\b"
+        r"|\b(?:i|we) (?:can ?not|can't|could not|couldn't|am unable to|are unable to) "
+        r"(?:answer|find|determine)\b"
+        r"|\bi (?:do not|don't) (?:know|have (?:enough|sufficient|any|that|this) information)\b"
+        r"|\bno (?:relevant )?information (?:is |was )?(?:available|found|given|provided|about|on)\b"
+    ),
+    apologies=(
+        r"i['’]?m (?:sorry|not able|unable)", r"i am (?:sorry|not able|unable)", r"sorry\b", r"i can(?:no|['’])t",
+        r"as an ai\b",
+    ),
+    injections=(
+        near(
+            r"ignore|disregard|forget|override|bypass|set aside",
+            r"previous|prior|above|earlier|preceding|all|any|your|system|existing|everything",
+            r"instructions?|prompts?|guidelines|directives you|told|commands|orders",
+        ),
+        near(
+            r"mark|rate|label|classify|treat|score|grade|judge|regard|accept|approve|confirm|deem|evaluate|assess|"
+            r"consider|report",
+            r"every|all|any|each|this|these|the|following",
+            _CLAIMS,
+            _GOOD,
+        ),
+        near(r"accept|approve", r"every|all|any|each|these", _CLAIMS),
+        near(
+            r"reply|respond|answer|output|return",
+            r"decision|verdict|accept|\"accept\"|supported",
+            within=CLOSE,
+        )
+        + r"(?:\W|$)",
+        near(r"claims?|answers?", r"must|should|shall|is to be|are to be|have to be|needs? to be")
+        + WITHIN
+        + r"(?<!\w)(?:accepted|approved|marked|rated|supported|considered|treated|scored|deemed)(?!\w)",
+        r"(?<!\w)(?:claim|answer)s? (?:is|are|ha(?:s|ve) been) (?:already )?(?:checked|vetted)(?!\w)",
+        r"(?<!\w)(?:claim|answer)s? (?:is|are|has|have) already (?:been )?(?:verified|approved|checked)(?!\w)",
+        near(
+            r"dear|attention|(?:note|notice|message|instructions?) (?:to|for)|hint for",
+            _CHECKER + r"|judge|reviewers?|assistant",
+        ),
+        near(r"if you are|you are|you're|act as|since you are", _CHECKER),
+        near(
+            r"give|assign|award|set|use|grant",
+            r"full|maximum|top|highest|perfect|best possible|1\.0|100\s*%",
+            r"scores?|marks|ratings?|grades?|points",
+        ),
+        near(r"score|rating|grade", r"of|is|to be", r"1\.0|10/10|100\s*%"),
+        near(r"do not|don't|never", r"check|verify|question|reject|doubt", _CLAIMS),
+        r"(?<!\w)(?:new|updated|real|actual|system) instructions?\s*:",
     ),
 )  # fmt: skip

@@ -1,15 +1,46 @@
-"""German: closed word classes, numbers, months, opposites. Data only."""
+"""German: word classes, conventions of writing and the wording of questions. Data only.
+
+A subject is asked for in the words and with the article of its own sentence, where it is in the
+nominative; everything else is quoted, so that no gender and no case is ever guessed.
+"""
+
+import re
 
 from qa_pipeline.text.lexicon.base import (
+    WITHIN,
+    Conventions,
+    Courtesies,
+    LargeNumbers,
     Lexicon,
+    Pronouns,
     classes,
     compounds,
     contracted,
+    near,
     numbered,
     opposed,
     phrases,
     words,
 )
+from qa_pipeline.text.lexicon.phrases import NUMBER, REST, SUBJECT, YEAR, Phrases, any_of, states
+
+_MONTH = any_of(
+    "Januar, Februar, März, April, Mai, Juni, Juli, August, September, Oktober, November, Dezember"
+)
+_DATE = rf"(?:(?:am |im |seit |ab )?(?:Jahre? )?(?:\d{{1,2}}\. )?(?:{_MONTH} )?{YEAR}|am [\d.]{{4,6}}{YEAR})"
+_ALSO = r"(?:auch |daher |also |somit |zudem |lediglich |im Grunde |im Prinzip )?"
+_DOES = any_of(
+    """aktiviert, ändert, begrenzt, berechnet, bestimmt, bietet, deaktiviert, definiert, entfernt, erlaubt,
+    ermöglicht, erstellt, erzeugt, fügt, führt, gibt, implementiert, installiert, kontrolliert, legt,
+    liefert, lädt, löscht, öffnet, prüft, schützt, setzt, speichert, startet, stellt, steuert,
+    verhindert, verwaltet, wandelt, zeigt"""
+)
+_NO_INFINITIVE = any_of(
+    """werden, worden, wurden, sein, haben, hatten, können, sollen, sollten, müssen, dürfen, waren, oben,
+    unten, neuen, eigenen, gegen, neben, zwischen"""
+)
+_DETERMINER = any_of("Ein, Eine, Einen, Die, Den, Das, Der, Mehrere, Neue, Alle")
+_AUSSAGEN = r"behauptung(?:en)?|aussagen?|antwort(?:en)?|feststellung(?:en)?"
 
 GERMAN = Lexicon(
     code="de",
@@ -189,5 +220,233 @@ gleich,gleiche,gleichen,identisch,dieselbe,derselbe/verschieden,unterschiedlich,
         gebühr=eur+usd+gbp betrag=eur+usd+gbp fläche=area volumen=volume leistung=power
         geschwindigkeit=speed frequenz=frequency dauer=time+months zeitraum=time+months frist=time+months
         anteil=percent größe=bytes+area+length strom=current energie=energy"""
+    ),
+    names=("deutsch", "german"),
+    deictic=words(
+        "dies diese dieser dieses diesem diesen er sie es ihr ihre sein seine solche hier folgende folgenden "
+        "oben unten beispiel dasselbe derselbe wir unser du dein man"
+    ),
+    conventions=Conventions(
+        never_final=words(
+            """z.b zb d.h dh i.d.r idr u.a ua u.u uu u.ä z.t zt z.zt bzw vgl ggf ggfs evtl ca dr prof hr fr frl
+            st sog inkl exkl einschl bspw insb insbes i.a i.allg m.e m.w n.chr v.chr s.o s.u o.g og geb gest
+            mind max min jew resp ehem allg entspr vs dipl ing dipl.-ing hrsg verf zit zzgl abzgl abk d.i i.e
+            e.g i.v.m ivm i.s.d i.d.f eigtl gem lt mr mrs phil rer urspr"""
+        ),
+        often_final=words("o.ä u.ä.m f ff jr co inc ltd corp al a.d a.m v.m n.m h.c"),
+        closing=words("usw etc u.a.m u.v.m uvm usf o.dgl dgl u.dgl"),
+        before_number=words(
+            """nr nrn abs art artt ziff buchst s seite kap abb tab abschn bd bde aufl rn rz rdnr anm anl anh p
+            lit satz tel vers v jan feb mär mrz apr jun jul aug sep sept okt nov dez unterabs"""
+        ),
+        openers=words(
+            """der die das den dem des ein eine einen einem einer es er sie wir ihr ich man dies diese dieser
+            dieses diesem jeder jede jedes alle beide kein keine in im an am auf aus bei beim bis durch für
+            gegen mit nach ohne seit um unter über von vom vor während wegen zu zum zur zwischen wenn falls
+            weil da dass damit obwohl als ob wie was wer wo wann warum welche welcher welches hier dort dann
+            danach daher deshalb dabei dadurch dazu jedoch aber und oder denn doch auch nur nun so somit
+            sonst außerdem zudem beachten ist sind hat haben wird werden kann können soll sollte sollten muss
+            müssen sein ihre ihr seine unser unsere"""
+        ),
+        months=words(
+            "januar jänner februar märz april mai juni juli august september oktober november dezember"
+        ),
+        ordinal_leads=words(
+            """der die das den dem des am im zum zur vom beim bis ab seit und jeder jede jedes ihr ihre ihren
+            seine seinen sein im ein eine einen einem einer"""
+        ),
+        capital_opens=False,
+    ),
+    courtesies=Courtesies(
+        speakers=words("ich wir mir mich uns sie ihnen ihr dir dich bitte gerne"),
+        polite=words(
+            """hoffe hoffen hilft helfen hilfe weiß wissen frage fragen weitere weiteren gerne gern beachten
+            antwort antworten sicher glaube verstehe brauchen benötigen mehr informationen zögern kontaktieren
+            melden bitte danke leider etwas stehe stehen verfügung lassen lass"""
+        ),
+        hedges=frozenset(phrases(
+            """das kommt darauf an, es kommt darauf an, vielleicht, möglicherweise, schwer zu sagen, das ist
+            schwer zu sagen"""
+        )),
+    ),
+    pronouns=Pronouns(
+        leaning=words("er sie es dies diese dieser dieses"),
+        singular=words("er sie es dieser"),
+        plural=words("sie"),
+        articles=words("der die das den dem ein eine einen dieser diese dieses unser unsere"),
+        verbs=words(
+            """ist sind war waren hat haben hatte hatten kann können konnte darf dürfen muss müssen soll
+            sollen wird werden wurde wurden gilt gelten gibt besteht bestehen"""
+        ),
+        impersonal=words("dass daß zu ob wenn wie warum möglich wichtig gibt"),
+        genders={"er": "der", "sie": "die", "es": "das", "dieser": "der"},
+    ),
+    wording=Phrases(
+        quotes=("„", "“"),
+        within="{heading} in {title}",
+        key_value="Was ist bei {place} unter {key} angegeben?",
+        item="Wie wird {key} in {place} erklärt?",
+        cell="Was gibt die Tabelle in {place} als {column} für {row} an?",
+        steps="Welche Schritte stehen unter {place}?",
+        section="Was steht in {title} zu {heading}?",
+        clause="Was regelt {heading} in {title}?",
+        instructions="Wie kann man {goal}?",
+        how_to=re.compile(
+            rf"(?!.*\b{_NO_INFINITIVE}$)(?P<goal>(?:{_DETERMINER}|[A-ZÄÖÜ]\w+(?:en|ern|s)) "
+            r"[^:?!.;,()]{3,80} [a-zäöüß]{2,}(?:en|ern|eln))"
+        ),
+        infinitives={},
+        adjective_endings=("e", "en", "es", "er"),
+        references=re.compile(r"(?i:siehe auch|literatur\w*|referenzen|quellen|verweise|verwandte .*)"),
+        statements=(
+            states(
+                rf"{SUBJECT} (?P<be>ist|sind) {_ALSO}(?P<rest>(?:eine?|der|die|das|eine[rs] der) {REST})",
+                "was {be} {subject}?",
+            ),
+            states(rf"{SUBJECT} bedeutet {REST}", "was bedeutet {subject}?"),
+            states(rf"{SUBJECT} bezeichnet {REST}", "was bezeichnet {subject}?"),
+            states(rf"{SUBJECT} steht für {REST}", "wofür steht {subject}?"),
+            states(rf"{SUBJECT} besteht aus {REST}", "woraus besteht {subject}?"),
+            states(rf"{SUBJECT} (?P<verb>dient|dienen) {REST}", "wozu {verb} {subject}?"),
+            states(
+                rf"Unter (?P<subject>[^,;:()]{{3,60}}?) versteht man {REST}", "was versteht man unter {subject}?"
+            ),
+            states(rf"{SUBJECT} (?P<verb>enthält|umfasst) {REST}", "was {verb} {subject}?", opening=True),
+            states(rf"{SUBJECT} {_DOES} {REST}", "was macht {subject}?", opening=True),
+            states(
+                rf"{SUBJECT} (?P<verb>kostet|wiegt|beträgt) {NUMBER} .*",
+                "wie viel {verb} {subject}[ laut {place}]?",
+                "figure",
+            ),
+            states(
+                rf"{SUBJECT} (?P<verb>dauert|gilt) {NUMBER} .*",
+                "wie lange {verb} {subject}[ laut {place}]?",
+                "figure",
+            ),
+            states(
+                rf"{SUBJECT} (?P<be>wurden?) (?:erst |bereits |schon |erstmals )?{_DATE} "
+                r"(?P<done>(?:[^\s,;:()]{1,30} ){0,4}?[a-zäöüß]{3,}(?:t|en))(?:[,.]| und ).*",
+                "wann {be} {subject}[ laut {place}] {done}?",
+                "date",
+            ),
+            states(
+                r"Um (?P<goal>[^,;:()]{5,100} (?:zu \w+|\w+zu\w+)), (?:\w+ )?\w+ (?:Sie|du|man)\b.*",
+                "wie geht man[ laut {place}] vor, um {goal}?",
+                "how_to",
+            ),
+        ),
+        indefinite=words("ein eine"),
+        definite=words("der die das"),
+        empty=words(
+            """abstract achtung allgemein allgemeine allgemeines anhang anmerkung anmerkungen argumente autor
+            autoren beispiel beispiele bemerkung bemerkungen beschreibung definitionen details einführung
+            einleitung einstellungen eigenschaften hilfe aufruf ergebnis ergebnisse erläuterung fazit fehler
+            hinweis hinweise index info informationen inhalt inhaltsverzeichnis literatur name nummer optionen
+            parameter quellen referenz rückgabewert siehe status syntax tabelle tipp tipps titel typ überblick
+            übersicht und verwandte verwendung version voraussetzungen vorwort warnung wert werte wichtig
+            zusammenfassung zweck auch themen weitere grundlagen installation konfiguration definition
+            begriffe standard vorgabe kommentar technische daten funktionen hintergrund symbol schritte"""
+        ),
+        superlative=re.compile(r"[a-zäöüß]{3,}sten?"),
+        leaning=words(
+            """er sie es ihr ihre ihren ihrer ihm dies diese dieser dieses diesen diesem solche solcher solches
+            oben unten folgende folgenden folgendes folgender obige obigen vorherige hier dort dabei dazu
+            damit dafür daraus davon daran darin dadurch deshalb daher außerdem andere anderen anderes ich wir
+            unser unsere mein jedoch auch beide erste ersten zweite zweiten letzte letzten gleiche nächste so
+            dann also und oder aber"""
+        ),
+        pointing=words(
+            """folgende folgenden folgender folgendes folgendem oben unten nachfolgend nachfolgende abschnitt
+            nachfolgenden siehe obige obigen obiger hier vorigen vorherigen folgt abbildung"""
+        ),
+        weak=words(
+            """gute guter gutes einzige einziger einziges beste erste letzte gleiche selbe problem bisschen
+            standard voreinstellung fall einfache einfacher wichtig einfachste andere anderer anderes wichtige
+            wichtiger wichtiges häufige gängige große großer großes folgende folgenden weitere weiterer
+            weiteres neue grund"""
+        ),
+        abstract=words(
+            """alternative antwort aufgabe ausnahme beispiel besonderheit effekt ergebnis fall frage gedanke
+            grund idee lösung möglichkeit methode nachteil option problem punkt regel sache schwierigkeit teil
+            unterschied ursache voraussetzung vorteil weg weise ziel zweck folge ansatz aspekt beispielsweise
+            alle jeder jede jedes einige viele mehrere manche wenn falls hinweis anmerkung achtung warnung
+            tipp wichtig merke siehe"""
+        ),
+    ),
+    letter_tokens=0.085,
+    article_cases=("en", "em", "es", "er"),
+    verb_final=True,
+    probe="Im Jahr 1834 wurde der Leuchtturm von Vinga mit 312 Litern Ziegenmilch gestrichen.",
+    large_numbers=LargeNumbers(
+        hundreds=("hundert",),
+        thousands=("tausend",),
+        link="und",
+        apart=words(
+            "beide beiden doppelt einmal zweimal dreimal dutzend eine einen einem einer"
+        ),
+        parts={"drittel": 3, "viertel": 4, "fünftel": 5, "sechstel": 6, "achtel": 8, "zehntel": 10},
+        ones=("ein", "einem", "eines"),
+        part_ends=r"(?!stunde|jahr|\w)",
+        joined=True,
+    ),
+    units=contracted(
+        """percent=prozent millisecond=millisekunde+millisekunden second=sekunde+sekunden minute=minuten
+        hour=stunde+stunden day=tag+tage+tagen week=woche+wochen month=monat+monate+monaten
+        year=jahr+jahre+jahren metre=meter+metern kilometre=kilometer+kilometern gram=gramm
+        kilogram=kilogramm+kilo ton=tonne+tonnen litre=liter+litern hectare=hektar degree=grad pound=pfund
+        krona=kronen"""
+    ),
+    year_leads=words("jahr seit bis von"),
+    ordinal_endings=(),
+    decade_endings=("er",),
+    dependent_openers=words("dass daß wenn falls ob sofern bis"),
+    linking_words=words("und oder als nicht"),
+    sources=("quelle",),
+    reply_marks=("quelle", "abschnitt"),
+    reply_headings=("quellen", "belege"),
+    refusal_sources=r"(?:wissensdatenbank|text|dokument|passage|quelle|kontext|unterlage|abschnitt|material)\w*",
+    refusal=(
+        r"\b(?:ist|sind|wird|werden) (?:leider )?nicht (?:in|im|durch|aus) [^.]{0,40}?{sources}[^.]{0,20}"
+        r"(?:verfügbar|enthalten|erwähnt|angegeben|genannt|beschrieben|ersichtlich)"
+        r"|\b{sources} (?:\w+ ){0,3}(?:nicht|keine|kein)\b"
+        r"|\bkeine (?:relevanten? )?(?:informationen|angaben|information|angabe) "
+        r"(?:zu|über|verfügbar|gefunden|vorhanden|enthalten|dazu)"
+        r"|\b(?:(?:ich|wir) (?:kann|können|weiß|wissen|finde|finden)|(?:finde|kann|weiß) ich)"
+        r" (?:\w+ ){0,3}(?:nicht|keine)\b"
+    ),
+    apologies=(
+        "(?:es )?tut mir leid", "leider kann ich", "ich kann (?:das |dies |ihnen )?(?:leider )?nicht",
+    ),
+    injections=(
+        near(
+            r"ignorier(?:e|en|t)|missachte[nt]?|vergiss|vergessen sie|übergehe[nt]?",
+            r"bisherigen?|vorherigen?|obigen?|früheren?|alle|allen|deine|ihre|vorstehenden?|vorangehenden?",
+            r"anweisung(?:en)?|instruktion(?:en)?|vorgaben?|befehle?|prompts?|regeln|gesagte",
+        ),
+        near(
+            r"markier(?:e|en)|bewerte[n]?|kennzeichne[n]?|akzeptiere[n]?|bestätige[n]?|betrachte[n]?|werte[n]?|"
+            r"behandle|behandeln|stufe[n]?|erkläre[n]?",
+            _AUSSAGEN,
+            r"belegt|gestützt|unterstützt|korrekt|wahr|richtig|akzeptiert|bestätigt|gültig|1[,.]0|geprüft|belegte?",
+        ),
+        near(r"akzeptiere[n]?|bestätige[n]?", r"alle|jede|diese|sämtliche", _AUSSAGEN),
+        near(
+            r"antworte[n]?|gib|geben sie|schreibe",
+            r"mit|als|nur",
+            r"accept\w*|akzeptier\w*|decision|verdict|belegt",
+        ),
+        near(_AUSSAGEN, r"muss|müssen|soll|sollen|ist|sind")
+        + WITHIN
+        + r"(?<!\w)(?:akzeptiert werden|als (?:belegt|wahr|korrekt|richtig)|anzunehmen|bereits geprüft)(?!\w)",
+        near(
+            r"an|liebe|lieber|liebes|achtung|hinweis (?:an|für)|anweisung(?:en)? (?:an|für)",
+            r"ki|ki-modell|sprachmodell|prüfmodell|den prüfer|prüfinstanz|den gutachter|assistent(?:en)?",
+        ),
+        near(r"du bist|sie sind|falls du|agiere als", r"ki|sprachmodell|prüfer|prüfinstanz|gutachter|assistent"),
+        near(
+            r"gib|geben sie|vergib|vergeben sie|setze|bewerte[n]?",
+            r"höchste|volle|maximale|beste|1[,.]0",
+            r"punktzahl|bewertung|note|punkte|wertung",
+        ),
     ),
 )  # fmt: skip

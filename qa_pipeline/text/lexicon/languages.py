@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Callable, Mapping
+from operator import attrgetter
 
 from qa_pipeline.text.lexicon.base import Lexicon
 from qa_pipeline.text.lexicon.english import ENGLISH
@@ -10,12 +11,24 @@ from qa_pipeline.text.lexicon.swedish import SWEDISH
 
 LEXICONS: Mapping[str, Lexicon] = {"en": ENGLISH, "sv": SWEDISH, "de": GERMAN}
 """Words by language code: another language takes its lexicon, a row here and a folder of prompts."""
+LANGUAGES = tuple(LEXICONS)
 
 
 @functools.cache
 def lexicon(language: str) -> Lexicon:
     """The words of a language; English for one that has none of its own."""
     return LEXICONS.get(language, ENGLISH)
+
+
+def of_all(field: str) -> tuple[str, ...]:
+    """What the lexicons have in a field such as `sources` or `labels.phones`, each once, in order."""
+    found = map(attrgetter(field), LEXICONS.values())
+    return tuple(dict.fromkeys(one for words in found for one in words))
+
+
+def any_of_all(field: str) -> str:
+    """A pattern that matches what any language has in a field of patterns."""
+    return f"(?:{'|'.join(of_all(field))})"
 
 
 @functools.cache

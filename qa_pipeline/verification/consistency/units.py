@@ -3,6 +3,8 @@
 import re
 from typing import NamedTuple
 
+from qa_pipeline.text.lexicon.languages import LEXICONS
+
 
 class Unit(NamedTuple):
     """A dimension, how many of its base unit this unit is, and where its zero lies on that scale."""
@@ -90,53 +92,57 @@ _SYMBOLS = _table(
     """
 )
 
-_WORDS = _table(
+_NAMED = _table(
     """
-    percent 1 percent procent prozent pct percentage
-    time 1e-3 millisecond milliseconds millisekund millisekunder millisekunde millisekunden
-    time 1 sec secs second seconds sekund sekunder sekunde sekunden
-    time 60 min mins minute minutes minut minuter minuten
-    time 3600 hour hours hr hrs timme timmar tim stunde stunden
-    time 86400 day days dag dagar dygn tag tage tagen
-    time 604800 week weeks vecka veckor woche wochen
-    months 1 month months månad månader monat monate monaten
-    months 12 year years år jahr jahre jahren
-    length 1e-3 millimetre millimetres millimeter millimeters
-    length 1e-2 centimetre centimetres centimeter centimeters
-    length 1 metre metres meter meters metern
-    length 1e3 kilometre kilometres kilometer kilometers kilometern
-    length 1609.344 mile miles
-    length 0.3048 foot feet ft
-    length 0.0254 inch inches
-    mass 1e-3 gram grams gramm
-    mass 1 kilogram kilograms kilo kilogramm
-    mass 1e3 ton tons tonne tonnes tonnen
-    bytes 1 byte bytes
-    bytes 1e3 kilobyte kilobytes
-    bytes 1e6 megabyte megabytes
-    bytes 1e9 gigabyte gigabytes
-    bytes 1e12 terabyte terabytes
-    bits 1 bit bits
-    volume 1 litre litres liter liters litern
-    area 1e4 hectare hectares hektar
+    percent 1 percent
+    time 1e-3 millisecond
+    time 1 second
+    time 60 minute
+    time 3600 hour
+    time 86400 day
+    time 604800 week
+    months 1 month
+    months 12 year
+    length 1e-3 millimetre
+    length 1e-2 centimetre
+    length 1 metre
+    length 1e3 kilometre
+    length 1609.344 mile
+    length 0.3048 foot
+    length 0.0254 inch
+    mass 1e-3 gram
+    mass 1 kilogram
+    mass 1e3 ton
+    bytes 1 byte
+    bytes 1e3 kilobyte
+    bytes 1e6 megabyte
+    bytes 1e9 gigabyte
+    bytes 1e12 terabyte
+    bits 1 bit
+    volume 1 litre
+    area 1e4 hectare
     power 1e3 kilowatt
     power 1e6 megawatt
-    degrees 1 degree degrees grad grader
-    usd 1 dollar dollars
-    eur 1 euro euros
-    gbp 1 pound pounds pund pfund
-    current 1 ampere amperes amp amps
-    voltage 1 volt volts
-    power 1 watt watts
-    sek 1 kr kronor krona kronen
-    pixels 1 pixel pixels pixlar
+    degrees 1 degree
+    usd 1 dollar
+    eur 1 euro
+    gbp 1 pound
+    current 1 ampere
+    voltage 1 volt
+    power 1 watt
+    sek 1 krona
+    pixels 1 pixel
     """
 )
+_WORDS = _NAMED | {
+    word: _NAMED[name] for known in LEXICONS.values() for name, words in known.units.items() for word in words
+}
 
 _CELSIUS = Unit("temperature", 1.0)
+_DEGREES = "|".join(word for word, unit in _WORDS.items() if unit.dimension == "degrees")
 _FAHRENHEIT = Unit("temperature", 5 / 9, -160 / 9)
 _TEMPERATURE = re.compile(
-    r"[ \u00a0\u2009\u202f]?(?:°\s?|degrees?\s|grader\s|grad\s)?(?:(C(?:elsius)?)|(F(?:ahrenheit)?))(?!\w)",
+    rf"[ \u00a0\u2009\u202f]?(?:°\s?|(?:{_DEGREES})\s)?(?:(C(?:elsius)?)|(F(?:ahrenheit)?))(?!\w)",
     re.IGNORECASE,
 )
 _AFTER = re.compile(r"[ \u00a0\u2009\u202f-]?(%|‰|°[CF]|[€$£]|km/h|[^\W\d_]+[²³23]?(?![\w²³]))")

@@ -11,7 +11,7 @@ from qa_pipeline.errors import PermanentModelError
 from qa_pipeline.llm.base import Request
 from qa_pipeline.llm.extractive.provider import ExtractiveModel, find_candidates
 from qa_pipeline.prompts.loading import refusal
-from qa_pipeline.records import AnswerReply, ClaimReply, Language, Passage, QuestionsReply, Role
+from qa_pipeline.records import AnswerReply, ClaimReply, Passage, QuestionsReply, Role
 
 GUIDE = """## Timeout Directive
 
@@ -120,7 +120,7 @@ def test_an_answer_names_the_number_of_the_passage_it_rests_on() -> None:
 
 
 @pytest.mark.parametrize("language", ["en", "sv", "de"])
-def test_a_question_no_rule_asks_is_refused_in_the_language_of_the_request(language: Language) -> None:
+def test_a_question_no_rule_asks_is_refused_in_the_language_of_the_request(language: str) -> None:
     reply = answer("Who painted the Night Watch?", passage(GUIDE), language=language)
     assert (reply.coverage, reply.answer) == ("none", refusal(language))
     assert (reply.used_chunks, reply.citations) == ([], [])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from qa_pipeline.llm.base import ReplyT
 from qa_pipeline.llm.gemini.wire import response_schema
-from qa_pipeline.prompts.loading import LANGUAGES, Fenced, fence, load_prompt, refusal, render_passages
+from qa_pipeline.prompts.loading import Fenced, fence, load_prompt, refusal, render_passages
 from qa_pipeline.records import (
     AnswerReply,
     ClaimReply,
@@ -23,6 +23,7 @@ from qa_pipeline.records import (
 )
 from qa_pipeline.testing.fake_server.replies import sensible_text, smallest
 from qa_pipeline.testing.fake_server.responses import Asked
+from qa_pipeline.text.lexicon.languages import LANGUAGES
 
 TEXT = "To drain the boiler, open the lower valve.\nWait 10 minutes."
 OTHER = "The office is closed on Sundays."

@@ -1,6 +1,6 @@
 """What the rules need to know of a language: its questions, and the few words around which they are asked.
 
-A language is one record in a file of its own, named in `provider.LANGUAGES`. In a template, `{place}` is
+In a template, `{place}` is
 the quoted heading with the quoted title of its document, other names are what the rule found, and a part
 in `[…]` is used only where the question would not say by itself what it is about.
 """
@@ -71,6 +71,7 @@ class Phrases:
     pointing: frozenset[str]
     weak: frozenset[str]
     abstract: frozenset[str]
+    adjective_endings: tuple[str, ...] = ()
 
     def quoted(self, text: str) -> str:
         """Put a text in the quotation marks of the language."""
