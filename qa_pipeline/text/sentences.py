@@ -9,7 +9,7 @@ import re
 
 from qa_pipeline.text.blocks import units
 from qa_pipeline.text.lexicon.base import Conventions
-from qa_pipeline.text.lexicon.languages import any_of_all, lexicon
+from qa_pipeline.text.lexicon.languages import SMALL, any_of_all, lexicon
 
 _CODE_SPAN = re.compile(r"(?<!`)(`{1,2})(?!`)[^`\n]+\1(?!`)")
 _STOP = re.compile(r"(?<![.!?…])[.!?…]+")
@@ -18,7 +18,7 @@ _TRAILER = re.compile(r"[ \t]*(?:\[[^\[\]\n]{1,200}\](?!\()|[\U0001F300-\U0001FA
 _CITATION = re.compile(rf"\[(?:{any_of_all('sources')}|ref|\^?c?\d)", re.IGNORECASE)
 _OPENERS = re.compile(r"[\"'”’“‘»«›‹(\[{*_¿¡„‚–—\-]*")
 _WORD = re.compile(r"[^\W\d_][\w'’]{0,40}")
-_IDENTIFIER = re.compile(r"[a-zåäöüß][\w.]{0,60}(?:_\w|\(\))")
+_IDENTIFIER = re.compile(rf"[{SMALL}][\w.]{{0,60}}(?:_\w|\(\))")
 _ENUMERATOR = re.compile(r"(?:[#\-*+•>(\s])*(?:\d{1,3}(?:\.\d{1,3}){0,4}|[A-Za-z]|[ivxlcIVXLC]{1,5})\.")
 _ACRONYM = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]")
 _ROMAN = re.compile(r"[IVXLC]{1,6}")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
-from qa_pipeline.text.lexicon.languages import lexicon
+from qa_pipeline.text.lexicon.languages import SMALL, lexicon
 from qa_pipeline.text.references import (
     NUMBER_MARK,
     Resolution,
@@ -86,7 +86,7 @@ def _fold(text: str) -> tuple[str, list[int]]:
     at = 0
     while at < len(text):
         character = text[at]
-        hyphenated = character in "-\u2010" and re.match(r"[-\u2010]\n\s*(?=[a-zåäöüß])", text[at:])
+        hyphenated = character in "-\u2010" and re.match(rf"[-\u2010]\n\s*(?=[{SMALL}])", text[at:])
         if hyphenated and text_form and text_form[-1].isalpha():
             at += len(hyphenated[0])
             continue

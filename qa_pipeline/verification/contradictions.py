@@ -20,7 +20,7 @@ from qa_pipeline.models.base import Encoder
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.tables import CONTRADICTIONS
 from qa_pipeline.text.injection import is_injection
-from qa_pipeline.text.lexicon.languages import lexicon
+from qa_pipeline.text.lexicon.languages import SMALL, lexicon
 from qa_pipeline.text.words import content_stems
 from qa_pipeline.verification.consistency.names import Name
 from qa_pipeline.verification.consistency.proof import denials
@@ -171,7 +171,7 @@ _LEAST_SIMILARITY = 0.50
 _RARE_SHARE = 0.02
 _VERSION = re.compile(r"\d+(?:[.\-_]\d+)*")
 
-_NAME_BEFORE = re.compile(r"(?<!\w)([^\W\d_a-zåäöüß][\w.]*)[ -]$")
+_NAME_BEFORE = re.compile(rf"(?<!\w)([^\W\d_{SMALL}][\w.]*)[ -]$")
 
 
 class _Surroundings:

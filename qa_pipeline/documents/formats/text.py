@@ -11,10 +11,13 @@ from qa_pipeline.documents.decoding import decode
 from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.text.characters import clean
+from qa_pipeline.text.lexicon.languages import SMALL
 
-_ITEM = re.compile(r"^(?P<indent>\s*)(?:[-*+•‣–]|(?P<number>\(?(?:\d{1,3}|[a-zåäö])[.)]))\s+(?P<text>\S.*)$")
+_ITEM = re.compile(
+    rf"^(?P<indent>\s*)(?:[-*+•‣–]|(?P<number>\(?(?:\d{{1,3}}|[{SMALL}])[.)]))\s+(?P<text>\S.*)$"
+)
 _UNDERLINE = re.compile(r"^\s*([=\-~^*#])\1{2,}\s*$")
-_NUMBERED = re.compile(r"^(?P<number>\d{1,2}(?:\.\d{1,2}){0,4})\.?\s+[^\W\d_a-zåäöß]")
+_NUMBERED = re.compile(rf"^(?P<number>\d{{1,2}}(?:\.\d{{1,2}}){{0,4}})\.?\s+[^\W\d_{SMALL}]")
 _SENTENCE_END = (".", ",", ";", ":", "!", "?")
 _LONGEST_HEADING = 80
 _WRAPPED_AT = 50

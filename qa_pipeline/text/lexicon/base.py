@@ -88,6 +88,51 @@ class LargeNumbers:
 
 
 @dataclass(frozen=True, slots=True)
+class Layout:
+    """What documents call their own parts. Regular expressions, except for `contents` and the words.
+
+    `contents` are titles of lists of contents; `pages` and `of` are in "page 3 of 10", `captions` begin the
+    text under a figure, `sections` stand before the number of a part, and `see` before a reference to one.
+    `suspending` words follow a part of a compound ("pre- and post-"). `fields` are other names of the fields
+    title, heading, licence, language and content, `columns` words that tables use as names of columns.
+    """
+
+    contents: tuple[str, ...]
+    pages: tuple[str, ...]
+    of: tuple[str, ...]
+    captions: tuple[str, ...]
+    sections: tuple[str, ...]
+    see: tuple[str, ...]
+    suspending: Set[str]
+    fields: Mapping[str, tuple[str, ...]]
+    columns: Set[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """Words around personal data and secrets. Regular expressions, except for passwords, users and hints.
+
+    `copulas` link a label and its value. `phones` are parts of words near a telephone number, `phone_names`
+    say that one follows, `numbers` may stand between. `at` and `dot` replace signs in e-mail addresses,
+    `users` stand for a name of a user, `machines` are near an IP address, `timestamps` before a time in
+    digits. Each of `id_documents` holds one of `id_hints`.
+    """
+
+    copulas: tuple[str, ...]
+    passwords: tuple[str, ...]
+    users: tuple[str, ...]
+    phones: tuple[str, ...]
+    phone_names: tuple[str, ...]
+    numbers: tuple[str, ...]
+    at: tuple[str, ...]
+    dot: tuple[str, ...]
+    machines: tuple[str, ...]
+    timestamps: tuple[str, ...]
+    id_documents: tuple[str, ...]
+    id_hints: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Lexicon:
     """The closed word classes of one language; every entry is casefolded.
 
@@ -100,7 +145,8 @@ class Lexicon:
     `cell_sentence` states column, row and value of a table cell in words. `measures` has the dimensions of
     units that a word of a question asks for, `units` other words for the units of measure.
 
-    `names` are what the language is called, `letter_tokens` the share of a token that a letter costs.
+    `names` are what the language is called, `letters` its small ones beside a to z, `hyphened_prefixes`
+    change a word when they stand before its hyphen, `letter_tokens` the share of a token that a letter costs.
     `article_cases` are endings of articles that tell cases apart; `verb_final` says that the verb of a
     relative clause is its last word. `probe` is a claim that follows from no document. `year_leads` come
     before a year, `dependent_openers` open a clause that states nothing alone, `linking_words` limit nothing.
@@ -165,6 +211,10 @@ class Lexicon:
     value_columns: Set[str]
     measures: Mapping[str, tuple[str, ...]]
     names: tuple[str, ...]
+    letters: str
+    hyphened_prefixes: tuple[str, ...]
+    layout: Layout
+    labels: Labels
     letter_tokens: float
     article_cases: tuple[str, ...]
     verb_final: bool

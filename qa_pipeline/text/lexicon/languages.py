@@ -26,9 +26,19 @@ def of_all(field: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(one for words in found for one in words))
 
 
+def fields_of_all(name: str) -> tuple[str, ...]:
+    """What documents in any language call a field."""
+    return tuple(word for known in LEXICONS.values() for word in known.layout.fields.get(name, ()))
+
+
 def any_of_all(field: str) -> str:
     """A pattern that matches what any language has in a field of patterns."""
     return f"(?:{'|'.join(of_all(field))})"
+
+
+SMALL = "a-z" + "".join(of_all("letters"))
+CAPITALS = "A-Z" + "".join(letter.upper() for letter in of_all("letters") if letter != "ß")
+"""Letters of all languages, as they are written between the brackets of a pattern."""
 
 
 @functools.cache

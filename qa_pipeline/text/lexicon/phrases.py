@@ -47,7 +47,8 @@ class Phrases:
     headings, keys and columns that name nothing by themselves,
     `leaning` are words that stand for something said before, `pointing` ones that send the reader elsewhere,
     `weak` words and forms of `superlative` make a predicate no definition, `abstract` are nouns that only
-    their context tells apart.
+    their context tells apart. `chapters` and `clauses` are patterns of numbered parts of a law;
+    `adjective_endings` those of a word that no infinitive has.
     """
 
     quotes: tuple[str, str]
@@ -71,6 +72,8 @@ class Phrases:
     pointing: frozenset[str]
     weak: frozenset[str]
     abstract: frozenset[str]
+    chapters: tuple[str, ...]
+    clauses: tuple[str, ...]
     adjective_endings: tuple[str, ...] = ()
 
     def quoted(self, text: str) -> str:

@@ -13,12 +13,12 @@ from typing import Any, Literal
 
 import polars as pl
 
-from qa_pipeline.text.lexicon.languages import LEXICONS
+from qa_pipeline.text.lexicon.languages import CAPITALS, LEXICONS
 from qa_pipeline.text.sentences import split_sentences
 
 _SHORTEST, _LONGEST, _FEWEST_WORDS = 40, 300, 6
 _FEWEST_BARS = 2
-_OPENING = re.compile(r"[\"“„'(]?[A-ZÅÄÖÜ][\w’'-]*[ ,]")
+_OPENING = re.compile(rf"[\"“„'(]?[{CAPITALS}][\w’'-]*[ ,]")
 _NO_PROSE = re.compile(r"[|{}<>\[\]\\=]|`|::|\w://|\s[*+-]\s|\.\.|…|^\w\)|\w\s?:$|\(\)|\$|--")
 _NUMERAL = re.compile(r"\d+(?:[.,]\d+)*")
 _WORD = re.compile(r"[^\W\d_][\w’'-]*")

@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
-from qa_pipeline.text.lexicon.languages import lexicon
+from qa_pipeline.text.lexicon.languages import SMALL, lexicon
 from qa_pipeline.text.words import Occupied
 
 _IDENTIFIER = re.compile(
@@ -18,10 +18,10 @@ _IDENTIFIER = re.compile(
 )
 _CODE = re.compile(r"`([^`\n]{1,120})`")
 _CAPITALISED = re.compile(  # as _RUNS
-    r"[^\W\d_a-zåäöüß](?<![\w.][^\W\d_a-zåäöüß])[\w’'-]*"
+    rf"[^\W\d_{SMALL}](?<![\w.][^\W\d_{SMALL}])[\w’'-]*"
 )
 _RUNS = re.compile(  # begins with the set of letters, so that the search can skip to one
-    r"[^\W\d_a-zåäöüß](?<!\w\w)\w+[ -](?:[^\W\d_a-zåäöüß]\w+[ -]){0,4}[^\W\d_a-zåäöüß]\w+"
+    rf"[^\W\d_{SMALL}](?<!\w\w)\w+[ -](?:[^\W\d_{SMALL}]\w+[ -]){{0,4}}[^\W\d_{SMALL}]\w+"
 )
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;•|]\s+|\n|[\"“„»(\[]\s*|^\s*[-*#>]+\s*)$")
 

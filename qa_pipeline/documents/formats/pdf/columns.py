@@ -8,6 +8,7 @@ from itertools import pairwise
 from qa_pipeline.documents.assembly import Omissions
 from qa_pipeline.documents.formats.pdf.lines import Line, part_of, printed, rows_of
 from qa_pipeline.documents.formats.pdf.tables import pieces_of
+from qa_pipeline.text.lexicon.languages import any_of_all
 
 _LEAST_SHARE = 0.2
 _MOST_ACROSS = 0.45
@@ -174,8 +175,8 @@ _NUMBER = re.compile(r"[0-9]{1,4}|[ivxlc]{1,8}", re.ASCII | re.IGNORECASE)
 _ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
 _DIGITS = re.compile(r"\d+")
 _PAGE_NUMBER = re.compile(
-    r"^\W*(?:(?:page|seite|sida|sidan|s\.|p\.)\s*)?(?:\d{1,4}|[ivxlc]{1,7})"
-    r"(?:\s*(?:of|von|av|/|\()\s*\d{1,4})?\W*$",
+    rf"^\W*(?:{any_of_all('layout.pages')}\s*)?(?:\d{{1,4}}|[ivxlc]{{1,7}})"
+    rf"(?:\s*(?:{any_of_all('layout.of')}|/|\()\s*\d{{1,4}})?\W*$",
     re.IGNORECASE,
 )
 

@@ -11,6 +11,7 @@ from qa_pipeline.documents.formats.pdf.lines import Line, first_word_width
 from qa_pipeline.documents.formats.pdf.tables import Table
 from qa_pipeline.documents.formats.text import heading_level
 from qa_pipeline.records import BlockKind
+from qa_pipeline.text.lexicon.languages import any_of_all
 
 ITEM = re.compile(r"^\s*(?:[•‣▪●○◦∙–*-]|\(?\d{1,2}[.)]|\(?[a-z]\))\s+(?=\S)")
 _ON_ONE_PAGE = frozenset({"heading", "code"})
@@ -284,9 +285,7 @@ _MOST_LINES = 4
 _LEAST_SIZE = 0.85
 _FAR = 1.2
 _NUMBER = re.compile(r"^(?:\d{1,2}|[A-Z](?=\.))(?:\.\d{1,2}){0,4}\.?\s+(?=\S)")
-_CAPTION = re.compile(
-    r"^(?:figure|fig\.|table|listing|abbildung|abb\.|tabelle|figur|tabell|bild)\s*\d", re.IGNORECASE
-)
+_CAPTION = re.compile(rf"^{any_of_all('layout.captions')}\s*\d", re.IGNORECASE)
 _NO_LETTER = re.compile(r"[\W_]+")
 
 

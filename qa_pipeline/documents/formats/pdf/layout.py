@@ -34,6 +34,7 @@ from qa_pipeline.documents.formats.pdf.groups import (
 from qa_pipeline.documents.formats.pdf.lines import Line, Spelling, code_text, printed, texts_by_page
 from qa_pipeline.documents.formats.pdf.tables import Table, find_aligned, ruled_tables
 from qa_pipeline.records import Block
+from qa_pipeline.text.lexicon.languages import of_all
 
 _NAMED = 20
 
@@ -299,12 +300,7 @@ class _Depths:
 _DOTS = re.compile(r"[.·…](?: ?[.·…]){3,}")
 _PAGES = re.compile(r"(\d{1,4}|[ivxlc]{1,8})(?:(?:, ?|[-–])(?:\d{1,4}|[ivxlc]{1,8}))*", re.ASCII)
 _LAST_NUMBER = re.compile(r"\s(\d{1,4}|[ivxlc]{1,8})$", re.ASCII)
-_TITLES = frozenset({
-    "contents", "table of contents", "list of figures", "list of tables", "index", "concept index",
-    "inhalt", "inhaltsverzeichnis", "abbildungsverzeichnis", "tabellenverzeichnis", "sachregister",
-    "stichwortverzeichnis", "innehåll", "innehållsförteckning", "figurförteckning", "tabellförteckning",
-    "sakregister", "register", "table des matières", "liste des tableaux",
-})  # fmt: skip
+_TITLES = frozenset({*of_all("layout.contents"), "table des matières", "liste des tableaux"})
 _LEAST_ENTRIES = 3
 _LEAST_OF_INDEX = 6
 _MANY_ENTRIES = 8
