@@ -249,8 +249,8 @@ def test_a_changed_wording_changes_the_hash(system: str, template: str, change: 
 
 
 def test_a_language_without_prompts_of_its_own_gets_the_english_ones() -> None:
-    assert load_prompt("fr", "answer") == load_prompt("en", "answer")
-    assert refusal("fr") == refusal("en")
+    assert load_prompt("xx", "answer") == load_prompt("en", "answer")
+    assert refusal("xx") == refusal("en")
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -85,7 +85,8 @@ def fill(template: str, names: Mapping[str, str], *, placed: bool) -> str:
     """Fill a template literally; its optional parts stay only where the place is needed."""
     wording = _OPTIONAL.sub(r"\1" if placed else "", template)
     question = " ".join(wording.format_map(dict(names)).split())
-    return (question[:1].upper() + question[1:]).replace(" ?", "?")
+    question = question[:1].upper() + question[1:]
+    return question if template.endswith(" ?") else question.replace(" ?", "?")
 
 
 def any_of(text: str) -> str:
