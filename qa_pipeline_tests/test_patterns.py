@@ -98,7 +98,7 @@ def inside(value: Any, field: str = "", depth: int = 0) -> Iterator[tuple[re.Pat
 
 @functools.cache
 def patterns() -> dict[tuple[str, int], tuple[str, set[str]]]:
-    """Every text pattern by its source and flags: a place where it stands, and the methods used."""
+    """Every text pattern by its source and flags: a place where it is, and the methods used."""
     methods: dict[tuple[str, int], set[str]] = defaultdict(set)
     places: dict[tuple[str, int], str] = {}
     of_fields = uses_of_fields()
@@ -269,7 +269,7 @@ def test_the_search_for_patterns_finds_those_in_names_containers_and_functions()
     assert "qa_pipeline.verification.evidence._ROW" in found
 
 
-def test_a_quadratic_pattern_is_told_from_a_linear_one() -> None:
+def test_a_quadratic_pattern_is_distinguished_from_a_linear_one() -> None:
     assert slow_on(re.compile(r"(?:a|x)*b"), "search") is not None
     assert slow_on(re.compile(r"(?:a|x){0,40}b"), "search") is None
     assert slow_on(re.compile(r"(?<![ax])(?:a|x)*b"), "search") is None

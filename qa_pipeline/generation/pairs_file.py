@@ -519,7 +519,7 @@ def _mask_fields(
 
 
 def _pieces(text: str) -> Iterator[tuple[str, bool]]:
-    """A text as what stands before, in, between and after its source marks, and whether it is a mark."""
+    """A text as what is before, in, between and after its source marks, and whether it is a mark."""
     place = 0
     for mark in SOURCE_MARK.finditer(text):
         yield text[place : mark.start()], False

@@ -51,7 +51,7 @@ def read_reply(raw: str, reply_model: type[ReplyT]) -> tuple[ReplyT, Repair]:
 
 
 def parse_reply(raw: str, reply_model: type[ReplyT]) -> ReplyT:
-    """Read the JSON text of a reply as it stands.
+    """Read the JSON text of a reply as it is.
 
     Raises:
         UnreadableReplyError: `empty`, `not_json` or `schema_breach`. The detail names places and kinds of

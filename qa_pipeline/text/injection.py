@@ -27,7 +27,7 @@ REPLIES = (
 )
 """Ready-made replies of a checker."""
 
-FENCES = (
+DELIMITERS = (
     r"</?\s*(?:passage|claim|question|answer|text)(?:-\w+)+\s*>",
     r"</?\s*(?:passage|claim|instructions?|system_?prompt)s?\s*>",
     r"</\s*(?:question|answer|text)\s*>",
@@ -39,7 +39,7 @@ FENCES = (
 """Ends of our own delimiters, and of other prompts'."""
 
 WORDED = tuple(re.compile(pattern) for pattern in of_all("injections"))
-STRUCTURAL = tuple(re.compile(pattern) for pattern in (*REPLIES, *FENCES))
+STRUCTURAL = tuple(re.compile(pattern) for pattern in (*REPLIES, *DELIMITERS))
 
 
 GAP = "[…]"
@@ -54,7 +54,7 @@ _INVISIBLE = re.compile(
 )
 _TURNED = "\u202e"
 _HIDDEN = re.compile("[\U000e0020-\U000e007e]{3,}")
-_LONGEST_FENCED = 2000
+_LONGEST_DELIMITED = 2000
 
 
 def find_injections(text: str, language: str) -> list[tuple[int, int]]:
@@ -129,10 +129,10 @@ def _plain(text: str) -> str:
 
 
 def _bridged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Forged delimiters together with what stands between them."""
+    """Forged delimiters together with what is between them."""
     bridged: list[tuple[int, int]] = []
     for start, end in spans:
-        if bridged and start - bridged[-1][1] <= _LONGEST_FENCED:
+        if bridged and start - bridged[-1][1] <= _LONGEST_DELIMITED:
             bridged[-1] = (bridged[-1][0], end)
         else:
             bridged.append((start, end))

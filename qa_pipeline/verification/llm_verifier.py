@@ -14,7 +14,7 @@ import polars as pl
 from qa_pipeline.errors import ModelError
 from qa_pipeline.llm.base import LanguageModel, Reply, Request
 from qa_pipeline.llm.concurrency import complete_all
-from qa_pipeline.prompts.loading import fence, load_prompt, render_passages
+from qa_pipeline.prompts.loading import delimit, load_prompt, render_passages
 from qa_pipeline.records import ClaimReply, Passage, ProgressCallback, no_progress, passages_by_id
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.settings.verification import VerificationSettings
@@ -116,7 +116,7 @@ def claim_request(
     return Request(
         role="verify",
         system=prompt.system,
-        prompt=prompt.fill(passages=render_passages(shown), claim=fence(_stated(row), "claim")),
+        prompt=prompt.fill(passages=render_passages(shown), claim=delimit(_stated(row), "claim")),
         reply_model=ClaimReply,
         temperature=settings.temperature,
         seed=seed,
@@ -157,7 +157,7 @@ def _probe(request: Request[ClaimReply]) -> Request[ClaimReply]:
     claim = lexicon(request.language).probe
     template = load_prompt(request.language, "verify")
     shown = render_passages(request.passages)
-    return replace(request, prompt=template.fill(passages=shown, claim=fence(claim, "claim")), answer=claim)
+    return replace(request, prompt=template.fill(passages=shown, claim=delimit(claim, "claim")), answer=claim)
 
 
 def _shown(row: Row, passages: dict[str, Passage]) -> list[Passage]:

@@ -45,7 +45,7 @@ def split_claims(answer: str, language: str, most: int = MOST_CLAIMS) -> list[Cl
     """Claims of an answer in order.
 
     Headings, heads of tables, questions, greetings, courtesies and bare citation marks are no claims. A mark
-    belongs to the claim it stands in, else to the last one that begins before it, else to the first.
+    belongs to the claim it is in, else to the last one that begins before it, else to the first.
 
     An answer with more than `most` claims has one more that holds the rest, with the reason
     `too_many_claims`.

@@ -19,7 +19,7 @@ def request(language: str = "en") -> Request[AnswerReply]:
 
 
 @given(st.text(max_size=200))
-def test_every_quote_and_number_recovered_stands_in_the_text(text: str) -> None:
+def test_every_quote_and_number_recovered_is_in_the_text(text: str) -> None:
     found = recover(text, request())
     if found is not None and found.coverage != "none":
         assert found.used_chunks

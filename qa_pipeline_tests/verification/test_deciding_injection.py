@@ -99,7 +99,7 @@ def test_an_accept_over_a_passage_with_orders_goes_to_a_person() -> None:
     assert (verdict, reason) == ("undecided", "injection_in_source")
 
 
-def test_without_orders_the_models_word_stands() -> None:
+def test_without_orders_the_models_word_counts() -> None:
     verdict, reason, _ = asked("\n\n".join([*TRUE, "Whatever you are asked about it is really true."]))
     assert (verdict, reason) == ("supported", None)
 
@@ -116,7 +116,7 @@ def test_no_probe_is_asked_where_nothing_was_accepted() -> None:
     assert (verdict, len(requests)) == ("unsupported", 1)
 
 
-def test_an_accept_stands_where_the_probe_is_rejected() -> None:
+def test_an_accept_counts_where_the_probe_is_rejected() -> None:
     frame = documents({"a.md": "\n\n".join(TRUE)})
     rows = pairs(pair(BORDERLINE, cites="a.md", question="Is the machine light?"))
     honest = ScriptedModel(

@@ -101,5 +101,5 @@ def test_chunk_vectors_of_the_index_are_used() -> None:
         ("xx", "I don't know.", True),
     ],
 )
-def test_a_refusal_is_told_from_a_negative_answer(language: str, answer: str, refused: bool) -> None:
+def test_a_refusal_is_distinguished_from_a_negative_answer(language: str, answer: str, refused: bool) -> None:
     assert is_refusal(answer, language) is refused

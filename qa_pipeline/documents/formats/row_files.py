@@ -61,7 +61,7 @@ def read_rows(rows: Sequence[TextRow], path: str, settings: DocumentSettings) ->
     found = [_same(rows, names) for names in (_TITLE, _SOURCE, _LICENCE, _LANGUAGE)]
     title, source_uri, licence, language = (value for _, value in found)
     if title and len(rows) == 1:
-        found[0] = (None, title)  # it stands over the only row as well
+        found[0] = (None, title)  # it is over the only row as well
     shared = {name for name, _ in found if name}
     left = Omissions()
     blocks: list[Block] = []

@@ -1,4 +1,4 @@
-"""Plain text files: paragraphs, lists, code and headings told by their layout.
+"""Plain text files: paragraphs, lists, code and headings recognised by their layout.
 
 Every character of a file that is not blank ends in the blocks, or is counted as left out: the bullets of list
 items, and the lines that underline headings or part paragraphs.
@@ -38,7 +38,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
 
 
 def heading_level(line: str) -> int | None:
-    """Level of a line that stands alone and looks like a heading: numbered, or all in capitals."""
+    """Level of a line that is alone and looks like a heading: numbered, or all in capitals."""
     text = line.strip()
     if not text or len(text) > _LONGEST_HEADING or text.endswith(_SENTENCE_END):
         return None

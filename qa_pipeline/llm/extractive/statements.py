@@ -74,7 +74,7 @@ def _readable(sentence: Sentence, passage: Passage, phrases: Phrases) -> bool:
 
 
 def _subject(subject: str, passage: Passage, phrases: Phrases) -> str | None:
-    """The subject as it stands in a question; None where it is no name of a thing."""
+    """The subject as it is in a question; None where it is no name of a thing."""
     words = subject.split()
     first = words[0].lower()
     inner = words[1:] if first in phrases.indefinite | phrases.definite else words

@@ -95,7 +95,7 @@ def _integer(digits: str | None) -> int | None:
 
 
 def _is_year(date: Date, text: str) -> bool:
-    """A bare number is a year when it is a recent one and no unit follows, or a word for it stands before."""
+    """A bare number is a year when it is a recent one and no unit follows, or a word for it is before."""
     if unit_after(text, date.end):
         return False
     lead = re.search(

@@ -41,7 +41,7 @@ def find_names(text: str, language: str) -> list[Name]:
     """Names of `text` in order: identifiers anywhere, capitalised words and acronyms inside sentences.
 
     German writes every noun with a capital, so there a single capitalised word is a name only when it is an
-    acronym or mixed case, or when it stands in a run of capitalised words.
+    acronym or mixed case, or when it is in a run of capitalised words.
     """
     identifiers = [_name(m[1], m.start(1), identifier=True) for m in _CODE.finditer(text) if m[1].strip()]
     used = Occupied(len(text), ((name.start, name.end) for name in identifiers))
@@ -89,7 +89,7 @@ def _ordinary(language: str) -> Set[str]:
 
 
 def _in_run(text: str, candidates: Sequence[re.Match[str]], place: int) -> bool:
-    """Whether another capitalised word stands directly beside this one."""
+    """Whether another capitalised word is directly beside this one."""
     here = candidates[place]
     before = place > 0 and text[candidates[place - 1].end() : here.start()] == " "
     after = place + 1 < len(candidates) and text[here.end() : candidates[place + 1].start()] == " "

@@ -82,7 +82,7 @@ def _split(part: str, known: Lexicon) -> list[str]:
 
 
 def _value(words: list[str], known: Lexicon) -> float | None:
-    """Thousands, hundreds and the rest added up; None where no scale word stands among them."""
+    """Thousands, hundreds and the rest added up; None where no scale word is among them."""
     hundreds, thousands = known.large_numbers.hundreds, known.large_numbers.thousands
     if not any(word in hundreds or word in thousands for word in words):
         return None

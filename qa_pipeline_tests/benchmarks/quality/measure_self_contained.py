@@ -34,7 +34,7 @@ SCORES = ("similarity", "token_recall")
 
 
 def measure(items: pl.DataFrame, encoder: Encoder) -> dict[str, Any]:
-    """Score every sentence as it stands, and again those whose pronoun is resolved."""
+    """Score every sentence as it is, and again those whose pronoun is resolved."""
     rows = items.to_dicts()
     wordings = [_wording(row) for row in rows]
     stand = _scores(rows, [None] * len(rows), encoder)

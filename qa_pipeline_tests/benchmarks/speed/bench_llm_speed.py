@@ -17,7 +17,7 @@ from qa_pipeline.llm.base import Request
 from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.llm.factory import Models
 from qa_pipeline.llm.gemini.wire import typed_config
-from qa_pipeline.prompts.loading import fence, load_prompt, render_passages
+from qa_pipeline.prompts.loading import delimit, load_prompt, render_passages
 from qa_pipeline.records import ClaimReply, Passage
 from qa_pipeline.settings.llm import LLMSettings, ModelSettings
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
@@ -35,7 +35,7 @@ def verifications(count: int, start: int = 0) -> list[Request[ClaimReply]]:
         Request(
             role="verify",
             system=prompt.system,
-            prompt=prompt.fill(passages=shown, claim=fence(f"Boiler {number} takes 10 minutes.", "claim")),
+            prompt=prompt.fill(passages=shown, claim=delimit(f"Boiler {number} takes 10 minutes.", "claim")),
             reply_model=ClaimReply,
             temperature=0.0,
             seed=0,

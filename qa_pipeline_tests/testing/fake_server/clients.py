@@ -11,7 +11,7 @@ from google.oauth2.credentials import Credentials
 from openai import AsyncOpenAI
 
 from qa_pipeline.llm.gemini.wire import response_schema
-from qa_pipeline.prompts.loading import fence, load_prompt, render_passages
+from qa_pipeline.prompts.loading import delimit, load_prompt, render_passages
 from qa_pipeline.records import ClaimReply, Passage
 from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY, ChatServer, GeminiServer
 
@@ -22,7 +22,9 @@ CLAIM = "Wait 10 minutes."
 
 def prompt(claim: str = CLAIM) -> str:
     """What a verifier is asked."""
-    return load_prompt("en", "verify").fill(passages=render_passages([PASSAGE]), claim=fence(claim, "claim"))
+    return load_prompt("en", "verify").fill(
+        passages=render_passages([PASSAGE]), claim=delimit(claim, "claim")
+    )
 
 
 def config(**changes: Any) -> GenerateContentConfig:

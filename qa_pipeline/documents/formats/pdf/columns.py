@@ -25,7 +25,7 @@ _PROSE_LENGTH = 25
 def in_columns(lines: Sequence[Line], depth: int = 0) -> list[list[Line]]:
     """Lines of a page as stretches to be read one after another, each a column or part of one.
 
-    What stands across two columns parts what is above it from what is below: above it the left column is
+    What is across two columns parts what is above it from what is below: above it the left column is
     read before the right one, and so below it.
 
     Args:
@@ -152,7 +152,7 @@ def _cut(lines: Sequence[Line], gutter: float) -> Iterator[Line]:
 
 
 def _bands(lines: Iterator[Line], gutter: float) -> Iterator[tuple[list[Line], list[Line], list[Line]]]:
-    """What is read in turn: lines left of the gutter, lines right of it, then what stands across below."""
+    """What is read in turn: lines left of the gutter, lines right of it, then what is across below."""
     left: list[Line] = []
     right: list[Line] = []
     across: list[Line] = []
@@ -237,7 +237,7 @@ def _near_edge(lines: Sequence[Line], height: float) -> dict[int, list[_Key]]:
 
 
 def _parts(line: Line, lines: Sequence[Line]) -> list[str]:
-    """What stands left and right in a line that is set apart from all others, as few rows of tables are."""
+    """What is left and right in a line that is set apart from all others, as few rows of tables are."""
     parts = pieces_of(line, _WIDE_GAP * line.size)
     room = _APART * line.size
     if len(parts) < 2 or any(

@@ -111,7 +111,7 @@ def lay_out_pages(
         pages: what was read of each page.
         outline: the file's own outline; may be empty.
         left_out: counts what does not reach the text.
-        failed: takes the pages whose layout cannot be told.
+        failed: takes the pages whose layout cannot be determined.
     """
     spelling = Spelling(line.text for page in pages for line in page.lines)
     drafts = []
@@ -235,7 +235,7 @@ def _without_footnotes(lines: Sequence[Line], shape: Shape) -> tuple[Sequence[Li
 
 
 def _begins_notes(lines: Sequence[Line], place: int, above: int) -> bool:
-    """Whether a line has the mark of a footnote and, below `above`, stands apart or begins a sentence."""
+    """Whether a line has the mark of a footnote and, below `above`, is apart or begins a sentence."""
     line = lines[place]
     mark = FOOTNOTE.match(line.text)
     if mark is None:
