@@ -1,4 +1,4 @@
-"""A run that is killed, finds no room or has a twin: what is written is whole, and the next run ends the same."""
+"""A run that is killed, finds no room or has a twin leaves whole files, and the next run ends the same."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Injected documents on their way through every stage to a server: what arrives is data between our delimiters.
+"""Injected documents on their way through the stages to a server: what arrives is data in our delimiters.
 
 The prompt that arrives is held against its file: the file's words, and in the place of each placeholder
 exactly the delimiters we made, with the untrusted text inside as it is.

@@ -133,9 +133,8 @@ def corpus_sensor(
     for reason in reasons:
         context.log.warning(reason)
     read = {name: now[name] for name in to_read if name not in unread}
-    kept = {
-        name: fingerprint for name, fingerprint in before.read.items() if name in now
-    }  # one that returns is read anew
+    # one that returns is read anew
+    kept = {name: fingerprint for name, fingerprint in before.read.items() if name in now}
     after = Fingerprints(seen=now, read=kept | read)
     new = sorted(set(found.names) - set(context.instance.get_dynamic_partitions(PARTITIONS_NAME)))
     return dg.SensorResult(

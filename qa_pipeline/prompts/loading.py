@@ -61,10 +61,8 @@ class Prompt:
             missing = sorted(self.placeholders - values.keys())
             unknown = sorted(values.keys() - self.placeholders)
             raise ValueError(f"prompt placeholders without a value: {missing}; unknown: {unknown}")
-        delimited = [values[name] for name in sorted(values)]
-        nonce = _nonce(
-            [text for value in delimited if isinstance(value, Delimited) for _, text in value.parts]
-        )
+        ordered = [values[name] for name in sorted(values)]
+        nonce = _nonce([text for one in ordered if isinstance(one, Delimited) for _, text in one.parts])
         ready = {
             name: value.between(nonce) if isinstance(value, Delimited) else value
             for name, value in values.items()

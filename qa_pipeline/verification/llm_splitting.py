@@ -22,7 +22,7 @@ import polars as pl
 from qa_pipeline.errors import ModelError
 from qa_pipeline.llm.base import LanguageModel, Request
 from qa_pipeline.llm.concurrency import complete_all
-from qa_pipeline.prompts.loading import Delimited, load_prompt
+from qa_pipeline.prompts.loading import Delimited, delimit, load_prompt
 from qa_pipeline.records import Passage, ProgressCallback, SplitClaim, SplitReply, no_progress, passages_by_id
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.settings.verification import VerificationSettings
@@ -151,9 +151,7 @@ def split_request(
     return Request(
         role="split",
         system=prompt.system,
-        prompt=prompt.fill(
-            question=Delimited((("question", pair["question"]),)), sentences=Delimited(numbered)
-        ),
+        prompt=prompt.fill(question=delimit(pair["question"], "question"), sentences=Delimited(numbered)),
         reply_model=SplitReply,
         temperature=settings.temperature,
         seed=seed,

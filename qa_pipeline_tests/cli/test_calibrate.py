@@ -77,9 +77,7 @@ def test_files_that_nothing_can_be_fitted_on_are_reported(tmp_path: Path, change
         (("--licence", "other=MIT"), "a licence is given for other"),
     ],
 )
-def test_arguments_that_cannot_be_used_are_reported(
-    tmp_path: Path, options: tuple[str, ...], told: str
-) -> None:
+def test_arguments_that_cannot_be_used_are_named(tmp_path: Path, options: tuple[str, ...], told: str) -> None:
     found = invoke("calibrate", "--data", written(tmp_path / "set.parquet", items()), *options)
     assert (found.code, told in found.stderr) == (2, True)
 

@@ -280,7 +280,7 @@ def test_a_batch_that_is_not_there_is_an_error(tmp_path: Path, name: str) -> Non
         corpus(tmp_path / "corpus").batch(name)
 
 
-def test_the_fingerprint_of_a_listing_changes_with_names_sizes_and_times_and_costs_no_reading(
+def test_the_fingerprint_of_a_listing_changes_with_names_sizes_and_times_without_reading(
     tmp_path: Path,
 ) -> None:
     write_files(tmp_path, {"a/x.md": "x", "b/x.md": "x", "c.zip": "x"})

@@ -95,7 +95,7 @@ def test_one_file_is_found_by_its_path(store: Store) -> None:
     assert refusal(lambda: read_bytes(folder, 9)) == "not_a_file"
 
 
-def test_fingerprints_of_content_and_listing_change_with_the_content_and_with_nothing_else(
+def test_both_fingerprints_change_with_the_content_and_with_nothing_else(
     store: Store,
 ) -> None:
     def seen() -> tuple[str, str, dict[str, str | None]]:

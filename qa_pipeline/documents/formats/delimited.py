@@ -109,7 +109,7 @@ _WELL_FORMED = 0.9
 _LEAST_FIT = 0.5
 PREAMBLE_FROM = 3
 _WIDEST = 2_000
-"""Columns of a table whose rows may still be distinguished from its header; none that people read has more."""
+"""Columns of a table whose rows can be distinguished from its header; none that people read has more."""
 _DECIMAL_COMMA = re.compile(r"(?<=\d),(?=\d)")
 _EXCEL_HINT = re.compile(r"sep=(.)\n", re.IGNORECASE)
 

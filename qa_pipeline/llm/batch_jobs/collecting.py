@@ -124,7 +124,7 @@ class Collector:
             return
         try:
             await self._advance(provider, job, found)
-        except TransientModelError as error:  # another status, another time
+        except TransientModelError as error:  # another time
             found.awaited += 1
             found.problems.append(f"job {job.job_key}: {error}")
 
