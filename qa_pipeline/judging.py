@@ -10,7 +10,7 @@ import polars as pl
 from qa_pipeline.errors import ModelError
 from qa_pipeline.llm.base import LanguageModel, Reply, Request
 from qa_pipeline.llm.concurrency import complete_all
-from qa_pipeline.prompts.loading import fence, load_prompt, render_passages
+from qa_pipeline.prompts.loading import delimit, load_prompt, render_passages
 from qa_pipeline.records import JudgeReply, Passage, ProgressCallback, no_progress, passages_by_id
 from qa_pipeline.settings.verification import JudgingSettings
 from qa_pipeline.tables import ASSESSMENTS
@@ -91,8 +91,8 @@ def judge_request(
         system=prompt.system,
         prompt=prompt.fill(
             passages=render_passages(shown),
-            question=fence(row["question"], "question"),
-            answer=fence(row["answer"], "answer"),
+            question=delimit(row["question"], "question"),
+            answer=delimit(row["answer"], "answer"),
         ),
         reply_model=JudgeReply,
         temperature=settings.temperature,

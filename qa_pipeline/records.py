@@ -9,7 +9,6 @@ from pydantic import BaseModel, ConfigDict, Field
 if TYPE_CHECKING:  # heavy: errors are records too, and --help must answer at once
     import polars as pl
 
-Language = Literal["en", "sv", "de"]
 Coverage = Literal["full", "partial", "none"]
 QuestionType = Literal["definition", "figure", "date", "reason", "how_to", "key_value", "table_cell", "fact"]
 BlockKind = Literal["heading", "paragraph", "list_item", "table_row", "code", "quote"]

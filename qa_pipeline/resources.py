@@ -146,7 +146,7 @@ class Resources:
         self.models.check([self.settings.llm.generator, *map(self.settings.llm.reviewer, roles)])
 
     def note_documents(self, documents: pl.DataFrame) -> None:
-        """Let the store of replies know documents by path, so that earlier versions can be forgotten.
+        """Let the store of replies know documents by path, so that earlier versions can be erased.
 
         Raises:
             ReplyStoreError: the store cannot be used.

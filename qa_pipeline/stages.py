@@ -1,6 +1,6 @@
 """The stages of a batch in order: one function each, and what the rest of the package has to know of it.
 
-What a stage does stands in the folder of its subject, as functions on frames; here it gets what it uses.
+What a stage does is in the folder of its subject, as functions on frames; here it gets what it uses.
 `pipeline.py` runs the stages in this process, `qa_pipeline.defs` as Dagster assets. A new table is declared
 in `tables.py` and made by a stage here; both run it, version it and show it from there.
 """

@@ -90,7 +90,7 @@ PAIR_ID = column("pair_id", S, "Content hash of question, answer and sources.")
 
 
 def _side(side: str) -> tuple[Column, ...]:
-    """Where one of two sentences stands."""
+    """Where one of two sentences is."""
     return (
         column(f"{side}_document_id", S, f"Document of the {side} sentence."),
         column(f"{side}_content_sha256", S, "Hash of that document's bytes."),

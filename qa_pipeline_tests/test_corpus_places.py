@@ -88,7 +88,7 @@ def test_a_batch_that_is_a_link_out_of_the_corpus_fails_alone_and_is_not_read(
         ("memory://none", "memory://none"),
     ],
 )
-def test_a_location_that_cannot_be_used_is_told_before_anything_is_written(
+def test_a_location_that_cannot_be_used_is_reported_before_anything_is_written(
     location: str, told: str, tmp_path: Path
 ) -> None:
     ran = invoke("run", location, "--out", tmp_path / "out")

@@ -1,4 +1,4 @@
-"""A run that is killed, finds no room or has a twin: what stands is whole, and the next run ends the same."""
+"""A run that is killed, finds no room or has a twin leaves whole files, and the next run ends the same."""
 
 import os
 import signal
@@ -69,7 +69,7 @@ def start(workspace: Workspace, mishap: str = "none", number: int = 0) -> "subpr
 
 
 def whole_tables(workspace: Workspace) -> int:
-    """Read every table that stands; a torn one would raise."""
+    """Read every table that is there; a torn one would raise."""
     return sum(1 for path in workspace.out.rglob("*.parquet") if pl.read_parquet(path) is not None)
 
 
@@ -86,7 +86,7 @@ def test_after_a_kill_in_the_middle_of_a_write_the_next_run_ends_as_if_nothing_h
     assert left == undisturbed
 
 
-def test_a_disk_without_room_is_named_and_what_stood_before_stands(
+def test_a_disk_without_room_is_named_and_what_stood_before_stays(
     workspace: Workspace, undisturbed: dict[str, str]
 ) -> None:
     assert workspace.run().code == OK

@@ -102,7 +102,7 @@ def test_the_request_carries_role_temperature_and_seed() -> None:
     assert {(one.role, one.temperature, one.seed) for one in judge.asked} == {("judge", 0.25, 7)}
 
 
-def test_an_answer_cannot_close_the_tag_it_stands_in() -> None:
+def test_an_answer_cannot_close_the_tag_it_is_in() -> None:
     judge = ScriptedModel(lambda request: GOOD)
     assess(judge)
     prompt = judge.asked[1].prompt

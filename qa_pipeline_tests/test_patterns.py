@@ -98,7 +98,7 @@ def inside(value: Any, field: str = "", depth: int = 0) -> Iterator[tuple[re.Pat
 
 @functools.cache
 def patterns() -> dict[tuple[str, int], tuple[str, set[str]]]:
-    """Every text pattern by its source and flags: a place where it stands, and the methods used."""
+    """Every text pattern by its source and flags: a place where it is, and the methods used."""
     methods: dict[tuple[str, int], set[str]] = defaultdict(set)
     places: dict[tuple[str, int], str] = {}
     of_fields = uses_of_fields()

@@ -48,7 +48,7 @@ def test_a_run_goes_on_each_time_its_replies_have_come(
     assert workspace.table("verdicts", "boilers")["verdict"].to_list().count("accepted") >= 2
 
 
-def test_what_is_awaited_is_told_on_the_screen_in_json_and_by_its_own_code(
+def test_what_is_awaited_is_reported_on_the_screen_in_json_and_by_its_own_code(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with GeminiServer(plan=ServerPlan(batch_polls=99)) as server:

@@ -37,7 +37,7 @@ def chunk_documents(documents: pl.DataFrame, count: TokenCounter, settings: Chun
 
     The bound holds for `index_text`, special tokens included. A section path longer than a third of it
     loses its outermost headings, and the innermost its last words, in the chunk's `section_path`. Ids are
-    hashes of path and text; equal chunks of a batch are told apart by their number.
+    hashes of path and text; equal chunks of a batch are distinguished by their number.
     """
     counts = WordCounts(count)
     bound = min(settings.max_tokens, count.window)

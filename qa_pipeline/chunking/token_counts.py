@@ -76,7 +76,7 @@ class WordCounts:
 
 
 def reads_words_alone(tokenizer: Tokenizer) -> bool:
-    """Whether the tokens of a text are those of its words, whatever stands next to each.
+    """Whether the tokens of a text are those of its words, whatever is next to each.
 
     So it is for the normaliser and pre-tokeniser of BERT, unless an added token spans a blank, holds one of
     the marks that are counted apart or looks at what is around it, or a text is cut off or filled up.

@@ -205,7 +205,7 @@ def status(out: Out = Path("data"), as_json: Json = False) -> None:
 
 
 def _code(outcomes: "Sequence[BatchOutcome]") -> int:
-    """While anything is awaited the run is not over; what has failed is told again by the last one."""
+    """While anything is awaited the run is not over; what has failed is reported again by the last one."""
     if any(outcome.outcome == "pending" for outcome in outcomes):
         return PENDING
     return OK if all(outcome.passed for outcome in outcomes) else FAILED

@@ -16,6 +16,7 @@ from typer.cli import get_docs_for_click
 from qa_pipeline.cli.app import app
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.tables import SCHEMA_VERSION, STORED
+from qa_pipeline.text.lexicon.languages import LANGUAGES
 from qa_pipeline.verification.consistency.allowed import ALLOWED
 
 
@@ -68,7 +69,9 @@ def differences_page() -> str:
         other = f"{one.does_not[1]} (from: {one.does_not[0]})"
         if one.does_not[0] == evidence:
             other = one.does_not[1]
-        cells = (one.name, ", ".join(one.languages), one.direction, evidence, claim, other)
+        without = [code for code in LANGUAGES if code not in one.languages]
+        languages = f"all but {', '.join(without)}" if without else "all"
+        cells = (one.name, languages, one.direction, evidence, claim, other)
         parts.append(f"| {' | '.join(_escaped(cell) for cell in cells)} |")
     return "\n".join(parts) + "\n"
 

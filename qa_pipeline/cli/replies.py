@@ -1,7 +1,7 @@
-"""`qa-pipeline replies`: looking after the store of model replies.
+"""`qa-pipeline replies`: managing the store of model replies.
 
 What belongs here: its commands, and what they print. What does not: counting and deleting
-(`llm/store/`), finding documents (`forgetting.py`).
+(`llm/store/`), finding documents (`erasing.py`).
 """
 
 import json
@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # heavy: imported where a command needs them, so that --help 
 replies = typer.Typer(
     name="replies",
     no_args_is_help=True,
-    help="Look after the stored model replies: size, pruning, forgetting.",
+    help="Manage the stored model replies: size, pruning, erasure.",
 )
 
 Out = Annotated[Path, typer.Option(help="Folder of the run; a store at llm.store.url goes before it.")]
@@ -82,14 +82,14 @@ def retry_failures(out: Out = Path("data"), yes: Yes = False) -> None:
 
 
 @replies.command()
-def forget(
+def erase(
     document: Annotated[
         str, typer.Argument(help="Its id, the beginning of it, or its path; BATCH/PATH if need be.")
     ],
     out: Out = Path("data"),
 ) -> None:
     """Delete every reply that saw a document or an earlier version of it, and the prompts that show it."""
-    from qa_pipeline.llm.store.maintenance import forget as delete
+    from qa_pipeline.llm.store.maintenance import erase as delete
     from qa_pipeline.storage import Layout
 
     with _opened(out) as database:

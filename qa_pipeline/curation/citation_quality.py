@@ -35,7 +35,7 @@ def citation_quality(pairs: pl.DataFrame, claims: pl.DataFrame, claim_verdicts: 
 
     A measure is null where there is nothing to divide by: without citations, or without claims. What a
     citation names (a passage, or a document where no passage is named) supports a claim when the claim is
-    supported and its evidence stands there. Of two passages that state the same, only the one that
+    supported and its evidence is there. Of two passages that state the same, only the one that
     verification chose as evidence counts.
 
     Args:
@@ -47,7 +47,7 @@ def citation_quality(pairs: pl.DataFrame, claims: pl.DataFrame, claim_verdicts: 
         pair_id and `MEASURES`, all shares from 0 to 1 but for the number of cited_documents.
         citation_existence: of the citations, those that name something of the batch.
         citation_accuracy: of the citations, those that support a claim, and whose quote, where they have
-        one, stands in what they name, unchanged or repaired.
+        one, is in what they name, unchanged or repaired.
         citation_quality: 0.4 of existence, 0.3 of accuracy and 0.3 of the share of claims supported, the
         last in bands: above 0.8 it counts 1, above 0.5 it counts 0.7, else 0.
         citation_precision: of the different passages and documents cited, those that support a claim.

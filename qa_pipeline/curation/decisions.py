@@ -1,6 +1,6 @@
 """People's decisions about pairs and claims: which of them stand, and what they change.
 
-Decisions are only ever added. The last one recorded about a pair or claim stands, while the pair's question,
+Decisions are only ever added. The last one recorded about a pair or claim counts, while the pair's question,
 answer and evidence are those it was made about; a new text (`edited`) becomes a pair of its own, which is
 verified like any other.
 """

@@ -81,17 +81,17 @@ def find_one_sided(
 ) -> pl.DataFrame:
     """Pairs with a supported claim on one side of a contradiction and none on the other.
 
-    A claim is on the side in whose sentence its evidence stands.
+    A claim is on the side in whose sentence its evidence is.
 
     Returns:
         pair_id and denied_by, what the other side says in words for people; pairs without one are absent.
     """
     proofs = _proofs(claims, claim_verdicts)
-    stands = pl.concat([_standing(proofs, contradictions, side) for side in _OTHER])
+    placed = pl.concat([_standing(proofs, contradictions, side) for side in _OTHER])
     both = ["pair_id", "contradiction_id"]
     one_sided = pl.col("side").n_unique().over(both) == 1
     return (
-        stands.filter(one_sided)
+        placed.filter(one_sided)
         .sort(both)
         .group_by("pair_id", maintain_order=True)
         .agg(pl.col("denied_by").first())
@@ -99,7 +99,7 @@ def find_one_sided(
 
 
 def _proofs(claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl.DataFrame:
-    """Where the evidence of each supported claim stands: pair_id, document_id, start, end."""
+    """Where the evidence of each supported claim is: pair_id, document_id, start, end."""
     place = {name: pl.col(f"evidence_{name}") for name in ("document_id", "start", "end")}
     supported = decided_claims(claims, claim_verdicts).filter(pl.col("verdict") == SUPPORTED)
     return claims.select("claim_id", "pair_id", **place).join(

@@ -113,7 +113,7 @@ def _beside(frame: pl.DataFrame, *others: pl.DataFrame) -> pl.DataFrame:
 
 
 def _judged_only(dimension: str) -> pl.Expr:
-    """A score of a row that reached the judge; what stands beside other rows is not a score of theirs."""
+    """A score of a row that reached the judge; what is beside other rows is not a score of theirs."""
     reached = (pl.col("outcome") == "grounded") & (pl.col("judge_status") == "judged")
     return pl.when(reached).then(pl.col(dimension).fill_nan(None)).alias(dimension)
 

@@ -1,6 +1,6 @@
 """The assets: one for each stage, and the files of training jobs.
 
-What a stage does, reads and depends on stands in `stages.STAGES`; here it becomes a step of Dagster, with
+What a stage does, reads and depends on is in `stages.STAGES`; here it becomes a step of Dagster, with
 what the UI shows of it. When it runs is for `automation.py`, where its output lies for `io_managers.py`.
 
 Each asset returns a hash of its content as data version, so equal content is recognised as nothing new. Those

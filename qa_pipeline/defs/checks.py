@@ -1,6 +1,6 @@
 """The gates as asset checks.
 
-Which gate stands at which asset, and what it reads, is in `quality.gates.GATES`. Filtering rows is not
+Which gate is at which asset, and what it reads, is in `quality.gates.GATES`. Filtering rows is not
 theirs: `training_examples` keeps accepted rows only, whatever the checks say.
 
 A blocking check stops the steps after it, in its own run only, and only with severity ERROR. So a gate that

@@ -123,8 +123,8 @@ def corpus_sensor(
     }
     before = Fingerprints.model_validate_json(context.cursor or "{}")
     now = {
-        name: look and look[:FINGERPRINT_LENGTH]
-        for name, look in place.listing_fingerprints(found.names).items()
+        name: fingerprint and fingerprint[:FINGERPRINT_LENGTH]
+        for name, fingerprint in place.listing_fingerprints(found.names).items()
     }
     settled = [name for name in found.names if now[name] and now[name] == before.seen.get(name)]
     to_read = [name for name in settled if now[name] != before.read.get(name)][:BATCHES_A_TICK]
@@ -133,7 +133,8 @@ def corpus_sensor(
     for reason in reasons:
         context.log.warning(reason)
     read = {name: now[name] for name in to_read if name not in unread}
-    kept = {name: look for name, look in before.read.items() if name in now}  # one that returns is read anew
+    # one that returns is read anew
+    kept = {name: fingerprint for name, fingerprint in before.read.items() if name in now}
     after = Fingerprints(seen=now, read=kept | read)
     new = sorted(set(found.names) - set(context.instance.get_dynamic_partitions(PARTITIONS_NAME)))
     return dg.SensorResult(

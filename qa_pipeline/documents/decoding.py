@@ -13,6 +13,7 @@ from operator import itemgetter
 from typing import Any, NoReturn
 
 from qa_pipeline.corpus.files import DocumentFailure
+from qa_pipeline.text.lexicon.languages import of_all
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -34,7 +35,7 @@ _DECLARED_WITHIN = 4096
 _GUESSED_FROM = 200_000
 _SINGLE_BYTE = ("cp1252", "mac_roman", "cp850")
 """What files in the languages handled here are written in when it is not Unicode, the likeliest first."""
-_LETTERS = frozenset("åäöüßéÅÄÖÜÉ")
+_LETTERS = frozenset({"é", "É", *of_all("letters"), *(letter.upper() for letter in of_all("letters"))})
 _LETTERS_OF_NAMES = frozenset("èêëàáâóòôíîïúûñçæøœÈÀÁÓÍÚÑÇÆØŒ")
 _BEFORE_SHARP_S = frozenset("aeiouyäöü")
 _MARKS_OF_PROSE = frozenset("“”„‘’‚«»‹›–—…•·€£§°²³±×½¼¾µ®©™´¨¿¡\xa0\xad")

@@ -82,7 +82,7 @@ def judge_over_corpus(
 
     Returns:
         One row for each refusal: pair_id, batch, question, outcome over the corpus, and where its strongest
-        signal stands (found_batch, found_path, found_chunk_id, found_sentence, sentence_recall,
+        signal is (found_batch, found_path, found_chunk_id, found_sentence, sentence_recall,
         sentence_similarity). Then the hash of each batch's vectors, for `index_snapshot`.
 
     Raises:

@@ -14,7 +14,7 @@ from qa_pipeline.errors import ModelError
 from qa_pipeline.judging import judge_request
 from qa_pipeline.llm.base import LanguageModel, Reply, ReplyT, Request
 from qa_pipeline.llm.concurrency import complete_all
-from qa_pipeline.prompts.loading import fence, load_prompt
+from qa_pipeline.prompts.loading import delimit, load_prompt
 from qa_pipeline.records import PairwiseReply, Passage, ProgressCallback, no_progress
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.settings.verification import JudgingSettings
@@ -39,9 +39,9 @@ def pairwise_request(
         role="judge",
         system=prompt.system,
         prompt=prompt.fill(
-            task=fence(compared.task, "task"),
-            first=fence(compared.first, "first"),
-            second=fence(compared.second, "second"),
+            task=delimit(compared.task, "task"),
+            first=delimit(compared.first, "first"),
+            second=delimit(compared.second, "second"),
         ),
         reply_model=PairwiseReply,
         temperature=settings.temperature,

@@ -166,7 +166,7 @@ def _figure(width: float, height: float) -> "Figure":
 
 
 def _thinned(values: Floats) -> npt.NDArray[np.int64]:
-    """Places of at most a thousand points: more are no longer told apart and make drawing slow."""
+    """Places of at most a thousand points: more are no longer distinguishable and make drawing slow."""
     return np.unique(np.linspace(0, len(values) - 1, min(len(values), 1000)).astype(np.int64))
 
 

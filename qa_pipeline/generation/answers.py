@@ -8,7 +8,7 @@ import polars as pl
 from qa_pipeline.errors import ModelError
 from qa_pipeline.llm.base import LanguageModel, Reply, Request
 from qa_pipeline.llm.concurrency import complete_all
-from qa_pipeline.prompts.loading import fence, load_prompt, render_passages
+from qa_pipeline.prompts.loading import delimit, load_prompt, render_passages
 from qa_pipeline.records import (
     AnswerReply,
     DraftCitation,
@@ -41,7 +41,7 @@ def draft_answers(
 ) -> pl.DataFrame:
     """Answer every kept question from its passages.
 
-    A pair of `previous` stands as it is while its question has the same passages, prompt and model; a
+    A pair of `previous` is kept while its question has the same passages, prompt and model; a
     draft that failed is asked again.
 
     Raises:
@@ -76,7 +76,7 @@ def answer_request(
         system=prompt.system,
         prompt=prompt.fill(
             passages=render_passages(passages),
-            question=fence(row["question"]),
+            question=delimit(row["question"]),
         ),
         reply_model=AnswerReply,
         temperature=settings.temperature,

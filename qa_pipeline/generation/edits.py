@@ -22,7 +22,7 @@ def with_edited_pairs(
 
     Args:
         pairs: generated and imported pairs.
-        decisions: the decisions table; of several about a pair the last stands.
+        decisions: the decisions table; of several about a pair the last counts.
         documents: the batch's documents.
         chunks: the batch's chunks.
         batch: its name.

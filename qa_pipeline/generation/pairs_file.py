@@ -17,10 +17,10 @@ import polars as pl
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
 from qa_pipeline.errors import PairsFileError
-from qa_pipeline.prompts.loading import LANGUAGES
-from qa_pipeline.records import Coverage, Language
+from qa_pipeline.records import Coverage
 from qa_pipeline.settings.generation import PairsFileSettings
 from qa_pipeline.tables import PAIRS
+from qa_pipeline.text.lexicon.languages import LANGUAGES
 from qa_pipeline.text.references import (
     FOUND_BY_SEARCH,
     NUMBER_MARK,
@@ -81,7 +81,7 @@ class PairLine(_Strict):
     citations: Annotated[list[Text | CitedSource], BeforeValidator(_listed)] = []
     sources: object = None
     contexts: object = None
-    language: Language | None = None
+    language: str | None = Field(None, pattern=f"^(?:{'|'.join(LANGUAGES)})$")
     coverage: Coverage | None = None
     id: str | int | None = None
     expected_verdict: Text | None = None
@@ -210,7 +210,7 @@ def _explain(error: ValidationError, given: Row) -> tuple[str, str]:
     ):
         return "missing_field", f"field {field} is missing or empty"
     if field == "language":
-        return "unsupported_language", "language must be en, sv or de"
+        return "unsupported_language", f"language must be one of {', '.join(LANGUAGES)}"
     return "wrong_type", f"field {field}: {problem['msg']}"
 
 
@@ -519,7 +519,7 @@ def _mask_fields(
 
 
 def _pieces(text: str) -> Iterator[tuple[str, bool]]:
-    """A text as what stands before, in, between and after its source marks, and whether it is a mark."""
+    """A text as what is before, in, between and after its source marks, and whether it is a mark."""
     place = 0
     for mark in SOURCE_MARK.finditer(text):
         yield text[place : mark.start()], False

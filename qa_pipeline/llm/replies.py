@@ -16,6 +16,7 @@ from pydantic_core import ErrorDetails
 from qa_pipeline.errors import UnreadableReplyError
 from qa_pipeline.llm.base import ReplyT, Request, json_schema
 from qa_pipeline.records import AnswerReply, DraftCitation, Repair, ReplyModel
+from qa_pipeline.text.lexicon.languages import any_of_all
 from qa_pipeline.text.refusals import is_refusal
 
 LONGEST_MENDED = 200_000
@@ -24,15 +25,7 @@ _NAMED_BREACHES = 3
 _THOUGHTS = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 _ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})")
 _ESCAPED_MARK = re.compile(r"\\.")
-_REFUSALS = re.compile(
-    r"""\A\W* (?:
-        i['’]?m\ (?:sorry|not\ able|unable) | i\ am\ (?:sorry|not\ able|unable) | sorry\b
-        | i\ can(?:no|['’])t | as\ an\ ai\b
-        | tyvärr | förlåt | jag\ kan\ (?:inte|tyvärr)
-        | (?:es\ )?tut\ mir\ leid | leider\ kann\ ich | ich\ kann\ (?:das\ |dies\ |ihnen\ )?(?:leider\ )?nicht
-    )""",
-    re.IGNORECASE | re.VERBOSE,
-)
+_REFUSALS = re.compile(rf"\A\W*{any_of_all('apologies')}", re.IGNORECASE)
 
 
 def read_reply(raw: str, reply_model: type[ReplyT]) -> tuple[ReplyT, Repair]:
@@ -58,7 +51,7 @@ def read_reply(raw: str, reply_model: type[ReplyT]) -> tuple[ReplyT, Repair]:
 
 
 def parse_reply(raw: str, reply_model: type[ReplyT]) -> ReplyT:
-    """Read the JSON text of a reply as it stands.
+    """Read the JSON text of a reply as it is.
 
     Raises:
         UnreadableReplyError: `empty`, `not_json` or `schema_breach`. The detail names places and kinds of
@@ -138,16 +131,16 @@ def _place(breach: ErrorDetails) -> str:
 LONGEST = 20_000
 """Characters of a reply that is read as plain text."""
 _MARK = re.compile(
-    r"""[\[(<] \s{0,9} (?:passages?|source|källa|avsnitt|quelle|abschnitt)? [\s-]{0,9}
-        (\d{1,3} (?:\s{0,9},\s{0,9}\d{1,3}){0,99}) (?:-[0-9a-f]{8})? \s{0,9} [\])>]""",
+    rf"""[\[(<] \s{{0,9}} {any_of_all("reply_marks")}? [\s-]{{0,9}}
+        (\d{{1,3}} (?:\s{{0,9}},\s{{0,9}}\d{{1,3}}){{0,99}}) (?:-[0-9a-f]{{8}})? \s{{0,9}} [\])>]""",
     re.IGNORECASE | re.VERBOSE,
 )
 _QUOTED_MARK = re.compile(
     rf"""["“„”»«] ([^"“„”»«\n]{{3,}}) ["“”»«] \s* [,;:–-]? \s* {_MARK.pattern}""", re.IGNORECASE | re.VERBOSE
 )
 _SOURCES = re.compile(
-    r"""\n[^\S\n]{0,99} (?:\#{1,6}\s{0,9})? (?:\*\*)? (?:citations?|sources?|källor|quellen|belege)
-        (?:\*\*)? \s{0,9}:.*\Z""",
+    rf"""\n[^\S\n]{{0,99}} (?:\#{{1,6}}\s{{0,9}})? (?:\*\*)? {any_of_all("reply_headings")}
+        (?:\*\*)? \s{{0,9}}:.*\Z""",
     re.IGNORECASE | re.DOTALL | re.VERBOSE,
 )
 _JSON_LIKE = re.compile(r"[{}]|\"\s*:")

@@ -18,12 +18,11 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from qa_pipeline.errors import SettingsError
-from qa_pipeline.records import Language, Passage
+from qa_pipeline.records import Passage
+from qa_pipeline.text.lexicon.languages import lexicon
 
 PromptName = Literal["questions", "answer", "split", "verify", "judge", "judge_pairwise"]
-LANGUAGES: tuple[Language, ...] = get_args(Language)
 NAMES: tuple[PromptName, ...] = get_args(PromptName)
-FALLBACK_LANGUAGE: Language = "en"
 
 _FOLDER = Path(__file__).parent
 _SEPARATOR = "---"
@@ -34,7 +33,7 @@ _BETWEEN = bytes(byte for byte in range(128) if not chr(byte).isalnum())
 
 @dataclass(frozen=True)
 class Prompt:
-    """The two parts of a prompt file: `system` is sent as it stands, `template` has placeholders."""
+    """The two parts of a prompt file: `system` is sent as it is, `template` has placeholders."""
 
     system: str
     template: str
@@ -49,10 +48,10 @@ class Prompt:
         """The names `fill` needs, no more and no fewer."""
         return frozenset(_PLACEHOLDER.findall(self.template))
 
-    def fill(self, **values: "str | Fenced") -> str:
+    def fill(self, **values: "str | Delimited") -> str:
         """Put the values in, in one pass: a `{name}` inside a value stays what it is.
 
-        Untrusted values must come out of `fence` or `render_passages`. All of them get the same delimiters,
+        Untrusted values must come out of `delimit` or `render_passages`. All of them get the same delimiters,
         which none of them holds: a claim can forge no passage, and a passage no question.
 
         Raises:
@@ -62,17 +61,17 @@ class Prompt:
             missing = sorted(self.placeholders - values.keys())
             unknown = sorted(values.keys() - self.placeholders)
             raise ValueError(f"prompt placeholders without a value: {missing}; unknown: {unknown}")
-        fenced = [values[name] for name in sorted(values)]
-        nonce = _nonce([text for value in fenced if isinstance(value, Fenced) for _, text in value.parts])
+        ordered = [values[name] for name in sorted(values)]
+        nonce = _nonce([text for one in ordered if isinstance(one, Delimited) for _, text in one.parts])
         ready = {
-            name: value.between(nonce) if isinstance(value, Fenced) else value
+            name: value.between(nonce) if isinstance(value, Delimited) else value
             for name, value in values.items()
         }
         return _PLACEHOLDER.sub(lambda match: ready[match[1]], self.template)
 
 
 @dataclass(frozen=True)
-class Fenced:
+class Delimited:
     """Untrusted texts with their labels, one after the other; `str` puts delimiters around each."""
 
     parts: tuple[tuple[str, str], ...]
@@ -120,28 +119,28 @@ def ask_again(prompt: str, language: str, problem: str) -> str:
     return f"{prompt}\n\n{_read(_prompt_language(language), 'again').replace('{problem}', problem)}"
 
 
-def fence_all(texts: Sequence[str], label: str) -> Fenced:
-    """Put untrusted texts between delimiters with their numbers, from 1 on; otherwise as `fence`."""
-    return Fenced(tuple((f"{label}-{n}", text) for n, text in enumerate(texts, start=1)))
+def delimit_all(texts: Sequence[str], label: str) -> Delimited:
+    """Put untrusted texts between delimiters with their numbers, from 1 on; otherwise as `delimit`."""
+    return Delimited(tuple((f"{label}-{n}", text) for n, text in enumerate(texts, start=1)))
 
 
-def fence(text: str, label: str = "text") -> Fenced:
+def delimit(text: str, label: str = "text") -> Delimited:
     """Put untrusted text between delimiters that the text cannot close.
 
     Args:
         text: what the model shall read as data; it stays verbatim.
         label: what the text is, e.g. question, answer or claim; a word of this code's, never of a document.
     """
-    return Fenced(((label, text),))
+    return Delimited(((label, text),))
 
 
-def render_passages(passages: Sequence[Passage]) -> Fenced:
-    """Number passages from 1 and fence each one, its title and section path inside."""
-    return Fenced(tuple((f"passage-{n}", _passage_body(one)) for n, one in enumerate(passages, start=1)))
+def render_passages(passages: Sequence[Passage]) -> Delimited:
+    """Number passages from 1 and delimit each one, its title and section path inside."""
+    return Delimited(tuple((f"passage-{n}", _passage_body(one)) for n, one in enumerate(passages, start=1)))
 
 
 def _passage_body(passage: Passage) -> str:
-    # titles and headings come from documents too, so they stand inside the fence and on one line each
+    # titles and headings come from documents too, so they are inside the delimiters and on one line each
     head = [f"title: {' '.join(passage.title.split())}"]
     if passage.section_path:
         head.append(f"section: {' '.join(' > '.join(passage.section_path).split())}")
@@ -152,7 +151,7 @@ def _nonce(texts: Sequence[str]) -> str:
     """A short hash of the texts that occurs in none of them, however it is written.
 
     A text that holds its own hash is met by counting on: equal texts always give equal prompts. Case, width,
-    and whatever stands between the letters, seen or unseen, make no difference.
+    and whatever is between the letters, seen or unseen, make no difference.
     """
     content = "\x00".join(texts)
     folded = unicodedata.normalize("NFKC", content).casefold()
@@ -165,12 +164,12 @@ def _nonce(texts: Sequence[str]) -> str:
         counter += 1
 
 
-def _prompt_language(language: str) -> Language:
-    return next((known for known in LANGUAGES if known == language), FALLBACK_LANGUAGE)
+def _prompt_language(language: str) -> str:
+    return lexicon(language).code
 
 
 @cache
-def _load_prompt(language: Language, name: PromptName) -> Prompt:
+def _load_prompt(language: str, name: PromptName) -> Prompt:
     system, separator, template = _read(language, name).partition(f"\n{_SEPARATOR}\n")
     if not separator:
         raise SettingsError(f"prompt file {language}/{name}.md has no line {_SEPARATOR!r}")
@@ -182,7 +181,7 @@ def _load_prompt(language: Language, name: PromptName) -> Prompt:
 
 
 @cache
-def _read(language: Language, name: str) -> str:
+def _read(language: str, name: str) -> str:
     if not re.fullmatch(r"[a-z_]+", name):
         raise SettingsError(f"no prompt is named {name!r}")
     try:

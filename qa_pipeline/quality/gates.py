@@ -161,7 +161,7 @@ def pass_rate_gate(
     To pass, an undecided pair counts as one that was not accepted. A batch whose own share reaches the limit
     but is too small to show it is taken together with earlier batches. The gate blocks what is shown to lie
     below the limit among the pairs that were decided, whatever came before, and a batch of which nothing was
-    accepted; what cannot be told either way is a warning, so that no batch fails for being small and none
+    accepted; what cannot be decided either way is a warning, so that no batch fails for being small and none
     fails for its predecessors.
     """
     counts, limit = _verdict_counts(_unknown_answers(verdicts)), settings.min_pass_rate

@@ -69,7 +69,7 @@ _MISSED = {
 def known_answers(pairs: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
     """Compare verdicts with the ones known to be right, by kind of pair.
 
-    A pair sent to a person is neither right nor wrong and stands apart, unless that was expected. A pair
+    A pair sent to a person is neither right nor wrong and is counted apart, unless that was expected. A pair
     without a verdict counts as failed.
 
     Returns:

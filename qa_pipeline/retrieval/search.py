@@ -21,6 +21,7 @@ from qa_pipeline.models.base import Encoder
 from qa_pipeline.records import index_text
 from qa_pipeline.retrieval.shard import Shard
 from qa_pipeline.settings.generation import RetrievalSettings
+from qa_pipeline.text.lexicon.languages import LEXICONS
 
 Positions = npt.NDArray[np.int64]
 
@@ -34,8 +35,8 @@ RRF_K = 1
 """Constant of the fusion; small lets the first places stand out."""
 
 SNOWBALL = {
-    "da": "danish", "de": "german", "en": "english", "es": "spanish", "fi": "finnish", "fr": "french",
-    "it": "italian", "nl": "dutch", "no": "norwegian", "pt": "portuguese", "sv": "swedish",
+    "da": "danish", "es": "spanish", "fi": "finnish", "fr": "french", "it": "italian", "nl": "dutch",
+    "no": "norwegian", "pt": "portuguese", **{code: known.stemmer for code, known in LEXICONS.items()},
 }  # fmt: skip
 """Stemmer of each language; words of other languages are compared as they are written."""
 
@@ -163,9 +164,5 @@ def _stemmed(words: list[str], language: str) -> list[str]:
 def _stopwords(language: str) -> frozenset[str]:
     from bm25s import stopwords
 
-    lists = {
-        "de": stopwords.STOPWORDS_GERMAN,
-        "en": stopwords.STOPWORDS_EN,
-        "sv": stopwords.STOPWORDS_SWEDISH,
-    }
-    return frozenset(lists.get(language, ()))
+    name = f"STOPWORDS_{LEXICONS[language].stemmer.upper()}" if language in LEXICONS else ""
+    return frozenset(getattr(stopwords, name.replace("ENGLISH", "EN"), ()))

@@ -434,7 +434,7 @@ def _cannot_edit(row: Row, pair: Row, batch: _Batch) -> str | None:
 
 
 def _outdated(row: Row, before: Row | None, batch: _Batch) -> str | None:
-    """Why a decision does not come after the one that stands."""
+    """Why a decision does not come after the one that counts."""
     if before is None:
         return None
     standing = f"the decision that counts ({before['decision']} by {before['who'][:_SHOWN_ID]!r})"

@@ -31,7 +31,7 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A stretch of the text, or a border that stands between two."""
+    """A stretch of the text, or a border that is between two."""
 
     kind: Literal["page", "section", "chunk", "chunk_end", "text"]
     text: str
@@ -165,7 +165,7 @@ def facts(shown: Shown) -> list[tuple[str, str]]:
 
 
 def in_context(shown: Shown, chunk: Row) -> Iterator[Piece]:
-    """A chunk between what stands before and after it in its section."""
+    """A chunk between what is before and after it in its section."""
     text = shown.document["text"]
     start, end = chunk["char_start"], chunk["char_end"]
     heading = " > ".join(chunk["section_path"]) or "(before the first heading)"

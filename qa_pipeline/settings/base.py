@@ -144,7 +144,7 @@ def _problem(problem: Mapping[str, Any], model: type[BaseModel]) -> str:
 
 
 def _names_beside(place: list[str], model: type[BaseModel]) -> Collection[str]:
-    """The settings of the group that a misplaced name stands in."""
+    """The settings of the group that a misplaced name is in."""
     for part in place[:-1]:
         group = model.model_fields[part].annotation if part in model.model_fields else None
         if not (isinstance(group, type) and issubclass(group, BaseModel)):

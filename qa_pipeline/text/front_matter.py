@@ -11,15 +11,16 @@ from dataclasses import dataclass
 import yaml
 
 from qa_pipeline.text.language import declared_language
+from qa_pipeline.text.lexicon.languages import fields_of_all
 
 try:  # the same rules compiled, where PyYAML was built with it
     from yaml import CSafeLoader as SafeLoader
 except ImportError:
     from yaml import SafeLoader  # type: ignore[assignment]
 
-_TITLE = ("title", "rubrik", "titel")
-_LANGUAGE = ("language", "lang", "språk", "sprache")
-_LICENCE = ("licence", "license", "licens", "lizenz")
+_TITLE = ("title", *fields_of_all("title"))
+_LANGUAGE = ("language", "lang", *fields_of_all("language"))
+_LICENCE = ("licence", "license", *fields_of_all("licence"))
 _SOURCE = ("source_uri", "source_url", "source", "canonical", "canonical_url", "url", "pdf_url")
 _LONGEST = 50_000
 _YAML = re.compile(r"\A---[ \t]*\n(?P<fields>.*?)^---[ \t]*$\n?", re.DOTALL | re.MULTILINE)

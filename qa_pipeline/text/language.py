@@ -1,7 +1,7 @@
 """The languages of a document and of its parts.
 
-Identified from what a file declares and from its text (prompts exist for English, Swedish and German; other
-languages are identified all the same, so that nobody takes French for English).
+Identified from what a file declares and from its text (prompts exist for the languages of the
+lexicons; others are identified all the same, so that nobody takes French for English).
 """
 
 import re
@@ -11,21 +11,20 @@ from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, get_args
+from typing import Any
 
 from qa_pipeline.errors import StorageError
-from qa_pipeline.records import Language
+from qa_pipeline.text.lexicon.languages import LANGUAGES, LEXICONS
 
-HANDLED: tuple[str, ...] = get_args(Language)
 UNDETERMINED = "und"
 """ISO 639-2 for a text whose language cannot be identified, such as a table of numbers."""
 
-_KNOWN = (
-    *HANDLED, "da", "no", "fi", "fr", "es", "it", "nl", "pl", "pt", "cs", "hu", "ro", "tr", "ru", "uk",
+_KNOWN = tuple(dict.fromkeys((
+    *LANGUAGES, "da", "no", "fi", "fr", "es", "it", "nl", "pl", "pt", "cs", "hu", "ro", "tr", "ru", "uk",
     "el", "ar", "he", "zh", "ja", "ko",
-)  # fmt: skip
+)))  # fmt: skip
 """Languages a document may turn out to be in: the more there are, the oftener a short text is mistaken."""
-_NAMES = {"english": "en", "svenska": "sv", "swedish": "sv", "deutsch": "de", "german": "de"}
+_NAMES = {name: code for code, known in LEXICONS.items() for name in known.names}
 _SEGMENT = 1200
 READ_OF_A_STRETCH = 600
 """Characters at its beginning by which the language of a stretch of text is identified."""
@@ -130,7 +129,7 @@ def _identify(text: str) -> tuple[str, float]:
         return UNDETERMINED, 0.0
     language, certainty = _identifier(_KNOWN).classify(text)
     if certainty < _LIKELY and _plausible(text):
-        nearby, likely = _identifier(HANDLED).classify(text)
+        nearby, likely = _identifier(LANGUAGES).classify(text)
         if likely >= _NEARBY:
             return str(nearby), _LIKELY
     return str(language), float(certainty)

@@ -14,7 +14,10 @@ from urllib.parse import unquote, urlsplit
 
 import polars as pl
 
-SOURCE_MARK = re.compile(r"\[\s*(?:source|källa|quelle)\s*:\s*([^\[\]\n]{1,1000})\]", re.IGNORECASE)
+from qa_pipeline.text.lexicon.languages import any_of_all
+
+_SOURCE = any_of_all("sources")
+SOURCE_MARK = re.compile(rf"\[\s*{_SOURCE}\s*:\s*([^\[\]\n]{{1,1000}})\]", re.IGNORECASE)
 """A citation inside an answer; the group is the reference."""
 
 NUMBER_MARK = re.compile(r"\[\s*\^?[cC]?\d{1,3}(?:\s*[,;–-]\s*[cC]?\d{1,3})*\s*\]")
@@ -26,9 +29,7 @@ FOUND_BY_SEARCH = "found_by_search"
 _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 
-_PREFIX = re.compile(
-    r"^\s*\[?\s*(?:(?:source|källa|quelle)\s*:)?\s*(.*?)\s*\]?\s*$", re.IGNORECASE | re.DOTALL
-)
+_PREFIX = re.compile(rf"^\s*\[?\s*(?:{_SOURCE}\s*:)?\s*(.*?)\s*\]?\s*$", re.IGNORECASE | re.DOTALL)
 
 
 RESOLVED = ("chunk", "section", "section_not_found", "document")
@@ -65,7 +66,7 @@ def mark_references(text: str) -> list[str]:
     return [
         part.strip()
         for mark in SOURCE_MARK.finditer(text)
-        for part in re.split(r"[;|]\s*(?:(?:source|källa|quelle)\s*:)?", mark[1])
+        for part in re.split(rf"[;|]\s*(?:{_SOURCE}\s*:)?", mark[1])
         if part.strip()
     ]
 

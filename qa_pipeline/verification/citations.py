@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
-from qa_pipeline.text.lexicon.languages import lexicon
+from qa_pipeline.text.lexicon.languages import SMALL, lexicon
 from qa_pipeline.text.references import (
     NUMBER_MARK,
     Resolution,
@@ -86,7 +86,7 @@ def _fold(text: str) -> tuple[str, list[int]]:
     at = 0
     while at < len(text):
         character = text[at]
-        hyphenated = character in "-\u2010" and re.match(r"[-\u2010]\n\s*(?=[a-zåäöüß])", text[at:])
+        hyphenated = character in "-\u2010" and re.match(rf"[-\u2010]\n\s*(?=[{SMALL}])", text[at:])
         if hyphenated and text_form and text_form[-1].isalpha():
             at += len(hyphenated[0])
             continue
@@ -135,13 +135,13 @@ def _aligned(quote: str, text: str, repair: float, language: str) -> Located | N
         for code, left, right, start, end in matcher.get_opcodes()
         if code != "equal" and (left < right or blocks[0].b < end <= ends)
     ]
-    if not all(_small(quoted, stands, language) for quoted, stands in edits):
+    if not all(_small(quoted, written, language) for quoted, written in edits):
         return None
     first, last = at + blocks[0].b, at + ends - 1
     return Located(tokens[first].start(), tokens[last].end(), "edited")
 
 
-def _small(quoted: Sequence[str], stands: Sequence[str], language: str) -> bool:
+def _small(quoted: Sequence[str], written: Sequence[str], language: str) -> bool:
     """Whether words were only misspelt, inflected, or dropped or added without changing the statement.
 
     No digit, number word, negation, quantifier or obligation may differ on either side, and where content
@@ -150,10 +150,10 @@ def _small(quoted: Sequence[str], stands: Sequence[str], language: str) -> bool:
     known = lexicon(language)
     closed = (known.negations, known.soft_negations, known.universal, known.partial, known.exclusive)
     telling = frozenset[str]().union(*closed, known.strong, known.weak, known.numbers, known.months)
-    if any(word in telling or any(map(str.isdigit, word)) for word in (*quoted, *stands)):
+    if any(word in telling or any(map(str.isdigit, word)) for word in (*quoted, *written)):
         return False
     content = [word for word in quoted if word not in known.stop_words]
-    others = [word for word in stands if word not in known.stop_words]
+    others = [word for word in written if word not in known.stop_words]
     if not content or not others:
         return len(content) + len(others) <= 1
     likeness = [

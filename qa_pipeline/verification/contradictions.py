@@ -20,8 +20,7 @@ from qa_pipeline.models.base import Encoder
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.tables import CONTRADICTIONS
 from qa_pipeline.text.injection import is_injection
-from qa_pipeline.text.lexicon.base import words
-from qa_pipeline.text.lexicon.languages import lexicon
+from qa_pipeline.text.lexicon.languages import SMALL, lexicon
 from qa_pipeline.text.words import content_stems
 from qa_pipeline.verification.consistency.names import Name
 from qa_pipeline.verification.consistency.proof import denials
@@ -32,20 +31,6 @@ _SHORTEST, _LONGEST = 30, 300
 _FEWEST_STEMS = 4
 _PROSE = re.compile(r"[^\W\d_][^{}<>=|\\]*[.!]$", re.DOTALL)
 _LETTERS = 0.6
-_DEICTIC: Mapping[str, Set[str]] = {
-    "en": words(
-        "this these that those it its they them their he she his her such here following above below example "
-        "same latter former we our you your i my one both"
-    ),
-    "sv": words(
-        "denna detta dessa den det de dem dess deras han hon hans hennes sådan sådana här följande ovan "
-        "nedan exempel samma vi vår du din man första andra"
-    ),
-    "de": words(
-        "dies diese dieser dieses diesem diesen er sie es ihr ihre sein seine solche hier folgende folgenden "
-        "oben unten beispiel dasselbe derselbe wir unser du dein man"
-    ),
-}
 _OPENING = 3
 Row = Mapping[str, Any]
 
@@ -79,7 +64,7 @@ class Sentence:
     @property
     def leans(self) -> bool:
         """Whether it opens with a word that only its surroundings explain: "This directive ..."."""
-        deictic = _DEICTIC.get(self.language, _DEICTIC["en"])
+        deictic = lexicon(self.language).deictic
         return any(word.folded in deictic for word in self.reading.words[:_OPENING])
 
 
@@ -186,7 +171,7 @@ _LEAST_SIMILARITY = 0.50
 _RARE_SHARE = 0.02
 _VERSION = re.compile(r"\d+(?:[.\-_]\d+)*")
 
-_NAME_BEFORE = re.compile(r"(?<!\w)([^\W\d_a-zåäöüß][\w.]*)[ -]$")
+_NAME_BEFORE = re.compile(rf"(?<!\w)([^\W\d_{SMALL}][\w.]*)[ -]$")
 
 
 class _Surroundings:

@@ -22,13 +22,11 @@ import polars as pl
 from qa_pipeline.errors import ModelError
 from qa_pipeline.llm.base import LanguageModel, Request
 from qa_pipeline.llm.concurrency import complete_all
-from qa_pipeline.prompts.loading import Fenced, load_prompt
+from qa_pipeline.prompts.loading import Delimited, delimit, load_prompt
 from qa_pipeline.records import Passage, ProgressCallback, SplitClaim, SplitReply, no_progress, passages_by_id
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.settings.verification import VerificationSettings
-from qa_pipeline.text.lexicon.base import words
-from qa_pipeline.text.lexicon.languages import lexicon
-from qa_pipeline.text.lexicon.shared import PRONOUNS
+from qa_pipeline.text.lexicon.languages import lexicon, of_all
 from qa_pipeline.text.words import Token, tokenize
 from qa_pipeline.verification.citations import locate_quote
 from qa_pipeline.verification.consistency.reading import read
@@ -44,12 +42,8 @@ from qa_pipeline.verification.splitting import (
 
 Row = Mapping[str, Any]
 _BREAK = re.compile(r"[,;:|()–—\n]")
-_DEPENDENT = words(
-    """that if when unless whether until lest att om när huruvida ifall såvida tills dass daß wenn falls ob
-    sofern bis"""
-)
+_DEPENDENT = frozenset(of_all("dependent_openers"))
 """Words whose clause states nothing without the one it belongs to: "denies that …", "if …"."""
-_FILLERS = words("and or of no not than the eller än inte och und oder als nicht som till från")
 _TOO_LONG = "too_long_to_split"
 _MOST_SENTENCES = 60
 _MOST_CHARACTERS = 12_000
@@ -123,7 +117,7 @@ def _worth(claims: Sequence[Claim], cited: Sequence[str], language: str) -> bool
 
     A sentence that is word for word in a cited text is proved as it is.
     """
-    leaning, joiners = PRONOUNS.get(language, PRONOUNS["en"]).leaning, lexicon(language).joiners
+    leaning, joiners = lexicon(language).pronouns.leaning, lexicon(language).joiners
     for one in claims:
         reading = read(one.text, language)
         tokens = reading.words
@@ -157,7 +151,7 @@ def split_request(
     return Request(
         role="split",
         system=prompt.system,
-        prompt=prompt.fill(question=Fenced((("question", pair["question"]),)), sentences=Fenced(numbered)),
+        prompt=prompt.fill(question=delimit(pair["question"], "question"), sentences=Delimited(numbered)),
         reply_model=SplitReply,
         temperature=settings.temperature,
         seed=seed,
@@ -365,7 +359,7 @@ def _weighty_words(language: str) -> Set[str]:
     """Words that make more, less or the contrary of a statement: bounds, quantifiers, duties, conditions."""
     known = lexicon(language)
     phrases = (*known.lower_bounds, *known.upper_bounds, *known.approximations, *known.conditions)
-    bounds = {word for phrase in phrases for word in phrase.split()} - _FILLERS
+    bounds = {word for phrase in phrases for word in phrase.split()} - {*of_all("linking_words")}
     return (
         bounds | known.universal | known.partial | known.exclusive | known.strong | known.weak
     ) - known.joiners

@@ -15,7 +15,7 @@ import polars as pl
 from qa_pipeline.errors import ModelError
 from qa_pipeline.llm.base import LanguageModel, Reply, Request
 from qa_pipeline.llm.concurrency import complete_all
-from qa_pipeline.prompts.loading import fence_all, load_prompt, probe, render_passages
+from qa_pipeline.prompts.loading import delimit_all, load_prompt, probe, render_passages
 from qa_pipeline.records import (
     ClaimReply,
     Passage,
@@ -122,7 +122,7 @@ def claims_request(
     return Request(
         role="verify",
         system=prompt.system,
-        prompt=prompt.fill(passages=render_passages(shown), claims=fence_all(stated, "claim")),
+        prompt=prompt.fill(passages=render_passages(shown), claims=delimit_all(stated, "claim")),
         reply_model=VerifyReply,
         temperature=settings.temperature,
         seed=seed,

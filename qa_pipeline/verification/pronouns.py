@@ -4,8 +4,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from qa_pipeline.text.lexicon.base import Pronouns
 from qa_pipeline.text.lexicon.languages import lexicon
-from qa_pipeline.text.lexicon.shared import PRONOUNS, Pronouns
 from qa_pipeline.text.words import Token
 from qa_pipeline.verification.consistency.reading import read
 from qa_pipeline.verification.splitting import Claim
@@ -13,9 +13,6 @@ from qa_pipeline.verification.splitting import Claim
 _LONGEST_SUBJECT = 6
 _IMPERSONAL_WITHIN = 7
 _BREAK = re.compile(r"[,;:()|]")
-_EN_SINGULAR_S = ("ss", "us", "is", "'s")
-_GENDERS = {"er": "der", "sie": "die", "es": "das", "dieser": "der"}
-_SWEDISH = {"den": "n", "denna": "n", "det": "t", "de": "na", "dessa": "na"}
 
 
 def self_contained(claims: Sequence[Claim], question: str, language: str) -> list[Claim]:
@@ -36,7 +33,7 @@ def resolved(text: str, before: Sequence[str], question: str, language: str) -> 
 
     `before` are the sentences before it, themselves resolved, nearest last.
     """
-    known = PRONOUNS.get(language, PRONOUNS["en"])
+    known = lexicon(language).pronouns
     pronoun = _opening(text, known, language)
     if pronoun is None:
         return None
@@ -55,7 +52,7 @@ def _opening(text: str, known: Pronouns, language: str) -> Token | None:
     tokens = read(text[:400], language).words
     if len(tokens) < 3 or tokens[0].folded not in known.singular | known.plural:
         return None
-    follows = tokens[1].folded in known.verbs or tokens[0].folded in ("it", "they", "he", "she", "han", "hon")
+    follows = tokens[1].folded in known.verbs or tokens[0].folded in known.certain
     ahead = {token.folded for token in tokens[1:_IMPERSONAL_WITHIN]}
     return None if not follows or ahead & known.impersonal else tokens[0]
 
@@ -76,16 +73,15 @@ def _subject(sentence: str, known: Pronouns, language: str) -> str | None:
 
 
 def _agrees(pronoun: Token, subject: str, known: Pronouns, language: str) -> bool:
-    """Whether number, or in German gender, lets the pronoun stand for the subject."""
+    """Whether number or gender lets the pronoun stand for the subject."""
     tokens = read(subject, language).words
     head = tokens[-1].folded
-    if language == "de":
-        article = _GENDERS.get(pronoun.folded)
-        return article is not None and tokens[0].folded == article
-    if language == "sv":
-        endings = _SWEDISH.get(pronoun.folded)
+    if known.genders:
+        return known.genders.get(pronoun.folded) == tokens[0].folded
+    if known.endings:
+        endings = known.endings.get(pronoun.folded)
         return endings is not None and head.endswith(endings)
-    plural = head.endswith("s") and not head.endswith(_EN_SINGULAR_S)
+    plural = head.endswith("s") and not head.endswith(known.singular_endings)
     return plural == (pronoun.folded in known.plural)
 
 

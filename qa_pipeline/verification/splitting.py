@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from qa_pipeline.text.lexicon.languages import lexicon
-from qa_pipeline.text.lexicon.shared import COURTESIES
 from qa_pipeline.text.references import NUMBER_MARK, SOURCE_MARK, mark_references
 from qa_pipeline.text.sentences import split_sentences
 from qa_pipeline.text.words import Token
@@ -46,7 +45,7 @@ def split_claims(answer: str, language: str, most: int = MOST_CLAIMS) -> list[Cl
     """Claims of an answer in order.
 
     Headings, heads of tables, questions, greetings, courtesies and bare citation marks are no claims. A mark
-    belongs to the claim it stands in, else to the last one that begins before it, else to the first.
+    belongs to the claim it is in, else to the last one that begins before it, else to the first.
 
     An answer with more than `most` claims has one more that holds the rest, with the reason
     `too_many_claims`.
@@ -132,7 +131,7 @@ def is_claim(text: str, language: str) -> bool:
 
 def _is_courtesy(tokens: Sequence[Token], language: str) -> bool:
     """Whether a sentence only speaks to the reader or commits to nothing: "I hope this helps"."""
-    known = COURTESIES.get(language, COURTESIES["en"])
+    known = lexicon(language).courtesies
     if " ".join(token.folded for token in tokens[:_COURTEOUS_WORDS]) in known.hedges:
         return True
     if len(tokens) > _COURTEOUS_WORDS or not any(token.folded in known.speakers for token in tokens):

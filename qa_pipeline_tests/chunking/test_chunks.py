@@ -111,7 +111,7 @@ def test_a_section_that_fits_is_one_chunk_with_its_heading_line() -> None:
     assert chunks["position"].to_list() == [0, 1]
 
 
-def test_a_section_of_nothing_but_its_heading_gives_no_chunk_but_stands_in_the_path_below() -> None:
+def test_a_section_of_nothing_but_its_heading_gives_no_chunk_but_is_in_the_path_below() -> None:
     chunks = chunk(documents([Block("heading", "Guide", 1), *section("Ports", "Port 80.")]))
     assert chunks["text"].to_list() == ["## Ports\n\nPort 80."]
     assert chunks["section_path"].to_list() == [["Guide", "Ports"]]
@@ -157,7 +157,7 @@ def test_equal_text_under_equal_headings_gets_an_id_of_its_own() -> None:
     assert chunk(documents(blocks))["chunk_id"][0] == chunks["chunk_id"][0]
 
 
-def test_page_ranges_name_the_pages_a_chunk_stands_on() -> None:
+def test_page_ranges_name_the_pages_a_chunk_is_on() -> None:
     blocks = [
         Block("heading", "One", 1, page=1),
         Block("paragraph", "Starts here", page=1),

@@ -274,5 +274,5 @@ def test_a_setting_on_the_command_line_that_cannot_be_used_is_named(
     assert (ran.code, told in ran.stderr) == (BAD_INPUT, True), ran.stderr
 
 
-def test_the_version_is_told() -> None:
+def test_the_version_is_reported() -> None:
     assert invoke_all("--version").stdout == f"qa-pipeline {metadata.version('qa-pipeline')}\n"

@@ -60,7 +60,7 @@ def _light_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (lambda frame: frame, "no claim has a score"),
     ],
 )
-def test_files_that_nothing_can_be_fitted_on_are_told(tmp_path: Path, change: Change, told: str) -> None:
+def test_files_that_nothing_can_be_fitted_on_are_reported(tmp_path: Path, change: Change, told: str) -> None:
     path = written(tmp_path / "set.parquet", change(items()))
     found = invoke("calibrate", "--data", path)
     assert found.code == 2
@@ -77,12 +77,12 @@ def test_files_that_nothing_can_be_fitted_on_are_told(tmp_path: Path, change: Ch
         (("--licence", "other=MIT"), "a licence is given for other"),
     ],
 )
-def test_arguments_that_cannot_be_used_are_told(tmp_path: Path, options: tuple[str, ...], told: str) -> None:
+def test_arguments_that_cannot_be_used_are_named(tmp_path: Path, options: tuple[str, ...], told: str) -> None:
     found = invoke("calibrate", "--data", written(tmp_path / "set.parquet", items()), *options)
     assert (found.code, told in found.stderr) == (2, True)
 
 
-def test_a_place_without_files_is_told(tmp_path: Path) -> None:
+def test_a_place_without_files_is_reported(tmp_path: Path) -> None:
     assert "holds no .parquet or .jsonl file" in invoke("calibrate", "--data", tmp_path).stderr
     assert "does not exist" in invoke("calibrate", "--data", tmp_path / "none").stderr
 

@@ -99,7 +99,7 @@ def with_calls(out: Path, *calls: CallRecord) -> Layout:
     return layout
 
 
-def test_what_models_cost_is_told_by_stage_where_any_was_asked(
+def test_what_models_cost_is_reported_by_stage_where_any_was_asked(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert "Model calls" not in printed(layout_with(tmp_path, documents(document("d"))), capsys)

@@ -241,7 +241,7 @@ def test_lines_that_cannot_be_taken_are_named_and_the_others_go_in(workspace: Wo
     assert len(told) == len(expected)
 
 
-def test_of_two_files_the_later_decision_stands_and_an_older_one_is_refused(workspace: Workspace) -> None:
+def test_of_two_files_the_later_decision_counts_and_an_older_one_is_refused(workspace: Workspace) -> None:
     row = rows_of(workspace)["What is to be done?"]
     first = row | {"decision": "accepted", "decided_at": "2026-03-01T10:00:00+01:00"}
     second = row | {"decision": "rejected", "decided_at": "2026-03-02T10:00:00"}

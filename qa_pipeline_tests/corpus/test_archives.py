@@ -132,7 +132,7 @@ def test_a_member_larger_than_it_says_is_not_read_beyond() -> None:
     assert refusal(lambda: archive.read("a")) == "damaged"
 
 
-def test_passwords_and_other_methods_are_told_apart_from_damage() -> None:
+def test_passwords_and_other_methods_are_distinguished_from_damage() -> None:
     locked = bytearray(zip_bytes({"a": b"secret"}))
     locked[locked.rfind(b"PK\x01\x02") + 8] |= 1
     assert refusal(lambda: open_archive(bytes(locked), SETTINGS).read("a")) == "encrypted"

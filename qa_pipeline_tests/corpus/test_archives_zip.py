@@ -90,7 +90,7 @@ def test_links_encrypted_and_oddly_packed_members_are_failures() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
-def test_of_members_of_one_name_the_last_is_read_and_the_others_are_told() -> None:
+def test_of_members_of_one_name_the_last_is_read_and_the_others_are_reported() -> None:
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as archive:
         for text in ("first", "second"):

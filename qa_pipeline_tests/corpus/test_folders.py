@@ -280,7 +280,9 @@ def test_a_batch_that_is_not_there_is_an_error(tmp_path: Path, name: str) -> Non
         corpus(tmp_path / "corpus").batch(name)
 
 
-def test_the_look_changes_with_names_sizes_and_times_and_costs_no_reading(tmp_path: Path) -> None:
+def test_the_fingerprint_of_a_listing_changes_with_names_sizes_and_times_without_reading(
+    tmp_path: Path,
+) -> None:
     write_files(tmp_path, {"a/x.md": "x", "b/x.md": "x", "c.zip": "x"})
     place = corpus(tmp_path)
 
@@ -297,7 +299,7 @@ def test_the_look_changes_with_names_sizes_and_times_and_costs_no_reading(tmp_pa
 
 
 @rights_bind
-def test_a_folder_that_may_not_be_entered_does_not_hide_the_look_of_its_batch(tmp_path: Path) -> None:
+def test_a_folder_that_may_not_be_entered_does_not_hide_the_fingerprint_of_its_batch(tmp_path: Path) -> None:
     write_files(tmp_path, {"a/closed/x.md": "x"})
     (tmp_path / "a" / "closed").chmod(0)
     try:

@@ -95,7 +95,9 @@ def test_one_file_is_found_by_its_path(store: Store) -> None:
     assert refusal(lambda: read_bytes(folder, 9)) == "not_a_file"
 
 
-def test_fingerprint_and_look_change_with_the_content_and_with_nothing_else(store: Store) -> None:
+def test_both_fingerprints_change_with_the_content_and_with_nothing_else(
+    store: Store,
+) -> None:
     def seen() -> tuple[str, str, dict[str, str | None]]:
         place = open_corpus(store.location)
         prints = [place.batch(name).fingerprint() for name in ("b1", "b2")]
@@ -156,7 +158,7 @@ def test_an_address_without_batches_says_what_to_do() -> None:
 
 
 @pytest.mark.parametrize("trouble", ["no server", "no credentials"])
-def test_trouble_with_a_store_is_told_without_its_words_or_credentials(
+def test_trouble_with_a_store_is_reported_without_its_words_or_credentials(
     trouble: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     for name in ("AWS_PROFILE", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):

@@ -100,7 +100,7 @@ def test_without_citations_or_claims_nothing_is_made_up() -> None:
     ("kind", "accuracy"),
     [("exact", 1.0), ("spelling", 1.0), ("edited", 1.0), ("misplaced", 0.0), ("missing", 0.0)],
 )
-def test_a_quote_is_accurate_where_it_stands_in_what_it_names(kind: str, accuracy: float) -> None:
+def test_a_quote_is_accurate_where_it_is_in_what_it_names(kind: str, accuracy: float) -> None:
     row = measured([cites("c", quote="q")], ({"quotes": [quoted("q", kind)]}, "supported"))
     assert row["citation_accuracy"] == accuracy
 

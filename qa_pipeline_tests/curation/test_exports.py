@@ -57,7 +57,7 @@ def read(rows: pl.DataFrame) -> list[dict[str, Any]]:
 
 @settings(deadline=None)
 @given(rows=st.lists(st.tuples(WORDS, st.none() | WORDS), max_size=8))
-def test_every_pair_stands_in_exactly_one_file(rows: list[tuple[str, str | None]]) -> None:
+def test_every_pair_is_in_exactly_one_file(rows: list[tuple[str, str | None]]) -> None:
     everything = pairs(*(pair(f"p{n}", expected_verdict=known) for n, (_, known) in enumerate(rows)))
     ledger = verdicts(
         *(verdict(f"p{n}", word, expected_verdict=known) for n, (word, known) in enumerate(rows))

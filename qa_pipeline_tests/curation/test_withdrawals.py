@@ -218,7 +218,7 @@ def test_status_of_withdrawn_batches_alone_still_names_them(folder: Folder) -> N
     assert (done.exit_code, list(json.loads(done.stdout)["withdrawn"])) == (0, ["b1"])
 
 
-def test_a_damaged_tombstone_is_told_and_replaced(folder: Folder) -> None:
+def test_a_damaged_tombstone_is_reported_and_replaced(folder: Folder) -> None:
     withdraw_failed(folder.layout, "b1", {"proof": "broken"})
     folder.layout.tombstone("b1").write_bytes(b"{")
     assert withdrawn_batches(folder.layout)["b1"].reason == "unreadable_tombstone"

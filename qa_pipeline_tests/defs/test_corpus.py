@@ -143,7 +143,7 @@ def test_a_removed_folder_keeps_its_partition(corpus: Path) -> None:
     assert ticker.partitions == ["b1", "b2"]
 
 
-def test_a_folder_with_an_impossible_name_is_told_and_the_others_are_registered(corpus: Path) -> None:
+def test_a_folder_with_an_impossible_name_is_reported_and_the_others_are_registered(corpus: Path) -> None:
     write(corpus / "a...b" / "a.txt", "text")
     write(corpus / ".hidden" / "a.txt", "text")
     ticker = Ticker(corpus)
@@ -197,7 +197,7 @@ def test_a_place_that_fsspec_opens_is_watched_like_a_folder(tmp_path: Path) -> N
     assert ticker.reported() == []
 
 
-def test_a_batch_that_cannot_be_read_is_told_and_tried_again(
+def test_a_batch_that_cannot_be_read_is_reported_and_tried_again(
     corpus: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ticker = Ticker(corpus)

@@ -91,7 +91,7 @@ def test_a_batch_that_fails_takes_no_other_down_and_says_what_stopped_it(project
     assert "pairs.parquet" in str(outcomes["b1"].error)
 
 
-def test_a_gate_that_did_not_hold_is_told_in_words(project: Project) -> None:
+def test_a_gate_that_did_not_hold_is_reported_in_words(project: Project) -> None:
     outcome = project.with_settings(quality={"min_pass_rate": 1.0}).launch("b1")["b1"]
     assert (outcome.outcome, outcome.error) == ("failed", BLOCKED)
     assert len(outcome.failed_gates) == 1
@@ -226,7 +226,7 @@ def test_rows_of_every_step_that_asks_a_model_are_work_left_while_it_could_not_b
     assert reason(built, "b1") is None
 
 
-def test_every_step_is_told_as_it_starts(project: Project, capfd: pytest.CaptureFixture[str]) -> None:
+def test_every_step_is_reported_as_it_starts(project: Project, capfd: pytest.CaptureFixture[str]) -> None:
     heard: list[tuple[str, str]] = []
 
     def watch(batch: str, stage: str) -> ProgressCallback:

@@ -145,7 +145,7 @@ def test_links_out_of_the_batch_are_failed_rows_and_their_target_is_not_read(tmp
     assert "secret" not in str(row)
 
 
-def test_the_description_names_licence_and_source_and_the_document_stands_between(tmp_path: Path) -> None:
+def test_the_description_names_licence_and_source_and_the_document_is_between(tmp_path: Path) -> None:
     files: Files = {
         "batch.yaml": "licence: CC0\nsource_uri: https://x.se\ndocuments:\n  b.md: {licence: MIT}\n",
         "a.md": "Text.",
@@ -232,7 +232,7 @@ def test_other_settings_read_every_file_again(tmp_path: Path) -> None:
     assert after["reason"].to_list() == ["too_long"]
 
 
-def test_progress_is_told_file_by_file(tmp_path: Path) -> None:
+def test_progress_is_reported_file_by_file(tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
     folder = write_files(tmp_path, {"a.md": "x", "b.md": "y"})
     read_documents("b", folder, SETTINGS, notify=lambda done, total: told.append((done, total)))

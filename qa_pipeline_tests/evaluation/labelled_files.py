@@ -45,7 +45,7 @@ def items(count: int = 12, **changes: Any) -> list[Row]:
 
 
 def write_lines(path: Path, rows: list[Any]) -> Path:
-    """A JSONL file; a text is written as it stands."""
+    """A JSONL file; a text is written as it is."""
     lines = [row if isinstance(row, str) else json.dumps(row) for row in rows]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path

@@ -53,7 +53,7 @@ def figures(frame: pl.DataFrame, **options: Any) -> Any:
     return measure_grounding(frame, [SCORERS["entailment"]], SETTINGS, Options(resamples=100, **options))
 
 
-def test_the_mean_counts_each_set_alike_and_leaves_out_what_it_is_told_to() -> None:
+def test_the_mean_counts_each_set_alike_and_leaves_out_what_it_is_reported_to() -> None:
     found = figures(scored())
     of_sets = [one.scorers[0].figures["auroc"].value for one in found.sets]
     assert found.mean[0].figures["auroc"].value == pytest.approx(np.mean(of_sets))

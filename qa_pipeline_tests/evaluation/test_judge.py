@@ -129,7 +129,7 @@ def test_replies_that_fail_are_counted_and_the_others_are_measured(tmp_path: Pat
     assert {one.items for one in found.agreements} == {40 - failed}
 
 
-def test_repeats_are_asked_with_other_seeds_and_their_spread_is_told(tmp_path: Path) -> None:
+def test_repeats_are_asked_with_other_seeds_and_their_spread_is_reported(tmp_path: Path) -> None:
     def moody(request: Request[Any]) -> ScriptedReply:
         assert request.seed is not None
         return scores(0.5 + 0.1 * (request.seed - LLM.seed))

@@ -114,7 +114,7 @@ def test_vectors_are_computed_once(tmp_path: Path) -> None:
     assert len(embedder.encoded) == len(set(embedder.encoded))
 
 
-def test_progress_is_told_item_by_item(tmp_path: Path) -> None:
+def test_progress_is_reported_item_by_item(tmp_path: Path) -> None:
     heard: list[tuple[int, int]] = []
     frame = pl.DataFrame([*items(4), item(9, dataset="valves")], schema=ITEMS)
     score_items(frame, parts_at(tmp_path), [], lambda done, total: heard.append((done, total)))

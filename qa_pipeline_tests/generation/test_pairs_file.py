@@ -210,7 +210,7 @@ def test_an_id_depends_on_the_pair_and_not_on_its_place() -> None:
         ({"answer": "I cannot answer this question.", "coverage": "partial"}, "partial"),
     ],
 )
-def test_coverage_is_what_is_given_or_told_by_a_refusal(fields: dict[str, str], coverage: str) -> None:
+def test_coverage_is_what_is_given_or_shown_by_a_refusal(fields: dict[str, str], coverage: str) -> None:
     assert imported(GOOD | fields)["coverage"].to_list() == [coverage]
 
 
@@ -301,7 +301,7 @@ fields = st.sampled_from(
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.dictionaries(fields, json_values, max_size=5) | st.binary(max_size=20), max_size=5))
-def test_whatever_stands_in_the_lines_each_is_one_row(values: list[Any]) -> None:
+def test_whatever_is_in_the_lines_each_is_one_row(values: list[Any]) -> None:
     encoded = [value.replace(b"\n", b" ") if isinstance(value, bytes) else value for value in values]
     content = lines(*encoded)
     try:

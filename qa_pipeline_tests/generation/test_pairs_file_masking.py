@@ -73,7 +73,7 @@ def test_a_failed_line_says_nothing_of_what_it_held(line: bytes) -> None:
     assert "anna" not in str(row)
 
 
-def test_texts_with_odd_quotes_are_still_told_apart() -> None:
+def test_texts_with_odd_quotes_are_still_distinguished() -> None:
     row = masked(question='Is password="abc1234', answer='x anna@x.se"?')
     assert row["answer"] == 'x [removed]"?'
     assert isinstance(pl.DataFrame([row]), pl.DataFrame)

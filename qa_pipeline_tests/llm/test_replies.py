@@ -17,7 +17,7 @@ AROUND = st.text(st.characters(exclude_characters="{}[]", exclude_categories=["C
 
 
 @given(TEXT, st.sampled_from(["accept", "reject", "unsure"]))
-def test_what_a_model_writes_as_json_is_read_as_it_stands(reasoning: str, decision: str) -> None:
+def test_what_a_model_writes_as_json_is_read_as_it_is(reasoning: str, decision: str) -> None:
     raw = json.dumps({"reasoning": reasoning, "decision": decision})
     value, repair = read_reply(raw, Decision)
     assert (value.reasoning, value.decision, repair) == (reasoning, decision, "none")

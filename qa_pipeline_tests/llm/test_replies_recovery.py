@@ -6,8 +6,9 @@ from hypothesis import strategies as st
 
 from qa_pipeline.llm.base import Request
 from qa_pipeline.llm.replies import recover
-from qa_pipeline.prompts.loading import LANGUAGES, refusal
+from qa_pipeline.prompts.loading import refusal
 from qa_pipeline.records import AnswerReply
+from qa_pipeline.text.lexicon.languages import LANGUAGES
 from qa_pipeline_tests.llm.requests import claim
 
 
@@ -18,7 +19,7 @@ def request(language: str = "en") -> Request[AnswerReply]:
 
 
 @given(st.text(max_size=200))
-def test_every_quote_and_number_recovered_stands_in_the_text(text: str) -> None:
+def test_every_quote_and_number_recovered_is_in_the_text(text: str) -> None:
     found = recover(text, request())
     if found is not None and found.coverage != "none":
         assert found.used_chunks

@@ -208,7 +208,7 @@ def test_fabricated_citations_count_among_accepted_pairs(word: str) -> None:
     assert gate.counts == {"fabricated": 1 if word == "accepted" else 0}
 
 
-def test_a_quote_that_stands_nowhere_is_a_fabricated_citation() -> None:
+def test_a_quote_that_is_nowhere_is_a_fabricated_citation() -> None:
     gate = citations_gate(
         pairs=pairs(pair("p")),
         verdicts=verdicts(verdict("p")),
@@ -273,7 +273,7 @@ def test_repeated_ids_are_counted_by_table() -> None:
         (4900, 0, 5100, "warned"),
     ],
 )
-def test_the_pass_rate_blocks_what_is_too_low_and_warns_where_it_cannot_be_told(
+def test_the_pass_rate_blocks_what_is_too_low_and_warns_where_it_cannot_be_decided(
     accepted: int, rejected: int, undecided: int, outcome: str
 ) -> None:
     assert pass_rate(accepted, rejected, undecided)[1] == outcome
@@ -298,7 +298,7 @@ def test_a_small_batch_is_taken_together_with_earlier_ones_and_never_blocked_by_
     assert pass_rate(*counts, earlier=earlier)[1] == outcome
 
 
-def test_a_pass_rate_that_cannot_be_told_says_what_is_known() -> None:
+def test_a_pass_rate_that_cannot_be_decided_says_what_is_known() -> None:
     gate, _ = pass_rate(9, 0, 40)
     assert gate.detail == (
         "9 of 49 accepted (0 rejected, 40 undecided); with 95 % confidence the pass rate is at least 0.100 "

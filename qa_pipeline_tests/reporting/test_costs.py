@@ -119,7 +119,7 @@ def test_no_calls_make_an_empty_table() -> None:
     assert isinstance(cost_summary(LLM_CALLS.empty()).stages, pl.DataFrame)
 
 
-def test_repairs_and_failures_are_counted_and_told() -> None:
+def test_repairs_and_failures_are_counted_and_reported() -> None:
     calls = [
         call(0, repair="repaired"),
         call(1, repair="stripped"),

@@ -51,7 +51,7 @@ def test_a_request_that_took_two_calls_costs_the_tokens_of_both() -> None:
     assert learned.prompt_factors["questions"] == 2.4
 
 
-def test_calls_whose_tokens_are_not_told_count_as_the_others() -> None:
+def test_calls_whose_tokens_are_not_reported_count_as_the_others() -> None:
     calls = [call(n, "questions", usage=Usage(120, 50) if n % 2 else Usage()) for n in range(40)]
     learned = learn(DEFAULT, calls_frame(calls, keep_prompts=False), 0, LIKELY)
     assert learned.reply_tokens["questions"] == 50.0

@@ -132,7 +132,7 @@ def test_every_loss_has_its_reason() -> None:
     }
 
 
-def test_pairs_are_told_apart_by_origin_and_failures_by_reason() -> None:
+def test_pairs_are_distinguished_by_origin_and_failures_by_reason() -> None:
     made = [
         pair("a"),
         pair("b", origin="imported"),

@@ -54,7 +54,7 @@ def test_the_text_comes_out_whole_whatever_borders_cut_it(
         assert sum(piece.kind == kind for piece in found) == count
 
 
-def test_a_chunk_stands_between_what_surrounds_it_in_its_section() -> None:
+def test_a_chunk_is_between_what_surrounds_it_in_its_section() -> None:
     shown = Shown(document("before CHUNK after" + " " * 22, [(0, 40)], []), [])
     found = list(in_context(shown, chunk(0, 7, 12)))
     assert [piece.text for piece in found if piece.kind == "text"][:2] == ["before ", "CHUNK"]
@@ -104,7 +104,7 @@ def test_programs_get_one_json_document(workspace_with_documents: Workspace) -> 
         ("one/guide.md", ["--chunk", "zz"], "0 chunks of guide.md have an id that begins with 'zz'"),
     ],
 )
-def test_what_cannot_be_found_is_told_with_what_can(
+def test_what_cannot_be_found_is_reported_with_what_can(
     workspace_with_documents: Workspace, name: str, options: list[str], told: str
 ) -> None:
     shown = invoke("show", name, "--out", workspace_with_documents.out, *options)

@@ -95,7 +95,7 @@ def test_a_declared_language_that_nothing_is_written_in_is_overruled_by_a_long_t
         (None, None),
     ],
 )
-def test_a_declared_language_counts_when_it_can_be_told_apart(
+def test_a_declared_language_counts_when_it_can_be_distinguished(
     declared: str | None, language: str | None
 ) -> None:
     assert declared_language(declared) == language

@@ -102,7 +102,7 @@ def test_an_anchor_may_be_written_without_accents(sources: Sources, anchor: str)
         ("a/readme.md:0", "chunk"),
     ],
 )
-def test_what_is_not_there_or_not_one_is_told_apart(sources: Sources, reference: str, kind: str) -> None:
+def test_what_is_not_there_or_not_one_is_distinguished(sources: Sources, reference: str, kind: str) -> None:
     assert sources.resolve(reference).kind == kind
 
 

@@ -212,7 +212,7 @@ def test_an_imported_pair_without_citations_is_held_against_what_the_batch_holds
     assert fabricated_citations(rows, found).height == 0
 
 
-def test_a_claim_rests_on_the_source_whose_number_stands_behind_it() -> None:
+def test_a_claim_rests_on_the_source_whose_number_is_behind_it() -> None:
     texts = {"a.md": SENTENCES[0], "b.md": SENTENCES[3]}
     cites = [
         citation("a.md", document_id="doc-a.md", number=1),
@@ -248,7 +248,7 @@ def test_a_quote_of_another_chunk_of_the_document_is_repaired() -> None:
     ]
 
 
-def test_a_repaired_quote_says_what_was_given_and_what_stands_there() -> None:
+def test_a_repaired_quote_says_what_was_given_and_what_is_there() -> None:
     text = "The caretaker drains the heating system before the first frost of the winter."
     given = "caretaker drains the heatin system before the first frost of the winter"
     cite = citation("a.md", document_id="doc-a.md", quote=given)

@@ -69,7 +69,7 @@ def test_equal_answers_are_asked_about_once() -> None:
         "The pump has a weight of 5 kg. Its price is 900 kr.",
     ],
 )
-def test_single_statements_and_what_stands_word_for_word_in_the_source_are_not_asked_about(
+def test_single_statements_and_what_is_word_for_word_in_the_source_are_not_asked_about(
     answer: str,
 ) -> None:
     model = ScriptedModel([])

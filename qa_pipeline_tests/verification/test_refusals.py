@@ -98,8 +98,8 @@ def test_chunk_vectors_of_the_index_are_used() -> None:
         ("de", "Diese Information ist nicht in der Wissensdatenbank verfügbar.", True),
         ("de", "Dazu finde ich keine Angaben im Text.", True),
         ("de", "Das Gerät ist nicht im Keller.", False),
-        ("fr", "I don't know.", True),
+        ("xx", "I don't know.", True),
     ],
 )
-def test_a_refusal_is_told_from_a_negative_answer(language: str, answer: str, refused: bool) -> None:
+def test_a_refusal_is_distinguished_from_a_negative_answer(language: str, answer: str, refused: bool) -> None:
     assert is_refusal(answer, language) is refused

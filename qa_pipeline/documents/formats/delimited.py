@@ -19,26 +19,16 @@ from qa_pipeline.documents.decoding import decode
 from qa_pipeline.documents.formats.row_files import too_many_rows
 from qa_pipeline.records import Block, LeftOut, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
+from qa_pipeline.text.lexicon.languages import CAPITALS, SMALL, of_all
 
 _LONGEST_NAME = 100
 _MOSTLY = 0.8
 _LONG_VALUE = 40
 _LONGER_THAN_NAME = 4
 _YEAR = re.compile(r"(?:1[89]|20|21)\d\d")
-_IDENTIFIER = re.compile(r"[A-Za-zÅÄÖåäöüÜß][\w.-]*")
+_IDENTIFIER = re.compile(rf"[{SMALL}{CAPITALS}][\w.-]*")
 _BETWEEN_DIGITS = str.maketrans("", "", " .,:;/-+−%'’()€$£")
-_WORDS = """
-    id nr no number nummer key name title text content body description category type class kind status
-    date time year month day value amount price quantity count total unit code country city address
-    street phone email url link comment comments note notes source author language question answer label
-    first_name last_name start end version license licence namn titel rubrik innehåll beskrivning
-    kategori typ datum tid år månad dag värde belopp pris antal summa enhet kod land ort stad adress
-    gata telefon e-post epost länk kommentar anmärkning källa författare språk fråga svar förnamn
-    efternamn bezeichnung beschreibung inhalt kategorie zeit jahr monat tag wert betrag preis menge
-    anzahl einheit stadt adresse straße strasse e-mail bemerkung quelle autor sprache frage antwort
-    vorname nachname
-"""
-_KNOWN = frozenset(_WORDS.split())
+_KNOWN = frozenset(of_all("layout.columns"))
 
 
 def names_columns(first: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
@@ -119,7 +109,7 @@ _WELL_FORMED = 0.9
 _LEAST_FIT = 0.5
 PREAMBLE_FROM = 3
 _WIDEST = 2_000
-"""Columns of a table whose rows may still be told from its header; none that people read has more."""
+"""Columns of a table whose rows can be distinguished from its header; none that people read has more."""
 _DECIMAL_COMMA = re.compile(r"(?<=\d),(?=\d)")
 _EXCEL_HINT = re.compile(r"sep=(.)\n", re.IGNORECASE)
 

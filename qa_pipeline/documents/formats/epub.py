@@ -1,7 +1,7 @@
 """EPUB books: their chapters in the order of reading, each by the reader of HTML.
 
 EPUB 3.3, parts 4 and 5: the container, the package document and the list of encrypted files. What a book
-declares as navigation for programs is left out and counted, as is a page that stands in no order of reading.
+declares as navigation for programs is left out and counted, as is a page that is in no order of reading.
 Nothing outside the container is ever opened.
 """
 

@@ -217,7 +217,7 @@ def _is_text(part: Message) -> bool:
     """
     if part.get_content_disposition() == "attachment":
         return False
-    kind = part.get_content_type()  # a multipart that names no boundary of its parts is text as it stands
+    kind = part.get_content_type()  # a multipart that names no boundary of its parts is text as it is
     return kind in ("text/plain", "text/html", "text/markdown") or kind.startswith("multipart/")
 
 
@@ -249,7 +249,7 @@ def _header(message: Message, name: str) -> str | None:
         return text.strip()
     try:
         parts = email.header.decode_header(text)
-    except HeaderParseError:  # broken Base64: better as it stands than not at all
+    except HeaderParseError:  # broken Base64: better as it is than not at all
         return text.strip() or None
     return "".join(_decoded_word(word, charset) for word, charset in parts).strip() or None
 

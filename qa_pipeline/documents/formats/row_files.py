@@ -18,17 +18,18 @@ from qa_pipeline.records import Block, LeftOut, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.text.characters import clean
 from qa_pipeline.text.language import declared_language
+from qa_pipeline.text.lexicon.languages import fields_of_all
 
 if TYPE_CHECKING:
     from pyarrow.parquet import ParquetFile
 
-_TITLE = ("title", "headline", "heading", "subject", "rubrik", "titel", "überschrift")
+_TITLE = ("title", "headline", "heading", "subject", *fields_of_all("title"), *fields_of_all("heading"))
 _SOURCE = ("source_uri", "source_url", "url", "uri", "canonical_url", "link", "source")
-_LICENCE = ("licence", "license", "licens", "lizenz")
-_LANGUAGE = ("language", "lang", "språk", "sprache")
+_LICENCE = ("licence", "license", *fields_of_all("licence"))
+_LANGUAGE = ("language", "lang", *fields_of_all("language"))
 _BODY = (
     "text", "content", "body", "document", "markdown", "md", "html", "article", "page_content", "passage",
-    "context", "raw_content", "innehåll", "brödtext", "inhalt",
+    "context", "raw_content", *fields_of_all("content"),
 )  # fmt: skip
 _MARKDOWN = re.compile(r"^(?:#{1,6} \S|```|~~~)", re.MULTILINE)
 _LONG = 300
@@ -60,7 +61,7 @@ def read_rows(rows: Sequence[TextRow], path: str, settings: DocumentSettings) ->
     found = [_same(rows, names) for names in (_TITLE, _SOURCE, _LICENCE, _LANGUAGE)]
     title, source_uri, licence, language = (value for _, value in found)
     if title and len(rows) == 1:
-        found[0] = (None, title)  # it stands over the only row as well
+        found[0] = (None, title)  # it is over the only row as well
     shared = {name for name, _ in found if name}
     left = Omissions()
     blocks: list[Block] = []

@@ -67,7 +67,7 @@ def render_table(rows: Sequence[Sequence[Cell]]) -> tuple[list[str], list[str]]:
 
 
 def _unused(heads: list[list[Cell]], used: set[int]) -> list[str]:
-    """Names whose columns are all empty; none while no row stands below them."""
+    """Names whose columns are all empty; none while no row is below them."""
     unused: list[str] = []
     for row in heads if used else []:
         for _, same in groupby(enumerate(row), key=lambda placed: id(placed[1])):

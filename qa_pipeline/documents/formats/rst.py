@@ -244,11 +244,11 @@ class _Any(Directive):
         return self._blocks(self.first, *self.below)
 
     def _content(self) -> list[nodes.Node]:
-        """What stands on the line of the directive says where or how the content is shown."""
+        """What is on the line of the directive says where or how the content is shown."""
         return self._blocks(*self.below)
 
     def _code(self) -> list[nodes.Node]:
-        """What stands on the line of the directive is the language of the code."""
+        """What is on the line of the directive is the language of the code."""
         return _literal([*self.below, *([""] if self.below and self.content else []), *self.content])
 
     def _verbatim(self) -> list[nodes.Node]:

@@ -1,4 +1,4 @@
-"""Plain text files: paragraphs, lists, code and headings told by their layout.
+"""Plain text files: paragraphs, lists, code and headings recognised by their layout.
 
 Every character of a file that is not blank ends in the blocks, or is counted as left out: the bullets of list
 items, and the lines that underline headings or part paragraphs.
@@ -11,10 +11,13 @@ from qa_pipeline.documents.decoding import decode
 from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.text.characters import clean
+from qa_pipeline.text.lexicon.languages import SMALL
 
-_ITEM = re.compile(r"^(?P<indent>\s*)(?:[-*+•‣–]|(?P<number>\(?(?:\d{1,3}|[a-zåäö])[.)]))\s+(?P<text>\S.*)$")
+_ITEM = re.compile(
+    rf"^(?P<indent>\s*)(?:[-*+•‣–]|(?P<number>\(?(?:\d{{1,3}}|[{SMALL}])[.)]))\s+(?P<text>\S.*)$"
+)
 _UNDERLINE = re.compile(r"^\s*([=\-~^*#])\1{2,}\s*$")
-_NUMBERED = re.compile(r"^(?P<number>\d{1,2}(?:\.\d{1,2}){0,4})\.?\s+[^\W\d_a-zåäöß]")
+_NUMBERED = re.compile(rf"^(?P<number>\d{{1,2}}(?:\.\d{{1,2}}){{0,4}})\.?\s+[^\W\d_{SMALL}]")
 _SENTENCE_END = (".", ",", ";", ":", "!", "?")
 _LONGEST_HEADING = 80
 _WRAPPED_AT = 50
@@ -35,7 +38,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
 
 
 def heading_level(line: str) -> int | None:
-    """Level of a line that stands alone and looks like a heading: numbered, or all in capitals."""
+    """Level of a line that is alone and looks like a heading: numbered, or all in capitals."""
     text = line.strip()
     if not text or len(text) > _LONGEST_HEADING or text.endswith(_SENTENCE_END):
         return None

@@ -24,18 +24,16 @@ from phonenumbers import (
 
 from qa_pipeline.documents.masking.items import Family, Item, before, digits_of
 from qa_pipeline.errors import SettingsError
+from qa_pipeline.text.lexicon.languages import CAPITALS, any_of_all, of_all
 
 _WINDOW = re.compile(
     r"(?<![^\W_])(?<!\d[.,:])(?:\+ ?|\((?=[0+2-9])\+?)?\d(?:[ ()./\n-]{0,3}\d){6,18}(?![^\W_])(?![.,:]\d)"
 )
-_LABEL = (
-    r"(?:tele(?:fon|phone|fax)?|\btel|phone|fon|mobile?|mobil|cell|fax|handy|call|\bring|rufnummer|durchwahl|"
-    r"hotline|växel|\bsms|whatsapp|kontakt|contact|dial|\bnås|nummer)\w{0,8}"
-)
+_LABEL = any_of_all("labels.phones") + r"\w{0,8}"
+_IS = any_of_all("labels.copulas")
 _NAMED = re.compile(_LABEL + r"[^\w\n]{0,3}(?:\w{1,6}[^\w\n]{1,3}){0,3}$", re.IGNORECASE)
 _LABELLED = re.compile(
-    r"(?:\btel(?:efon|ephone|efax)?|phone|mobile?|mobil|\bfax|handy|rufnummer|telefonnummer|"
-    r"telephone number|phone number)(?:nr|no|nummer)?(?: (?:is|är|ist|lautet))?[^\w\n+(]{0,3}$",
+    rf"{any_of_all('labels.phone_names')}{any_of_all('labels.numbers')}?(?: {_IS})?[^\w\n+(]{{0,3}}$",
     re.IGNORECASE,
 )
 _OTHER_NAMED = re.compile(
@@ -172,8 +170,10 @@ _BROKEN = re.compile(
     rf"{_LOCAL}[ \n]?@[ \n]?({_MAIL_LABEL}(?:\n?\.\n?{_MAIL_LABEL}){{0,4}}\n?\.\n?(?:{_KNOWN_TOPS}))(?![\w-])"
 )
 """An address with blanks or a line end in it, where its ending is a known one: programs write `a @ b.T`."""
-_AT = r"\s{0,2}[(\[{<](?:at|ät|snabel-?a)[)\]}>]\s{0,2}"
-_DOT = r"(?:\s{0,2}[(\[{<](?:dot|punkt|\.)[)\]}>]\s{0,2}|\.|\s(?:dot|punkt)\s)"
+_AT_SIGN = rf"[(\[{{<]{any_of_all('labels.at')}[)\]}}>]"
+_AT = rf"\s{{0,2}}{_AT_SIGN}\s{{0,2}}"
+_DOT_WORD = any_of_all("labels.dot")
+_DOT = rf"(?:\s{{0,2}}[(\[{{<](?:{_DOT_WORD}|\.)[)\]}}>]\s{{0,2}}|\.|\s{_DOT_WORD}\s)"
 _HIDDEN = re.compile(
     rf"{_LOCAL}{_AT}({_MAIL_LABEL}(?:{_DOT}{_MAIL_LABEL}){{0,5}}{_DOT}{_TOP})", re.IGNORECASE
 )
@@ -183,7 +183,7 @@ _SPOKEN = re.compile(
     rf"(?<=<){_LOCAL}\sat\s({_MAIL_LABEL}(?:\.{_MAIL_LABEL}){{0,5}}\.{_TOP})(?=>)",
     re.IGNORECASE,
 )
-_SIGN = re.compile(r"[(\[{<](?:at|ät|snabel-?a)[)\]}>]", re.IGNORECASE)
+_SIGN = re.compile(_AT_SIGN, re.IGNORECASE)
 _FILES = {
     "css", "gif", "html", "jpeg", "jpg", "js", "json", "map", "min", "png", "service", "socket", "svg",
     "target", "tgz", "timer", "webp", "whl",
@@ -231,8 +231,7 @@ _STANDS_FOR = re.compile(r"[$%]?[{(][^{}()]{1,40}[)}]|\$\w+|\*+|\.\.\.|x{3,}", r
 _ANYBODY = {
     "user", "username", "usr", "name", "login", "me", "you", "anonymous", "ftp", "git", "hg", "svn", "root",
     "admin", "postgres", "mysql", "foo", "bar", "password", "passwd", "pass", "pwd", "pw", "secret", "token",
-    "key", "apikey", "benutzer", "benutzername", "kennwort", "passwort", "användare", "användarnamn",
-    "lösenord",
+    "key", "apikey", *of_all("labels.users"), *of_all("labels.passwords"),
 }  # fmt: skip
 
 
@@ -259,22 +258,22 @@ _IPV4 = re.compile(
     r"(?:/(\d{1,3}(?:\.\d{1,3}){3}|\d{1,2}))?(?![^\W_])(?!\.\d)"
 )
 _VERSION = re.compile(
-    r"(?:\bv|versions?|ver\.?|release|rev(?:ision)?|build|firmware|§|sections?|kapitel|avsnitt|abschnitt|chapter|"
-    r"kap\.?|abschn\.?|ziff(?:er|\.)|punkt|clause|appendix|annex|anhang|bilaga|"
-    r"fig(?:ure|\.)?|table|[a-z]/|identifier\(|==|>=|<=|~=|!=|\^|~|\boid)\s?[:=]?\s?[\"'(]?$",
+    rf"(?:\bv|versions?|ver\.?|release|rev(?:ision)?|build|firmware|§|{any_of_all('layout.sections')}|"
+    r"[a-z]/|identifier\(|==|>=|<=|~=|!=|\^|~|\boid)\s?[:=]?\s?[\"'(]?$",
     re.IGNORECASE,
 )
 # Most versions and numbers of chapters have such parts, and few addresses.
 _SMALL = re.compile(r"[1-9](?:\.\d\d?){3}")
 _MACHINE = re.compile(
-    r"//|\bip|ip\b|address|adress|host|server|\bdns|ping|ssh|listen|from|gateway|client|klient", re.IGNORECASE
+    rf"//|\bip|ip\b|{any_of_all('labels.machines')}|host|server|\bdns|ping|ssh|listen|from|gateway",
+    re.IGNORECASE,
 )
 _PORT = re.compile(r":\d{2,5}|/\d")
 _OUTLINE = re.compile(r"[1-9]\d?(?:\.(?:[1-9]|[1-5]\d)){3}")
-_REFERRED = re.compile(r"\b(?:see|siehe|se) $", re.IGNORECASE)
+_REFERRED = re.compile(rf"\b{any_of_all('layout.see')} $", re.IGNORECASE)
 _INSIDE_TEXT = re.compile(r"(?:1[1-9]|2\d)(?:\.(?:[1-9]|[12]\d)){3}")
 _TITLE = re.compile(r"[.:)]? {1,40}[^\W\d_]|[.:)]?$")
-_TITLE_AFTER_TEN = re.compile(r"[.:)] {1,40}[^\W\d_]| {1,40}[A-ZÅÄÖÜ]")
+_TITLE_AFTER_TEN = re.compile(rf"[.:)] {{1,40}}[^\W\d_]| {{1,40}}[{CAPITALS}]")
 """Private networks begin with 10 as well, and lists of machines have their names behind their addresses."""
 _IPV6 = re.compile(
     r"(?<![\w:.])\[?((?:[0-9A-Fa-f]{1,4}:|:){2,8}(?:[0-9A-Fa-f]{1,4}|:)?(?:\d{1,3}(?:\.\d{1,3}){3})?)"

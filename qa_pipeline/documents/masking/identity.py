@@ -17,16 +17,16 @@ from qa_pipeline.documents.masking.items import (
     numbers,
     pension_number,
 )
+from qa_pipeline.text.lexicon.languages import any_of_all, of_all
 
 _NAMED = re.compile(
-    r"(?:ausweis(?:es|karte)?|pass(?:es|port)?|id[ -]?kort(?:et)?|identitets?kort(?:et)?|identity card|"
-    r"id[ -](?:card|document)|(?:fü|fue)hrerschein|(?:kö|ko)rkort(?:et)?|driv(?:ing|er'?s) licen[cs]e)s?"
+    rf"{any_of_all('labels.id_documents')}s?"
     r"[ -]?(?:n(?:umme?r|umber|r|o)(?:n|et|s)?|seriennummer|id|#)?\.?"
-    r"(?: is| lautet| är| :|:| =|=| \|)?[ \n\"'(]{0,3}"
+    rf"(?: {any_of_all('labels.copulas')}| :|:| =|=| \|)?[ \n\"'(]{{0,3}}"
     r"([A-Z]{0,2}[ -]?\d{6,9}|[A-Z0-9]{8,16})(?![^\W_])",
     re.IGNORECASE,
 )
-_WORDS = ("ausweis", "pass", "kort", "card", "document", "schein", "licen")
+_WORDS = of_all("labels.id_hints")
 _FEWEST_DIGITS = 4
 _LONGEST = 9
 """A number may be written with its check digit, which is no part of it."""
@@ -71,7 +71,8 @@ _CONTEXT = re.compile(
     r"person\s?-?n|\bp\.?nr|samordnings|social security|identity n|född|\bborn\b|id-?n", re.IGNORECASE
 )
 _CLOCK = re.compile(
-    r"(?:timestamp|epoch|unix)\W{0,12}\w{0,8}\W{0,3}$|tidsstämpel\W{0,3}$|zeitstempel\W{0,3}$", re.IGNORECASE
+    rf"(?:(?:timestamp|epoch|unix)\W{{0,12}}\w{{0,8}}|{any_of_all('labels.timestamps')})\W{{0,3}}$",
+    re.IGNORECASE,
 )
 _COORDINATION = 60
 _TIME_OF_DAY = re.compile(r"(?:[01]\d|2[0-3])[0-5]\d$")

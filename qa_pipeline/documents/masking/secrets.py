@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from qa_pipeline.documents.masking.items import Family, Item
+from qa_pipeline.text.lexicon.languages import any_of_all, of_all
 
 # What each token begins with, and how it goes on; the forms are those that the issuers document.
 _FORMS = {
@@ -40,15 +41,15 @@ _SCHEMES = ("bearer ", "basic ", "token ")
 _SENT = re.compile(
     r"\b(?:bearer|basic|token)[ \n]([A-Za-z0-9._~+/-]{16,4096}={0,2})(?![\w/+])", re.IGNORECASE
 )
-_CHOSEN = ("pass", "pwd", "lösenord", "kennwort")
+_CHOSEN = ("pass", "pwd", *of_all("labels.passwords"))
 _NAMES = (*_CHOSEN, "secret", "token", "key", "credential")
-_IS = (":", "=", "->", " is ", " är ", " ist ", " lautet ")
+_IS = (":", "=", "->", *(f" {word} " for word in of_all("labels.copulas")))
 _ASSIGNED = re.compile(
     r"(?<![^\W_])(?:\w{0,40}?[_.-])?"
-    r"(pass(?:word|wd|phrase|wort)?|kennwort|lösenord(?:et)?|pwd|secret|api[ _-]?key|access[ _-]?key|"
+    rf"(pass(?:word|wd|phrase)?|{any_of_all('labels.passwords')}|pwd|secret|api[ _-]?key|access[ _-]?key|"
     r"(?:private|secret|auth|encryption|signing)[ _-]?key|token|credentials?)"
     r"(?:[_-]?(?:id|key|value|hash|base64))?[\"'`]?\s{0,3}"
-    r"(?:=>|->|:=|[:=]|\s(?:is|är|lautet|ist)(?=\s))\s{0,3}"
+    rf"(?:=>|->|:=|[:=]|\s{any_of_all('labels.copulas')}(?=\s))\s{{0,3}}"
     r"(?:[bru]{0,2}([\"'`])([^\"'`\n]{6,512})\2|([^\s\"'`<>,;(){}\[\]|]{6,512}))",
     re.IGNORECASE,
 )

@@ -114,7 +114,7 @@ def calibrate_files(
         name: of the artefact.
         created: its date.
         licences: of sets by name; others are unknown.
-        watch: told which file is being scored.
+        watch: called with which file is being scored.
 
     Raises:
         InputError: the data is too little, of one label, or two sets share a name.

@@ -1,6 +1,6 @@
 """The book of batch jobs: what was submitted, what is awaited, and what came of it.
 
-A job stands in the book before it is submitted, under a key that is also its name at the provider, and so do
+A job is in the book before it is submitted, under a key that is also its name at the provider, and so do
 its requests. Whoever comes later, in whatever process, sees that a request is in a job and leaves it there.
 """
 
@@ -104,7 +104,7 @@ class ProviderJob:
         role: of all its requests.
         batch: of all its requests.
         run: that submitted it.
-        state: how it stands.
+        state: see `JobState`.
         requests: how many.
         provider_name: what the provider calls it; None until that is known.
         created_at: Unix seconds.
@@ -144,7 +144,7 @@ class JobBook:
         self.database = database
 
     def item(self, asked_model: str, sent_key: str) -> Item | None:
-        """What stands of a request."""
+        """What is recorded of a request."""
         wanted = _is(asked_model, [sent_key])
         return self.database.read(lambda connection: next(iter(_items(connection, wanted)), None))
 
@@ -195,7 +195,7 @@ class JobBook:
         return self.database.transact(lambda connection: connection.execute(noted).rowcount) > 0
 
     def give_up(self, job: ProviderJob) -> bool:
-        """Forget a job that the provider never got; its requests may be submitted again.
+        """Erase a job that the provider never got; its requests may be submitted again.
 
         Returns:
             Whether it was there, and not submitted.
@@ -217,7 +217,7 @@ class JobBook:
         return self.database.transact(work)
 
     def drop(self, asked_model: str, sent_key: str) -> None:
-        """Forget a request whose fate has been told; asked again, it starts anew."""
+        """Erase a request whose outcome has been reported; asked again, it starts anew."""
         self.database.transact(lambda connection: _drop_items(connection, asked_model, [sent_key]))
 
     def jobs(self, *, awaited: bool = False) -> list[ProviderJob]:
@@ -257,7 +257,7 @@ class JobBook:
         return self.database.read(_waiting)
 
     def sweep(self) -> None:
-        """Forget requests whose replies are stored: nobody asks for them again."""
+        """Erase requests whose replies are stored: nobody asks for them again."""
         stored = sa.exists().where(
             REPLIES.c.asked_model == PROVIDER_ITEMS.c.asked_model,
             REPLIES.c.request_key == PROVIDER_ITEMS.c.request_key,
@@ -281,13 +281,13 @@ def end_job(connection: sa.Connection, job: ProviderJob) -> bool:
 def set_items(
     connection: sa.Connection, asked_model: str, items: Sequence[Item], gone: Sequence[str]
 ) -> None:
-    """Write what has become of requests, and forget those that are stored."""
+    """Write what has become of requests, and erase those that are stored."""
     _drop_items(connection, asked_model, gone)
     _insert_items(connection, asked_model, items)
 
 
-def forget_documents(connection: sa.Connection, documents: Collection[str]) -> int:
-    """Forget the requests that saw any of the documents; how many there were. Those in a job stay in it."""
+def erase_documents(connection: sa.Connection, documents: Collection[str]) -> int:
+    """Erase the requests that saw any of the documents; how many there were. Those in a job stay in it."""
     seen = [PROVIDER_ITEMS.c.documents.contains(json.dumps(one), autoescape=True) for one in documents]
     if not seen:
         return 0
@@ -359,8 +359,8 @@ ItemResult = RawReply | ModelError
 
 
 @dataclass(frozen=True, slots=True)
-class JobLook:
-    """How a job stands.
+class JobStatus:
+    """The state of a job.
 
     Args:
         ended: whether nothing changes any more.

@@ -23,7 +23,7 @@ from qa_pipeline.llm.batch_jobs.book import (
     Answer,
     Item,
     JobBook,
-    JobLook,
+    JobStatus,
     ProviderJob,
     end_job,
     set_items,
@@ -124,7 +124,7 @@ class Collector:
             return
         try:
             await self._advance(provider, job, found)
-        except TransientModelError as error:  # another look, another time
+        except TransientModelError as error:  # another time
             found.awaited += 1
             found.problems.append(f"job {job.job_key}: {error}")
 
@@ -136,9 +136,9 @@ class Collector:
         if job.provider_name is None:
             self._book.submitted(job, named)
             job = replace(job, state="submitted", provider_name=named)
-        look = await provider.look(named)
-        if look.ended:
-            self._end(job, look, found)
+        status = await provider.look(named)
+        if status.ended:
+            self._end(job, status, found)
         else:
             found.awaited += 1
 
@@ -147,14 +147,14 @@ class Collector:
         if self._clock.now() - job.created_at < DOUBT_SECONDS:
             found.awaited += 1
             return
-        self._end(job, JobLook(ended=True, problem="it was never submitted"), found, submitted=False)
+        self._end(job, JobStatus(ended=True, problem="it was never submitted"), found, submitted=False)
 
-    def _end(self, job: ProviderJob, look: JobLook, found: Collected, *, submitted: bool = True) -> None:
+    def _end(self, job: ProviderJob, status: JobStatus, found: Collected, *, submitted: bool = True) -> None:
         items = self._book.items(job)
-        ended = self._sorted(job, items, look, submitted=submitted)
+        ended = self._sorted(job, items, status, submitted=submitted)
         came = len(ended.paid) + sum(item.state == "answered" for item in ended.kept)
         state = replace(
-            job, state="collected" if came else "failed", ended_at=self._clock.now(), detail=look.problem
+            job, state="collected" if came else "failed", ended_at=self._clock.now(), detail=status.problem
         )
 
         def work(connection: sa.Connection) -> bool:
@@ -172,16 +172,16 @@ class Collector:
         found.jobs.append(state)
         found.stored += came
         found.freed += len(items) - came
-        if look.problem is not None:
-            found.problems.append(f"job {job.job_key}: {look.problem}; what got no reply is free again")
+        if status.problem is not None:
+            found.problems.append(f"job {job.job_key}: {status.problem}; what got no reply is free again")
 
-    def _sorted(self, job: ProviderJob, items: list[Item], look: JobLook, *, submitted: bool) -> _Ended:
+    def _sorted(self, job: ProviderJob, items: list[Item], status: JobStatus, *, submitted: bool) -> _Ended:
         ended = _Ended()
         for item in items:
-            result = look.results.get(item.sent_key, look.unnamed.get(item.position))
+            result = status.results.get(item.sent_key, status.unnamed.get(item.position))
             if result is None:
                 attempts = item.attempts if submitted else item.attempts - 1
-                message = look.problem or NO_REPLY
+                message = status.problem or NO_REPLY
                 ended.kept.append(replace(item, state="free", attempts=attempts, failure=message))
             elif isinstance(result, RawReply | UnreadableReplyError):
                 self._answered(job, item, result, ended)

@@ -1,6 +1,6 @@
 """Submitting requests in batch jobs, each once.
 
-The book is written first. A process that dies after that leaves a job in the state `submitting`, which stands
+The book is written first. A process that dies after that leaves a job in the state `submitting`, which is
 at the provider under its key or not at all; `collecting.py` finds out which. So does this module where the
 line broke while the job was created.
 """
@@ -97,7 +97,7 @@ class Submitter:
         """Submit requests as far as the caps leave room; those that are in a job already stay there.
 
         Raises:
-            ModelError: the provider takes no job; what was submitted before stands.
+            ModelError: the provider takes no job; what was submitted before is kept.
             ReplyStoreError: the book cannot be written.
         """
         done = Submitted()

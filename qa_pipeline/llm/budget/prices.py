@@ -81,7 +81,7 @@ class PriceTable:
 
     Args:
         currency: of all of them.
-        named: what the user's own file says, which holds for every server and stands first.
+        named: what the user's own file says, which holds for every server and comes first.
         listed: whether the providers' own prices follow; they are in USD.
     """
 
@@ -247,7 +247,7 @@ def _read(path: Path) -> _File:
 
 
 class _TextLoader(yaml.BaseLoader):
-    """Reads every scalar as its text, and refuses a name that stands twice."""
+    """Reads every scalar as its text, and refuses a name that occurs twice."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         names = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]

@@ -14,6 +14,7 @@ from typing import Any
 
 from qa_pipeline.llm.base import Request, json_schema
 from qa_pipeline.records import ReplyModel
+from qa_pipeline.text.lexicon.languages import LEXICONS
 
 MOST_OUTPUT = 65_536
 """Tokens of the longest reply of the models in use, thoughts included, where the settings cap none."""
@@ -24,7 +25,6 @@ _WORD = re.compile(r"[^\W\d_]+")
 _DIGITS = re.compile(r"\d{1,3}")
 _MARKS = re.compile(r"[^\w\s]+|_+")
 _GAP = re.compile(r"\s{2,}")
-_LETTER = {"en": 0.04, "de": 0.085, "sv": 0.17}
 _OTHER_LETTER = 0.14
 _LONG_WORD = 8
 
@@ -40,7 +40,7 @@ def estimate_tokens(text: str, language: str = "en") -> int:
     marks = _MARKS.findall(text)
     tokens = (
         0.88 * len(words)
-        + _LETTER.get(language, _OTHER_LETTER) * sum(words)
+        + (LEXICONS[language].letter_tokens if language in LEXICONS else _OTHER_LETTER) * sum(words)
         + 0.22 * sum(length - _LONG_WORD for length in words if length > _LONG_WORD)
         + 1.6 * len(_DIGITS.findall(text))
         + 0.58 * len(marks)

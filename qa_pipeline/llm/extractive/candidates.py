@@ -1,4 +1,4 @@
-"""What a rule finds: a question, its verbatim answer and where the answer stands in the passage."""
+"""What a rule finds: a question, its verbatim answer and where the answer is in the passage."""
 
 import re
 from collections.abc import Iterable

@@ -4,9 +4,9 @@ import functools
 import re
 from dataclasses import dataclass
 
-from qa_pipeline.llm.extractive.phrases import Phrases
 from qa_pipeline.records import Passage
-from qa_pipeline.text.lexicon.languages import lexicon
+from qa_pipeline.text.lexicon.languages import CAPITALS, LANGUAGES, SMALL, any_of_all, lexicon
+from qa_pipeline.text.lexicon.phrases import Phrases
 
 MAX_NAME = 90
 """Characters of a heading or title that can be quoted in a question."""
@@ -14,10 +14,13 @@ MAX_NAME = 90
 _NUMBERING = re.compile(
     r"^(?:(?:[^\W\d_]{1,10}\s)?\d{1,3}(?:\.\d{1,3}){0,5}[.:)]|\d{1,3}(?:\.\d{1,3}){1,5})\s+(?=\S)"
 )
-_CLAUSE = re.compile(r"\d{1,4}(?: ?[a-z])? §|§+ ?\d{1,4} ?[a-z]?|(?:Art\.|Artikel|Article) \d{1,4}")
-_CHAPTER = re.compile(r"(?:\d{1,3} ?[a-z]? kap\.|(?:Kapitel|Chapter) \d{1,3}\b)")
+_NAMED = any_of_all("wording.clauses")
+_CLAUSE = re.compile(rf"\d{{1,4}}(?: ?[a-z])? §|§+ ?\d{{1,4}} ?[a-z]?|{_NAMED} \d{{1,4}}")
+_CHAPTER = re.compile(any_of_all("wording.chapters"))
 _WORD = re.compile(r"[^\W_][\w-]*")
-_IDENTIFIER = re.compile(r"(?=.*(?:[a-zåäöß][A-ZÅÄÖ]|[A-ZÅÄÖ]{2}|_|\(\)|[^\W\d]\.\w|\d|::|^-))[\w<@$-][^\s]*")
+_IDENTIFIER = re.compile(
+    rf"(?=.*(?:[{SMALL}][{CAPITALS}]|[{CAPITALS}]{{2}}|_|\(\)|[^\W\d]\.\w|\d|::|^-))[\w<@$-][^\s]*"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +107,7 @@ def decapitalised(text: str, passage: Passage, phrases: Phrases) -> str:
 def named(word: str, passage: Passage) -> bool:
     """Tell whether a capitalised word is a name: the passage writes it so inside a sentence, never small."""
     name, text = re.escape(word.removesuffix("'s")), passage.text
-    return bool(re.search(rf"[a-zåäöß,] {name}\b", text) and not re.search(rf"\b{name.lower()}\b", text))
+    return bool(re.search(rf"[{SMALL},] {name}\b", text) and not re.search(rf"\b{name.lower()}\b", text))
 
 
 @functools.lru_cache(maxsize=8192)
@@ -114,6 +117,6 @@ def in_language(text: str, language: str) -> bool:
     if len(words) < 5:
         return True
     counts = {
-        code: sum(word in lexicon(code).stop_words for word in words) for code in ("en", "sv", "de", language)
+        code: sum(word in lexicon(code).stop_words for word in words) for code in (*LANGUAGES, language)
     }
     return counts[language] > 0 and counts[language] == max(counts.values())

@@ -7,7 +7,6 @@ import functools
 import hashlib
 import inspect
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +14,11 @@ from qa_pipeline.errors import PermanentModelError
 from qa_pipeline.llm.base import Reply, ReplyT, Request
 from qa_pipeline.llm.extractive import statements, structure
 from qa_pipeline.llm.extractive.candidates import Candidate, ranked, well_formed
-from qa_pipeline.llm.extractive.english import ENGLISH
-from qa_pipeline.llm.extractive.german import GERMAN
-from qa_pipeline.llm.extractive.phrases import Phrases
-from qa_pipeline.llm.extractive.swedish import SWEDISH
 from qa_pipeline.records import Passage
 from qa_pipeline.text.blocks import blocks
 from qa_pipeline.text.lexicon.base import Lexicon
-from qa_pipeline.text.sentences import Conventions, split_sentences
-
-LANGUAGES: Mapping[str, Phrases] = {"en": ENGLISH, "sv": SWEDISH, "de": GERMAN}
+from qa_pipeline.text.lexicon.languages import LEXICONS, lexicon
+from qa_pipeline.text.sentences import split_sentences
 
 
 class ExtractiveModel:
@@ -55,10 +49,10 @@ class ExtractiveModel:
 
 @functools.lru_cache(maxsize=4096)
 def find_candidates(passage: Passage) -> tuple[Candidate, ...]:
-    """Every question the rules find in a passage, best first; empty for a language without phrases."""
-    phrases = LANGUAGES.get(passage.language)
-    if phrases is None:
+    """Every question the rules find in a passage, best first; empty for a language without a lexicon."""
+    if passage.language not in LEXICONS:
         return ()
+    phrases = lexicon(passage.language).wording
     if passage.section_path and phrases.references.fullmatch(passage.section_path[-1]):
         return ()
     found = [*structure.find(passage, phrases), *statements.find(passage, phrases)]
@@ -90,7 +84,7 @@ def _answer(request: Request[Any]) -> dict[str, Any]:
 @functools.cache
 def _rules_hash() -> str:
     """Hash the source of the rules, and of the sentence splitter and the word lists they rest on."""
-    splitter = {Path(inspect.getfile(part)) for part in (split_sentences, blocks, Conventions)}
+    splitter = {Path(inspect.getfile(part)) for part in (split_sentences, blocks)}
     words = Path(inspect.getfile(Lexicon)).parent.glob("*.py")
     digest = hashlib.sha256()
     for file in sorted({*Path(__file__).parent.glob("*.py"), *splitter, *words}):

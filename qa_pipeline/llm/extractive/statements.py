@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from qa_pipeline.llm.extractive import places
 from qa_pipeline.llm.extractive.candidates import Candidate
-from qa_pipeline.llm.extractive.phrases import Phrases, Statement, fill
 from qa_pipeline.llm.extractive.prose import Sentence, sentences
 from qa_pipeline.records import Passage
 from qa_pipeline.text.lexicon.languages import lexicon
+from qa_pipeline.text.lexicon.phrases import Phrases, Statement, fill
 
 MIN_SENTENCE, MAX_SENTENCE = 30, 420
 """Characters of a sentence that can be an answer; a shorter one is a fragment."""
@@ -74,7 +74,7 @@ def _readable(sentence: Sentence, passage: Passage, phrases: Phrases) -> bool:
 
 
 def _subject(subject: str, passage: Passage, phrases: Phrases) -> str | None:
-    """The subject as it stands in a question; None where it is no name of a thing."""
+    """The subject as it is in a question; None where it is no name of a thing."""
     words = subject.split()
     first = words[0].lower()
     inner = words[1:] if first in phrases.indefinite | phrases.definite else words

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from qa_pipeline.llm.extractive.candidates import MAX_ANSWER, Candidate
-from qa_pipeline.llm.extractive.phrases import Phrases, fill
 from qa_pipeline.llm.extractive.places import (
     decapitalised,
     in_language,
@@ -17,6 +16,7 @@ from qa_pipeline.llm.extractive.places import (
 )
 from qa_pipeline.llm.extractive.prose import Line, lines, sentences
 from qa_pipeline.records import Passage, QuestionType
+from qa_pipeline.text.lexicon.phrases import Phrases, fill
 
 MAX_VALUE = 300
 """Characters of a value that still reads as an answer."""
@@ -144,7 +144,7 @@ def _goal(heading: str, passage: Passage, phrases: Phrases) -> str:
     if phrases.infinitives:
         verb = phrases.infinitives.get(first.lower())
         return f"{verb} {rest}" if verb else ""
-    if rest[:1].isupper() and first.endswith(("e", "en", "es", "er")):
+    if rest[:1].isupper() and first.endswith(phrases.adjective_endings):
         return heading[:1].lower() + heading[1:]
     return decapitalised(heading, passage, phrases)
 

@@ -16,7 +16,7 @@ from qa_pipeline.errors import (
     UnreadableReplyError,
 )
 from qa_pipeline.llm.base import Request
-from qa_pipeline.llm.batch_jobs.book import ItemResult, JobLook
+from qa_pipeline.llm.batch_jobs.book import ItemResult, JobStatus
 from qa_pipeline.llm.gemini.provider import GeminiProvider
 from qa_pipeline.llm.gemini.wire import is_too_long, read_response, typed_config
 from qa_pipeline.settings.llm import ModelSettings
@@ -87,18 +87,18 @@ class GeminiBatches:
         """The name of the job of a display name, among all that the provider still lists."""
         return await self._provider.call(self._find(display_name))
 
-    async def look(self, provider_name: str) -> JobLook:
-        """How a job stands; one that the provider no longer has, has ended."""
+    async def look(self, provider_name: str) -> JobStatus:
+        """The state of a job; one that the provider no longer has, has ended."""
         batches = self._provider.client().aio.batches
         try:
             job = await self._provider.call(batches.get(name=provider_name))
         except PermanentModelError as error:
             if error.status != HTTPStatus.NOT_FOUND:
                 raise
-            return JobLook(ended=True, problem="the provider no longer has it")
+            return JobStatus(ended=True, problem="the provider no longer has it")
         state = job.state.name if job.state is not None else ""
         if state not in _ENDED:
-            return JobLook(ended=False)
+            return JobStatus(ended=False)
         return self._ended(job, _ENDED[state])
 
     async def cancel(self, provider_name: str) -> None:
@@ -126,7 +126,7 @@ class GeminiBatches:
             contents=request.prompt, config=typed_config(request, self._settings), metadata={_KEY: key}
         )
 
-    def _ended(self, job: "BatchJob", problem: str | None) -> JobLook:
+    def _ended(self, job: "BatchJob", problem: str | None) -> JobStatus:
         named: dict[str, ItemResult] = {}
         unnamed: dict[int, ItemResult] = {}
         for place, one in enumerate((job.dest.inlined_responses if job.dest else None) or []):
@@ -136,7 +136,7 @@ class GeminiBatches:
                 named[key] = result
             elif result is not None:
                 unnamed[place] = result
-        return JobLook(True, self._message(job, problem), named, unnamed)
+        return JobStatus(True, self._message(job, problem), named, unnamed)
 
     def _message(self, job: "BatchJob", problem: str | None) -> str | None:
         if problem is None or job.error is None or not job.error.message:

@@ -167,7 +167,7 @@ def openai_name(settings: ModelSettings) -> str:
 
 def _check(settings: ModelSettings) -> None:
     try:
-        import openai  # noqa: F401 - asked for here, so that its want is told before a run starts
+        import openai  # noqa: F401 - asked for here, so that its absence is reported before a run starts
     except ImportError as error:
         raise SettingsError(
             'llm.provider openai needs the openai library: pip install "qa-pipeline[openai]"'

@@ -1,6 +1,6 @@
 """Looking after a store of replies: how much there is, what is old, and what must be erased.
 
-Calls stay when replies go, since the money was spent; only the text of a forgotten document's prompts is
+Calls stay when replies go, since the money was spent; only the text of an erased document's prompts is
 taken from them.
 """
 
@@ -13,7 +13,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.llm.batch_jobs.book import forget_documents
+from qa_pipeline.llm.batch_jobs.book import erase_documents
 from qa_pipeline.llm.store.database import Database
 from qa_pipeline.llm.store.schema import (
     CALLS,
@@ -70,7 +70,7 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class Forgotten:
+class Erased:
     """How much went: replies, and prompts of the journal."""
 
     replies: int
@@ -134,16 +134,16 @@ def prune(database: Database, choice: Choice) -> int:
     return deleted
 
 
-def forget(database: Database, documents: Sequence[str]) -> Forgotten:
+def erase(database: Database, documents: Sequence[str]) -> Erased:
     """Delete every reply that saw one of the documents, and the prompts that show them.
 
     Raises:
         ReplyStoreError: the store cannot be used.
     """
-    forgotten = database.transact(lambda connection: _forget(connection, documents))
-    if forgotten.replies or forgotten.prompts:
+    erased = database.transact(lambda connection: _erase(connection, documents))
+    if erased.replies or erased.prompts:
         _vacuum(database)
-    return forgotten
+    return erased
 
 
 def known_documents(database: Database, beginning: str) -> list[str]:
@@ -179,7 +179,7 @@ _DROP_UNUSED_DOCUMENTS = sa.delete(REPLY_DOCUMENTS).where(
 )
 
 
-def _forget(connection: sa.Connection, ids: Sequence[str]) -> Forgotten:
+def _erase(connection: sa.Connection, ids: Sequence[str]) -> Erased:
     if connection.dialect.name == "sqlite":
         connection.exec_driver_sql("PRAGMA secure_delete=ON")  # deleted text is overwritten, not only let go
     replies = prompts = 0
@@ -191,7 +191,7 @@ def _forget(connection: sa.Connection, ids: Sequence[str]) -> Forgotten:
         shown = sa.update(CALLS).where(CALLS.c.prompt.is_not(None), sa.exists().where(_saw(CALLS, shows)))
         prompts += connection.execute(shown.values(prompt=None)).rowcount
     connection.execute(_DROP_UNUSED_DOCUMENTS)
-    return Forgotten(replies + forget_documents(connection, ids), prompts)
+    return Erased(replies + erase_documents(connection, ids), prompts)
 
 
 def _chosen(choice: Choice) -> sa.ColumnElement[bool]:

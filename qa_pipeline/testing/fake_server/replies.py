@@ -11,7 +11,7 @@ from typing import Any
 from qa_pipeline.testing.fake_server.responses import Asked
 
 _PASSAGE = re.compile(r"<passage-(\d+)-(\w+)>\n(.*?)\n</passage-\1-\2>", re.DOTALL)
-_FENCED = re.compile(r"<(text|question|answer|task|first|second)-(\w+)>\n(.*?)\n</\1-\2>", re.DOTALL)
+_DELIMITED = re.compile(r"<(text|question|answer|task|first|second)-(\w+)>\n(.*?)\n</\1-\2>", re.DOTALL)
 _CLAIMS = re.compile(r"<claim-(\d+)-(\w+)>\n(.*?)\n</claim-\1-\2>", re.DOTALL)
 _NUMBERED = re.compile(r"<sentence-(\d+)-(\w+)>\n(.*?)\n</sentence-\1-\2>", re.DOTALL)
 _SENTENCE = re.compile(r"[^\s][^\n]*?(?:[.!?](?=\s|$)|$)", re.MULTILINE)
@@ -63,7 +63,7 @@ def _questions(prompt: str) -> dict[str, Any]:
 
 
 def _answer(prompt: str) -> dict[str, Any]:
-    question = _fenced(prompt)[-1]
+    question = _delimited(prompt)[-1]
     quoted = _QUOTED.match(question)
     wanted = quoted[1] if quoted else question
     sentences = [(number, sentence) for number, text in _passages(prompt) for sentence in _sentences(text)]
@@ -106,8 +106,8 @@ def _decide(prompt: str, claim: str, number: int) -> dict[str, Any]:
 
 
 def _judge(prompt: str) -> dict[str, Any]:
-    fenced = _fenced(prompt)[-2:]
-    question, answer = fenced[0], fenced[-1]
+    delimited = _delimited(prompt)[-2:]
+    question, answer = delimited[0], delimited[-1]
     correct = max((_shared(answer, text) for _, text in _passages(prompt)), default=0.0)
     return {
         "reasoning": f"{correct:.0%} of the answer's words are in one passage.",
@@ -118,7 +118,7 @@ def _judge(prompt: str) -> dict[str, Any]:
 
 
 def _prefer(prompt: str) -> dict[str, Any]:
-    task, first, second = (_fenced(prompt) * 3)[:3]
+    task, first, second = (_delimited(prompt) * 3)[:3]
     shares = [_shared(task, text) for text in (first, second)]
     preferred = "tie" if shares[0] == shares[1] else "first" if shares[0] > shares[1] else "second"
     both = " and ".join(f"{share:.0%}" for share in shares)
@@ -141,8 +141,8 @@ def _passages(prompt: str) -> list[tuple[int, str]]:
     return [(int(number), body.partition("\n\n")[2]) for number, _, body in _PASSAGE.findall(prompt)]
 
 
-def _fenced(prompt: str) -> list[str]:
-    return [text for _, _, text in _FENCED.findall(_PASSAGE.sub("", prompt))] or [prompt]
+def _delimited(prompt: str) -> list[str]:
+    return [text for _, _, text in _DELIMITED.findall(_PASSAGE.sub("", prompt))] or [prompt]
 
 
 def _sentences(text: str) -> list[str]:

@@ -1,7 +1,135 @@
 """What the checks must know of a language, as one record, and which record a language code names."""
 
 from collections.abc import Callable, Mapping, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from qa_pipeline.text.lexicon.phrases import Phrases
+
+
+@dataclass(frozen=True, slots=True)
+class Conventions:
+    """The written conventions of one language.
+
+    `never_final` never ends a sentence. `often_final` ends one when the next word opens a sentence.
+    `closing` ends a list and so ends a sentence before any capital. `before_number` belongs to the number,
+    letter or § sign after it, and is an ordinary word before anything else. `openers` are words that open
+    sentences and are no names. `ordinal_leads` are words after which "3." is an ordinal. `capital_opens`
+    says that a capital after `closing` opens a sentence: not where nouns have one.
+    """
+
+    never_final: Set[str]
+    often_final: Set[str]
+    closing: Set[str]
+    before_number: Set[str]
+    openers: Set[str]
+    months: Set[str]
+    ordinal_leads: Set[str] = frozenset()
+    capital_opens: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Courtesies:
+    """`speakers` are words for writer and reader; `polite` are words that, beside them, state nothing.
+
+    A sentence whose content words are all polite, and that names writer or reader, is no claim. `hedges` are
+    whole sentences that commit to nothing; one that says more, like "It may be that the valve opens", is a
+    claim of what it says.
+    """
+
+    speakers: Set[str]
+    polite: Set[str]
+    hedges: Set[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Pronouns:
+    """`leaning` are first words of a sentence that may lean on what was said; some are articles as well.
+
+    `singular` and `plural` are the pronouns that stand for a thing as a subject ("this" alone mostly stands
+    for what a whole sentence says); `articles` may begin a subject; `verbs` are finite verbs that end it;
+    `impersonal` come after a pronoun that stands for nothing ("it is important that"). `certain` are
+    pronouns whatever follows. A pronoun stands for a subject with the article in `genders`, or whose head has
+    the ending in `endings`; without either, for one of its number, by the plural in "s" that a head with one
+    of `singular_endings` is not in.
+    """
+
+    leaning: Set[str]
+    singular: Set[str]
+    plural: Set[str]
+    articles: Set[str]
+    verbs: Set[str]
+    impersonal: Set[str]
+    certain: Set[str] = frozenset()
+    genders: Mapping[str, str] = field(default_factory=dict)
+    endings: Mapping[str, str] = field(default_factory=dict)
+    singular_endings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LargeNumbers:
+    """How numbers above 99, and fractions, are written in words.
+
+    `link` is the "and" between words of a number, `joined` says that they are written as one word, `respelt`
+    gives contracted words in full. `apart` are number words that are no part of a larger one. `parts` are
+    denominators with their `plural` ending, `ones` stand before one part, `part_ends` is a pattern of what
+    follows a fraction.
+    """
+
+    hundreds: tuple[str, ...]
+    thousands: tuple[str, ...]
+    link: str
+    apart: Set[str]
+    parts: Mapping[str, int]
+    ones: tuple[str, ...]
+    plural: str = ""
+    part_ends: str = ""
+    joined: bool = False
+    respelt: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What documents call their own parts. Regular expressions, except for `contents` and the words.
+
+    `contents` are titles of lists of contents; `pages` and `of` are in "page 3 of 10", `captions` begin the
+    text under a figure, `sections` stand before the number of a part, and `see` before a reference to one.
+    `suspending` words follow a part of a compound ("pre- and post-"). `fields` are other names of the fields
+    title, heading, licence, language and content, `columns` words that tables use as names of columns.
+    """
+
+    contents: tuple[str, ...]
+    pages: tuple[str, ...]
+    of: tuple[str, ...]
+    captions: tuple[str, ...]
+    sections: tuple[str, ...]
+    see: tuple[str, ...]
+    suspending: Set[str]
+    fields: Mapping[str, tuple[str, ...]]
+    columns: Set[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """Words around personal data and secrets. Regular expressions, except for passwords, users and hints.
+
+    `copulas` link a label and its value. `phones` are parts of words near a telephone number, `phone_names`
+    say that one follows, `numbers` may stand between. `at` and `dot` replace signs in e-mail addresses,
+    `users` stand for a name of a user, `machines` are near an IP address, `timestamps` before a time in
+    digits. Each of `id_documents` holds one of `id_hints`.
+    """
+
+    copulas: tuple[str, ...]
+    passwords: tuple[str, ...]
+    users: tuple[str, ...]
+    phones: tuple[str, ...]
+    phone_names: tuple[str, ...]
+    numbers: tuple[str, ...]
+    at: tuple[str, ...]
+    dot: tuple[str, ...]
+    machines: tuple[str, ...]
+    timestamps: tuple[str, ...]
+    id_documents: tuple[str, ...]
+    id_hints: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +143,17 @@ class Lexicon:
     `partial`, `exclusive`, `strong` and `weak` are quantifiers and obligations. `conditions` open a
     clause without which the rest of a sentence need not hold.
     `cell_sentence` states column, row and value of a table cell in words. `measures` has the dimensions of
-    units that a word of a question asks for.
+    units that a word of a question asks for, `units` other words for the units of measure.
+
+    `names` are what the language is called, `letters` its small ones beside a to z, `hyphened_prefixes`
+    change a word when they stand before its hyphen, `letter_tokens` the share of a token that a letter costs.
+    `article_cases` are endings of articles that tell cases apart; `verb_final` says that the verb of a
+    relative clause is its last word. `year_leads` come
+    before a year, `dependent_openers` open a clause that states nothing alone, `linking_words` limit nothing.
+    `deictic` words are explained by their surroundings only. The rest are patterns, as regular expressions:
+    `sources`, `reply_marks` and `reply_headings` name sources in replies, `refusal` is a refusal, with
+    `refusal_sources` for what holds no answer, `apologies` open the reply of a model that will not answer,
+    `injections` speak to whoever checks.
     """
 
     code: str
@@ -72,6 +210,33 @@ class Lexicon:
     degree_words: Set[str]
     value_columns: Set[str]
     measures: Mapping[str, tuple[str, ...]]
+    names: tuple[str, ...]
+    letters: str
+    hyphened_prefixes: tuple[str, ...]
+    layout: Layout
+    labels: Labels
+    letter_tokens: float
+    article_cases: tuple[str, ...]
+    verb_final: bool
+    large_numbers: LargeNumbers
+    units: Mapping[str, tuple[str, ...]]
+    year_leads: Set[str]
+    ordinal_endings: tuple[str, ...]
+    decade_endings: tuple[str, ...]
+    dependent_openers: Set[str]
+    linking_words: Set[str]
+    sources: tuple[str, ...]
+    reply_marks: tuple[str, ...]
+    reply_headings: tuple[str, ...]
+    refusal_sources: str
+    refusal: str
+    apologies: tuple[str, ...]
+    injections: tuple[str, ...]
+    deictic: Set[str]
+    conventions: Conventions
+    courtesies: Courtesies
+    pronouns: Pronouns
+    wording: Phrases
 
 
 def words(text: str) -> frozenset[str]:
@@ -113,3 +278,12 @@ def opposed(text: str) -> tuple[tuple[frozenset[str], frozenset[str]], ...]:
     """Read `a,b/c,d` groups: a word on one side of the slash denies a word on the other."""
     pairs = (pair.split("/") for pair in text.split())
     return tuple((frozenset(left.split(",")), frozenset(right.split(","))) for left, right in pairs)
+
+
+WITHIN = r"[^.!?\n]{0,80}?"
+CLOSE = r"[^.!?\n]{0,40}?"
+
+
+def near(*parts: str, within: str = WITHIN) -> str:
+    """Alternatives that follow one another in a sentence."""
+    return within.join(rf"(?<!\w)(?:{part})(?!\w)" for part in parts)

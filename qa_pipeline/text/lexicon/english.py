@@ -1,180 +1,421 @@
-"""English: closed word classes, numbers, months, opposites. Data only."""
+"""English: word classes, conventions of writing and the wording of questions. Data only."""
 
-from qa_pipeline.text.lexicon.base import Lexicon, classes, contracted, numbered, opposed, phrases, words
+import re
+
+from qa_pipeline.text.lexicon.base import (
+    CLOSE,
+    WITHIN,
+    Conventions,
+    Courtesies,
+    Labels,
+    LargeNumbers,
+    Layout,
+    Lexicon,
+    Pronouns,
+    classes,
+    contracted,
+    near,
+    numbered,
+    opposed,
+    phrases,
+    words,
+)
+from qa_pipeline.text.lexicon.phrases import NUMBER, REST, SUBJECT, YEAR, Phrases, any_of, states
+
+_MONTH = any_of("""
+    January, February, March, April, May, June, July, August, September, October, November, December""")
+_DATE = rf"(?:{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?,? {YEAR}|(?:\d{{1,2}} )?{_MONTH} {YEAR}|{YEAR}\b)"
+_QUANTITY = any_of("""
+    size, number, limit, maximum, minimum, length, width, height, depth, weight, default, timeout, price, fee,
+    rate, temperature, duration, period, age, distance, speed, cost, capacity, amount, interval, port,
+    pressure, area, population, volume, power, voltage, deadline, value""")
+_ACTS = any_of("""
+    activates, adds, allows, automates, builds, calculates, changes, checks, computes, configures, controls,
+    converts, copies, creates, defines, deletes, describes, determines, disables, displays, enables, ensures,
+    executes, generates, handles, implements, indicates, installs, lets, lists, loads, manages, measures,
+    opens, prevents, prints, protects, provides, reads, removes, represents, returns, runs, sends, sets,
+    shows, specifies, starts, stores, supports, tells, updates, writes""")
+_DOUBLED = words("cut drag drop get map plug put run set stop swap tag trim")
+_VERBS = words("""
+    access activate add adjust allow apply assign avoid build calculate call cancel change check choose clean
+    clear combine compare configure connect control convert copy create customize cut define delete disable
+    display download drag drop edit enable encrypt execute export extend extract filter find fix format
+    generate get handle implement import include increase insert inspect install invoke limit link list load
+    make manage measure migrate monitor mount move obtain open optimize override package partition play plug
+    prepare prevent print publish query record register release remove rename replace report reset resize
+    restart restore restrict retrieve return revert rotate run save scale search select send serve set share
+    show sort specify split start stop store submit swap switch synchronize tag test turn uninstall unlock
+    unmount update upgrade upload use validate verify view write""")
+
+_FORMS = {form: verb for verb in _VERBS for form in (verb, f"{verb.removesuffix('e')}ing")}
+_FORMS |= {f"{verb}{verb[-1]}ing": verb for verb in _DOUBLED}
+_VERB = "|".join(sorted(_VERBS))
+_BY = "[according to {place}, ]"
+_MODEL = r"ai|llm|large language model|language model|ai model|ai assistant|chatbot|gpt|gemini|claude"
+_CHECKER = rf"{_MODEL}|checker|verifier|validator|grader|evaluator|fact[- ]checker|judging model|auto-?grader"
+_CLAIMS = r"claims?|answers?|statements?|assertions?|responses?|question-answer pairs?|qa pairs?"
+_GOOD = (
+    r"support(?:ed|s)|correct|true|accept(?:ed|able)?|verified|valid|approved|proven|proved|grounded|faithful|"
+    r"entailed|right|passed|perfect"
+)
 
 ENGLISH = Lexicon(
     code="en",
     stemmer="english",
     decimal_comma=False,
     nouns_capitalised=False,
-    stop_words=words(
-        """a an the and or but so than that this these those it its they them their he him his she her
-        we us our you your i me my who whom which what whose where when why how there here is are
-        was were be been being am do does did doing done has have had having will would can could
-        may might shall should must of in on at by for from to with into onto upon as if then also
-        too very just about over under between through during per via such both each other another
-        any some more most much many own same s t d ll re ve not no nor isn aren wasn weren don
-        doesn didn wouldn can't cannot couldn shouldn hasn haven hadn one's because while until
-        equals amounts although though however therefore thus hence e.g i.e etc out up down off
-        again"""
-    ),
+    stop_words=words("""
+        a an the and or but so than that this these those it its they them their he him his she her we us our
+        you your i me my who whom which what whose where when why how there here is are was were be been being
+        am do does did doing done has have had having will would can could may might shall should must of in
+        on at by for from to with into onto upon as if then also too very just about over under between
+        through during per via such both each other another any some more most much many own same s t d ll re
+        ve not no nor isn aren wasn weren don doesn didn wouldn can't cannot couldn shouldn hasn haven hadn
+        one's because while until equals amounts although though however therefore thus hence e.g i.e etc out
+        up down off again"""),
     not_word="not",
     and_word="and",
     cell_sentence="The {0} of {1} is {2}.",
-    negations=words(
-        """not no never without none neither nor cannot can't don't doesn't didn't isn't aren't wasn't
-        weren't won't wouldn't couldn't shouldn't hasn't haven't hadn't mustn't nothing nobody"""
-    ),
-    soft_negations=words(
-        """unable lacks lack lacking fails failed fail hardly barely excluding except prevents
-        prevent forbidden prohibited rarely seldom refuses instead refused refuse declined denies
-        denied rejected rejects avoid avoids avoided avoiding"""
-    ),
-    clause_openers=words(
-        """because since although though while but which who that if when unless whereas and or"""
-    ),
+    negations=words("""
+        not no never without none neither nor cannot can't don't doesn't didn't isn't aren't wasn't weren't
+        won't wouldn't couldn't shouldn't hasn't haven't hadn't mustn't nothing nobody"""),
+    soft_negations=words("""
+        unable lacks lack lacking fails failed fail hardly barely excluding except prevents prevent forbidden
+        prohibited rarely seldom refuses instead refused refuse declined denies denied rejected rejects avoid
+        avoids avoided avoiding"""),
+    clause_openers=words("""
+        because since although though while but which who that if when unless whereas and or"""),
     passive_agents=words("by"),
     joiners=words("and or nor plus versus"),
     negative_prefixes=("un", "in", "im", "ir", "il", "non", "non-", "dis", "de"),
-    opposites=opposed(
-        """enable,enables,enabled,enabling/disable,disables,disabled,disabling
-allow,allows,allowed,permit,permits,permitted/forbid,forbids,forbidden,prohibit,prohibits,prohibited,deny,denies,denied,disallow,disallowed,prevents
+    opposites=opposed("""
+        enable,enables,enabled,enabling/disable,disables,disabled,disabling
+        allow,allows,allowed,permit,permits,permitted/forbid,forbids,forbidden,prohibit,prohibits,prohibited,deny,denies,denied,disallow,disallowed,prevents
         before,prior/after,following minimum,min/maximum,max
-increase,increases,increased,increasing,rise,rises,rose,risen,grew,grow,grows/decrease,decreases,decreased,decreasing,fall,falls,fell,drop,drops,dropped,decline,declined,reduce,reduces,reduced,shrank
+        increase,increases,increased,increasing,rise,rises,rose,risen,grew,grow,grows/decrease,decreases,decreased,decreasing,fall,falls,fell,drop,drops,dropped,decline,declined,reduce,reduces,reduced,shrank
         higher,highest,high/lower,lowest,low more,most/less,fewer,least,fewest
         greater,larger,bigger,largest,biggest/smaller,smallest
         faster,fastest,quick,quickly,fast/slower,slowest,slow,slowly first/last
         earlier,earliest,early/later,latest,late above,over/below,beneath inside,within/outside
         start,starts,started,begin,begins,began/end,ends,ended,stop,stops,stopped,finish,finished
         open,opens,opened/close,closes,closed,shut
-        include,includes,included,including/exclude,excludes,excluded,excluding true/false yes/no
-        on/off accept,accepts,accepted/reject,rejects,rejected,refuse,refused
-        add,adds,added/remove,removes,removed,delete,deletes,deleted
-        same,identical,equal/different,unequal
+        include,includes,included,including/exclude,excludes,excluded,excluding true/false yes/no on/off
+        accept,accepts,accepted/reject,rejects,rejected,refuse,refused
+        add,adds,added/remove,removes,removed,delete,deletes,deleted same,identical,equal/different,unequal
         mandatory,required,compulsory,obligatory/optional,voluntary,unnecessary public/private
         internal/external synchronous/asynchronous ascending/descending
-        buy,bought,buyer,purchase,purchased/sell,sold,seller
-        win,won,wins,winner/lose,lost,loses,loser positive,positively/negative,negatively
+        buy,bought,buyer,purchase,purchased/sell,sold,seller win,won,wins,winner/lose,lost,loses,loser
+        positive,positively/negative,negatively
         success,succeeds,succeeded,successful/failure,failed,unsuccessful
-        safe,safely/unsafe,dangerous,unsafely present/absent left/right
-        north,northern/south,southern east,eastern/west,western
-        old,oldest,older/new,newest,newer,young,youngest,younger best,better/worst,worse
-        always,often,frequently/never,rarely,seldom cheap,cheaper,cheapest/expensive,dear
-        valid/invalid legal/illegal male,man,men/female,woman,women father/mother son/daughter
-        brother/sister import,imports/export,exports input/output upload,uploads/download,downloads
-        encrypt,encrypted/decrypt,decrypted lock,locked/unlock,unlocked
+        safe,safely/unsafe,dangerous,unsafely present/absent left/right north,northern/south,southern
+        east,eastern/west,western old,oldest,older/new,newest,newer,young,youngest,younger
+        best,better/worst,worse always,often,frequently/never,rarely,seldom
+        cheap,cheaper,cheapest/expensive,dear valid/invalid legal/illegal male,man,men/female,woman,women
+        father/mother son/daughter brother/sister import,imports/export,exports input/output
+        upload,uploads/download,downloads encrypt,encrypted/decrypt,decrypted lock,locked/unlock,unlocked
         import,imported/export,exported strong,stronger,strongest/weak,weaker,weakest
-        long,longer,longest/short,shorter,shortest hot,warm,warmer/cold,cool,colder
-        day,daytime/night easy,easier/difficult,hard,harder full/empty gain,gained/loss,lost
-        temporary/permanent deprecated,discouraged/recommended,encouraged single/multiple
-        manual,manually/automatic,automatically"""
-    ),
+        long,longer,longest/short,shorter,shortest hot,warm,warmer/cold,cool,colder day,daytime/night
+        easy,easier/difficult,hard,harder full/empty gain,gained/loss,lost temporary/permanent
+        deprecated,discouraged/recommended,encouraged single/multiple manual,manually/automatic,automatically"""),
     numbers={
-        **numbered(
-            """one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
-        sixteen seventeen eighteen nineteen twenty"""
-        ),
+        **numbered("""
+            one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
+            seventeen eighteen nineteen twenty"""),
         "zero": 0, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80,
         "ninety": 90, "dozen": 12, "half": 0.5, "once": 1, "twice": 2, "single": 1, "both": 2, "double": 2,
     },
-    ordinals=numbered(
-        """first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth
-        fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth"""
-    ),
+    ordinals=numbered("""
+        first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth
+        fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth"""),
     scales={"hundred": 1e2, "thousand": 1e3, "million": 1e6, "mn": 1e6, "billion": 1e9, "bn": 1e9,
         "trillion": 1e12},
-    months=numbered(
-        """january/jan february/feb march/mar april/apr may june/jun july/jul august/aug
-        september/sep/sept october/oct november/nov december/dec"""
-    ),
-    lower_bounds=phrases(
-        """at least, no fewer than, not less than, no less than, not fewer than, minimum of,
-        minimum, more than, over, exceeding, exceeds, or more, or higher, or later, and above,
-        or older, from, above, greater than, or newer"""
-    ),
-    upper_bounds=phrases(
-        """at most, up to, no more than, not more than, maximum of, maximum, less than, fewer than,
-        under, below, or less, or fewer, or lower, or earlier, not exceeding, not exceed, does
-        not exceed, or younger, within"""
-    ),
-    approximations=phrases(
-        """about, around, approximately, roughly, nearly, almost, some, circa, ca, ~"""
-    ),
+    months=numbered("""
+        january/jan february/feb march/mar april/apr may june/jun july/jul august/aug september/sep/sept
+        october/oct november/nov december/dec"""),
+    lower_bounds=phrases("""
+        at least, no fewer than, not less than, no less than, not fewer than, minimum of, minimum, more than,
+        over, exceeding, exceeds, or more, or higher, or later, and above, or older, from, above, greater
+        than, or newer"""),
+    upper_bounds=phrases("""
+        at most, up to, no more than, not more than, maximum of, maximum, less than, fewer than, under, below,
+        or less, or fewer, or lower, or earlier, not exceeding, not exceed, does not exceed, or younger,
+        within"""),
+    approximations=phrases("about, around, approximately, roughly, nearly, almost, some, circa, ca, ~"),
     universal=words("all every each always everyone everything entirely fully completely whole entire"),
-    partial=words(
-        """some several many most often sometimes usually partly partially few occasionally
-            typically mostly generally"""
-    ),
+    partial=words("""
+        some several many most often sometimes usually partly partially few occasionally typically mostly
+        generally"""),
     exclusive=words("only solely exclusively"),
     strong=words("must shall mandatory obligatory"),
     weak=words("may might can could should optionally possibly"),
-    conditions=phrases(
-        """if, unless, except, provided that, when, until, only, assuming, whenever"""
-    ),
-    greetings=words(
-        """hi hello hey thanks thank welcome sure certainly regards sincerely cheers dear goodbye
-            bye sorry"""
-    ),
+    conditions=phrases("if, unless, except, provided that, when, until, only, assuming, whenever"),
+    greetings=words("""
+        hi hello hey thanks thank welcome sure certainly regards sincerely cheers dear goodbye bye sorry"""),
     determiners=words("a an the"),
-    fillers=words(
-        """however therefore thus hence moreover furthermore additionally accordingly consequently also
-        indeed then note further besides meanwhile"""
-    ),
+    fillers=words("""
+        however therefore thus hence moreover furthermore additionally accordingly consequently also indeed
+        then note further besides meanwhile"""),
     conjunctions=words("and"),
-    contrasts=words(
-        """but however except excluding although though while whereas yet instead rather not apart"""
-    ),
-    conditional_words=words(
-        """if unless when whenever until till provided assuming except only once where before after as
-        whether subject depending while during without"""
-    ),
+    contrasts=words("""
+        but however except excluding although though while whereas yet instead rather not apart"""),
+    conditional_words=words("""
+        if unless when whenever until till provided assuming except only once where before after as whether
+        subject depending while during without"""),
     example_openers=("for example", "for instance", "such as", "e.g.", "including"),
     reason_openers=words("because"),
-    finite_verbs=words(
-        """is are was were has have had can could may might must shall should will would does do did"""
-    ),
-    contractions=contracted(
-        """can't=can+not cannot=can+not won't=will+not don't=do+not doesn't=does+not didn't=did+not
-        isn't=is+not
+    finite_verbs=words("""
+        is are was were has have had can could may might must shall should will would does do did"""),
+    contractions=contracted("""
+        can't=can+not cannot=can+not won't=will+not don't=do+not doesn't=does+not didn't=did+not isn't=is+not
         aren't=are+not wasn't=was+not weren't=were+not hasn't=has+not haven't=have+not hadn't=had+not
-        mustn't=must+not shouldn't=should+not couldn't=could+not wouldn't=would+not it's=it+is"""
-    ),
-    function_classes=classes(
-        """and or, must may should can could might, all some most no many few, before after during until
-        since,
-        if unless because although, in on under over between from to with without by for of, more less,
-        always never often sometimes, only also, is was, each any every, this that, least most, up down"""
-    ),
-    question_words=words(
-        """cost costs pay make made need needed needs know known hold holds get gets what which who
-        whom whose how many much long often when where why state states stated say says give gives
-        given list lists listed table column row section under called name named value define
-        defined mean means definition according document text explain describe described tell
-        happens use used for step steps"""
-    ),
+        mustn't=must+not shouldn't=should+not couldn't=could+not wouldn't=would+not it's=it+is"""),
+    function_classes=classes("""
+        and or, must may should can could might, all some most no many few, before after during until since,
+        if unless because although, in on under over between from to with without by for of, more less, always
+        never often sometimes, only also, is was, each any every, this that, least most, up down"""),
+    question_words=words("""
+        cost costs pay make made need needed needs know known hold holds get gets what which who whom whose
+        how many much long often when where why state states stated say says give gives given list lists
+        listed table column row section under called name named value define defined mean means definition
+        according document text explain describe described tell happens use used for step steps"""),
     row_glue=words("is are was were has have of the a an for in at to by with and equals amounts"),
     adding_relatives=words("which"),
     auxiliaries=words("do does did"),
     negation_tails=words("longer more any"),
     openings=words("but yet and also so additionally however moreover furthermore"),
     endings=frozenset(("", *["s", "es", "'s", "'"])),
-    collectives=words(
-        """between both consists consist combination sum total together jointly average mix mixture
-        equal difference either"""
-    ),
+    collectives=words("""
+        between both consists consist combination sum total together jointly average mix mixture equal
+        difference either"""),
     copulas=words("is are was were"),
     past_copulas=words("was were"),
     relatives=words("that which who"),
     subject_pronouns=words("it they he she"),
     degree_words=words("how"),
     value_columns=words("value valu amount unit number content"),
-    measures=contracted(
-        """pressure=pressure voltage=voltage weight=mass mass=mass heavy=mass length=length
-        long=length+time+months
-        height=length width=length distance=length depth=length temperature=temperature price=usd+eur+gbp+sek
-        cost=usd+eur+gbp+sek costs=usd+eur+gbp+sek fee=usd+eur+gbp+sek amount=usd+eur+gbp+sek
-        area=area volume=volume capacity=volume+bytes power=power speed=speed frequency=frequency
-        duration=time+months period=time+months percentage=percent share=percent size=bytes+area+length
-        current=current energy=energy"""
+    measures=contracted("""
+        pressure=pressure voltage=voltage weight=mass mass=mass heavy=mass length=length
+        long=length+time+months height=length width=length distance=length depth=length
+        temperature=temperature price=usd+eur+gbp+sek cost=usd+eur+gbp+sek costs=usd+eur+gbp+sek
+        fee=usd+eur+gbp+sek amount=usd+eur+gbp+sek area=area volume=volume capacity=volume+bytes power=power
+        speed=speed frequency=frequency duration=time+months period=time+months percentage=percent
+        share=percent size=bytes+area+length current=current energy=energy"""),
+    names=("english",),
+    deictic=words(
+        "this these that those it its they them their he she his her such here following above below example "
+        "same latter former we our you your i my one both"
+    ),
+    conventions=Conventions(
+        never_final=words("""
+            dr mr mrs ms prof rev hon capt col gen lt sgt sen rep gov pres mx messrs st mt ft e.g eg i.e ie
+            viz vs cf ca approx resp esp incl excl a.k.a n.b"""),
+        often_final=words("""
+            al inc ltd co corp jr sr bros dept univ assn ave blvd rd ph.d b.sc m.sc a.m p.m est max min"""),
+        closing=words("etc"),
+        before_number=words("""
+            no nos nr fig figs eq eqs sec secs ch chap vol vols art arts p pp par para app tab ref refs ver v
+            jan feb mar apr jun jul aug sep sept oct nov dec rel rev iss ed pt"""),
+        openers=words("""
+            the a an this that these those it he she they we you i in on at by for from with to as if when
+            while although though because since after before until once however therefore thus also and but or
+            so yet there here its his her their our your my all both each every any some no not only then now
+            what why how where who which please note see use do does is are was were it's that's don't let"""),
+        months=words("january february march april may june july august september october november december"),
+    ),
+    courtesies=Courtesies(
+        speakers=words("i i'm i'd i'll we me us you your please feel"),
+        polite=words("""
+            hope hopes help helps helped helpful know let note further question questions ask asking feel free
+            need information assistance assist glad happy clarify clarifies clarification sure certain unsure
+            aware remember follow following understand think believe tell answer anything something like more
+            please thank thanks sorry hesitate contact reach best knowledge"""),
+        hedges=frozenset(phrases("it depends, that depends, maybe, perhaps, possibly, hard to say, it is hard to say")),
+    ),
+    pronouns=Pronouns(
+        leaning=words("it they this these those it's he she its their his her"),
+        singular=words("it he she"),
+        plural=words("they"),
+        articles=words("the a an this that these those its their our your"),
+        verbs=words("""
+            is are was were has have had can could may might will would shall should must does do did isn't
+            aren't wasn't weren't hasn't haven't can't cannot won't doesn't don't didn't"""),
+        impersonal=words("that to for if whether when how why possible important likely"),
+        certain=words("it they he she"),
+        singular_endings=("ss", "us", "is", "'s"),
+    ),
+    wording=Phrases(
+        quotes=("“", "”"),
+        within="{heading} in {title}",
+        key_value="What does {place} state under {key}?",
+        item="How does {place} explain {key}?",
+        cell="What does the table in {place} give as {column} for {row}?",
+        steps="What are the steps under {place}?",
+        section="What does {title} say about {heading}?",
+        clause="What does {heading} of {title} provide?",
+        instructions="How do you {goal}?",
+        how_to=re.compile(r"(?:How to )?(?P<goal>[A-Z]?[a-z]+ [^:?!.;,]{3,80})"),
+        chapters=(r"Chapter \d{1,3}\b",),
+        clauses=("Article",),
+        infinitives=_FORMS,
+        references=re.compile(r"(?i:see also|references?|bibliography|links|further reading|related \w+)"),
+        statements=(
+            states(rf"{SUBJECT} (?P<be>is|are) (?:also |simply )?(?P<rest>(?:an?|the|one of the) {REST})",
+                "what {be} {subject}?"),
+            states(rf"{SUBJECT} means {REST}", "what does {subject} mean?"),
+            states(rf"{SUBJECT} refers to {REST}", "what does {subject} refer to?"),
+            states(rf"{SUBJECT} stands for {REST}", "what does {subject} stand for?"),
+            states(rf"{SUBJECT} consists of {REST}", "what does {subject} consist of?"),
+            states(rf"{SUBJECT} (?P<be>is|are) (?:\w+ly )?used (?:to|for|as|by|when) {REST}",
+                "what {be} {subject} used for?"),
+            states(
+                rf"(?!.*ly {_ACTS} ){SUBJECT}(?<![^s]s) {_ACTS} {REST}", "what does {subject} do?", opening=True),
+            states(
+                rf"(?P<subject>The (?:[\w-]+ ){{0,3}}{_QUANTITY}(?: (?:of|for|between) [^,;:()]{{3,50}}?)?) "
+                rf"(?P<be>is|are|was) {NUMBER}.*", _BY + "what {be} {subject}?", "figure"),
+            states(rf"{SUBJECT} costs {NUMBER} .*", _BY + "how much does {subject} cost?", "figure"),
+            states(rf"{SUBJECT} weighs {NUMBER} .*", _BY + "how much does {subject} weigh?", "figure"),
+            states(rf"{SUBJECT} lasts {NUMBER} .*", _BY + "how long does {subject} last?", "figure"),
+            states(
+                rf"{SUBJECT} (?P<be>was|were) (?:\w+ly )?(?P<done>(?!based|used)[a-z]+(?:ed|en|uilt|set|un)) "
+                rf"(?:[^,;:()]{{0,60}}? )?(?:in|on|since) {_DATE}.*", _BY + "when {be} {subject} {done}?",
+                "date"),
+            states(
+                r"(?:In order to|To) (?P<goal>(?!the |an? |date |all |most )[a-z]+ [^,;:()]{5,90}), (?:then )?"
+                rf"(?:you (?:can|must|need|should|have|may)|{_VERB}|click|press|type|go|drag|hold)\b .*",
+                _BY + "how do you {goal}?", "how_to"),
+        ),
+        indefinite=words("a an"),
+        definite=words("the"),
+        empty=words("""
+            action actions and appendix arguments author authors background basics bugs caution changelog
+            comment comments conclusion configuration contents defaults definitions description details
+            discussion example examples exceptions extra faq features field further general history important
+            index info information instructions introduction limitations links list major minor miscellaneous
+            more motivation name next no none note notes number options other others output overview
+            parameters preface properties implementation help modifiers purpose rationale reading recap
+            reference references related remarks requirements result results returns section see setup status
+            summary synopsis syntax table technical tip tips todo topics tutorial type usage value values
+            version warning warnings abstract acknowledgements acknowledgments also copyright date default
+            descriptions installation license specification steps procedure data settings terminology
+            documentation"""),
+        superlative=re.compile(r"[a-z]{3,}(?<!requ)(?<!inter)est"),
+        leaning=words("""
+            that it its he she they them their his her this these those such above below following previous
+            latter former here there i we our us my another other others otherwise however therefore instead
+            also both first second third last next same then thus so but and or"""),
+        pointing=words("following below above previous preceding see here figure aforementioned earlier"),
+        weak=words("""
+            good great bad nice bit lot problem same only first last default best few common most must very
+            more simple reason result following case right wrong different easy hard better prime important
+            example simplest easiest recommended good-enough useful another real main key"""),
+        abstract=words("""
+            answer approach concept advantage alternative assumption benefit caveat consequence difference
+            disadvantage drawback effect example exception fact former goal idea intent issue latter main
+            motivation option point possibility problem purpose question reason result rule solution thing way
+            workaround concern aim challenge one part rest difficulty note remember all each every some any no
+            many most several few if when while since whether because only notes warning tip caution important
+            hint remark"""),
+    ),
+    letter_tokens=0.04,
+    article_cases=(),
+    verb_final=False,
+    large_numbers=LargeNumbers(
+        hundreds=("hundred",),
+        thousands=("thousand",),
+        link="and",
+        apart=words("both single once twice double dozen"),
+        parts={"third": 3, "quarter": 4, "fourth": 4, "fifth": 5, "sixth": 6, "eighth": 8, "tenth": 10},
+        ones=("a", "one"),
+        plural="s",
+        part_ends=r"(?=\s+of\b|\s*[.,;:)]|\s*$)",
+    ),
+    units=contracted("""
+        percent=pct+percentage millisecond=milliseconds second=sec+secs+seconds minute=min+mins+minutes
+        hour=hours+hr+hrs day=days week=weeks month=months year=years
+        millimetre=millimetres+millimeter+millimeters centimetre=centimetres+centimeter+centimeters
+        metre=metres+meter+meters kilometre=kilometres+kilometer+kilometers mile=miles foot=feet+ft
+        inch=inches gram=grams kilogram=kilograms+kilo ton=tons+tonne+tonnes byte=bytes kilobyte=kilobytes
+        megabyte=megabytes gigabyte=gigabytes terabyte=terabytes bit=bits litre=litres+liter+liters
+        hectare=hectares degree=degrees dollar=dollars euro=euros pound=pounds ampere=amperes+amp+amps
+        volt=volts watt=watts pixel=pixels"""),
+    year_leads=words("in since by from until year anno"),
+    ordinal_endings=("st", "nd", "rd", "th"),
+    decade_endings=("['’]?s",),
+    dependent_openers=words("that if when unless whether until lest"),
+    linking_words=words("and or of no not than the"),
+    sources=("source",),
+    reply_marks=("passages?", "source"),
+    reply_headings=("citations?", "sources?"),
+    refusal_sources=r"(?:knowledge base|passages?|documents?|documentation|context|sources?|text|materials?)",
+    refusal=(r"\b(?:is|are|was) not (?:available|contained|covered|mentioned|stated|specified|included|found|"
+        r"described|addressed) (?:in|by|within) (?:the|this|these|our|any) (?:\w+ ){0,3}{sources}\b"
+        r"|\b{sources} (?:do|does|did) not (?:contain|mention|say|state|specify|provide|include|cover|"
+        r"describe|answer|address)\b"
+        r"|\b(?:i|we) (?:can ?not|can't|could not|couldn't|am unable to|are unable to) "
+        r"(?:answer|find|determine)\b"
+        r"|\bi (?:do not|don't) (?:know|have (?:enough|sufficient|any|that|this) information)\b"
+        r"|\bno (?:relevant )?information (?:is |was )?(?:available|found|given|provided|about|on)\b"),
+    apologies=(
+        r"i['’]?m (?:sorry|not able|unable)", r"i am (?:sorry|not able|unable)", r"sorry\b", r"i can(?:no|['’])t",
+        r"as an ai\b",),
+    injections=(
+        near(r"ignore|disregard|forget|override|bypass|set aside",
+            r"previous|prior|above|earlier|preceding|all|any|your|system|existing|everything",
+            r"instructions?|prompts?|guidelines|directives you|told|commands|orders"),
+        near(
+            r"mark|rate|label|classify|treat|score|grade|judge|regard|accept|approve|confirm|deem|evaluate|assess|"
+            r"consider|report", r"every|all|any|each|this|these|the|following", _CLAIMS, _GOOD),
+        near(r"accept|approve", r"every|all|any|each|these", _CLAIMS),
+        near(r"reply|respond|answer|output|return", r"decision|verdict|accept|\"accept\"|supported",
+            within=CLOSE)
+        + r"(?:\W|$)",
+        near(r"claims?|answers?", r"must|should|shall|is to be|are to be|have to be|needs? to be")
+        + WITHIN
+        + r"(?<!\w)(?:accepted|approved|marked|rated|supported|considered|treated|scored|deemed)(?!\w)",
+        r"(?<!\w)(?:claim|answer)s? (?:is|are|ha(?:s|ve) been) (?:already )?(?:checked|vetted)(?!\w)",
+        r"(?<!\w)(?:claim|answer)s? (?:is|are|has|have) already (?:been )?(?:verified|approved|checked)(?!\w)",
+        near(r"dear|attention|(?:note|notice|message|instructions?) (?:to|for)|hint for",
+            _CHECKER + r"|judge|reviewers?|assistant"),
+        near(r"if you are|you are|you're|act as|since you are", _CHECKER),
+        near(r"give|assign|award|set|use|grant",
+            r"full|maximum|top|highest|perfect|best possible|1\.0|100\s*%",
+            r"scores?|marks|ratings?|grades?|points"),
+        near(r"score|rating|grade", r"of|is|to be", r"1\.0|10/10|100\s*%"),
+        near(r"do not|don't|never", r"check|verify|question|reject|doubt", _CLAIMS),
+        r"(?<!\w)(?:new|updated|real|actual|system) instructions?\s*:",
+    ),
+    letters="",
+    hyphened_prefixes=("non", "semi", "bi", "tri", "half", "anti", "un", "sub", "pre", "post"),
+    layout=Layout(
+        contents=("contents", "table of contents", "list of figures", "list of tables", "index", "concept index"),
+        pages=("page", r"p\."),
+        of=("of",),
+        captions=("figure", r"fig\.", "table", "listing"),
+        sections=("sections?", "chapter", "clause", "appendix", "annex", r"fig(?:ure|\.)?", "table"),
+        see=("see",),
+        suspending=words("and or to"),
+        fields={},
+        columns=words("""
+            id no number key name title text content body description category type class kind status date
+            time year month day value amount price quantity count total unit code country city address street
+            phone email url link comment comments note notes source author language question answer label
+            first_name last_name start end version license licence"""),
+    ),
+    labels=Labels(
+        copulas=("is",),
+        passwords=(),
+        users=(),
+        phones=(
+            "tele(?:phone|fax)?", r"\btel", "phone", "mobile?", "cell", "fax", "call", "hotline", r"\bsms", "whatsapp",
+            "contact", "dial",),
+        phone_names=(r"\btel(?:ephone|efax)?", "phone", "mobile?", r"\bfax", "telephone number", "phone number"),
+        numbers=("no",),
+        at=("at",),
+        dot=("dot",),
+        machines=("address", "client", "host"),
+        timestamps=(),
+        id_documents=(
+            "pass(?:es|port)?", "identity card", "id[ -](?:card|document)", "driv(?:ing|er'?s) licen[cs]e",),
+        id_hints=("pass", "card", "document", "licen"),
     ),
 )  # fmt: skip

@@ -1,66 +1,89 @@
-"""German: closed word classes, numbers, months, opposites. Data only."""
+"""German: word classes, conventions of writing and the wording of questions. Data only.
+
+A subject is asked for in the words and with the article of its own sentence, where it is in the
+nominative; everything else is quoted, so that no gender and no case is ever guessed.
+"""
+
+import re
 
 from qa_pipeline.text.lexicon.base import (
+    WITHIN,
+    Conventions,
+    Courtesies,
+    Labels,
+    LargeNumbers,
+    Layout,
     Lexicon,
+    Pronouns,
     classes,
     compounds,
     contracted,
+    near,
     numbered,
     opposed,
     phrases,
     words,
 )
+from qa_pipeline.text.lexicon.phrases import NUMBER, REST, SUBJECT, YEAR, Phrases, any_of, states
+
+_MONTH = any_of("""
+    Januar, Februar, März, April, Mai, Juni, Juli, August, September, Oktober, November, Dezember""")
+_DATE = rf"(?:(?:am |im |seit |ab )?(?:Jahre? )?(?:\d{{1,2}}\. )?(?:{_MONTH} )?{YEAR}|am [\d.]{{4,6}}{YEAR})"
+_ALSO = r"(?:auch |daher |also |somit |zudem |lediglich |im Grunde |im Prinzip )?"
+_DOES = any_of("""
+    aktiviert, ändert, begrenzt, berechnet, bestimmt, bietet, deaktiviert, definiert, entfernt, erlaubt,
+    ermöglicht, erstellt, erzeugt, fügt, führt, gibt, implementiert, installiert, kontrolliert, legt, liefert,
+    lädt, löscht, öffnet, prüft, schützt, setzt, speichert, startet, stellt, steuert, verhindert, verwaltet,
+    wandelt, zeigt""")
+_NO_INFINITIVE = any_of("""
+    werden, worden, wurden, sein, haben, hatten, können, sollen, sollten, müssen, dürfen, waren, oben, unten,
+    neuen, eigenen, gegen, neben, zwischen""")
+_DETERMINER = any_of("Ein, Eine, Einen, Die, Den, Das, Der, Mehrere, Neue, Alle")
+_AUSSAGEN = r"behauptung(?:en)?|aussagen?|antwort(?:en)?|feststellung(?:en)?"
 
 GERMAN = Lexicon(
     code="de",
     stemmer="german",
     decimal_comma=True,
     nouns_capitalised=True,
-    stop_words=words(
-        """ein eine einer eines einem einen der die das den dem des und oder aber so als dass daß wer
-        was wo wann warum wie welche welcher welches welchen da hier ist sind war waren sein bin
-        bist gewesen wird werden wurde wurden worden hat haben hatte hatten habe kann können konnte
-        könnte soll sollen sollte muss müssen musste darf dürfen will wollen möchte mag in im an am
-        auf aus bei beim von vom zu zum zur mit für gegen über unter zwischen durch nach vor seit
-        bis um per via ohne nicht kein keine auch nur sehr mehr meist man er sie es ihr ihre ihrer
-        ihrem ihren sein seine seiner seinem wir uns unser unsere ich mich mir mein du dich dir dein
-        sich selbst sowie beide jede jeder jedes andere anderer anderes einige alle weil während
-        beträgt betragen lautet bevor jedoch daher also z.b d.h usw bzw dieser diese dieses diesem
-        diesen jener wenn falls ob dann noch schon nun etwa dabei damit dazu daran hin her"""
-    ),
+    stop_words=words("""
+        ein eine einer eines einem einen der die das den dem des und oder aber so als dass daß wer was wo wann
+        warum wie welche welcher welches welchen da hier ist sind war waren sein bin bist gewesen wird werden
+        wurde wurden worden hat haben hatte hatten habe kann können konnte könnte soll sollen sollte muss
+        müssen musste darf dürfen will wollen möchte mag in im an am auf aus bei beim von vom zu zum zur mit
+        für gegen über unter zwischen durch nach vor seit bis um per via ohne nicht kein keine auch nur sehr
+        mehr meist man er sie es ihr ihre ihrer ihrem ihren sein seine seiner seinem wir uns unser unsere ich
+        mich mir mein du dich dir dein sich selbst sowie beide jede jeder jedes andere anderer anderes einige
+        alle weil während beträgt betragen lautet bevor jedoch daher also z.b d.h usw bzw dieser diese dieses
+        diesem diesen jener wenn falls ob dann noch schon nun etwa dabei damit dazu daran hin her"""),
     not_word="nicht",
     and_word="und",
     cell_sentence="{0} für {1} ist {2}.",
-    negations=words(
-        "nicht kein keine keiner keinen keinem keines nie niemals ohne weder noch nichts niemand nirgends"
-    ),
-    soft_negations=words(
-        """kaum fehlt fehlen unmöglich verboten außer ausgenommen selten verhindert stattdessen
-        weigert weigerte abgelehnt lehnte vermeidet vermeiden vermied"""
-    ),
+    negations=words("""
+        nicht kein keine keiner keinen keinem keines nie niemals ohne weder noch nichts niemand nirgends"""),
+    soft_negations=words("""
+        kaum fehlt fehlen unmöglich verboten außer ausgenommen selten verhindert stattdessen weigert weigerte
+        abgelehnt lehnte vermeidet vermeiden vermied"""),
     clause_openers=words("weil denn aber während dass wenn obwohl und oder sondern"),
     passive_agents=words("von vom durch"),
     joiners=words("und oder sowie bzw"),
     negative_prefixes=("un", "in", "im", "ir", "nicht-", "nicht", "miss"),
-    opposites=opposed(
-        """aktiviert,aktivieren,eingeschaltet,aktiviere/deaktiviert,deaktivieren,ausgeschaltet,abgeschaltet
-erlaubt,erlauben,gestattet,zulässig,zugelassen,darf,dürfen/verboten,untersagt,unzulässig,verbietet,verweigert
-        vor,vorher,bevor/nach,nachher,nachdem
-        mindestens,minimum,minimal,wenigstens/höchstens,maximum,maximal
-steigt,steigen,stieg,gestiegen,erhöht,erhöhen,zunimmt,wächst,wuchs,zunahme,anstieg/sinkt,sinken,sank,gesunken,verringert,verringern,abnimmt,abnahme,rückgang,reduziert,fällt,fiel
-höher,höhere,höheren,höchste,höchsten,hoch,hohe,hohen/niedriger,niedrigere,niedrigste,niedrigsten,niedrig,niedrige,tiefer
-        mehr,meisten/weniger,wenigsten
-        größer,größere,größte,größten/kleiner,kleinere,kleinste,kleinsten
+    opposites=opposed("""
+        aktiviert,aktivieren,eingeschaltet,aktiviere/deaktiviert,deaktivieren,ausgeschaltet,abgeschaltet
+        erlaubt,erlauben,gestattet,zulässig,zugelassen,darf,dürfen/verboten,untersagt,unzulässig,verbietet,verweigert
+        vor,vorher,bevor/nach,nachher,nachdem mindestens,minimum,minimal,wenigstens/höchstens,maximum,maximal
+        steigt,steigen,stieg,gestiegen,erhöht,erhöhen,zunimmt,wächst,wuchs,zunahme,anstieg/sinkt,sinken,sank,gesunken,verringert,verringern,abnimmt,abnahme,rückgang,reduziert,fällt,fiel
+        höher,höhere,höheren,höchste,höchsten,hoch,hohe,hohen/niedriger,niedrigere,niedrigste,niedrigsten,niedrig,niedrige,tiefer
+        mehr,meisten/weniger,wenigsten größer,größere,größte,größten/kleiner,kleinere,kleinste,kleinsten
         schneller,schnellste,schnell/langsamer,langsamste,langsam
         erste,ersten,erster,erstes,zuerst/letzte,letzten,letzter,letztes,zuletzt
         früher,frühere,früheste,früh/später,spätere,späteste,spät oberhalb,über/unterhalb,unter
         innerhalb/außerhalb beginnt,beginn,begann,anfang,startet/endet,ende,endete,schließt
         offen,geöffnet,öffnet/geschlossen
-        enthält,enthalten,inklusive,einschließlich,umfasst/ausgeschlossen,exklusive,ausschließlich
-        wahr/falsch ja/nein ein/aus
-        akzeptiert,annehmen,angenommen,genehmigt/abgelehnt,ablehnen,lehnt
+        enthält,enthalten,inklusive,einschließlich,umfasst/ausgeschlossen,exklusive,ausschließlich wahr/falsch
+        ja/nein ein/aus akzeptiert,annehmen,angenommen,genehmigt/abgelehnt,ablehnen,lehnt
         hinzugefügt,hinzufügen/entfernt,entfernen,gelöscht,löschen
-gleich,gleiche,gleichen,identisch,dieselbe,derselbe/verschieden,unterschiedlich,verschiedene,unterschiedliche
+        gleich,gleiche,gleichen,identisch,dieselbe,derselbe/verschieden,unterschiedlich,verschiedene,unterschiedliche
         obligatorisch,verpflichtend,erforderlich,notwendig,pflicht/optional,freiwillig,unnötig
         öffentlich,öffentliche/privat,private intern,interne/extern,externe
         kauft,kaufen,kaufte,käufer/verkauft,verkaufen,verkaufte,verkäufer
@@ -71,15 +94,13 @@ gleich,gleiche,gleichen,identisch,dieselbe,derselbe/verschieden,unterschiedlich,
         beste,besten,besser/schlechteste,schlechter immer,oft,häufig/nie,niemals,selten
         billig,billiger,günstig/teuer,teurer gültig,gültige/ungültig,ungültige legal/illegal
         mann,männer,männlich/frau,frauen,weiblich stark,stärker/schwach,schwächer
-        lang,lange,länger/kurz,kurze,kürzer warm,wärmer,heiß/kalt,kälter
-        einfach,leicht/schwierig,schwer voll/leer vorübergehend/dauerhaft
-        manuell,manuelle/automatisch,automatische import,importiert/export,exportiert"""
-    ),
+        lang,lange,länger/kurz,kurze,kürzer warm,wärmer,heiß/kalt,kälter einfach,leicht/schwierig,schwer
+        voll/leer vorübergehend/dauerhaft manuell,manuelle/automatisch,automatische
+        import,importiert/export,exportiert"""),
     numbers={
-        **numbered(
-            """eins/ein/eine/einen/einem/einer zwei drei vier fünf sechs sieben acht neun zehn
-                elf zwölf dreizehn vierzehn fünfzehn sechzehn siebzehn achtzehn neunzehn zwanzig"""
-        ),
+        **numbered("""
+            eins/ein/eine/einen/einem/einer zwei drei vier fünf sechs sieben acht neun zehn elf zwölf dreizehn
+            vierzehn fünfzehn sechzehn siebzehn achtzehn neunzehn zwanzig"""),
         **compounds(
             "zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig",
             "ein zwei drei vier fünf sechs sieben acht neun",
@@ -91,103 +112,293 @@ gleich,gleiche,gleichen,identisch,dieselbe,derselbe/verschieden,unterschiedlich,
     },
     ordinals={
         stem + ending: number
-        for stem, number in numbered(
-            """erst zweit dritt viert fünft sechst siebt/siebent acht neunt zehnt elft zwölft
-                dreizehnt vierzehnt fünfzehnt sechzehnt siebzehnt achtzehnt neunzehnt zwanzigst"""
-        ).items()
+        for stem, number in numbered("""
+            erst zweit dritt viert fünft sechst siebt/siebent acht neunt zehnt elft zwölft dreizehnt vierzehnt
+            fünfzehnt sechzehnt siebzehnt achtzehnt neunzehnt zwanzigst""").items()
         for ending in ("e", "er", "es", "en", "em")
     },
     scales={"hundert": 1e2, "tausend": 1e3, "million": 1e6, "millionen": 1e6, "mio": 1e6, "milliarde":
         1e9, "milliarden": 1e9, "mrd": 1e9, "billion": 1e12, "billionen": 1e12},
-    months=numbered(
-        """januar/jan/jänner februar/feb märz/mär/mrz april/apr mai juni/jun juli/jul august/aug
-            september/sep/sept oktober/okt november/nov dezember/dez"""
-    ),
-    lower_bounds=phrases(
-        """mindestens, wenigstens, nicht weniger als, mehr als, über, oder mehr, oder höher, oder
-        später, ab, übersteigt, größer als, frühestens"""
-    ),
-    upper_bounds=phrases(
-        """höchstens, maximal, bis zu, nicht mehr als, weniger als, unter, oder weniger, oder
-        niedriger, kleiner als, spätestens, innerhalb von"""
-    ),
-    approximations=phrases(
-        """etwa, ungefähr, rund, circa, ca, fast, knapp, annähernd, ~"""
-    ),
-    universal=words(
-        """alle allen aller alles jede jeder jedes jedem jeden immer sämtliche ganz vollständig
-            gesamte gesamten"""
-    ),
-    partial=words(
-        """einige manche mehrere viele oft manchmal meist meistens teilweise wenige gelegentlich
-            normalerweise üblicherweise"""
-    ),
+    months=numbered("""
+        januar/jan/jänner februar/feb märz/mär/mrz april/apr mai juni/jun juli/jul august/aug
+        september/sep/sept oktober/okt november/nov dezember/dez"""),
+    lower_bounds=phrases("""
+        mindestens, wenigstens, nicht weniger als, mehr als, über, oder mehr, oder höher, oder später, ab,
+        übersteigt, größer als, frühestens"""),
+    upper_bounds=phrases("""
+        höchstens, maximal, bis zu, nicht mehr als, weniger als, unter, oder weniger, oder niedriger, kleiner
+        als, spätestens, innerhalb von"""),
+    approximations=phrases("etwa, ungefähr, rund, circa, ca, fast, knapp, annähernd, ~"),
+    universal=words("""
+        alle allen aller alles jede jeder jedes jedem jeden immer sämtliche ganz vollständig gesamte gesamten"""),
+    partial=words("""
+        einige manche mehrere viele oft manchmal meist meistens teilweise wenige gelegentlich normalerweise
+        üblicherweise"""),
     exclusive=words("nur ausschließlich lediglich allein"),
     strong=words("muss müssen verpflichtet verpflichtend obligatorisch"),
     weak=words("kann können könnte könnten darf dürfen sollte sollten möglicherweise optional"),
-    conditions=phrases(
-        """wenn, falls, sofern, außer, vorausgesetzt, solange, sobald, nur"""
-    ),
-    greetings=words(
-        """hallo hi danke willkommen grüße gruß gerne natürlich selbstverständlich guten
-            entschuldigung"""
-    ),
+    conditions=phrases("wenn, falls, sofern, außer, vorausgesetzt, solange, sobald, nur"),
+    greetings=words("""
+        hallo hi danke willkommen grüße gruß gerne natürlich selbstverständlich guten entschuldigung"""),
     determiners=words("ein eine einer eines einem einen der die das den dem des"),
     fillers=words("jedoch daher also auch zudem außerdem somit folglich ferner dennoch allerdings damit"),
     conjunctions=words("und sowie"),
-    contrasts=words(
-        """aber jedoch außer ausgenommen obwohl während hingegen sondern stattdessen nicht allerdings
-        doch"""
-    ),
-    conditional_words=words(
-        """wenn falls sofern außer vorausgesetzt solange sobald nur bevor nachdem bis ob ohne lediglich
-        je während soweit als"""
-    ),
+    contrasts=words("""
+        aber jedoch außer ausgenommen obwohl während hingegen sondern stattdessen nicht allerdings doch"""),
+    conditional_words=words("""
+        wenn falls sofern außer vorausgesetzt solange sobald nur bevor nachdem bis ob ohne lediglich je
+        während soweit als"""),
     example_openers=("zum beispiel", "z.b.", "z. b.", "beispielsweise", "etwa", "wie zum beispiel"),
     reason_openers=words("weil denn"),
-    finite_verbs=words(
-        """ist sind war waren hat haben hatte hatten kann können konnte darf dürfen muss müssen soll
-        sollen wird werden wurde wurden will wollen"""
-    ),
+    finite_verbs=words("""
+        ist sind war waren hat haben hatte hatten kann können konnte darf dürfen muss müssen soll sollen wird
+        werden wurde wurden will wollen"""),
     contractions={"im": ("in", "dem"), "zum": ("zu", "dem"), "zur": ("zu", "der"), "vom": ("von", "dem"),
         "beim": ("bei", "dem"), "am": ("an", "dem"), "ins": ("in", "das"), "ans": ("an", "das")},
-    function_classes=classes(
-        """und oder, muss darf soll kann sollte, alle einige manche keine viele wenige, vor nach während
-        bis seit,
-        wenn weil obwohl, in auf unter über zwischen von zu mit ohne durch für, mehr weniger,
-        immer nie oft manchmal, nur auch, ist war, jede keine, mindestens höchstens, sind waren"""
-    ),
-    question_words=words(
-        """zahlen zahlt kosten kostet darf brauchen braucht benötigt gilt gelten woher was welche
-        welcher welches welchen welchem wer wen wem wie viele viel lange oft wann wo warum steht
-        sagt gibt nennt angegeben angibt liste tabelle spalte zeile abschnitt unter heißt name wert
-        bedeutet definiert definition laut dokument text beschreibt beschrieben erklärt verwendet
-        schritt schritte"""
-    ),
-    row_glue=words(
-        """beträgt betragen lautet ist sind war waren hat haben in im an am von vom für zu zum mit und
-        der die das den dem des ein eine"""
-    ),
+    function_classes=classes("""
+        und oder, muss darf soll kann sollte, alle einige manche keine viele wenige, vor nach während bis
+        seit, wenn weil obwohl, in auf unter über zwischen von zu mit ohne durch für, mehr weniger, immer nie
+        oft manchmal, nur auch, ist war, jede keine, mindestens höchstens, sind waren"""),
+    question_words=words("""
+        zahlen zahlt kosten kostet darf brauchen braucht benötigt gilt gelten woher was welche welcher welches
+        welchen welchem wer wen wem wie viele viel lange oft wann wo warum steht sagt gibt nennt angegeben
+        angibt liste tabelle spalte zeile abschnitt unter heißt name wert bedeutet definiert definition laut
+        dokument text beschreibt beschrieben erklärt verwendet schritt schritte"""),
+    row_glue=words("""
+        beträgt betragen lautet ist sind war waren hat haben in im an am von vom für zu zum mit und der die
+        das den dem des ein eine"""),
     adding_relatives=words("was wobei"),
     auxiliaries=frozenset(),
     negation_tails=words("mehr länger"),
     openings=words("aber und auch außerdem zudem jedoch"),
     endings=frozenset(("", *["s", "es", "n", "en", "e", "er", "em"])),
-    collectives=words(
-        """zwischen sowohl besteht bestehen kombination summe gesamt zusammen gemeinsam durchschnitt
-        mischung unterschied entweder"""
-    ),
+    collectives=words("""
+        zwischen sowohl besteht bestehen kombination summe gesamt zusammen gemeinsam durchschnitt mischung
+        unterschied entweder"""),
     copulas=words("ist sind war waren"),
     past_copulas=words("war waren"),
     relatives=words("die der das"),
     subject_pronouns=words("er sie es"),
     degree_words=words("wie"),
     value_columns=words("wert betrag einheit einheit anzahl"),
-    measures=contracted(
-        """druck=pressure spannung=voltage gewicht=mass länge=length höhe=length breite=length abstand=length
+    measures=contracted("""
+        druck=pressure spannung=voltage gewicht=mass länge=length höhe=length breite=length abstand=length
         entfernung=length tiefe=length temperatur=temperature preis=eur+usd+gbp kosten=eur+usd+gbp
-        gebühr=eur+usd+gbp betrag=eur+usd+gbp fläche=area volumen=volume leistung=power
-        geschwindigkeit=speed frequenz=frequency dauer=time+months zeitraum=time+months frist=time+months
-        anteil=percent größe=bytes+area+length strom=current energie=energy"""
+        gebühr=eur+usd+gbp betrag=eur+usd+gbp fläche=area volumen=volume leistung=power geschwindigkeit=speed
+        frequenz=frequency dauer=time+months zeitraum=time+months frist=time+months anteil=percent
+        größe=bytes+area+length strom=current energie=energy"""),
+    names=("deutsch", "german"),
+    deictic=words(
+        "dies diese dieser dieses diesem diesen er sie es ihr ihre sein seine solche hier folgende folgenden "
+        "oben unten beispiel dasselbe derselbe wir unser du dein man"
+    ),
+    conventions=Conventions(
+        never_final=words("""
+            z.b zb d.h dh i.d.r idr u.a ua u.u uu u.ä z.t zt z.zt bzw vgl ggf ggfs evtl ca dr prof hr fr frl
+            st sog inkl exkl einschl bspw insb insbes i.a i.allg m.e m.w n.chr v.chr s.o s.u o.g og geb gest
+            mind max min jew resp ehem allg entspr vs dipl ing dipl.-ing hrsg verf zit zzgl abzgl abk d.i i.e
+            e.g i.v.m ivm i.s.d i.d.f eigtl gem lt mr mrs phil rer urspr"""),
+        often_final=words("o.ä u.ä.m f ff jr co inc ltd corp al a.d a.m v.m n.m h.c"),
+        closing=words("usw etc u.a.m u.v.m uvm usf o.dgl dgl u.dgl"),
+        before_number=words("""
+            nr nrn abs art artt ziff buchst s seite kap abb tab abschn bd bde aufl rn rz rdnr anm anl anh p
+            lit satz tel vers v jan feb mär mrz apr jun jul aug sep sept okt nov dez unterabs"""),
+        openers=words("""
+            der die das den dem des ein eine einen einem einer es er sie wir ihr ich man dies diese dieser
+            dieses diesem jeder jede jedes alle beide kein keine in im an am auf aus bei beim bis durch für
+            gegen mit nach ohne seit um unter über von vom vor während wegen zu zum zur zwischen wenn falls
+            weil da dass damit obwohl als ob wie was wer wo wann warum welche welcher welches hier dort dann
+            danach daher deshalb dabei dadurch dazu jedoch aber und oder denn doch auch nur nun so somit sonst
+            außerdem zudem beachten ist sind hat haben wird werden kann können soll sollte sollten muss müssen
+            sein ihre ihr seine unser unsere"""),
+        months=words("""
+            januar jänner februar märz april mai juni juli august september oktober november dezember"""),
+        ordinal_leads=words("""
+            der die das den dem des am im zum zur vom beim bis ab seit und jeder jede jedes ihr ihre ihren
+            seine seinen sein im ein eine einen einem einer"""),
+        capital_opens=False,
+    ),
+    courtesies=Courtesies(
+        speakers=words("ich wir mir mich uns sie ihnen ihr dir dich bitte gerne"),
+        polite=words("""
+            hoffe hoffen hilft helfen hilfe weiß wissen frage fragen weitere weiteren gerne gern beachten
+            antwort antworten sicher glaube verstehe brauchen benötigen mehr informationen zögern kontaktieren
+            melden bitte danke leider etwas stehe stehen verfügung lassen lass"""),
+        hedges=frozenset(phrases("""
+            das kommt darauf an, es kommt darauf an, vielleicht, möglicherweise, schwer zu sagen, das ist
+            schwer zu sagen""")),
+    ),
+    pronouns=Pronouns(
+        leaning=words("er sie es dies diese dieser dieses"),
+        singular=words("er sie es dieser"),
+        plural=words("sie"),
+        articles=words("der die das den dem ein eine einen dieser diese dieses unser unsere"),
+        verbs=words("""
+            ist sind war waren hat haben hatte hatten kann können konnte darf dürfen muss müssen soll sollen
+            wird werden wurde wurden gilt gelten gibt besteht bestehen"""),
+        impersonal=words("dass daß zu ob wenn wie warum möglich wichtig gibt"),
+        genders={"er": "der", "sie": "die", "es": "das", "dieser": "der"},
+    ),
+    wording=Phrases(
+        quotes=("„", "“"),
+        within="{heading} in {title}",
+        key_value="Was ist bei {place} unter {key} angegeben?",
+        item="Wie wird {key} in {place} erklärt?",
+        cell="Was gibt die Tabelle in {place} als {column} für {row} an?",
+        steps="Welche Schritte stehen unter {place}?",
+        section="Was steht in {title} zu {heading}?",
+        clause="Was regelt {heading} in {title}?",
+        instructions="Wie kann man {goal}?",
+        how_to=re.compile(rf"(?!.*\b{_NO_INFINITIVE}$)(?P<goal>(?:{_DETERMINER}|[A-ZÄÖÜ]\w+(?:en|ern|s)) "
+            r"[^:?!.;,()]{3,80} [a-zäöüß]{2,}(?:en|ern|eln))"),
+        chapters=(r"Kapitel \d{1,3}\b",),
+        clauses=(r"Art\.", "Artikel"),
+        infinitives={},
+        adjective_endings=("e", "en", "es", "er"),
+        references=re.compile(r"(?i:siehe auch|literatur\w*|referenzen|quellen|verweise|verwandte .*)"),
+        statements=(
+            states(rf"{SUBJECT} (?P<be>ist|sind) {_ALSO}(?P<rest>(?:eine?|der|die|das|eine[rs] der) {REST})",
+                "was {be} {subject}?"),
+            states(rf"{SUBJECT} bedeutet {REST}", "was bedeutet {subject}?"),
+            states(rf"{SUBJECT} bezeichnet {REST}", "was bezeichnet {subject}?"),
+            states(rf"{SUBJECT} steht für {REST}", "wofür steht {subject}?"),
+            states(rf"{SUBJECT} besteht aus {REST}", "woraus besteht {subject}?"),
+            states(rf"{SUBJECT} (?P<verb>dient|dienen) {REST}", "wozu {verb} {subject}?"),
+            states(
+                rf"Unter (?P<subject>[^,;:()]{{3,60}}?) versteht man {REST}", "was versteht man unter {subject}?"),
+            states(rf"{SUBJECT} (?P<verb>enthält|umfasst) {REST}", "was {verb} {subject}?", opening=True),
+            states(rf"{SUBJECT} {_DOES} {REST}", "was macht {subject}?", opening=True),
+            states(rf"{SUBJECT} (?P<verb>kostet|wiegt|beträgt) {NUMBER} .*",
+                "wie viel {verb} {subject}[ laut {place}]?", "figure"),
+            states(rf"{SUBJECT} (?P<verb>dauert|gilt) {NUMBER} .*",
+                "wie lange {verb} {subject}[ laut {place}]?", "figure"),
+            states(rf"{SUBJECT} (?P<be>wurden?) (?:erst |bereits |schon |erstmals )?{_DATE} "
+                r"(?P<done>(?:[^\s,;:()]{1,30} ){0,4}?[a-zäöüß]{3,}(?:t|en))(?:[,.]| und ).*",
+                "wann {be} {subject}[ laut {place}] {done}?", "date"),
+            states(r"Um (?P<goal>[^,;:()]{5,100} (?:zu \w+|\w+zu\w+)), (?:\w+ )?\w+ (?:Sie|du|man)\b.*",
+                "wie geht man[ laut {place}] vor, um {goal}?", "how_to"),
+        ),
+        indefinite=words("ein eine"),
+        definite=words("der die das"),
+        empty=words("""
+            abstract achtung allgemein allgemeine allgemeines anhang anmerkung anmerkungen argumente autor
+            autoren beispiel beispiele bemerkung bemerkungen beschreibung definitionen details einführung
+            einleitung einstellungen eigenschaften hilfe aufruf ergebnis ergebnisse erläuterung fazit fehler
+            hinweis hinweise index info informationen inhalt inhaltsverzeichnis literatur name nummer optionen
+            parameter quellen referenz rückgabewert siehe status syntax tabelle tipp tipps titel typ überblick
+            übersicht und verwandte verwendung version voraussetzungen vorwort warnung wert werte wichtig
+            zusammenfassung zweck auch themen weitere grundlagen installation konfiguration definition
+            begriffe standard vorgabe kommentar technische daten funktionen hintergrund symbol schritte"""),
+        superlative=re.compile(r"[a-zäöüß]{3,}sten?"),
+        leaning=words("""
+            er sie es ihr ihre ihren ihrer ihm dies diese dieser dieses diesen diesem solche solcher solches
+            oben unten folgende folgenden folgendes folgender obige obigen vorherige hier dort dabei dazu
+            damit dafür daraus davon daran darin dadurch deshalb daher außerdem andere anderen anderes ich wir
+            unser unsere mein jedoch auch beide erste ersten zweite zweiten letzte letzten gleiche nächste so
+            dann also und oder aber"""),
+        pointing=words("""
+            folgende folgenden folgender folgendes folgendem oben unten nachfolgend nachfolgende abschnitt
+            nachfolgenden siehe obige obigen obiger hier vorigen vorherigen folgt abbildung"""),
+        weak=words("""
+            gute guter gutes einzige einziger einziges beste erste letzte gleiche selbe problem bisschen
+            standard voreinstellung fall einfache einfacher wichtig einfachste andere anderer anderes wichtige
+            wichtiger wichtiges häufige gängige große großer großes folgende folgenden weitere weiterer
+            weiteres neue grund"""),
+        abstract=words("""
+            alternative antwort aufgabe ausnahme beispiel besonderheit effekt ergebnis fall frage gedanke
+            grund idee lösung möglichkeit methode nachteil option problem punkt regel sache schwierigkeit teil
+            unterschied ursache voraussetzung vorteil weg weise ziel zweck folge ansatz aspekt beispielsweise
+            alle jeder jede jedes einige viele mehrere manche wenn falls hinweis anmerkung achtung warnung
+            tipp wichtig merke siehe"""),
+    ),
+    letter_tokens=0.085,
+    article_cases=("en", "em", "es", "er"),
+    verb_final=True,
+    large_numbers=LargeNumbers(
+        hundreds=("hundert",),
+        thousands=("tausend",),
+        link="und",
+        apart=words("beide beiden doppelt einmal zweimal dreimal dutzend eine einen einem einer"),
+        parts={"drittel": 3, "viertel": 4, "fünftel": 5, "sechstel": 6, "achtel": 8, "zehntel": 10},
+        ones=("ein", "einem", "eines"),
+        part_ends=r"(?!stunde|jahr|\w)",
+        joined=True,
+    ),
+    units=contracted("""
+        percent=prozent millisecond=millisekunde+millisekunden second=sekunde+sekunden minute=minuten
+        hour=stunde+stunden day=tag+tage+tagen week=woche+wochen month=monat+monate+monaten
+        year=jahr+jahre+jahren metre=meter+metern kilometre=kilometer+kilometern gram=gramm
+        kilogram=kilogramm+kilo ton=tonne+tonnen litre=liter+litern hectare=hektar degree=grad pound=pfund
+        krona=kronen"""),
+    year_leads=words("jahr seit bis von"),
+    ordinal_endings=(),
+    decade_endings=("er",),
+    dependent_openers=words("dass daß wenn falls ob sofern bis"),
+    linking_words=words("und oder als nicht"),
+    sources=("quelle",),
+    reply_marks=("quelle", "abschnitt"),
+    reply_headings=("quellen", "belege"),
+    refusal_sources=r"(?:wissensdatenbank|text|dokument|passage|quelle|kontext|unterlage|abschnitt|material)\w*",
+    refusal=(
+        r"\b(?:ist|sind|wird|werden) (?:leider )?nicht (?:in|im|durch|aus) [^.]{0,40}?{sources}[^.]{0,20}"
+        r"(?:verfügbar|enthalten|erwähnt|angegeben|genannt|beschrieben|ersichtlich)"
+        r"|\b{sources} (?:\w+ ){0,3}(?:nicht|keine|kein)\b"
+        r"|\bkeine (?:relevanten? )?(?:informationen|angaben|information|angabe) "
+        r"(?:zu|über|verfügbar|gefunden|vorhanden|enthalten|dazu)"
+        r"|\b(?:(?:ich|wir) (?:kann|können|weiß|wissen|finde|finden)|(?:finde|kann|weiß) ich)"
+        r" (?:\w+ ){0,3}(?:nicht|keine)\b"),
+    apologies=(
+        "(?:es )?tut mir leid", "leider kann ich", "ich kann (?:das |dies |ihnen )?(?:leider )?nicht",),
+    injections=(
+        near(r"ignorier(?:e|en|t)|missachte[nt]?|vergiss|vergessen sie|übergehe[nt]?",
+            r"bisherigen?|vorherigen?|obigen?|früheren?|alle|allen|deine|ihre|vorstehenden?|vorangehenden?",
+            r"anweisung(?:en)?|instruktion(?:en)?|vorgaben?|befehle?|prompts?|regeln|gesagte"),
+        near(
+            r"markier(?:e|en)|bewerte[n]?|kennzeichne[n]?|akzeptiere[n]?|bestätige[n]?|betrachte[n]?|werte[n]?|"
+            r"behandle|behandeln|stufe[n]?|erkläre[n]?", _AUSSAGEN,
+            r"belegt|gestützt|unterstützt|korrekt|wahr|richtig|akzeptiert|bestätigt|gültig|1[,.]0|geprüft|belegte?"),
+        near(r"akzeptiere[n]?|bestätige[n]?", r"alle|jede|diese|sämtliche", _AUSSAGEN),
+        near(r"antworte[n]?|gib|geben sie|schreibe", r"mit|als|nur",
+            r"accept\w*|akzeptier\w*|decision|verdict|belegt"),
+        near(_AUSSAGEN, r"muss|müssen|soll|sollen|ist|sind")
+        + WITHIN
+        + r"(?<!\w)(?:akzeptiert werden|als (?:belegt|wahr|korrekt|richtig)|anzunehmen|bereits geprüft)(?!\w)",
+        near(r"an|liebe|lieber|liebes|achtung|hinweis (?:an|für)|anweisung(?:en)? (?:an|für)",
+            r"ki|ki-modell|sprachmodell|prüfmodell|den prüfer|prüfinstanz|den gutachter|assistent(?:en)?"),
+        near(r"du bist|sie sind|falls du|agiere als", r"ki|sprachmodell|prüfer|prüfinstanz|gutachter|assistent"),
+        near(r"gib|geben sie|vergib|vergeben sie|setze|bewerte[n]?", r"höchste|volle|maximale|beste|1[,.]0",
+            r"punktzahl|bewertung|note|punkte|wertung"),
+    ),
+    letters="äöüß",
+    hyphened_prefixes=("nicht", "halb"),
+    layout=Layout(
+        contents=(
+            "inhalt", "inhaltsverzeichnis", "abbildungsverzeichnis", "tabellenverzeichnis", "sachregister",
+            "stichwortverzeichnis",),
+        pages=("seite", r"s\."),
+        of=("von",),
+        captions=("abbildung", r"abb\.", "tabelle", "bild"),
+        sections=("kapitel", "abschnitt", r"kap\.?", r"abschn\.?", r"ziff(?:er|\.)", "punkt", "anhang"),
+        see=("siehe",),
+        suspending=words("und oder bis"),
+        fields=contracted("title=titel heading=überschrift licence=lizenz language=sprache content=inhalt"),
+        columns=words("""
+            nr nummer titel name datum bezeichnung beschreibung inhalt kategorie zeit jahr monat tag wert
+            betrag preis menge anzahl einheit land stadt adresse straße strasse e-mail bemerkung quelle autor
+            sprache frage antwort vorname nachname"""),
+    ),
+    labels=Labels(
+        copulas=("ist", "lautet"),
+        passwords=("kennwort", "passwort"),
+        users=("benutzer", "benutzername"),
+        phones=("telefon", "fon", "mobil", "handy", "rufnummer", "durchwahl", "kontakt", "nummer"),
+        phone_names=(r"\btelefon", "mobil", "handy", "rufnummer", "telefonnummer"),
+        numbers=("nr", "nummer"),
+        at=("ät",),
+        dot=("punkt",),
+        machines=("adress", "klient"),
+        timestamps=("zeitstempel",),
+        id_documents=("ausweis(?:es|karte)?", "pass(?:es)?", "(?:fü|fue)hrerschein"),
+        id_hints=("ausweis", "pass", "schein"),
     ),
 )  # fmt: skip

@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Callable, Mapping
+from operator import attrgetter
 
 from qa_pipeline.text.lexicon.base import Lexicon
 from qa_pipeline.text.lexicon.english import ENGLISH
@@ -10,12 +11,34 @@ from qa_pipeline.text.lexicon.swedish import SWEDISH
 
 LEXICONS: Mapping[str, Lexicon] = {"en": ENGLISH, "sv": SWEDISH, "de": GERMAN}
 """Words by language code: another language takes its lexicon, a row here and a folder of prompts."""
+LANGUAGES = tuple(LEXICONS)
 
 
 @functools.cache
 def lexicon(language: str) -> Lexicon:
     """The words of a language; English for one that has none of its own."""
     return LEXICONS.get(language, ENGLISH)
+
+
+def of_all(field: str) -> tuple[str, ...]:
+    """What the lexicons have in a field such as `sources` or `labels.phones`, each once, in order."""
+    found = map(attrgetter(field), LEXICONS.values())
+    return tuple(dict.fromkeys(one for words in found for one in words))
+
+
+def fields_of_all(name: str) -> tuple[str, ...]:
+    """What documents in any language call a field."""
+    return tuple(word for known in LEXICONS.values() for word in known.layout.fields.get(name, ()))
+
+
+def any_of_all(field: str) -> str:
+    """A pattern that matches what any language has in a field of patterns."""
+    return f"(?:{'|'.join(of_all(field))})"
+
+
+SMALL = "a-z" + "".join(of_all("letters"))
+CAPITALS = "A-Z" + "".join(letter.upper() for letter in of_all("letters") if letter != "ß")
+"""Letters of all languages, as they are written between the brackets of a pattern."""
 
 
 @functools.cache

@@ -1,49 +1,81 @@
-"""Swedish: closed word classes, numbers, months, opposites. Data only."""
+"""Swedish: word classes, conventions of writing and the wording of questions. Data only."""
+
+import re
 
 from qa_pipeline.text.lexicon.base import (
+    WITHIN,
+    Conventions,
+    Courtesies,
+    Labels,
+    LargeNumbers,
+    Layout,
     Lexicon,
+    Pronouns,
     classes,
     compounds,
     contracted,
+    near,
     numbered,
     opposed,
     phrases,
     words,
 )
+from qa_pipeline.text.lexicon.phrases import NUMBER, REST, SUBJECT, YEAR, Phrases, any_of, states
+
+_MONTH = any_of("""
+    januari, februari, mars, april, maj, juni, juli, augusti, september, oktober, november, december""")
+_DATE = rf"(?:(?:den |år )?(?:\d{{1,2}} )?(?:{_MONTH} )?{YEAR})"
+_QUANTITY = any_of("""
+    antalet, avgiften, avståndet, bredden, djupet, effekten, fristen, gränsen, hastigheten, höjden, kostnaden,
+    längden, maximum, minimum, priset, räntan, standardvärdet, storleken, takten, temperaturen, tiden,
+    trycket, vikten, volymen, åldern, ytan, åldersgränsen""")
+_DOES = any_of("""
+    aktiverar, anger, avaktiverar, avgör, beräknar, beskriver, bestämmer, erbjuder, flyttar, gör, hanterar,
+    hämtar, innehåller, installerar, kontrollerar, låter, lägger, läser, lagrar, omvandlar, returnerar,
+    sätter, skapar, skickar, skriver, skyddar, startar, styr, tar, tillåter, visar, ändrar, öppnar, ger,
+    förhindrar, definierar""")
+_VERBS = words("""
+    hålla klicka låta sätta trycka gå bläddra aktivera ange anpassa ansluta använda arbeta avbryta
+    avinstallera avsluta begränsa beskära byta dela dra dölja exportera fixa flytta formatera fylla fästa få
+    förbättra förhandsgranska förhindra förstora förminska göra hantera hitta hämta importera infoga
+    inaktivera installera justera klippa klistra konfigurera kontrollera konvertera koppla kopiera köra ladda
+    logga lyssna låsa lägga länka läsa lösa markera minska montera måla omvandla ordna packa redigera
+    registrera rensa rita rotera räkna sammanfoga skala skanna skapa skicka skilja skriva skydda sluta slå
+    snabba sortera spara spela spärra stanna starta ställa stänga stoppa söka ta testa tillämpa uppdatera
+    utföra visa välja växla återställa ändra öka öppna översätta""")
+_FORMS = {form: verb for verb in _VERBS for form in (verb, verb.removesuffix("a"))}
+_VERB = "|".join(sorted(_FORMS))
+_PASTAENDEN = r"påståenden?|påståendena|påståendet|svar|svaret|svaren|utsagor(?:na)?|utsagan?"
 
 SWEDISH = Lexicon(
     code="sv",
     stemmer="swedish",
     decimal_comma=True,
     nouns_capitalised=False,
-    stop_words=words(
-        """en ett den det de dem deras dess denna detta dessa och eller men så än att som vilken vilket
-        vilka vem vad var när varför hur där här är vara var varit blir bli blev blivit har ha hade
-        haft kan kunde ska skall skulle må får fick måste bör vill ville i på av för från till med
-        om mot vid under över mellan genom per via efter hos utan inte ej också bara mycket mer mest
-        man han hon hans hennes sin sitt sina vi oss vår vårt våra ni er jag mig min mitt du dig din
-        ditt dina sig själv samt både varje annan annat andra någon något några alla eftersom medan
-        uppgår innan dock därför alltså t.ex dvs m.m osv in ut upp ner redan då nu"""
-    ),
+    stop_words=words("""
+        en ett den det de dem deras dess denna detta dessa och eller men så än att som vilken vilket vilka vem
+        vad var när varför hur där här är vara var varit blir bli blev blivit har ha hade haft kan kunde ska
+        skall skulle må får fick måste bör vill ville i på av för från till med om mot vid under över mellan
+        genom per via efter hos utan inte ej också bara mycket mer mest man han hon hans hennes sin sitt sina
+        vi oss vår vårt våra ni er jag mig min mitt du dig din ditt dina sig själv samt både varje annan annat
+        andra någon något några alla eftersom medan uppgår innan dock därför alltså t.ex dvs m.m osv in ut upp
+        ner redan då nu"""),
     not_word="inte",
     and_word="och",
     cell_sentence="{0} för {1} är {2}.",
-    negations=words(
-        "inte ej icke aldrig utan ingen inget inga inte varken ingenting"
-    ),
-    soft_negations=words(
-        """knappast saknar saknas omöjligt förbjudet undantag förutom sällan istället vägrar vägrade
-        nekar nekade undviker undvika undvek"""
-    ),
+    negations=words("inte ej icke aldrig utan ingen inget inga inte varken ingenting"),
+    soft_negations=words("""
+        knappast saknar saknas omöjligt förbjudet undantag förutom sällan istället vägrar vägrade nekar nekade
+        undviker undvika undvek"""),
     clause_openers=words("eftersom därför men som medan om när att fast trots och eller"),
     passive_agents=words("av"),
     joiners=words("och eller samt respektive"),
     negative_prefixes=("o", "in", "im", "ir", "icke-", "icke", "miss"),
-    opposites=opposed(
-        """aktiverad,aktiverat,aktiverade,aktivera,aktiverar,påslagen,påslaget/inaktiverad,inaktiverat,inaktiverade,inaktivera,inaktiverar,avstängd,avstängt,avstängda,avslagen
-tillåtet,tillåten,tillåtna,tillåter,tillåta,tillåts/förbjudet,förbjuden,förbjudna,förbjuder,förbjuda,förbjuds,nekas,nekar,nekad
+    opposites=opposed("""
+        aktiverad,aktiverat,aktiverade,aktivera,aktiverar,påslagen,påslaget/inaktiverad,inaktiverat,inaktiverade,inaktivera,inaktiverar,avstängd,avstängt,avstängda,avslagen
+        tillåtet,tillåten,tillåtna,tillåter,tillåta,tillåts/förbjudet,förbjuden,förbjudna,förbjuder,förbjuda,förbjuds,nekas,nekar,nekad
         före,innan/efter minst,minimum,lägst/högst,maximum,maximalt,max
-ökar,öka,ökade,ökat,ökning,stiger,steg,växer,växte/minskar,minska,minskade,minskat,minskning,sjunker,sjönk
+        ökar,öka,ökade,ökat,ökning,stiger,steg,växer,växte/minskar,minska,minskade,minskat,minskning,sjunker,sjönk
         högre,högsta,hög,högt,höga/lägre,lägsta,låg,lågt,låga mer,mest,fler,flest/mindre,minst,färre
         större,störst,största/mindre,minsta
         snabbare,snabbast,snabb,snabbt/långsammare,långsammast,långsam,långsamt
@@ -51,31 +83,25 @@ tillåtet,tillåten,tillåtna,tillåter,tillåta,tillåts/förbjudet,förbjuden,
         ovanför,över/under,nedanför inom,inne,inuti/utanför
         börjar,börjar,början,start,startar,inleds/slutar,slutet,slut,upphör,avslutas
         öppen,öppet,öppna,öppnar/stängd,stängt,stängda,stänger
-        inkluderar,inkluderas,inklusive,ingår,omfattar/exkluderar,exklusive,undantas,utesluts
-        sant/falskt ja/nej på/av
-        accepterar,godkänner,godkänns,godkänd/avvisar,avslår,avslås,underkänd,underkänns
+        inkluderar,inkluderas,inklusive,ingår,omfattar/exkluderar,exklusive,undantas,utesluts sant/falskt
+        ja/nej på/av accepterar,godkänner,godkänns,godkänd/avvisar,avslår,avslås,underkänd,underkänns
         lägger,läggs,lägga/tar,tas,raderas,raderar,radera samma,lika,identisk/olika,annorlunda
         obligatorisk,obligatoriskt,obligatoriska,krävs/frivillig,frivilligt,frivilliga,valfri,valfritt,valfria
         offentlig,offentligt,offentliga/privat,privata intern,internt,interna/extern,externt,externa
-        köper,köpa,köpte,köpare/säljer,sälja,sålde,säljare
-        vinner,vann,vinst/förlorar,förlorade,förlust
-        säker,säkert,säkra/osäker,osäkert,farlig,farligt,farliga vänster/höger
-        norr,norra/söder,södra öster,östra/väster,västra
-        gammal,gamla,äldre,äldst,äldsta/ny,nytt,nya,yngre,yngst,yngsta
+        köper,köpa,köpte,köpare/säljer,sälja,sålde,säljare vinner,vann,vinst/förlorar,förlorade,förlust
+        säker,säkert,säkra/osäker,osäkert,farlig,farligt,farliga vänster/höger norr,norra/söder,södra
+        öster,östra/väster,västra gammal,gamla,äldre,äldst,äldsta/ny,nytt,nya,yngre,yngst,yngsta
         bäst,bästa,bättre/sämst,sämsta,sämre alltid,ofta/aldrig,sällan
-        billig,billigare,billigast/dyr,dyrare,dyrast
-        giltig,giltigt,giltiga/ogiltig,ogiltigt,ogiltiga laglig,lagligt/olaglig,olagligt
-        man,män,manlig,pojke,pojkar/kvinna,kvinnor,kvinnlig,flicka,flickor
+        billig,billigare,billigast/dyr,dyrare,dyrast giltig,giltigt,giltiga/ogiltig,ogiltigt,ogiltiga
+        laglig,lagligt/olaglig,olagligt man,män,manlig,pojke,pojkar/kvinna,kvinnor,kvinnlig,flicka,flickor
         stark,starkare/svag,svagare lång,långa,längre,längst/kort,korta,kortare,kortast
-        varm,varmt,varma,varmare/kall,kallt,kalla,kallare lätt,enkel,enkelt/svår,svårt
-        full,fullt/tom,tomt tillfällig,tillfälligt/permanent import,importerar/export,exporterar
-        manuellt,manuell/automatiskt,automatisk"""
-    ),
+        varm,varmt,varma,varmare/kall,kallt,kalla,kallare lätt,enkel,enkelt/svår,svårt full,fullt/tom,tomt
+        tillfällig,tillfälligt/permanent import,importerar/export,exporterar
+        manuellt,manuell/automatiskt,automatisk"""),
     numbers={
-        **numbered(
-            """ett/en två tre fyra fem sex sju åtta nio tio elva tolv tretton fjorton femton
-                sexton sjutton arton/aderton nitton tjugo"""
-        ),
+        **numbered("""
+            ett/en två tre fyra fem sex sju åtta nio tio elva tolv tretton fjorton femton sexton sjutton
+            arton/aderton nitton tjugo"""),
         **compounds(
             "tjugo trettio fyrtio femtio sextio sjuttio åttio nittio",
             "ett två tre fyra fem sex sju åtta nio",
@@ -87,65 +113,51 @@ tillåtet,tillåten,tillåtna,tillåter,tillåta,tillåts/förbjudet,förbjuden,
         "noll": 0, "trettio": 30, "fyrtio": 40, "femtio": 50, "sextio": 60, "sjuttio": 70, "åttio": 80,
         "nittio": 90, "dussin": 12, "hälften": 0.5, "båda": 2, "bägge": 2, "dubbelt": 2,
     },
-    ordinals=numbered(
-        """första/förste andra/andre tredje fjärde femte sjätte sjunde åttonde nionde tionde
-            elfte tolfte trettonde fjortonde femtonde sextonde sjuttonde artonde nittonde tjugonde"""
-    ),
+    ordinals=numbered("""
+        första/förste andra/andre tredje fjärde femte sjätte sjunde åttonde nionde tionde elfte tolfte
+        trettonde fjortonde femtonde sextonde sjuttonde artonde nittonde tjugonde"""),
     scales={"hundra": 1e2, "tusen": 1e3, "miljon": 1e6, "miljoner": 1e6, "mn": 1e6, "miljard": 1e9,
         "miljarder": 1e9, "md": 1e9, "biljon": 1e12, "biljoner": 1e12},
-    months=numbered(
-        """januari/jan februari/feb mars/mar april/apr maj juni/jun juli/jul augusti/aug
-            september/sep/sept oktober/okt november/nov december/dec"""
-    ),
-    lower_bounds=phrases(
-        """minst, åtminstone, lägst, mer än, fler än, över, eller mer, eller fler, eller högre,
-        eller senare, från, överstiger, från och med, tidigast"""
-    ),
-    upper_bounds=phrases(
-        """högst, max, maximalt, upp till, inte mer än, mindre än, färre än, under, eller mindre,
-        eller färre, eller lägre, understiger, som mest, till och med, senast, inom"""
-    ),
-    approximations=phrases(
-        """ungefär, cirka, ca, omkring, runt, nästan, drygt, knappt, uppskattningsvis, ~"""
-    ),
+    months=numbered("""
+        januari/jan februari/feb mars/mar april/apr maj juni/jun juli/jul augusti/aug september/sep/sept
+        oktober/okt november/nov december/dec"""),
+    lower_bounds=phrases("""
+        minst, åtminstone, lägst, mer än, fler än, över, eller mer, eller fler, eller högre, eller senare,
+        från, överstiger, från och med, tidigast"""),
+    upper_bounds=phrases("""
+        högst, max, maximalt, upp till, inte mer än, mindre än, färre än, under, eller mindre, eller färre,
+        eller lägre, understiger, som mest, till och med, senast, inom"""),
+    approximations=phrases("ungefär, cirka, ca, omkring, runt, nästan, drygt, knappt, uppskattningsvis, ~"),
     universal=words("alla allt varje samtliga alltid hela helt fullständigt"),
     partial=words("vissa några flera många ofta ibland vanligtvis delvis oftast somliga få normalt"),
     exclusive=words("bara endast enbart uteslutande"),
     strong=words("måste ska skall obligatorisk obligatoriskt skyldig skyldiga"),
     weak=words("kan får bör kunde borde möjligen eventuellt"),
-    conditions=phrases(
-        """om du, om man, om det, om den, om de, om ni, om vi, om jag, om en, om ett, om inte, om någon,
-        såvida, förutsatt, utom, förutom, när, ifall, tills, bara, endast"""
-    ),
+    conditions=phrases("""
+        om du, om man, om det, om den, om de, om ni, om vi, om jag, om en, om ett, om inte, om någon, såvida,
+        förutsatt, utom, förutom, när, ifall, tills, bara, endast"""),
     greetings=words("hej hejsan tack välkommen hälsningar absolut självklart javisst ursäkta förlåt"),
     determiners=words("en ett den det de"),
     fillers=words("dock därför alltså också även dessutom således vidare emellertid därmed följaktligen"),
     conjunctions=words("och samt"),
     contrasts=words("men dock förutom utom fast medan däremot utan istället snarare inte"),
-    conditional_words=words(
-        """om såvida förutsatt när ifall tills innan efter bara endast enbart sedan medan utan beroende
-        under då som"""
-    ),
+    conditional_words=words("""
+        om såvida förutsatt när ifall tills innan efter bara endast enbart sedan medan utan beroende under då
+        som"""),
     example_openers=("till exempel", "t.ex.", "exempelvis", "såsom", "bland annat", "t ex"),
     reason_openers=words("eftersom därför"),
-    finite_verbs=words(
-        """är var har hade kan kunde får fick måste ska skall skulle bör vill ville blir blev gör
-        gjorde"""
-    ),
+    finite_verbs=words("""
+        är var har hade kan kunde får fick måste ska skall skulle bör vill ville blir blev gör gjorde"""),
     contractions={},
-    function_classes=classes(
-        """och eller, måste får bör kan ska, alla några vissa inga många få, före efter under innan sedan,
-        om eftersom fast, i på under över mellan från till med utan av för, mer mindre, alltid aldrig
-        ofta ibland,
-        endast även, är var, varje någon, minst högst, upp ner"""
-    ),
-    question_words=words(
-        """kostar betala varifrån behövs gäller krävs tillåten tillåtet vad vilken vilket vilka vem hur
-        många mycket länge ofta när var varför anges anger står säger ger ges lista tabell tabellen
-        kolumn kolumnen rad raden avsnitt avsnittet under heter kallas namn värde värdet betyder
-        innebär definieras definition enligt dokument dokumentet text texten beskrivs förklara
-        används steg"""
-    ),
+    function_classes=classes("""
+        och eller, måste får bör kan ska, alla några vissa inga många få, före efter under innan sedan, om
+        eftersom fast, i på under över mellan från till med utan av för, mer mindre, alltid aldrig ofta
+        ibland, endast även, är var, varje någon, minst högst, upp ner"""),
+    question_words=words("""
+        kostar betala varifrån behövs gäller krävs tillåten tillåtet vad vilken vilket vilka vem hur många
+        mycket länge ofta när var varför anges anger står säger ger ges lista tabell tabellen kolumn kolumnen
+        rad raden avsnitt avsnittet under heter kallas namn värde värdet betyder innebär definieras definition
+        enligt dokument dokumentet text texten beskrivs förklara används steg"""),
     row_glue=words("är var har hade i på av för till med och den det de en ett uppgår"),
     adding_relatives=words("vilket"),
     auxiliaries=frozenset(),
@@ -153,22 +165,212 @@ tillåtet,tillåten,tillåtna,tillåter,tillåta,tillåts/förbjudet,förbjuden,
     openings=words("men och också även dessutom dock"),
     endings=frozenset(("", *["s", "n", "en", "et", "t", "ar", "er", "or", "na", "arna", "erna",
     "orna", "a", "e", "ens", "ets"])),
-    collectives=words(
-        """mellan både består kombination summa totalt tillsammans gemensamt genomsnitt blandning
-        skillnaden antingen vare"""
-    ),
+    collectives=words("""
+        mellan både består kombination summa totalt tillsammans gemensamt genomsnitt blandning skillnaden
+        antingen vare"""),
     copulas=words("är var"),
     past_copulas=words("var"),
     relatives=words("som"),
     subject_pronouns=words("han hon"),
     degree_words=words("hur"),
     value_columns=words("värd värde belopp enhet antal"),
-    measures=contracted(
-        """tryck=pressure trycket=pressure spänning=voltage spänningen=voltage vikt=mass vikten=mass
-        längd=length längden=length höjd=length bredd=length avstånd=length temperatur=temperature
-        temperaturen=temperature pris=sek+eur+usd priset=sek+eur+usd kostnad=sek+eur+usd avgift=sek+eur+usd
-        avgiften=sek+eur+usd belopp=sek+eur+usd yta=area volym=volume effekt=power effekten=power
-        hastighet=speed frekvens=frequency tid=time+months tiden=time+months period=time+months
-        andel=percent andelen=percent storlek=bytes+area+length ström=current energi=energy"""
+    measures=contracted("""
+        tryck=pressure trycket=pressure spänning=voltage spänningen=voltage vikt=mass vikten=mass längd=length
+        längden=length höjd=length bredd=length avstånd=length temperatur=temperature temperaturen=temperature
+        pris=sek+eur+usd priset=sek+eur+usd kostnad=sek+eur+usd avgift=sek+eur+usd avgiften=sek+eur+usd
+        belopp=sek+eur+usd yta=area volym=volume effekt=power effekten=power hastighet=speed
+        frekvens=frequency tid=time+months tiden=time+months period=time+months andel=percent andelen=percent
+        storlek=bytes+area+length ström=current energi=energy"""),
+    names=("svenska", "swedish"),
+    deictic=words(
+        "denna detta dessa den det de dem dess deras han hon hans hennes sådan sådana här följande ovan "
+        "nedan exempel samma vi vår du din man första andra"
+    ),
+    conventions=Conventions(
+        never_final=words("""
+            t.ex bl.a d.v.s dvs s.k p.g.a pga fr.o.m f.d f.n fn f.ö m.a.o v.g ang avs bl ca c:a dr e.kr f.kr
+            egentl ev exkl fr förf hr i.s.f inkl jfr jmf med.dr nuv näml ordf prof resp sk t.v t.h t.om t.o.m
+            urspr utg v.v äv övers s:t s:ta kungl dåv enl forts föreg"""),
+        often_final=words("a.a a.st d.y d.ä e.d e.dyl o.d o.dyl o.l e.l jr sr f ff m.fl tr a.m p.m u.a mom"),
+        closing=words("m.m mm osv o.s.v etc m.m.m"),
+        before_number=words("""
+            kap nr s sid st p punkt art prop bet rskr dir ds fig tab bil avd avsn vol kl tel kv mom t v uppl
+            ref ver jan feb mar apr jun jul aug sep sept okt nov dec"""),
+        openers=words("""
+            det den de detta denna dessa han hon vi ni jag du man en ett i på av för från med till om när då
+            där här som att men och eller så dock också även efter före innan under över enligt vid hos mellan
+            genom utan inom mot trots därför eftersom medan sedan vad vem vilka vilken vilket hur varför ingen
+            inget inga alla varje någon något några sådan sådant sådana samma lagen förordningen vidare
+            dessutom bestämmelser har är kan ska skall får bör"""),
+        months=words("januari februari mars april maj juni juli augusti september oktober november december"),
+        ordinal_leads=words("den till från"),
+    ),
+    courtesies=Courtesies(
+        speakers=words("jag vi mig oss du dig ni er gärna vänligen tveka"),
+        polite=words("""
+            hoppas hjälper hjälpa hjälp vet veta säg säga fråga frågor frågan ytterligare fler gärna svara
+            svar svaret säker säkert tror förstår behöver mer information tveka kontakta hör höra notera
+            observera vänligen tack tyvärr någonting något känn fri berätta"""),
+        hedges=frozenset(phrases("det beror på, kanske, möjligen, eventuellt, svårt att säga, det är svårt att säga")),
+    ),
+    pronouns=Pronouns(
+        leaning=words("den det de denna detta dessa han hon hen dess deras hans hennes"),
+        singular=words("den det denna"),
+        plural=words("de dessa"),
+        articles=words("den det de denna detta dessa en ett vår vårt våra"),
+        verbs=words("""
+            är var har hade kan kunde ska skall skulle får fick måste bör vill blir blev kommer gäller består
+            ingår finns heter"""),
+        impersonal=words("att om när hur varför möjligt viktigt finns som krävs"),
+        endings={"den": "n", "denna": "n", "det": "t", "de": "na", "dessa": "na"},
+    ),
+    wording=Phrases(
+        quotes=("”", "”"),
+        within="{heading} i {title}",
+        key_value="Vad anges under {key} för {place}?",
+        item="Hur förklaras {key} i {place}?",
+        cell="Vad anger tabellen i {place} som {column} för {row}?",
+        steps="Vilka steg beskrivs under {place}?",
+        section="Vad står det i {title} om {heading}?",
+        clause="Vad föreskriver {heading} i {title}?",
+        instructions="Hur gör man för att {goal}?",
+        how_to=re.compile(r"(?:Att )?(?P<goal>[A-ZÅÄÖ]?[a-zåäö]+ [^:?!.;,()]{3,80})"),
+        chapters=(r"\d{1,3} ?[a-z]? kap\.", r"Kapitel \d{1,3}\b"),
+        clauses=("Artikel",),
+        infinitives=_FORMS,
+        references=re.compile(r"(?i:se även|se också|referenser|källor|litteratur|länkar|relaterade .*)"),
+        statements=(
+            states(
+                rf"{SUBJECT} är (?:också |även |alltså |helt enkelt )?(?P<rest>(?:en|ett|den|det|de) {REST})",
+                "vad är {subject}?"),
+            states(rf"{SUBJECT} betyder {REST}", "vad betyder {subject}?"),
+            states(rf"{SUBJECT} innebär {REST}", "vad innebär {subject}?"),
+            states(rf"{SUBJECT} står för {REST}", "vad står {subject} för?"),
+            states(rf"{SUBJECT} består av {REST}", "vad består {subject} av?"),
+            states(rf"{SUBJECT} används (?:för|till|som|när) {REST}", "vad används {subject} till?"),
+            states(rf"{SUBJECT} {_DOES} {REST}", "vad gör {subject}?", opening=True),
+            states(rf"Med (?P<subject>[^,;:()]{{3,60}}?) (?:avses|förstås|menas) {REST}",
+                "vad avses med {subject}[ enligt {place}]?"),
+            states(rf"{SUBJECT} (?P<verb>väger|kostar) {NUMBER} .*",
+                "hur mycket {verb} {subject}[ enligt {place}]?", "figure"),
+            states(rf"{SUBJECT} uppgår till {NUMBER}.*", "vad uppgår {subject} till[ enligt {place}]?", "figure"),
+            states(
+                rf"(?P<subject>(?:(?:Den|Det) [\w-]+ )?(?i:{_QUANTITY})(?: (?:för|av|på|i) [^,;:()]{{3,50}}?)?) "
+                rf"är {NUMBER}.*", "vad är {subject}[ enligt {place}]?", "figure"),
+            states(rf"{SUBJECT} (?P<verb>träder|trädde|upphör|upphörde|togs|tas|[a-zåäö]{{3,}}[dt]es) "
+                rf"(?P<middle>(?:[^\s,;:()]{{1,20}} ){{0,3}}?){_DATE}.*", "när {verb} {subject} {middle}?",
+                "date"),
+            states(
+                rf"För att (?P<goal>[^,;:()]{{5,100}}), (?:(?:{_VERB})\b|(?:kan|måste|ska|behöver) (?:du|man)).*",
+                "hur gör man[ enligt {place}] för att {goal}?", "how_to"),
+        ),
+        indefinite=words("en ett"),
+        definite=words("den det de"),
+        empty=words("""
+            allmänt anmärkning anmärkningar avsnitt bakgrund beskrivning bilaga definition definitioner
+            detaljer egenskaper exempel fel fråga frågor funktioner förord information inledning innehåll
+            inställningar inställning introduktion instruktioner kommentar krav källor mer nummer noter notera
+            obs och om parametrar referens referenser resultat råd se sammanfattning status steg syfte syntax
+            tabell tips titel typ version viktigt värde värden varning översikt övrigt även ämnen relaterade
+            alternativ namn grunder tekniska data bestämmelser allmänna inledande särskilda
+            övergångsbestämmelser kap ikraftträdande ikraftträdande- tillämpningsområde installation
+            förklaring uttryck symbol ikon"""),
+        superlative=re.compile(r"[a-zåäö]{3,}(?:aste|sta)"),
+        leaning=words("""
+            den det de dem dess deras denna detta dessa han hon sin sitt sina sådan sådant sådana ovan nedan
+            ovanstående följande föregående här där därför därmed dock också även andra annan annat jag vi vår
+            vårt våra båda första förste sista samma nästa sedan så då men och eller dessutom vidare"""),
+        pointing=words("följande nedan ovan ovanstående nedanstående föregående figur"),
+        weak=words("""
+            bra god gott enda bästa första sista samma problem bit standard fall enkel enkelt annan annat
+            annorlunda viktig viktigt vanlig vanligt stor stort följande ytterligare ny nytt som att"""),
+        abstract=words("""
+            alternativ exempel fall fråga följd idé lösning metod möjlighet nackdel fördel orsak problem regel
+            resultat sak skillnad skäl sätt syfte undantag uppgift del anledning mål tanke alla varje några
+            vissa många flera ingen inget om när medan eftersom obs notera observera anmärkning tips varning
+            viktigt se"""),
+    ),
+    letter_tokens=0.17,
+    article_cases=(),
+    verb_final=False,
+    large_numbers=LargeNumbers(
+        hundreds=("hundra",),
+        thousands=("tusen",),
+        link="och",
+        apart=words("båda bägge dubbelt dussin"),
+        parts={"tredjedel": 3, "fjärdedel": 4, "femtedel": 5, "sjättedel": 6, "tiondel": 10},
+        ones=("en",),
+        plural="ar",
+        joined=True,
+        respelt={"ettusen": "etttusen"},
+    ),
+    units=contracted("""
+        percent=procent millisecond=millisekund+millisekunder second=sekund+sekunder minute=minut+minuter
+        hour=timme+timmar+tim day=dag+dagar+dygn week=vecka+veckor month=månad+månader year=år
+        millimetre=millimeter centimetre=centimeter metre=meter kilometre=kilometer kilogram=kilo litre=liter
+        hectare=hektar degree=grad+grader pound=pund krona=kr+kronor pixel=pixlar"""),
+    year_leads=words("år sedan"),
+    ordinal_endings=(":[ea]",),
+    decade_endings=("-talet",),
+    dependent_openers=words("att om när huruvida ifall såvida tills"),
+    linking_words=words("eller än inte och som till från"),
+    sources=("källa",),
+    reply_marks=("källa", "avsnitt"),
+    reply_headings=("källor",),
+    refusal_sources=r"(?:kunskapsbas|text|dokument|passage|käll|underlag|material|sammanhang|avsnitt)\w*",
+    refusal=(r"\b(?:finns|framgår|nämns|anges|beskrivs) (?:tyvärr )?(?:inte|ej)\b[^.]{0,30}?\b{sources}"
+        r"|\b{sources} (?:\w+ ){0,2}(?:inte|ej|saknar)\b"
+        r"|\b(?:finns )?ingen (?:relevant )?information (?:finns )?(?:tillgänglig|om|i)\b"
+        r"|\b(?:jag|vi) (?:kan inte|kan ej|vet inte|hittar inte|har inte tillräcklig)\b"),
+    apologies=("tyvärr", "förlåt", "jag kan (?:inte|tyvärr)"),
+    injections=(
+        near(r"strunta i|ignorera|bortse från|glöm|åsidosätt|hoppa över|förbigå",
+            r"tidigare|föregående|ovanstående|alla|allt|dina|systemets",
+            r"instruktion\w*|prompt\w*|uppmaning\w*|anvisning\w*|order|direktiv\w*|sagts"),
+        near(
+            r"markera|bedöm|betygsätt|klassa|klassificera|räkna|betrakta|behandla|bekräfta|ange|godkänn|anse",
+            _PASTAENDEN,
+            r"stödda?|stödd|stöds|korrekta?|sanna|sant|rätt|riktigt?|godkän\w*|verifiera\w*|accepter\w*|belagda?|belagt"),
+        near(r"godkänn|acceptera|bekräfta", r"alla|varje|allt|samtliga|detta|dessa", _PASTAENDEN),
+        near(r"svara|returnera|skriv", r"att allt stämmer|accept\w*|godkänn?\w*|decision|stöds"),
+        near(_PASTAENDEN, r"ska|skall|måste|bör")
+        + WITHIN
+        + r"(?<!\w)(?:godkännas|godtas|accepteras|markeras|bedömas|anses|räknas|betraktas)(?!\w)",
+        near(_PASTAENDEN, r"är|har")
+        + r" (?:redan )?(?:kontrollera\w*|granska[td]\w*|verifiera[td]\w*|godkän[td]\w*)",
+        near(r"till|kära|bästa|obs|instruktion(?:er)? (?:till|för)",
+            r"språkmodell(?:en)?|ai:n|ai|ai-modell(?:en)?|granskaren|bedömaren|verifieraren|kontrollmodellen|assistenten"),
+        near(r"du är|om du är|agera som", r"ai|språkmodell|granskare|assistent|bedömare|faktagranskare"),
+        near(r"ge|sätt|tilldela", r"högsta|full|fulla|maximala?|1[,.]0", r"betyg\w*|poäng\w*"),
+    ),
+    letters="åäö",
+    hyphened_prefixes=("icke", "halv"),
+    layout=Layout(
+        contents=("innehåll", "innehållsförteckning", "figurförteckning", "tabellförteckning", "sakregister", "register"),
+        pages=("sida", "sidan", r"s\."),
+        of=("av",),
+        captions=("figur", "tabell", "bild"),
+        sections=("kapitel", "avsnitt", r"kap\.?", "punkt", "bilaga"),
+        see=("se",),
+        suspending=words("och eller samt till"),
+        fields=contracted("title=rubrik+titel licence=licens language=språk content=innehåll+brödtext"),
+        columns=words("""
+            nr nummer namn titel rubrik innehåll beskrivning kategori typ datum tid år månad dag värde belopp
+            pris antal summa enhet kod land ort stad adress gata telefon e-post epost länk kommentar
+            anmärkning källa författare språk fråga svar förnamn efternamn"""),
+    ),
+    labels=Labels(
+        copulas=("är",),
+        passwords=("lösenordet", "lösenord"),
+        users=("användare", "användarnamn"),
+        phones=("telefon", "fon", "mobil", r"\bring", "växel", "kontakt", r"\bnås", "nummer"),
+        phone_names=(r"\btelefon", "mobil", "telefonnummer"),
+        numbers=("nr", "nummer"),
+        at=("snabel-?a",),
+        dot=("punkt",),
+        machines=("adress", "klient"),
+        timestamps=("tidsstämpel",),
+        id_documents=("id[ -]?kort(?:et)?", "identitets?kort(?:et)?", "(?:kö|ko)rkort(?:et)?", "pass"),
+        id_hints=("pass", "kort"),
     ),
 )  # fmt: skip

@@ -99,7 +99,7 @@ def tail_deleted(sentence: Sentence, material: Material) -> Iterator[str]:
 
 
 def word_inserted(sentence: Sentence, material: Material) -> Iterator[str]:
-    """A content word of another sentence of the corpus stands before a content word."""
+    """A content word of another sentence of the corpus is before a content word."""
     known, text = lexicon(sentence.language), sentence.text
     spans = [span for span in _words(text) if _content(text[slice(*span)], known)]
     for place in _places(sentence, material, "inserted", len(spans)):

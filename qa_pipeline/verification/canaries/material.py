@@ -13,12 +13,12 @@ from typing import Any, Literal
 
 import polars as pl
 
+from qa_pipeline.text.lexicon.languages import CAPITALS, LEXICONS
 from qa_pipeline.text.sentences import split_sentences
 
-LANGUAGES = ("en", "sv", "de")
 _SHORTEST, _LONGEST, _FEWEST_WORDS = 40, 300, 6
 _FEWEST_BARS = 2
-_OPENING = re.compile(r"[\"“„'(]?[A-ZÅÄÖÜ][\w’'-]*[ ,]")
+_OPENING = re.compile(rf"[\"“„'(]?[{CAPITALS}][\w’'-]*[ ,]")
 _NO_PROSE = re.compile(r"[|{}<>\[\]\\=]|`|::|\w://|\s[*+-]\s|\.\.|…|^\w\)|\w\s?:$|\(\)|\$|--")
 _NUMERAL = re.compile(r"\d+(?:[.,]\d+)*")
 _WORD = re.compile(r"[^\W\d_][\w’'-]*")
@@ -88,7 +88,7 @@ def gather(chunks: pl.DataFrame, seed: int = 0) -> Material:
     chunks = chunks.sort("document_id", "position", "chunk_id")
     columns = ("chunk_id", "document_id", "language", "repeats", "text")
     for chunk_id, document_id, language, repeats, text in chunks.select(columns).iter_rows():
-        if language in LANGUAGES and repeats is None:
+        if language in LEXICONS and repeats is None:
             for one in _sentences(chunk_id, document_id, language, text):
                 sentences.setdefault(one.text, one)
             for line in text.split("\n"):

@@ -17,7 +17,7 @@ from itertools import pairwise
 from typing import Literal
 
 from qa_pipeline.text.lexicon.base import Lexicon
-from qa_pipeline.text.lexicon.languages import lexicon
+from qa_pipeline.text.lexicon.languages import LANGUAGES, LEXICONS, lexicon
 from qa_pipeline.text.sentences import split_sentences
 from qa_pipeline.text.words import Occupied
 from qa_pipeline.verification.consistency.reading import Reading
@@ -346,7 +346,7 @@ def _article(change: Change) -> bool:
     return bool(words) and all(word in change.known.determiners for word in words)
 
 
-_ALL = ("en", "sv", "de")
+_ALL = LANGUAGES
 ALLOWED: tuple[Allowed, ...] = (
     Allowed(
         "article",
@@ -414,7 +414,7 @@ ALLOWED: tuple[Allowed, ...] = (
     ),
     Allowed(
         "identification",
-        ("en", "sv"),
+        tuple(code for code, known in LEXICONS.items() if not known.verb_final),
         "left out",
         ("The pump is a device that filters water.", "The pump filters water."),
         ("The pump is no device that filters water.", "The pump filters water."),
@@ -568,13 +568,10 @@ def _common(left: str, right: str) -> str:
 
 def _same_article(one: Unit, other: Unit, known: Lexicon) -> bool:
     """Articles may come, go and change; in German only within a case, which tells who does what."""
-    if not one.article or not other.article or known.code != "de":
+    if not one.article or not other.article:
         return True
-    return _case(one.article) == _case(other.article)
-
-
-def _case(article: str) -> str:
-    return article[-2:] if article[-2:] in ("en", "em", "es", "er") else "e"
+    cases = [next(filter(unit.article.endswith, known.article_cases), "") for unit in (one, other)]
+    return cases[0] == cases[1]
 
 
 def is_allowed(change: Change) -> bool:

@@ -1,10 +1,10 @@
-"""Dates of a claim: read in English, Swedish and German, and held against those of the evidence."""
+"""Dates of a claim: read in the words of its language, and held against those of the evidence."""
 
 import functools
 import re
 from dataclasses import dataclass
 
-from qa_pipeline.text.lexicon.languages import lexicon
+from qa_pipeline.text.lexicon.languages import any_of_all, lexicon
 from qa_pipeline.text.words import Occupied, first_runs, written_words
 from qa_pipeline.verification.consistency.units import unit_after
 
@@ -12,7 +12,8 @@ _ISO = re.compile(r"(?<![\w.-])(?P<y>\d{4})[-/](?P<m>\d{1,2})(?:[-/](?P<d>\d{1,2
 _DOTTED = re.compile(r"(?<![\w.])(?P<d>\d{1,2})\.\s?(?P<m>\d{1,2})\.\s?(?P<y>\d{4})(?!\w)")
 _SLASHED = re.compile(r"(?<![\w/])(?P<d>\d{1,2})/(?P<m>\d{1,2})/(?P<y>\d{4})(?![\w/])")
 _YEAR = re.compile(r"(?<![\w.,:#$€£/-])(?P<y>1[0-9]{3}|20[0-9]{2})(?![\w%:]|[.,]\d|-\d)")
-_DECADE = re.compile(r"(?<![\w.,:#$€£/-])(?P<y>1[0-9]{2}0|20[0-9]0)(?:['’]?s|-talet|er)(?!\w)")
+_ENDINGS = any_of_all("decade_endings")
+_DECADE = re.compile(rf"(?<![\w.,:#$€£/-])(?P<y>1[0-9]{{2}}0|20[0-9]0){_ENDINGS}(?!\w)")
 _DIGIT = re.compile(r"\d")
 _SURE_YEARS = range(1800, 2100)
 
@@ -62,7 +63,7 @@ def _named_patterns(language: str) -> tuple[re.Pattern[str], ...]:
     """Patterns with month names: day month year, month day year, month year, day month, month day."""
     names = "|".join(sorted(lexicon(language).months, key=len, reverse=True))
     month = rf"(?P<name>{names})\b\.?"
-    day = r"(?P<d>\d{1,2})(?:st|nd|rd|th|\.|:[ea])?"
+    day = rf"(?P<d>\d{{1,2}})(?:\.|{any_of_all('ordinal_endings')})?"
     year = r"(?P<y>\d{4})(?!\d)"
     shapes = (
         rf"(?<!\w){day}\s(?:of\s)?{month},?\s{year}",
@@ -94,11 +95,11 @@ def _integer(digits: str | None) -> int | None:
 
 
 def _is_year(date: Date, text: str) -> bool:
-    """A bare number is a year when it is a recent one and no unit follows, or a word for it stands before."""
+    """A bare number is a year when it is a recent one and no unit follows, or a word for it is before."""
     if unit_after(text, date.end):
         return False
     lead = re.search(
-        r"(?:\b(?:in|since|by|from|until|year|anno|år|sedan|jahr|seit|bis|von)\s)$",
+        rf"\b{any_of_all('year_leads')}\s$",
         text[max(0, date.start - 12) : date.start],
         re.IGNORECASE,
     )

@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
-from qa_pipeline.text.lexicon.languages import lexicon
+from qa_pipeline.text.lexicon.languages import SMALL, lexicon
 from qa_pipeline.text.words import Occupied
 
 _IDENTIFIER = re.compile(
@@ -18,10 +18,10 @@ _IDENTIFIER = re.compile(
 )
 _CODE = re.compile(r"`([^`\n]{1,120})`")
 _CAPITALISED = re.compile(  # as _RUNS
-    r"[^\W\d_a-zåäöüß](?<![\w.][^\W\d_a-zåäöüß])[\w’'-]*"
+    rf"[^\W\d_{SMALL}](?<![\w.][^\W\d_{SMALL}])[\w’'-]*"
 )
 _RUNS = re.compile(  # begins with the set of letters, so that the search can skip to one
-    r"[^\W\d_a-zåäöüß](?<!\w\w)\w+[ -](?:[^\W\d_a-zåäöüß]\w+[ -]){0,4}[^\W\d_a-zåäöüß]\w+"
+    rf"[^\W\d_{SMALL}](?<!\w\w)\w+[ -](?:[^\W\d_{SMALL}]\w+[ -]){{0,4}}[^\W\d_{SMALL}]\w+"
 )
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;•|]\s+|\n|[\"“„»(\[]\s*|^\s*[-*#>]+\s*)$")
 
@@ -41,7 +41,7 @@ def find_names(text: str, language: str) -> list[Name]:
     """Names of `text` in order: identifiers anywhere, capitalised words and acronyms inside sentences.
 
     German writes every noun with a capital, so there a single capitalised word is a name only when it is an
-    acronym or mixed case, or when it stands in a run of capitalised words.
+    acronym or mixed case, or when it is in a run of capitalised words.
     """
     identifiers = [_name(m[1], m.start(1), identifier=True) for m in _CODE.finditer(text) if m[1].strip()]
     used = Occupied(len(text), ((name.start, name.end) for name in identifiers))
@@ -89,7 +89,7 @@ def _ordinary(language: str) -> Set[str]:
 
 
 def _in_run(text: str, candidates: Sequence[re.Match[str]], place: int) -> bool:
-    """Whether another capitalised word stands directly beside this one."""
+    """Whether another capitalised word is directly beside this one."""
     here = candidates[place]
     before = place > 0 and text[candidates[place - 1].end() : here.start()] == " "
     after = place + 1 < len(candidates) and text[here.end() : candidates[place + 1].start()] == " "

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from qa_pipeline.text.blocks import NUMBERED_ITEM
+from qa_pipeline.text.lexicon.languages import any_of_all
 from qa_pipeline.text.words import Occupied, Token, content_places, folded_words, tokenize
 from qa_pipeline.verification.consistency.dates import Date, find_dates
 from qa_pipeline.verification.consistency.names import Name, find_names
@@ -127,10 +128,7 @@ class Reading:
         return words[first].start, words[first + wanted.line.count(_BETWEEN) - 2].end
 
 
-_BOUND = re.compile(
-    r"(?<!\w)(?:non|semi|bi|tri|half|anti|un|sub|pre|post|icke|halv|nicht|halb)[-\u2010\u2011](?=\w)",
-    re.IGNORECASE,
-)
+_BOUND = re.compile(rf"(?<!\w){any_of_all('hyphened_prefixes')}[-\u2010\u2011](?=\w)", re.IGNORECASE)
 """Prefixes that change a word when they stand before its hyphen."""
 
 

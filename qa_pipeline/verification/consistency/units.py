@@ -3,6 +3,8 @@
 import re
 from typing import NamedTuple
 
+from qa_pipeline.text.lexicon.languages import LEXICONS
+
 
 class Unit(NamedTuple):
     """A dimension, how many of its base unit this unit is, and where its zero lies on that scale."""
@@ -17,127 +19,78 @@ class Unit(NamedTuple):
 
 
 def _table(rows: str) -> dict[str, Unit]:
-    """Read `dimension factor name name …` lines."""
+    """Read lines such as `time 1=s 60=min,minute`."""
     table: dict[str, Unit] = {}
     for row in rows.strip().splitlines():
-        dimension, factor, *names = row.split()
-        table.update(dict.fromkeys(names, Unit(dimension, float(factor))))
+        dimension, *units = row.split()
+        for factor, names in (unit.split("=") for unit in units):
+            table.update(dict.fromkeys(names.split(","), Unit(dimension, float(factor))))
     return table
 
 
 # Symbols whose case tells them apart: MB is not mb, and m (metre) is no M (million).
 _SYMBOLS = _table(
     """
-    percent 1 %
-    permille 1 ‰
-    time 1e-3 ms
-    time 1e-6 µs μs
-    time 1 s
-    time 3600 h
-    length 1e-3 mm
-    length 1e-2 cm
-    length 1 m
-    length 1e3 km
-    mass 1e-6 mg
-    mass 1e-3 g
-    mass 1 kg
-    mass 1e3 t
-    bytes 1 B
-    bytes 1e3 kB KB
-    bytes 1e6 MB
-    bytes 1e9 GB
-    bytes 1e12 TB
-    bytes 1024 KiB
-    bytes 1048576 MiB
-    bytes 1073741824 GiB
-    volume 1e-3 ml
-    volume 1 l L
-    volume 1e3 m³ m3
-    area 1 m² m2
-    area 1e4 ha
-    area 1e6 km² km2
-    pressure 1 Pa
-    pressure 1e2 hPa mbar
-    pressure 1e3 kPa
-    pressure 1e5 bar
-    pressure 1e6 MPa
-    pressure 6894.757 psi
-    current 1e-3 mA
-    current 1 A
-    resistance 1 Ω
-    energy 1 J
-    energy 1e3 kJ
-    force 1 N
-    torque 1 Nm
-    speed 1 km/h
-    rotation 1 rpm
-    sound 1 dB
-    power 1 W
-    power 1e3 kW
-    power 1e6 MW
-    energy 3.6e6 kWh
-    energy 3.6e9 MWh
-    voltage 1 V
-    frequency 1 Hz
-    frequency 1e3 kHz
-    frequency 1e6 MHz
-    frequency 1e9 GHz
-    usd 1 $ USD
-    eur 1 € EUR
-    gbp 1 £ GBP
-    sek 1 SEK
-    pixels 1 px
+    percent 1=%
+    permille 1=‰
+    time 1e-3=ms 1e-6=µs,μs 1=s 3600=h
+    length 1e-3=mm 1e-2=cm 1=m 1e3=km
+    mass 1e-6=mg 1e-3=g 1=kg 1e3=t
+    bytes 1=B 1e3=kB,KB 1e6=MB 1e9=GB 1e12=TB 1024=KiB 1048576=MiB 1073741824=GiB
+    volume 1e-3=ml 1=l,L 1e3=m³,m3
+    area 1=m²,m2 1e4=ha 1e6=km²,km2
+    pressure 1=Pa 1e2=hPa,mbar 1e3=kPa 1e5=bar 1e6=MPa 6894.757=psi
+    current 1e-3=mA 1=A
+    resistance 1=Ω
+    energy 1=J 1e3=kJ 3.6e6=kWh 3.6e9=MWh
+    force 1=N
+    torque 1=Nm
+    speed 1=km/h
+    rotation 1=rpm
+    sound 1=dB
+    power 1=W 1e3=kW 1e6=MW
+    voltage 1=V
+    frequency 1=Hz 1e3=kHz 1e6=MHz 1e9=GHz
+    usd 1=$,USD
+    eur 1=€,EUR
+    gbp 1=£,GBP
+    sek 1=SEK
+    pixels 1=px
     """
 )
 
-_WORDS = _table(
+_NAMED = _table(
     """
-    percent 1 percent procent prozent pct percentage
-    time 1e-3 millisecond milliseconds millisekund millisekunder millisekunde millisekunden
-    time 1 sec secs second seconds sekund sekunder sekunde sekunden
-    time 60 min mins minute minutes minut minuter minuten
-    time 3600 hour hours hr hrs timme timmar tim stunde stunden
-    time 86400 day days dag dagar dygn tag tage tagen
-    time 604800 week weeks vecka veckor woche wochen
-    months 1 month months månad månader monat monate monaten
-    months 12 year years år jahr jahre jahren
-    length 1e-3 millimetre millimetres millimeter millimeters
-    length 1e-2 centimetre centimetres centimeter centimeters
-    length 1 metre metres meter meters metern
-    length 1e3 kilometre kilometres kilometer kilometers kilometern
-    length 1609.344 mile miles
-    length 0.3048 foot feet ft
-    length 0.0254 inch inches
-    mass 1e-3 gram grams gramm
-    mass 1 kilogram kilograms kilo kilogramm
-    mass 1e3 ton tons tonne tonnes tonnen
-    bytes 1 byte bytes
-    bytes 1e3 kilobyte kilobytes
-    bytes 1e6 megabyte megabytes
-    bytes 1e9 gigabyte gigabytes
-    bytes 1e12 terabyte terabytes
-    bits 1 bit bits
-    volume 1 litre litres liter liters litern
-    area 1e4 hectare hectares hektar
-    power 1e3 kilowatt
-    power 1e6 megawatt
-    degrees 1 degree degrees grad grader
-    usd 1 dollar dollars
-    eur 1 euro euros
-    gbp 1 pound pounds pund pfund
-    current 1 ampere amperes amp amps
-    voltage 1 volt volts
-    power 1 watt watts
-    sek 1 kr kronor krona kronen
-    pixels 1 pixel pixels pixlar
+    percent 1=percent
+    time 1e-3=millisecond 1=second 60=minute 3600=hour 86400=day 604800=week
+    months 1=month 12=year
+    length 1e-3=millimetre 1e-2=centimetre 1=metre 1e3=kilometre 1609.344=mile 0.3048=foot 0.0254=inch
+    mass 1e-3=gram 1=kilogram 1e3=ton
+    bytes 1=byte 1e3=kilobyte 1e6=megabyte 1e9=gigabyte 1e12=terabyte
+    bits 1=bit
+    volume 1=litre
+    area 1e4=hectare
+    power 1e3=kilowatt 1e6=megawatt 1=watt
+    degrees 1=degree
+    usd 1=dollar
+    eur 1=euro
+    gbp 1=pound
+    current 1=ampere
+    voltage 1=volt
+    sek 1=krona
+    pixels 1=pixel
     """
 )
+_WORDS = _NAMED | {
+    word: _NAMED[name] for known in LEXICONS.values() for name, words in known.units.items() for word in words
+}
 
 _SHORT = 2
 _CELSIUS = Unit("temperature", 1.0)
+_DEGREES = "|".join(word for word, unit in _WORDS.items() if unit.dimension == "degrees")
 _FAHRENHEIT = Unit("temperature", 5 / 9, -160 / 9)
 _TEMPERATURE = re.compile(
-    r"[ \u00a0\u2009\u202f]?(?:°\s?|degrees?\s|grader\s|grad\s)?(?:(C(?:elsius)?)|(F(?:ahrenheit)?))(?!\w)",
+    rf"[ \u00a0\u2009\u202f]?(?:°\s?|(?:{_DEGREES})\s)?(?:(C(?:elsius)?)|(F(?:ahrenheit)?))(?!\w)",
     re.IGNORECASE,
 )
 _AFTER = re.compile(r"[ \u00a0\u2009\u202f-]?(%|‰|°[CF]|[€$£]|km/h|[^\W\d_]+[²³23]?(?![\w²³]))")

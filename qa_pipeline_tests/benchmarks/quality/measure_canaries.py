@@ -25,7 +25,8 @@ from qa_pipeline.retrieval.shard import embed_chunks
 from qa_pipeline.settings.tree import load_settings
 from qa_pipeline.storage import read_table, write_table
 from qa_pipeline.tables import STORED
-from qa_pipeline.verification.canaries.material import LANGUAGES, Draft, Generator, Material, gather
+from qa_pipeline.text.lexicon.languages import LANGUAGES
+from qa_pipeline.verification.canaries.material import Draft, Generator, Material, gather
 from qa_pipeline.verification.canaries.outcomes import canary_rates, canary_rows
 from qa_pipeline.verification.canaries.seeding import EVERY, Canary, canary_pairs, draw_canaries
 from qa_pipeline.verification.llm_verifier import verify_claims

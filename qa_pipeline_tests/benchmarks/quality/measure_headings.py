@@ -103,7 +103,7 @@ def _markless(text: str) -> str:
 
 
 class _Headings(HTMLParser):
-    """Headings of a page, and where each stands."""
+    """Headings of a page, and where each is."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)

@@ -144,7 +144,7 @@ FORMATS = {"md": "markdown", "html": "html", "txt": "text"}
 
 
 def canonical(path: str, content: str) -> str:
-    """The text of a file, as it stands in a batch."""
+    """The text of a file, as it is in a batch."""
     request = ParseRequest(SourceFile(path, content.encode()), FORMATS[path.rpartition(".")[2]])
     return str(parse_file(request, Settings().documents)["text"])
 

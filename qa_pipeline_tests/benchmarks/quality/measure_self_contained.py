@@ -23,7 +23,7 @@ from qa_pipeline.models.base import Encoder
 from qa_pipeline.models.encoder import load_embedder
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.settings.verification import VerificationSettings
-from qa_pipeline.text.lexicon.shared import PRONOUNS
+from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.text.words import tokenize
 from qa_pipeline.verification.claims import find_claims
 from qa_pipeline.verification.pronouns import resolved
@@ -34,7 +34,7 @@ SCORES = ("similarity", "token_recall")
 
 
 def measure(items: pl.DataFrame, encoder: Encoder) -> dict[str, Any]:
-    """Score every sentence as it stands, and again those whose pronoun is resolved."""
+    """Score every sentence as it is, and again those whose pronoun is resolved."""
     rows = items.to_dicts()
     wordings = [_wording(row) for row in rows]
     stand = _scores(rows, [None] * len(rows), encoder)
@@ -61,7 +61,7 @@ def _wording(row: dict[str, Any]) -> str | None:
 
 def _leans(text: str, language: str) -> bool:
     tokens = tokenize(text, language)
-    return bool(tokens) and tokens[0].folded in PRONOUNS[language].leaning
+    return bool(tokens) and tokens[0].folded in lexicon(language).pronouns.leaning
 
 
 def _scores(rows: list[dict[str, Any]], wordings: Sequence[str | None], encoder: Encoder) -> pl.DataFrame:

@@ -171,7 +171,7 @@ def _find(quote: str, text: str, start: int, end: int | None = None) -> Span | N
 
 
 def _spans(quotes: Sequence[str], occurrence: int, text: str, start: int, end: int) -> tuple[Span, ...]:
-    """Where each quote stands between two places; of one that stands there often, the wanted occurrence."""
+    """Where each quote is between two places; of one that is there often, the wanted occurrence."""
     found = []
     for quote in quotes:
         place: Span | None = (start, start)

@@ -21,7 +21,7 @@ PACKERS: dict[str, Callable[[bytes], bytes]] = {
 
 
 def containers(suffix: str, member: str) -> dict[str, Build]:
-    """What can be wrong with a zip file and the XML in it; `member` is where the text stands."""
+    """What can be wrong with a zip file and the XML in it; `member` is where the text is."""
 
     def members() -> dict[str, bytes]:
         return unzipped(built_seeds()[suffix][0])

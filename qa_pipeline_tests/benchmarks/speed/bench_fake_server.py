@@ -12,7 +12,7 @@ from pathlib import Path
 from aiohttp import ClientSession, TCPConnector
 
 from qa_pipeline.llm.gemini.wire import response_schema
-from qa_pipeline.prompts.loading import fence_all, load_prompt, render_passages
+from qa_pipeline.prompts.loading import delimit_all, load_prompt, render_passages
 from qa_pipeline.records import Passage, VerifyReply
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 from qa_pipeline_tests.benchmarks.support.server_process import serving
@@ -70,7 +70,7 @@ def body(number: int) -> bytes:
     """A verifier's request as the adapter sends it, about 4 KB."""
     prompt = load_prompt("en", "verify")
     passages = [Passage(str(n), "Manual", ("Filling",), TEXT, "en") for n in range(2)]
-    claims = fence_all([f"Open valve {number}."], "claim")
+    claims = delimit_all([f"Open valve {number}."], "claim")
     text = prompt.fill(passages=render_passages(passages), claims=claims)
     config = {
         "temperature": 0.0,

@@ -17,7 +17,7 @@ from qa_pipeline.llm.base import Request
 from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.llm.factory import Models
 from qa_pipeline.llm.gemini.wire import typed_config
-from qa_pipeline.prompts.loading import fence_all, load_prompt, render_passages
+from qa_pipeline.prompts.loading import delimit_all, load_prompt, render_passages
 from qa_pipeline.records import Passage, VerifyReply
 from qa_pipeline.settings.llm import LLMSettings, ModelSettings
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
@@ -36,7 +36,7 @@ def verifications(count: int, start: int = 0) -> list[Request[VerifyReply]]:
             role="verify",
             system=prompt.system,
             prompt=prompt.fill(
-                passages=shown, claims=fence_all([f"Boiler {number} takes 10 minutes."], "claim")
+                passages=shown, claims=delimit_all([f"Boiler {number} takes 10 minutes."], "claim")
             ),
             reply_model=VerifyReply,
             temperature=0.0,

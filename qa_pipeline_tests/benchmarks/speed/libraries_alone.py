@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
-from qa_pipeline.text.language import HANDLED
+from qa_pipeline.text.lexicon.languages import LANGUAGES
 
 _PERMUTATIONS = 128
 
@@ -107,7 +107,7 @@ def _identifier() -> Any:
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
     identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
-    identifier.set_languages(list(HANDLED))
+    identifier.set_languages(list(LANGUAGES))
     return identifier
 
 

@@ -138,7 +138,7 @@ def test_a_table_of_contents_in_the_order_of_reading_is_navigation(how: str) -> 
     assert left_out(parsed) == {"navigation": dropped, "metadata": (1, 15)}
 
 
-def test_a_chapter_above_which_the_table_of_contents_stands_is_read() -> None:
+def test_a_chapter_above_which_the_table_of_contents_is_is_read() -> None:
     body = '<h1>Contents</h1><p><a href="#one">One</a></p><h1 id="one">One</h1><p>A pump moves the water.</p>'
     guide = '<guide><reference type="toc" href="a.xhtml#toc"/></guide>'
     parsed = read(book({"a.xhtml": chapter(body, "<title/>")}, guide=guide))
@@ -190,7 +190,7 @@ def test_odd_names_and_control_characters_in_broken_markup_do_no_harm() -> None:
     assert "three" in " ".join(text for _, text in outline(parsed))
 
 
-def test_protected_books_are_told_from_books_with_scrambled_fonts() -> None:
+def test_protected_books_are_distinguished_from_books_with_scrambled_fonts() -> None:
     def protection(method: str, path: str) -> dict[str, str]:
         return {
             "META-INF/encryption.xml": '<encryption xmlns="urn:oasis:names:tc:opendocument:xmlns:container" '

@@ -94,7 +94,7 @@ def test_of_two_versions_the_plain_one_is_read_and_the_other_counted() -> None:
     assert left_out(parsed)["alternative"] == 1
 
 
-def test_what_stands_around_the_parts_of_a_message_is_counted() -> None:
+def test_what_is_around_the_parts_of_a_message_is_counted() -> None:
     message = (
         b"From: a\nContent-Type: multipart/mixed; boundary=b\n\nFor old programs.\n--b\n\nText.\n--b--\nEnd."
     )
@@ -170,7 +170,7 @@ def test_flowed_lines_are_joined_within_their_depth_of_quoting() -> None:
     ]
 
 
-def test_a_forwarded_message_stands_below_the_one_that_holds_it() -> None:
+def test_a_forwarded_message_is_below_the_one_that_holds_it() -> None:
     outer = mail("See below.", Subject="Fwd")
     outer.add_attachment(mail("Inner words.", Subject="Original"))
     headings = [block for block in parse(outer.as_bytes()).blocks if block.kind == "heading"]

@@ -45,7 +45,7 @@ def test_every_letter_of_any_soup_of_marks_is_in_the_text_or_counted(soup: list[
     assert parsed is None or unaccounted(text, parsed) <= 0
 
 
-def test_what_stands_beside_the_language_of_code_is_counted() -> None:
+def test_what_is_beside_the_language_of_code_is_counted() -> None:
     parsed = markdown.parse(source('```python title="main.py"\nx\n```\n\n```sh\ny\n```'), SETTINGS)
     assert outline(parsed) == [("code", "x"), ("code", "y")]
     assert parsed.left_out == (LeftOut("code_info", 1, 15),)

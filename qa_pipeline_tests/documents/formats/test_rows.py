@@ -60,7 +60,7 @@ def test_equal_cells_in_one_row_are_both_kept() -> None:
     assert lines_of([row("A", "B", header=True), row("0", "0")]) == ["A: 0 | B: 0"]
 
 
-def test_a_cell_over_several_rows_stands_in_each_of_them() -> None:
+def test_a_cell_over_several_rows_is_in_each_of_them() -> None:
     grid = [row("Land", "Stad", header=True), [Cell("Sverige", rows=2), Cell("Lund")], [Cell("Umeå")]]
     assert lines_of(grid) == ["Land: Sverige | Stad: Lund", "Land: Sverige | Stad: Umeå"]
 

@@ -136,7 +136,7 @@ def test_sections_have_the_depth_of_their_adornment() -> None:
     assert headings == [(1, "Title"), (2, "Sub"), (3, "A"), (3, "B"), (2, "Other")]
 
 
-def test_a_title_in_the_header_lines_stands_above_all_sections() -> None:
+def test_a_title_in_the_header_lines_is_above_all_sections() -> None:
     parsed = parse("PEP: 1\nTitle: On\n  Purpose\nLicense: CC0\n\nAbstract\n========\n\nText.\n")
     assert [(block.kind, block.level, block.text) for block in parsed.blocks] == [
         ("heading", 1, "On Purpose"),

@@ -69,7 +69,7 @@ def test_a_batch_whose_name_holds_an_item_is_refused_without_telling_it(tmp_path
     assert description_and_masking("kund 811218-9876", open_folder(tmp_path), masking("flag"))
 
 
-def test_a_mistake_in_the_description_is_told_without_what_it_quotes(tmp_path: Path) -> None:
+def test_a_mistake_in_the_description_is_reported_without_what_it_quotes(tmp_path: Path) -> None:
     write_files(tmp_path, {"batch.yaml": "documents:\n  anna@example.com.md: {license: bo@example.com}\n"})
     with pytest.raises(CorpusError, match="license is unknown") as raised:
         description_and_masking("b", open_folder(tmp_path), masking("drop"))

@@ -55,7 +55,7 @@ def test_every_action_finds_the_same_and_flag_changes_nothing(text: str) -> None
 
 @given(TEXTS | GLUED)
 def test_masking_takes_text_away_and_adds_tokens_alone(text: str) -> None:
-    """What is left of the text stands in its order, and each count is a token."""
+    """What is left of the text is in its order, and each count is a token."""
     masked, counts = text_mask(MASK)(text)
     rest = iter(text)
     kept = TOKEN.sub("", masked)

@@ -62,7 +62,7 @@ def test_one_batch_may_be_asked_for_and_people_get_tables(workspace: Workspace) 
         (("--thresholds", "nowhere.json"), "nowhere.json cannot be read"),
     ],
 )
-def test_arguments_that_cannot_be_used_are_told(
+def test_arguments_that_cannot_be_used_are_reported(
     workspace: Workspace, options: tuple[str, ...], told: str
 ) -> None:
     found = what_if(workspace, *options)

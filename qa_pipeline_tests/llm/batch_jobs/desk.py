@@ -94,7 +94,7 @@ class Desk:
         return [call_of(dict(row)) for row in rows]
 
     def items(self, *requests: Request[Any]) -> list[Item]:
-        """What stands of the requests in the book."""
+        """What is recorded of the requests in the book."""
         name = self.jobs[0].asked_model
         found = self._told(lambda models: [models.jobs.item(name, request.key) for request in requests])
         return [item for item in found if item is not None]

@@ -14,7 +14,7 @@ from qa_pipeline.errors import (
 )
 from qa_pipeline.llm.base import Reply, Request
 from qa_pipeline.llm.batch_jobs import submitting
-from qa_pipeline.llm.batch_jobs.book import forget_documents
+from qa_pipeline.llm.batch_jobs.book import erase_documents
 from qa_pipeline.records import AnswerReply, Passage
 from qa_pipeline.testing.fake_server.gemini import BatchJobs, fails, says, stops
 from qa_pipeline.testing.fake_server.plan import ServerPlan
@@ -274,21 +274,21 @@ def test_requests_that_fail_out_of_step_with_each_other_come_to_an_end(place: Pa
         assert desk.items(*claims(3)) == []
 
 
-def test_what_saw_a_document_is_forgotten_in_the_book_as_well(place: Path) -> None:
+def test_what_saw_a_document_is_erased_in_the_book_as_well(place: Path) -> None:
     passage = Passage("c1", "Manual", (), "Wait.", "en", document_id="d1")
     with served(lambda _: says("prose")) as server:
         desk = Desk(place, server)
         desk.awaited(claim("shows it", passages=(passage,)), claim("does not"))
         desk.collect()
         models = desk.models()
-        assert models.database.transact(lambda connection: forget_documents(connection, ["d1"])) == 1
+        assert models.database.transact(lambda connection: erase_documents(connection, ["d1"])) == 1
         models.close()
         assert [item.request_key for item in desk.items(claim("shows it"), claim("does not"))] == [
             claim("does not").key
         ]
 
 
-def test_replies_without_metadata_are_told_apart_by_their_place(
+def test_replies_without_metadata_are_distinguished_by_their_place(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = BatchJobs._response

@@ -76,7 +76,7 @@ def test_the_next_day_has_a_budget_of_its_own(file: Path) -> None:
     assert set(process.spent()) == {"2026-11-22", "2026-11-23"}
 
 
-def test_a_clock_that_is_set_back_opens_no_new_budget_and_is_told(file: Path) -> None:
+def test_a_clock_that_is_set_back_opens_no_new_budget_and_is_reported(file: Path) -> None:
     clock = Clock()
     process = Process(file, clock, max_calls_a_day=1)
     process.spend(1)
@@ -222,7 +222,7 @@ def test_a_run_whose_caps_refuse_holds_nothing_of_the_day(file: Path) -> None:
     assert process.held() == 0
 
 
-def test_a_database_that_cannot_be_used_is_told_and_its_room_given_back(tmp_path: Path) -> None:
+def test_a_database_that_cannot_be_used_is_reported_and_its_room_given_back(tmp_path: Path) -> None:
     (tmp_path / "store.sqlite").write_bytes(b"no database at all" * 100)
     process = Process(tmp_path / "store.sqlite", Clock(), max_calls_a_day=5, max_calls=1)
     for _ in range(2):

@@ -147,7 +147,7 @@ def test_an_introductory_price_ends_on_its_last_day() -> None:
         Usage(True, True),
     ],
 )
-def test_tokens_that_are_not_told_or_cannot_be_true_cost_nobody_knows_what(usage: Usage) -> None:
+def test_tokens_that_are_not_reported_or_cannot_be_true_cost_nobody_knows_what(usage: Usage) -> None:
     assert LISTED[0].cost(usage, TODAY) is None
 
 

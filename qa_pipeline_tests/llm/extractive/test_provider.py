@@ -11,7 +11,7 @@ from qa_pipeline.errors import PermanentModelError
 from qa_pipeline.llm.base import Request
 from qa_pipeline.llm.extractive.provider import ExtractiveModel, find_candidates
 from qa_pipeline.prompts.loading import refusal
-from qa_pipeline.records import AnswerReply, Language, Passage, QuestionsReply, Role
+from qa_pipeline.records import AnswerReply, Passage, QuestionsReply, Role
 from qa_pipeline_tests.llm.requests import Decision
 
 GUIDE = """## Timeout Directive
@@ -36,7 +36,7 @@ WORDS = st.sampled_from(
     )
 )  # fmt: skip
 TEXTS = st.one_of(st.text(max_size=300), st.lists(WORDS, max_size=120).map(" ".join))
-LANGUAGES = st.sampled_from(["en", "sv", "de", "fr"])
+LANGUAGES = st.sampled_from(["en", "sv", "de", "xx"])
 
 
 def passage(text: str, *, path: tuple[str, ...] = ("Timeout Directive",), language: str = "en") -> Passage:
@@ -121,7 +121,7 @@ def test_an_answer_names_the_number_of_the_passage_it_rests_on() -> None:
 
 
 @pytest.mark.parametrize("language", ["en", "sv", "de"])
-def test_a_question_no_rule_asks_is_refused_in_the_language_of_the_request(language: Language) -> None:
+def test_a_question_no_rule_asks_is_refused_in_the_language_of_the_request(language: str) -> None:
     reply = answer("Who painted the Night Watch?", passage(GUIDE), language=language)
     assert (reply.coverage, reply.answer) == ("none", refusal(language))
     assert (reply.used_chunks, reply.citations) == ([], [])

@@ -2,8 +2,9 @@
 
 import pytest
 
-from qa_pipeline.llm.extractive.provider import LANGUAGES, find_candidates
+from qa_pipeline.llm.extractive.provider import find_candidates
 from qa_pipeline.records import Passage
+from qa_pipeline.text.lexicon.languages import LANGUAGES, lexicon
 
 
 def asked(text: str, language: str, *, heading: str = "Nordic valves", title: str = "Guide 7") -> list[str]:
@@ -109,9 +110,9 @@ def test_what_a_thing_does_is_asked_only_where_its_own_section_opens() -> None:
     assert asked(sentence, "en") == []
 
 
-@pytest.mark.parametrize("language", list(LANGUAGES))
+@pytest.mark.parametrize("language", LANGUAGES)
 def test_every_language_brings_all_of_its_words(language: str) -> None:
-    phrases = LANGUAGES[language]
+    phrases = lexicon(language).wording
     assert {one.question_type for one in phrases.statements} == {"definition", "figure", "date", "how_to"}
     assert all(one.template.endswith("?") for one in phrases.statements)
     for words in (phrases.definite, phrases.indefinite, phrases.empty, phrases.leaning, phrases.weak):

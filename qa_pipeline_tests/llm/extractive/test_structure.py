@@ -183,4 +183,4 @@ def test_text_left_in_another_language_is_not_asked_for() -> None:
 
 
 def test_a_language_without_phrases_has_no_questions() -> None:
-    assert not found(DIRECTIVE, "KeepAlive Directive", language="fr")
+    assert not found(DIRECTIVE, "KeepAlive Directive", language="xx")

@@ -58,7 +58,7 @@ def test_the_schema_keeps_the_order_of_fields_and_has_nothing_gemini_does_not_re
     assert not {"$ref", "$defs", "minLength"} & set(_keywords(schema))
 
 
-def test_a_nested_model_stands_in_the_schema_where_it_is_used() -> None:
+def test_a_nested_model_is_in_the_schema_where_it_is_used() -> None:
     citation = response_schema(AnswerReply)["properties"]["citations"]["items"]
     assert citation["required"] == ["passage", "quote"]
     assert citation["properties"]["passage"]["minimum"] == 1
@@ -160,7 +160,7 @@ def test_a_model_on_vertex_ai_has_the_name_of_its_region_and_project() -> None:
     assert load_prices().of_name(gemini_name(settings.model_copy(update={"model": "gemini-2.5-flash"})))
 
 
-def test_tokens_that_the_provider_read_from_its_cache_are_told_apart() -> None:
+def test_tokens_that_the_provider_read_from_its_cache_are_distinguished() -> None:
     usage = {"promptTokenCount": 100, "cachedContentTokenCount": 80, "candidatesTokenCount": 5}
     response = GenerateContentResponse.model_validate({"usageMetadata": usage})
     assert read_usage(response) == Usage(100, 5, cached_tokens=80)

@@ -166,7 +166,7 @@ def test_an_unknown_model_is_named_with_its_setting() -> None:
         ServerResponse(400, b'{"object": "error", "message": "maximum context length is 9", "code": 400}'),
     ],
 )
-def test_a_request_that_is_too_long_is_told_apart_from_one_that_is_wrong(fault: ServerResponse) -> None:
+def test_a_request_that_is_too_long_is_distinguished_from_one_that_is_wrong(fault: ServerResponse) -> None:
     error = error_of(fault)
     assert isinstance(error, OversizedRequestError)
     assert error.reason == "context_too_long"

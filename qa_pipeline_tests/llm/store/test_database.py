@@ -202,7 +202,7 @@ def test_a_database_of_another_program_is_left_alone(place: Path | str) -> None:
         use(place)
 
 
-def test_a_file_that_is_no_database_is_told_with_what_to_do(path: Path) -> None:
+def test_a_file_that_is_no_database_is_reported_with_what_to_do(path: Path) -> None:
     path.parent.mkdir()
     path.write_bytes(b"not a database, but long enough to be looked at" * 100)
     with pytest.raises(
@@ -213,7 +213,7 @@ def test_a_file_that_is_no_database_is_told_with_what_to_do(path: Path) -> None:
         use(path)
 
 
-def test_a_damaged_database_is_told_with_what_to_do(path: Path) -> None:
+def test_a_damaged_database_is_reported_with_what_to_do(path: Path) -> None:
     store = SqlReplyStore(Database(path))
     many = [paid(("m", f"{number}"), Outcome("replied", "x" * 500, "{}")) for number in range(200)]
     store.write(Round(paid=many))
@@ -226,7 +226,7 @@ def test_a_damaged_database_is_told_with_what_to_do(path: Path) -> None:
     store.close()
 
 
-def test_a_file_that_another_process_holds_is_told(path: Path) -> None:
+def test_a_file_that_another_process_holds_is_reported(path: Path) -> None:
     use(path)
     holder = sqlite3.connect(path, isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
@@ -239,7 +239,7 @@ def test_a_file_that_another_process_holds_is_told(path: Path) -> None:
     use(path)
 
 
-def test_a_full_disk_is_told_and_loses_nothing_that_was_stored(path: Path) -> None:
+def test_a_full_disk_is_reported_and_loses_nothing_that_was_stored(path: Path) -> None:
     stored, _, told = run_apart(FILLER, path).partition(" ")
     assert "cannot be used: " in told
     assert "Free s" in told
@@ -250,7 +250,7 @@ def test_a_full_disk_is_told_and_loses_nothing_that_was_stored(path: Path) -> No
     store.close()
 
 
-def test_a_place_without_the_right_to_write_is_told(path: Path) -> None:
+def test_a_place_without_the_right_to_write_is_reported(path: Path) -> None:
     use(path)
     for file in (path, path.parent):
         file.chmod(0o555 if file.is_dir() else 0o444)
@@ -262,7 +262,7 @@ def test_a_place_without_the_right_to_write_is_told(path: Path) -> None:
     assert "right" in told
 
 
-def test_a_file_in_place_of_the_folder_is_told(path: Path) -> None:
+def test_a_file_in_place_of_the_folder_is_reported(path: Path) -> None:
     path.parent.write_bytes(b"a file where a folder should be")
     with pytest.raises(ReplyStoreError, match=r"cannot be used: .*A file is where its folder must be"):
         use(path)
@@ -274,7 +274,7 @@ def test_an_address_of_no_postgres_is_refused(address: str) -> None:
         Database(address)
 
 
-def test_a_server_that_was_never_there_is_told_at_once_and_without_the_password() -> None:
+def test_a_server_that_was_never_there_is_reported_at_once_and_without_the_password() -> None:
     waits: list[float] = []
     database = Database("postgresql://qa:hush@127.0.0.1:9/none", sleep=waits.append)
     with pytest.raises(ReplyStoreError) as told:
@@ -285,7 +285,7 @@ def test_a_server_that_was_never_there_is_told_at_once_and_without_the_password(
     assert "that the server runs" in str(told.value)
 
 
-def test_a_database_that_the_server_has_not_is_told_at_once(server: Server) -> None:
+def test_a_database_that_the_server_has_not_is_reported_at_once(server: Server) -> None:
     waits: list[float] = []
     database = Database(f"postgresql://qa@127.0.0.1:{server.port}/none", sleep=waits.append)
     with pytest.raises(ReplyStoreError, match='database "none" does not exist'):

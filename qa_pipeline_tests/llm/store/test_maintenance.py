@@ -9,8 +9,8 @@ from qa_pipeline.errors import InputError
 from qa_pipeline.llm.store.database import Database
 from qa_pipeline.llm.store.maintenance import (
     Choice,
-    Forgotten,
-    forget,
+    Erased,
+    erase,
     known_documents,
     note_documents,
     prunable,
@@ -104,7 +104,7 @@ def test_calls_are_read_by_batch_in_the_order_of_time(database: Database) -> Non
     assert read_calls(database) == [made[2], made[1], made[0]]
 
 
-def test_forgetting_takes_every_reply_that_saw_the_document_and_its_prompts_alone(database: Database) -> None:
+def test_erasing_takes_every_reply_that_saw_the_document_and_its_prompts_alone(database: Database) -> None:
     store = SqlReplyStore(database)
     asked = {
         "both": ("a" * 32, "b" * 32),
@@ -128,7 +128,7 @@ def test_forgetting_takes_every_reply_that_saw_the_document_and_its_prompts_alon
     )
     store.close()
     assert known_documents(database, "aaaaaa") == ["a" * 32]
-    assert forget(database, ["a" * 32]) == Forgotten(replies=2, prompts=3)
+    assert erase(database, ["a" * 32]) == Erased(replies=2, prompts=3)
     assert keys(database) == {("m", "other")}
     assert {made.call_id: made.prompt for made in read_calls(database)} == {
         "both": None,
@@ -137,26 +137,26 @@ def test_forgetting_takes_every_reply_that_saw_the_document_and_its_prompts_alon
         "other": "shows other",
     }
     assert known_documents(database, "aaaaaa") == []
-    assert forget(database, ["a" * 32]) == Forgotten(0, 0)
+    assert erase(database, ["a" * 32]) == Erased(0, 0)
 
 
-def test_a_prompt_can_be_forgotten_after_its_reply_was_pruned(database: Database) -> None:
+def test_a_prompt_can_be_erased_after_its_reply_was_pruned(database: Database) -> None:
     store = SqlReplyStore(database)
     made = call(call_id="c1", request_key="k", asked_model="m", prompt="shows it")
     store.write(Round(paid=[paid(("m", "k"), FAILURE, documents=("a" * 32,), calls=(made,))]))
     store.close()
     prune(database, Choice(failures=True))
-    assert forget(database, ["a" * 32]) == Forgotten(replies=0, prompts=1)
+    assert erase(database, ["a" * 32]) == Erased(replies=0, prompts=1)
 
 
-def test_no_byte_of_a_forgotten_reply_stays_in_the_files(tmp_path: Path) -> None:
+def test_no_byte_of_an_erased_reply_stays_in_the_files(tmp_path: Path) -> None:
     path = tmp_path / "replies.sqlite"
     database = Database(path)
     store = SqlReplyStore(database)
     for number in range(50):
         outcome = Outcome("replied", f"tell-tale {number} " * 50, "{}")
         store.write(Round(paid=[paid(("m", f"{number}"), outcome, documents=("a" * 32,))]))
-    forget(database, ["a" * 32])
+    erase(database, ["a" * 32])
     left = b"".join(file.read_bytes() for file in tmp_path.rglob("*") if file.is_file())
     store.close()
     assert b"tell-tale" not in left
@@ -171,7 +171,7 @@ def test_documents_are_known_by_path_with_their_earlier_versions(database: Datab
     assert versions_of(database, "b.md") == []
 
 
-def test_a_reply_of_a_batch_job_that_nobody_has_read_yet_is_forgotten_too(database: Database) -> None:
+def test_a_reply_of_a_batch_job_that_nobody_has_read_yet_is_erased_too(database: Database) -> None:
     item = {
         "asked_model": "m",
         "sent_key": "a",
@@ -188,6 +188,6 @@ def test_a_reply_of_a_batch_job_that_nobody_has_read_yet_is_forgotten_too(databa
     }
     kept = item | {"sent_key": "b", "documents": '["another"]'}
     database.transact(lambda connection: connection.execute(PROVIDER_ITEMS.insert(), [item, kept]))
-    assert forget(database, ["secret"]).replies == 1
+    assert erase(database, ["secret"]).replies == 1
     left = database.read(lambda connection: connection.scalars(sa.select(PROVIDER_ITEMS.c.sent_key)).all())
     assert left == ["b"]

@@ -11,7 +11,7 @@ from google.oauth2.credentials import Credentials
 from openai import AsyncOpenAI
 
 from qa_pipeline.llm.gemini.wire import response_schema
-from qa_pipeline.prompts.loading import fence_all, load_prompt, render_passages
+from qa_pipeline.prompts.loading import delimit_all, load_prompt, render_passages
 from qa_pipeline.records import Passage, VerifyReply
 from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY, ChatServer, GeminiServer
 
@@ -23,7 +23,7 @@ CLAIM = "Wait 10 minutes."
 def prompt(claim: str = CLAIM) -> str:
     """What a verifier is asked."""
     return load_prompt("en", "verify").fill(
-        passages=render_passages([PASSAGE]), claims=fence_all([claim], "claim")
+        passages=render_passages([PASSAGE]), claims=delimit_all([claim], "claim")
     )
 
 

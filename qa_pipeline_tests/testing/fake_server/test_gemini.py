@@ -151,7 +151,7 @@ def test_a_model_nobody_knows_is_not_found() -> None:
     assert "models/gemini-x is not found" in str(caught.value.message)
 
 
-def test_a_wrong_key_is_a_400_told_apart_by_its_details() -> None:
+def test_a_wrong_key_is_a_400_distinguished_by_its_details() -> None:
     async def use(client: Client) -> Any:
         return await client.aio.models.generate_content(model=MODEL, contents=CLAIM)
 

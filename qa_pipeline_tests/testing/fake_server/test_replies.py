@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 from qa_pipeline.llm.base import ReplyT
 from qa_pipeline.llm.gemini.wire import response_schema
 from qa_pipeline.prompts.loading import (
-    LANGUAGES,
-    Fenced,
-    fence,
-    fence_all,
+    Delimited,
+    delimit,
+    delimit_all,
     load_prompt,
     refusal,
     render_passages,
@@ -31,13 +30,14 @@ from qa_pipeline.records import (
 )
 from qa_pipeline.testing.fake_server.replies import sensible_text, smallest
 from qa_pipeline.testing.fake_server.responses import Asked
+from qa_pipeline.text.lexicon.languages import LANGUAGES
 
 TEXT = "To drain the boiler, open the lower valve.\nWait 10 minutes."
 OTHER = "The office is closed on Sundays."
 PASSAGES = [Passage(str(n), "Manual", ("Filling",), text, "en") for n, text in enumerate((OTHER, TEXT))]
 
 
-def asked(model: type[ReplyModel] | None, name: Any, language: str, **values: str | Fenced) -> Asked:
+def asked(model: type[ReplyModel] | None, name: Any, language: str, **values: str | Delimited) -> Asked:
     prompt = load_prompt(language, name)
     body: dict[str, Any] = {
         "contents": [{"parts": [{"text": prompt.fill(**values)}]}],
@@ -48,7 +48,7 @@ def asked(model: type[ReplyModel] | None, name: Any, language: str, **values: st
     return Asked("m", body)
 
 
-def replied(model: type[ReplyT], name: Any, language: str = "en", **values: str | Fenced) -> ReplyT:
+def replied(model: type[ReplyT], name: Any, language: str = "en", **values: str | Delimited) -> ReplyT:
     return model.model_validate_json(sensible_text(asked(model, name, language, **values)))
 
 
@@ -64,7 +64,7 @@ def test_an_answer_is_a_sentence_of_the_passage_it_cites() -> None:
         AnswerReply,
         "answer",
         passages=render_passages(PASSAGES),
-        question=fence("What is said where it reads “Wait 10 minutes.”?"),
+        question=delimit("What is said where it reads “Wait 10 minutes.”?"),
     )
     assert (reply.coverage, reply.answer, reply.used_chunks) == ("full", "Wait 10 minutes.", [2])
     assert [(one.passage, one.quote) for one in reply.citations] == [(2, "Wait 10 minutes.")]
@@ -73,32 +73,32 @@ def test_an_answer_is_a_sentence_of_the_passage_it_cites() -> None:
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_question_that_no_passage_speaks_of_gets_the_refusal(language: str) -> None:
     reply = replied(
-        AnswerReply, "answer", language, passages=render_passages(PASSAGES), question=fence("Xyzzy?")
+        AnswerReply, "answer", language, passages=render_passages(PASSAGES), question=delimit("Xyzzy?")
     )
     assert (reply.coverage, reply.answer, reply.citations) == ("none", refusal(language), [])
 
 
 @pytest.mark.parametrize(("claim", "decision"), [("Wait 10 minutes.", "accept"), ("Fly south.", "reject")])
 def test_a_claim_is_accepted_if_a_passage_has_its_words(claim: str, decision: str) -> None:
-    claims = fence_all([claim], "claim")
+    claims = delimit_all([claim], "claim")
     reply = replied(VerifyReply, "verify", passages=render_passages(PASSAGES), claims=claims)
     assert [one.decision for one in reply.verdicts] == [decision]
 
 
 def test_an_answer_is_cut_at_the_semicolons_of_its_sentences() -> None:
-    sentences = Fenced((("sentence-1", "It is new; it is loud."), ("sentence-2", "It leaks.")))
-    reply = replied(SplitReply, "split", question=fence("Which?", "question"), sentences=sentences)
+    sentences = Delimited((("sentence-1", "It is new; it is loud."), ("sentence-2", "It leaks.")))
+    reply = replied(SplitReply, "split", question=delimit("Which?", "question"), sentences=sentences)
     parts = [(1, "It is new"), (1, "it is loud."), (2, "It leaks.")]
     assert reply.claims == [SplitClaim(sentence=n, quote=part, claim=part) for n, part in parts]
 
 
 def test_a_judge_scores_what_the_passages_hold() -> None:
-    values: dict[str, str | Fenced] = {
+    values: dict[str, str | Delimited] = {
         "passages": render_passages(PASSAGES),
-        "question": fence("How long?", "question"),
+        "question": delimit("How long?", "question"),
     }
-    good = replied(JudgeReply, "judge", "en", **values, answer=fence("Wait 10 minutes.", "answer"))
-    bad = replied(JudgeReply, "judge", "en", **values, answer=fence("Fly south now.", "answer"))
+    good = replied(JudgeReply, "judge", "en", **values, answer=delimit("Wait 10 minutes.", "answer"))
+    bad = replied(JudgeReply, "judge", "en", **values, answer=delimit("Fly south now.", "answer"))
     assert good.correctness == 1.0
     assert bad.correctness < 0.5
 
@@ -111,8 +111,8 @@ def test_a_judge_scores_what_the_passages_hold() -> None:
 def test_of_two_answers_the_one_with_more_of_the_tasks_words_is_preferred(
     language: str, first: str, second: str, preferred: str
 ) -> None:
-    answers = {"first": fence(first, "first"), "second": fence(second, "second")}
-    task = fence("How long must I wait?", "task")
+    answers = {"first": delimit(first, "first"), "second": delimit(second, "second")}
+    task = delimit("How long must I wait?", "task")
     reply = replied(PairwiseReply, "judge_pairwise", language, task=task, **answers)
     assert reply.preferred == preferred
 
@@ -122,15 +122,19 @@ def test_of_two_answers_the_one_with_more_of_the_tasks_words_is_preferred(
     ("name", "model", "values"),
     [
         ("questions", QuestionsReply, {"limit": "2"}),
-        ("answer", AnswerReply, {"question": fence("How long?")}),
-        ("verify", VerifyReply, {"claims": fence_all(["Wait."], "claim")}),
-        ("judge", JudgeReply, {"question": fence("How long?", "question"), "answer": fence("10.", "answer")}),
+        ("answer", AnswerReply, {"question": delimit("How long?")}),
+        ("verify", VerifyReply, {"claims": delimit_all(["Wait."], "claim")}),
+        (
+            "judge",
+            JudgeReply,
+            {name: delimit("10.", name) for name in ("question", "answer")},
+        ),
     ],
 )
 def test_without_a_schema_the_instruction_tells_the_role(
-    language: str, name: str, model: type[ReplyModel], values: dict[str, str | Fenced]
+    language: str, name: str, model: type[ReplyModel], values: dict[str, str | Delimited]
 ) -> None:
-    filled: dict[str, str | Fenced] = {"passages": render_passages(PASSAGES), **values}
+    filled: dict[str, str | Delimited] = {"passages": render_passages(PASSAGES), **values}
     without = sensible_text(asked(None, name, language, **filled))
     assert without == sensible_text(asked(model, name, language, **filled))
     model.model_validate_json(without)

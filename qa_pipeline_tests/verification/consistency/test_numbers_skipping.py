@@ -1,4 +1,4 @@
-"""Patterns of many words are tried only where one of their words stands: nothing may be lost by it."""
+"""Patterns of many words are tried only where one of their words is: nothing may be lost by it."""
 
 import pytest
 from hypothesis import given

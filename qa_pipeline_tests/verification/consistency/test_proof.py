@@ -177,7 +177,7 @@ def test_a_row_without_columns_proves_no_column() -> None:
     assert proof("The voltage is 16 A.", "400 V | 16 A", "What is the voltage?", is_row=True).unproved
 
 
-def test_columns_of_the_same_words_are_told_apart_by_their_order() -> None:
+def test_columns_of_the_same_words_are_distinguished_by_their_order() -> None:
     row = "Match: none | Allow,Deny result: second rule | Deny,Allow result: first rule"
     assert proof("The Deny,Allow result of none is first rule.", row, is_row=True) == Proof()
     assert proof("The Allow,Deny result of none is first rule.", row, is_row=True).unproved

@@ -22,7 +22,7 @@ def test_scores_do_not_depend_on_what_is_scored_beside(asked: list[Asked]) -> No
         assert all(one.passages[place].strip() for place in found.passages)
 
 
-def test_the_window_that_entails_most_counts_wherever_it_stands() -> None:
+def test_the_window_that_entails_most_counts_wherever_it_is() -> None:
     long = "cold tank " * 100 + "the pump runs warm " + "cold tank " * 100
     found = search([Asked("The pump runs warm", ("cold", long))], word_encoder(), small_windows())[0]
     assert found.entailment is not None
@@ -68,7 +68,7 @@ def test_a_number_that_is_none_leaves_the_claim_unknown() -> None:
     assert sound.entailment is not None
 
 
-def test_empty_passages_and_claims_are_told_apart() -> None:
+def test_empty_passages_and_claims_are_distinguished() -> None:
     found = search([Asked("pump", ("", " \n")), Asked(" ", ("pump",))], word_encoder(), small_windows())
     assert [one.reason for one in found] == ["no_passage", "empty_claim"]
 

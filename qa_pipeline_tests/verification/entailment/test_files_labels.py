@@ -16,7 +16,7 @@ def labels(*names: str, wanted: dict[str, Meaning] | None = None) -> Labels:
 
 
 @given(st.permutations(["entailment", "neutral", "contradiction"]))
-def test_three_classes_are_told_apart_in_any_order(order: list[str]) -> None:
+def test_three_classes_are_distinguished_in_any_order(order: list[str]) -> None:
     found = labels(*(name.upper() for name in order))
     places = (found.entailment, found.neutral, found.contradiction)
     assert [order[place] for (place,) in places] == ["entailment", "neutral", "contradiction"]

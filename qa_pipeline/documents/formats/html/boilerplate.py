@@ -147,7 +147,7 @@ def _only_leads_on(box: _Tally) -> bool:
     A box is, when all its links stay on the page and nothing else is said; when it is a `div` or `section`
     of links under headings, without prose; or a paragraph of several links behind a label such as
     `Available Languages:`. A list of links to other pages is content where a sentence may have announced
-    it, and navigation where it is all that stands under a heading.
+    it, and navigation where it is all that is under a heading.
     """
     if box.inward == box.links and not box.plain:
         return True

@@ -238,7 +238,7 @@ class Reader:
         return ("quote" if self.quotes else "paragraph"), text
 
     def _write_label(self) -> None:
-        """The heading of a box that holds no prose stands as a paragraph of its own."""
+        """The heading of a box that holds no prose is a paragraph of its own."""
         if self.label:
             self.blocks.append(Block("paragraph", self.label))
             self.label = None

@@ -144,7 +144,7 @@ def _raw_cell(cell: "_Element", blocks: list[Block], *, weigh: bool) -> _RawCell
 
 
 def _filled_down(rows: Sequence[Sequence[_RawCell]]) -> Iterator[list[str]]:
-    """Texts of the cells; one over several rows stands in each of them, as far as that is bounded."""
+    """Texts of the cells; one over several rows is in each of them, as far as that is bounded."""
     above: dict[int, str] = {}
     budget = _MOST_REPEATED
     for row in rows:
@@ -404,7 +404,7 @@ def _levelled(blocks: list[Block]) -> list[Block]:
 
 
 def _count_other_parts(package: Package, main: str, omissions: Omissions) -> None:
-    """Count what stands beside the text: heads and feet of pages, comments, macros, stray parts."""
+    """Count what is beside the text: heads and feet of pages, comments, macros, stray parts."""
     for purpose, what in _BESIDE_THE_TEXT.items():
         for root in package.trees(main, purpose):
             pieces = list(root.iterchildren(f"{WORD}comment")) if purpose == "comments" else [root]

@@ -323,7 +323,7 @@ def prune(root: "_Element", styles: Styles, omissions: Omissions) -> None:
     for element, what in lost:
         parent = element.getparent()
         if parent is None or root not in element.iterancestors():
-            continue  # it went with what it stands in
+            continue  # it went with what it is in
         texts = [text.text or "" for text in element.iter(TEXT, f"{WORD}delText")]
         if texts or what != "alternative":
             written = sum(next(one.iter(TEXT), None) is not None for one in element.iter(f"{WORD}p"))

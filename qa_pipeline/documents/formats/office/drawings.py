@@ -137,7 +137,7 @@ def _diagram(root: "_Element") -> list[Block]:
 def _chart(root: "_Element") -> list[Block]:
     """Title and axes of a chart as a paragraph, its values as table rows; nothing of one too large.
 
-    The name of a series without values, which no row repeats, stands in the paragraph.
+    The name of a series without values, which no row repeats, is in the paragraph.
     """
     titles = [all_text(title) for title in root.iter(f"{CHART}title")]
     series = list(root.iter(f"{CHART}ser"))

@@ -366,7 +366,7 @@ def _own(shape: "_Element", name: str) -> str:
 
 
 def _table(table: "_Element", omissions: Omissions) -> list[Block]:
-    """A table as one block a row; what stands in a cell that another covers is not shown, and counted."""
+    """A table as one block a row; what is in a cell that another covers is not shown, and counted."""
     properties = table.find(f"{DRAWING}tblPr")
     grid = [_cells(row, omissions) for row in table.iterchildren(f"{DRAWING}tr")]
     said = properties if len(grid) > 1 and max(map(len, grid)) > 1 else None

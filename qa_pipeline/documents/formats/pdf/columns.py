@@ -8,6 +8,7 @@ from itertools import pairwise
 from qa_pipeline.documents.assembly import Omissions
 from qa_pipeline.documents.formats.pdf.lines import Line, part_of, printed, rows_of
 from qa_pipeline.documents.formats.pdf.tables import pieces_of
+from qa_pipeline.text.lexicon.languages import any_of_all
 
 _LEAST_SHARE = 0.2
 _MOST_ACROSS = 0.45
@@ -24,7 +25,7 @@ _PROSE_LENGTH = 25
 def in_columns(lines: Sequence[Line], depth: int = 0) -> list[list[Line]]:
     """Lines of a page as stretches to be read one after another, each a column or part of one.
 
-    What stands across two columns parts what is above it from what is below: above it the left column is
+    What is across two columns parts what is above it from what is below: above it the left column is
     read before the right one, and so below it.
 
     Args:
@@ -151,7 +152,7 @@ def _cut(lines: Sequence[Line], gutter: float) -> Iterator[Line]:
 
 
 def _bands(lines: Iterator[Line], gutter: float) -> Iterator[tuple[list[Line], list[Line], list[Line]]]:
-    """What is read in turn: lines left of the gutter, lines right of it, then what stands across below."""
+    """What is read in turn: lines left of the gutter, lines right of it, then what is across below."""
     left: list[Line] = []
     right: list[Line] = []
     across: list[Line] = []
@@ -174,8 +175,8 @@ _NUMBER = re.compile(r"[0-9]{1,4}|[ivxlc]{1,8}", re.ASCII | re.IGNORECASE)
 _ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
 _DIGITS = re.compile(r"\d+")
 _PAGE_NUMBER = re.compile(
-    r"^\W*(?:(?:page|seite|sida|sidan|s\.|p\.)\s*)?(?:\d{1,4}|[ivxlc]{1,7})"
-    r"(?:\s*(?:of|von|av|/|\()\s*\d{1,4})?\W*$",
+    rf"^\W*(?:{any_of_all('layout.pages')}\s*)?(?:\d{{1,4}}|[ivxlc]{{1,7}})"
+    rf"(?:\s*(?:{any_of_all('layout.of')}|/|\()\s*\d{{1,4}})?\W*$",
     re.IGNORECASE,
 )
 
@@ -236,7 +237,7 @@ def _near_edge(lines: Sequence[Line], height: float) -> dict[int, list[_Key]]:
 
 
 def _parts(line: Line, lines: Sequence[Line]) -> list[str]:
-    """What stands left and right in a line that is set apart from all others, as few rows of tables are."""
+    """What is left and right in a line that is set apart from all others, as few rows of tables are."""
     parts = pieces_of(line, _WIDE_GAP * line.size)
     room = _APART * line.size
     if len(parts) < 2 or any(

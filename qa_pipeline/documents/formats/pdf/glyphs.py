@@ -218,12 +218,12 @@ Place = tuple[float, float, float, float]
 
 
 def with_accents(text: str, places: Sequence[int], box: Callable[[int], Place]) -> tuple[str, Sequence[int]]:
-    """The text with each accent that stands over or under a letter joined to it.
+    """The text with each accent that is over or under a letter joined to it.
 
     Args:
         text: the characters of a page.
         places: what each is known by.
-        box: where the character of a number stands.
+        box: where the character of a number is.
 
     Returns:
         The text, and what each of its characters is known by.

@@ -158,7 +158,7 @@ def _drawn(rules: Sequence[Box], along: int, low: float, high: float) -> bool:
 
 
 def fill(grid: Grid, lines: Sequence[Line]) -> list[Line]:
-    """Put the words of lines into the cells they stand in; returns what stands outside."""
+    """Put the words of lines into the cells they stand in; returns what is outside."""
     cells = {place: cell for cell in grid.cells for place in _fields(cell)}
     depths = [-height for height in grid.heights]
     outside: list[Line] = []
@@ -183,7 +183,7 @@ def _by_column(words: Sequence[Word], places: Sequence[float]) -> list[tuple[int
 Gap = tuple[float, float]
 """Where the white between two columns begins and ends."""
 Strip = list[list[Line]]
-"""What stands side by side at one height of a table: for each column the parts of lines in it."""
+"""What is side by side at one height of a table: for each column the parts of lines in it."""
 
 _SPACE = 0.28
 """Width of a blank, in parts of the type size."""

@@ -11,6 +11,7 @@ from qa_pipeline.documents.formats.pdf.lines import Line, first_word_width
 from qa_pipeline.documents.formats.pdf.tables import Table
 from qa_pipeline.documents.formats.text import heading_level
 from qa_pipeline.records import BlockKind
+from qa_pipeline.text.lexicon.languages import any_of_all
 
 ITEM = re.compile(r"^\s*(?:[•‣▪●○◦∙–*-]|\(?\d{1,2}[.)]|\(?[a-z]\))\s+(?=\S)")
 _ON_ONE_PAGE = frozenset({"heading", "code"})
@@ -44,14 +45,14 @@ class Shape:
     ends: tuple[float, ...] = ()
 
     def end_of(self, left: float) -> float:
-        """Where lines of the column end that a line beginning at `left` stands in."""
+        """Where lines of the column end that a line beginning at `left` is in."""
         place = bisect(self.columns, left + 1)
         return self.ends[place - 1] if place else self.right
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """Text that stands in a drawing."""
+    """Text that is in a drawing."""
 
     lines: tuple[Line, ...]
 
@@ -168,7 +169,7 @@ def _single_lines(group: Group, shape: Shape) -> list[Group]:
 
 
 def _is_ended(last: Line, line: Line, shape: Shape, *, uneven: bool) -> bool:
-    """Whether the next line begins a paragraph although it stands close below."""
+    """Whether the next line begins a paragraph although it is close below."""
     if line.page != last.page or line.bottom > last.top or not _has_room(last, line, shape.end_of(last.left)):
         return False
     whole = last.text.endswith(_SENTENCE_END) or _LABEL.match(line.text) is not None
@@ -182,7 +183,7 @@ def _has_room(last: Line, line: Line, end: float) -> bool:
 
 
 def _labels(lines: Sequence[Line]) -> list[list[Line]]:
-    """Text of a drawing, what stands closely one below the other taken together, from the top."""
+    """Text of a drawing, what is closely one below the other taken together, from the top."""
     labels: list[list[Line]] = []
     for line in sorted(lines, key=lambda line: (-line.top, line.left)):
         for label in labels[-_LABELS_BESIDE:]:
@@ -232,7 +233,7 @@ def _goes_on(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
 def _is_alike(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
     last = group.lines[-1]
     full = last.right >= shape.right - _NEARLY * line.size
-    if kind == "list_item":  # unless a dash or number stands amid a sentence of the paragraph above
+    if kind == "list_item":  # unless a dash or number is amid a sentence of the paragraph above
         runs_on = group.kind == "paragraph" and full and -2 < line.left - last.left < _INSET
         if not runs_on or last.text[-1:] in ".!?:;" or line.text[:1] not in "-–0123456789":
             return False
@@ -284,9 +285,7 @@ _MOST_LINES = 4
 _LEAST_SIZE = 0.85
 _FAR = 1.2
 _NUMBER = re.compile(r"^(?:\d{1,2}|[A-Z](?=\.))(?:\.\d{1,2}){0,4}\.?\s+(?=\S)")
-_CAPTION = re.compile(
-    r"^(?:figure|fig\.|table|listing|abbildung|abb\.|tabelle|figur|tabell|bild)\s*\d", re.IGNORECASE
-)
+_CAPTION = re.compile(rf"^{any_of_all('layout.captions')}\s*\d", re.IGNORECASE)
 _NO_LETTER = re.compile(r"[\W_]+")
 
 
@@ -338,7 +337,7 @@ def _by_weight(groups: list[Group], shape: Shape, level: int) -> None:
 
 
 def _follow_outline(groups: list[Group], named: dict[int, int], shape: Shape) -> None:
-    """Levels by the outline; a larger heading above its first entry is the title, and stands above all."""
+    """Levels by the outline; a larger heading above its first entry is the title, and is above all."""
     first = min(named)
     titles = [group.lines[0].size for group in groups[:first] if group.kind == "heading"]
     shift = (2 if titles else 1) - min(named.values())

@@ -34,6 +34,7 @@ from qa_pipeline.documents.formats.pdf.groups import (
 from qa_pipeline.documents.formats.pdf.lines import Line, Spelling, code_text, printed, texts_by_page
 from qa_pipeline.documents.formats.pdf.tables import Table, find_aligned, ruled_tables
 from qa_pipeline.records import Block
+from qa_pipeline.text.lexicon.languages import of_all
 
 _NAMED = 20
 
@@ -110,7 +111,7 @@ def lay_out_pages(
         pages: what was read of each page.
         outline: the file's own outline; may be empty.
         left_out: counts what does not reach the text.
-        failed: takes the pages whose layout cannot be told.
+        failed: takes the pages whose layout cannot be determined.
     """
     spelling = Spelling(line.text for page in pages for line in page.lines)
     drafts = []
@@ -234,7 +235,7 @@ def _without_footnotes(lines: Sequence[Line], shape: Shape) -> tuple[Sequence[Li
 
 
 def _begins_notes(lines: Sequence[Line], place: int, above: int) -> bool:
-    """Whether a line has the mark of a footnote and, below `above`, stands apart or begins a sentence."""
+    """Whether a line has the mark of a footnote and, below `above`, is apart or begins a sentence."""
     line = lines[place]
     mark = FOOTNOTE.match(line.text)
     if mark is None:
@@ -299,12 +300,7 @@ class _Depths:
 _DOTS = re.compile(r"[.·…](?: ?[.·…]){3,}")
 _PAGES = re.compile(r"(\d{1,4}|[ivxlc]{1,8})(?:(?:, ?|[-–])(?:\d{1,4}|[ivxlc]{1,8}))*", re.ASCII)
 _LAST_NUMBER = re.compile(r"\s(\d{1,4}|[ivxlc]{1,8})$", re.ASCII)
-_TITLES = frozenset({
-    "contents", "table of contents", "list of figures", "list of tables", "index", "concept index",
-    "inhalt", "inhaltsverzeichnis", "abbildungsverzeichnis", "tabellenverzeichnis", "sachregister",
-    "stichwortverzeichnis", "innehåll", "innehållsförteckning", "figurförteckning", "tabellförteckning",
-    "sakregister", "register", "table des matières", "liste des tableaux",
-})  # fmt: skip
+_TITLES = frozenset({*of_all("layout.contents"), "table des matières", "liste des tableaux"})
 _LEAST_ENTRIES = 3
 _LEAST_OF_INDEX = 6
 _MANY_ENTRIES = 8

@@ -8,6 +8,7 @@ from statistics import median
 from typing import NamedTuple
 
 from qa_pipeline.documents.formats.pdf.glyphs import BROKEN_WORD, Box, Glyphs
+from qa_pipeline.text.lexicon.languages import of_all
 
 _RUN = re.compile(f"[^\r\n{BROKEN_WORD}]+{BROKEN_WORD}?|{BROKEN_WORD}")
 _WORD = re.compile(f"[^\\s{BROKEN_WORD}]+")
@@ -252,7 +253,7 @@ def rows_of(lines: Sequence[Line]) -> Iterator[list[Line]]:
 _LAST_WORD = re.compile(r"(?<![^\W\d_])[^\W\d_]+$")
 _FIRST_WORD = re.compile(r"^[^\W\d_]+")
 _WEB_ADDRESS = re.compile(r"(?:https?://|www\.)\S{0,400}$")
-_SUSPENDED = frozenset({"and", "or", "to", "und", "oder", "bis", "och", "eller", "samt", "till"})
+_SUSPENDED = frozenset(of_all("layout.suspending"))
 _HEADS = frozenset({"self", "well", "near", "quasi"})
 _PREFIXES = frozenset({
     "anti", "auto", "co", "counter", "de", "dis", "down", "ex", "fore", "hyper", "im", "in", "infra",

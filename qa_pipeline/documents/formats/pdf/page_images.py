@@ -27,7 +27,7 @@ def align(text: str, page: str) -> list[int | None]:
     """For each character of `text` its place in `page`, or None where it has none.
 
     Four words in a row are matched wherever they are, then single words that are alone on the page or near
-    what stands before them, such as the cells of a table. Each word of the page is used once, so that
+    what is before them, such as the cells of a table. Each word of the page is used once, so that
     repeated names of columns stay without a place. Linear in the length of both.
     """
     wanted, given = _words(text), _words(page)
@@ -93,7 +93,7 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class PagePicture:
-    """A page as a PNG, and how much of what was to be marked stands on it.
+    """A page as a PNG, and how much of what was to be marked is on it.
 
     Attributes:
         png: the picture.
@@ -124,7 +124,7 @@ def draw_page(
         content: the PDF file.
         number: the page, from 1.
         text: the document's canonical text.
-        page: the part of it that stands on the page.
+        page: the part of it that is on the page.
         chunks: parts of the text to outline; what lies on other pages is left out.
         evidence: a part of the text to highlight.
         scale: pixels a point; lowered where the picture would be too large.
@@ -193,7 +193,7 @@ def _merged(boxes: Iterable[Box], belongs: Callable[[Box, Box], bool]) -> list[B
 
 
 def _goes_on(line: Box, box: Box) -> bool:
-    """Whether a character stands in the same line, a few blanks behind its end at most."""
+    """Whether a character is in the same line, a few blanks behind its end at most."""
     overlap = min(line.top, box.top) - max(line.bottom, box.bottom)
     high = min(line.top - line.bottom, box.top - box.bottom)
     return overlap > 0.4 * high and -_GAP * high < box.left - line.right < 2 * _GAP * high

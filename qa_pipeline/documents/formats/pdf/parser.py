@@ -136,7 +136,7 @@ _MOST_REGIONS = 80
 
 
 def read_page(page: "PdfPage", number: int, settings: DocumentSettings, left_out: Omissions) -> PageContent:
-    """Read what stands on a page."""
+    """Read what is on a page."""
     drawing = read_drawing(page, settings.max_page_objects)
     with closing(page.get_textpage()) as textpage:
         check_length(textpage.count_chars(), settings, "a page")

@@ -251,7 +251,7 @@ def _merged(row: Sequence[GridCell], parts: Sequence[Sequence[Strip]]) -> list[l
 class _Stack:
     """Lines across that begin and end alike, from the top, and the text between and below them.
 
-    Running text stands between such lines too, above a footnote or between two tables: what has no white
+    Running text is between such lines too, above a footnote or between two tables: what has no white
     gap from top to bottom is no part of a table.
     """
 
@@ -293,7 +293,7 @@ class _Stack:
         return [], bands
 
     def _is_text(self, bands: Sequence[Sequence[Row]]) -> bool:
-        """Whether what stands between two lines is text in columns, a program or a single line."""
+        """Whether what is between two lines is text in columns, a program or a single line."""
         rows = [row for band in bands for row in band]
         if len(rows) == 1 or all(line.fixed for row in rows for line in row):
             return True

@@ -45,7 +45,7 @@ def test_tables_with_a_head_repeat_it_in_each_row() -> None:
     assert blocks(page) == [("paragraph", "Prices"), ("table_row", "Item: Nail | Price: 2 kr")]
 
 
-def test_list_items_in_a_cell_are_told_apart() -> None:
+def test_list_items_in_a_cell_are_distinguished() -> None:
     page = "<table><tr><th>Modules</th><td><ul><li>core</li><li>mod_alias</li></ul></td></tr></table>"
     assert blocks(page) == [("table_row", "Modules: core, mod_alias")]
 

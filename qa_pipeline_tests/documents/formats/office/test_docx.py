@@ -212,7 +212,7 @@ def test_a_table_of_contents_is_navigation() -> None:
     assert outline(parsed) == [("paragraph", "Text")]
 
 
-def test_what_stands_beside_the_text_is_counted() -> None:
+def test_what_is_beside_the_text_is_counted() -> None:
     def prepare(document: Document) -> None:
         document.sections[0].header.paragraphs[0].text = "Head of page"
         document.sections[0].footer.paragraphs[0].text = "Foot"

@@ -140,7 +140,7 @@ def test_a_table_in_a_cell_stays_in_its_row() -> None:
     assert rows == ["Name: A | Werte: x | 1; y | 2"]
 
 
-def test_list_items_of_a_cell_are_told_apart() -> None:
+def test_list_items_of_a_cell_are_distinguished() -> None:
     items = paragraph(run("one"), "ListBullet") + paragraph(run("two"), "ListBullet")
     assert lines(row(cell(paragraph(run("K"))), cell(items)), plain("L", "m")) == ["K | one, two", "L | m"]
 

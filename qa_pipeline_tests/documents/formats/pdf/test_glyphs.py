@@ -22,7 +22,7 @@ def text_of(drawn: str) -> str:
     ],
     ids=["before its letter", "behind its letter", "at the end of the line", "before the line"],
 )
-def test_an_accent_is_joined_to_the_letter_it_stands_over(drawn: str) -> None:
+def test_an_accent_is_joined_to_the_letter_it_is_over(drawn: str) -> None:
     assert text_of(drawn) == "für mich"
 
 

@@ -29,7 +29,7 @@ def test_the_outline_of_a_file_says_what_is_a_heading_and_at_what_level() -> Non
     assert headings(document) == [("Rivers and lakes", 1), ("Floods of the spring", 2), ("Mountains", 1)]
 
 
-def test_a_larger_line_above_the_outline_is_the_title_and_stands_above_all() -> None:
+def test_a_larger_line_above_the_outline_is_the_title_and_is_above_all() -> None:
     document = blank()
     document.set_font("Helvetica", size=22)
     document.text(15, 20, "Landscapes of the North")

@@ -112,7 +112,7 @@ def test_a_page_that_is_turned_as_a_whole_is_read_like_one_that_is_not(angle: in
     assert marks(paragraphs[0][1], "body") == list(range(12))
 
 
-def test_lines_of_a_turned_page_are_told_apart_below_an_upright_head() -> None:
+def test_lines_of_a_turned_page_are_distinguished_below_an_upright_head() -> None:
     lines = ((100, "Towns of the north"), (120, "Lund is old"), (132, "and Falun is not"), (144, "as old."))
     turned = "".join(f"BT /F1 10 Tf 0 1 -1 0 {place} 100 Tm ({text}) Tj ET\n" for place, text in lines)
     parsed = parse(one_page(f"BT /F1 10 Tf 50 800 Td (16 of the book) Tj ET\n{turned}"))
@@ -142,7 +142,7 @@ def test_raised_and_lowered_marks_above_one_another_tear_no_line_apart() -> None
     [(100, 150, 697, 709), (72, 210, 697, 709), (158, 210, 686, 697)],
     ids=["within the line", "from its beginning", "below it"],
 )
-def test_what_stands_under_a_line_does_not_go_on_in_it(
+def test_what_is_under_a_line_does_not_go_on_in_it(
     left: float, right: float, bottom: float, top: float
 ) -> None:
     assert not _same_line(marked("base", 72, 167, 700, 711), marked("other", left, right, bottom, top))

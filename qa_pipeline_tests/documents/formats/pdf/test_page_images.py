@@ -42,7 +42,7 @@ def marked(picture: Image.Image) -> set[tuple[int, int]]:
     return {place for place in places if picture.getpixel(place) == MARKER}
 
 
-def test_the_evidence_is_marked_where_it_stands_and_nowhere_else() -> None:
+def test_the_evidence_is_marked_where_it_is_and_nowhere_else() -> None:
     content, text = page_with_prose()
     quote = " ".join(text.text[text.text.index("right3") :].split()[:7])
     drawn = draw(content, text, quote)

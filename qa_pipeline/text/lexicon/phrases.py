@@ -1,6 +1,6 @@
 """What the rules need to know of a language: its questions, and the few words around which they are asked.
 
-A language is one record in a file of its own, named in `provider.LANGUAGES`. In a template, `{place}` is
+In a template, `{place}` is
 the quoted heading with the quoted title of its document, other names are what the rule found, and a part
 in `[…]` is used only where the question would not say by itself what it is about.
 """
@@ -47,7 +47,8 @@ class Phrases:
     headings, keys and columns that name nothing by themselves,
     `leaning` are words that stand for something said before, `pointing` ones that send the reader elsewhere,
     `weak` words and forms of `superlative` make a predicate no definition, `abstract` are nouns that only
-    their context tells apart.
+    their context tells apart. `chapters` and `clauses` are patterns of numbered parts of a law;
+    `adjective_endings` those of a word that no infinitive has.
     """
 
     quotes: tuple[str, str]
@@ -71,6 +72,9 @@ class Phrases:
     pointing: frozenset[str]
     weak: frozenset[str]
     abstract: frozenset[str]
+    chapters: tuple[str, ...]
+    clauses: tuple[str, ...]
+    adjective_endings: tuple[str, ...] = ()
 
     def quoted(self, text: str) -> str:
         """Put a text in the quotation marks of the language."""
@@ -81,7 +85,8 @@ def fill(template: str, names: Mapping[str, str], *, placed: bool) -> str:
     """Fill a template literally; its optional parts stay only where the place is needed."""
     wording = _OPTIONAL.sub(r"\1" if placed else "", template)
     question = " ".join(wording.format_map(dict(names)).split())
-    return (question[:1].upper() + question[1:]).replace(" ?", "?")
+    question = question[:1].upper() + question[1:]
+    return question if template.endswith(" ?") else question.replace(" ?", "?")
 
 
 def any_of(text: str) -> str:
@@ -90,7 +95,7 @@ def any_of(text: str) -> str:
 
 
 SUBJECT = r"(?P<subject>[^\s,;:.!?()][^,;:!?()]{0,70}?)(?: \([^()]{1,60}\))?"
-"""What stands before the verb, with or without what an abbreviation stands for."""
+"""What is before the verb, with or without what an abbreviation stands for."""
 REST = r".{15,}"
 NUMBER = r"(?:[^\W\d][\w ]{0,20} )?\d"
 YEAR = r"(?:1[5-9]|20)\d\d"
