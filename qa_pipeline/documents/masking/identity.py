@@ -21,7 +21,7 @@ from qa_pipeline.text.lexicon.languages import any_of_all, of_all
 
 _NAMED = re.compile(
     rf"{any_of_all('labels.id_documents')}s?"
-    r"[ -]?(?:n(?:umme?r|umber|r|o)(?:n|et|s)?|seriennummer|id|#)?\.?"
+    rf"[ -]?(?:{any_of_all('labels.numbers')}(?:n|et|s)?|id|#)?\.?"
     rf"(?: {any_of_all('labels.copulas')}| :|:| =|=| \|)?[ \n\"'(]{{0,3}}"
     r"([A-Z]{0,2}[ -]?\d{6,9}|[A-Z0-9]{8,16})(?![^\W_])",
     re.IGNORECASE,

@@ -95,6 +95,8 @@ class Layout:
     text under a figure, `sections` stand before the number of a part, and `see` before a reference to one.
     `suspending` words follow a part of a compound ("pre- and post-"). `fields` are other names of the fields
     title, heading, licence, language and content, `columns` words that tables use as names of columns.
+    `compound_heads` and `compound_tails` are parts of compounds that keep their hyphen at the end of a line,
+    `word_prefixes` begin words without one.
     """
 
     contents: tuple[str, ...]
@@ -106,6 +108,9 @@ class Layout:
     suspending: Set[str]
     fields: Mapping[str, tuple[str, ...]]
     columns: Set[str]
+    compound_heads: Set[str] = frozenset()
+    compound_tails: Set[str] = frozenset()
+    word_prefixes: Set[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -201,10 +201,9 @@ ENGLISH = Lexicon(
         speed=speed frequency=frequency duration=time+months period=time+months percentage=percent
         share=percent size=bytes+area+length current=current energy=energy"""),
     names=("english",),
-    deictic=words(
-        "this these that those it its they them their he she his her such here following above below example "
-        "same latter former we our you your i my one both"
-    ),
+    deictic=words("""
+        this these that those it its they them their he she his her such here following above below example
+        same latter former we our you your i my one both"""),
     conventions=Conventions(
         never_final=words("""
             dr mr mrs ms prof rev hon capt col gen lt sgt sen rep gov pres mx messrs st mt ft e.g eg i.e ie
@@ -394,6 +393,17 @@ ENGLISH = Lexicon(
         sections=("sections?", "chapter", "clause", "appendix", "annex", r"fig(?:ure|\.)?", "table"),
         see=("see",),
         suspending=words("and or to"),
+        compound_heads=words("self well near quasi"),
+        word_prefixes=words("""
+            anti auto co counter de dis down ex fore hyper im in infra inter intra macro meta micro mis multi
+            non out over para post pre pseudo re semi sub super trans un under up"""),
+        compound_tails=words("""
+            aligned annotated aware based bound centered centred connected controlled defined delimited
+            dependent dimensional directed driven efficient encoded facing focused formatted friendly
+            generated grade independent intensive labeled labelled led level like limited linear oriented
+            performance precision powered quality rated related relevant resolution scale sensitive separated
+            shaped source specific structured style supervised supported throughput trained universally
+            weighted wide written"""),
         fields={},
         columns=words("""
             id no number key name title text content body description category type class kind status date
@@ -409,7 +419,7 @@ ENGLISH = Lexicon(
             "tele(?:phone|fax)?", r"\btel", "phone", "mobile?", "cell", "fax", "call", "hotline", r"\bsms", "whatsapp",
             "contact", "dial",),
         phone_names=(r"\btel(?:ephone|efax)?", "phone", "mobile?", r"\bfax", "telephone number", "phone number"),
-        numbers=("no",),
+        numbers=("number", "no"),
         at=("at",),
         dot=("dot",),
         machines=("address", "client", "host"),

@@ -188,10 +188,9 @@ GERMAN = Lexicon(
         frequenz=frequency dauer=time+months zeitraum=time+months frist=time+months anteil=percent
         größe=bytes+area+length strom=current energie=energy"""),
     names=("deutsch", "german"),
-    deictic=words(
-        "dies diese dieser dieses diesem diesen er sie es ihr ihre sein seine solche hier folgende folgenden "
-        "oben unten beispiel dasselbe derselbe wir unser du dein man"
-    ),
+    deictic=words("""
+        dies diese dieser dieses diesem diesen er sie es ihr ihre sein seine solche hier folgende folgenden
+        oben unten beispiel dasselbe derselbe wir unser du dein man"""),
     conventions=Conventions(
         never_final=words("""
             z.b zb d.h dh i.d.r idr u.a ua u.u uu u.ä z.t zt z.zt bzw vgl ggf ggfs evtl ca dr prof hr fr frl
@@ -393,7 +392,7 @@ GERMAN = Lexicon(
         users=("benutzer", "benutzername"),
         phones=("telefon", "fon", "mobil", "handy", "rufnummer", "durchwahl", "kontakt", "nummer"),
         phone_names=(r"\btelefon", "mobil", "handy", "rufnummer", "telefonnummer"),
-        numbers=("nr", "nummer"),
+        numbers=("seriennummer", "nummer", "nr"),
         at=("ät",),
         dot=("punkt",),
         machines=("adress", "klient"),

@@ -182,10 +182,9 @@ SWEDISH = Lexicon(
         frekvens=frequency tid=time+months tiden=time+months period=time+months andel=percent andelen=percent
         storlek=bytes+area+length ström=current energi=energy"""),
     names=("svenska", "swedish"),
-    deictic=words(
-        "denna detta dessa den det de dem dess deras han hon hans hennes sådan sådana här följande ovan "
-        "nedan exempel samma vi vår du din man första andra"
-    ),
+    deictic=words("""
+        denna detta dessa den det de dem dess deras han hon hans hennes sådan sådana här följande ovan nedan
+        exempel samma vi vår du din man första andra"""),
     conventions=Conventions(
         never_final=words("""
             t.ex bl.a d.v.s dvs s.k p.g.a pga fr.o.m f.d f.n fn f.ö m.a.o v.g ang avs bl ca c:a dr e.kr f.kr
@@ -365,7 +364,7 @@ SWEDISH = Lexicon(
         users=("användare", "användarnamn"),
         phones=("telefon", "fon", "mobil", r"\bring", "växel", "kontakt", r"\bnås", "nummer"),
         phone_names=(r"\btelefon", "mobil", "telefonnummer"),
-        numbers=("nr", "nummer"),
+        numbers=("nummer", "nr"),
         at=("snabel-?a",),
         dot=("punkt",),
         machines=("adress", "klient"),

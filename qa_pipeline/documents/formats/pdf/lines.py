@@ -254,22 +254,9 @@ _LAST_WORD = re.compile(r"(?<![^\W\d_])[^\W\d_]+$")
 _FIRST_WORD = re.compile(r"^[^\W\d_]+")
 _WEB_ADDRESS = re.compile(r"(?:https?://|www\.)\S{0,400}$")
 _SUSPENDED = frozenset(of_all("layout.suspending"))
-_HEADS = frozenset({"self", "well", "near", "quasi"})
-_PREFIXES = frozenset({
-    "anti", "auto", "co", "counter", "de", "dis", "down", "ex", "fore", "hyper", "im", "in", "infra",
-    "inter", "intra", "macro", "meta", "micro", "mis", "multi", "non", "out", "over", "para", "post",
-    "pre", "pseudo", "re", "semi", "sub", "super", "trans", "un", "under", "up",
-})  # fmt: skip
-_TAILS = frozenset({
-    "aligned", "annotated", "aware", "based", "bound", "centered", "centred", "connected", "controlled",
-    "defined", "delimited", "dependent", "dimensional", "directed", "driven", "efficient", "encoded",
-    "facing", "focused", "formatted", "friendly", "generated", "grade", "independent", "intensive",
-    "labeled", "labelled", "led", "level", "like", "limited", "linear", "oriented", "performance",
-    "precision", "powered", "quality", "rated", "related", "relevant", "resolution", "scale",
-    "sensitive", "separated", "shaped", "source", "specific", "structured", "style", "supervised",
-    "supported", "throughput", "trained", "universally", "weighted", "wide", "written",
-})  # fmt: skip
-"""Second parts of English compounds that are hardly ever written as one word with their first."""
+_HEADS, _PREFIXES, _TAILS = (
+    frozenset(of_all(f"layout.{part}")) for part in ("compound_heads", "word_prefixes", "compound_tails")
+)
 _SHORTEST_REST = 3
 """Fewer letters than these are never carried over to a new line."""
 _LETTERS = bytes(
@@ -282,7 +269,7 @@ class Spelling:
     """How a document spells its words; `joined` counts hyphens left out since they only broke a word.
 
     PDF writes a hyphen that breaks a word like one that belongs to it, so the document's own spelling decides
-    first, then how English, German and Swedish form compounds.
+    first, then how its languages form compounds.
     """
 
     def __init__(self, texts: Iterable[str]) -> None:
