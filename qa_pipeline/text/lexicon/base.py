@@ -150,6 +150,8 @@ class Lexicon:
     `cell_sentence` states column, row and value of a table cell in words. `measures` has the dimensions of
     units that a word of a question asks for, `units` other words for the units of measure.
 
+    `spellings` are patterns of words that are spelled in two ways, and the usual one.
+
     `names` are what the language is called, `letters` its small ones beside a to z, `hyphened_prefixes`
     change a word when they stand before its hyphen, `letter_tokens` the share of a token that a letter costs.
     `article_cases` are endings of articles that tell cases apart; `verb_final` says that the verb of a
@@ -206,6 +208,7 @@ class Lexicon:
     auxiliaries: Set[str]
     negation_tails: Set[str]
     openings: Set[str]
+    spellings: tuple[tuple[str, str], ...]
     endings: Set[str]
     collectives: Set[str]
     copulas: Set[str]

@@ -179,9 +179,15 @@ ENGLISH = Lexicon(
         listed table column row section under called name named value define defined mean means definition
         according document text explain describe described tell happens use used for step steps"""),
     row_glue=words("is are was were has have of the a an for in at to by with and equals amounts"),
-    adding_relatives=words("which"),
+    adding_relatives=words("which who"),
     auxiliaries=words("do does did"),
     negation_tails=words("longer more any"),
+    spellings=(
+        (r"(?<=[a-z]{2})our(?=(?:s|ed|ing|ful|less|able|ite|ites)?$)", "or"),
+        (r"(?<=[a-z]{3})is(?=(?:e|es|ed|ing|ation|ations)$)", "iz"),
+        (r"^((?:kilo|centi|milli)?met|lit|cent|theat|fib|spect|calib|lust)re(s?)$", r"\1er\2"),
+        (r"^grey", "gray"),
+    ),
     openings=words("but yet and also so additionally however moreover furthermore"),
     endings=frozenset(("", *["s", "es", "'s", "'"])),
     collectives=words("""

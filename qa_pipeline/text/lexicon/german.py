@@ -170,6 +170,7 @@ GERMAN = Lexicon(
     adding_relatives=words("was wobei"),
     auxiliaries=frozenset(),
     negation_tails=words("mehr länger"),
+    spellings=(),
     openings=words("aber und auch außerdem zudem jedoch"),
     endings=frozenset(("", *["s", "es", "n", "en", "e", "er", "em"])),
     collectives=words("""

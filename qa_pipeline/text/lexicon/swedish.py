@@ -162,6 +162,7 @@ SWEDISH = Lexicon(
     adding_relatives=words("vilket"),
     auxiliaries=frozenset(),
     negation_tails=words("längre mer"),
+    spellings=(),
     openings=words("men och också även dessutom dock"),
     endings=frozenset(("", *["s", "n", "en", "et", "t", "ar", "er", "or", "na", "arna", "erna",
     "orna", "a", "e", "ens", "ets"])),

@@ -17,9 +17,9 @@ from itertools import pairwise
 from typing import Literal
 
 from qa_pipeline.text.lexicon.base import Lexicon
-from qa_pipeline.text.lexicon.languages import LANGUAGES, LEXICONS, lexicon
+from qa_pipeline.text.lexicon.languages import LANGUAGES, LEXICONS, lexicon, stemmer
 from qa_pipeline.text.sentences import split_sentences
-from qa_pipeline.text.words import Occupied
+from qa_pipeline.text.words import Occupied, Token
 from qa_pipeline.verification.consistency.reading import Reading
 
 Direction = Literal["added", "left out", "changed", "moved"]
@@ -156,10 +156,13 @@ def _brackets(text: str) -> Sequence[tuple[int, int]]:
 
 def _example(change: Change) -> bool:
     """An example to the end of the sentence or to the next comma."""
-    opens = any(change.written().casefold().startswith(opener) for opener in change.known.example_openers)
+    written = change.written().casefold()
+    opener = next((one for one in change.known.example_openers if written.startswith(one)), None)
     ends = re.match(r"\s*[,.;)]|\s*$", change.after()) is not None
     begins = change.before().rstrip().endswith((",", "(")) or change.before().strip() == ""
-    return opens and ends and begins and not _restricts(change.left_words, change.known)
+    if opener is None or not (ends and begins):
+        return False
+    return not _restricts(change.left_words[len(opener.split()) :], change.known)
 
 
 def _reason(change: Change) -> bool:
@@ -487,7 +490,7 @@ def units(reading: Reading) -> Sequence[Unit]:
             continue
         for part in known.contractions.get(word.folded, (word.folded,)):
             content = word.content and part == word.folded
-            key = word.stem if content else part
+            key = _spelled(word, known) if content else part
             found.append(Unit(key, part, word.start, word.end, content))
     found += _signs(reading.text, taken)
     found.sort(key=lambda unit: (unit.start, unit.end))
@@ -504,6 +507,18 @@ def units(reading: Reading) -> Sequence[Unit]:
         joined.append(replace(unit, start=start, article=before))
         article = None
     return joined
+
+
+def _spelled(word: Token, known: Lexicon) -> str:
+    """The stem of a word, however it is spelled: colour and color are one."""
+    usual = _usual(word.folded, known)
+    return word.stem if usual == word.folded else stemmer(known.code)(usual)
+
+
+def _usual(word: str, known: Lexicon) -> str:
+    for pattern, usual in known.spellings:
+        word = re.sub(pattern, usual, word)
+    return word
 
 
 def _signs(text: str, taken: Occupied) -> Iterator[Unit]:
@@ -554,6 +569,8 @@ def _same_form(one: Unit, other: Unit, known: Lexicon) -> bool:
     """Whether two words of one stem are forms of one word that state the same."""
     if one.folded == other.folded or not one.content or one.key[:1] in "@#":
         return True
+    if known.spellings:
+        one, other = (replace(each, folded=_usual(each.folded, known)) for each in (one, other))
     shared = len(_common(one.folded, other.folded))
     ends = {one.folded[shared:], other.folded[shared:]}
     return ends <= known.endings

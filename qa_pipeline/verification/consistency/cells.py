@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from qa_pipeline.text.lexicon.base import Lexicon
 from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.text.words import Token
+from qa_pipeline.verification.consistency.allowed import units
 from qa_pipeline.verification.consistency.reading import Reading, read
 
 _BAR, _COLON = " | ", ": "
@@ -98,8 +99,13 @@ class Row:
             others = figures - set(value) - set(values[0]) - set(column)
             if key_named and wanted and at is None and others and not set(value) & figures:
                 denied.append(f'"{self.cells[place].value.written}" became "{" ".join(sorted(others))}"')
-        if not any(is_value for _, _, is_value in ends):
+        used = [self.cells[place].value for _, place, is_value in ends if is_value]
+        if not used:
             doubts.append("no whole cell")
+        wanted_signs = {sign for one in used for sign in _signs(one)}
+        allowed = wanted_signs.union(*map(_signs, (question, headings)))
+        differing = {*(_signs(claim) - allowed), *(wanted_signs - _signs(claim))}
+        doubts += [f'sign "{sign[1:]}" differs' for sign in sorted(differing)]
         misplaced = list(self._out_of_order(ends, known))
         doubts += misplaced
         denied += misplaced if key_named else []
@@ -108,12 +114,21 @@ class Row:
     def _out_of_order(self, ends: Sequence[tuple[int, int, bool]], known: Lexicon) -> Iterator[str]:
         """Values that follow the name of another column than their own."""
         last: int | None = None
+        if len({place for _, place, _ in ends}) == 1:
+            return  # "Oslo has 700 000 inhabitants" names one column only, behind its value
         for _, place, is_value in sorted(ends):
             named = any(at == place and not value for _, at, value in ends)
             plain = set(_tokens(self.cells[place].column)) <= known.value_columns
             if is_value and not plain and last != place and (last is not None or named):
                 yield f'"{self.cells[place].value.written}" does not follow the name of its column'
             last = (last if plain else None) if is_value else place
+
+
+def _signs(reading: Reading) -> set[str]:
+    """Signs of a text that say something, those of negative numbers included."""
+    found = {unit.key for unit in units(reading) if unit.key.startswith("~")}
+    found |= {f"~{sign}" for sign in "€$£" if sign in reading.text}
+    return found | {"~-" for number in reading.numbers if number.values[0] < 0}
 
 
 def _key(word: Token) -> str:

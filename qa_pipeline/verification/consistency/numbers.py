@@ -121,6 +121,7 @@ Kind = Literal["cardinal", "ordinal", "version", "time"]
 _VERSION = re.compile(
     r"(?<![\w.])v?(\d+(?:\.\d+){2,}(?:[-.]?(?:rc|a|b|alpha|beta)\d*)?)(?![\w]|\.\d)|(?<!\w)v(\d+(?:\.\d+)?)(?!\w)"
 )
+_THOUSANDS = re.compile(r"\d{1,3}(?:\.\d{3}){2,}")
 _TIME = re.compile(
     r"(?<![\w:])(\d{1,2}):(\d{2})(?::\d{2})?(?:\s?([ap])\.?m\b\.?)?(?![\w:])|(?<![\w.,:])(\d{1,2})\s?([ap])\.?m\b\.?",
     re.IGNORECASE,
@@ -198,6 +199,7 @@ def _versions(text: str, language: str) -> list[Number]:
     return [
         Number("version", (0.0,), None, m.start(), m.end(), m[0], version=(m[1] or m[2]).casefold())
         for m in _VERSION.finditer(text)
+        if not (lexicon(language).decimal_comma and _THOUSANDS.fullmatch(m[0]))
     ]
 
 

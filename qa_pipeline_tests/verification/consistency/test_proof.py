@@ -187,3 +187,26 @@ def test_what_is_too_long_to_compare_is_left_open() -> None:
     long = "The pump weighs 80 kg and " * (LONGEST_READ // 20)
     assert proof(long, long).unproved == ("longer than the local checks can read",)
     assert denials(read(long, "en"), read(VALVE, "en")) == ()
+
+
+@pytest.mark.parametrize(
+    ("row", "claim", "proved"),
+    [
+        ("Lowest temperature: −25 °C", "The lowest temperature is −25 °C.", True),
+        ("Lowest temperature: −25 °C", "The lowest temperature is 25 °C.", False),
+        ("Lowest temperature: 25 °C", "The lowest temperature is −25 °C.", False),
+        ("Name: A1 | Limit: ≥ 5 bar | Fuse: 10 A", "The limit of the A1 is ≥ 5 bar.", True),
+        ("Name: A1 | Limit: ≥ 5 bar | Fuse: 10 A", "The limit of the A1 is ≤ 5 bar.", False),
+        ("Name: A1 | Limit: ≥ 5 bar | Fuse: 10 A", "The limit of the A1 is 5 bar.", False),
+        ("Name: A1 | Limit: ≥ 5 bar | Fuse: 10 A", "The fuse of the A1 is 10 A.", True),
+        ("Price: $5", "The price is €5.", False),
+        ("City: Oslo | Inhabitants: 700 000 | Area: 454 km²", "Oslo has 700 000 inhabitants.", True),
+        ("City: Oslo | Inhabitants: 700 000 | Area: 454 km²", "Oslo has 454 inhabitants.", False),
+    ],
+)
+def test_signs_of_a_cell_count_and_a_value_may_be_before_its_only_column(
+    row: str, claim: str, proved: bool
+) -> None:
+    found = proof(claim, row, is_row=True)
+    assert (found.unproved == ()) == proved
+    assert not (proved and found.denied)
