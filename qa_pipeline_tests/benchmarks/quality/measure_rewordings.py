@@ -1,4 +1,4 @@
-"""True rewordings that the local checks accept: 150 in three languages, written before the rules were tried on them.
+"""True rewordings that the local checks accept: 150 in three languages, written before any was tried.
 
     python -m qa_pipeline_tests.benchmarks.quality.measure_rewordings [--open]
 
