@@ -18,7 +18,7 @@ from qa_pipeline.stages import STAGES, SYSTEM_PROMPT
 
 _ONLY_SPEED = {
     "documents": set(ONLY_SPEED),
-    "llm": {"workers", "delivery", "timeout_seconds", "max_tries", "limits", "budget", "store"},
+    "llm": {"workers", "delivery", "timeout_seconds", "max_tries", "requests_per_minute", "budget", "store"},
 }
 
 

@@ -13,7 +13,6 @@ from qa_pipeline.llm.budget.budget import Budget, open_budget
 from qa_pipeline.llm.budget.tokens import MOST_OUTPUT
 from qa_pipeline.llm.cached import CachedModel
 from qa_pipeline.llm.hosted import HostedModel
-from qa_pipeline.llm.pace import Declared
 from qa_pipeline.llm.provider import Clock, Provider
 from qa_pipeline.llm.store.database import Database
 from qa_pipeline.llm.store.writer import ReplyFront, open_replies
@@ -157,10 +156,8 @@ class Models:
         return DeferredModel(submitter, self.jobs)
 
     def _hosted(self, provider: Provider, settings: ModelSettings) -> HostedModel:
-        limits = self._settings.limits
-        declared = Declared(limits.requests_per_minute, limits.tokens_per_minute)
         # roles that ask one model in different ways meet the same limits
-        throttle = self._throttles.setdefault(provider.name, Throttle(self._settings.workers, declared))
+        throttle = self._throttles.setdefault(provider.name, Throttle(self._settings.requests_per_minute))
         return HostedModel(
             provider,
             self._settings,

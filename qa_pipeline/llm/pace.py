@@ -25,25 +25,11 @@ _SLOWEST = 1 / 60
 
 
 @dataclass(frozen=True, slots=True)
-class Declared:
-    """Limits somebody set; None where nobody did."""
-
-    requests_per_minute: int | None = None
-    tokens_per_minute: int | None = None
-
-    @property
-    def any(self) -> bool:
-        """Whether there is one."""
-        return self.requests_per_minute is not None or self.tokens_per_minute is not None
-
-
-@dataclass(frozen=True, slots=True)
 class Pace:
     """The state of one model.
 
     Args:
         next_at: when the next request may leave.
-        tokens_at: the same, held back by tokens.
         held_until: the server asked to be left alone until then.
         refused_rate: requests per second at which the server last refused; None if it never did.
         streak: how often in a row the rate was refused again soon after it fell; the more, the deeper it
@@ -52,7 +38,6 @@ class Pace:
     """
 
     next_at: float = 0.0
-    tokens_at: float = 0.0
     held_until: float = 0.0
     refused_rate: float | None = None
     streak: int = _SEARCHING
@@ -68,42 +53,29 @@ class Pace:
         depth = 1 - FALLS[self.streak if elapsed < 1 else 0]  # beyond what was refused it always grows gently
         return max(_SLOWEST, self.refused_rate * (1 + depth * (elapsed - 1) ** 3))
 
-    def allowed(self, now: float, declared: Declared) -> float | None:
-        """The lower of the learned and the declared rate; None when there is neither."""
-        learned, rpm = self.rate(now), declared.requests_per_minute
-        stated = None if rpm is None else rpm / 60 / (1 + CATCH_UP_SECONDS / 60)
-        rates = [rate for rate in (learned, stated) if rate is not None]
-        return min(rates) if rates else None
+    def allowed(self, now: float, requests_per_minute: int | None) -> float | None:
+        """The lower of the learned and the given rate; None when there is neither."""
+        learned = self.rate(now)
+        if requests_per_minute is None:
+            return learned
+        stated = requests_per_minute / 60 / (1 + CATCH_UP_SECONDS / 60)
+        return stated if learned is None else min(learned, stated)
 
-    def take(self, now: float, count: int, tokens: int, declared: Declared) -> "tuple[Pace, float, float]":
-        """Reserve slots.
+    def take(self, now: float, requests_per_minute: int | None) -> "tuple[Pace, float]":
+        """Reserve the next slot.
 
         Args:
             now: present time.
-            count: how many slots.
-            tokens: what all of them are expected to take.
-            declared: limits somebody set.
+            requests_per_minute: a limit somebody set.
 
         Returns:
-            The new state, when the first slot begins, and the seconds between slots.
+            The new state, and when the slot begins.
         """
         pace = self._after_a_jump(now)
-        rate = pace.allowed(now, declared)
-        interval = 0.0 if rate is None else 1 / rate
+        rate = pace.allowed(now, requests_per_minute)
         start = max(pace.next_at, now - CATCH_UP_SECONDS)
-        tokens_at = pace.tokens_at
-        if declared.tokens_per_minute is not None:
-            tokens_at = max(tokens_at, now - CATCH_UP_SECONDS)
-            start = max(start, tokens_at)
-            tokens_at += tokens * 60 / declared.tokens_per_minute
-        taken = replace(pace, next_at=start + interval * count, tokens_at=tokens_at)
-        return taken, max(start, pace.held_until, now), interval
-
-    def settle(self, estimated: int, used: int, declared: Declared) -> "Pace":
-        """Correct what was expected of a call's tokens by what it took."""
-        if declared.tokens_per_minute is None:
-            return self
-        return replace(self, tokens_at=self.tokens_at + (used - estimated) * 60 / declared.tokens_per_minute)
+        taken = replace(pace, next_at=start if rate is None else start + 1 / rate)
+        return taken, max(start, pace.held_until, now)
 
     def refused(self, now: float, sent_at: float, version: float, wait: float, sent_rate: float) -> "Pace":
         """Learn from a refusal.
@@ -132,7 +104,7 @@ class Pace:
 
     def _after_a_jump(self, now: float) -> "Pace":
         """Times that lie far ahead were noted by a clock that has been set back since."""
-        times = (self.next_at, self.tokens_at, self.held_until, self.changed_at)
+        times = (self.next_at, self.held_until, self.changed_at)
         if max(times) <= now + _FARTHEST and all(math.isfinite(time) for time in times):
             return self
-        return replace(self, next_at=now, tokens_at=now, held_until=now, changed_at=now)
+        return replace(self, next_at=now, held_until=now, changed_at=now)

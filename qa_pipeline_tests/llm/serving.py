@@ -10,7 +10,6 @@ from qa_pipeline.llm.budget.prices import load_prices
 from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.llm.gemini.provider import GeminiProvider
 from qa_pipeline.llm.hosted import HostedModel
-from qa_pipeline.llm.pace import Declared
 from qa_pipeline.llm.provider import Clock, RawReply
 from qa_pipeline.llm.throttle import Throttle
 from qa_pipeline.records import ClaimReply
@@ -50,7 +49,7 @@ def model_for(
     settings = LLMSettings(provider="gemini", base_url=server.url, **({"max_tries": 3} | changes))
     provider = provider_for(server, key=key, **changes)
     played = (clock or FastClock()).clock
-    throttle = Throttle(settings.workers, Declared(), played)
+    throttle = Throttle(clock=played)
     budget = Budget(BudgetSettings(), load_prices())
     return HostedModel(provider, settings, throttle, budget, run="run", most_output=1000, clock=played)
 

@@ -33,7 +33,7 @@ from qa_pipeline.llm.budget.budget import Budget
 from qa_pipeline.llm.hosted import REASKED
 from qa_pipeline.llm.provider import Clock, RawReply
 from qa_pipeline.llm.replies import read_reply
-from qa_pipeline.llm.store.store import REPLIED, Outcome, Paid, insert_paid
+from qa_pipeline.llm.store.store import REPLIED, Outcome, Paid, insert_calls, insert_paid
 from qa_pipeline.records import CallRecord, ReplyModel, Usage
 
 if TYPE_CHECKING:
@@ -160,7 +160,8 @@ class Collector:
         def work(connection: sa.Connection) -> bool:
             if not end_job(connection, state):
                 return False
-            insert_paid(connection, ended.paid, ended.calls, self._clock.now())
+            insert_paid(connection, ended.paid, self._clock.now())
+            insert_calls(connection, ended.calls)
             set_items(connection, job.asked_model, ended.kept, [paid.request_id[1] for paid in ended.paid])
             return True
 

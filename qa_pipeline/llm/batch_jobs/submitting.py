@@ -24,7 +24,7 @@ from qa_pipeline.llm.base import Request
 from qa_pipeline.llm.batch_jobs.book import Answer, Item, JobBook, ProviderJob
 from qa_pipeline.llm.budget.budget import Budget
 from qa_pipeline.llm.budget.tokens import most_request_tokens
-from qa_pipeline.llm.hosted import ReadingModel, shown
+from qa_pipeline.llm.hosted import LONGEST_WAIT, ReadingModel, shown
 from qa_pipeline.llm.provider import Clock, PerLoop, RawReply
 from qa_pipeline.records import CallRecord
 from qa_pipeline.settings.llm import LLMSettings
@@ -174,8 +174,7 @@ class Submitter:
             except TransientModelError as error:
                 if error.maybe_charged:
                     return  # in doubt: collecting looks for it, and nothing of it is sent again before
-                longest = self._settings.limits.longest_wait_seconds
-                if tried == self._settings.max_tries or error.wait_seconds > longest:
+                if tried == self._settings.max_tries or error.wait_seconds > LONGEST_WAIT:
                     raise
                 pause = max(wait, error.wait_seconds)
             else:

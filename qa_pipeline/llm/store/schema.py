@@ -17,6 +17,8 @@ from qa_pipeline.records import Usage
 
 STORE_VERSION = 2
 METADATA = sa.MetaData()
+RequestId = tuple[str, str]
+"""Name of the asked model, and `Request.key`."""
 KEYS_A_STATEMENT = 500
 """Keys in one statement; databases take no more than some thousand parameters."""
 

@@ -95,7 +95,7 @@ def test_a_server_that_asks_for_an_hour_stops_the_run_and_says_why() -> None:
     clock = FastClock()
     with (
         GeminiServer(lambda _: limits_rate(3600)) as server,
-        pytest.raises(PermanentModelError, match=r"3600 s.*longest_wait_seconds.*run again later"),
+        pytest.raises(PermanentModelError, match=r"3600 s.*quota of the day.*run again later"),
     ):
         complete_all(model_for(server, clock=clock), [claim(f"{number}") for number in range(9)], workers=1)
     assert (clock.slept, len(server.asked)) == ([], 1)

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from qa_pipeline.errors import ReplyStoreError, SettingsError
 from qa_pipeline.llm.store.database import Database
 from qa_pipeline.llm.store.schema import SPENT
-from qa_pipeline.llm.store.store import Outcome, Round, SqlReplyStore
+from qa_pipeline.llm.store.store import Outcome, SqlReplyStore
 from qa_pipeline_tests.llm.postgres_server import NewPlace, Server, running_server
 from qa_pipeline_tests.llm.requests import ACCEPT, claim
 from qa_pipeline_tests.llm.store.outcomes import paid
@@ -22,18 +22,18 @@ import os, resource, sys
 from pathlib import Path
 from qa_pipeline.errors import ReplyStoreError
 from qa_pipeline.llm.store.database import Database
-from qa_pipeline.llm.store.store import Outcome, Round
+from qa_pipeline.llm.store.store import Outcome
 from qa_pipeline.llm.store.store import SqlReplyStore
 from qa_pipeline_tests.llm.store.outcomes import paid
 
 store = SqlReplyStore(Database(Path(sys.argv[1])))
-store.find([("m", "k")])
+store.find(("m", "k"))
 resource.setrlimit(resource.RLIMIT_FSIZE, (2_000_000, 2_000_000))
 stored = 0
 try:
     while True:
         outcome = Outcome("replied", "x" * 2_000, "{}")
-        store.write(Round(paid=[paid(("m", f"{stored}"), outcome)]))
+        store.put(paid(("m", f"{stored}"), outcome))
         stored += 1
 except ReplyStoreError as error:
     print(stored, error, flush=True)
@@ -44,7 +44,6 @@ STRANGER = """
 import os, sys
 from pathlib import Path
 from qa_pipeline.errors import ReplyStoreError
-from qa_pipeline.llm.store.store import Round
 from qa_pipeline.llm.store.database import Database
 from qa_pipeline.llm.store.store import SqlReplyStore
 
@@ -52,7 +51,7 @@ if os.geteuid() == 0:
     os.setegid(65534)
     os.seteuid(65534)
 try:
-    SqlReplyStore(Database(Path(sys.argv[1]))).write(Round(wanted=[("m", "k")]))
+    SqlReplyStore(Database(Path(sys.argv[1]))).claim(("m", "k"))
 except ReplyStoreError as error:
     print(error)
 """
@@ -215,14 +214,15 @@ def test_a_file_that_is_no_database_is_told_with_what_to_do(path: Path) -> None:
 
 def test_a_damaged_database_is_told_with_what_to_do(path: Path) -> None:
     store = SqlReplyStore(Database(path))
-    many = [paid(("m", f"{number}"), Outcome("replied", "x" * 500, "{}")) for number in range(200)]
-    store.write(Round(paid=many))
+    wanted = [("m", f"{number}") for number in range(200)]
+    for one in wanted:
+        store.put(paid(one, Outcome("replied", "x" * 500, "{}")))
     store.close()
     content = bytearray(path.read_bytes())
     content[4096 * 5 :] = b"\xff" * (len(content) - 4096 * 5)
     path.write_bytes(content)
     with pytest.raises(ReplyStoreError, match=r"malformed\. It is damaged\. .*restore it from a copy"):
-        store.find([("m", f"{number}") for number in range(200)])
+        list(map(store.find, wanted))
     store.close()
 
 
@@ -246,7 +246,7 @@ def test_a_full_disk_is_told_and_loses_nothing_that_was_stored(path: Path) -> No
     store = SqlReplyStore(Database(path))
     wanted = [("m", f"{number}") for number in range(int(stored))]
     assert len(wanted) > 50
-    assert len(store.find(wanted)) == len(wanted)
+    assert all(store.find(one) is not None for one in wanted)
     store.close()
 
 
@@ -344,11 +344,11 @@ def test_a_store_that_was_gone_gives_up_no_claim_of_the_living(restarting: Serve
     place = restarting.new_database()
     first = SqlReplyStore(Database(place, sleep=lambda _: None))
     second = SqlReplyStore(Database(place, sleep=lambda _: None))
-    assert first.write(Round(wanted=[("m", "k")])).claimed
+    assert first.claim(("m", "k")) is True
     first._database.transact(
         lambda connection: connection.execute(sa.text("UPDATE claims SET expires_at = 0"))
     )
-    assert not second.write(Round(wanted=[("m", "k")])).claimed  # the server is up for less than a lease
+    assert second.claim(("m", "k")) is False  # the server is up for less than a lease
     first.close()
     second.close()
 
