@@ -244,7 +244,7 @@ class Collector:
         whole = job.held.amount
         share = Amount(1, whole.tokens // job.requests, whole.cost / job.requests)
         cost = self._budget.cost(job.asked_model, call.usage, batched=True)
-        return self._budget.taken(share, call.usage, cost) or share
+        return self._budget.taken(share, call.usage, cost)
 
 
 def _outcome(item: Item, result: RawReply | UnreadableReplyError) -> Outcome:

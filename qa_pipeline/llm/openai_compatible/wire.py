@@ -2,10 +2,10 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from qa_pipeline.errors import (
     KeyRejectedError,
@@ -20,9 +20,6 @@ from qa_pipeline.llm.provider import RawReply
 from qa_pipeline.llm.replies import inlined_schema, one_line
 from qa_pipeline.records import ReplyModel, Usage
 from qa_pipeline.settings.llm import ModelSettings
-
-if TYPE_CHECKING:
-    from openai import APIStatusError
 
 JsonMode = Literal["schema", "object", "text"]
 """How JSON is asked for: held to a schema; held to JSON; by words alone."""
@@ -132,18 +129,6 @@ _TOO_LONG = re.compile(r"maximum context length|context[_ ]length|context size|c
 _SPAN = re.compile(r"(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+(?:\.\d+)?)s)?(?:(\d+(?:\.\d+)?)ms)?")
 
 
-def translate(error: BaseException, key: str, model: str) -> ModelError:
-    """Say in this package's errors what went wrong, with the server's message and without the key."""
-    from openai import APIStatusError
-
-    if isinstance(error, APIStatusError):
-        complaint = complaint_of(error)
-        return translate_status(error.status_code, complaint, error.response.headers, key, model)
-    if isinstance(error, (ValueError, RecursionError)):
-        return TransientModelError("the server replied with something that is not JSON", maybe_charged=True)
-    return _translate_line(error, key)
-
-
 def translate_status(
     status: int, complaint: Complaint, headers: Mapping[str, str], key: str, model: str
 ) -> ModelError:
@@ -165,18 +150,12 @@ def translate_status(
     return _translate_refusal(status, complaint, summary, model)
 
 
-def complaint_of(error: "APIStatusError") -> Complaint:
-    """What the server says; the body is the server's, so nothing about it is certain."""
-    return read_complaint(error.body, error.message)
-
-
-def read_complaint(body: object, message: str) -> Complaint:
-    """What an error's body says, in any of the forms that servers give it."""
-    inner: Mapping[str, Any] = body if isinstance(body, dict) else {}
-    nested = inner.get("error")
-    inner = nested if isinstance(nested, dict) else inner
+def read_complaint(body: object) -> Complaint:
+    """What an error's body says, in any of the forms that servers give it; nothing about it is certain."""
+    whole = _object(body)
+    inner = _object(whole.get("error")) or whole
     code = inner.get("code") if isinstance(inner.get("code"), str) else inner.get("type")
-    said = inner.get("message") or inner.get("detail") or message
+    said = inner.get("message") or inner.get("detail") or (body if isinstance(body, str) else "")
     return Complaint(str(inner.get("param") or ""), str(code or ""), str(said))
 
 
@@ -208,26 +187,19 @@ def _translate_refusal(status: int, complaint: Complaint, summary: str, model: s
     return PermanentModelError(f"the server refuses the request ({summary})")
 
 
-def _translate_line(error: BaseException, key: str) -> TransientModelError:
+def translate_line(error: Exception, key: str) -> TransientModelError:
     """A line that failed. What has been sent may have been worked on, unless no connection came about."""
-    from aiohttp import ClientConnectorError, ConnectionTimeoutError
+    from aiohttp import ClientConnectorError, ClientError, ConnectionTimeoutError
 
-    causes = list(_causes(error))
-    unconnected = [one for one in causes if isinstance(one, (ClientConnectorError, ConnectionTimeoutError))]
-    if unconnected:
-        return TransientModelError(f"no connection to the server: {one_line(str(unconnected[0]), key)}")
-    if any(isinstance(one, TimeoutError) for one in causes):
+    if isinstance(error, (ClientConnectorError, ConnectionTimeoutError)):
+        return TransientModelError(f"no connection to the server: {one_line(str(error), key)}")
+    if isinstance(error, TimeoutError):
         summary = "the server did not reply in time (llm.timeout_seconds)"
-        return TransientModelError(summary, maybe_charged=True)
-    summary = f"the connection to the server was lost: {one_line(str(causes[-1]), key)}"
+    elif isinstance(error, ClientError):
+        summary = f"the connection to the server was lost: {one_line(str(error), key)}"
+    else:
+        summary = "the server replied with something that is not JSON"
     return TransientModelError(summary, maybe_charged=True)
-
-
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """An error and what it came from; only the innermost tell a timeout from a lost connection."""
-    while error is not None:
-        yield error
-        error = error.__cause__
 
 
 def _number(text: str) -> float:
@@ -253,7 +225,7 @@ def read_reply(payload: Any, headers: Mapping[str, str], key: str, model: str) -
     whole = _object(payload)
     if isinstance(whole.get("error"), dict) and not whole.get("choices"):
         status = whole["error"].get("code")
-        complaint = read_complaint(whole, "")
+        complaint = read_complaint(whole)
         raise translate_status(status if isinstance(status, int) else 500, complaint, headers, key, model)
     replied, usage = f"openai/{_name(whole.get('model')) or model}", _usage(whole.get("usage"))
     choice = _first(whole.get("choices"))

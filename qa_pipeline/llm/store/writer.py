@@ -31,7 +31,7 @@ class ReplyFront:
 
     def __init__(self, store: SqlReplyStore) -> None:
         self._store = store
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a coroutine that is collected meanwhile gives its claim up
         self._flights: dict[RequestId, Flight] = {}
         self._worker: ThreadPoolExecutor | None = None
         self._process = 0

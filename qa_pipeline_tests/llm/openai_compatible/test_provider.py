@@ -1,7 +1,6 @@
-"""The real openai client against a loopback server: no test here fakes anything of the library."""
+"""The real client against a loopback server."""
 
 import asyncio
-import builtins
 import logging
 from typing import Any
 
@@ -198,19 +197,6 @@ def test_an_address_that_is_none_is_refused(base_url: str) -> None:
         OpenAIProvider(ModelSettings(base_url=base_url), 10, KEY)
 
 
-def test_without_the_library_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = builtins.__import__
-
-    def without(name: str, *arguments: Any, **named: Any) -> Any:
-        if name == "openai":
-            raise ModuleNotFoundError("No module named 'openai'")
-        return real(name, *arguments, **named)
-
-    monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(SettingsError, match=r'pip install "qa-pipeline\[openai\]"'):
-        OpenAIProvider(ModelSettings(), 10, KEY)
-
-
 def test_no_environment_variable_changes_where_or_with_what_requests_go(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -243,7 +229,7 @@ def test_one_provider_serves_one_event_loop_after_another_and_leaves_no_connecti
         provider = provider_for(server)
         for _ in range(3):
             assert len(send(provider, *(claim(f"{number}") for number in range(4)))) == 4
-            assert provider._clients.values == {}
+            assert provider._sessions.values == {}
         asyncio.run(provider.aclose())
     assert len(server.asked) == 12
 
