@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from qa_pipeline.llm.base import LanguageModel
 from qa_pipeline.llm.batch_jobs.book import JobBook
 from qa_pipeline.llm.batch_jobs.collecting import Collector
-from qa_pipeline.llm.batch_jobs.submitting import DeferredModel, Submitter
+from qa_pipeline.llm.batch_jobs.submitting import DeferredModel
 from qa_pipeline.llm.budget.budget import Budget, open_budget
 from qa_pipeline.llm.budget.tokens import MOST_OUTPUT
 from qa_pipeline.llm.cached import CachedModel
@@ -145,7 +145,7 @@ class Models:
         return GeminiBatches(self._gemini(settings), settings)
 
     def _deferred(self, settings: ModelSettings) -> DeferredModel:
-        submitter = Submitter(
+        return DeferredModel(
             self._batches(settings),
             self.jobs,
             self.budget,
@@ -153,7 +153,6 @@ class Models:
             run=self._run,
             most_output=settings.max_output_tokens or MOST_OUTPUT,
         )
-        return DeferredModel(submitter, self.jobs)
 
     def _hosted(self, provider: Provider, settings: ModelSettings) -> HostedModel:
         # roles that ask one model in different ways meet the same limits

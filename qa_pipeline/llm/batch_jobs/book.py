@@ -367,11 +367,10 @@ class JobLook:
     Args:
         ended: whether nothing changes any more.
         problem: why it ended without a reply to every request; None where it did not.
-        results: by key of the sent request; a request without one got none.
-        unnamed: results that name no request, by their place among all; they come in the order of requests.
+        results: by key of the sent request, or by its place in the job where a result names none; a request
+            without one got none.
     """
 
     ended: bool
     problem: str | None = None
-    results: Mapping[str, ItemResult] = field(default_factory=dict)
-    unnamed: Mapping[int, ItemResult] = field(default_factory=dict)
+    results: Mapping[str | int, ItemResult] = field(default_factory=dict)

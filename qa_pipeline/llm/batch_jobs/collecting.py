@@ -179,7 +179,7 @@ class Collector:
     def _sorted(self, job: ProviderJob, items: list[Item], look: JobLook, *, submitted: bool) -> _Ended:
         ended = _Ended()
         for item in items:
-            result = look.results.get(item.sent_key, look.unnamed.get(item.position))
+            result = look.results.get(item.sent_key, look.results.get(item.position))
             if result is None:
                 attempts = item.attempts if submitted else item.attempts - 1
                 message = look.problem or NO_REPLY

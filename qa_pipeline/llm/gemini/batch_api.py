@@ -127,21 +127,14 @@ class GeminiBatches:
         )
 
     def _ended(self, job: "BatchJob", problem: str | None) -> JobLook:
-        named: dict[str, ItemResult] = {}
-        unnamed: dict[int, ItemResult] = {}
+        results: dict[str | int, ItemResult] = {}
         for place, one in enumerate((job.dest.inlined_responses if job.dest else None) or []):
             result = self._result(one)
-            key = (one.metadata or {}).get(_KEY)
-            if result is not None and key is not None:
-                named[key] = result
-            elif result is not None:
-                unnamed[place] = result
-        return JobLook(True, self._message(job, problem), named, unnamed)
-
-    def _message(self, job: "BatchJob", problem: str | None) -> str | None:
-        if problem is None or job.error is None or not job.error.message:
-            return problem
-        return f"{problem}: {self._readable(job.error.message)}"
+            if result is not None:
+                results[(one.metadata or {}).get(_KEY, place)] = result
+        if problem is not None and job.error is not None and job.error.message:
+            problem = f"{problem}: {self._provider.without_key(job.error.message)}"
+        return JobLook(True, problem, results)
 
     def _result(self, one: "InlinedResponse") -> ItemResult | None:
         if one.error is not None:
@@ -155,7 +148,7 @@ class GeminiBatches:
 
     def _error(self, error: "JobError") -> ItemResult:
         """What the error of one request means, as it would if that had been sent alone."""
-        message = self._readable(error.message or "no message")
+        message = self._provider.without_key(error.message or "no message")
         if is_too_long(message):
             return OversizedRequestError(f"Gemini: {message}")
         if error.code is None or error.code in _PASSING:
@@ -163,6 +156,3 @@ class GeminiBatches:
         return PermanentModelError(
             f"Gemini refuses the request to {self._settings.model} (code {error.code}: {message})"
         )
-
-    def _readable(self, message: str) -> str:
-        return self._provider.without_key(message)

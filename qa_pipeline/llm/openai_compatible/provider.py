@@ -133,11 +133,23 @@ class OpenAIProvider:
         _log.warning("%s does not take %s and is asked without", self.name, lacks[0])
 
     def _connect(self) -> "ClientSession":
-        from aiohttp import ClientSession, ClientTimeout, TCPConnector
+        from aiohttp import (
+            ClientHandlerType,
+            ClientRequest,
+            ClientResponse,
+            ClientSession,
+            ClientTimeout,
+            TCPConnector,
+        )
+
+        async def with_key(request: ClientRequest, send: ClientHandlerType) -> ClientResponse:
+            # here, so that what a .netrc file says of the host does not go before it
+            request.headers["Authorization"] = f"Bearer {self._key.get_secret_value()}"
+            return await send(request)
 
         return ClientSession(
             connector=TCPConnector(limit=0),  # none: callers bound what is in flight
-            headers={"Authorization": f"Bearer {self._key.get_secret_value()}"},
+            middlewares=[with_key],
             timeout=ClientTimeout(total=self._timeout),
             trust_env=not _is_local(self._url),
         )
