@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 import sqlalchemy as sa
 
 from qa_pipeline.errors import (
-    ModelError,
     OversizedRequestError,
     ReplyStoreError,
     TransientModelError,
@@ -22,6 +21,7 @@ from qa_pipeline.errors import (
 from qa_pipeline.llm.batch_jobs.book import (
     Answer,
     Item,
+    ItemState,
     JobBook,
     JobLook,
     ProviderJob,
@@ -33,8 +33,8 @@ from qa_pipeline.llm.budget.budget import Budget
 from qa_pipeline.llm.hosted import REASKED
 from qa_pipeline.llm.provider import Clock, RawReply
 from qa_pipeline.llm.replies import read_reply
-from qa_pipeline.llm.store.store import REPLIED, Outcome, Paid, insert_calls, insert_paid
-from qa_pipeline.records import CallRecord, ReplyModel, Usage
+from qa_pipeline.llm.store.store import Outcome, Paid, failed, insert_calls, insert_paid, replied
+from qa_pipeline.records import CallRecord, ReplyModel
 
 if TYPE_CHECKING:
     from qa_pipeline.llm.gemini.batch_api import GeminiBatches
@@ -184,26 +184,21 @@ class Collector:
                 attempts = item.attempts if submitted else item.attempts - 1
                 message = look.problem or NO_REPLY
                 ended.kept.append(replace(item, state="free", attempts=attempts, failure=message))
+            elif isinstance(result, OversizedRequestError):
+                answer = Answer("", reason=result.reason, detail=result.detail)
+                ended.kept.append(replace(item, state="answered", answer=answer))
             elif isinstance(result, RawReply | UnreadableReplyError):
                 self._answered(job, item, result, ended)
             else:
-                ended.kept.append(_unanswered(item, result))
+                # free for another try, or refused for good, as the same error would be of a call
+                state: ItemState = "free" if isinstance(result, TransientModelError) else "refused"
+                ended.kept.append(replace(item, state=state, failure=str(result)))
         return ended
 
     def _answered(
-        self,
-        job: ProviderJob,
-        item: Item,
-        result: RawReply | UnreadableReplyError,
-        ended: _Ended,
+        self, job: ProviderJob, item: Item, result: RawReply | UnreadableReplyError, ended: _Ended
     ) -> None:
-        if isinstance(result, OversizedRequestError):
-            answer = Answer("", reason=result.reason, detail=result.detail)
-            ended.kept.append(replace(item, state="answered", answer=answer))
-            return
         outcome = _outcome(item, result)
-        if item.sent_key != item.request_key and outcome.outcome == REPLIED:
-            outcome = replace(outcome, repair="reasked")
         call = self._call(job, item, outcome)
         ended.calls.append(call)
         ended.took += self._taken(job, call)
@@ -211,8 +206,8 @@ class Collector:
             request_id = (job.asked_model, item.request_key)
             ended.paid.append(Paid(request_id, item.role, item.batch, item.documents, outcome))
         else:
-            message = isinstance(result, UnreadableReplyError)
-            reason, detail = (outcome.outcome, outcome.detail) if message else (None, None)
+            known = isinstance(result, UnreadableReplyError)
+            reason, detail = (outcome.outcome, outcome.detail) if known else (None, None)
             answer = Answer(outcome.raw, outcome.model, outcome.usage, reason, detail, call)
             ended.kept.append(replace(item, state="answered", answer=answer))
 
@@ -250,23 +245,14 @@ class Collector:
 def _outcome(item: Item, result: RawReply | UnreadableReplyError) -> Outcome:
     """What a reply comes to, read as if it had come at once."""
     if isinstance(result, UnreadableReplyError):
-        return _failure(result, result.raw, result.model, result.usage)
+        return failed(result)
     try:
         value, repair = read_reply(result.text, _reply_model(item.reply_model))
     except UnreadableReplyError as error:
-        return _failure(error, result.text, result.model, result.usage)
-    read = value.model_dump_json()
-    return Outcome(REPLIED, result.text, read, model=result.model, repair=repair, usage=result.usage)
-
-
-def _failure(error: UnreadableReplyError, raw: str, model: str | None, usage: Usage) -> Outcome:
-    return Outcome(error.reason, raw, detail=error.detail, model=model, usage=usage)
-
-
-def _unanswered(item: Item, error: ModelError) -> Item:
-    """Free for another try, or refused for good, as the same error would be of a call."""
-    passing = isinstance(error, TransientModelError)
-    return replace(item, state="free" if passing else "refused", failure=str(error))
+        error.model, error.usage = result.model, result.usage
+        return failed(error)
+    reasked = item.sent_key != item.request_key
+    return replied(value, result.text, result.model, result.usage, "reasked" if reasked else repair)
 
 
 def _reply_model(name: str) -> type[ReplyModel]:

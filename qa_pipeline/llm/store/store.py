@@ -8,11 +8,11 @@ from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
-from qa_pipeline.errors import ReplyStoreError
+from qa_pipeline.errors import ReplyStoreError, UnreadableReplyError
 from qa_pipeline.llm.store.database import Database
 from qa_pipeline.llm.store.leases import LEASE_SECONDS, Leases
 from qa_pipeline.llm.store.schema import CALLS, REPLIES, REPLY_DOCUMENTS, TOKENS, RequestId, insert_missing
-from qa_pipeline.records import CallRecord, Repair, Usage
+from qa_pipeline.records import CallRecord, Repair, ReplyModel, Usage
 
 REPLIED = "replied"
 Done = TypeVar("Done")
@@ -39,6 +39,16 @@ class Outcome:
     model: str | None = None
     repair: Repair = "none"
     usage: Usage = field(default_factory=Usage)
+
+
+def replied(value: ReplyModel, raw: str, model: str | None, usage: Usage, repair: Repair) -> Outcome:
+    """The outcome of a reply."""
+    return Outcome(REPLIED, raw, value.model_dump_json(), model=model, repair=repair, usage=usage)
+
+
+def failed(error: UnreadableReplyError) -> Outcome:
+    """The outcome of a reply that cannot be used."""
+    return Outcome(error.reason, error.raw, detail=error.detail, model=error.model, usage=error.usage)
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,8 +98,8 @@ def test_a_cut_reply_is_on_the_error_with_its_model() -> None:
 @pytest.mark.parametrize(
     ("settings", "sent"),
     [
-        ({"thinking_budget": 0}, {"thinkingConfig": {"thinkingBudget": 0}}),
-        ({"thinking_level": "low"}, {"thinkingConfig": {"thinkingLevel": "LOW"}}),
+        ({"thinking_budget": 0}, {"thinkingConfig": {"thinking_budget": 0}}),
+        ({"thinking_level": "low"}, {"thinkingConfig": {"thinking_level": "LOW"}}),
         ({"max_output_tokens": 99}, {"maxOutputTokens": 99}),
     ],
 )
