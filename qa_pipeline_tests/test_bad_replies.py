@@ -17,10 +17,12 @@ from qa_pipeline.records import (
     JudgeReply,
     QuestionsReply,
 )
-from qa_pipeline.testing.fake_server.gemini import blocks_prompt, fails, rejects_key, says, stops
-from qa_pipeline.testing.fake_server.responses import Asked, ServerResponse, html_page
-from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY, GeminiServer
+from qa_pipeline.testing.fake_server.gemini import fails, rejects_key, says
+from qa_pipeline.testing.fake_server.responses import Asked, ServerResponse
+from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY
 from qa_pipeline_tests.end_to_end import GUIDE, Ran, Workspace, invoke, new_workspace
+from qa_pipeline_tests.support.replies import blocks_prompt, html_page, stops
+from qa_pipeline_tests.support.servers import GeminiServer
 
 FACTS = {
     "How is the boiler drained?": ("To drain the boiler, open the lower valve and wait 10 minutes.", None),

@@ -12,9 +12,9 @@ from qa_pipeline.llm.base import Request
 from qa_pipeline.records import ClaimReply
 from qa_pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings
-from qa_pipeline.testing.scripted import ScriptedModel, ScriptedReply
 from qa_pipeline_tests.evaluation.labelled_files import Row, item, items
 from qa_pipeline_tests.fakes import HashEmbedder
+from qa_pipeline_tests.support.scripted import ScriptedModel, ScriptedReply
 
 LONG = "The pump was built in Lund and is filled with water, " * 100
 HOSTILE: list[Row] = [

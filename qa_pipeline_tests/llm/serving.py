@@ -15,8 +15,9 @@ from qa_pipeline.llm.throttle import Throttle
 from qa_pipeline.records import ClaimReply
 from qa_pipeline.settings.llm import BudgetSettings, LLMSettings
 from qa_pipeline.testing.fake_server.responses import ServerResponse
-from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY, GeminiServer
+from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY
 from qa_pipeline_tests.llm.requests import claim
+from qa_pipeline_tests.support.servers import GeminiServer
 
 
 class FastClock:

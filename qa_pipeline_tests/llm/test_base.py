@@ -12,8 +12,8 @@ from qa_pipeline.llm.base import Reply, ReplyT, Request
 from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.llm.replies import parse_reply
 from qa_pipeline.records import AnswerReply, ClaimReply, ReplyModel
-from qa_pipeline.testing.scripted import ScriptedModel
 from qa_pipeline_tests.llm.requests import ACCEPT, REJECT, claim, judgement
+from qa_pipeline_tests.support.scripted import ScriptedModel
 
 
 class Watched:

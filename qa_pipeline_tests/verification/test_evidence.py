@@ -8,10 +8,10 @@ from qa_pipeline.quality.gates import proof_gate
 from qa_pipeline.records import ClaimReply
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.tables import VERDICTS
-from qa_pipeline.testing.scripted import ScriptedModel
 from qa_pipeline.verification.claims import ENOUGH_ALONE, find_claims
 from qa_pipeline.verification.llm_verifier import verify_claims
 from qa_pipeline_tests.fakes import HashEmbedder
+from qa_pipeline_tests.support.scripted import ScriptedModel
 from qa_pipeline_tests.verification.rows import chunks, documents, pair, pairs
 
 SETTINGS = VerificationSettings()

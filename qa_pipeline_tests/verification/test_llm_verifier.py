@@ -6,10 +6,10 @@ import pytest
 from qa_pipeline.errors import KeyRejectedError, UnreadableReplyError
 from qa_pipeline.records import ClaimReply
 from qa_pipeline.settings.verification import VerificationSettings
-from qa_pipeline.testing.scripted import ScriptedModel
 from qa_pipeline.verification.claims import find_claims
 from qa_pipeline.verification.llm_verifier import verify_claims
 from qa_pipeline_tests.fakes import HashEmbedder
+from qa_pipeline_tests.support.scripted import ScriptedModel
 from qa_pipeline_tests.verification.rows import chunks, documents, pair, pairs
 
 SETTINGS = VerificationSettings()

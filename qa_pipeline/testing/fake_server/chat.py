@@ -40,16 +40,6 @@ def says(
     return _completion([choice], model, usage)
 
 
-def refuses(text: str) -> ServerResponse:
-    """Reply with a refusal in place of the answer."""
-    return says(None, refusal=text)
-
-
-def no_choices() -> ServerResponse:
-    """Reply with nothing in it."""
-    return _completion([], "chat-loopback", None)
-
-
 def _completion(choices: list[Any], model: str, usage: Mapping[str, Any] | None) -> ServerResponse:
     body = {"id": "chatcmpl-loopback", "object": "chat.completion", "created": 0, "model": model}
     return json_response({**body, "choices": choices, **({"usage": usage} if usage else {})})
@@ -109,12 +99,6 @@ def limits_rate(seconds: float, *, as_reset: bool = False) -> ServerResponse:
     wait = ("x-ratelimit-reset-requests", _span(seconds)) if as_reset else ("Retry-After", wait_text(seconds))
     message = "Rate limit reached for requests"
     return fails(429, message, code="rate_limit_exceeded", kind="requests", headers=(wait,))
-
-
-def lacks_credit() -> ServerResponse:
-    """Reply as to an account without money, for which waiting does not help."""
-    message = "You exceeded your current quota, please check your plan and billing details."
-    return fails(429, message, code="insufficient_quota", kind="insufficient_quota")
 
 
 def _span(seconds: float) -> str:

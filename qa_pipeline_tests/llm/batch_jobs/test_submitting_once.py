@@ -18,10 +18,10 @@ from qa_pipeline.llm.batch_jobs.submitting import Basket, DeferredModel
 from qa_pipeline.llm.gemini.batch_api import GeminiBatches
 from qa_pipeline.testing.fake_server.gemini import says
 from qa_pipeline.testing.fake_server.plan import ServerPlan
-from qa_pipeline.testing.fake_server.server import GeminiServer
 from qa_pipeline_tests.llm.batch_jobs.desk import Desk, claims
 from qa_pipeline_tests.llm.postgres_server import NewPlace
 from qa_pipeline_tests.llm.requests import ACCEPT, claim
+from qa_pipeline_tests.support.servers import GeminiServer
 
 ROOT = Path(__file__).parents[3]
 

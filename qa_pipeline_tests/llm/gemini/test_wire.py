@@ -13,8 +13,8 @@ from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.llm.gemini.provider import GeminiProvider
 from qa_pipeline.settings.llm import ModelSettings
 from qa_pipeline.testing.fake_server.gemini import fails, limits_rate, rejects_key, says
-from qa_pipeline.testing.fake_server.responses import ServerResponse, html_page, resets
-from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY, GeminiServer
+from qa_pipeline.testing.fake_server.responses import ServerResponse, resets
+from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY
 from qa_pipeline_tests.llm.requests import ACCEPT, claim
 from qa_pipeline_tests.llm.serving import (
     FastClock,
@@ -24,6 +24,8 @@ from qa_pipeline_tests.llm.serving import (
     outcome_of,
     send_and_close,
 )
+from qa_pipeline_tests.support.replies import html_page
+from qa_pipeline_tests.support.servers import GeminiServer
 
 
 @pytest.mark.parametrize(

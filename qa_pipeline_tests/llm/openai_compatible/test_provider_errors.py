@@ -15,12 +15,13 @@ from qa_pipeline.errors import (
     TransientModelError,
 )
 from qa_pipeline.llm.openai_compatible.wire import asked_wait
-from qa_pipeline.testing.fake_server.chat import fails, lacks_credit, limits_rate, rejects_key, says
+from qa_pipeline.testing.fake_server.chat import fails, limits_rate, rejects_key, says
 from qa_pipeline.testing.fake_server.plan import ServerPlan
-from qa_pipeline.testing.fake_server.responses import ServerResponse, html_page, resets
-from qa_pipeline.testing.fake_server.server import ChatServer
+from qa_pipeline.testing.fake_server.responses import ServerResponse, resets
 from qa_pipeline_tests.llm.openai_compatible.loopback import error_of, provider_for, reply_to, send
 from qa_pipeline_tests.llm.requests import ACCEPT
+from qa_pipeline_tests.support.replies import html_page, lacks_credit
+from qa_pipeline_tests.support.servers import ChatServer
 
 
 @pytest.mark.parametrize(

@@ -23,9 +23,9 @@ from qa_pipeline.llm.store.leases import is_alive
 from qa_pipeline.llm.store.store import Outcome, SqlReplyStore
 from qa_pipeline.llm.store.writer import Done, ReplyFront, open_replies
 from qa_pipeline.records import Usage
-from qa_pipeline.testing.scripted import ScriptedModel
 from qa_pipeline_tests.llm.postgres_server import NewPlace, Server, running_server
 from qa_pipeline_tests.llm.requests import ACCEPT, claim
+from qa_pipeline_tests.support.scripted import ScriptedModel
 
 REPLY = Outcome("replied", ACCEPT.model_dump_json(), ACCEPT.model_dump_json())
 
@@ -34,7 +34,7 @@ import sys
 from pathlib import Path
 from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.llm.cached import CachedModel
-from qa_pipeline.testing.scripted import ScriptedModel
+from qa_pipeline_tests.support.scripted import ScriptedModel
 from qa_pipeline.llm.store.writer import open_replies
 from qa_pipeline_tests.llm.requests import ACCEPT, claim
 
