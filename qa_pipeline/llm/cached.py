@@ -66,7 +66,7 @@ class CachedModel:
             await close_connections(self._model)
 
     async def submit(self) -> None:
-        """Pass on to the wrapped model; see `Defers`."""
+        """Pass on to the wrapped model; see `submit_deferred`."""
         if self._model is not None:
             await submit_deferred(self._model)
 

@@ -124,7 +124,7 @@ class DeferredModel(ReadingModel):
         raise PendingReplyError("the request is put into the next job")
 
     async def submit(self) -> None:
-        """See `Defers.submit`.
+        """Submit what calls of the running loop put off.
 
         Raises:
             RepliesPendingError: a reply is awaited.

@@ -126,7 +126,6 @@ _WORKED_ON = frozenset({408, 502, 504})
 """Statuses of a server, or one in front of it, that gave up on a request which may have been worked on."""
 _UNPAID = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
 _TOO_LONG = re.compile(r"maximum context length|context[_ ]length|context size|context window", re.IGNORECASE)
-_SPAN = re.compile(r"(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+(?:\.\d+)?)s)?(?:(\d+(?:\.\d+)?)ms)?")
 
 
 def translate_status(
@@ -160,18 +159,11 @@ def read_complaint(body: object) -> Complaint:
 
 
 def asked_wait(headers: Mapping[str, str]) -> float:
-    """Seconds the server asks to wait, 0 if it does not say.
+    """Seconds the server asks to wait in `retry-after-ms` or `Retry-After`, 0 if it does not say.
 
-    `retry-after-ms` and `Retry-After` go before the headers that say when a limit is reset; of these the
-    limits that are used up count, and where none says so, the one that is reset first. A `Retry-After`
-    given as a date is left out: a date needs agreeing clocks.
+    A `Retry-After` given as a date is left out: a date needs agreeing clocks.
     """
-    exact = _number(headers.get("retry-after-ms", "")) / 1000 or _number(headers.get("retry-after", ""))
-    if exact:
-        return exact
-    resets = {name: _seconds(headers.get(f"x-ratelimit-reset-{name}", "")) for name in ("requests", "tokens")}
-    spent = [resets[name] for name in resets if headers.get(f"x-ratelimit-remaining-{name}") == "0"]
-    return max(spent) if spent else min((wait for wait in resets.values() if wait), default=0.0)
+    return _number(headers.get("retry-after-ms", "")) / 1000 or _number(headers.get("retry-after", ""))
 
 
 def _translate_refusal(status: int, complaint: Complaint, summary: str, model: str) -> ModelError:
@@ -204,15 +196,6 @@ def translate_line(error: Exception, key: str) -> TransientModelError:
 
 def _number(text: str) -> float:
     return float(text) if re.fullmatch(r"\d{1,9}(\.\d+)?", text.strip()) else 0.0
-
-
-def _seconds(text: str) -> float:
-    """A span such as 6m0s, 1s or 20ms."""
-    match = _SPAN.fullmatch(text.strip())
-    if match is None:
-        return 0.0
-    hours, minutes, seconds, milliseconds = (float(part or 0) for part in match.groups())
-    return hours * 3600 + minutes * 60 + seconds + milliseconds / 1000
 
 
 def read_reply(payload: Any, headers: Mapping[str, str], key: str, model: str) -> RawReply:

@@ -94,19 +94,11 @@ def is_too_long(tokens: int, limit: int) -> ServerResponse:
     return fails(400, message, code="context_length_exceeded", param="messages")
 
 
-def limits_rate(seconds: float, *, as_reset: bool = False) -> ServerResponse:
-    """Ask to wait, in Retry-After or in the header that says when the limit is reset."""
-    wait = ("x-ratelimit-reset-requests", _span(seconds)) if as_reset else ("Retry-After", wait_text(seconds))
+def limits_rate(seconds: float) -> ServerResponse:
+    """Ask to wait, in Retry-After."""
+    wait = ("Retry-After", wait_text(seconds))
     message = "Rate limit reached for requests"
     return fails(429, message, code="rate_limit_exceeded", kind="requests", headers=(wait,))
-
-
-def _span(seconds: float) -> str:
-    """A duration as OpenAI's headers write it: 6m0s, 1s, 20ms."""
-    if seconds < 1:
-        return f"{round(seconds * 1000)}ms"
-    minutes, rest = divmod(seconds, 60)
-    return f"{int(minutes)}m{rest:g}s" if minutes else f"{rest:g}s"
 
 
 @dataclass(frozen=True, slots=True)
