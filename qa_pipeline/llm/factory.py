@@ -137,7 +137,7 @@ class Models:
     def _gemini(self, settings: ModelSettings) -> "GeminiProvider":
         from qa_pipeline.llm.gemini.provider import GeminiProvider
 
-        return GeminiProvider.from_environment(settings, self._settings.timeout_seconds, self._environ)
+        return GeminiProvider(settings, self._settings.timeout_seconds, self._environ)
 
     def _batches(self, settings: ModelSettings) -> "GeminiBatches":
         from qa_pipeline.llm.gemini.batch_api import GeminiBatches

@@ -195,22 +195,19 @@ class HostedModel(ReadingModel):
         asking.tries += 1
         try:
             raw = await self.provider.send(request)
-        except TransientModelError as error:
-            if error.maybe_charged:
+        except OversizedRequestError as error:
+            reservation.cancel()
+            raise OversizedRequestError(f"{error.detail}; {shown(request)}") from None
+        except UnreadableReplyError as error:
+            self._charge(request, asking, reservation, error.reason, error.model, error.usage)
+            raise
+        except ModelError as error:
+            if isinstance(error, TransientModelError) and error.limited:
+                self._throttle.refused(turn, min(error.wait_seconds, LONGEST_WAIT))
+            if isinstance(error, TransientModelError) and error.maybe_charged:
                 self._charge(request, asking, reservation, error.reason, None, Usage())
             else:
                 reservation.cancel()
-            if error.limited:
-                self._throttle.refused(turn, min(error.wait_seconds, LONGEST_WAIT))
-            raise
-        except UnreadableReplyError as error:
-            if isinstance(error, OversizedRequestError):
-                reservation.cancel()
-                raise OversizedRequestError(f"{error.detail}; {shown(request)}") from None
-            self._charge(request, asking, reservation, error.reason, error.model, error.usage)
-            raise
-        except ModelError:
-            reservation.cancel()
             raise
         # before anything is awaited: whatever happens from here on, the call is paid and noted
         self._charge(request, asking, reservation, REPLIED, raw.model, raw.usage)

@@ -133,7 +133,7 @@ def test_vertex_ai_is_asked_for_the_project_with_a_token_and_no_key() -> None:
             vertex_project="p1",
             vertex_location="eu",
         )
-        provider = GeminiProvider(settings, 5.0, credentials=_token())
+        provider = GeminiProvider(settings, 5.0, {}, credentials=_token())
         reply = asyncio.run(send_and_close(provider))
     assert reply.text == JSON
     assert [asked.model for asked in server.asked] == ["gemini-x"]
@@ -145,7 +145,7 @@ def test_vertex_ai_without_credentials_says_how_to_get_them(monkeypatch: pytest.
     monkeypatch.setattr("google.auth.default", _no_credentials)
     settings = ModelSettings(provider="gemini", vertex_project="p1")
     with pytest.raises(KeyRejectedError, match="gcloud auth application-default login"):
-        GeminiProvider.from_environment(settings, 5.0, {})
+        GeminiProvider(settings, 5.0, {})
 
 
 def _token() -> Credentials:
@@ -203,7 +203,7 @@ def test_no_environment_variable_sends_requests_to_another_server(monkeypatch: p
             await provider.aclose()
 
     assert (
-        asyncio.run(run(GeminiProvider(ModelSettings(), 1.0, key="k")))
+        asyncio.run(run(GeminiProvider(ModelSettings(), 1.0, {"GEMINI_API_KEY": "k"})))
         == "https://generativelanguage.googleapis.com/"
     )
 
@@ -234,7 +234,10 @@ def test_many_requests_come_back_in_order() -> None:
 def test_the_name_tells_models_and_servers_apart_and_holds_no_password(
     base_url: str | None, name: str
 ) -> None:
-    assert GeminiProvider(ModelSettings(model="gemini-x", base_url=base_url), 1.0, key="k").name == name
+    assert (
+        GeminiProvider(ModelSettings(model="gemini-x", base_url=base_url), 1.0, {"GEMINI_API_KEY": "k"}).name
+        == name
+    )
 
 
 def _keywords(node: Any) -> list[str]:

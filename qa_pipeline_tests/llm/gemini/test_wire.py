@@ -156,7 +156,7 @@ def test_the_wrong_key_is_rejected_before_the_script() -> None:
 @pytest.mark.parametrize("environ", [{}, {"GEMINI_API_KEY": ""}, {"GOOGLE_API_KEY": "  "}])
 def test_a_missing_key_is_rejected_before_anything_is_asked(environ: dict[str, str]) -> None:
     with pytest.raises(KeyRejectedError, match=r"no key is set; set GEMINI_API_KEY"):
-        GeminiProvider.from_environment(ModelSettings(), 1.0, environ)
+        GeminiProvider(ModelSettings(), 1.0, environ)
 
 
 @pytest.mark.parametrize(
@@ -168,14 +168,14 @@ def test_a_missing_key_is_rejected_before_anything_is_asked(environ: dict[str, s
 )
 def test_the_key_is_taken_from_gemini_api_key_or_else_google_api_key(environ: dict[str, str]) -> None:
     with GeminiServer([says(ACCEPT)]) as server:
-        provider = GeminiProvider.from_environment(ModelSettings(base_url=server.url), 5.0, environ)
+        provider = GeminiProvider(ModelSettings(base_url=server.url), 5.0, environ)
         assert asyncio.run(send_and_close(provider)).text == ACCEPT.model_dump_json()
 
 
 @pytest.mark.parametrize("key", ["", " ", "se cret", "se\ncret", "sécret", "se\x00cret"])
 def test_a_key_no_server_would_take_is_refused_without_being_shown(key: str) -> None:
     with pytest.raises(KeyRejectedError) as caught:
-        GeminiProvider(ModelSettings(), 1.0, key=key)
+        GeminiProvider(ModelSettings(), 1.0, {"GEMINI_API_KEY": key})
     assert "cret" not in str(caught.value)
 
 
