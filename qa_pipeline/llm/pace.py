@@ -3,10 +3,10 @@
 Slots are given out as in the generic cell rate algorithm (ITU-T I.371): one time, `next_at`, moves on by the
 interval of each slot. The rate is learned: after a refusal it starts below the rate that was refused and
 comes back to it along CUBIC's curve (Ha, Rhee, Xu 2008), fast at first, slowly near what was refused, and
-beyond it ever faster, so that a quota that was raised is found. Times are seconds of one clock.
+beyond it ever faster, so that a quota that was raised is found. Times are seconds of one clock that never
+runs back.
 """
 
-import math
 from dataclasses import dataclass, replace
 
 CATCH_UP_SECONDS = 0.25
@@ -20,7 +20,6 @@ QUIET_SECONDS = 3.0
 _SEARCHING = len(FALLS) - 1
 _FORGET_AT = 6.0
 """After so many times RETURN_SECONDS without a refusal nothing holds the rate any more."""
-_FARTHEST = 3600.0
 _SLOWEST = 1 / 60
 
 
@@ -71,11 +70,10 @@ class Pace:
         Returns:
             The new state, and when the slot begins.
         """
-        pace = self._after_a_jump(now)
-        rate = pace.allowed(now, requests_per_minute)
-        start = max(pace.next_at, now - CATCH_UP_SECONDS)
-        taken = replace(pace, next_at=start if rate is None else start + 1 / rate)
-        return taken, max(start, pace.held_until, now)
+        rate = self.allowed(now, requests_per_minute)
+        start = max(self.next_at, now - CATCH_UP_SECONDS)
+        taken = replace(self, next_at=start if rate is None else start + 1 / rate)
+        return taken, max(start, self.held_until, now)
 
     def refused(self, now: float, sent_at: float, version: float, wait: float, sent_rate: float) -> "Pace":
         """Learn from a refusal.
@@ -88,23 +86,15 @@ class Pace:
             wait: seconds the server asks to wait.
             sent_rate: requests per second this process sent then, for a rate that is not known yet.
         """
-        pace = self._after_a_jump(now)
-        held = replace(pace, held_until=max(pace.held_until, now + wait))
-        if version != pace.changed_at:
+        held = replace(self, held_until=max(self.held_until, now + wait))
+        if version != self.changed_at:
             return held
-        learned = pace.rate(sent_at)
-        soon = pace.streak + 1 if sent_at < pace.changed_at + QUIET_SECONDS else 0
+        learned = self.rate(sent_at)
+        soon = self.streak + 1 if sent_at < self.changed_at + QUIET_SECONDS else 0
         return replace(
             held,
             refused_rate=max(learned or sent_rate, _SLOWEST),
             streak=_SEARCHING if learned is None else min(soon, _SEARCHING),
             changed_at=now,
-            next_at=max(pace.next_at, now),
+            next_at=max(self.next_at, now),
         )
-
-    def _after_a_jump(self, now: float) -> "Pace":
-        """Times that lie far ahead were noted by a clock that has been set back since."""
-        times = (self.next_at, self.held_until, self.changed_at)
-        if max(times) <= now + _FARTHEST and all(math.isfinite(time) for time in times):
-            return self
-        return replace(self, next_at=now, held_until=now, changed_at=now)

@@ -16,7 +16,7 @@ _REMEMBERED = 2048
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One call that may leave, under the pace that changed last at `version`; `sent_at` is wall time."""
+    """One call that may leave, under the pace that changed last at `version`; `sent_at` is steady time."""
 
     sent_at: float
     version: float
@@ -27,7 +27,7 @@ class Throttle:
 
     Args:
         requests_per_minute: a limit somebody set; None where nobody did.
-        clock: wall time and waiting.
+        clock: steady time and waiting.
     """
 
     def __init__(self, requests_per_minute: int | None = None, clock: Clock | None = None) -> None:
@@ -40,7 +40,7 @@ class Throttle:
     async def turn(self) -> Turn:
         """Wait for a slot and take it."""
         while True:
-            now = self._clock.now()
+            now = self._clock.steady()
             with self._lock:
                 taken, at = self._pace.take(now, self._requests_per_minute)
                 if at <= now:
@@ -53,4 +53,6 @@ class Throttle:
         """The server says it is asked too much."""
         with self._lock:
             rate = float(max(1, sum(abs(sent - turn.sent_at) <= 0.5 for sent in self._sent)))
-            self._pace = self._pace.refused(self._clock.now(), turn.sent_at, turn.version, wait_seconds, rate)
+            self._pace = self._pace.refused(
+                self._clock.steady(), turn.sent_at, turn.version, wait_seconds, rate
+            )

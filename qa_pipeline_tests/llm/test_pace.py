@@ -54,13 +54,6 @@ def test_a_server_is_left_alone_for_as_long_as_it_asks() -> None:
     assert at == 1030.0
 
 
-@given(st.floats(5000, 1e9))
-def test_a_clock_that_was_set_back_holds_nothing_back_for_long(jump: float) -> None:
-    pace = Pace().refused(2e9, 2e9 - 1, 0.0, 60.0, 10.0)
-    _, at = pace.take(2e9 - jump, None)
-    assert at <= 2e9 - jump + 61
-
-
 class Quota:
     """A server's refilling quota, as it refuses."""
 

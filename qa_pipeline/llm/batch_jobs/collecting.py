@@ -131,25 +131,20 @@ class Collector:
     async def _advance(self, provider: "GeminiBatches", job: ProviderJob, found: Collected) -> None:
         named = job.provider_name or await provider.find(job.job_key)
         if named is None:
-            self._doubt(job, found)
-            return
-        if job.provider_name is None:
-            self._book.submitted(job, named)
-            job = replace(job, state="submitted", provider_name=named)
-        look = await provider.look(named)
+            # a submission that was cut off may still be on its way
+            lost = self._clock.now() - job.created_at >= DOUBT_SECONDS
+            look = JobLook(ended=lost, problem="it was never submitted")
+        else:
+            if job.provider_name is None:
+                self._book.submitted(job, named)
+                job = replace(job, state="submitted", provider_name=named)
+            look = await provider.look(named)
         if look.ended:
-            self._end(job, look, found)
+            self._end(job, look, found, submitted=named is not None)
         else:
             found.awaited += 1
 
-    def _doubt(self, job: ProviderJob, found: Collected) -> None:
-        """A submission that was cut off may still be on its way."""
-        if self._clock.now() - job.created_at < DOUBT_SECONDS:
-            found.awaited += 1
-            return
-        self._end(job, JobLook(ended=True, problem="it was never submitted"), found, submitted=False)
-
-    def _end(self, job: ProviderJob, look: JobLook, found: Collected, *, submitted: bool = True) -> None:
+    def _end(self, job: ProviderJob, look: JobLook, found: Collected, *, submitted: bool) -> None:
         items = self._book.items(job)
         ended = self._sorted(job, items, look, submitted=submitted)
         came = len(ended.paid) + sum(item.state == "answered" for item in ended.kept)

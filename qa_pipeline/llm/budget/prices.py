@@ -153,22 +153,15 @@ def price_of(model: ModelSettings, prices: PriceTable) -> Price | None:
     return prices.price(model.provider, model.model, host)
 
 
-def unpriced_models(settings: LLMSettings, prices: PriceTable) -> list[str]:
-    """Hosted models of any role whose cost nobody knows, each once."""
-    hosted = [model for model in settings.models if model.provider in HOSTED]
-    unknown = [f"{model.provider}/{model.model}" for model in hosted if price_of(model, prices) is None]
-    return list(dict.fromkeys(unknown))
-
-
 def check_cost_caps(settings: LLMSettings, prices: PriceTable) -> None:
     """Refuse a cap on cost that could not hold.
 
     Raises:
         SettingsError: a model in use has no price.
     """
-    unpriced = unpriced_models(settings, prices) if caps_cost(settings.budget) else []
-    if unpriced:
-        raise SettingsError(unpriced_message(unpriced[0]))
+    for model in settings.models if caps_cost(settings.budget) else ():
+        if model.provider in HOSTED and price_of(model, prices) is None:
+            raise SettingsError(unpriced_message(f"{model.provider}/{model.model}"))
 
 
 def caps_cost(budget: BudgetSettings) -> bool:

@@ -13,7 +13,6 @@ from qa_pipeline.errors import KeyRejectedError, ModelError, SettingsError
 from qa_pipeline.llm.base import Request
 from qa_pipeline.llm.openai_compatible.wire import (
     KEY_ADVICE,
-    JsonMode,
     Way,
     lesser_way,
     parameters,
@@ -40,7 +39,8 @@ class OpenAIProvider:
     """A model behind chat completions.
 
     Connections belong to an event loop, so each loop gets its own; `aclose` ends the running loop's. What a
-    server turns out not to take (a JSON schema, temperature) is not sent to it again.
+    server turns out not to take (a JSON schema, temperature) is not sent to it again; `way` tells how it
+    is asked now.
 
     Args:
         settings: model, base_url, json_mode and what is fixed about how it is asked.
@@ -57,7 +57,7 @@ class OpenAIProvider:
         self._timeout = timeout_seconds
         self._url = _checked(settings.base_url or OPENAI)
         self._key = SecretStr(_key(environ, self._url))
-        self._way = Way("schema" if settings.json_mode == "auto" else settings.json_mode)
+        self.way = Way("schema" if settings.json_mode == "auto" else settings.json_mode)
         self._sessions = PerLoop(self._connect)
 
     def __repr__(self) -> str:
@@ -71,21 +71,11 @@ class OpenAIProvider:
         """
         return openai_name(self._settings)
 
-    @property
-    def json_mode_used(self) -> JsonMode:
-        """How JSON is asked for now: what the settings say, or what the server has turned out to take."""
-        return self._way.mode
-
-    @property
-    def left_out(self) -> frozenset[str]:
-        """Parameters that the server has turned out not to take, and that it is asked without."""
-        return self._way.left_out
-
     async def send(self, request: Request[Any]) -> RawReply:
         """Ask once; once more without what the server says it does not take, which costs nothing."""
         key, model = self._key.get_secret_value(), self._settings.model
         while True:
-            way = self._way
+            way = self.way
             status, headers, payload = await self._post(request, way)
             if 200 <= status < 300:
                 return read_reply(payload, headers, key, model)
@@ -96,9 +86,9 @@ class OpenAIProvider:
                 lesser = lesser_way(way, complaint, may_change_mode=auto)
             if lesser is None:
                 raise translate_status(status, complaint, headers, key, model)
-            if self._way == way:
+            if self.way == way:
                 self._tell(way, lesser)
-                self._way = lesser
+                self.way = lesser
 
     async def aclose(self) -> None:
         """Close the running loop's connections."""

@@ -17,7 +17,6 @@ from qa_pipeline.llm.budget.prices import (
     check_cost_caps,
     load_prices,
     price_of,
-    unpriced_models,
 )
 from qa_pipeline.records import Usage
 from qa_pipeline.settings.llm import BudgetSettings, LLMSettings, ModelSettings, RoleSettings
@@ -270,13 +269,6 @@ def test_any_text_is_either_read_or_refused(tmp_path_factory: pytest.TempPathFac
 def settings(**changes: Any) -> LLMSettings:
     fields: dict[str, Any] = {"provider": "gemini", "budget": BudgetSettings(max_cost=1.0)} | changes
     return LLMSettings(**fields)
-
-
-def test_models_nobody_knows_the_price_of_are_named_once_with_the_roles_they_have() -> None:
-    odd = settings(model="gemini-odd", judge=RoleSettings(provider="openai", model="gpt-odd"))
-    assert unpriced_models(odd, load_prices()) == ["gemini/gemini-odd", "openai/gpt-odd"]
-    assert unpriced_models(settings(), load_prices()) == []
-    assert unpriced_models(settings(provider="extractive"), load_prices()) == []
 
 
 def test_a_cap_on_cost_of_a_model_without_price_is_refused_at_the_start() -> None:

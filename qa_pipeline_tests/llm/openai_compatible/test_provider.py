@@ -116,7 +116,7 @@ def test_the_strictest_way_that_the_server_knows_is_found_once_and_kept(
         provider = provider_for(server)
         name = provider.name
         replies = send(provider, *(claim(f"Is it {number} days?") for number in range(5)))
-    assert (provider.json_mode_used, provider.name) == (mode, name)
+    assert (provider.way.mode, provider.name) == (mode, name)
     assert [parse_reply(reply.text, ClaimReply).decision for reply in replies] == ["reject"] * 5
     assert server.stats.asked == 5
     assert server.stats.invalid == list(ABILITIES).index(mode)
@@ -135,8 +135,8 @@ def test_many_requests_at_once_find_the_same_way() -> None:
     with ChatServer(plan=ServerPlan(chat=abilities)) as server:
         provider = provider_for(server)
         assert len(asyncio.run(run(provider))) == 20
-    assert provider.json_mode_used == "object"
-    assert provider.left_out == {"seed"}
+    assert provider.way.mode == "object"
+    assert provider.way.left_out == {"seed"}
     assert server.stats.asked == 20
 
 
@@ -155,7 +155,7 @@ def test_a_mode_of_the_settings_is_kept_to() -> None:
         provider = provider_for(server, json_mode="schema")
         with pytest.raises(Exception, match="'json_schema' is not supported"):
             send(provider)
-    assert provider.json_mode_used == "schema"
+    assert provider.way.mode == "schema"
 
 
 @pytest.mark.parametrize("lacking", [["temperature"], ["seed"], ["temperature", "seed"]])
@@ -163,7 +163,7 @@ def test_a_parameter_that_a_model_does_not_take_is_left_out_from_then_on(lacking
     with ChatServer(plan=ServerPlan(chat=ChatAbilities(lacking=frozenset(lacking)))) as server:
         provider = provider_for(server)
         send(provider, claim("1"), claim("2"))
-    assert provider.left_out == frozenset(lacking)
+    assert provider.way.left_out == frozenset(lacking)
     assert (server.stats.asked, server.stats.invalid) == (2, len(lacking))
     assert all(not set(lacking) & set(asked.body) for asked in server.asked)
 
