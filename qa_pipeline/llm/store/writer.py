@@ -2,11 +2,14 @@
 
 import asyncio
 import os
+import queue
 import threading
+import time
 import weakref
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -33,8 +36,7 @@ class ReplyFront:
         self._store = store
         self._lock = threading.RLock()  # a coroutine that is collected meanwhile gives its claim up
         self._flights: dict[RequestId, Flight] = {}
-        self._worker: ThreadPoolExecutor | None = None
-        self._process = 0
+        self._worker: _Worker | None = None
 
     @property
     def place(self) -> str:
@@ -123,10 +125,9 @@ class ReplyFront:
             return
         gone = ReplyStoreError(f"the reply store {self.place} was closed while it was being asked")
         for request_id in left:
-            worker.submit(self._store.release, request_id)
+            worker.submit(partial(self._store.release, request_id))
             self._land(request_id, gone)
         self._end()
-        worker.shutdown()
 
     async def _claimed(self, request_id: RequestId, documents: tuple[str, ...]) -> Outcome | None:
         """Look until nobody else asks."""
@@ -165,36 +166,61 @@ class ReplyFront:
     def _submit(self, work: Callable[[], Done]) -> Future[Done]:
         with self._lock:
             if self._worker is None:
-                self._worker = ThreadPoolExecutor(1, thread_name_prefix="qa-pipeline-replies")
-                self._process = os.getpid()
-                ended = threading.Event()
-                # it knows nothing of the front, so that a forgotten front ends its threads
-                self._end = weakref.finalize(self, _end, self._process, self._worker, self._store, ended)
-                if self._store.beat_seconds is not None:
-                    threading.Thread(target=_beat, args=(self._store, ended), daemon=True).start()
-            if self._process != os.getpid():
-                raise RuntimeError(
-                    "a forked process has no thread of its parent: let it open the replies itself"
-                )
+                self._worker = _Worker(self._store)
+                self._end = weakref.finalize(self, self._worker.end)
             return self._worker.submit(work)
 
 
-def _beat(store: SqlReplyStore, ended: threading.Event) -> None:
-    while not ended.wait(store.beat_seconds):
-        # the next who asks meets the same error
-        with suppress(ReplyStoreError):
-            store.beat()
+class _Worker:
+    """The thread; it knows nothing of the front, so that a forgotten front ends it.
 
+    No executor, whose locks a finalizer would wait for in vain that runs while they are held.
+    """
 
-def _end(process: int, worker: ThreadPoolExecutor, store: SqlReplyStore, ended: threading.Event) -> None:
-    if process != os.getpid():
-        return
-    ended.set()
-    try:
-        worker.submit(store.close)
-    except RuntimeError:  # the interpreter is about to end, and the worker has done its work
-        store.close()
-    worker.shutdown(wait=False)
+    def __init__(self, store: SqlReplyStore) -> None:
+        self._store = store
+        self._jobs: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        self._process = os.getpid()
+        self._thread = threading.Thread(target=self._work, name="qa-pipeline-replies", daemon=True)
+        self._thread.start()
+
+    def submit(self, work: Callable[[], Done]) -> Future[Done]:
+        """Do it after what was submitted before."""
+        if self._process != os.getpid():
+            raise RuntimeError("a forked process has no thread of its parent: let it open the replies itself")
+        done: Future[Done] = Future()
+
+        def job() -> None:
+            try:
+                done.set_result(work())
+            except BaseException as error:  # noqa: BLE001 - raised by who waits for it
+                done.set_exception(error)
+
+        self._jobs.put(job)
+        return done
+
+    def end(self) -> None:
+        """Let it finish what was submitted, and close the store."""
+        if self._process != os.getpid():
+            return
+        self._jobs.put(None)
+        if self._thread is not threading.current_thread():
+            self._thread.join()
+
+    def _work(self) -> None:
+        every, beaten = self._store.beat_seconds, time.monotonic()
+        while True:
+            with suppress(queue.Empty):
+                job = self._jobs.get(timeout=every)
+                if job is None:
+                    break
+                job()
+                del job  # it holds the front, which nobody else may need any more
+            if every is not None and time.monotonic() - beaten >= every:
+                with suppress(ReplyStoreError):  # the next who asks meets the same error
+                    self._store.beat()
+                beaten = time.monotonic()
+        self._store.close()
 
 
 def open_replies(place: Path | str) -> ReplyFront:
