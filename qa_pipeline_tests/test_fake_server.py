@@ -8,8 +8,9 @@ import pytest
 
 from qa_pipeline.cli.common import OK
 from qa_pipeline.testing.fake_server.plan import ServerPlan
-from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY, GeminiServer
+from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY
 from qa_pipeline_tests.end_to_end import GUIDE, new_workspace
+from qa_pipeline_tests.support.servers import GeminiServer
 
 
 def test_a_run_accepts_the_pairs_that_the_server_made(

@@ -7,7 +7,6 @@ from qa_pipeline.errors import BudgetExhaustedError, ModelError, TransientModelE
 from qa_pipeline.judging import assess_pairs
 from qa_pipeline.records import JudgeReply
 from qa_pipeline.settings.verification import JudgingSettings
-from qa_pipeline.testing.scripted import ScriptedModel
 from qa_pipeline_tests.curation.rows import (
     chunk,
     chunks,
@@ -18,6 +17,7 @@ from qa_pipeline_tests.curation.rows import (
     pair,
     pairs,
 )
+from qa_pipeline_tests.support.scripted import ScriptedModel
 
 GOOD = JudgeReply(reasoning="Says it.", relevance=1.0, correctness=0.9, completeness=0.7)
 PAIRS = pairs(

@@ -27,7 +27,6 @@ from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.settings.verification import JudgingSettings, VerificationSettings
 from qa_pipeline.tables import QUESTIONS
 from qa_pipeline.testing.fake_server.responses import Asked
-from qa_pipeline.testing.fake_server.server import GeminiServer
 from qa_pipeline.text.injection import redact_injections
 from qa_pipeline.text.lexicon.languages import LANGUAGES
 from qa_pipeline.verification.llm_splitting import split_request
@@ -35,6 +34,7 @@ from qa_pipeline.verification.llm_verifier import ask_verifier
 from qa_pipeline_tests.curation import rows
 from qa_pipeline_tests.injections import INJECTIONS
 from qa_pipeline_tests.llm.serving import model_for
+from qa_pipeline_tests.support.servers import GeminiServer
 
 PROMPTS = Path(loading.__file__).parent
 NONCE = r"(?P<nonce>[0-9a-f]{8})"

@@ -14,9 +14,10 @@ from typer.core import TyperGroup
 
 from qa_pipeline.cli.app import app
 from qa_pipeline.cli.common import OK
-from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY, GeminiServer
+from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY
 from qa_pipeline_tests.documents.builders import pdf_bytes
 from qa_pipeline_tests.end_to_end import GUIDE, Files, invoke, new_workspace
+from qa_pipeline_tests.support.servers import GeminiServer
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -45,7 +45,7 @@ def size(out: Out = Path("data"), as_json: Json = False) -> None:
             shares = [{name: getattr(share, name) for name in share.__slots__} for share in found.shares]
             _say(json.dumps({"replies": shares, "calls": found.calls, "disk_bytes": found.disk_bytes}))
             return
-        _show(found.shares, ages=True)
+        _show(found.shares)
         total = sum(share.rows for share in found.shares)
         taken = _bytes(found.disk_bytes)
         _say(f"{total:,} replies and {found.calls:,} calls in {database.place}: {taken} on disk")
@@ -68,7 +68,7 @@ def prune(
     with _opened(out) as database:
         choice = Choice(None if older_than is None else _seconds(older_than), model, failures)
         found = prunable(database, choice)
-        _show(found, ages=False)
+        _show(found)
         if yes:
             _say(f"{delete(database, choice):,} replies are deleted")
         else:
@@ -132,18 +132,16 @@ def _seconds(age: str) -> float:
     return int(message[1]) * _SECONDS[message[2]]
 
 
-def _show(shares: "Iterable[Share]", *, ages: bool) -> None:
+def _show(shares: "Iterable[Share]") -> None:
     from qa_pipeline.cli.console import show_table
 
     rows = []
     for share in shares:
         what = "failures" if share.failed else "replies"
-        message = (share.asked_model, share.role, *((share.age,) if ages else ()), what)
+        message = (share.asked_model, share.role, share.age, what)
         rows.append([*message, f"{share.rows:,}", _bytes(share.text_bytes)])
     if rows:
-        show_table(
-            "Replies", ("model", "role", *(("age",) if ages else ()), "what", "replies", "bytes"), rows
-        )
+        show_table("Replies", ("model", "role", "age", "what", "replies", "bytes"), rows)
 
 
 def _bytes(number: int) -> str:

@@ -19,7 +19,7 @@ from qa_pipeline.text.lexicon.languages import LANGUAGES
 
 _ONLY_SPEED = {
     "documents": set(ONLY_SPEED),
-    "llm": {"workers", "delivery", "timeout_seconds", "max_tries", "limits", "budget", "store"},
+    "llm": {"workers", "delivery", "timeout_seconds", "max_tries", "requests_per_minute", "budget", "store"},
 }
 
 

@@ -4,7 +4,7 @@ import hashlib
 import json
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
+from typing import Any, Generic, Protocol, TypeVar
 
 from qa_pipeline.records import CallRecord, Passage, Repair, ReplyModel, Role, Usage
 
@@ -98,41 +98,23 @@ class LanguageModel(Protocol):
             TransientModelError: the adapter's own retries are spent.
             PermanentModelError: no later call can succeed.
             UnreadableReplyError: a reply came that cannot be used.
-            PendingReplyError: the reply comes in a batch job; see `Defers`.
+            PendingReplyError: the reply comes in a batch job; see `submit_deferred`.
         """
-        ...
-
-
-@runtime_checkable
-class HoldsConnections(Protocol):
-    """A model whose connections belong to the running event loop; wrappers pass the call on."""
-
-    async def aclose(self) -> None:
-        """Close the connections of the running loop; the model can be used again, in any loop."""
         ...
 
 
 async def close_connections(model: LanguageModel) -> None:
-    """Close what the model holds open in the running loop, if it holds anything."""
-    if isinstance(model, HoldsConnections):
+    """Close what the model holds open in the running loop, if it has an `aclose`; it can be used again."""
+    if hasattr(model, "aclose"):
         await model.aclose()
 
 
-@runtime_checkable
-class Defers(Protocol):
-    """A model that puts requests off, to submit them together; wrappers pass the call on."""
-
-    async def submit(self) -> None:
-        """Submit what calls in the running loop put off.
-
-        Raises:
-            RepliesPendingError: always when a reply is awaited.
-            ModelError: nothing could be submitted.
-        """
-        ...
-
-
 async def submit_deferred(model: LanguageModel) -> None:
-    """Submit what the model put off in the running loop, if it puts anything off; see `Defers`."""
-    if isinstance(model, Defers):
+    """Submit together what calls in the running loop put off, if the model has a `submit`.
+
+    Raises:
+        RepliesPendingError: always when a reply is awaited.
+        ModelError: nothing could be submitted.
+    """
+    if hasattr(model, "submit"):
         await model.submit()

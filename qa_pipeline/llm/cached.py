@@ -15,9 +15,8 @@ from qa_pipeline.errors import (
     UnreadableReplyError,
 )
 from qa_pipeline.llm.base import LanguageModel, Reply, ReplyT, Request, close_connections, submit_deferred
-from qa_pipeline.llm.store.store import REPLIED, Outcome
+from qa_pipeline.llm.store.store import Outcome, failed, replied
 from qa_pipeline.llm.store.writer import ReplyFront
-from qa_pipeline.records import ReplyModel
 
 
 class CachedModel:
@@ -67,7 +66,7 @@ class CachedModel:
             await close_connections(self._model)
 
     async def submit(self) -> None:
-        """Pass on to the wrapped model; see `Defers`."""
+        """Pass on to the wrapped model; see `submit_deferred`."""
         if self._model is not None:
             await submit_deferred(self._model)
 
@@ -81,9 +80,9 @@ class CachedModel:
             self.calls += 1
         try:
             reply = await model.complete(request)
-            paid = _outcome(reply)
+            paid = replied(reply.value, reply.raw, reply.model, reply.usage, reply.repair)
         except UnreadableReplyError as error:
-            await self._store_failure(request, error)
+            await self._front.put(self.name, request, failed(error), error.calls)
             raise
         except ModelError as error:
             await self._front.release(self.name, request, error, error.calls)
@@ -94,10 +93,6 @@ class CachedModel:
         stored = await self._front.put(self.name, request, paid, reply.calls)
         # where another process was faster, its reply counts, so that a rerun gives the same
         return reply if stored == paid else self._hit(request, stored)
-
-    async def _store_failure(self, request: Request[ReplyT], error: UnreadableReplyError) -> None:
-        failure = Outcome(error.reason, error.raw, detail=error.detail, model=error.model, usage=error.usage)
-        await self._front.put(self.name, request, failure, error.calls)
 
     def _replayed(self, request: Request[ReplyT], outcome: Outcome | None) -> Reply[ReplyT]:
         if outcome is None:
@@ -124,11 +119,6 @@ class CachedModel:
         return Reply(
             value, outcome.raw, outcome.model or "", outcome.usage, cached=True, repair=outcome.repair
         )
-
-
-def _outcome(reply: Reply[ReplyModel]) -> Outcome:
-    value = reply.value.model_dump_json()
-    return Outcome(REPLIED, reply.raw, value, model=reply.model, repair=reply.repair, usage=reply.usage)
 
 
 def _failure(outcome: Outcome) -> UnreadableReplyError:

@@ -1,8 +1,7 @@
 """Asking a model many requests at once."""
 
 import asyncio
-from collections.abc import Coroutine, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from qa_pipeline.errors import ModelError, PermanentModelError
 from qa_pipeline.llm.base import LanguageModel, Reply, ReplyT, Request, close_connections, submit_deferred
@@ -51,23 +50,15 @@ async def _ask_all(
             notify(len(outcomes), len(requests))
 
     try:
-        await _gather_or_cancel([work() for _ in range(min(workers, len(requests)))])
+        async with asyncio.TaskGroup() as group:
+            for _ in range(min(workers, len(requests))):
+                group.create_task(work())
         if not refusals:
             await submit_deferred(model)
+    except BaseExceptionGroup as several:  # the first error stopped the others
+        raise several.exceptions[0] from several.exceptions[0].__cause__
     finally:
         await close_connections(model)
     if refusals:
         raise refusals[0]
     return [outcomes[number] for number in range(len(requests))]
-
-
-async def _gather_or_cancel(work: list[Coroutine[Any, Any, Any]]) -> list[Any]:
-    """Gather like a TaskGroup, but raise the first error itself rather than a group."""
-    tasks = [asyncio.ensure_future(one) for one in work]
-    try:
-        return await asyncio.gather(*tasks)
-    except BaseException:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        raise

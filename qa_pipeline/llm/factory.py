@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 from qa_pipeline.llm.base import LanguageModel
 from qa_pipeline.llm.batch_jobs.book import JobBook
 from qa_pipeline.llm.batch_jobs.collecting import Collector
-from qa_pipeline.llm.batch_jobs.submitting import DeferredModel, Submitter
+from qa_pipeline.llm.batch_jobs.submitting import DeferredModel
 from qa_pipeline.llm.budget.budget import Budget, open_budget
 from qa_pipeline.llm.budget.tokens import MOST_OUTPUT
 from qa_pipeline.llm.cached import CachedModel
 from qa_pipeline.llm.hosted import HostedModel
-from qa_pipeline.llm.pace import Declared
 from qa_pipeline.llm.provider import Clock, Provider
 from qa_pipeline.llm.store.database import Database
 from qa_pipeline.llm.store.writer import ReplyFront, open_replies
@@ -22,7 +21,6 @@ from qa_pipeline.settings.llm import HOSTED, LLMSettings, ModelSettings
 
 if TYPE_CHECKING:
     from qa_pipeline.llm.gemini.batch_api import GeminiBatches
-    from qa_pipeline.llm.gemini.provider import GeminiProvider
 
 
 class Models:
@@ -111,8 +109,14 @@ class Models:
                 return ExtractiveModel()
             case "gemini":
                 if self._settings.delivery == "batch":
-                    return self._deferred(settings)
-                return self._hosted(self._gemini(settings), settings)
+                    most = settings.max_output_tokens or MOST_OUTPUT
+                    batches = self._batches(settings)
+                    return DeferredModel(
+                        batches, self.jobs, self.budget, self._settings, run=self._run, most_output=most
+                    )
+                from qa_pipeline.llm.gemini.provider import GeminiProvider
+
+                return self._hosted(GeminiProvider(settings, timeout, self._environ), settings)
             case "openai":
                 from qa_pipeline.llm.openai_compatible.provider import OpenAIProvider
 
@@ -135,40 +139,16 @@ class Models:
         providers = [self._batches(one) for one in of_gemini] if self.jobs.jobs(awaited=True) else []
         return Collector(self.jobs, {one.name: one for one in providers}, self.budget, clock=clock)
 
-    def _gemini(self, settings: ModelSettings) -> "GeminiProvider":
-        from qa_pipeline.llm.gemini.provider import GeminiProvider
-
-        return GeminiProvider.from_environment(settings, self._settings.timeout_seconds, self._environ)
-
     def _batches(self, settings: ModelSettings) -> "GeminiBatches":
         from qa_pipeline.llm.gemini.batch_api import GeminiBatches
 
-        return GeminiBatches(self._gemini(settings), settings)
-
-    def _deferred(self, settings: ModelSettings) -> DeferredModel:
-        submitter = Submitter(
-            self._batches(settings),
-            self.jobs,
-            self.budget,
-            self._settings,
-            run=self._run,
-            most_output=settings.max_output_tokens or MOST_OUTPUT,
-        )
-        return DeferredModel(submitter, self.jobs)
+        return GeminiBatches(settings, self._settings.timeout_seconds, self._environ)
 
     def _hosted(self, provider: Provider, settings: ModelSettings) -> HostedModel:
-        limits = self._settings.limits
-        declared = Declared(limits.requests_per_minute, limits.tokens_per_minute)
         # roles that ask one model in different ways meet the same limits
-        throttle = self._throttles.setdefault(provider.name, Throttle(self._settings.workers, declared))
-        return HostedModel(
-            provider,
-            self._settings,
-            throttle,
-            self.budget,
-            run=self._run,
-            most_output=settings.max_output_tokens or MOST_OUTPUT,
-        )
+        throttle = self._throttles.setdefault(provider.name, Throttle(self._settings.requests_per_minute))
+        most = settings.max_output_tokens or MOST_OUTPUT
+        return HostedModel(provider, self._settings, throttle, self.budget, run=self._run, most_output=most)
 
 
 def _name(settings: ModelSettings) -> str:

@@ -30,6 +30,8 @@ REASKED = frozenset({"not_json", "schema_breach", "empty"})
 """Reason codes of replies worth asking for once more; one that was cut or blocked would be so again."""
 REPLIED = "replied"
 _NUMBERS = itertools.count(1)
+LONGEST_WAIT = 120.0
+"""Seconds; a server that asks to wait longer ends the run."""
 _FIRST_BACKOFF, _LONGEST_BACKOFF = 0.5, 60.0
 _FAILING_SECONDS = 600.0  # five times the longest wait a server may ask for: a quota of a minute has passed
 _NAMED_CHUNKS = 5
@@ -172,16 +174,18 @@ class HostedModel(ReadingModel):
     async def _try(self, request: Request[Any], asking: _Asking) -> RawReply:
         most = most_request_tokens(request)
         reservation = await self._budget.reserve(request, self.name, most, self._most_output)
-        sent = False
         try:
-            async with self._throttle.turn(request) as turn:
-                sent = True
-                return await self._sent(request, asking, turn, reservation)
+            turn = await self._throttle.turn()
+        except BaseException:
+            reservation.cancel()
+            raise
+        try:
+            return await self._sent(request, asking, turn, reservation)
         except ModelError:
             raise  # accounted for where it was caught
         except BaseException:
             # cut off while the provider was at work, the call may be charged
-            reservation.settle(Usage()) if sent else reservation.cancel()
+            reservation.settle(Usage())
             raise
 
     async def _sent(
@@ -191,31 +195,22 @@ class HostedModel(ReadingModel):
         asking.tries += 1
         try:
             raw = await self.provider.send(request)
-        except TransientModelError as error:
-            if error.maybe_charged:
+        except OversizedRequestError as error:
+            reservation.cancel()
+            raise OversizedRequestError(f"{error.detail}; {shown(request)}") from None
+        except UnreadableReplyError as error:
+            self._charge(request, asking, reservation, error.reason, error.model, error.usage)
+            raise
+        except ModelError as error:
+            if isinstance(error, TransientModelError) and error.limited:
+                self._throttle.refused(turn, min(error.wait_seconds, LONGEST_WAIT))
+            if isinstance(error, TransientModelError) and error.maybe_charged:
                 self._charge(request, asking, reservation, error.reason, None, Usage())
             else:
                 reservation.cancel()
-            if error.limited:
-                longest = self._settings.limits.longest_wait_seconds
-                self._throttle.refused(turn, min(error.wait_seconds, longest))
-            else:
-                self._throttle.failed(turn)
-            raise
-        except UnreadableReplyError as error:
-            if isinstance(error, OversizedRequestError):
-                reservation.cancel()
-                self._throttle.served(turn, None)
-                raise OversizedRequestError(f"{error.detail}; {shown(request)}") from None
-            self._charge(request, asking, reservation, error.reason, error.model, error.usage)
-            self._throttle.served(turn, _total(error.usage))
-            raise
-        except ModelError:
-            reservation.cancel()
             raise
         # before anything is awaited: whatever happens from here on, the call is paid and noted
         self._charge(request, asking, reservation, REPLIED, raw.model, raw.usage)
-        self._throttle.served(turn, _total(raw.usage))
         return raw
 
     def _charge(
@@ -257,13 +252,12 @@ class HostedModel(ReadingModel):
             TransientModelError: tries or time are spent.
             PermanentModelError: the server asks for a wait that would stall the run unseen.
         """
-        now, longest = self._clock.steady(), self._settings.limits.longest_wait_seconds
+        now = self._clock.steady()
         if asking.failing_since is None:
             asking.failing_since = now
-        if error.wait_seconds > longest:
+        if error.wait_seconds > LONGEST_WAIT:
             raise PermanentModelError(
-                f"{error}. The server asks to wait {error.wait_seconds:.0f} s, and "
-                f"llm.limits.longest_wait_seconds is {longest:.0f}: a quota of the day seems "
+                f"{error}. The server asks to wait {error.wait_seconds:.0f} s: a quota of the day seems "
                 "spent. Every reply received is stored: run again later to go on"
             )
         bound = _FIRST_BACKOFF
@@ -282,9 +276,3 @@ def shown(request: Request[Any]) -> str:
     ids = [passage.chunk_id for passage in request.passages]
     more = f" and {len(ids) - _NAMED_CHUNKS} more" if len(ids) > _NAMED_CHUNKS else ""
     return f"the request shows chunk {', '.join(ids[:_NAMED_CHUNKS])}{more}" if ids else "it shows no chunk"
-
-
-def _total(usage: Usage) -> int | None:
-    if usage.input_tokens is None:
-        return None
-    return usage.input_tokens + (usage.output_tokens or 0)

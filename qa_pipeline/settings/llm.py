@@ -69,22 +69,6 @@ class RoleSettings(Group):
     )
 
 
-class LimitSettings(Group):
-    """How fast a model may be asked, by each process that asks."""
-
-    requests_per_minute: int | None = Field(
-        None,
-        gt=0,
-        description="Per model and process; else the pace is learned from what is refused.",
-    )
-    tokens_per_minute: int | None = Field(
-        None, gt=0, description="Per model and process, of prompts and replies."
-    )
-    longest_wait_seconds: float = Field(
-        120.0, gt=0, description="A server that asks to wait longer (a daily quota) ends the call."
-    )
-
-
 class BudgetSettings(Group):
     """Hard caps on what models are asked, by run and by UTC day; null is no cap."""
 
@@ -145,7 +129,9 @@ class LLMSettings(ModelSettings):
     workers: int = Field(5, gt=0, description="Most calls in flight.")
     timeout_seconds: float = Field(120.0, gt=0, description="Of one try.")
     max_tries: int = Field(5, gt=0, description="Tries of one call at transient errors.")
-    limits: LimitSettings = LimitSettings()
+    requests_per_minute: int | None = Field(
+        None, gt=0, description="Per model and process; else the pace is learned from what is refused."
+    )
     budget: BudgetSettings = BudgetSettings()
     store: StoreSettings = StoreSettings()
 

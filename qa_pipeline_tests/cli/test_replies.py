@@ -6,7 +6,7 @@ import pytest
 
 from qa_pipeline.cli.common import BAD_INPUT, OK
 from qa_pipeline.llm.store.database import Database
-from qa_pipeline.llm.store.store import Outcome, Round, SqlReplyStore
+from qa_pipeline.llm.store.store import Outcome, SqlReplyStore
 from qa_pipeline.storage import Layout
 from qa_pipeline_tests.end_to_end import GUIDE, Ran, Workspace, invoke, new_workspace
 from qa_pipeline_tests.llm.store.outcomes import paid
@@ -31,7 +31,7 @@ def replies_of(workspace: Workspace) -> int:
 
 def add_failure(workspace: Workspace) -> None:
     store = SqlReplyStore(Database(Layout(workspace.out).replies))
-    store.write(Round(paid=[paid(("gemini/[x]", "f" * 64), Outcome("truncated", "cut", detail="cut"))]))
+    store.put(paid(("gemini/[x]", "f" * 64), Outcome("truncated", "cut", detail="cut")))
     store.close()
 
 
@@ -48,7 +48,7 @@ def test_a_model_is_shown_by_its_whole_name_which_prune_takes(workspace: Workspa
     name = "gemini/" + "x" * 50
     with closing(Database(Layout(workspace.out).replies)) as database:
         store = SqlReplyStore(database)
-        store.write(Round(paid=[paid((name, "k"), Outcome("replied", "r", '"x"'))]))
+        store.put(paid((name, "k"), Outcome("replied", "r", '"x"')))
         store.close()
     assert name in ask(workspace, "size").stdout
     assert ask(workspace, "prune", "--model", name).code == OK

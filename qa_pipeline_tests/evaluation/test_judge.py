@@ -21,9 +21,9 @@ from qa_pipeline.records import JudgeReply, PairwiseReply
 from qa_pipeline.resources import Resources
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.settings.verification import JudgingSettings
-from qa_pipeline.testing.scripted import ScriptedModel, ScriptedReply
 from qa_pipeline_tests.end_to_end import invoke
 from qa_pipeline_tests.evaluation.labelled_files import Row, write_lines
+from qa_pipeline_tests.support.scripted import ScriptedModel, ScriptedReply
 
 LLM = LLMSettings(seed=7)
 

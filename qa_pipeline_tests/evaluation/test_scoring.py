@@ -11,9 +11,9 @@ from qa_pipeline.evaluation.scoring import evaluation_settings, score_items, uns
 from qa_pipeline.llm.base import Request
 from qa_pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings
-from qa_pipeline.testing.scripted import ScriptedModel, ScriptedReply
 from qa_pipeline_tests.evaluation.labelled_files import Row, item, items
 from qa_pipeline_tests.fakes import HashEmbedder
+from qa_pipeline_tests.support.scripted import ScriptedModel, ScriptedReply
 from qa_pipeline_tests.verdict_replies import deciding
 
 LONG = "The pump was built in Lund and is filled with water, " * 100

@@ -11,8 +11,8 @@ from qa_pipeline.records import DraftQuestion, QuestionsReply
 from qa_pipeline.settings.generation import GenerationSettings
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.tables import QUESTIONS
-from qa_pipeline.testing.scripted import ScriptedModel
 from qa_pipeline_tests.generation.rows import ask_about_text, chunks, retrieve_named
+from qa_pipeline_tests.support.scripted import ScriptedModel
 
 TEXTS = st.lists(st.text("abcdef", min_size=1, max_size=4), unique=True, max_size=6)
 

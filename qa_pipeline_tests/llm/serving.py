@@ -10,13 +10,13 @@ from qa_pipeline.llm.budget.prices import load_prices
 from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.llm.gemini.provider import GeminiProvider
 from qa_pipeline.llm.hosted import HostedModel
-from qa_pipeline.llm.pace import Declared
 from qa_pipeline.llm.provider import Clock, RawReply
 from qa_pipeline.llm.throttle import Throttle
 from qa_pipeline.settings.llm import BudgetSettings, LLMSettings
 from qa_pipeline.testing.fake_server.responses import ServerResponse
-from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY, GeminiServer
+from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY
 from qa_pipeline_tests.llm.requests import Decision, claim
+from qa_pipeline_tests.support.servers import GeminiServer
 
 
 class FastClock:
@@ -39,7 +39,7 @@ class FastClock:
 def provider_for(server: GeminiServer, *, key: str = LOOPBACK_KEY, **changes: Any) -> GeminiProvider:
     """The real provider, pointed at the server."""
     settings = LLMSettings(provider="gemini", base_url=server.url, **changes)
-    return GeminiProvider(settings.generator, settings.timeout_seconds, key=key)
+    return GeminiProvider(settings.generator, settings.timeout_seconds, {"GEMINI_API_KEY": key})
 
 
 def model_for(
@@ -49,7 +49,7 @@ def model_for(
     settings = LLMSettings(provider="gemini", base_url=server.url, **({"max_tries": 3} | changes))
     provider = provider_for(server, key=key, **changes)
     played = (clock or FastClock()).clock
-    throttle = Throttle(settings.workers, Declared(), played)
+    throttle = Throttle(clock=played)
     budget = Budget(BudgetSettings(), load_prices())
     return HostedModel(provider, settings, throttle, budget, run="run", most_output=1000, clock=played)
 

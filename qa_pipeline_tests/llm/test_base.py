@@ -12,8 +12,8 @@ from qa_pipeline.llm.base import Reply, ReplyT, Request
 from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.llm.replies import parse_reply
 from qa_pipeline.records import AnswerReply, ReplyModel
-from qa_pipeline.testing.scripted import ScriptedModel
 from qa_pipeline_tests.llm.requests import ACCEPT, REJECT, Decision, claim, judgement
+from qa_pipeline_tests.support.scripted import ScriptedModel
 
 
 class Watched:
@@ -54,7 +54,7 @@ class Watched:
     prompt=st.text(st.characters(codec=None, categories=None)),
     temperature=st.floats(0, 2),
     seed=st.none() | st.integers(),
-    reply_model=st.sampled_from((Decision, AnswerReply)),
+    reply_model=st.sampled_from([Decision, AnswerReply]),
 )
 def test_a_key_is_that_of_the_releases_before_so_that_what_is_stored_is_found(
     system: str, prompt: str, temperature: float, seed: int | None, reply_model: type[ReplyModel]

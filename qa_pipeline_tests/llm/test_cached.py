@@ -25,15 +25,15 @@ from qa_pipeline.llm.cached import CachedModel
 from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.llm.store.writer import open_replies
 from qa_pipeline.records import Usage
-from qa_pipeline.testing.scripted import ScriptedModel
 from qa_pipeline_tests.calls import call
 from qa_pipeline_tests.llm.requests import ACCEPT, REJECT, SCORES, Decision, claim, judgement
+from qa_pipeline_tests.support.scripted import ScriptedModel
 
 WRITER = """
 import asyncio, sys
 from pathlib import Path
 from qa_pipeline.llm.cached import CachedModel
-from qa_pipeline.testing.scripted import ScriptedModel
+from qa_pipeline_tests.support.scripted import ScriptedModel
 from qa_pipeline.llm.store.writer import open_replies
 from qa_pipeline_tests.calls import call
 from qa_pipeline_tests.llm.requests import ACCEPT, claim

@@ -18,7 +18,6 @@ from qa_pipeline.errors import (
 from qa_pipeline.llm.base import Reply, Request
 from qa_pipeline.llm.budget.budget import Budget
 from qa_pipeline.llm.hosted import HostedModel
-from qa_pipeline.llm.pace import Declared
 from qa_pipeline.llm.provider import RawReply
 from qa_pipeline.llm.throttle import Throttle
 from qa_pipeline.records import AnswerReply, Passage, Usage
@@ -99,7 +98,7 @@ class Asked:
 
 def ask(*plays: str | ModelError, request: Request[Any] | None = None, **settings: Any) -> Asked:
     provider, accounts, clock = Played(plays), Kept(), FastClock()
-    throttle = Throttle(4, Declared(), clock.clock)
+    throttle = Throttle(clock=clock.clock)
     model = HostedModel(
         provider,
         LLMSettings(**settings),

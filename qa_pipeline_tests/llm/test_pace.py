@@ -7,43 +7,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.llm.pace import CATCH_UP_SECONDS, FALLS, RETURN_SECONDS, Declared, Pace
+from qa_pipeline.llm.pace import FALLS, RETURN_SECONDS, Pace
 
-NONE = Declared()
 TIMES = st.floats(0, 1e9)
 
 
-@given(TIMES, st.integers(1, 100), st.integers(0, 10_000))
-def test_nothing_is_held_back_while_nothing_limits(now: float, count: int, tokens: int) -> None:
-    _, at, interval = Pace().take(now, count, tokens, NONE)
-    assert (at, interval) == (now, 0.0)
+@given(TIMES)
+def test_nothing_is_held_back_while_nothing_limits(now: float) -> None:
+    pace = Pace()
+    for _ in range(3):
+        pace, at = pace.take(now, None)
+        assert at == now
 
 
 @given(st.integers(1, 6000), st.lists(st.floats(0, 5), min_size=1, max_size=200))
 def test_no_minute_holds_more_requests_than_were_declared(rpm: int, pauses: list[float]) -> None:
-    declared, pace, now, sent = Declared(requests_per_minute=rpm), Pace(), 1000.0, []
+    pace, now, sent = Pace(), 1000.0, []
     for pause in pauses:
         now += pause
-        pace, at, interval = pace.take(now, 3, 0, declared)
-        sent += [at, at + interval, at + 2 * interval]
+        for _ in range(3):
+            pace, at = pace.take(now, rpm)
+            sent.append(at)
     for start in sent:
         assert sum(start <= at < start + 60 for at in sent) <= rpm + 1
-
-
-@given(st.lists(st.integers(1, 5000), min_size=2, max_size=50))
-def test_tokens_are_spread_over_the_minute(tokens: list[int]) -> None:
-    declared, pace, now, left = Declared(tokens_per_minute=60_000), Pace(), 1000.0, []
-    for number in tokens:
-        pace, at, _ = pace.take(now, 1, number, declared)
-        left.append(at)
-    assert left == sorted(left)
-    assert left[-1] - left[0] >= sum(tokens[:-1]) / 1000 - CATCH_UP_SECONDS - 1e-6
-
-
-def test_tokens_that_were_not_used_are_given_back() -> None:
-    declared = Declared(tokens_per_minute=60_000)
-    pace, _, _ = Pace().take(1000.0, 1, 5000, declared)
-    assert pace.settle(5000, 1000, declared).tokens_at == pytest.approx(pace.tokens_at - 4)
 
 
 @given(st.floats(0.1, 1000))
@@ -64,15 +50,8 @@ def test_a_refusal_of_a_request_that_left_under_another_pace_says_nothing_of_thi
 
 def test_a_server_is_left_alone_for_as_long_as_it_asks() -> None:
     pace = Pace().refused(1000.0, 999.0, 0.0, 30.0, 10.0)
-    _, at, _ = pace.take(1001.0, 1, 0, NONE)
+    _, at = pace.take(1001.0, None)
     assert at == 1030.0
-
-
-@given(st.floats(5000, 1e9))
-def test_a_clock_that_was_set_back_holds_nothing_back_for_long(jump: float) -> None:
-    pace = Pace().refused(2e9, 2e9 - 1, 0.0, 60.0, 10.0)
-    _, at, _ = pace.take(2e9 - jump, 1, 0, NONE)
-    assert at <= 2e9 - jump + 61
 
 
 class Quota:
@@ -114,7 +93,7 @@ def test_an_unknown_quota_is_found_and_used(burst: int, latency: float, callers:
         if full:
             now = max(now, flying[0][0])
         else:
-            pace, now, _ = pace.take(now, 1, 0, NONE)
+            pace, now = pace.take(now, None)
         while flying and flying[0][0] <= now:
             done, left, version, granted = heapq.heappop(flying)
             if not granted:

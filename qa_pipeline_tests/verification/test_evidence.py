@@ -7,10 +7,10 @@ from qa_pipeline.curation.training import evidence_lists, find_proofs
 from qa_pipeline.quality.gates import proof_gate
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.tables import VERDICTS
-from qa_pipeline.testing.scripted import ScriptedModel
 from qa_pipeline.verification.claims import ENOUGH_ALONE, find_claims
 from qa_pipeline.verification.llm_verifier import verify_claims
 from qa_pipeline_tests.fakes import HashEmbedder
+from qa_pipeline_tests.support.scripted import ScriptedModel
 from qa_pipeline_tests.verdict_replies import deciding
 from qa_pipeline_tests.verification.rows import chunks, documents, pair, pairs
 

@@ -9,10 +9,10 @@ from qa_pipeline.errors import KeyRejectedError, UnreadableReplyError
 from qa_pipeline.records import SplitClaim, SplitReply
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.settings.verification import VerificationSettings
-from qa_pipeline.testing.scripted import ScriptedModel, ScriptedReply
 from qa_pipeline.verification.claims import find_claims
 from qa_pipeline.verification.llm_splitting import split_by_model
 from qa_pipeline_tests.fakes import HashEmbedder
+from qa_pipeline_tests.support.scripted import ScriptedModel, ScriptedReply
 from qa_pipeline_tests.verification.rows import chunks, documents, pair, pairs
 
 TEXT = "The pump has a weight of 5 kg. Its price is 900 kr. The valve opens at 3 bar."

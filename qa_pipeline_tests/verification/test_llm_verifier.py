@@ -8,10 +8,10 @@ from qa_pipeline.llm.base import Request
 from qa_pipeline.prompts.loading import probe
 from qa_pipeline.records import VerifyReply
 from qa_pipeline.settings.verification import VerificationSettings
-from qa_pipeline.testing.scripted import ScriptedModel
 from qa_pipeline.verification.claims import find_claims
 from qa_pipeline.verification.llm_verifier import verify_claims
 from qa_pipeline_tests.fakes import HashEmbedder
+from qa_pipeline_tests.support.scripted import ScriptedModel
 from qa_pipeline_tests.verdict_replies import Decision, claims_in, deciding
 from qa_pipeline_tests.verification.rows import chunks, documents, pair, pairs
 

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Literal
 
 import sqlalchemy as sa
+from pydantic import TypeAdapter
 
 from qa_pipeline.errors import ModelError
 from qa_pipeline.llm.budget.daily import DayReservation
@@ -134,6 +135,7 @@ class ProviderJob:
 
 _LOCK = 7206137
 """Any number; that of the advisory lock under which jobs are opened."""
+_HELD = TypeAdapter(DayReservation)
 _AWAITED = ("submitting", "submitted")
 
 
@@ -183,7 +185,7 @@ class JobBook:
             _insert_items(connection, asked_model, named)
             row = _columns(job)
             del row["held"]
-            row["reserved"] = None if held is None else held.written()
+            row["reserved"] = None if held is None else _HELD.dump_json(held).decode()
             connection.execute(PROVIDER_JOBS.insert(), row)
             return job, named
 
@@ -347,7 +349,7 @@ def _insert_items(connection: sa.Connection, asked_model: str, items: Sequence[I
 def _job(row: sa.RowMapping) -> ProviderJob:
     columns: dict[str, Any] = dict(row)
     held = columns.pop("reserved")
-    return ProviderJob(held=None if held is None else DayReservation.restored(held), **columns)
+    return ProviderJob(held=None if held is None else _HELD.validate_json(held), **columns)
 
 
 def _columns(record: Item | ProviderJob) -> dict[str, Any]:
@@ -365,11 +367,10 @@ class JobStatus:
     Args:
         ended: whether nothing changes any more.
         problem: why it ended without a reply to every request; None where it did not.
-        results: by key of the sent request; a request without one got none.
-        unnamed: results that name no request, by their place among all; they come in the order of requests.
+        results: by key of the sent request, or by its place in the job where a result names none; a request
+            without one got none.
     """
 
     ended: bool
     problem: str | None = None
-    results: Mapping[str, ItemResult] = field(default_factory=dict)
-    unnamed: Mapping[int, ItemResult] = field(default_factory=dict)
+    results: Mapping[str | int, ItemResult] = field(default_factory=dict)

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 import sqlalchemy as sa
 
 from qa_pipeline.errors import (
-    ModelError,
     OversizedRequestError,
     ReplyStoreError,
     TransientModelError,
@@ -22,6 +21,7 @@ from qa_pipeline.errors import (
 from qa_pipeline.llm.batch_jobs.book import (
     Answer,
     Item,
+    ItemState,
     JobBook,
     JobStatus,
     ProviderJob,
@@ -33,8 +33,8 @@ from qa_pipeline.llm.budget.budget import Budget
 from qa_pipeline.llm.hosted import REASKED
 from qa_pipeline.llm.provider import Clock, RawReply
 from qa_pipeline.llm.replies import read_reply
-from qa_pipeline.llm.store.store import REPLIED, Outcome, Paid, insert_paid
-from qa_pipeline.records import CallRecord, ReplyModel, Usage
+from qa_pipeline.llm.store.store import Outcome, Paid, failed, insert_calls, insert_paid, replied
+from qa_pipeline.records import CallRecord, ReplyModel
 
 if TYPE_CHECKING:
     from qa_pipeline.llm.gemini.batch_api import GeminiBatches
@@ -124,43 +124,39 @@ class Collector:
             return
         try:
             await self._advance(provider, job, found)
-        except TransientModelError as error:  # another time
+        except TransientModelError as error:  # another look, another time
             found.awaited += 1
             found.problems.append(f"job {job.job_key}: {error}")
 
     async def _advance(self, provider: "GeminiBatches", job: ProviderJob, found: Collected) -> None:
         named = job.provider_name or await provider.find(job.job_key)
         if named is None:
-            self._doubt(job, found)
-            return
-        if job.provider_name is None:
-            self._book.submitted(job, named)
-            job = replace(job, state="submitted", provider_name=named)
-        status = await provider.look(named)
-        if status.ended:
-            self._end(job, status, found)
+            # a submission that was cut off may still be on its way
+            lost = self._clock.now() - job.created_at >= DOUBT_SECONDS
+            look = JobStatus(ended=lost, problem="it was never submitted")
+        else:
+            if job.provider_name is None:
+                self._book.submitted(job, named)
+                job = replace(job, state="submitted", provider_name=named)
+            look = await provider.look(named)
+        if look.ended:
+            self._end(job, look, found, submitted=named is not None)
         else:
             found.awaited += 1
 
-    def _doubt(self, job: ProviderJob, found: Collected) -> None:
-        """A submission that was cut off may still be on its way."""
-        if self._clock.now() - job.created_at < DOUBT_SECONDS:
-            found.awaited += 1
-            return
-        self._end(job, JobStatus(ended=True, problem="it was never submitted"), found, submitted=False)
-
-    def _end(self, job: ProviderJob, status: JobStatus, found: Collected, *, submitted: bool = True) -> None:
+    def _end(self, job: ProviderJob, look: JobStatus, found: Collected, *, submitted: bool) -> None:
         items = self._book.items(job)
-        ended = self._sorted(job, items, status, submitted=submitted)
+        ended = self._sorted(job, items, look, submitted=submitted)
         came = len(ended.paid) + sum(item.state == "answered" for item in ended.kept)
         state = replace(
-            job, state="collected" if came else "failed", ended_at=self._clock.now(), detail=status.problem
+            job, state="collected" if came else "failed", ended_at=self._clock.now(), detail=look.problem
         )
 
         def work(connection: sa.Connection) -> bool:
             if not end_job(connection, state):
                 return False
-            insert_paid(connection, ended.paid, ended.calls, self._clock.now())
+            insert_paid(connection, ended.paid, self._clock.now())
+            insert_calls(connection, ended.calls)
             set_items(connection, job.asked_model, ended.kept, [paid.request_id[1] for paid in ended.paid])
             return True
 
@@ -172,37 +168,32 @@ class Collector:
         found.jobs.append(state)
         found.stored += came
         found.freed += len(items) - came
-        if status.problem is not None:
-            found.problems.append(f"job {job.job_key}: {status.problem}; what got no reply is free again")
+        if look.problem is not None:
+            found.problems.append(f"job {job.job_key}: {look.problem}; what got no reply is free again")
 
-    def _sorted(self, job: ProviderJob, items: list[Item], status: JobStatus, *, submitted: bool) -> _Ended:
+    def _sorted(self, job: ProviderJob, items: list[Item], look: JobStatus, *, submitted: bool) -> _Ended:
         ended = _Ended()
         for item in items:
-            result = status.results.get(item.sent_key, status.unnamed.get(item.position))
+            result = look.results.get(item.sent_key, look.results.get(item.position))
             if result is None:
                 attempts = item.attempts if submitted else item.attempts - 1
-                message = status.problem or NO_REPLY
+                message = look.problem or NO_REPLY
                 ended.kept.append(replace(item, state="free", attempts=attempts, failure=message))
+            elif isinstance(result, OversizedRequestError):
+                answer = Answer("", reason=result.reason, detail=result.detail)
+                ended.kept.append(replace(item, state="answered", answer=answer))
             elif isinstance(result, RawReply | UnreadableReplyError):
                 self._answered(job, item, result, ended)
             else:
-                ended.kept.append(_unanswered(item, result))
+                # free for another try, or refused for good, as the same error would be of a call
+                state: ItemState = "free" if isinstance(result, TransientModelError) else "refused"
+                ended.kept.append(replace(item, state=state, failure=str(result)))
         return ended
 
     def _answered(
-        self,
-        job: ProviderJob,
-        item: Item,
-        result: RawReply | UnreadableReplyError,
-        ended: _Ended,
+        self, job: ProviderJob, item: Item, result: RawReply | UnreadableReplyError, ended: _Ended
     ) -> None:
-        if isinstance(result, OversizedRequestError):
-            answer = Answer("", reason=result.reason, detail=result.detail)
-            ended.kept.append(replace(item, state="answered", answer=answer))
-            return
         outcome = _outcome(item, result)
-        if item.sent_key != item.request_key and outcome.outcome == REPLIED:
-            outcome = replace(outcome, repair="reasked")
         call = self._call(job, item, outcome)
         ended.calls.append(call)
         ended.took += self._taken(job, call)
@@ -210,8 +201,8 @@ class Collector:
             request_id = (job.asked_model, item.request_key)
             ended.paid.append(Paid(request_id, item.role, item.batch, item.documents, outcome))
         else:
-            message = isinstance(result, UnreadableReplyError)
-            reason, detail = (outcome.outcome, outcome.detail) if message else (None, None)
+            known = isinstance(result, UnreadableReplyError)
+            reason, detail = (outcome.outcome, outcome.detail) if known else (None, None)
             answer = Answer(outcome.raw, outcome.model, outcome.usage, reason, detail, call)
             ended.kept.append(replace(item, state="answered", answer=answer))
 
@@ -243,29 +234,20 @@ class Collector:
         whole = job.held.amount
         share = Amount(1, whole.tokens // job.requests, whole.cost / job.requests)
         cost = self._budget.cost(job.asked_model, call.usage, batched=True)
-        return self._budget.taken(share, call.usage, cost) or share
+        return self._budget.taken(share, call.usage, cost)
 
 
 def _outcome(item: Item, result: RawReply | UnreadableReplyError) -> Outcome:
     """What a reply comes to, read as if it had come at once."""
     if isinstance(result, UnreadableReplyError):
-        return _failure(result, result.raw, result.model, result.usage)
+        return failed(result)
     try:
         value, repair = read_reply(result.text, _reply_model(item.reply_model))
     except UnreadableReplyError as error:
-        return _failure(error, result.text, result.model, result.usage)
-    read = value.model_dump_json()
-    return Outcome(REPLIED, result.text, read, model=result.model, repair=repair, usage=result.usage)
-
-
-def _failure(error: UnreadableReplyError, raw: str, model: str | None, usage: Usage) -> Outcome:
-    return Outcome(error.reason, raw, detail=error.detail, model=model, usage=usage)
-
-
-def _unanswered(item: Item, error: ModelError) -> Item:
-    """Free for another try, or refused for good, as the same error would be of a call."""
-    passing = isinstance(error, TransientModelError)
-    return replace(item, state="free" if passing else "refused", failure=str(error))
+        error.model, error.usage = result.model, result.usage
+        return failed(error)
+    reasked = item.sent_key != item.request_key
+    return replied(value, result.text, result.model, result.usage, "reasked" if reasked else repair)
 
 
 def _reply_model(name: str) -> type[ReplyModel]:

@@ -1,11 +1,12 @@
 """Submitting requests in batch jobs, each once.
 
-The book is written first. A process that dies after that leaves a job in the state `submitting`, which is
+The book is written first. A process that dies after that leaves a job in the state `submitting`, which stands
 at the provider under its key or not at all; `collecting.py` finds out which. So does this module where the
 line broke while the job was created.
 """
 
 import asyncio
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -24,8 +25,8 @@ from qa_pipeline.llm.base import Request
 from qa_pipeline.llm.batch_jobs.book import Answer, Item, JobBook, ProviderJob
 from qa_pipeline.llm.budget.budget import Budget
 from qa_pipeline.llm.budget.tokens import most_request_tokens
-from qa_pipeline.llm.hosted import ReadingModel, shown
-from qa_pipeline.llm.provider import Clock, PerLoop, RawReply
+from qa_pipeline.llm.hosted import LONGEST_WAIT, ReadingModel, shown
+from qa_pipeline.llm.provider import PerLoop, RawReply
 from qa_pipeline.records import CallRecord
 from qa_pipeline.settings.llm import LLMSettings
 
@@ -47,30 +48,36 @@ class PutOff:
     request_key: str
 
 
-@dataclass
-class Submitted:
-    """What submitting came to.
+MOST_ATTEMPTS = 3
+"""Jobs that a request is put into before it counts as failed, as tries count that are sent one by one."""
+_NAMED_JOBS = 3
 
-    Args:
-        awaited: key of the job, by that of each request in one.
-        refusal: why some found no room under the caps.
+
+@dataclass
+class Basket:
+    """What the calls of one loop put off, wait for by key of its job, and reported as failed.
+
+    `refusal` says why some found no room under the caps.
     """
 
+    put_off: dict[str, PutOff] = field(default_factory=dict)
     awaited: dict[str, str] = field(default_factory=dict)
+    given_up: list[str] = field(default_factory=list)
     refusal: BudgetExhaustedError | None = None
 
 
-class Submitter:
-    """Submits requests to one provider.
+class DeferredModel(ReadingModel):
+    """A hosted model that delivers in batch jobs.
+
+    `complete` gives what has come, and raises PendingReplyError for the rest; `submit` submits that.
 
     Args:
         provider: takes jobs.
         book: of all jobs.
         budget: prices and caps.
-        settings: tries, waits, and whether prompts are kept.
+        settings: tries, and whether prompts are kept.
         run: name of the run.
         most_output: tokens of the longest reply, thoughts included.
-        clock: time and waiting.
     """
 
     def __init__(
@@ -82,7 +89,6 @@ class Submitter:
         *,
         run: str,
         most_output: int,
-        clock: Clock | None = None,
     ) -> None:
         self.name = provider.name
         self._provider = provider
@@ -91,150 +97,7 @@ class Submitter:
         self._settings = settings
         self._run = run
         self._most_output = most_output
-        self._clock = clock or Clock()
-
-    async def submit(self, put_off: Sequence[PutOff]) -> Submitted:
-        """Submit requests as far as the caps leave room; those that are in a job already stay there.
-
-        Raises:
-            ModelError: the provider takes no job; what was submitted before is kept.
-            ReplyStoreError: the book cannot be written.
-        """
-        done = Submitted()
-        for some in self._formed(put_off):
-            left = some
-            while left and done.refusal is None:
-                left = await self._submit_what_fits(left, done)
-        return done
-
-    async def aclose(self) -> None:
-        """Close the connections of the running loop."""
-        await self._provider.aclose()
-
-    def _formed(self, put_off: Sequence[PutOff]) -> Iterator[list[PutOff]]:
-        """Requests in the order of asking, no more together than a job takes, of one role and batch."""
-        some: list[PutOff] = []
-        size = 0
-        for one in put_off:
-            more = self._provider.size(one.request)
-            full = len(some) == MOST_REQUESTS or size + more > MOST_BYTES
-            if some and (full or _kind(one) != _kind(some[0])):
-                yield some
-                some, size = [], 0
-            some.append(one)
-            size += more
-        if some:
-            yield some
-
-    async def _submit_what_fits(self, some: list[PutOff], done: Submitted) -> list[PutOff]:
-        """Submit the first ones, as far as there is room; returns the others."""
-        wants = [
-            self._budget.most(self.name, most_request_tokens(one.request), self._most_output, batched=True)
-            for one in some
-        ]
-        message = f"{some[0].request.role}, {self.name}, in a batch job"
-        try:
-            room = await self._budget.commit(wants, self.name, message)
-        except BudgetExhaustedError as error:
-            done.refusal = error
-            return some
-        chosen = some[: room.held.calls]
-        items = [self._item(one) for one in chosen]
-        try:
-            opened = self._book.open(self.name, items, run=self._run, now=self._clock.now(), held=room.day)
-        except BaseException:
-            room.cancel()
-            raise
-        if opened is None:
-            room.cancel()
-        else:
-            job, mine = opened
-            try:
-                await self._create(job, {one.request.key: one.request for one in chosen}, mine)
-            except ModelError:
-                self._book.give_up(job)
-                room.cancel()
-                raise
-            room.spend()
-            done.awaited |= {item.sent_key: job.job_key for item in mine}
-        self._note_others(chosen, done)
-        return some[room.held.calls :]
-
-    async def _create(self, job: ProviderJob, requests: dict[str, Request[Any]], items: list[Item]) -> None:
-        """Create a job at the provider.
-
-        Raises:
-            ModelError: it was not created.
-        """
-        sent = {item.sent_key: requests[item.sent_key] for item in items}
-        wait = _FIRST_WAIT
-        for tried in range(1, self._settings.max_tries + 1):
-            try:
-                name = await self._provider.create(job.job_key, sent)
-            except TransientModelError as error:
-                if error.maybe_charged:
-                    return  # in doubt: collecting looks for it, and nothing of it is sent again before
-                longest = self._settings.limits.longest_wait_seconds
-                if tried == self._settings.max_tries or error.wait_seconds > longest:
-                    raise
-                pause = max(wait, error.wait_seconds)
-            else:
-                if not self._book.submitted(job, name):
-                    await self._provider.cancel(name)  # given up as lost meanwhile: its requests are free
-                return
-            await self._clock.sleep(pause)
-            wait *= 2
-
-    def _item(self, one: PutOff) -> Item:
-        request = one.request
-        return Item(
-            sent_key=request.key,
-            request_key=one.request_key,
-            job_key="",
-            role=request.role,
-            batch=request.batch,
-            documents=request.documents,
-            reply_model=request.reply_model.__name__,
-            prompt=request.prompt if self._settings.store.keep_prompts else None,
-        )
-
-    def _note_others(self, chosen: Sequence[PutOff], done: Submitted) -> None:
-        """What another process has put into a job meanwhile is awaited all the same."""
-        for key in {one.request.key for one in chosen} - done.awaited.keys():
-            found = self._book.item(self.name, key)
-            if found is not None and found.state == "open":
-                done.awaited[key] = found.job_key
-
-
-def _kind(one: PutOff) -> tuple[str, str]:
-    return one.request.role, one.request.batch
-
-
-MOST_ATTEMPTS = 3
-"""Jobs that a request is put into before it counts as failed, as tries count that are sent one by one."""
-_NAMED_JOBS = 3
-
-
-@dataclass
-class _Basket:
-    """What the calls of one loop put off, wait for by key of its job, and reported as failed."""
-
-    put_off: dict[str, PutOff] = field(default_factory=dict)
-    awaited: dict[str, str] = field(default_factory=dict)
-    given_up: list[str] = field(default_factory=list)
-
-
-class DeferredModel(ReadingModel):
-    """A hosted model that delivers in batch jobs.
-
-    `complete` gives what has come, and raises PendingReplyError for the rest; `submit` submits that.
-    """
-
-    def __init__(self, submitter: Submitter, book: JobBook) -> None:
-        self.name = submitter.name
-        self._submitter = submitter
-        self._book = book
-        self._baskets = PerLoop(_Basket)
+        self._baskets = PerLoop(Basket)
 
     async def send(self, request: Request[Any], request_key: str, calls: list[CallRecord]) -> RawReply:
         """Find the reply in the book of jobs.
@@ -261,12 +124,13 @@ class DeferredModel(ReadingModel):
         raise PendingReplyError("the request is put into the next job")
 
     async def submit(self) -> None:
-        """See `Defers.submit`.
+        """Submit what calls of the running loop put off.
 
         Raises:
             RepliesPendingError: a reply is awaited.
             BudgetExhaustedError: nothing is awaited, and nothing could be submitted under the caps.
-            ModelError: the provider takes no job.
+            ModelError: the provider takes no job; what was submitted before stands.
+            ReplyStoreError: the book cannot be written.
         """
         basket = self._baskets.get()
         if not basket.put_off and not basket.awaited:
@@ -274,17 +138,120 @@ class DeferredModel(ReadingModel):
             for key in basket.given_up:
                 await asyncio.to_thread(self._book.drop, self.name, key)
             return
-        submitted = await self._submitter.submit(list(basket.put_off.values()))
-        awaited = basket.awaited | submitted.awaited
+        await self.submit_all(basket)
         self._baskets.pop()
-        if not awaited and submitted.refusal is not None:
-            raise submitted.refusal
-        raise _pending(awaited, submitted.refusal)
+        if not basket.awaited and basket.refusal is not None:
+            raise basket.refusal
+        raise _pending(basket)
 
     async def aclose(self) -> None:
         """Close the connections of the running loop and drop what its calls put off."""
         self._baskets.pop()
-        await self._submitter.aclose()
+        await self._provider.aclose()
+
+    async def submit_all(self, basket: Basket) -> None:
+        """Submit as far as the caps leave room; what is in a job already stays there."""
+        for some in self._formed(list(basket.put_off.values())):
+            left = some
+            while left and basket.refusal is None:
+                left = await self._submit_what_fits(left, basket)
+
+    def _formed(self, put_off: Sequence[PutOff]) -> Iterator[list[PutOff]]:
+        """Requests in the order of asking, no more together than a job takes, of one role and batch."""
+        some: list[PutOff] = []
+        size = 0
+        for one in put_off:
+            more = self._provider.size(one.request)
+            full = len(some) == MOST_REQUESTS or size + more > MOST_BYTES
+            if some and (full or _kind(one) != _kind(some[0])):
+                yield some
+                some, size = [], 0
+            some.append(one)
+            size += more
+        if some:
+            yield some
+
+    async def _submit_what_fits(self, some: list[PutOff], basket: Basket) -> list[PutOff]:
+        """Submit the first ones, as far as there is room; returns the others."""
+        wants = [
+            self._budget.most(self.name, most_request_tokens(one.request), self._most_output, batched=True)
+            for one in some
+        ]
+        message = f"{some[0].request.role}, {self.name}, in a batch job"
+        try:
+            room = await self._budget.commit(wants, self.name, message)
+        except BudgetExhaustedError as error:
+            basket.refusal = error
+            return some
+        chosen = some[: room.held.calls]
+        items = [self._item(one) for one in chosen]
+        try:
+            opened = self._book.open(self.name, items, run=self._run, now=time.time(), held=room.day)
+        except BaseException:
+            room.cancel()
+            raise
+        if opened is None:
+            room.cancel()
+        else:
+            job, mine = opened
+            try:
+                await self._create(job, {one.request.key: one.request for one in chosen}, mine)
+            except ModelError:
+                self._book.give_up(job)
+                room.cancel()
+                raise
+            room.spend()
+            basket.awaited |= {item.sent_key: job.job_key for item in mine}
+        self._note_others(chosen, basket)
+        return some[room.held.calls :]
+
+    async def _create(self, job: ProviderJob, requests: dict[str, Request[Any]], items: list[Item]) -> None:
+        """Create a job at the provider.
+
+        Raises:
+            ModelError: it was not created.
+        """
+        sent = {item.sent_key: requests[item.sent_key] for item in items}
+        wait = _FIRST_WAIT
+        for tried in range(1, self._settings.max_tries + 1):
+            try:
+                name = await self._provider.create(job.job_key, sent)
+            except TransientModelError as error:
+                if error.maybe_charged:
+                    return  # in doubt: collecting looks for it, and nothing of it is sent again before
+                if tried == self._settings.max_tries or error.wait_seconds > LONGEST_WAIT:
+                    raise
+                pause = max(wait, error.wait_seconds)
+            else:
+                if not self._book.submitted(job, name):
+                    await self._provider.cancel(name)  # given up as lost meanwhile: its requests are free
+                return
+            await asyncio.sleep(pause)
+            wait *= 2
+
+    def _item(self, one: PutOff) -> Item:
+        request = one.request
+        return Item(
+            sent_key=request.key,
+            request_key=one.request_key,
+            job_key="",
+            role=request.role,
+            batch=request.batch,
+            documents=request.documents,
+            reply_model=request.reply_model.__name__,
+            prompt=request.prompt if self._settings.store.keep_prompts else None,
+        )
+
+    def _note_others(self, chosen: Sequence[PutOff], basket: Basket) -> None:
+        """What another process has put into a job meanwhile is awaited all the same."""
+        for key in {one.request.key for one in chosen} - basket.awaited.keys():
+            found = self._book.item(self.name, key)
+            if found is not None and found.state == "open":
+                basket.awaited[key] = found.job_key
+
+
+def _kind(one: PutOff) -> tuple[str, str]:
+    return one.request.role, one.request.batch
 
 
 def _reply(request: Request[Any], answer: Answer, calls: list[CallRecord]) -> RawReply:
@@ -299,7 +266,8 @@ def _reply(request: Request[Any], answer: Answer, calls: list[CallRecord]) -> Ra
     raise UnreadableReplyError(answer.reason, detail, raw=answer.text, model=answer.model, usage=answer.usage)
 
 
-def _pending(awaited: dict[str, str], refusal: BudgetExhaustedError | None) -> RepliesPendingError:
+def _pending(basket: Basket) -> RepliesPendingError:
+    awaited, refusal = basket.awaited, basket.refusal
     jobs = tuple(sorted(set(awaited.values())))
     named = ", ".join(jobs[:_NAMED_JOBS])
     more = f" and {len(jobs) - _NAMED_JOBS} more" if len(jobs) > _NAMED_JOBS else ""

@@ -1,5 +1,6 @@
 """How much was used or may be used: calls, tokens, cost."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -23,6 +24,23 @@ class Amount:
 
     def __sub__(self, other: "Amount") -> "Amount":
         return Amount(self.calls - other.calls, self.tokens - other.tokens, self.cost - other.cost)
+
+
+@dataclass(frozen=True, slots=True)
+class NoRoom:
+    """Why there is no room under a cap.
+
+    Args:
+        unit: of which there is none.
+        spent: by all calls that have ended.
+        hopeless: whether there is none even if all calls in flight come to nothing.
+        day: of the cap; empty for that of a run.
+    """
+
+    unit: str
+    spent: Amount
+    hopeless: bool
+    day: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,21 +76,28 @@ class Caps:
             return "tokens"
         return "cost" if self.cost is not None and amount.cost > self.cost else None
 
+    def room(self, spent: Amount, held: Amount, wants: Sequence[Amount], day: str = "") -> Amount | NoRoom:
+        """Room for as many calls as fit, the first ones first; where not even one does, why."""
+        room = Amount()
+        for want in wants:
+            unit = self.broken_by(spent + held + room + want)
+            if unit is not None and not room.calls:
+                beyond = self.broken_by(spent + want)
+                return NoRoom(beyond or unit, spent, beyond is not None, day)
+            if unit is not None:
+                break
+            room += want
+        return room
+
     def setting(self, unit: str) -> str:
         """The setting that caps a unit."""
         return f"llm.budget.max_{unit}{self.suffix}"
 
     def refusal(
-        self,
-        unit: str,
-        spent: Amount,
-        want: Amount,
-        next_call: str,
-        currency: str,
-        day: str = "",
-        today: str = "",
+        self, found: NoRoom, want: Amount, next_call: str, currency: str, today: str
     ) -> BudgetExhaustedError:
         """The cap of a unit is reached: by this run, or, with a day, by all runs together."""
+        unit, spent, day = found.unit, found.spent, found.day
         name, most = self.setting(unit), _count(getattr(self, unit), unit, currency)
         variable = f"{PREFIX}{name.upper().replace('.', '__')} ({name})"
         used, one_more = (_count(getattr(amount, unit), unit, currency) for amount in (spent, want))

@@ -1,15 +1,10 @@
-"""Caps of a UTC day, which hold for all runs and processes that share a store of replies.
-
-All that is asked for while a transaction runs goes into the next one together, so that hundreds of calls in
-flight do not queue for the database one by one. One thread of its own does them: no event loop waits.
-"""
+"""Caps of a UTC day, which hold for all runs and processes that share a store of replies."""
 
 import asyncio
-import json
 import threading
 import time
 import uuid
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, Decimal
@@ -17,7 +12,7 @@ from decimal import ROUND_CEILING, Decimal
 import sqlalchemy as sa
 
 from qa_pipeline.errors import ReplyStoreError
-from qa_pipeline.llm.budget.amounts import Amount, Caps
+from qa_pipeline.llm.budget.amounts import Amount, Caps, NoRoom
 from qa_pipeline.llm.budget.prices import utc_day
 from qa_pipeline.llm.store.database import Database
 from qa_pipeline.llm.store.schema import RESERVED, SPENT
@@ -39,56 +34,33 @@ class DayReservation:
     expires_at: float
     reservation_id: str = field(default_factory=lambda: uuid.uuid4().hex)
 
-    def written(self) -> str:
-        """As JSON, exactly."""
-        room = {"calls": self.amount.calls, "tokens": self.amount.tokens, "cost": str(self.amount.cost)}
-        named = {"day": self.day, "reservation_id": self.reservation_id, "expires_at": self.expires_at}
-        return json.dumps(named | room)
-
-    @classmethod
-    def restored(cls, text: str) -> "DayReservation":
-        """What `written` wrote."""
-        parts = json.loads(text)
-        amount = Amount(parts["calls"], parts["tokens"], Decimal(parts["cost"]))
-        return cls(parts["day"], amount, parts["expires_at"], parts["reservation_id"])
-
 
 Settlement = tuple[DayReservation, Amount]
 """Room that was given, and what was taken of it."""
 
 
-@dataclass(frozen=True, slots=True)
-class State:
-    """Why there is no room: what is spent, and whether calls in flight could leave any."""
-
-    day: str
-    unit: str
-    spent: Amount
-    hopeless: bool
-
-
 def write(
     database: Database, caps: Caps, wants: Sequence[Amount], settled: Sequence[Settlement], now: float
-) -> list[DayReservation | State]:
-    """Settle, then give room in the order in which it was asked for, as far as the caps leave any.
+) -> DayReservation | NoRoom:
+    """Settle, then give room for as many of the wanted calls as fit, the first ones first.
 
     Raises:
         ReplyStoreError: the database cannot be used.
     """
 
-    def work(connection: sa.Connection) -> list[DayReservation | State]:
+    def work(connection: sa.Connection) -> DayReservation | NoRoom:
         if database.is_postgres:
             connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
         for held, took in settled:
             _settle(connection, held, took, now)
-        return _give(connection, caps, wants, now) if wants else []
+        return _give(connection, caps, wants, now)
 
     return database.transact(work)
 
 
 def _give(
     connection: sa.Connection, caps: Caps, wants: Sequence[Amount], now: float
-) -> list[DayReservation | State]:
+) -> DayReservation | NoRoom:
     _expire(connection, now)
     day = _day(connection, now)
     spent, held = (
@@ -97,19 +69,13 @@ def _give(
         )
         for table in (SPENT, RESERVED)
     )
-    answers: list[DayReservation | State] = []
-    for want in wants:
-        unit = caps.broken_by(spent + held + want)
-        if unit is None:
-            answers.append(DayReservation(day, want, now + LONGEST_CALL))
-            held += want
-        else:
-            beyond = caps.broken_by(spent + want)
-            answers.append(State(day, beyond or unit, spent, hopeless=beyond is not None))
-    given = [_row(answer) for answer in answers if isinstance(answer, DayReservation)]
-    if given:
-        connection.execute(RESERVED.insert(), given)
-    return answers
+    room = caps.room(spent, held, wants, day)
+    if isinstance(room, NoRoom):
+        return room
+    given = DayReservation(day, room, now + LONGEST_CALL)
+    if wants:
+        connection.execute(RESERVED.insert(), _row(given))
+    return given
 
 
 def _settle(connection: sa.Connection, held: DayReservation, took: Amount, now: float) -> None:
@@ -167,75 +133,44 @@ def _billionths(cost: Decimal) -> int:
     return int((cost * _BILLIONTHS).to_integral_value(ROUND_CEILING))
 
 
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 1.0
-
-
-@dataclass(slots=True)
-class _Ask:
-    want: Amount
-    answer: "Future[DayReservation | State]" = field(default_factory=Future)
-
-
 class DayLedger:
     """The caps of a day over the tables `spent` and `reserved`.
+
+    One thread of its own does the transactions: no event loop waits for the database.
 
     Args:
         database: shared by all runs of a deployment.
         caps: of a day.
-        currency: of the prices, for messages.
         clock: Unix seconds.
-        sleep: waits for calls of other processes; tests pass one that takes no time.
     """
 
-    def __init__(
-        self,
-        database: Database,
-        caps: Caps,
-        *,
-        currency: str = "USD",
-        clock: Callable[[], float] = time.time,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-    ) -> None:
+    def __init__(self, database: Database, caps: Caps, *, clock: Callable[[], float] = time.time) -> None:
+        self.caps = caps
         self._database = database
-        self._caps = caps
-        self._currency = currency
         self._clock = clock
-        self._sleep = sleep
         self._lock = threading.Lock()
-        self._asks: list[_Ask] = []
         self._settled: list[Settlement] = []
         self._worker: ThreadPoolExecutor | None = None
 
-    async def take(self, want: Amount, message: str, *, wait: bool = True) -> DayReservation:
-        """Take room of today for a call, and wait for it while others in flight may leave some.
-
-        Args:
-            want: at most what it takes.
-            message: what it is, for the refusal.
-            wait: without, it is refused where there is no room at present.
+    async def take(self, wants: Sequence[Amount]) -> DayReservation | NoRoom:
+        """Take room of today for as many calls as fit, the first ones first.
 
         Raises:
-            BudgetExhaustedError: the day has no room for it.
             ReplyStoreError: the database cannot be used.
         """
-        pause = _FIRST_PAUSE
-        while True:
-            state = await self._ask(want)
-            if isinstance(state, DayReservation):
-                return state
-            if state.hopeless or not wait:
-                today = utc_day(self._clock()).isoformat()
-                raise self._caps.refusal(
-                    state.unit, state.spent, want, message, self._currency, state.day, today
-                )
-            await self._sleep(pause)
-            pause = min(pause * 2, _LONGEST_PAUSE)
+        with self._lock:
+            asked = self._submit(wants)
+        try:
+            return await asyncio.wrap_future(asked)
+        except asyncio.CancelledError:
+            asked.add_done_callback(self._return)
+            raise
 
     def settle(self, held: DayReservation, took: Amount) -> None:
         """Count what a call took; written soon, and at the latest before anything else is asked for."""
         with self._lock:
             self._settled.append((held, took))
-            self._run()
+            self._submit([])
 
     def close(self) -> None:
         """Write all that is settled.
@@ -249,50 +184,25 @@ class DayLedger:
         if worker is not None:
             worker.shutdown()
         if self._settled:
-            write(self._database, self._caps, [], self._drain()[1], self._clock())
+            self._write([])
 
-    async def _ask(self, want: Amount) -> DayReservation | State:
-        ask = _Ask(want)
-        with self._lock:
-            self._asks.append(ask)
-            self._run()
-        try:
-            return await asyncio.wrap_future(ask.answer)
-        except asyncio.CancelledError:
-            ask.answer.add_done_callback(self._return)
-            raise
-
-    def _return(self, answer: "Future[DayReservation | State]") -> None:
-        """Give back what was taken for somebody who no longer waits."""
-        if not answer.cancelled() and answer.exception() is None:
-            given = answer.result()
-            if isinstance(given, DayReservation):
-                self.settle(given, Amount())
-
-    def _run(self) -> None:
+    def _submit(self, wants: Sequence[Amount]) -> "Future[DayReservation | NoRoom]":
         if self._worker is None:
             self._worker = ThreadPoolExecutor(1, thread_name_prefix="day-ledger")
-        self._worker.submit(self._work)
+        return self._worker.submit(self._write, wants)
 
-    def _work(self) -> None:
-        asks, settled = self._drain()
-        asks = [ask for ask in asks if ask.answer.set_running_or_notify_cancel()]
-        if not asks and not settled:
-            return
+    def _return(self, asked: "Future[DayReservation | NoRoom]") -> None:
+        """Give back what was taken for somebody who no longer waits."""
+        given = None if asked.cancelled() or asked.exception() is not None else asked.result()
+        if isinstance(given, DayReservation):
+            self.settle(given, Amount())
+
+    def _write(self, wants: Sequence[Amount]) -> DayReservation | NoRoom:
+        with self._lock:
+            settled, self._settled = self._settled, []
         try:
-            wants = [ask.want for ask in asks]
-            answers = write(self._database, self._caps, wants, settled, self._clock())
-        except ReplyStoreError as error:
+            return write(self._database, self.caps, wants, settled, self._clock())
+        except ReplyStoreError:
             with self._lock:  # whoever asks next tries again, and gets the error
                 self._settled = settled + self._settled
-            for ask in asks:
-                ask.answer.set_exception(error)
-            return
-        for ask, answer in zip(asks, answers, strict=True):
-            ask.answer.set_result(answer)
-
-    def _drain(self) -> tuple[list[_Ask], list[Settlement]]:
-        with self._lock:
-            drained = self._asks, self._settled
-            self._asks, self._settled = [], []
-        return drained
+            raise

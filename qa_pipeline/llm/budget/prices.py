@@ -34,7 +34,6 @@ _OWN_HOSTS = {
     "gemini": ("generativelanguage.googleapis.com", "aiplatform.googleapis.com"),
     "openai": ("api.openai.com",),
 }
-_LARGEST_FILE = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +80,7 @@ class PriceTable:
 
     Args:
         currency: of all of them.
-        named: what the user's own file says, which holds for every server and comes first.
+        named: what the user's own file says, which holds for every server and stands first.
         listed: whether the providers' own prices follow; they are in USD.
     """
 
@@ -154,22 +153,15 @@ def price_of(model: ModelSettings, prices: PriceTable) -> Price | None:
     return prices.price(model.provider, model.model, host)
 
 
-def unpriced_models(settings: LLMSettings, prices: PriceTable) -> list[str]:
-    """Hosted models of any role whose cost nobody knows, each once."""
-    hosted = [model for model in settings.models if model.provider in HOSTED]
-    unknown = [f"{model.provider}/{model.model}" for model in hosted if price_of(model, prices) is None]
-    return list(dict.fromkeys(unknown))
-
-
 def check_cost_caps(settings: LLMSettings, prices: PriceTable) -> None:
     """Refuse a cap on cost that could not hold.
 
     Raises:
         SettingsError: a model in use has no price.
     """
-    unpriced = unpriced_models(settings, prices) if caps_cost(settings.budget) else []
-    if unpriced:
-        raise SettingsError(unpriced_message(unpriced[0]))
+    for model in settings.models if caps_cost(settings.budget) else ():
+        if model.provider in HOSTED and price_of(model, prices) is None:
+            raise SettingsError(unpriced_message(f"{model.provider}/{model.model}"))
 
 
 def caps_cost(budget: BudgetSettings) -> bool:
@@ -224,17 +216,10 @@ def _listed(provider: str, model: str) -> Price | None:
 def _read(path: Path) -> _File:
     where = f"price file {path} (llm.budget.prices)"
     try:
-        if path.stat().st_size > _LARGEST_FILE:
-            raise SettingsError(f"{where} is larger than {_LARGEST_FILE} bytes; it cannot be one")
-        # every scalar as its text: decimals as they were written, and no aliases that grow without end
-        content = yaml.load(path.read_text(encoding="utf-8"), Loader=_TextLoader)  # noqa: S506 - text alone
+        content = yaml.load(path.read_text(encoding="utf-8"), Loader=_OnceLoader)  # noqa: S506 - a safe one
         return _File.model_validate(content)
     except OSError as error:
         raise SettingsError(f"{where} cannot be read: {error.strerror}") from error
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark
-        line = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-        raise SettingsError(f"{where}{line}: {error.problem}; it must be plain YAML") from error
     except ValidationError as error:
         first = error.errors()[0]
         place = " ".join(str(part) for part in first["loc"]) or "the file"
@@ -242,15 +227,15 @@ def _read(path: Path) -> _File:
             f"{where}: {place}: {first['msg']}; expected currency, and for each provider and model "
             "input, output and, if need be, cached_input as amounts for one million tokens"
         ) from error
-    except (ValueError, RecursionError, TypeError, yaml.YAMLError) as error:
-        raise SettingsError(f"{where} is not readable YAML in UTF-8") from error
+    except (ValueError, RecursionError, yaml.YAMLError) as error:
+        raise SettingsError(f"{where} is not readable YAML in UTF-8: {error}") from error
 
 
-class _TextLoader(yaml.BaseLoader):
-    """Reads every scalar as its text, and refuses a name that occurs twice."""
+class _OnceLoader(yaml.SafeLoader):
+    """Refuses a name that stands twice: the price that counts would be anybody's guess."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        names = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+        names = [key.value for key, _ in node.value]
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
             raise yaml.constructor.ConstructorError(None, None, f"{twice!r} appears twice", node.start_mark)

@@ -19,7 +19,6 @@ from qa_pipeline.llm.base import Request
 from qa_pipeline.llm.batch_jobs.book import ItemResult, JobStatus
 from qa_pipeline.llm.gemini.provider import GeminiProvider
 from qa_pipeline.llm.gemini.wire import is_too_long, read_response, typed_config
-from qa_pipeline.settings.llm import ModelSettings
 
 if TYPE_CHECKING:
     from google.genai.types import BatchJob, InlinedRequest, InlinedResponse, JobError
@@ -39,22 +38,8 @@ _AROUND = 200
 """Bytes around a request in the body of a job."""
 
 
-class GeminiBatches:
-    """Batch jobs of a Gemini model.
-
-    Args:
-        provider: lends its clients, and its name: a reply from a job is that model's reply.
-        settings: those of the provider.
-    """
-
-    def __init__(self, provider: GeminiProvider, settings: ModelSettings) -> None:
-        self._provider = provider
-        self._settings = settings
-
-    @property
-    def name(self) -> str:
-        """The provider's."""
-        return self._provider.name
+class GeminiBatches(GeminiProvider):
+    """Batch jobs of a Gemini model; a reply from a job is that model's reply."""
 
     def size(self, request: Request[Any]) -> int:
         """Bytes of the request as JSON, at most."""
@@ -63,7 +48,7 @@ class GeminiBatches:
         return len(json.dumps(written)) + _AROUND
 
     async def create(self, display_name: str, requests: Mapping[str, Request[Any]]) -> str:
-        """Submit a job; see `BatchProvider.create`.
+        """Submit a job; the name the provider gives it.
 
         Raises:
             ModelError: as `Provider.send`; `maybe_charged` where the job may have been created all the same.
@@ -72,11 +57,9 @@ class GeminiBatches:
 
         inlined = [self._inlined(key, request) for key, request in requests.items()]
         config = CreateBatchJobConfig(display_name=display_name)
-        batches = self._provider.client().aio.batches
+        batches = self.client().aio.batches
         try:
-            job = await self._provider.call(
-                batches.create(model=self._settings.model, src=inlined, config=config)
-            )
+            job = await self.call(batches.create(model=self._settings.model, src=inlined, config=config))
         except TransientModelError as error:
             # whatever is not a refusal for lack of quota may have come after the job was created
             error.maybe_charged = not error.limited
@@ -85,13 +68,13 @@ class GeminiBatches:
 
     async def find(self, display_name: str) -> str | None:
         """The name of the job of a display name, among all that the provider still lists."""
-        return await self._provider.call(self._find(display_name))
+        return await self.call(self._find(display_name))
 
     async def look(self, provider_name: str) -> JobStatus:
-        """The state of a job; one that the provider no longer has, has ended."""
-        batches = self._provider.client().aio.batches
+        """How a job stands; one that the provider no longer has, has ended."""
+        batches = self.client().aio.batches
         try:
-            job = await self._provider.call(batches.get(name=provider_name))
+            job = await self.call(batches.get(name=provider_name))
         except PermanentModelError as error:
             if error.status != HTTPStatus.NOT_FOUND:
                 raise
@@ -103,17 +86,13 @@ class GeminiBatches:
 
     async def cancel(self, provider_name: str) -> None:
         """Stop a job."""
-        batches = self._provider.client().aio.batches
-        await self._provider.call(batches.cancel(name=provider_name))
-
-    async def aclose(self) -> None:
-        """Close the running loop's connections."""
-        await self._provider.aclose()
+        batches = self.client().aio.batches
+        await self.call(batches.cancel(name=provider_name))
 
     async def _find(self, display_name: str) -> str | None:
         from google.genai.types import ListBatchJobsConfig
 
-        batches = self._provider.client().aio.batches
+        batches = self.client().aio.batches
         async for job in await batches.list(config=ListBatchJobsConfig(page_size=_JOBS_A_PAGE)):
             if job.display_name == display_name:
                 return job.name
@@ -127,21 +106,14 @@ class GeminiBatches:
         )
 
     def _ended(self, job: "BatchJob", problem: str | None) -> JobStatus:
-        named: dict[str, ItemResult] = {}
-        unnamed: dict[int, ItemResult] = {}
+        results: dict[str | int, ItemResult] = {}
         for place, one in enumerate((job.dest.inlined_responses if job.dest else None) or []):
             result = self._result(one)
-            key = (one.metadata or {}).get(_KEY)
-            if result is not None and key is not None:
-                named[key] = result
-            elif result is not None:
-                unnamed[place] = result
-        return JobStatus(True, self._message(job, problem), named, unnamed)
-
-    def _message(self, job: "BatchJob", problem: str | None) -> str | None:
-        if problem is None or job.error is None or not job.error.message:
-            return problem
-        return f"{problem}: {self._readable(job.error.message)}"
+            if result is not None:
+                results[(one.metadata or {}).get(_KEY, place)] = result
+        if problem is not None and job.error is not None and job.error.message:
+            problem = f"{problem}: {self.without_key(job.error.message)}"
+        return JobStatus(True, problem, results)
 
     def _result(self, one: "InlinedResponse") -> ItemResult | None:
         if one.error is not None:
@@ -155,7 +127,7 @@ class GeminiBatches:
 
     def _error(self, error: "JobError") -> ItemResult:
         """What the error of one request means, as it would if that had been sent alone."""
-        message = self._readable(error.message or "no message")
+        message = self.without_key(error.message or "no message")
         if is_too_long(message):
             return OversizedRequestError(f"Gemini: {message}")
         if error.code is None or error.code in _PASSING:
@@ -163,6 +135,3 @@ class GeminiBatches:
         return PermanentModelError(
             f"Gemini refuses the request to {self._settings.model} (code {error.code}: {message})"
         )
-
-    def _readable(self, message: str) -> str:
-        return self._provider.without_key(message)

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from aiohttp import ClientSession
     from google.auth.credentials import Credentials
     from google.genai import Client
-    from google.genai.types import HttpOptions
 
 Done = TypeVar("Done")
 KEY_NAMES = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
@@ -45,48 +44,32 @@ class GeminiProvider:
     Args:
         settings: model, server, thinking and safety.
         timeout_seconds: of one try.
-        key: API key; it appears in no name, error or log. None with credentials.
-        credentials: Google credentials for Vertex AI.
+        environ: where the key is, in GEMINI_API_KEY or else GOOGLE_API_KEY; it appears in no name, error or
+            log. Vertex AI takes the machine's credentials instead.
+        credentials: others, for Vertex AI.
+
+    Raises:
+        KeyRejectedError: there is no key, or it can be none; or there are no credentials.
     """
 
     def __init__(
         self,
         settings: ModelSettings,
         timeout_seconds: float,
+        environ: Mapping[str, str],
         *,
-        key: str | None = None,
         credentials: "Credentials | None" = None,
     ) -> None:
-        self._key = SecretStr("" if key is None else _checked(key))
-        self._credentials = credentials
+        on_vertex = settings.vertex_project is not None
+        self._key = SecretStr("" if on_vertex else _key(environ))
+        self._credentials = (credentials or _machine_credentials()) if on_vertex else None
         self._settings = settings
-        self._name = gemini_name(settings)
+        self.name = gemini_name(settings)
         self._timeout_seconds = timeout_seconds
         self._lines = PerLoop(self._connect)
 
-    @classmethod
-    def from_environment(
-        cls, settings: ModelSettings, timeout_seconds: float, environ: Mapping[str, str]
-    ) -> "GeminiProvider":
-        """Take the key from GEMINI_API_KEY, or else GOOGLE_API_KEY; for Vertex AI the machine's credentials.
-
-        Raises:
-            KeyRejectedError: there is none.
-        """
-        if settings.vertex_project is not None:
-            return cls(settings, timeout_seconds, credentials=_machine_credentials())
-        keys = [environ[name] for name in KEY_NAMES if environ.get(name, "").strip()]
-        if not keys:
-            raise KeyRejectedError(f"the provider is gemini and no key is set; {KEY_ADVICE}")
-        return cls(settings, timeout_seconds, key=keys[0])
-
     def __repr__(self) -> str:
         return f"GeminiProvider({self.name!r})"
-
-    @property
-    def name(self) -> str:
-        """Provider and model, the server where it is not Google's, and what is fixed about asking it."""
-        return self._name
 
     async def send(self, request: Request[Any]) -> RawReply:
         """Send once; see `Provider.send`."""
@@ -135,28 +118,14 @@ class GeminiProvider:
     def _connect(self) -> _Line:
         from aiohttp import ClientSession, TCPConnector
         from google.genai import Client
-
-        # the session is ours to close, and without a limit of its own: callers bound what is in flight
-        session = ClientSession(connector=TCPConnector(limit=0), trust_env=True)
-        options = self._options(session)
-        # vertexai and base_url are always given: no stray environment variable may send documents elsewhere
-        if self._settings.vertex_project is not None:
-            client = Client(
-                vertexai=True,
-                project=self._settings.vertex_project,
-                location=self._settings.vertex_location,
-                credentials=self._credentials,
-                http_options=options,
-            )
-        else:
-            client = Client(vertexai=False, api_key=self._key.get_secret_value(), http_options=options)
-        return _Line(client, session)
-
-    def _options(self, session: "ClientSession") -> "HttpOptions":
         from google.genai.types import HttpOptions, HttpRetryOptions
 
-        return HttpOptions(
-            base_url=self._settings.base_url or self._own_url(),
+        settings = self._settings
+        on_vertex = settings.vertex_project is not None
+        # the session is ours to close, and without a limit of its own: callers bound what is in flight
+        session = ClientSession(connector=TCPConnector(limit=0), trust_env=True)
+        options = HttpOptions(
+            base_url=settings.base_url or (_vertex_url(settings.vertex_location) if on_vertex else _GOOGLE),
             timeout=round(self._timeout_seconds * 1000),
             # given, so that the client does not add a retry of its own after a lost connection
             retry_options=HttpRetryOptions(attempts=1),
@@ -164,10 +133,18 @@ class GeminiProvider:
             async_client_args={"allow_redirects": False},
             aiohttp_client=session,
         )
-
-    def _own_url(self) -> str:
-        vertex = self._settings.vertex_project is not None
-        return _vertex_url(self._settings.vertex_location) if vertex else _GOOGLE
+        # vertexai and base_url are always given: no stray environment variable may send documents elsewhere
+        if on_vertex:
+            client = Client(
+                vertexai=True,
+                project=settings.vertex_project,
+                location=settings.vertex_location,
+                credentials=self._credentials,
+                http_options=options,
+            )
+        else:
+            client = Client(vertexai=False, api_key=self._key.get_secret_value(), http_options=options)
+        return _Line(client, session)
 
 
 def gemini_name(settings: ModelSettings) -> str:
@@ -203,10 +180,10 @@ def _machine_credentials() -> "Credentials":
     return credentials
 
 
-def _checked(key: str) -> str:
-    stripped = key.strip()
-    if not stripped:
-        raise KeyRejectedError(f"the Gemini key is empty; {KEY_ADVICE}")
-    if not looks_like_key(stripped):
+def _key(environ: Mapping[str, str]) -> str:
+    keys = [found for name in KEY_NAMES if (found := environ.get(name, "").strip())]
+    if not keys:
+        raise KeyRejectedError(f"the provider is gemini and no key is set; {KEY_ADVICE}")
+    if not looks_like_key(keys[0]):
         raise KeyRejectedError(f"the Gemini key holds characters no key has; {KEY_ADVICE}")
-    return stripped
+    return keys[0]

@@ -2,10 +2,10 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from qa_pipeline.errors import (
     KeyRejectedError,
@@ -20,9 +20,6 @@ from qa_pipeline.llm.provider import RawReply
 from qa_pipeline.llm.replies import inlined_schema, one_line
 from qa_pipeline.records import ReplyModel, Usage
 from qa_pipeline.settings.llm import ModelSettings
-
-if TYPE_CHECKING:
-    from openai import APIStatusError
 
 JsonMode = Literal["schema", "object", "text"]
 """How JSON is asked for: held to a schema; held to JSON; by words alone."""
@@ -129,19 +126,6 @@ _WORKED_ON = frozenset({408, 502, 504})
 """Statuses of a server, or one in front of it, that gave up on a request which may have been worked on."""
 _UNPAID = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
 _TOO_LONG = re.compile(r"maximum context length|context[_ ]length|context size|context window", re.IGNORECASE)
-_SPAN = re.compile(r"(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+(?:\.\d+)?)s)?(?:(\d+(?:\.\d+)?)ms)?")
-
-
-def translate(error: BaseException, key: str, model: str) -> ModelError:
-    """Say in this package's errors what went wrong, with the server's message and without the key."""
-    from openai import APIStatusError
-
-    if isinstance(error, APIStatusError):
-        complaint = complaint_of(error)
-        return translate_status(error.status_code, complaint, error.response.headers, key, model)
-    if isinstance(error, (ValueError, RecursionError)):
-        return TransientModelError("the server replied with something that is not JSON", maybe_charged=True)
-    return _translate_line(error, key)
 
 
 def translate_status(
@@ -165,34 +149,21 @@ def translate_status(
     return _translate_refusal(status, complaint, summary, model)
 
 
-def complaint_of(error: "APIStatusError") -> Complaint:
-    """What the server says; the body is the server's, so nothing about it is certain."""
-    return read_complaint(error.body, error.message)
-
-
-def read_complaint(body: object, message: str) -> Complaint:
-    """What an error's body says, in any of the forms that servers give it."""
-    inner: Mapping[str, Any] = body if isinstance(body, dict) else {}
-    nested = inner.get("error")
-    inner = nested if isinstance(nested, dict) else inner
+def read_complaint(body: object) -> Complaint:
+    """What an error's body says, in any of the forms that servers give it; nothing about it is certain."""
+    whole = _object(body)
+    inner = _object(whole.get("error")) or whole
     code = inner.get("code") if isinstance(inner.get("code"), str) else inner.get("type")
-    said = inner.get("message") or inner.get("detail") or message
+    said = inner.get("message") or inner.get("detail") or (body if isinstance(body, str) else "")
     return Complaint(str(inner.get("param") or ""), str(code or ""), str(said))
 
 
 def asked_wait(headers: Mapping[str, str]) -> float:
-    """Seconds the server asks to wait, 0 if it does not say.
+    """Seconds the server asks to wait in `retry-after-ms` or `Retry-After`, 0 if it does not say.
 
-    `retry-after-ms` and `Retry-After` go before the headers that say when a limit is reset; of these the
-    limits that are used up count, and where none says so, the one that is reset first. A `Retry-After`
-    given as a date is left out: a date needs agreeing clocks.
+    A `Retry-After` given as a date is left out: a date needs agreeing clocks.
     """
-    exact = _number(headers.get("retry-after-ms", "")) / 1000 or _number(headers.get("retry-after", ""))
-    if exact:
-        return exact
-    resets = {name: _seconds(headers.get(f"x-ratelimit-reset-{name}", "")) for name in ("requests", "tokens")}
-    spent = [resets[name] for name in resets if headers.get(f"x-ratelimit-remaining-{name}") == "0"]
-    return max(spent) if spent else min((wait for wait in resets.values() if wait), default=0.0)
+    return _number(headers.get("retry-after-ms", "")) / 1000 or _number(headers.get("retry-after", ""))
 
 
 def _translate_refusal(status: int, complaint: Complaint, summary: str, model: str) -> ModelError:
@@ -208,39 +179,23 @@ def _translate_refusal(status: int, complaint: Complaint, summary: str, model: s
     return PermanentModelError(f"the server refuses the request ({summary})")
 
 
-def _translate_line(error: BaseException, key: str) -> TransientModelError:
+def translate_line(error: Exception, key: str) -> TransientModelError:
     """A line that failed. What has been sent may have been worked on, unless no connection came about."""
-    from aiohttp import ClientConnectorError, ConnectionTimeoutError
+    from aiohttp import ClientConnectorError, ClientError, ConnectionTimeoutError
 
-    causes = list(_causes(error))
-    unconnected = [one for one in causes if isinstance(one, (ClientConnectorError, ConnectionTimeoutError))]
-    if unconnected:
-        return TransientModelError(f"no connection to the server: {one_line(str(unconnected[0]), key)}")
-    if any(isinstance(one, TimeoutError) for one in causes):
+    if isinstance(error, (ClientConnectorError, ConnectionTimeoutError)):
+        return TransientModelError(f"no connection to the server: {one_line(str(error), key)}")
+    if isinstance(error, TimeoutError):
         summary = "the server did not reply in time (llm.timeout_seconds)"
-        return TransientModelError(summary, maybe_charged=True)
-    summary = f"the connection to the server was lost: {one_line(str(causes[-1]), key)}"
+    elif isinstance(error, ClientError):
+        summary = f"the connection to the server was lost: {one_line(str(error), key)}"
+    else:
+        summary = "the server replied with something that is not JSON"
     return TransientModelError(summary, maybe_charged=True)
-
-
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """An error and what it came from; only the innermost tell a timeout from a lost connection."""
-    while error is not None:
-        yield error
-        error = error.__cause__
 
 
 def _number(text: str) -> float:
     return float(text) if re.fullmatch(r"\d{1,9}(\.\d+)?", text.strip()) else 0.0
-
-
-def _seconds(text: str) -> float:
-    """A span such as 6m0s, 1s or 20ms."""
-    match = _SPAN.fullmatch(text.strip())
-    if match is None:
-        return 0.0
-    hours, minutes, seconds, milliseconds = (float(part or 0) for part in match.groups())
-    return hours * 3600 + minutes * 60 + seconds + milliseconds / 1000
 
 
 def read_reply(payload: Any, headers: Mapping[str, str], key: str, model: str) -> RawReply:
@@ -253,7 +208,7 @@ def read_reply(payload: Any, headers: Mapping[str, str], key: str, model: str) -
     whole = _object(payload)
     if isinstance(whole.get("error"), dict) and not whole.get("choices"):
         status = whole["error"].get("code")
-        complaint = read_complaint(whole, "")
+        complaint = read_complaint(whole)
         raise translate_status(status if isinstance(status, int) else 500, complaint, headers, key, model)
     replied, usage = f"openai/{_name(whole.get('model')) or model}", _usage(whole.get("usage"))
     choice = _first(whole.get("choices"))

@@ -9,14 +9,13 @@ import fcntl
 import os
 import platform
 import uuid
-from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from weakref import WeakSet
 
 import sqlalchemy as sa
 
-from qa_pipeline.llm.store.schema import LEASES, insert_missing
+from qa_pipeline.llm.store.schema import LEASES, RequestId, insert_missing
 
 _HELD: "WeakSet[ProcessLock]" = WeakSet()
 
@@ -80,23 +79,21 @@ LEASE_SECONDS = 30.0
 _BEATS = 3
 _LONGEST_OWNER = 100
 
-KeysByModel = Mapping[str, Sequence[str]]
-"""Request keys of each asked model, no more of them than a statement takes."""
-
 _OF_OWNER = LEASES.c.owner == sa.bindparam("of_owner")
-_OF_KEYS = sa.and_(
-    LEASES.c.asked_model == sa.bindparam("of_model"),
-    LEASES.c.request_key.in_(sa.bindparam("of_keys", expanding=True)),
+_OF_KEY = sa.and_(
+    LEASES.c.asked_model == sa.bindparam("of_model"), LEASES.c.request_key == sa.bindparam("of_key")
 )
-_MINE = sa.select(LEASES.c.request_key).where(_OF_OWNER, _OF_KEYS)
-_OTHERS = sa.select(LEASES.c.owner).distinct().where(sa.not_(_OF_OWNER))
-_DROP = sa.delete(LEASES).where(_OF_OWNER, _OF_KEYS)
-_DROP_OWNERS = sa.delete(LEASES).where(LEASES.c.owner.in_(sa.bindparam("owners", expanding=True)))
+_HOLDER = sa.select(LEASES.c.owner).where(_OF_KEY)
+_DROP = sa.delete(LEASES).where(_OF_OWNER, _OF_KEY)
+_DROP_OWNER = sa.delete(LEASES).where(_OF_OWNER)
 _SERVER_NOW = sa.extract("epoch", sa.func.clock_timestamp())
 _SERVER_UP_SINCE = sa.extract("epoch", sa.func.pg_postmaster_start_time())
 _LEASE = sa.bindparam("lease", type_=sa.Float)
 _DROP_EXPIRED = sa.delete(LEASES).where(
-    sa.not_(_OF_OWNER), LEASES.c.expires_at < _SERVER_NOW, _SERVER_UP_SINCE + _LEASE < _SERVER_NOW
+    _OF_KEY,
+    sa.not_(_OF_OWNER),
+    LEASES.c.expires_at < _SERVER_NOW,
+    _SERVER_UP_SINCE + _LEASE < _SERVER_NOW,
 )
 _RENEW = sa.update(LEASES).where(_OF_OWNER).values(expires_at=_SERVER_NOW + _LEASE)
 _TAKE_FOR_A_WHILE = insert_missing(LEASES).values(expires_at=_SERVER_NOW + _LEASE)
@@ -113,7 +110,7 @@ class Leases:
 
     def __init__(self, folder: Path | None, seconds: float = LEASE_SECONDS) -> None:
         self._folder = folder
-        self._seconds = seconds
+        self._lease = {"lease": seconds}
         self._lock: ProcessLock | None = None
         self.beat_seconds = seconds / _BEATS if folder is None else None
         host = platform.node()[: _LONGEST_OWNER // 2]
@@ -135,40 +132,28 @@ class Leases:
             self._lock.close()
             self._lock = None
 
-    def take(self, connection: sa.Connection, wanted: KeysByModel) -> list[tuple[str, str]]:
-        """Claim what nobody living has claimed; what is this owner's now."""
-        # in one order for everybody: two transactions that wait for each other's rows would never end
-        ids = [(model, key) for model in sorted(wanted) for key in sorted(wanted[model])]
-        rows: list[dict[str, str | float]] = [
-            {"asked_model": model, "request_key": key, "owner": self._owner} for model, key in ids
-        ]
-        insert = _TAKE
+    def take(self, connection: sa.Connection, request_id: RequestId) -> bool:
+        """Claim a request that nobody living has claimed; whether it is this owner's now."""
+        model, key = request_id
+        named = self._named(request_id)
+        row: dict[str, object] = {"asked_model": model, "request_key": key, "owner": self._owner}
         if self._folder is None:
-            lease = {"lease": self._seconds}
-            connection.execute(_DROP_EXPIRED, {"of_owner": self._owner, **lease})
-            insert, rows = _TAKE_FOR_A_WHILE, [{**row, **lease} for row in rows]
+            connection.execute(_DROP_EXPIRED, named | self._lease)
+            connection.execute(_TAKE_FOR_A_WHILE, row | self._lease)
         else:
-            others = connection.execute(_OTHERS, {"of_owner": self._owner}).scalars()
-            dead = [other for other in others if not is_alive(self._folder, other)]
-            if dead:
-                connection.execute(_DROP_OWNERS, {"owners": dead})
-        preserve = {"preserve_rowcount": True}
-        if connection.execute(insert, rows, execution_options=preserve).rowcount == len(rows):
-            return ids
-        return [
-            (model, key)
-            for model, keys in wanted.items()
-            for key in connection.scalars(_MINE, self._named(model, keys))
-        ]
+            holder = connection.scalar(_HOLDER, named)
+            if holder is not None and not is_alive(self._folder, holder):
+                connection.execute(_DROP_OWNER, {"of_owner": holder})
+            connection.execute(_TAKE, row)
+        return connection.scalar(_HOLDER, named) == self._owner
 
-    def drop(self, connection: sa.Connection, keys: KeysByModel) -> None:
-        """Give claims up."""
-        for model, of_model in keys.items():
-            connection.execute(_DROP, self._named(model, of_model))
+    def drop(self, connection: sa.Connection, request_id: RequestId) -> None:
+        """Give a claim up."""
+        connection.execute(_DROP, self._named(request_id))
 
     def renew(self, connection: sa.Connection) -> None:
         """Begin every lease anew."""
-        connection.execute(_RENEW, {"of_owner": self._owner, "lease": self._seconds})
+        connection.execute(_RENEW, {"of_owner": self._owner} | self._lease)
 
-    def _named(self, model: str, keys: Sequence[str]) -> dict[str, object]:
-        return {"of_owner": self._owner, "of_model": model, "of_keys": keys}
+    def _named(self, request_id: RequestId) -> dict[str, object]:
+        return {"of_owner": self._owner, "of_model": request_id[0], "of_key": request_id[1]}

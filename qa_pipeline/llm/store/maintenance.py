@@ -77,26 +77,16 @@ class Erased:
     prompts: int
 
 
-def size(database: Database, now: float | None = None) -> Size:
+def size(database: Database) -> Size:
     """Count what is stored, by model, role and age.
 
     Raises:
         ReplyStoreError: the store cannot be used.
     """
-    now = time.time() if now is None else now
-    ages: list[tuple[Any, Any]] = [
-        (REPLIES.c.stored_at > now - days * _DAY, sa.literal_column(f"'{name}'")) for name, days in AGES
-    ]
-    age = sa.case(*ages, else_=sa.literal_column(f"'{OLDER}'"))
-    failed = REPLIES.c.outcome != REPLIED
-    parts = [REPLIES.c.asked_model, REPLIES.c.role, age, failed]
-    counts = [sa.func.count(), sa.func.coalesce(sa.func.sum(_text_bytes(database)), 0)]
-    chosen = sa.select(*parts, *counts).group_by(*parts).order_by(*parts)
 
     def count(connection: sa.Connection) -> Size:
-        shares = _shares(connection, chosen)
         calls = connection.execute(sa.select(sa.func.count()).select_from(CALLS)).scalar_one()
-        return Size(shares, calls, _disk_bytes(connection, database))
+        return Size(_shares(connection, sa.true()), calls, _disk_bytes(connection, database))
 
     return database.read(count)
 
@@ -108,9 +98,7 @@ def prunable(database: Database, choice: Choice) -> tuple[Share, ...]:
         InputError: nothing is chosen, which would be everything.
         ReplyStoreError: the store cannot be used.
     """
-    parts = [REPLIES.c.asked_model, REPLIES.c.role, sa.literal(""), REPLIES.c.outcome != REPLIED]
-    counted = sa.select(*parts, sa.func.count(), sa.func.sum(_text_bytes(database)))
-    chosen = counted.where(_chosen(choice)).group_by(*parts).order_by(*parts)
+    chosen = _chosen(choice)
     return database.read(lambda connection: _shares(connection, chosen))
 
 
@@ -157,10 +145,23 @@ def known_documents(database: Database, beginning: str) -> list[str]:
     return list(database.read(lambda connection: connection.scalars(chosen).all()))
 
 
-def _shares(connection: sa.Connection, chosen: sa.Select[Any]) -> tuple[Share, ...]:
+def _shares(connection: sa.Connection, chosen: sa.ColumnElement[bool]) -> tuple[Share, ...]:
+    now = time.time()
+    ages: list[Any] = [
+        (REPLIES.c.stored_at > now - days * _DAY, sa.literal_column(f"'{name}'")) for name, days in AGES
+    ]
+    age = sa.case(*ages, else_=sa.literal_column(f"'{OLDER}'"))
+    parts = [REPLIES.c.asked_model, REPLIES.c.role, age, REPLIES.c.outcome != REPLIED]
+    texts = (REPLIES.c.raw, REPLIES.c.value, REPLIES.c.detail)
+    if connection.dialect.name == "sqlite":  # octet_length came late
+        sizes = [sa.func.length(sa.cast(column, sa.LargeBinary)) for column in texts]
+    else:
+        sizes = [sa.func.octet_length(column) for column in texts]
+    taken = sum((sa.func.coalesce(one, 0) for one in sizes), sa.literal(0))
+    counted: sa.Select[Any] = sa.select(*parts, sa.func.count(), sa.func.sum(taken)).where(chosen)
+    rows = connection.execute(counted.group_by(*parts).order_by(*parts))
     return tuple(
-        Share(model, role, old, bool(bad), rows, int(taken))
-        for model, role, old, bad, rows, taken in connection.execute(chosen).all()
+        Share(model, role, old, bool(bad), count, int(size)) for model, role, old, bad, count, size in rows
     )
 
 
@@ -205,15 +206,6 @@ def _chosen(choice: Choice) -> sa.ColumnElement[bool]:
     if not conditions:
         raise InputError("say which replies to prune: --older-than, --model or --failures")
     return sa.and_(*conditions)
-
-
-def _text_bytes(database: Database) -> sa.ColumnElement[int]:
-    def length(column: sa.Column[Any]) -> sa.ColumnElement[int]:
-        if database.is_postgres:
-            return sa.func.coalesce(sa.func.octet_length(column), 0)
-        return sa.func.coalesce(sa.func.length(sa.cast(column, sa.LargeBinary)), 0)
-
-    return length(REPLIES.c.raw) + length(REPLIES.c.value) + length(REPLIES.c.detail)
 
 
 def _disk_bytes(connection: sa.Connection, database: Database) -> int:

@@ -17,6 +17,8 @@ from qa_pipeline.records import Usage
 
 STORE_VERSION = 2
 METADATA = sa.MetaData()
+RequestId = tuple[str, str]
+"""Name of the asked model, and `Request.key`."""
 KEYS_A_STATEMENT = 500
 """Keys in one statement; databases take no more than some thousand parameters."""
 
@@ -220,19 +222,15 @@ def prepare(connection: sa.Connection, place: str) -> None:
     foreign = sorted(set(sa.inspect(connection).get_table_names()) & set(METADATA.tables))
     if foreign:
         raise ReplyStoreError(
-            f"the database {place} has a table {foreign[0]} of another program: give the store of replies a "
-            "database of its own (llm.store.url)"
+            f"the database {place} has a table {foreign[0]} of another program, or of an earlier version "
+            "of this one: give the store of replies a database of its own (llm.store.url)"
         )
     METADATA.create_all(connection)
     connection.execute(sa.insert(VERSION).values(version=STORE_VERSION))
-    if connection.dialect.name == "sqlite":
-        connection.exec_driver_sql(f"PRAGMA user_version={STORE_VERSION}")
 
 
 def _version(connection: sa.Connection) -> int | None:
     """The version of the tables that are there; None for a database without any."""
-    if connection.dialect.name == "sqlite":
-        return int(connection.exec_driver_sql("PRAGMA user_version").scalar_one()) or None
     if not sa.inspect(connection).has_table(VERSION.name):
         return None
     found: int | None = connection.execute(sa.select(sa.func.max(VERSION.c.version))).scalar_one()

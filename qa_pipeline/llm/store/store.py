@@ -1,29 +1,21 @@
-"""The store of replies in a database: one transaction a round."""
+"""The store of replies in a database: each reply, claim and release in one transaction."""
 
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
-from qa_pipeline.errors import ReplyStoreError
+from qa_pipeline.errors import ReplyStoreError, UnreadableReplyError
 from qa_pipeline.llm.store.database import Database
-from qa_pipeline.llm.store.leases import LEASE_SECONDS, KeysByModel, Leases
-from qa_pipeline.llm.store.schema import (
-    CALLS,
-    KEYS_A_STATEMENT,
-    REPLIES,
-    REPLY_DOCUMENTS,
-    TOKENS,
-    insert_missing,
-)
-from qa_pipeline.records import CallRecord, Repair, Usage
+from qa_pipeline.llm.store.leases import LEASE_SECONDS, Leases
+from qa_pipeline.llm.store.schema import CALLS, REPLIES, REPLY_DOCUMENTS, TOKENS, RequestId, insert_missing
+from qa_pipeline.records import CallRecord, Repair, ReplyModel, Usage
 
-RequestId = tuple[str, str]
-"""Name of the asked model, and `Request.key`."""
 REPLIED = "replied"
+Done = TypeVar("Done")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +41,16 @@ class Outcome:
     usage: Usage = field(default_factory=Usage)
 
 
+def replied(value: ReplyModel, raw: str, model: str | None, usage: Usage, repair: Repair) -> Outcome:
+    """The outcome of a reply."""
+    return Outcome(REPLIED, raw, value.model_dump_json(), model=model, repair=repair, usage=usage)
+
+
+def failed(error: UnreadableReplyError) -> Outcome:
+    """The outcome of a reply that cannot be used."""
+    return Outcome(error.reason, error.raw, detail=error.detail, model=error.model, usage=error.usage)
+
+
 @dataclass(frozen=True, slots=True)
 class Paid:
     """An outcome to store, whom it was asked for, and the calls that it took."""
@@ -61,56 +63,15 @@ class Paid:
     calls: tuple[CallRecord, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Round:
-    """Everything that is written in one transaction, in this order.
-
-    Args:
-        paid: outcomes to store; their claims are given up.
-        released: claims to give up of which nothing came.
-        calls: those that nothing came of.
-        seen: documents that requests show, of those calls and of replies that are stored already.
-        wanted: requests to claim.
-    """
-
-    paid: Sequence[Paid] = ()
-    released: Sequence[RequestId] = ()
-    calls: Sequence[CallRecord] = ()
-    seen: Sequence[tuple[RequestId, str]] = ()
-    wanted: Collection[RequestId] = ()
-
-    def __bool__(self) -> bool:
-        return bool(self.paid or self.released or self.calls or self.seen or self.wanted)
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """What a round came to.
-
-    Args:
-        stored: what is in the store now, of all that was paid, and of what was wanted as far as it is there;
-            an outcome that another process stored before stays.
-        claimed: what this owner is to ask.
-    """
-
-    stored: dict[RequestId, Outcome]
-    claimed: frozenset[RequestId]
-
-
 _OUTCOME_COLUMNS = ("outcome", "raw", "value", "detail", "replied_model", "repair")
-_OF_KEYS = {
+_IS = {
     table: sa.and_(
-        table.c.asked_model == sa.bindparam("of_model"),
-        table.c.request_key.in_(sa.bindparam("of_keys", expanding=True)),
+        table.c.asked_model == sa.bindparam("of_model"), table.c.request_key == sa.bindparam("of_key")
     )
     for table in (REPLIES, REPLY_DOCUMENTS)
 }
-_FIND = sa.select(REPLIES.c.request_key, *(REPLIES.c[name] for name in (*_OUTCOME_COLUMNS, *TOKENS))).where(
-    _OF_KEYS[REPLIES]
-)
-_NOTED = sa.select(REPLY_DOCUMENTS.c.request_key, REPLY_DOCUMENTS.c.document_id).where(
-    _OF_KEYS[REPLY_DOCUMENTS]
-)
+_FIND = sa.select(*(REPLIES.c[name] for name in (*_OUTCOME_COLUMNS, *TOKENS))).where(_IS[REPLIES])
+_NOTED = sa.select(REPLY_DOCUMENTS.c.document_id).where(_IS[REPLY_DOCUMENTS])
 
 
 def call_of(row: Mapping[str, Any]) -> CallRecord:
@@ -119,21 +80,35 @@ def call_of(row: Mapping[str, Any]) -> CallRecord:
     return CallRecord(usage=Usage(*(columns.pop(name) for name in TOKENS)), **columns)
 
 
-def insert_paid(
-    connection: sa.Connection, paid: Sequence[Paid], calls: Sequence[CallRecord], now: float
-) -> bool:
-    """Store outcomes and calls; what is there stays. Returns whether no outcome was there before."""
+def insert_paid(connection: sa.Connection, paid: Sequence[Paid], now: float) -> int:
+    """Store outcomes, what they show and the calls they took; what is there stays.
+
+    Returns:
+        How many outcomes were not there before.
+    """
+    rows = [_reply_row(one, now) for one in paid]
     inserted = 0
-    for table, rows in (
-        (REPLIES, [_reply_row(one, now) for one in paid]),
-        (REPLY_DOCUMENTS, [_document_row(one.request_id, shown) for one in paid for shown in one.documents]),
-        (CALLS, [_call_row(call) for call in [*calls, *(call for one in paid for call in one.calls)]]),
-    ):
-        if rows:
-            preserve = {"preserve_rowcount": table is REPLIES}
-            done = connection.execute(insert_missing(table), rows, execution_options=preserve)
-            inserted += done.rowcount if table is REPLIES else 0
-    return inserted == len(paid)
+    if rows:
+        preserve = {"preserve_rowcount": True}
+        inserted = connection.execute(insert_missing(REPLIES), rows, execution_options=preserve).rowcount
+    _insert_documents(connection, [(one.request_id, shown) for one in paid for shown in one.documents])
+    insert_calls(connection, [call for one in paid for call in one.calls])
+    return inserted
+
+
+def insert_calls(connection: sa.Connection, calls: Sequence[CallRecord]) -> None:
+    """Note calls; those that are noted stay."""
+    if calls:
+        connection.execute(insert_missing(CALLS), [_call_row(call) for call in calls])
+
+
+def _insert_documents(connection: sa.Connection, shown: Collection[tuple[RequestId, str]]) -> None:
+    rows = [
+        {"asked_model": model, "request_key": key, "document_id": document}
+        for (model, key), document in shown
+    ]
+    if rows:
+        connection.execute(insert_missing(REPLY_DOCUMENTS), rows)
 
 
 def _reply_row(paid: Paid, stored_at: float) -> dict[str, Any]:
@@ -160,16 +135,12 @@ def _call_row(call: CallRecord) -> dict[str, Any]:
     return own | _tokens(call.usage)
 
 
-def _document_row(request_id: RequestId, document: str) -> dict[str, str]:
-    return {"asked_model": request_id[0], "request_key": request_id[1], "document_id": document}
-
-
 def _tokens(usage: Usage) -> dict[str, int | None]:
     return {name: getattr(usage, name) for name in TOKENS}
 
 
 class SqlReplyStore:
-    """Replies in one database, asked for many requests at once. One thread at a time uses it.
+    """Replies in one database. One thread at a time uses it, but for `beat`.
 
     Every method raises ReplyStoreError when the store cannot be used.
 
@@ -191,6 +162,7 @@ class SqlReplyStore:
         file = Path(database.url.database or "")
         owners = None if database.is_postgres else file.with_name(f".{file.name}.owners")
         self._leases = Leases(owners, lease_seconds)
+        self._left: set[RequestId] = set()  # to be given up with whatever is written next
 
     @property
     def place(self) -> str:
@@ -202,29 +174,61 @@ class SqlReplyStore:
         """How often `beat` must be called while anything is claimed; None where claims need no beat."""
         return self._leases.beat_seconds
 
-    def find(self, wanted: Collection[RequestId]) -> dict[RequestId, Outcome]:
-        """What is stored, of all that is wanted; waits for nobody."""
-        return self._database.read(lambda connection: _find(connection, wanted)) if wanted else {}
+    def find(self, request_id: RequestId, documents: Collection[str] = ()) -> Outcome | None:
+        """What is stored of a request, waiting for nobody; the documents it shows now are noted."""
 
-    def unseen(self, shown: Mapping[RequestId, Collection[str]]) -> list[tuple[RequestId, str]]:
-        """Which documents are not noted yet, of those that requests show."""
-        if not shown:
-            return []
-        rows = self._database.read(lambda connection: list(_rows(connection, _NOTED, shown)))
-        noted = {(request_id, document) for request_id, (document,) in rows}
-        wanted = [(one, document) for one, documents in shown.items() for document in sorted(set(documents))]
-        return [one for one in wanted if one not in noted]
+        def look(connection: sa.Connection) -> tuple[Outcome | None, set[str]]:
+            found = _find(connection, request_id)
+            if found is None or not documents:
+                return found, set()
+            return found, set(documents) - set(connection.scalars(_NOTED, _named(request_id)))
 
-    def write(self, round_: Round) -> Written:
-        """Store, release and claim in one transaction, durable when this returns."""
+        found, unseen = self._database.read(look)
+        if unseen:
+            shown = [(request_id, document) for document in sorted(unseen)]
+            self._write(lambda connection: _insert_documents(connection, shown))
+        return found
+
+    def claim(self, request_id: RequestId, documents: Collection[str] = ()) -> Outcome | bool:
+        """What is stored; True when it is this owner's to ask, False while another one does."""
+
+        def take(connection: sa.Connection) -> bool:
+            mine = self._leases.take(connection, request_id)
+            if mine and _find(connection, request_id) is not None:
+                # stored by another process after this one had looked and before it claimed
+                self._leases.drop(connection, request_id)
+                return False
+            return mine
+
+        found = self.find(request_id, documents)
+        return self._write(take) if found is None else found
+
+    def put(self, paid: Paid) -> Outcome:
+        """Store durably and give the claim up; what is stored now, another process may have been faster."""
+
+        def store(connection: sa.Connection) -> Outcome | None:
+            inserted = insert_paid(connection, [paid], self._clock())
+            self._leases.drop(connection, paid.request_id)
+            return None if inserted else _find(connection, paid.request_id)
+
         try:
-            self._leases.open()
-        except OSError as error:
-            raise ReplyStoreError(
-                f"the reply store {self.place} cannot be used: {error.strerror or error}: {error.filename}. "
-                "Give this user the right to write there, and free some space if the disk is full"
-            ) from error
-        return self._database.transact(lambda connection: self._write(connection, round_))
+            return self._write(store) or paid.outcome
+        except ReplyStoreError:
+            self._left.add(paid.request_id)
+            raise
+
+    def release(
+        self, request_id: RequestId, calls: Sequence[CallRecord] = (), documents: Collection[str] = ()
+    ) -> None:
+        """Give a claim up of which nothing came but calls that may have been charged."""
+
+        def note(connection: sa.Connection) -> None:
+            insert_calls(connection, calls)
+            if calls:
+                _insert_documents(connection, [(request_id, document) for document in documents])
+
+        self._left.add(request_id)
+        self._write(note)
 
     def beat(self) -> None:
         """Renew the leases, where they have to be."""
@@ -236,50 +240,33 @@ class SqlReplyStore:
         self._leases.close()
         self._database.close()
 
-    def _write(self, connection: sa.Connection, round_: Round) -> Written:
-        paid = round_.paid
-        stored = {one.request_id: one.outcome for one in paid}
-        if not insert_paid(connection, paid, round_.calls, self._clock()):
-            stored = _find(connection, stored)
-        if round_.seen:
-            connection.execute(insert_missing(REPLY_DOCUMENTS), [_document_row(*one) for one in round_.seen])
-        self._drop(connection, [*round_.released, *(one.request_id for one in paid)])
-        if not round_.wanted:
-            return Written(stored, frozenset())
-        claimed = {mine for keys in _by_model(round_.wanted) for mine in self._leases.take(connection, keys)}
-        # stored by another process after this one had looked and before it claimed
-        late = _find(connection, claimed)
-        self._drop(connection, late)
-        return Written(stored | late, frozenset(claimed - late.keys()))
+    def _write(self, work: Callable[[sa.Connection], Done]) -> Done:
+        """Work in one transaction, durable when this returns."""
+        try:
+            self._leases.open()
+        except OSError as error:
+            raise ReplyStoreError(
+                f"the reply store {self.place} cannot be used: {error.strerror or error}: {error.filename}. "
+                "Give this user the right to write there, and free some space if the disk is full"
+            ) from error
 
-    def _drop(self, connection: sa.Connection, done: Collection[RequestId]) -> None:
-        for keys in _by_model(done):
-            self._leases.drop(connection, keys)
+        def whole(connection: sa.Connection) -> Done:
+            for request_id in self._left:
+                self._leases.drop(connection, request_id)
+            return work(connection)
 
-
-def _find(connection: sa.Connection, wanted: Collection[RequestId]) -> dict[RequestId, Outcome]:
-    found: dict[RequestId, Outcome] = {}
-    for request_id, columns in _rows(connection, _FIND, wanted):
-        outcome, raw, value, detail, model, repair, *tokens = columns
-        found[request_id] = Outcome(outcome, raw, value, detail, model, repair, Usage(*tokens))
-    return found
+        done = self._database.transact(whole)
+        self._left.clear()
+        return done
 
 
-def _rows(
-    connection: sa.Connection, chosen: sa.Select[Any], wanted: Collection[RequestId]
-) -> Iterator[tuple[RequestId, tuple[Any, ...]]]:
-    """Rows of the wanted requests, each under its request."""
-    for keys in _by_model(wanted):
-        for model, of_model in keys.items():
-            for key, *columns in connection.execute(chosen, {"of_model": model, "of_keys": of_model}):
-                yield (model, key), tuple(columns)
+def _find(connection: sa.Connection, request_id: RequestId) -> Outcome | None:
+    row = connection.execute(_FIND, _named(request_id)).one_or_none()
+    if row is None:
+        return None
+    outcome, raw, value, detail, model, repair, *tokens = row
+    return Outcome(outcome, raw, value, detail, model, repair, Usage(*tokens))
 
 
-def _by_model(wanted: Collection[RequestId]) -> Iterator[KeysByModel]:
-    """Keys by model, in portions that a statement takes."""
-    ids = list(wanted)
-    for start in range(0, len(ids), KEYS_A_STATEMENT):
-        keys: dict[str, list[str]] = {}
-        for model, key in ids[start : start + KEYS_A_STATEMENT]:
-            keys.setdefault(model, []).append(key)
-        yield keys
+def _named(request_id: RequestId) -> dict[str, str]:
+    return {"of_model": request_id[0], "of_key": request_id[1]}

@@ -40,16 +40,6 @@ def says(
     return _completion([choice], model, usage)
 
 
-def refuses(text: str) -> ServerResponse:
-    """Reply with a refusal in place of the answer."""
-    return says(None, refusal=text)
-
-
-def no_choices() -> ServerResponse:
-    """Reply with nothing in it."""
-    return _completion([], "chat-loopback", None)
-
-
 def _completion(choices: list[Any], model: str, usage: Mapping[str, Any] | None) -> ServerResponse:
     body = {"id": "chatcmpl-loopback", "object": "chat.completion", "created": 0, "model": model}
     return json_response({**body, "choices": choices, **({"usage": usage} if usage else {})})
@@ -104,25 +94,11 @@ def is_too_long(tokens: int, limit: int) -> ServerResponse:
     return fails(400, message, code="context_length_exceeded", param="messages")
 
 
-def limits_rate(seconds: float, *, as_reset: bool = False) -> ServerResponse:
-    """Ask to wait, in Retry-After or in the header that says when the limit is reset."""
-    wait = ("x-ratelimit-reset-requests", _span(seconds)) if as_reset else ("Retry-After", wait_text(seconds))
+def limits_rate(seconds: float) -> ServerResponse:
+    """Ask to wait, in Retry-After."""
+    wait = ("Retry-After", wait_text(seconds))
     message = "Rate limit reached for requests"
     return fails(429, message, code="rate_limit_exceeded", kind="requests", headers=(wait,))
-
-
-def lacks_credit() -> ServerResponse:
-    """Reply as to an account without money, for which waiting does not help."""
-    message = "You exceeded your current quota, please check your plan and billing details."
-    return fails(429, message, code="insufficient_quota", kind="insufficient_quota")
-
-
-def _span(seconds: float) -> str:
-    """A duration as OpenAI's headers write it: 6m0s, 1s, 20ms."""
-    if seconds < 1:
-        return f"{round(seconds * 1000)}ms"
-    minutes, rest = divmod(seconds, 60)
-    return f"{int(minutes)}m{rest:g}s" if minutes else f"{rest:g}s"
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,22 +50,6 @@ def says(
     return json_response({"candidates": [candidate], "usageMetadata": usage, "modelVersion": model})
 
 
-def stops(finish: str) -> ServerResponse:
-    """Reply without text, for a finish reason such as SAFETY or RECITATION."""
-    return json_response({"candidates": [{"finishReason": finish, "index": 0}]})
-
-
-def blocks_prompt(reason: str = "SAFETY", *, usage: Mapping[str, int] | None = None) -> ServerResponse:
-    """Refuse to read the prompt."""
-    body: dict[str, Any] = {"promptFeedback": {"blockReason": reason}}
-    return json_response(body | ({"usageMetadata": usage} if usage else {}))
-
-
-def no_candidates() -> ServerResponse:
-    """Reply with nothing in it."""
-    return json_response({"candidates": []})
-
-
 def reply(asked: Asked, text: str, *, complete: bool = True) -> ServerResponse:
     """Reply to a request with a text, which the cap on tokens may have cut."""
     prompt, written = asked.tokens, count_tokens(text)

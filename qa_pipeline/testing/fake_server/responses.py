@@ -2,7 +2,6 @@
 
 import json
 import math
-from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -97,18 +96,6 @@ def count_tokens(text: str) -> int:
     return -(-len(text) // LETTERS_A_TOKEN)
 
 
-def in_order(responses: Sequence[ServerResponse], spent: Callable[[int, str], ServerResponse]) -> Script:
-    """A script that gives one response after the other, and an error made by `spent` once none is left."""
-    left = deque(responses)
-
-    def next_response(asked: Asked) -> ServerResponse:
-        if not left:
-            return spent(400, f"the script had {len(responses)} responses and got one more request")
-        return left.popleft()
-
-    return next_response
-
-
 def json_response(
     body: object, status: int = 200, headers: tuple[tuple[str, str], ...] = ()
 ) -> ServerResponse:
@@ -119,11 +106,6 @@ def json_response(
 def resets() -> ServerResponse:
     """Reset the connection instead of replying."""
     return ServerResponse(0, None)
-
-
-def html_page(status: int = 200) -> ServerResponse:
-    """Reply with a page that is not JSON at all, as a proxy may."""
-    return ServerResponse(status, b"<html>gateway</html>")
 
 
 def wait_text(seconds: float) -> str:

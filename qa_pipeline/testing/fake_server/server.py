@@ -1,28 +1,15 @@
-"""The loopback server, running: in a thread beside a test, or alone.
-
-Point `llm.base_url` at `GeminiServer.url` or `ChatServer.url`; the key is LOOPBACK_KEY.
-"""
+"""The loopback server, running on 127.0.0.1."""
 
 import asyncio
 import socket
 import struct
-import threading
 from collections.abc import Callable
 from contextlib import suppress
-from types import TracebackType
-from typing import ClassVar, Self
 
 from aiohttp import web
 
-from qa_pipeline.testing.fake_server import chat, gemini
-from qa_pipeline.testing.fake_server.plan import ServerPlan
-from qa_pipeline.testing.fake_server.responses import (
-    Asked,
-    ServerResponse,
-    ServerScript,
-    in_order,
-)
-from qa_pipeline.testing.fake_server.service import Dialect, Service, Stats
+from qa_pipeline.testing.fake_server.responses import ServerResponse
+from qa_pipeline.testing.fake_server.service import Service
 
 MOST_BYTES = 64 * 2**20
 """The longest request that is read."""
@@ -96,7 +83,6 @@ async def _trickle(
 
 LOOPBACK_KEY = "loopback-key"
 _BACKLOG = 4096
-_STARTED_WITHIN = 30.0
 _GRACE = 0.05  # seconds for replies under way; aiohttp takes 0 for no limit
 
 
@@ -110,76 +96,3 @@ async def serve(service: Service, port: int, until: asyncio.Event, ready: Callab
         await until.wait()
     finally:
         await runner.cleanup()
-
-
-class _Served:
-    """Serves on 127.0.0.1, on a port of the system's choice, while its context is open.
-
-    Args:
-        script: responses in order of arrival, or a function from the request; None makes sensible replies.
-        key: the only key that is accepted; requests with another do not reach the script. None accepts all.
-        plan: speed, faults, quota and models.
-    """
-
-    _path = ""
-    _dialect: ClassVar[Dialect] = gemini
-
-    def __init__(
-        self,
-        script: ServerScript | None = None,
-        *,
-        key: str | None = LOOPBACK_KEY,
-        plan: ServerPlan | None = None,
-    ) -> None:
-        self.key = key
-        ordered = script if script is None or callable(script) else in_order(script, self._dialect.fails)
-        self.service = Service(ordered, key=key, plan=plan or ServerPlan())
-
-    def __enter__(self) -> Self:
-        self._listens = threading.Event()
-        self._thread = threading.Thread(target=asyncio.run, args=(self._run(),), daemon=True)
-        self._thread.start()
-        if not self._listens.wait(_STARTED_WITHIN):
-            raise TimeoutError("the loopback server did not start")
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._loop.call_soon_threadsafe(self._ends.set)
-        self._thread.join()
-
-    @property
-    def url(self) -> str:
-        """The value for `llm.base_url`."""
-        return f"http://127.0.0.1:{self._port}{self._path}"
-
-    @property
-    def asked(self) -> list[Asked]:
-        """The requests that reached the script, in order of arrival."""
-        return list(self.service.stats.last)
-
-    @property
-    def stats(self) -> Stats:
-        """What was counted."""
-        return self.service.stats
-
-    async def _run(self) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._ends = asyncio.Event()
-        await serve(self.service, 0, self._ends, self._ready)
-
-    def _ready(self, port: int) -> None:
-        self._port = port
-        self._listens.set()
-
-
-class GeminiServer(_Served):
-    """A server whose script replies as Gemini."""
-
-
-class ChatServer(_Served):
-    """A server whose script replies as OpenAI's chat completions."""
-
-    _path = "/v1"
-    _dialect: ClassVar[Dialect] = chat

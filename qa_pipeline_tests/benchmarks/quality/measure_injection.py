@@ -24,13 +24,13 @@ from qa_pipeline.llm.base import Request
 from qa_pipeline.records import SourceFile, VerifyReply
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.settings.verification import VerificationSettings
-from qa_pipeline.testing.scripted import ScriptedModel
 from qa_pipeline.text.injection import find_injections, is_injection
 from qa_pipeline.text.sentences import split_sentences
 from qa_pipeline.verification.claims import find_claims
 from qa_pipeline.verification.llm_verifier import verify_claims
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 from qa_pipeline_tests.fakes import HashEmbedder
+from qa_pipeline_tests.support.scripted import ScriptedModel
 from qa_pipeline_tests.verdict_replies import deciding
 from qa_pipeline_tests.verification.rows import chunks, documents, pair, pairs
 

@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +14,14 @@ import pytest
 from qa_pipeline.errors import RepliesPendingError, TransientModelError
 from qa_pipeline.llm.base import Reply, Request
 from qa_pipeline.llm.batch_jobs.collecting import DOUBT_SECONDS
-from qa_pipeline.llm.batch_jobs.submitting import PutOff, Submitted, Submitter
+from qa_pipeline.llm.batch_jobs.submitting import Basket, DeferredModel
 from qa_pipeline.llm.gemini.batch_api import GeminiBatches
 from qa_pipeline.testing.fake_server.gemini import says
 from qa_pipeline.testing.fake_server.plan import ServerPlan
-from qa_pipeline.testing.fake_server.server import GeminiServer
 from qa_pipeline_tests.llm.batch_jobs.desk import Desk, claims
 from qa_pipeline_tests.llm.postgres_server import NewPlace
 from qa_pipeline_tests.llm.requests import ACCEPT, claim
+from qa_pipeline_tests.support.servers import GeminiServer
 
 ROOT = Path(__file__).parents[3]
 
@@ -54,7 +54,7 @@ match moment:
     case "after the provider":
         after(GeminiBatches, "create")
     case "after all":
-        after(submitting.Submitter, "submit")
+        after(submitting.DeferredModel, "submit_all")
     case "before the results":
         after(GeminiBatches, "look")
     case "amid the results":
@@ -215,21 +215,18 @@ def test_a_reply_that_comes_while_a_run_is_about_to_submit_its_request_is_not_pa
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The run has looked into store and book; then another process collects."""
-    submit = Submitter.submit
-
-    async def late(self: Submitter, put_off: Sequence[PutOff]) -> Submitted:
-        await asyncio.to_thread(desk.awaited, *claims(2))
-        await asyncio.to_thread(desk.collect)
-        return await submit(self, put_off)
+    submit = DeferredModel.submit_all
 
     with served() as server:
         desk = Desk(tmp_path / "replies.sqlite", server)
 
-        async def once(self: Submitter, put_off: Sequence[PutOff]) -> Submitted:
-            monkeypatch.setattr(Submitter, "submit", submit)
-            return await late(self, put_off)
+        async def late(self: DeferredModel, basket: Basket) -> None:
+            monkeypatch.setattr(DeferredModel, "submit_all", submit)
+            await asyncio.to_thread(desk.awaited, *claims(2))
+            await asyncio.to_thread(desk.collect)
+            await submit(self, basket)
 
-        monkeypatch.setattr(Submitter, "submit", once)
+        monkeypatch.setattr(DeferredModel, "submit_all", late)
         assert "meanwhile" in str(desk.awaited(*claims(2)))
         assert len(desk.ask(*claims(2))) == 2
     assert server.stats.batched == 2

@@ -12,7 +12,7 @@ from qa_pipeline.llm.budget.budget import Budget, Reservation
 from qa_pipeline.llm.budget.prices import load_prices
 from qa_pipeline.records import Usage
 from qa_pipeline.settings.llm import BudgetSettings
-from qa_pipeline_tests.llm.budget.fakes import DOLLAR_A_TOKEN, MODEL, Clock
+from qa_pipeline_tests.llm.budget.fakes import DOLLAR_A_TOKEN, MODEL, Clock, Naps
 from qa_pipeline_tests.llm.requests import claim
 
 CALL = st.tuples(st.integers(0, 30), st.integers(0, 30), st.integers(0, 100), st.booleans())
@@ -20,7 +20,7 @@ CALL = st.tuples(st.integers(0, 30), st.integers(0, 30), st.integers(0, 100), st
 
 
 def budget(**caps: float | None) -> Budget:
-    return Budget(BudgetSettings.model_validate(caps), DOLLAR_A_TOKEN, clock=Clock())
+    return Budget(BudgetSettings.model_validate(caps), DOLLAR_A_TOKEN, clock=Clock(), sleep=Naps())
 
 
 async def reserve(of: Budget, tokens_in: int = 1, tokens_out: int = 1, model: str = MODEL) -> Reservation:
@@ -103,27 +103,6 @@ def test_a_call_that_waited_is_refused_once_nothing_can_leave_room() -> None:
     asyncio.run(run())
 
 
-def test_room_is_given_in_the_order_it_was_asked_for() -> None:
-    of = budget(max_tokens=10)
-
-    async def run() -> list[int]:
-        got: list[int] = []
-
-        async def ask(size: int) -> None:
-            reservation = await reserve(of, size, 0)
-            got.append(size)
-            reservation.settle(Usage(0, 0))
-
-        first = await reserve(of, 9, 0)
-        asked = [asyncio.ensure_future(ask(size)) for size in (8, 1, 7)]
-        await asyncio.sleep(0)
-        first.cancel()
-        await asyncio.gather(*asked)
-        return got
-
-    assert asyncio.run(run()) == [8, 1, 7]
-
-
 def test_a_call_nobody_waits_for_any_longer_leaves_its_room() -> None:
     of = budget(max_tokens=10)
 
@@ -188,7 +167,6 @@ def test_all_that_was_held_counts_where_the_provider_does_not_tell_what_it_took(
 
     asyncio.run(run())
     assert of.spent == Amount(1, 7, Decimal(7))
-    assert of.unknown_usage == 1
 
 
 def test_a_call_settled_or_cancelled_counts_once() -> None:
@@ -204,7 +182,7 @@ def test_a_call_settled_or_cancelled_counts_once() -> None:
     assert of.spent.tokens == 4
 
 
-def test_a_call_that_took_more_than_was_held_is_counted_and_said() -> None:
+def test_a_call_that_took_more_than_was_held_is_counted() -> None:
     of = budget(max_tokens=10)
 
     async def run() -> None:
@@ -213,7 +191,7 @@ def test_a_call_that_took_more_than_was_held_is_counted_and_said() -> None:
             await reserve(of, 0, 1)
 
     asyncio.run(run())
-    assert (of.spent.tokens, of.exceeded) == (34, 1)
+    assert of.spent.tokens == 34
 
 
 def test_cost_of_a_model_without_price_is_unknown_and_cannot_be_capped() -> None:
@@ -222,18 +200,6 @@ def test_cost_of_a_model_without_price_is_unknown_and_cannot_be_capped() -> None
     assert free.cost("openai/odd", Usage(1, 1)) is None
     with pytest.raises(SettingsError, match="nobody knows what openai/odd costs"):
         asyncio.run(reserve(budget(max_cost=5), model="openai/odd"))
-
-
-def test_the_cost_of_a_call_is_what_the_caller_says_where_he_knows() -> None:
-    of = budget()
-
-    async def run() -> None:
-        (await reserve(of, 3, 4)).settle(Usage(3, 1), 0.1)
-        (await reserve(of, 3, 4)).settle(Usage(3, 1), Decimal("0.2"))
-        (await reserve(of, 3, 4)).settle(Usage(3, 1), -1.0)
-
-    asyncio.run(run())
-    assert of.spent.cost == Decimal("7.3")
 
 
 def test_many_threads_with_loops_of_their_own_share_a_budget() -> None:

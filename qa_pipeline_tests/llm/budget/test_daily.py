@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qa_pipeline.errors import BudgetExhaustedError, ReplyStoreError
-from qa_pipeline.llm.budget.amounts import Amount, Caps
+from qa_pipeline.llm.budget.amounts import Amount, Caps, NoRoom
 from qa_pipeline.llm.budget.budget import Budget, Reservation, open_budget
-from qa_pipeline.llm.budget.daily import LONGEST_CALL, DayLedger, DayReservation, State, write
+from qa_pipeline.llm.budget.daily import LONGEST_CALL, DayLedger, DayReservation, write
 from qa_pipeline.llm.store.database import Database
 from qa_pipeline.llm.store.schema import RESERVED, SPENT
 from qa_pipeline.records import Usage
@@ -27,8 +27,8 @@ class Process:
         self.database = Database(file)
         chosen = BudgetSettings.model_validate(caps)
         self.naps = Naps()
-        ledger = DayLedger(self.database, Caps.of_day(chosen), clock=clock, sleep=self.naps)
-        self.budget = Budget(chosen, DOLLAR_A_TOKEN, days=ledger, clock=clock)
+        ledger = DayLedger(self.database, Caps.of_day(chosen), clock=clock)
+        self.budget = Budget(chosen, DOLLAR_A_TOKEN, days=ledger, clock=clock, sleep=self.naps)
 
     async def reserve(self, tokens_in: int = 1, tokens_out: int = 1) -> Reservation:
         return await self.budget.reserve(claim(), MODEL, tokens_in, tokens_out)
@@ -148,13 +148,13 @@ def test_a_call_that_settles_after_all_gives_back_what_it_did_not_take(file: Pat
 
 def test_a_call_settled_twice_because_the_servers_answer_got_lost_counts_once(file: Path) -> None:
     database, caps = Database(file), Caps(None, 10, None)
-    (held,) = write(database, caps, [Amount(1, 8, Decimal(8))], [], NOON)
+    held = write(database, caps, [Amount(1, 8, Decimal(8))], [], NOON)
     assert isinstance(held, DayReservation)
     for _ in range(2):
         write(database, caps, [], [(held, Amount(1, 3, Decimal(3)))], NOON + 1)
-    (state,) = write(database, caps, [Amount(1, 8)], [], NOON + 2)
-    assert isinstance(state, State)
-    assert state.spent == Amount(1, 3, Decimal(3))
+    found = write(database, caps, [Amount(1, 8)], [], NOON + 2)
+    assert isinstance(found, NoRoom)
+    assert found.spent == Amount(1, 3, Decimal(3))
 
 
 def test_a_call_that_is_cancelled_while_it_asks_for_room_leaves_none_held(file: Path) -> None:
@@ -235,7 +235,9 @@ def test_costs_far_below_a_cent_add_up_without_a_remainder(file: Path) -> None:
 
     async def run() -> None:
         for _ in range(10):
-            (await process.reserve(0, 0)).settle(Usage(0, 0), Decimal("0.000000001"))
+            reservation = await process.reserve(0, 0)
+            assert reservation.day is not None
+            process.budget.settle_day(reservation.day, Amount(1, 0, Decimal("0.000000001")))
 
     asyncio.run(run())
     assert process.spent()["2026-11-22"].cost == Decimal("0.00000001")

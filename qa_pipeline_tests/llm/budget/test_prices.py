@@ -17,7 +17,6 @@ from qa_pipeline.llm.budget.prices import (
     check_cost_caps,
     load_prices,
     price_of,
-    unpriced_models,
 )
 from qa_pipeline.records import Usage
 from qa_pipeline.settings.llm import BudgetSettings, LLMSettings, ModelSettings, RoleSettings
@@ -225,21 +224,20 @@ def test_every_model_of_the_tests_has_a_price_in_the_package() -> None:
         ("currency: USD\n", "providers: Field required"),
         ("currency: dollars\nproviders: {}\n", "currency"),
         ("currency: USD\nproviders: {}\nmore: 1\n", "more: Extra inputs"),
-        ("currency: USD\nproviders: [\n", "line 3, column 1: .* plain YAML"),
+        ("currency: USD\nproviders: [\n", "line 3, column 1"),
         ("currency: USD\nproviders: {? [a] : b}\n", "prices.yaml"),
         (PLAIN.replace("input: 1,", "input: -1,"), "providers openai mine input"),
         (PLAIN.replace("input: 1,", "input: .nan,"), "openai mine input"),
         (PLAIN.replace("input: 1,", "input: 1e400,"), "openai mine input"),
         (PLAIN.replace("input: 1,", "input: 2000000,"), "openai mine input"),
         (PLAIN.replace("input: 1,", "input: 0.0000001,"), "openai mine input.*6 decimal"),
-        (PLAIN.replace("input: 1,", "input: !!python/object:os.system {},"), "openai mine input"),
+        (PLAIN.replace("input: 1,", "input: !!python/object:os.system {},"), "os.system"),
         (PLAIN.replace("input: 1,", ""), "openai mine input: Field required"),
         (PLAIN.replace("input: 1,", "input: 1, inputs: 2,"), "openai mine inputs: Extra inputs"),
         (PLAIN.replace("input: 1,", "input: 1, input: 1,"), "'input' appears twice"),
         ("a: &a [*a]\n", "prices.yaml"),
         ("currency: USD\nproviders: &p\n  x: *p\n", "prices.yaml"),
         ("\x00", "not readable YAML|plain YAML"),
-        ("#" * 1_000_001, "larger than"),
     ],
 )
 def test_a_broken_file_is_refused_with_place_and_expectation(tmp_path: Path, text: str, message: str) -> None:
@@ -271,13 +269,6 @@ def test_any_text_is_either_read_or_refused(tmp_path_factory: pytest.TempPathFac
 def settings(**changes: Any) -> LLMSettings:
     fields: dict[str, Any] = {"provider": "gemini", "budget": BudgetSettings(max_cost=1.0)} | changes
     return LLMSettings(**fields)
-
-
-def test_models_nobody_knows_the_price_of_are_named_once_with_the_roles_they_have() -> None:
-    odd = settings(model="gemini-odd", judge=RoleSettings(provider="openai", model="gpt-odd"))
-    assert unpriced_models(odd, load_prices()) == ["gemini/gemini-odd", "openai/gpt-odd"]
-    assert unpriced_models(settings(), load_prices()) == []
-    assert unpriced_models(settings(provider="extractive"), load_prices()) == []
 
 
 def test_a_cap_on_cost_of_a_model_without_price_is_refused_at_the_start() -> None:

@@ -16,11 +16,13 @@ from qa_pipeline.llm.gemini.provider import GeminiProvider, gemini_name
 from qa_pipeline.llm.gemini.wire import read_usage, response_schema
 from qa_pipeline.records import AnswerReply, JudgeReply, QuestionsReply, ReplyModel, Usage
 from qa_pipeline.settings.llm import ModelSettings
-from qa_pipeline.testing.fake_server.gemini import blocks_prompt, no_candidates, says, stops
+from qa_pipeline.testing.fake_server.gemini import says
 from qa_pipeline.testing.fake_server.responses import Asked, ServerResponse
-from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY, GeminiServer
+from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY
 from qa_pipeline_tests.llm.requests import ACCEPT, REJECT, Decision, claim
 from qa_pipeline_tests.llm.serving import model_for, outcome_of, provider_for, send_and_close
+from qa_pipeline_tests.support.replies import blocks_prompt, no_candidates, stops
+from qa_pipeline_tests.support.servers import GeminiServer
 
 JSON = ACCEPT.model_dump_json()
 
@@ -58,7 +60,7 @@ def test_the_schema_keeps_the_order_of_fields_and_has_nothing_gemini_does_not_re
     assert not {"$ref", "$defs", "minLength"} & set(_keywords(schema))
 
 
-def test_a_nested_model_is_in_the_schema_where_it_is_used() -> None:
+def test_a_nested_model_stands_in_the_schema_where_it_is_used() -> None:
     citation = response_schema(AnswerReply)["properties"]["citations"]["items"]
     assert citation["required"] == ["passage", "quote"]
     assert citation["properties"]["passage"]["minimum"] == 1
@@ -98,8 +100,8 @@ def test_a_cut_reply_is_on_the_error_with_its_model() -> None:
 @pytest.mark.parametrize(
     ("settings", "sent"),
     [
-        ({"thinking_budget": 0}, {"thinkingConfig": {"thinkingBudget": 0}}),
-        ({"thinking_level": "low"}, {"thinkingConfig": {"thinkingLevel": "LOW"}}),
+        ({"thinking_budget": 0}, {"thinkingConfig": {"thinking_budget": 0}}),
+        ({"thinking_level": "low"}, {"thinkingConfig": {"thinking_level": "LOW"}}),
         ({"max_output_tokens": 99}, {"maxOutputTokens": 99}),
     ],
 )
@@ -131,7 +133,7 @@ def test_vertex_ai_is_asked_for_the_project_with_a_token_and_no_key() -> None:
             vertex_project="p1",
             vertex_location="eu",
         )
-        provider = GeminiProvider(settings, 5.0, credentials=_token())
+        provider = GeminiProvider(settings, 5.0, {}, credentials=_token())
         reply = asyncio.run(send_and_close(provider))
     assert reply.text == JSON
     assert [asked.model for asked in server.asked] == ["gemini-x"]
@@ -143,7 +145,7 @@ def test_vertex_ai_without_credentials_says_how_to_get_them(monkeypatch: pytest.
     monkeypatch.setattr("google.auth.default", _no_credentials)
     settings = ModelSettings(provider="gemini", vertex_project="p1")
     with pytest.raises(KeyRejectedError, match="gcloud auth application-default login"):
-        GeminiProvider.from_environment(settings, 5.0, {})
+        GeminiProvider(settings, 5.0, {})
 
 
 def _token() -> Credentials:
@@ -160,7 +162,7 @@ def test_a_model_on_vertex_ai_has_the_name_of_its_region_and_project() -> None:
     assert load_prices().of_name(gemini_name(settings.model_copy(update={"model": "gemini-2.5-flash"})))
 
 
-def test_tokens_that_the_provider_read_from_its_cache_are_distinguished() -> None:
+def test_tokens_that_the_provider_read_from_its_cache_are_told_apart() -> None:
     usage = {"promptTokenCount": 100, "cachedContentTokenCount": 80, "candidatesTokenCount": 5}
     response = GenerateContentResponse.model_validate({"usageMetadata": usage})
     assert read_usage(response) == Usage(100, 5, cached_tokens=80)
@@ -201,7 +203,7 @@ def test_no_environment_variable_sends_requests_to_another_server(monkeypatch: p
             await provider.aclose()
 
     assert (
-        asyncio.run(run(GeminiProvider(ModelSettings(), 1.0, key="k")))
+        asyncio.run(run(GeminiProvider(ModelSettings(), 1.0, {"GEMINI_API_KEY": "k"})))
         == "https://generativelanguage.googleapis.com/"
     )
 
@@ -232,7 +234,10 @@ def test_many_requests_come_back_in_order() -> None:
 def test_the_name_tells_models_and_servers_apart_and_holds_no_password(
     base_url: str | None, name: str
 ) -> None:
-    assert GeminiProvider(ModelSettings(model="gemini-x", base_url=base_url), 1.0, key="k").name == name
+    assert (
+        GeminiProvider(ModelSettings(model="gemini-x", base_url=base_url), 1.0, {"GEMINI_API_KEY": "k"}).name
+        == name
+    )
 
 
 def _keywords(node: Any) -> list[str]:

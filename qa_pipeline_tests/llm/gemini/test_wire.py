@@ -13,8 +13,8 @@ from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.llm.gemini.provider import GeminiProvider
 from qa_pipeline.settings.llm import ModelSettings
 from qa_pipeline.testing.fake_server.gemini import fails, limits_rate, rejects_key, says
-from qa_pipeline.testing.fake_server.responses import ServerResponse, html_page, resets
-from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY, GeminiServer
+from qa_pipeline.testing.fake_server.responses import ServerResponse, resets
+from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY
 from qa_pipeline_tests.llm.requests import ACCEPT, claim
 from qa_pipeline_tests.llm.serving import (
     FastClock,
@@ -24,6 +24,8 @@ from qa_pipeline_tests.llm.serving import (
     outcome_of,
     send_and_close,
 )
+from qa_pipeline_tests.support.replies import html_page
+from qa_pipeline_tests.support.servers import GeminiServer
 
 
 @pytest.mark.parametrize(
@@ -95,7 +97,7 @@ def test_a_server_that_asks_for_an_hour_stops_the_run_and_says_why() -> None:
     clock = FastClock()
     with (
         GeminiServer(lambda _: limits_rate(3600)) as server,
-        pytest.raises(PermanentModelError, match=r"3600 s.*longest_wait_seconds.*run again later"),
+        pytest.raises(PermanentModelError, match=r"3600 s.*quota of the day.*run again later"),
     ):
         complete_all(model_for(server, clock=clock), [claim(f"{number}") for number in range(9)], workers=1)
     assert (clock.slept, len(server.asked)) == ([], 1)
@@ -154,7 +156,7 @@ def test_the_wrong_key_is_rejected_before_the_script() -> None:
 @pytest.mark.parametrize("environ", [{}, {"GEMINI_API_KEY": ""}, {"GOOGLE_API_KEY": "  "}])
 def test_a_missing_key_is_rejected_before_anything_is_asked(environ: dict[str, str]) -> None:
     with pytest.raises(KeyRejectedError, match=r"no key is set; set GEMINI_API_KEY"):
-        GeminiProvider.from_environment(ModelSettings(), 1.0, environ)
+        GeminiProvider(ModelSettings(), 1.0, environ)
 
 
 @pytest.mark.parametrize(
@@ -166,14 +168,14 @@ def test_a_missing_key_is_rejected_before_anything_is_asked(environ: dict[str, s
 )
 def test_the_key_is_taken_from_gemini_api_key_or_else_google_api_key(environ: dict[str, str]) -> None:
     with GeminiServer([says(ACCEPT)]) as server:
-        provider = GeminiProvider.from_environment(ModelSettings(base_url=server.url), 5.0, environ)
+        provider = GeminiProvider(ModelSettings(base_url=server.url), 5.0, environ)
         assert asyncio.run(send_and_close(provider)).text == ACCEPT.model_dump_json()
 
 
 @pytest.mark.parametrize("key", ["", " ", "se cret", "se\ncret", "sécret", "se\x00cret"])
 def test_a_key_no_server_would_take_is_refused_without_being_shown(key: str) -> None:
     with pytest.raises(KeyRejectedError) as caught:
-        GeminiProvider(ModelSettings(), 1.0, key=key)
+        GeminiProvider(ModelSettings(), 1.0, {"GEMINI_API_KEY": key})
     assert "cret" not in str(caught.value)
 
 

@@ -1,7 +1,6 @@
-"""The real openai client against a loopback server: no test here fakes anything of the library."""
+"""The real client against a loopback server."""
 
 import asyncio
-import builtins
 import logging
 from typing import Any
 
@@ -14,12 +13,14 @@ from qa_pipeline.llm.provider import Provider, RawReply
 from qa_pipeline.llm.replies import parse_reply
 from qa_pipeline.records import Usage
 from qa_pipeline.settings.llm import ModelSettings
-from qa_pipeline.testing.fake_server.chat import ChatAbilities, no_choices, refuses, says
+from qa_pipeline.testing.fake_server.chat import ChatAbilities, says
 from qa_pipeline.testing.fake_server.plan import ServerPlan
 from qa_pipeline.testing.fake_server.responses import ServerResponse
-from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY, ChatServer
+from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY
 from qa_pipeline_tests.llm.openai_compatible.loopback import KEY, error_of, provider_for, reply_to, send
 from qa_pipeline_tests.llm.requests import ACCEPT, Decision, claim
+from qa_pipeline_tests.support.replies import no_choices, refuses
+from qa_pipeline_tests.support.servers import ChatServer
 
 JSON = ACCEPT.model_dump_json()
 
@@ -115,7 +116,7 @@ def test_the_strictest_way_that_the_server_knows_is_found_once_and_kept(
         provider = provider_for(server)
         name = provider.name
         replies = send(provider, *(claim(f"Is it {number} days?") for number in range(5)))
-    assert (provider.json_mode_used, provider.name) == (mode, name)
+    assert (provider.way.mode, provider.name) == (mode, name)
     assert [parse_reply(reply.text, Decision).decision for reply in replies] == ["reject"] * 5
     assert server.stats.asked == 5
     assert server.stats.invalid == list(ABILITIES).index(mode)
@@ -134,8 +135,8 @@ def test_many_requests_at_once_find_the_same_way() -> None:
     with ChatServer(plan=ServerPlan(chat=abilities)) as server:
         provider = provider_for(server)
         assert len(asyncio.run(run(provider))) == 20
-    assert provider.json_mode_used == "object"
-    assert provider.left_out == {"seed"}
+    assert provider.way.mode == "object"
+    assert provider.way.left_out == {"seed"}
     assert server.stats.asked == 20
 
 
@@ -154,7 +155,7 @@ def test_a_mode_of_the_settings_is_kept_to() -> None:
         provider = provider_for(server, json_mode="schema")
         with pytest.raises(Exception, match="'json_schema' is not supported"):
             send(provider)
-    assert provider.json_mode_used == "schema"
+    assert provider.way.mode == "schema"
 
 
 @pytest.mark.parametrize("lacking", [["temperature"], ["seed"], ["temperature", "seed"]])
@@ -162,7 +163,7 @@ def test_a_parameter_that_a_model_does_not_take_is_left_out_from_then_on(lacking
     with ChatServer(plan=ServerPlan(chat=ChatAbilities(lacking=frozenset(lacking)))) as server:
         provider = provider_for(server)
         send(provider, claim("1"), claim("2"))
-    assert provider.left_out == frozenset(lacking)
+    assert provider.way.left_out == frozenset(lacking)
     assert (server.stats.asked, server.stats.invalid) == (2, len(lacking))
     assert all(not set(lacking) & set(asked.body) for asked in server.asked)
 
@@ -198,19 +199,6 @@ def test_an_address_that_is_none_is_refused(base_url: str) -> None:
         OpenAIProvider(ModelSettings(base_url=base_url), 10, KEY)
 
 
-def test_without_the_library_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = builtins.__import__
-
-    def without(name: str, *arguments: Any, **named: Any) -> Any:
-        if name == "openai":
-            raise ModuleNotFoundError("No module named 'openai'")
-        return real(name, *arguments, **named)
-
-    monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(SettingsError, match=r'pip install "qa-pipeline\[openai\]"'):
-        OpenAIProvider(ModelSettings(), 10, KEY)
-
-
 def test_no_environment_variable_changes_where_or_with_what_requests_go(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -243,7 +231,7 @@ def test_one_provider_serves_one_event_loop_after_another_and_leaves_no_connecti
         provider = provider_for(server)
         for _ in range(3):
             assert len(send(provider, *(claim(f"{number}") for number in range(4)))) == 4
-            assert provider._clients.values == {}
+            assert provider._sessions.values == {}
         asyncio.run(provider.aclose())
     assert len(server.asked) == 12
 

@@ -1,10 +1,11 @@
-"""Outcomes and rounds that the tests of this folder store."""
+"""Outcomes that the tests of this folder store."""
 
 from typing import Any
 
 from hypothesis import strategies as st
 
-from qa_pipeline.llm.store.store import Outcome, Paid, RequestId
+from qa_pipeline.llm.store.schema import RequestId
+from qa_pipeline.llm.store.store import Outcome, Paid
 from qa_pipeline.records import Usage
 
 HOSTILE = st.text(st.characters(codec=None, categories=None), max_size=30) | st.sampled_from(

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from qa_pipeline.errors import ReplyStoreError, SettingsError
 from qa_pipeline.llm.store.database import Database
 from qa_pipeline.llm.store.schema import SPENT
-from qa_pipeline.llm.store.store import Outcome, Round, SqlReplyStore
+from qa_pipeline.llm.store.store import Outcome, SqlReplyStore
 from qa_pipeline_tests.llm.postgres_server import NewPlace, Server, running_server
 from qa_pipeline_tests.llm.requests import ACCEPT, claim
 from qa_pipeline_tests.llm.store.outcomes import paid
@@ -22,18 +22,18 @@ import os, resource, sys
 from pathlib import Path
 from qa_pipeline.errors import ReplyStoreError
 from qa_pipeline.llm.store.database import Database
-from qa_pipeline.llm.store.store import Outcome, Round
+from qa_pipeline.llm.store.store import Outcome
 from qa_pipeline.llm.store.store import SqlReplyStore
 from qa_pipeline_tests.llm.store.outcomes import paid
 
 store = SqlReplyStore(Database(Path(sys.argv[1])))
-store.find([("m", "k")])
+store.find(("m", "k"))
 resource.setrlimit(resource.RLIMIT_FSIZE, (2_000_000, 2_000_000))
 stored = 0
 try:
     while True:
         outcome = Outcome("replied", "x" * 2_000, "{}")
-        store.write(Round(paid=[paid(("m", f"{stored}"), outcome)]))
+        store.put(paid(("m", f"{stored}"), outcome))
         stored += 1
 except ReplyStoreError as error:
     print(stored, error, flush=True)
@@ -44,7 +44,6 @@ STRANGER = """
 import os, sys
 from pathlib import Path
 from qa_pipeline.errors import ReplyStoreError
-from qa_pipeline.llm.store.store import Round
 from qa_pipeline.llm.store.database import Database
 from qa_pipeline.llm.store.store import SqlReplyStore
 
@@ -52,7 +51,7 @@ if os.geteuid() == 0:
     os.setegid(65534)
     os.seteuid(65534)
 try:
-    SqlReplyStore(Database(Path(sys.argv[1]))).write(Round(wanted=[("m", "k")]))
+    SqlReplyStore(Database(Path(sys.argv[1]))).claim(("m", "k"))
 except ReplyStoreError as error:
     print(error)
 """
@@ -161,12 +160,12 @@ def test_a_store_of_an_earlier_version_is_refused_and_left_as_it_is(path: Path) 
             "INSERT INTO replies VALUES (?, ?, 'verify', ?, 'm-2026', 5, NULL)",
             ("scripted", claim().key, ACCEPT.model_dump_json()),
         )
-        connection.execute("PRAGMA user_version=1")
     connection.close()
-    with pytest.raises(ReplyStoreError, match="is of version 1, this program reads version 2"):
+    with pytest.raises(
+        ReplyStoreError, match="has a table replies of another program, or of an earlier version"
+    ):
         use(path)
     with sqlite3.connect(path) as connection:
-        assert connection.execute("PRAGMA user_version").fetchone() == (1,)
         assert connection.execute("SELECT count(*) FROM replies").fetchone() == (1,)
     connection.close()
 
@@ -174,12 +173,7 @@ def test_a_store_of_an_earlier_version_is_refused_and_left_as_it_is(path: Path) 
 def test_a_store_of_a_later_version_is_left_alone(place: Path | str) -> None:
     database = Database(place)
 
-    def age(connection: sa.Connection) -> None:
-        connection.execute(sa.text("UPDATE store_version SET version = 3"))
-        if not database.is_postgres:
-            connection.exec_driver_sql("PRAGMA user_version=3")
-
-    database.transact(age)
+    database.transact(lambda connection: connection.execute(sa.text("UPDATE store_version SET version = 3")))
     database.close()
     with pytest.raises(
         ReplyStoreError, match="is of version 3, this program reads version 2: use the program"
@@ -215,14 +209,15 @@ def test_a_file_that_is_no_database_is_reported_with_what_to_do(path: Path) -> N
 
 def test_a_damaged_database_is_reported_with_what_to_do(path: Path) -> None:
     store = SqlReplyStore(Database(path))
-    many = [paid(("m", f"{number}"), Outcome("replied", "x" * 500, "{}")) for number in range(200)]
-    store.write(Round(paid=many))
+    wanted = [("m", f"{number}") for number in range(200)]
+    for one in wanted:
+        store.put(paid(one, Outcome("replied", "x" * 500, "{}")))
     store.close()
     content = bytearray(path.read_bytes())
     content[4096 * 5 :] = b"\xff" * (len(content) - 4096 * 5)
     path.write_bytes(content)
     with pytest.raises(ReplyStoreError, match=r"malformed\. It is damaged\. .*restore it from a copy"):
-        store.find([("m", f"{number}") for number in range(200)])
+        list(map(store.find, wanted))
     store.close()
 
 
@@ -246,7 +241,7 @@ def test_a_full_disk_is_reported_and_loses_nothing_that_was_stored(path: Path) -
     store = SqlReplyStore(Database(path))
     wanted = [("m", f"{number}") for number in range(int(stored))]
     assert len(wanted) > 50
-    assert len(store.find(wanted)) == len(wanted)
+    assert all(store.find(one) is not None for one in wanted)
     store.close()
 
 
@@ -344,11 +339,11 @@ def test_a_store_that_was_gone_gives_up_no_claim_of_the_living(restarting: Serve
     place = restarting.new_database()
     first = SqlReplyStore(Database(place, sleep=lambda _: None))
     second = SqlReplyStore(Database(place, sleep=lambda _: None))
-    assert first.write(Round(wanted=[("m", "k")])).claimed
+    assert first.claim(("m", "k")) is True
     first._database.transact(
         lambda connection: connection.execute(sa.text("UPDATE claims SET expires_at = 0"))
     )
-    assert not second.write(Round(wanted=[("m", "k")])).claimed  # the server is up for less than a lease
+    assert second.claim(("m", "k")) is False  # the server is up for less than a lease
     first.close()
     second.close()
 

@@ -19,8 +19,8 @@ from qa_pipeline.llm.store.maintenance import (
     size,
     versions_of,
 )
-from qa_pipeline.llm.store.schema import PROVIDER_ITEMS, REPLIES, REPLY_DOCUMENTS
-from qa_pipeline.llm.store.store import Outcome, RequestId, Round, SqlReplyStore
+from qa_pipeline.llm.store.schema import PROVIDER_ITEMS, REPLIES, REPLY_DOCUMENTS, RequestId
+from qa_pipeline.llm.store.store import Outcome, SqlReplyStore
 from qa_pipeline_tests.calls import call
 from qa_pipeline_tests.llm.store.outcomes import paid
 
@@ -38,7 +38,8 @@ def database(place: Path | str) -> Iterator[Database]:
 
 def store_at(database: Database, days_ago: float, ids: dict[RequestId, Outcome]) -> None:
     store = SqlReplyStore(database, clock=lambda: time.time() - days_ago * DAY)
-    store.write(Round(paid=[paid(one, outcome, documents=("d" * 32,)) for one, outcome in ids.items()]))
+    for one, outcome in ids.items():
+        store.put(paid(one, outcome, documents=("d" * 32,)))
     store.close()
 
 
@@ -84,7 +85,7 @@ def test_pruning_without_a_condition_is_refused(database: Database) -> None:
 def test_pruning_keeps_the_journal_of_calls(database: Database) -> None:
     store = SqlReplyStore(database)
     made = call(call_id="c1", batch="hr", prompt="what it said")
-    store.write(Round(paid=[paid(("m", "k"), FAILURE, calls=(made,))]))
+    store.put(paid(("m", "k"), FAILURE, calls=(made,)))
     store.close()
     assert prune(database, Choice(failures=True)) == 1
     assert read_calls(database) == [made]
@@ -97,8 +98,8 @@ def test_calls_are_read_by_batch_in_the_order_of_time(database: Database) -> Non
         call(call_id="c2", batch="hr\0", started_at=1.0, replied_model=None, outcome="model_unavailable"),
         call(call_id="c3", batch="it", started_at=0.0),
     ]
-    store.write(Round(calls=made))
-    store.write(Round(calls=made))  # as when the word that it was written was lost
+    for _ in range(2):  # as when the word that it was written was lost
+        store.release(("m", "k"), made)
     store.close()
     assert read_calls(database, "hr\0") == [made[1], made[0]]
     assert read_calls(database) == [made[2], made[1], made[0]]
@@ -111,21 +112,12 @@ def test_erasing_takes_every_reply_that_saw_the_document_and_its_prompts_alone(d
         "other": ("b" * 32,),
         "failed": ("a" * 32,),
     }
-    store.write(
-        Round(
-            paid=[
-                paid(
-                    ("m", key),
-                    FAILURE if key == "failed" else REPLY,
-                    documents=documents,
-                    calls=(call(call_id=key, request_key=key, asked_model="m", prompt=f"shows {key}"),),
-                )
-                for key, documents in asked.items()
-            ],
-            calls=[call(call_id="busy", request_key="busy", asked_model="m", prompt="shows busy")],
-            seen=[(("m", "busy"), "a" * 32)],
-        )
-    )
+    for key, documents in asked.items():
+        outcome = FAILURE if key == "failed" else REPLY
+        made = call(call_id=key, request_key=key, asked_model="m", prompt=f"shows {key}")
+        store.put(paid(("m", key), outcome, documents=documents, calls=(made,)))
+    busy = call(call_id="busy", request_key="busy", asked_model="m", prompt="shows busy")
+    store.release(("m", "busy"), [busy], ["a" * 32])
     store.close()
     assert known_documents(database, "aaaaaa") == ["a" * 32]
     assert erase(database, ["a" * 32]) == Erased(replies=2, prompts=3)
@@ -143,7 +135,7 @@ def test_erasing_takes_every_reply_that_saw_the_document_and_its_prompts_alone(d
 def test_a_prompt_can_be_erased_after_its_reply_was_pruned(database: Database) -> None:
     store = SqlReplyStore(database)
     made = call(call_id="c1", request_key="k", asked_model="m", prompt="shows it")
-    store.write(Round(paid=[paid(("m", "k"), FAILURE, documents=("a" * 32,), calls=(made,))]))
+    store.put(paid(("m", "k"), FAILURE, documents=("a" * 32,), calls=(made,)))
     store.close()
     prune(database, Choice(failures=True))
     assert erase(database, ["a" * 32]) == Erased(replies=0, prompts=1)
@@ -155,7 +147,7 @@ def test_no_byte_of_an_erased_reply_stays_in_the_files(tmp_path: Path) -> None:
     store = SqlReplyStore(database)
     for number in range(50):
         outcome = Outcome("replied", f"tell-tale {number} " * 50, "{}")
-        store.write(Round(paid=[paid(("m", f"{number}"), outcome, documents=("a" * 32,))]))
+        store.put(paid(("m", f"{number}"), outcome, documents=("a" * 32,)))
     erase(database, ["a" * 32])
     left = b"".join(file.read_bytes() for file in tmp_path.rglob("*") if file.is_file())
     store.close()
@@ -171,7 +163,7 @@ def test_documents_are_known_by_path_with_their_earlier_versions(database: Datab
     assert versions_of(database, "b.md") == []
 
 
-def test_a_reply_of_a_batch_job_that_nobody_has_read_yet_is_erased_too(database: Database) -> None:
+def test_a_reply_of_a_batch_job_that_nobody_has_read_yet_is_forgotten_too(database: Database) -> None:
     item = {
         "asked_model": "m",
         "sent_key": "a",

@@ -8,13 +8,13 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 
 from qa_pipeline.llm.store.database import Database
 from qa_pipeline.llm.store.leases import ProcessLock, is_alive
-from qa_pipeline.llm.store.store import Outcome, RequestId, Round, SqlReplyStore
+from qa_pipeline.llm.store.schema import RequestId
+from qa_pipeline.llm.store.store import Outcome, SqlReplyStore
 from qa_pipeline.records import Usage
 from qa_pipeline_tests.llm.postgres_server import NewPlace
 from qa_pipeline_tests.llm.store.outcomes import OUTCOMES, paid
 
 IDS = st.tuples(st.sampled_from(["one", "two"]), st.sampled_from("abc"))
-REPLY = Outcome("replied", "{}", "{}")
 
 
 @pytest.fixture
@@ -39,36 +39,33 @@ class TwoOwners(RuleBasedStateMachine):
     @rule(owner=st.integers(0, 1), request_id=IDS, outcome=OUTCOMES)
     def put(self, owner: int, request_id: RequestId, outcome: Outcome) -> None:
         stored = self.outcomes.setdefault(request_id, outcome)
-        written = self.owners[owner].write(Round(paid=[paid(request_id, outcome)]))
-        assert written.stored == {request_id: stored}
+        assert self.owners[owner].put(paid(request_id, outcome)) == stored
         if self.claims.get(request_id) == owner:
             del self.claims[request_id]
 
-    @rule(owner=st.integers(0, 1), wanted=st.sets(IDS))
-    def find(self, owner: int, wanted: set[RequestId]) -> None:
-        known = {one: self.outcomes[one] for one in wanted if one in self.outcomes}
-        assert self.owners[owner].find(wanted) == known
+    @rule(owner=st.integers(0, 1), wanted=IDS)
+    def find(self, owner: int, wanted: RequestId) -> None:
+        assert self.owners[owner].find(wanted) == self.outcomes.get(wanted)
 
-    @rule(owner=st.integers(0, 1), wanted=st.sets(IDS))
-    def claim(self, owner: int, wanted: set[RequestId]) -> None:
-        written = self.owners[owner].write(Round(wanted=wanted))
-        free = {one for one in wanted if self.claims.get(one, owner) == owner}
-        assert written.stored == {one: self.outcomes[one] for one in free if one in self.outcomes}
-        assert written.claimed == free - self.outcomes.keys()
-        self.claims |= dict.fromkeys(written.claimed, owner)
-        for known in written.stored:
-            self.claims.pop(known, None)
+    @rule(owner=st.integers(0, 1), wanted=IDS)
+    def claim(self, owner: int, wanted: RequestId) -> None:
+        claimed = self.owners[owner].claim(wanted)
+        if wanted in self.outcomes:
+            assert claimed == self.outcomes[wanted]
+        else:
+            assert claimed is (self.claims.setdefault(wanted, owner) == owner)
 
-    @rule(owner=st.integers(0, 1), released=st.sets(IDS))
-    def release(self, owner: int, released: set[RequestId]) -> None:
-        self.owners[owner].write(Round(released=sorted(released)))
-        for one in released:
-            if self.claims.get(one) == owner:
-                del self.claims[one]
+    @rule(owner=st.integers(0, 1), released=IDS)
+    def release(self, owner: int, released: RequestId) -> None:
+        self.owners[owner].release(released)
+        if self.claims.get(released) == owner:
+            del self.claims[released]
 
     @rule(owner=st.integers(0, 1))
     def reopen(self, owner: int) -> None:
-        self.owners[owner].write(Round(released=[one for one, by in self.claims.items() if by == owner]))
+        for one, by in self.claims.items():
+            if by == owner:
+                self.owners[owner].release(one)
         self.owners[owner].close()
         self.claims = {one: by for one, by in self.claims.items() if by != owner}
 
@@ -93,21 +90,15 @@ def test_a_store_is_a_map_in_which_nothing_is_replaced_and_a_claim_has_one_owner
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_whatever_is_put_is_got(store: SqlReplyStore, outcome: Outcome) -> None:
     request_id = ("m", f"{hash(outcome)}")
-    store.write(Round(paid=[paid(request_id, outcome)]))
-    assert store.find([request_id]) == {request_id: outcome}
-
-
-def test_more_requests_than_a_statement_takes_are_found_and_claimed(store: SqlReplyStore) -> None:
-    wanted = [("m", f"{number}") for number in range(1_300)]
-    assert store.write(Round(wanted=wanted)).claimed == set(wanted)
-    store.write(Round(paid=[paid(one, REPLY) for one in wanted]))
-    assert store.find(wanted) == dict.fromkeys(wanted, REPLY)
+    store.put(paid(request_id, outcome))
+    assert store.find(request_id) == outcome
 
 
 def test_what_a_server_says_of_itself_fits_any_column(store: SqlReplyStore) -> None:
     outcome = Outcome("replied", "{}", "{}", model="m\0" * 500, usage=Usage(10**30, -5))
-    store.write(Round(paid=[paid(("m", "k"), outcome)]))
-    found = store.find([("m", "k")])[("m", "k")]
+    store.put(paid(("m", "k"), outcome))
+    found = store.find(("m", "k"))
+    assert found is not None
     assert found.usage == Usage(2**63 - 1, 0)
     assert found.model is not None
     assert len(found.model) == 400

@@ -6,9 +6,11 @@ import subprocess
 import sys
 import threading
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,12 +20,12 @@ from qa_pipeline.llm.cached import CachedModel
 from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.llm.store.database import Database
 from qa_pipeline.llm.store.leases import is_alive
-from qa_pipeline.llm.store.store import Outcome, Round, SqlReplyStore, Written
-from qa_pipeline.llm.store.writer import ReplyFront, open_replies
+from qa_pipeline.llm.store.store import Outcome, SqlReplyStore
+from qa_pipeline.llm.store.writer import Done, ReplyFront, open_replies
 from qa_pipeline.records import Usage
-from qa_pipeline.testing.scripted import ScriptedModel
 from qa_pipeline_tests.llm.postgres_server import NewPlace, Server, running_server
 from qa_pipeline_tests.llm.requests import ACCEPT, claim
+from qa_pipeline_tests.support.scripted import ScriptedModel
 
 REPLY = Outcome("replied", ACCEPT.model_dump_json(), ACCEPT.model_dump_json())
 
@@ -32,7 +34,7 @@ import sys
 from pathlib import Path
 from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.llm.cached import CachedModel
-from qa_pipeline.testing.scripted import ScriptedModel
+from qa_pipeline_tests.support.scripted import ScriptedModel
 from qa_pipeline.llm.store.writer import open_replies
 from qa_pipeline_tests.llm.requests import ACCEPT, claim
 
@@ -260,7 +262,7 @@ def test_a_coroutine_that_waits_while_the_front_is_closed_is_told_so(place: Path
 
 
 def new_threads(known: set[threading.Thread]) -> set[threading.Thread]:
-    return {one for one in threading.enumerate() if one.name == "qa-pipeline-replies"} - known
+    return {one for one in threading.enumerate() if one.name.startswith("qa-pipeline-replies")} - known
 
 
 def test_a_front_that_is_forgotten_ends_its_thread(tmp_path: Path) -> None:
@@ -317,14 +319,14 @@ def test_a_killed_parent_does_not_live_on_in_a_forked_child(tmp_path: Path) -> N
 
 def test_a_lease_that_ran_out_is_taken_over_and_one_that_runs_is_not(server: Server) -> None:
     place = server.new_database()
-    wanted = Round(wanted=[("m", "k")])
+    wanted = ("m", "k")
     no_progress, second = (SqlReplyStore(Database(place), lease_seconds=0.0) for _ in range(2))
     third = SqlReplyStore(Database(place))
-    assert no_progress.write(wanted).claimed
-    assert second.write(wanted).claimed
-    second.write(Round(released=[("m", "k")]))
-    assert third.write(wanted).claimed
-    assert not second.write(wanted).claimed
+    assert no_progress.claim(wanted) is True
+    assert second.claim(wanted) is True
+    second.release(wanted)
+    assert third.claim(wanted) is True
+    assert second.claim(wanted) is False
     for store in (no_progress, second, third):
         store.close()
 
@@ -350,10 +352,10 @@ class Failing(SqlReplyStore):
 
     fails = False
 
-    def write(self, round_: Round) -> Written:
+    def _write(self, work: Callable[[sa.Connection], Done]) -> Done:
         if self.fails:
             raise ReplyStoreError("the disk is full")
-        return super().write(round_)
+        return super()._write(work)
 
 
 def test_after_a_put_that_failed_another_process_may_ask(place: Path | str) -> None:
@@ -369,7 +371,7 @@ def test_after_a_put_that_failed_another_process_may_ask(place: Path | str) -> N
             with pytest.raises(ReplyStoreError, match="the disk is full"):
                 await failing
         store.fails = False
-        assert await first.find("m", claim("another")) is None
+        assert await first.claim("m", claim("another")) is None
         assert await asyncio.wait_for(second.claim("m", claim()), 10) is None
         first.close()
         second.close()
@@ -389,9 +391,9 @@ def test_an_error_of_the_store_reaches_whoever_asks_and_the_front_goes_on(place:
 
 
 class Lent(SqlReplyStore):
-    """Renews its leases at every round, and counts it."""
+    """Renews its leases all the time, and counts it."""
 
-    beat_seconds = 0.0
+    beat_seconds = 0.01
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)
@@ -414,5 +416,5 @@ def test_leases_are_renewed_while_anything_is_held(new_place: NewPlace) -> None:
 
     asyncio.run(run())
     front.close()
-    assert store.write(Round(wanted=[("m", claim().key)])).stored
+    assert store.find(("m", claim().key)) == REPLY
     store.close()

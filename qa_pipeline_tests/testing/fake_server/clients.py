@@ -13,7 +13,8 @@ from openai import AsyncOpenAI
 from qa_pipeline.llm.gemini.wire import response_schema
 from qa_pipeline.prompts.loading import delimit_all, load_prompt, render_passages
 from qa_pipeline.records import Passage, VerifyReply
-from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY, ChatServer, GeminiServer
+from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY
+from qa_pipeline_tests.support.servers import ChatServer, GeminiServer
 
 MODEL = "gemini-x"
 PASSAGE = Passage("c1", "Manual", ("Filling",), "Open the lower valve. Wait 10 minutes.", "en")

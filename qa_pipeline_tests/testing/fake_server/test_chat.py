@@ -14,7 +14,8 @@ from qa_pipeline.records import AnswerReply, VerifyReply
 from qa_pipeline.testing.fake_server import chat as chat_dialect
 from qa_pipeline.testing.fake_server.chat import ChatAbilities
 from qa_pipeline.testing.fake_server.plan import ServerPlan
-from qa_pipeline.testing.fake_server.server import ChatServer
+from qa_pipeline_tests.support import replies
+from qa_pipeline_tests.support.servers import ChatServer
 from qa_pipeline_tests.testing.fake_server.clients import prompt, with_chat
 
 SYSTEM = load_prompt("en", "verify").system
@@ -53,8 +54,8 @@ def test_without_a_schema_the_instruction_tells_what_is_wanted(wanted: dict[str,
 
 
 def test_a_reply_of_a_script_is_played_in_order() -> None:
-    replies = [chat_dialect.says("one"), chat_dialect.refuses("No."), chat_dialect.no_choices()]
-    with ChatServer(replies) as server:
+    plays = [chat_dialect.says("one"), replies.refuses("No."), replies.no_choices()]
+    with ChatServer(plays) as server:
         first, second, third = (with_chat(server, chat()) for _ in range(3))
         with pytest.raises(openai.BadRequestError, match="3 responses"):
             with_chat(server, chat())

@@ -10,7 +10,7 @@ from google.genai.types import SafetySetting, ThinkingConfig
 
 from qa_pipeline.records import VerifyReply
 from qa_pipeline.testing.fake_server.plan import ServerPlan
-from qa_pipeline.testing.fake_server.server import GeminiServer
+from qa_pipeline_tests.support.servers import GeminiServer
 from qa_pipeline_tests.testing.fake_server.clients import (
     CLAIM,
     MODEL,

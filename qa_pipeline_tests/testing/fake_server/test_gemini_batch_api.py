@@ -8,12 +8,13 @@ from google.genai import Client
 from google.genai.errors import ClientError
 from google.genai.types import BatchJob, CreateBatchJobConfig, InlinedRequest
 
-from qa_pipeline.records import VerifyReply
-from qa_pipeline.testing.fake_server.gemini import fails, says, stops
+from qa_pipeline.records import ClaimReply
+from qa_pipeline.testing.fake_server.gemini import fails, says
 from qa_pipeline.testing.fake_server.plan import BatchEnd, ServerPlan
 from qa_pipeline.testing.fake_server.responses import Asked, ServerResponse
-from qa_pipeline.testing.fake_server.server import GeminiServer
 from qa_pipeline_tests.llm.requests import ACCEPT
+from qa_pipeline_tests.support.replies import stops
+from qa_pipeline_tests.support.servers import GeminiServer
 from qa_pipeline_tests.testing.fake_server.clients import MODEL, config, prompt, with_gemini
 
 
@@ -53,7 +54,7 @@ def test_a_job_waits_runs_and_ends_with_a_reply_to_each_request_in_order() -> No
     assert ended.dest is not None
     assert ended.dest.inlined_responses is not None
     decisions = [
-        VerifyReply.model_validate_json(one.response.text or "").verdicts[0].decision
+        ClaimReply.model_validate_json(one.response.text or "").decision
         for one in ended.dest.inlined_responses
         if one.response is not None
     ]

@@ -17,7 +17,7 @@ from qa_pipeline.llm.replies import parse_reply
 from qa_pipeline.records import VerifyReply
 from qa_pipeline.testing.fake_server import gemini, service
 from qa_pipeline.testing.fake_server.plan import Fault, ServerPlan
-from qa_pipeline.testing.fake_server.server import ChatServer, GeminiServer
+from qa_pipeline_tests.support.servers import ChatServer, GeminiServer
 from qa_pipeline_tests.testing.fake_server.clients import generate, with_chat
 from qa_pipeline_tests.testing.fake_server.test_chat import chat
 
