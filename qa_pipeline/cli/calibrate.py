@@ -1,20 +1,20 @@
-"""`qa-pipeline calibrate`: thresholds from labelled rows, with what they guarantee and what they cost.
+"""`qa-pipeline calibrate` and `what-if`: thresholds from labelled rows, and what others would move."""
 
-What belongs here: arguments and what is printed. What does not: fitting (`calibrating.py`).
-"""
-
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from qa_pipeline.cli.arguments import Json, OnlyBatch, Out
 from qa_pipeline.cli.common import errors_as_exit_codes
+from qa_pipeline.errors import InputError
 
 if TYPE_CHECKING:
     from qa_pipeline.evaluation.calibration.rows import LabelledFile
     from qa_pipeline.evaluation.calibration.what_if import Comparison, WhatIf
-    from qa_pipeline.settings.thresholds import Figures, Interval, Thresholds
+    from qa_pipeline.settings.thresholds import Interval, Thresholds
 
 
 def calibrate(
@@ -63,14 +63,13 @@ def calibrate(
 
 
 def _labelled(data: list[Path], decisions: Path | None) -> "list[LabelledFile]":
-    from qa_pipeline.errors import InputError
     from qa_pipeline.evaluation.calibration.rows import decided_rows, read_complete
     from qa_pipeline.evaluation.datasets import labelled_files
     from qa_pipeline.storage import Layout
 
     if not data and decisions is None:
         raise InputError("name labelled rows with --data, or a folder with people's decisions (--decisions)")
-    files = [read_complete(path) for path in labelled_files(data)] if data else []
+    files = [read_complete(path) for path in labelled_files(data)]
     return files if decisions is None else [*files, decided_rows(Layout(decisions))]
 
 
@@ -86,35 +85,22 @@ def _calibrated(
     from qa_pipeline.settings.tree import load_settings
 
     check_levels(target, confidence)
-    settings = load_settings(verification={"thresholds": None})
+    if not re.fullmatch("[a-z0-9_-]{1,40}", name):
+        raise InputError(f"--name {name!r} must be made of up to 40 small letters, digits, - and _")
     return calibrate_files(
-        Resources(settings),
+        Resources(load_settings(verification={"thresholds": None})),
         files,
         Levels(target, confidence),
-        name=_checked_name(name),
+        name=name,
         created=datetime.now(tz=UTC).date(),
-        licences=dict(_named(text) for text in licences),
-        watch=lambda message: _log(f"scoring {message}"),
+        licences=dict(_licence(text) for text in licences),
+        watch=lambda message: sys.stderr.write(f"scoring {message}\n"),
     )
 
 
-def _log(text: str) -> None:
-    sys.stderr.write(f"{text}\n")
-
-
-def _checked_name(name: str) -> str:
-    from qa_pipeline.errors import InputError
-
-    if not name or len(name) > 40 or not set(name) <= set("abcdefghijklmnopqrstuvwxyz0123456789_-"):
-        raise InputError(f"--name {name!r} must be made of up to 40 small letters, digits, - and _")
-    return name
-
-
-def _named(text: str) -> tuple[str, str]:
-    from qa_pipeline.errors import InputError
-
-    name, equals, value = text.partition("=")
-    if not (name and equals and value):
+def _licence(text: str) -> tuple[str, str]:
+    name, _, value = text.partition("=")
+    if not (name and value):
         raise InputError(f"--licence {text!r} must be SET=TEXT, such as expertqa=MIT")
     return name, value
 
@@ -129,7 +115,7 @@ def _show(thresholds: "Thresholds", out: Path | None) -> None:
             fit.side,
             "nothing" if fit.threshold is None else f"{fit.threshold:g}",
             f"{fit.right} of {fit.n}",
-            f"{fit.precision_low:.3f}" if fit.precision_low is not None else "–",
+            fit.precision_low,
             f"{fit.confidence:.3g}",
             fit.why or "",
         ]
@@ -137,32 +123,21 @@ def _show(thresholds: "Thresholds", out: Path | None) -> None:
     ]
     show_table("Thresholds", ["step", "side", "threshold", "right", "at_least", "with", "reason"], fits)
     sets = dict(measured.sets) | ({"all": measured.overall} if measured.overall else {})
-    columns = ["set", "rows", "precision", "coverage", "recall", "rejected", "reject_precision", "passed_on"]
-    show_table("One row of each source", columns, [_row(name, one) for name, one in sets.items()])
-    steps = [[step, str(one.n), _share(one)] for step, one in measured.accepted_by.items()]
+    plain = ("coverage", "recall", "rejected", "reject_precision", "passed_on")
+    rows = [
+        [name, one.coverage.n, _share(one.precision), *(getattr(one, of).value for of in plain)]
+        for name, one in sets.items()
+    ]
+    show_table("One row of each source", ["set", "rows", "precision", *plain], rows)
+    steps = [[step, one.n, _share(one)] for step, one in measured.accepted_by.items()]
     show_table("Accepted by", ["step", "rows", "precision"], steps)
     for line in _notes(thresholds):
         print_line(line)
     print_line(f"Written: {out}" if out else "Nothing written; name a file with --out")
 
 
-def _row(name: str, figures: "Figures") -> list[str]:
-    shown = (
-        figures.coverage,
-        figures.recall,
-        figures.rejected,
-        figures.reject_precision,
-        figures.passed_on,
-    )
-    return [name, str(figures.coverage.n), _share(figures.precision), *map(_plain, shown)]
-
-
-def _share(one: "Interval") -> str:
-    return "–" if one.value is None else f"{one.value:.3f} [{one.low:.2f} {one.high:.2f}]"
-
-
-def _plain(one: "Interval") -> str:
-    return "–" if one.value is None else f"{one.value:.3f}"
+def _share(one: "Interval") -> str | None:
+    return None if one.value is None else f"{one.value:.3f} [{one.low:.2f} {one.high:.2f}]"
 
 
 def _notes(thresholds: "Thresholds") -> list[str]:
@@ -182,8 +157,8 @@ SHOWN = 10
 
 
 def what_if(
-    out: Annotated[Path, typer.Option(help="Folder for tables, indexes, exports and caches.")] = Path("data"),
-    batch: Annotated[list[str] | None, typer.Option(help="Only this batch; repeat for several.")] = None,
+    out: Out = Path("data"),
+    batch: OnlyBatch = None,
     change: Annotated[
         list[str] | None,
         typer.Option(
@@ -192,9 +167,7 @@ def what_if(
         ),
     ] = None,
     thresholds: Annotated[Path | None, typer.Option(help="A file written by qa-pipeline calibrate.")] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON document instead of tables.")
-    ] = False,
+    as_json: Json = False,
 ) -> None:
     """Decide stored batches again with other thresholds and weights; no model is asked, no file written.
 

@@ -1,8 +1,4 @@
-"""From labelled files to a thresholds artefact.
-
-What belongs here: scoring the files, naming models and data, and putting the artefact together. What does
-not: arguments and printing (`command.py`).
-"""
+"""From labelled files to a thresholds artefact."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
@@ -92,9 +88,6 @@ def _precision(rows: pl.DataFrame) -> Interval:
     return interval(accepted.filter("label").height, accepted.height)
 
 
-StageObserver = Callable[[str], None]
-
-
 def calibrate_files(
     resources: Resources,
     files: Sequence[LabelledFile],
@@ -103,7 +96,7 @@ def calibrate_files(
     name: str,
     created: date,
     licences: Mapping[str, str],
-    watch: StageObserver,
+    watch: Callable[[str], object],
 ) -> Thresholds:
     """Score labelled files, fit bands and measure what they do.
 

@@ -15,7 +15,7 @@ import polars as pl
 from qa_pipeline import stages
 from qa_pipeline.curation.decisions import EDITED, applied, read_decisions
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.datasets import ITEM, ITEMS, PREMISE, Row, column_names, read_file
+from qa_pipeline.evaluation.datasets import ITEMS, Item, Premise, Row, column_names, read_file
 from qa_pipeline.evaluation.statements import Statement, statement_tables
 from qa_pipeline.resources import Resources
 from qa_pipeline.storage import Layout, frame_hash, read_table
@@ -54,7 +54,7 @@ def read_complete(path: Path) -> LabelledFile:
     Raises:
         InputError: it cannot be read, lacks a column, or a row cannot be used.
     """
-    read = read_file(path, PREMISE if "premise" in column_names(path) else ITEM)
+    read = read_file(path, Premise if "premise" in column_names(path) else Item)
     for row in read.left_out.iter_rows(named=True):
         raise InputError(f"{path}, row {row['first_row']}: {row['detail']}; correct or remove such rows")
     return LabelledFile(path, hashlib.sha256(path.read_bytes()).hexdigest(), read.items)
