@@ -3,7 +3,7 @@
 import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,7 +13,6 @@ from qa_pipeline.errors import InputError
 
 if TYPE_CHECKING:
     from qa_pipeline.evaluation.calibration.rows import LabelledFile
-    from qa_pipeline.evaluation.calibration.what_if import Comparison, WhatIf
     from qa_pipeline.settings.thresholds import Interval, Thresholds
 
 
@@ -177,7 +176,7 @@ def what_if(
     without a model: claims newly open that no reply exists for, pairs never judged.
     """
     from qa_pipeline.cli.console import print_document
-    from qa_pipeline.evaluation.calibration.what_if import decide_anew, read_changes, what_if_document
+    from qa_pipeline.evaluation.calibration.what_if import decide_anew, read_changes
     from qa_pipeline.storage import Layout
 
     with errors_as_exit_codes():
@@ -186,71 +185,58 @@ def what_if(
             changes.setdefault("verification", {})["thresholds"] = thresholds
         found = decide_anew(Layout(out), batch, changes)
         if as_json:
-            print_document(what_if_document(found, changes))
+            known = {row.pop("what"): row for row in found["known_answers"].to_dicts()}
+            print_document({"set": _changed(changes), **found, "known_answers": known})
         else:
             _show_what_if(found)
 
 
-def _show_what_if(found: "WhatIf") -> None:
-    from qa_pipeline.cli.console import print_line, show_table
+def _changed(changes: dict[str, dict[str, Any]]) -> dict[str, str | None]:
+    return {
+        f"{group}.{name}": value if value is None else str(value)
+        for group, values in changes.items()
+        for name, value in values.items()
+    }
 
-    comparison = found.comparison
-    show_table("Yield", ["stage", "what", "reason", "old", "new", "difference"], _step_rows(comparison))
-    for title, moved in (
-        ("Claims whose verdict changes", comparison.claims),
-        ("Pairs whose verdict changes", comparison.pairs),
-    ):
-        if moved.height:
-            show_table(
-                title,
-                ["what", "to", "reason", "count"],
-                [[c or "–" for c in map(_text, row)] for row in moved.rows()],
-            )
-    if comparison.moved.height:
-        rows = [list(map(_text, row)) for row in comparison.moved.head(SHOWN).rows()]
-        show_table(f"The first {len(rows)} of them", ["batch", "pair", "what", "to", "reason"], rows)
-    known = comparison.known
-    if known["pairs"][0]:
-        message = [[name.replace("_", " "), str(old), str(new)] for name, (old, new) in known.items()]
-        show_table("Known-answer pairs", ["what", "old", "new"], message)
+
+def _show_what_if(found: dict[str, Any]) -> None:
+    from qa_pipeline.cli.console import print_line, show_frame, show_table, stage_rows
+
+    columns = ["stage", "what", "reason", "old", "new", "difference"]
+    changed = [
+        [*row, f"{row[4] - row[3]:+}" if row[4] != row[3] else ""] for row in stage_rows(found["yield"])
+    ]
+    show_table("Yield", columns, changed)
+    shown = {"old": "what", "new": "to"}
+    show_frame("Claims whose verdict changes", found["moved_claims"].rename(shown))
+    show_frame("Pairs whose verdict changes", found["moved_pairs"].rename(shown))
+    first = found["moved"].head(SHOWN).rename({"pair_id": "pair", **shown})
+    show_frame(f"The first {first.height} of them", first)
+    if found["known_answers"]["old"][0]:
+        show_frame("Known-answer pairs", found["known_answers"])
     for line in _what_if_notes(found):
         print_line(line)
 
 
-def _text(value: object) -> str:
-    return "" if value is None else str(value)
-
-
-def _step_rows(comparison: "Comparison") -> list[list[str]]:
-    rows, earlier = [], None
-    for stage, what, reason, old, new in comparison.steps.iter_rows():
-        difference = f"{new - old:+}" if new != old else ""
-        rows.append(
-            [stage if stage != earlier else "", what or "", reason or "", str(old), str(new), difference]
-        )
-        earlier = stage
-    return rows
-
-
-def _what_if_notes(found: "WhatIf") -> list[str]:
-    stored, new = found.thresholds
-    took = f"decided again in {found.seconds * 1000:.0f} ms; nothing was written and no model was asked"
-    notes = [f"{found.claims} claims of {found.pairs} pairs {took}"]
+def _what_if_notes(found: dict[str, Any]) -> list[str]:
+    stored, new = found["thresholds"]["stored"], found["thresholds"]["new"]
+    took = f"decided again in {found['deciding_ms']:.0f} ms; nothing was written and no model was asked"
+    notes = [f"{found['claims']} claims of {found['pairs']} pairs {took}"]
     if stored != new:
         notes.append(f"stored verdicts used thresholds {', '.join(stored)}; this run used {', '.join(new)}")
-    if found.unrecorded:
+    if found["unrecorded"]:
         notes.append(
-            f"{', '.join(found.unrecorded)}: the settings of their runs are not recorded, so the current "
+            f"{', '.join(found['unrecorded'])}: the settings of their runs are not recorded, so the current "
             "ones were used; run the batches again to record them"
         )
-    if found.open_pairs or found.open_claims or found.unjudged_pairs:
+    needs = found["needs_a_model"]
+    if any(needs.values()):
         notes.append(
-            f"{found.open_pairs} pairs need a model: {found.open_claims} claims are newly open without a "
-            f"stored reply, {found.unjudged_pairs} pairs were never judged"
+            f"{needs['pairs']} pairs need a model: {needs['claims_without_a_reply']} claims are newly open "
+            f"without a stored reply, {needs['pairs_never_judged']} pairs were never judged"
         )
-    for step, count in found.scores_of_other_models.items():
-        if count:
-            notes.append(
-                f"{count} scores of {step} are ignored: they come from another model than the thresholds"
-            )
-    return notes
+    return notes + [
+        f"{count} scores of {step} are ignored: they come from another model than the thresholds"
+        for step, count in found["scores_of_other_models"].items()
+        if count
+    ]

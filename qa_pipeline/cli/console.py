@@ -144,23 +144,23 @@ def show_report(found: Report, layout: Layout, *, reported: Collection[str] = ()
     show_table("Rows", ["table", "rows"], found.tables.items())
     if found.steps.height:
         show_table("Yield", ["stage", "what", "reason", "count"], stage_rows(found.steps))
-    _show_frame("Known-answer pairs", _with_total(found.known))
+    show_frame("Known-answer pairs", _with_total(found.known))
     title = "Canaries: claims made from the documents, of known verdict (no estimate of a release's errors)"
-    _show_frame(title, found.canaries, CANARY_COLUMNS)
-    _show_frame("Batches", found.batches, BATCH_COLUMNS)
+    show_frame(title, found.canaries, CANARY_COLUMNS)
+    show_frame("Batches", found.batches, BATCH_COLUMNS)
     title = "Pass rates and scores: of accepted and rejected pairs, and of all pairs"
-    _show_frame(title, found.batches, SCORE_COLUMNS)
+    show_frame(title, found.batches, SCORE_COLUMNS)
     _show_not_judged(found.batches)
-    _show_frame("Left out of the texts, by kind", found.left_out)
-    _show_frame("Personal data found", found.masked)
+    show_frame("Left out of the texts, by kind", found.left_out)
+    show_frame("Personal data found", found.masked)
     if found.decisions:
         states = ", ".join(f"{count} {state}" for state, count in sorted(found.decisions.items()))
         print_line(f"Decisions of people: {states}\n")
     if found.cost.calls:
-        _show_frame("Model calls", found.cost.stages)
+        show_frame("Model calls", found.cost.stages)
         for line in found.cost.message():
             print_line(line)
-    _show_frame("Files that could not be read", found.unread.head(MOST_UNREAD))
+    show_frame("Files that could not be read", found.unread.head(MOST_UNREAD))
     if found.unread.height > MOST_UNREAD:
         print_line(f"and {found.unread.height - MOST_UNREAD} more: see table documents, status failed\n")
     _show_skipped(found.steps)
@@ -241,7 +241,7 @@ def _with_total(known: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([known.sort("expected_verdict", "expected_kind"), total.select(known.columns)])
 
 
-def _show_frame(title: str, frame: pl.DataFrame, columns: Sequence[str] | None = None) -> None:
+def show_frame(title: str, frame: pl.DataFrame, columns: Sequence[str] | None = None) -> None:
     """Print some columns of a frame, unless it is empty."""
     if frame.height:
         shown = frame if columns is None else frame.select(columns)
@@ -279,7 +279,7 @@ def _console() -> Console:
     return console if console.width >= NARROWEST else Console(width=NARROWEST)
 
 
-def stage_rows(steps: pl.DataFrame) -> list[list[object]]:
+def stage_rows(steps: pl.DataFrame) -> list[list[Any]]:
     """The rows of a funnel: each stage named once, its parts below it, unknown ones empty."""
     again = pl.col("stage") == pl.col("stage").shift()
     named = steps.with_columns(
@@ -293,13 +293,13 @@ def report_document(found: Report, layout: Layout) -> dict[str, Any]:
     return {
         "out": str(layout.out),
         "tables": found.tables,
-        "yield": found.steps.to_dicts(),
-        "known_answers": found.known.to_dicts(),
-        "canaries": found.canaries.to_dicts(),
-        "batches": found.batches.to_dicts(),
-        "left_out": found.left_out.to_dicts(),
-        "masked": found.masked.to_dicts(),
-        "unread": found.unread.to_dicts(),
+        "yield": found.steps,
+        "known_answers": found.known,
+        "canaries": found.canaries,
+        "batches": found.batches,
+        "left_out": found.left_out,
+        "masked": found.masked,
+        "unread": found.unread,
         "incomplete": found.incomplete,
         "withdrawn": {batch: stone.model_dump() for batch, stone in found.withdrawn.items()},
         "cost": found.cost.document(),
@@ -308,8 +308,8 @@ def report_document(found: Report, layout: Layout) -> dict[str, Any]:
 
 
 def print_document(document: dict[str, Any]) -> None:
-    """Print one JSON document to standard output."""
-    sys.stdout.write(json.dumps(document, indent=2) + "\n")
+    """Print one JSON document to standard output; frames are lists of rows."""
+    sys.stdout.write(json.dumps(document, indent=2, default=pl.DataFrame.to_dicts) + "\n")
 
 
 STYLES = {"page": "bold magenta", "section": "bold cyan", "chunk": "bold green", "chunk_end": "green"}

@@ -129,7 +129,7 @@ def _about(
 ) -> dict[str, Any]:
     return {
         "items": scored.items.height,
-        "left_out": labelled.left_out.to_dicts(),
+        "left_out": labelled.left_out,
         "by": options.by,
         "target_precision": options.target,
         "resamples": options.resamples,
@@ -181,7 +181,7 @@ def judge(
         of_rated = rated_figures(answers, scored, resamples=resamples, seed=seed)
         of_paired = paired_figures(responses, chosen, resamples=resamples, seed=seed)
         if as_json:
-            about = {"judge": model.name, "left_out": left_out.to_dicts(), "repeats": repeats}
+            about = {"judge": model.name, "left_out": left_out, "repeats": repeats}
             drawn = {"resamples": resamples, "seed": seed}
             print_document({**about, **drawn, **rounded({"rated": of_rated, "paired": of_paired})})
         else:

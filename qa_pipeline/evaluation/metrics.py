@@ -132,7 +132,7 @@ def _auroc(steps: Steps) -> Floats:
     """Area under the ROC curve by trapezoids, which counts ties by half (Hanley and McNeil 1982)."""
     hits, alarms = (np.pad(side, ((0, 0), (1, 0))) for side in (steps.supported, steps.unsupported))
     supported, unsupported = steps.totals
-    area: Floats = np.trapezoid(hits, alarms, axis=1)
+    area = np.asarray(np.trapezoid(hits, alarms, axis=1))
     return ratio(area, supported * unsupported)
 
 
