@@ -78,7 +78,6 @@ def _calibrated(
     from datetime import UTC, datetime
 
     from qa_pipeline.evaluation.calibration.calibrating import calibrate_files
-    from qa_pipeline.evaluation.calibration.fitting import Levels
     from qa_pipeline.evaluation.statistics import check_levels
     from qa_pipeline.resources import Resources
     from qa_pipeline.settings.tree import load_settings
@@ -89,7 +88,8 @@ def _calibrated(
     return calibrate_files(
         Resources(load_settings(verification={"thresholds": None})),
         files,
-        Levels(target, confidence),
+        target=target,
+        confidence=confidence,
         name=name,
         created=datetime.now(tz=UTC).date(),
         licences=dict(_licence(text) for text in licences),

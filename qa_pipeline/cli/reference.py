@@ -1,4 +1,4 @@
-"""The reference of tables, settings, commands and allowed differences, made from the code so that it cannot drift.
+"""The reference of tables, settings, commands and allowed differences, made from the code: it cannot drift.
 
 `python -m qa_pipeline.cli.reference docs/reference` writes the pages; a test compares them.
 """
@@ -56,9 +56,9 @@ def differences_page() -> str:
     parts = [
         "# Allowed differences\n",
         (
-            "A claim is accepted where each difference from its evidence is one of these. Besides them, words may "
-            "differ in inflection, case and spelling, and numbers, units and dates in how they are written; an "
-            "active sentence may be passive with its roles kept (English, Swedish).\n"
+            "A claim is accepted where each difference from its evidence is one of these. Besides them, "
+            "words may differ in inflection, case and spelling, and numbers, units and dates in how they "
+            "are written; an active sentence may be passive with its roles kept (English, Swedish).\n"
         ),
         "| difference | languages | the claim's words are | evidence | proves | does not prove |",
         "|---|---|---|---|---|---|",

@@ -4,9 +4,9 @@ Every command that reads labelled data reads it here; a `LabelledRow` is what th
 """
 
 import hashlib
+import io
 import json
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
@@ -100,70 +100,53 @@ def labelled_files(places: Sequence[Path]) -> list[Path]:
     return list(dict.fromkeys(found))
 
 
-def read_file(path: Path, shape: type[LabelledRow], limits: PairsFileSettings = LIMITS) -> Labelled:
-    """Read one file.
+Choice = Callable[[Collection[str]], type[LabelledRow]]
+"""From the columns of a file to what its rows hold."""
+
+
+def read_file(path: Path, kind: Choice, limits: PairsFileSettings = LIMITS) -> Labelled:
+    """Read one file; the columns of a JSONL file are the fields of its first object.
 
     Raises:
         InputError: it cannot be read as a whole, lacks a column or holds no row that can be used.
     """
-    check_size(path, limits)
-    if path.suffix.lower() == ".parquet":
-        frame = _read_parquet(path, shape, limits)
-        return _gathered(path, (check(row, shape) for row in frame.iter_rows(named=True)), shape.columns())
-    return _gathered(path, _json_rows(path, shape, limits), shape.columns())
-
-
-def column_names(path: Path, limits: PairsFileSettings = LIMITS) -> list[str]:
-    """Columns of a Parquet file, or the fields of the first line of a JSONL file that is an object.
-
-    Raises:
-        InputError: the file cannot be read.
-    """
-    check_size(path, limits)
-    if path.suffix.lower() == ".parquet":
-        try:
-            return list(pl.read_parquet_schema(path))
-        except (pl.exceptions.PolarsError, OSError, ValueError) as error:
-            raise _unreadable(path) from error
-    values = (_decoded(line) for line in _lines(path, limits) if len(line) <= limits.max_line_bytes)
-    return next((list(value) for value in values if isinstance(value, dict)), [])
-
-
-def check_size(path: Path, limits: PairsFileSettings) -> None:
-    """Refuse a file of no known format, or one that is too large.
-
-    Raises:
-        InputError: see above.
-    """
     if path.suffix.lower() not in SUFFIXES:
         raise InputError(f"{path}: unknown format; labelled items come as .parquet or .jsonl")
     try:
-        size = path.stat().st_size
+        if path.stat().st_size > limits.max_bytes:
+            raise InputError(
+                f"{path}: larger than {limits.max_bytes} bytes; split it, or raise pairs_file.max_bytes"
+            )
+        content = path.read_bytes()
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}; check path and rights") from error
-    if size > limits.max_bytes:
-        raise InputError(
-            f"{path}: larger than {limits.max_bytes} bytes; split it, or raise pairs_file.max_bytes"
-        )
+    if path.suffix.lower() == ".parquet":
+        shape, values = _parquet_values(path, content, kind, limits)
+    else:
+        lines = [line for line in content.removeprefix(b"\xef\xbb\xbf").split(b"\n") if line.strip()]
+        _check_amount(path, len(lines), len(content), limits)
+        values = [decoded(line, limits) for line in lines]
+        shape = kind(next((value for value in values if isinstance(value, dict)), {}))
+    return _gathered(path, [check(value, shape) for value in values], shape.columns())
 
 
-def _read_parquet(path: Path, shape: type[LabelledRow], limits: PairsFileSettings) -> pl.DataFrame:
+def _parquet_values(
+    path: Path, content: bytes, kind: Choice, limits: PairsFileSettings
+) -> tuple[type[LabelledRow], list[Any]]:
     import pyarrow.parquet as pq
     from pyarrow import ArrowException
 
     try:
-        facts = pq.read_metadata(path)
+        facts = pq.read_metadata(io.BytesIO(content))
         unpacked = sum(facts.row_group(i).total_byte_size for i in range(facts.num_row_groups))
         _check_amount(path, facts.num_rows, unpacked, limits)
-        types = pl.read_parquet_schema(path)
+        types = pl.read_parquet_schema(io.BytesIO(content))
+        shape = kind(types)
         _check_types(path, types, shape)
-        return pl.read_parquet(path, columns=[one for one in shape.model_fields if one in types])
+        wanted = [one for one in shape.model_fields if one in types]
+        return shape, pl.read_parquet(io.BytesIO(content), columns=wanted).to_dicts()
     except (ArrowException, pl.exceptions.PolarsError, OSError, ValueError) as error:
-        raise _unreadable(path) from error
-
-
-def _unreadable(path: Path) -> InputError:
-    return InputError(f"{path} is not a Parquet file that can be read; write it again")
+        raise InputError(f"{path} is not a Parquet file that can be read; write it again") from error
 
 
 def _check_amount(path: Path, rows: int, unpacked: int, limits: PairsFileSettings) -> None:
@@ -192,38 +175,11 @@ def _check_types(path: Path, types: Mapping[str, pl.DataType], shape: type[Label
             raise InputError(f"{path}, column {name}: holds {types[name]} and should hold {wanted}")
 
 
-def _lines(path: Path, limits: PairsFileSettings) -> list[bytes]:
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}; check path and rights") from error
-    lines = [line for line in content.removeprefix(b"\xef\xbb\xbf").split(b"\n") if line.strip()]
-    _check_amount(path, len(lines), len(content), limits)
-    return lines
-
-
-def _json_rows(path: Path, shape: type[LabelledRow], limits: PairsFileSettings) -> Iterator[Row | Fault]:
-    for line in _lines(path, limits):
-        if len(line) > limits.max_line_bytes:
-            detail = (
-                f"{len(line)} bytes, at most {limits.max_line_bytes} are read (pairs_file.max_line_bytes)"
-            )
-            yield Fault("line_too_long", detail)
-        else:
-            yield read_line(line, shape)
-
-
-def read_line(line: bytes, shape: type[LabelledRow]) -> Row | Fault:
-    """Decode and check one JSON line."""
-    value = _decoded(line)
-    if isinstance(value, Fault):
-        return value
-    if not isinstance(value, dict):
-        return Fault("broken_line", f"expected an object, found {type(value).__name__}")
-    return check(value, shape)
-
-
-def _decoded(line: bytes) -> Any:
+def decoded(line: bytes, limits: PairsFileSettings = LIMITS) -> Any:
+    """The value of a JSON line, or why there is none (`Fault`)."""
+    if len(line) > limits.max_line_bytes:
+        most = f"at most {limits.max_line_bytes} are read (pairs_file.max_line_bytes)"
+        return Fault("line_too_long", f"{len(line)} bytes, {most}")
     try:
         return json.loads(line.decode("utf-8"))
     except (ValueError, RecursionError) as error:
@@ -233,29 +189,23 @@ def _decoded(line: bytes) -> Any:
 def _gathered(path: Path, rows: Iterable[Row | Fault], schema: pl.Schema) -> Labelled:
     """Sort rows into those that can be used and faults; of rows with one id the first counts."""
     items: dict[str, Row] = {}
-    counts: Counter[str] = Counter()
-    first: dict[str, tuple[int, str]] = {}
-    for number, checked_row in enumerate(rows, start=1):
-        row = checked_row
-        if not isinstance(row, Fault):
-            row = {"file": path.name, "id": str(number - 1), **row}  # rows of premises have no id
-            if row["id"] in items:
-                row = Fault("duplicate_id", f"id {row['id']!r} is in an earlier row")
-        if isinstance(row, Fault):
-            counts[row.reason] += 1
-            first.setdefault(row.reason, (number, row.detail))
+    faults: dict[str, Row] = {}
+    for place, row in enumerate(rows):
+        # rows of premises have no id
+        name = "" if isinstance(row, Fault) else row.setdefault("id", str(place))
+        found = Fault("duplicate_id", f"id {name!r} is in an earlier row") if name in items else row
+        if isinstance(found, Fault):
+            told = {"file": path.name, "reason": found.reason, "rows": 0}
+            first = {**told, "first_row": place + 1, "detail": found.detail}
+            faults.setdefault(found.reason, first)["rows"] += 1
         else:
-            items[row["id"]] = row
+            items[name] = {"file": path.name, **found}
     if not items:
-        number, detail = next(iter(first.values()))
-        raise InputError(f"{path} holds no row that can be used; row {number}: {detail}")
-    left_out = [
-        {"file": path.name, "reason": reason, "rows": counts[reason], "first_row": number, "detail": detail}
-        for reason, (number, detail) in first.items()
-    ]
+        first = next(iter(faults.values()))
+        raise InputError(f"{path} holds no row that can be used; row {first['first_row']}: {first['detail']}")
     used = pl.DataFrame(list(items.values()), schema=schema)
     named = used.with_columns(pl.col("dataset").fill_null(path.stem))
-    return Labelled(named, pl.DataFrame(left_out, schema=LEFT_OUT))
+    return Labelled(named, pl.DataFrame(list(faults.values()), schema=LEFT_OUT))
 
 
 ITEMS = pl.Schema(
@@ -371,8 +321,12 @@ class Premise(LabelledRow):
         }
 
 
-def check(values: Row, shape: type[LabelledRow]) -> Row | Fault:
+def check(values: Any, shape: type[LabelledRow]) -> Row | Fault:
     """One row of a kind, or its first problem as a reason code and a sentence."""
+    if isinstance(values, Fault):
+        return values
+    if not isinstance(values, dict):
+        return Fault("broken_line", f"expected an object, found {type(values).__name__}")
     given = {name: values[name] for name in shape.model_fields if values.get(name) is not None}
     try:
         return shape.model_validate(given).row()
@@ -401,7 +355,7 @@ def read_labelled(places: Sequence[Path], limits: PairsFileSettings = LIMITS) ->
     Raises:
         InputError: a file cannot be read as a whole, lacks a column or holds no item that can be used.
     """
-    read = [read_file(path, Item, limits) for path in labelled_files(places)]
+    read = [read_file(path, lambda _: Item, limits) for path in labelled_files(places)]
     return Labelled(pl.concat([one.items for one in read]), pl.concat([one.left_out for one in read]))
 
 

@@ -10,13 +10,11 @@ from pydantic import BeforeValidator, Field
 
 from qa_pipeline.evaluation.datasets import (
     LANGUAGE,
-    LEFT_OUT,
     LIMITS,
     Fault,
     LabelledRow,
     Row,
     Text,
-    column_names,
     is_number,
     labelled_files,
     read_file,
@@ -97,13 +95,14 @@ def read_judged(
     Raises:
         InputError: a file cannot be read as a whole, lacks a column or holds no row that can be used.
     """
-    frames: dict[type[LabelledRow], list[pl.DataFrame]] = {
-        one: [one.columns().to_frame()] for one in (Rated, Paired)
-    }
-    left_out = [LEFT_OUT.to_frame()]
-    for path in labelled_files(places):
-        shape = Paired if "response_a" in column_names(path, limits) else Rated
-        read = read_file(path, shape, limits)
-        frames[shape].append(read.items)
-        left_out.append(read.left_out)
-    return pl.concat(frames[Rated]), pl.concat(frames[Paired]), pl.concat(left_out)
+    read = [
+        read_file(path, lambda columns: Paired if "response_a" in columns else Rated, limits)
+        for path in labelled_files(places)
+    ]
+    rated, paired = (
+        pl.concat(
+            [kind.columns().to_frame(), *(one.items for one in read if one.items.schema == kind.columns())]
+        )
+        for kind in (Rated, Paired)
+    )
+    return rated, paired, pl.concat([one.left_out for one in read])

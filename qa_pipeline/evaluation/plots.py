@@ -1,6 +1,7 @@
 """Pictures of an evaluation: risk against coverage, and reliability, by matplotlib (extra `plots`).
 
-The same scores give the same bytes. Names of sets are data: they are drawn as plain letters and reach no path.
+The same scores give the same bytes. Names of sets are data: they are drawn as plain letters and reach no
+path.
 """
 
 from collections.abc import Sequence

@@ -13,9 +13,9 @@ from qa_pipeline.evaluation.datasets import (
     Fault,
     Item,
     check,
+    decoded,
     draw,
     read_labelled,
-    read_line,
 )
 from qa_pipeline.settings.generation import PairsFileSettings
 from qa_pipeline_tests.evaluation.labelled_files import item, items, write_lines, write_parquet
@@ -55,7 +55,7 @@ def test_no_value_of_a_field_breaks_the_reader(value: Any, field: str) -> None:
 
 @given(st.binary())
 def test_no_line_breaks_the_reader(line: bytes) -> None:
-    assert isinstance(read_line(line, Item), Fault)
+    assert isinstance(check(decoded(line), Item), Fault)
 
 
 @pytest.mark.parametrize(("reason", "row"), BAD_ROWS)
