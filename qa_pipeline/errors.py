@@ -1,26 +1,4 @@
-"""The exceptions this package raises on purpose, drawn as one tree.
-
-QAPipelineError
-├── InputError                 the user's files or arguments; says which, and what to do
-│   ├── CorpusError            a corpus or batch folder that cannot be used
-│   └── PairsFileError         a pairs file that cannot be read as a whole
-├── SettingsError              a setting that is missing, unknown or contradictory
-├── TableError                 a frame or file that breaks the schema of its table
-├── SandboxError               no process can be started to parse files in
-├── StorageError               a file that could not be written; the old one is untouched
-├── IndexMismatchError         a FAISS shard of another model, dimension or set of chunks, or damaged
-├── ReplyStoreError            the store of paid replies cannot be used
-├── RepliesPendingError        replies are awaited from batch jobs: the same run, later, goes on
-└── ModelError                 a language model did not give a reply
-    ├── TransientModelError    worth another try: rate limit, server fault, lost connection
-    ├── PermanentModelError    no later call can succeed: stop the run
-    │   ├── KeyRejectedError   key missing, wrong or revoked
-    │   ├── BudgetExhaustedError  a cap on calls, tokens or cost is reached
-    │   └── MissingReplyError  replies are replayed, and this one was never recorded
-    ├── PendingReplyError      the reply is awaited from a batch job of the provider
-    └── UnreadableReplyError   a reply came and cannot be used; carries a reason code
-        └── OversizedRequestError  the request is longer than the model reads
-"""
+"""The exceptions this package raises on purpose, one tree below `QAPipelineError`."""
 
 from qa_pipeline.records import CallRecord, Usage
 

@@ -19,7 +19,6 @@ from qa_pipeline.corpus.files import PAIRS_FILES, DocumentFailure, FoundFile, re
 from qa_pipeline.corpus.places import BatchFiles
 from qa_pipeline.curation.decisions import overrule_claims, read_decisions
 from qa_pipeline.curation.exports import (
-    LEDGER_FILES,
     chat_rows,
     exports_card,
     json_lines,
@@ -406,11 +405,6 @@ def _write_ledger(run: StageRun, verdicts: pl.DataFrame) -> None:
     withdraw_outdated(run.resources.layout, run.batch, verdicts)
     frames = {name: run[name] for name in ("pairs", "claims", "claim_verdicts", "assessments", "documents")}
     write_exports(run.resources.layout, run.batch, ledger_files(ledger_rows(verdicts=verdicts, **frames)))
-
-
-def ledger_names() -> Sequence[str]:
-    """The names of the ledger's files."""
-    return LEDGER_FILES
 
 
 def _llm_calls(run: StageRun) -> pl.DataFrame:

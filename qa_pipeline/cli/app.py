@@ -1,8 +1,4 @@
-"""The command line: arguments in, settings and calls out, a summary on the screen.
-
-What belongs here: commands, their help, exit codes, and which error gets which code. What does not: what
-a run does (`batch.py`), how tables are counted (`report.py`) or printed (`console.py`).
-"""
+"""The command line: arguments in, settings and calls out, a summary on the screen."""
 
 import sys
 from collections.abc import Sequence
@@ -11,7 +7,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from qa_pipeline.cli.arguments import batches_at, chosen_batches, located, named_settings, overrides
+from qa_pipeline.cli.arguments import (
+    Change,
+    Json,
+    MaxCalls,
+    MaxCost,
+    Model,
+    OnlyBatch,
+    Out,
+    Provider,
+    batches_at,
+    chosen_batches,
+    located,
+    named_settings,
+    overrides,
+)
 from qa_pipeline.cli.batch_jobs import jobs
 from qa_pipeline.cli.calibrate import calibrate, what_if
 from qa_pipeline.cli.common import FAILED, OK, PENDING, errors_as_exit_codes
@@ -50,25 +60,6 @@ app = typer.Typer(
 app.add_typer(replies)
 app.add_typer(evaluation)
 
-Out = Annotated[Path, typer.Option(help="Folder for tables, indexes, exports and caches.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of tables.")]
-OnlyBatch = Annotated[list[str] | None, typer.Option(help="Only this batch; repeat for several.")]
-Provider = Annotated[
-    str | None,
-    typer.Option(
-        help="extractive (offline rules), gemini, openai (any server with the chat completions API), or none "
-        "(only verify existing pairs)."
-    ),
-]
-Model = Annotated[
-    str | None, typer.Option(help="Model of the provider, for every role that names none of its own.")
-]
-Change = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="PATH=VALUE", help="Change a setting, such as llm.workers=20; repeatable."),
-]
-MaxCalls = Annotated[int | None, typer.Option(help="Cap on model calls; a paid provider needs some cap.")]
-MaxCost = Annotated[float | None, typer.Option(help="Cap on what calls cost, in the currency of the prices.")]
 Unjudged = Annotated[
     bool | None,
     typer.Option(
@@ -125,6 +116,7 @@ def run(
     """
     from qa_pipeline.cli.console import show_outcomes, watching
     from qa_pipeline.curation.withdrawals import withdraw_missing
+    from qa_pipeline.pipeline import BatchOutcome
     from qa_pipeline.settings.tree import load_settings
     from qa_pipeline.storage import Layout, prepare_folder
 
@@ -140,10 +132,12 @@ def run(
             withdraw_missing(Layout(settings.out), settings.corpus, {*found.names, *found.refused})
         _tell_loose_files(found, settings.corpus)
         with watching(quiet=as_json) as watch:
-            outcomes = _run_dagster(settings, batches, watch) if dagster else _run(settings, batches, watch)
-        outcomes += [] if batch else _refused(found)
-        steps = _next_steps(settings, dagster=dagster)
-        show_outcomes(Layout(settings.out), outcomes, as_json=as_json, next_steps=steps)
+            outcomes = (_run_dagster if dagster else _run)(settings, batches, watch)
+        if not batch:  # folders that can be no batch fail by themselves; the others have run
+            outcomes += [BatchOutcome(name, "failed", error=why) for name, why in found.refused.items()]
+        status = f"qa-pipeline status --out {settings.out}"
+        step = "make ui, then open http://127.0.0.1:3000" if dagster else status
+        show_outcomes(Layout(settings.out), outcomes, as_json=as_json, next_step=step)
         raise typer.Exit(_code(outcomes))
 
 
@@ -224,19 +218,6 @@ def _run_dagster(
     from qa_pipeline.defs.launch import run_on_instance  # noqa: TID251 - the one way to Dagster
 
     return run_on_instance(settings, batches, watch)
-
-
-def _next_steps(settings: "Settings", *, dagster: bool) -> list[str]:
-    if dagster:
-        return ["make ui, then open http://127.0.0.1:3000"]
-    return [f"qa-pipeline status --out {settings.out}"]
-
-
-def _refused(found: "FoundBatches") -> "list[BatchOutcome]":
-    """Folders that can be no batch fail by themselves; the others have run."""
-    from qa_pipeline.pipeline import BatchOutcome
-
-    return [BatchOutcome(name, "failed", error=problem) for name, problem in found.refused.items()]
 
 
 def _tell_loose_files(found: "FoundBatches", corpus: str) -> None:

@@ -1,11 +1,33 @@
-"""What the arguments of `run` and `estimate` mean: which batches, and which settings they change."""
+"""Options that several commands have, and what arguments mean: which batches, and which settings change."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 if TYPE_CHECKING:
     from qa_pipeline.corpus.places import FoundBatches
     from qa_pipeline.settings.tree import Settings
+
+Out = Annotated[Path, typer.Option(help="Folder for tables, indexes, exports and caches.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
+OnlyBatch = Annotated[list[str] | None, typer.Option(help="Only this batch; repeat for several.")]
+Provider = Annotated[
+    str | None,
+    typer.Option(
+        help="extractive (offline rules), gemini, openai (any server with the chat completions API), or none "
+        "(only verify existing pairs)."
+    ),
+]
+Model = Annotated[
+    str | None, typer.Option(help="Model of the provider, for every role that names none of its own.")
+]
+Change = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="PATH=VALUE", help="Change a setting, such as llm.workers=20; repeatable."),
+]
+MaxCalls = Annotated[int | None, typer.Option(help="Cap on model calls; a paid provider needs some cap.")]
+MaxCost = Annotated[float | None, typer.Option(help="Cap on what calls cost, in the currency of the prices.")]
 
 
 def chosen_batches(asked: list[str] | None, found: "FoundBatches", corpus: str) -> list[str]:

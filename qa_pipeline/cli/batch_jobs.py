@@ -1,8 +1,4 @@
-"""The command that lists batch jobs.
-
-What belongs here: arguments, and the list on the screen or as JSON. What does not: jobs themselves
-(`llm.batches`).
-"""
+"""`qa-pipeline jobs`: the batch jobs at the provider."""
 
 import sys
 import time
@@ -12,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from qa_pipeline.cli.arguments import Json, Out
+
 if TYPE_CHECKING:
     from qa_pipeline.llm.batch_jobs.book import ProviderJob
 
@@ -20,16 +18,14 @@ _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
 
 
 def jobs(
-    out: Annotated[Path, typer.Option(help="Folder for tables, indexes, exports and caches.")] = Path("data"),
+    out: Out = Path("data"),
     collect: Annotated[
         bool, typer.Option("--collect", help="First store the replies of the jobs that have ended.")
     ] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON document instead of a table.")
-    ] = False,
+    as_json: Json = False,
 ) -> None:
     """List the batch jobs at the provider (llm.delivery=batch): state, age, requests."""
-    from qa_pipeline.cli.console import print_document
+    from qa_pipeline.cli.console import print_document, print_line, show_table
     from qa_pipeline.resources import Resources, collect_replies
     from qa_pipeline.settings.tree import load_settings
 
@@ -40,8 +36,10 @@ def jobs(
     rows = [_row(job, time.time()) for job in resources.models.jobs.jobs()]
     if as_json:
         print_document({"jobs": rows})
+    elif rows:
+        show_table("Batch jobs", COLUMNS, [[row[name] for name in COLUMNS] for row in rows])
     else:
-        _show(rows)
+        print_line("No batch job was submitted from this store.")
 
 
 def _row(job: "ProviderJob", now: float) -> dict[str, Any]:
@@ -64,13 +62,3 @@ def _age(seconds: float) -> str:
     if seconds < _HOUR:
         return f"{seconds / _MINUTE:.0f} min"
     return f"{seconds / _HOUR:.1f} h" if seconds < 2 * _DAY else f"{seconds / _DAY:.1f} d"
-
-
-def _show(rows: list[dict[str, Any]]) -> None:
-    from qa_pipeline.cli.console import print_line, show_table
-
-    if rows:
-        message = [["–" if row[name] is None else str(row[name]) for name in COLUMNS] for row in rows]
-        show_table("Batch jobs", COLUMNS, message)
-    else:
-        print_line("No batch job was submitted from this store.")

@@ -1,20 +1,19 @@
-"""`qa-pipeline calibrate`: thresholds from labelled rows, with what they guarantee and what they cost.
+"""`qa-pipeline calibrate` and `what-if`: thresholds from labelled rows, and what others would move."""
 
-What belongs here: arguments and what is printed. What does not: fitting (`calibrating.py`).
-"""
-
+import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from qa_pipeline.cli.arguments import Json, OnlyBatch, Out
 from qa_pipeline.cli.common import errors_as_exit_codes
+from qa_pipeline.errors import InputError
 
 if TYPE_CHECKING:
     from qa_pipeline.evaluation.calibration.rows import LabelledFile
-    from qa_pipeline.evaluation.calibration.what_if import Comparison, WhatIf
-    from qa_pipeline.settings.thresholds import Figures, Interval, Thresholds
+    from qa_pipeline.settings.thresholds import Interval, Thresholds
 
 
 def calibrate(
@@ -63,14 +62,13 @@ def calibrate(
 
 
 def _labelled(data: list[Path], decisions: Path | None) -> "list[LabelledFile]":
-    from qa_pipeline.errors import InputError
     from qa_pipeline.evaluation.calibration.rows import decided_rows, read_complete
     from qa_pipeline.evaluation.datasets import labelled_files
     from qa_pipeline.storage import Layout
 
     if not data and decisions is None:
         raise InputError("name labelled rows with --data, or a folder with people's decisions (--decisions)")
-    files = [read_complete(path) for path in labelled_files(data)] if data else []
+    files = [read_complete(path) for path in labelled_files(data)]
     return files if decisions is None else [*files, decided_rows(Layout(decisions))]
 
 
@@ -80,41 +78,28 @@ def _calibrated(
     from datetime import UTC, datetime
 
     from qa_pipeline.evaluation.calibration.calibrating import calibrate_files
-    from qa_pipeline.evaluation.calibration.fitting import Levels
     from qa_pipeline.evaluation.statistics import check_levels
     from qa_pipeline.resources import Resources
     from qa_pipeline.settings.tree import load_settings
 
     check_levels(target, confidence)
-    settings = load_settings(verification={"thresholds": None})
+    if not re.fullmatch("[a-z0-9_-]{1,40}", name):
+        raise InputError(f"--name {name!r} must be made of up to 40 small letters, digits, - and _")
     return calibrate_files(
-        Resources(settings),
+        Resources(load_settings(verification={"thresholds": None})),
         files,
-        Levels(target, confidence),
-        name=_checked_name(name),
+        target=target,
+        confidence=confidence,
+        name=name,
         created=datetime.now(tz=UTC).date(),
-        licences=dict(_named(text) for text in licences),
-        watch=lambda message: _log(f"scoring {message}"),
+        licences=dict(_licence(text) for text in licences),
+        watch=lambda message: sys.stderr.write(f"scoring {message}\n"),
     )
 
 
-def _log(text: str) -> None:
-    sys.stderr.write(f"{text}\n")
-
-
-def _checked_name(name: str) -> str:
-    from qa_pipeline.errors import InputError
-
-    if not name or len(name) > 40 or not set(name) <= set("abcdefghijklmnopqrstuvwxyz0123456789_-"):
-        raise InputError(f"--name {name!r} must be made of up to 40 small letters, digits, - and _")
-    return name
-
-
-def _named(text: str) -> tuple[str, str]:
-    from qa_pipeline.errors import InputError
-
-    name, equals, value = text.partition("=")
-    if not (name and equals and value):
+def _licence(text: str) -> tuple[str, str]:
+    name, _, value = text.partition("=")
+    if not (name and value):
         raise InputError(f"--licence {text!r} must be SET=TEXT, such as expertqa=MIT")
     return name, value
 
@@ -129,7 +114,7 @@ def _show(thresholds: "Thresholds", out: Path | None) -> None:
             fit.side,
             "nothing" if fit.threshold is None else f"{fit.threshold:g}",
             f"{fit.right} of {fit.n}",
-            f"{fit.precision_low:.3f}" if fit.precision_low is not None else "–",
+            fit.precision_low,
             f"{fit.confidence:.3g}",
             fit.why or "",
         ]
@@ -137,32 +122,21 @@ def _show(thresholds: "Thresholds", out: Path | None) -> None:
     ]
     show_table("Thresholds", ["step", "side", "threshold", "right", "at_least", "with", "reason"], fits)
     sets = dict(measured.sets) | ({"all": measured.overall} if measured.overall else {})
-    columns = ["set", "rows", "precision", "coverage", "recall", "rejected", "reject_precision", "passed_on"]
-    show_table("One row of each source", columns, [_row(name, one) for name, one in sets.items()])
-    steps = [[step, str(one.n), _share(one)] for step, one in measured.accepted_by.items()]
+    plain = ("coverage", "recall", "rejected", "reject_precision", "passed_on")
+    rows = [
+        [name, one.coverage.n, _share(one.precision), *(getattr(one, of).value for of in plain)]
+        for name, one in sets.items()
+    ]
+    show_table("One row of each source", ["set", "rows", "precision", *plain], rows)
+    steps = [[step, one.n, _share(one)] for step, one in measured.accepted_by.items()]
     show_table("Accepted by", ["step", "rows", "precision"], steps)
     for line in _notes(thresholds):
         print_line(line)
     print_line(f"Written: {out}" if out else "Nothing written; name a file with --out")
 
 
-def _row(name: str, figures: "Figures") -> list[str]:
-    shown = (
-        figures.coverage,
-        figures.recall,
-        figures.rejected,
-        figures.reject_precision,
-        figures.passed_on,
-    )
-    return [name, str(figures.coverage.n), _share(figures.precision), *map(_plain, shown)]
-
-
-def _share(one: "Interval") -> str:
-    return "–" if one.value is None else f"{one.value:.3f} [{one.low:.2f} {one.high:.2f}]"
-
-
-def _plain(one: "Interval") -> str:
-    return "–" if one.value is None else f"{one.value:.3f}"
+def _share(one: "Interval") -> str | None:
+    return None if one.value is None else f"{one.value:.3f} [{one.low:.2f} {one.high:.2f}]"
 
 
 def _notes(thresholds: "Thresholds") -> list[str]:
@@ -182,8 +156,8 @@ SHOWN = 10
 
 
 def what_if(
-    out: Annotated[Path, typer.Option(help="Folder for tables, indexes, exports and caches.")] = Path("data"),
-    batch: Annotated[list[str] | None, typer.Option(help="Only this batch; repeat for several.")] = None,
+    out: Out = Path("data"),
+    batch: OnlyBatch = None,
     change: Annotated[
         list[str] | None,
         typer.Option(
@@ -192,9 +166,7 @@ def what_if(
         ),
     ] = None,
     thresholds: Annotated[Path | None, typer.Option(help="A file written by qa-pipeline calibrate.")] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON document instead of tables.")
-    ] = False,
+    as_json: Json = False,
 ) -> None:
     """Decide stored batches again with other thresholds and weights; no model is asked, no file written.
 
@@ -204,7 +176,7 @@ def what_if(
     without a model: claims newly open that no reply exists for, pairs never judged.
     """
     from qa_pipeline.cli.console import print_document
-    from qa_pipeline.evaluation.calibration.what_if import decide_anew, read_changes, what_if_document
+    from qa_pipeline.evaluation.calibration.what_if import decide_anew, read_changes
     from qa_pipeline.storage import Layout
 
     with errors_as_exit_codes():
@@ -213,71 +185,58 @@ def what_if(
             changes.setdefault("verification", {})["thresholds"] = thresholds
         found = decide_anew(Layout(out), batch, changes)
         if as_json:
-            print_document(what_if_document(found, changes))
+            known = {row.pop("what"): row for row in found["known_answers"].to_dicts()}
+            print_document({"set": _changed(changes), **found, "known_answers": known})
         else:
             _show_what_if(found)
 
 
-def _show_what_if(found: "WhatIf") -> None:
-    from qa_pipeline.cli.console import print_line, show_table
+def _changed(changes: dict[str, dict[str, Any]]) -> dict[str, str | None]:
+    return {
+        f"{group}.{name}": value if value is None else str(value)
+        for group, values in changes.items()
+        for name, value in values.items()
+    }
 
-    comparison = found.comparison
-    show_table("Yield", ["stage", "what", "reason", "old", "new", "difference"], _step_rows(comparison))
-    for title, moved in (
-        ("Claims whose verdict changes", comparison.claims),
-        ("Pairs whose verdict changes", comparison.pairs),
-    ):
-        if moved.height:
-            show_table(
-                title,
-                ["what", "to", "reason", "count"],
-                [[c or "–" for c in map(_text, row)] for row in moved.rows()],
-            )
-    if comparison.moved.height:
-        rows = [list(map(_text, row)) for row in comparison.moved.head(SHOWN).rows()]
-        show_table(f"The first {len(rows)} of them", ["batch", "pair", "what", "to", "reason"], rows)
-    known = comparison.known
-    if known["pairs"][0]:
-        message = [[name.replace("_", " "), str(old), str(new)] for name, (old, new) in known.items()]
-        show_table("Known-answer pairs", ["what", "old", "new"], message)
+
+def _show_what_if(found: dict[str, Any]) -> None:
+    from qa_pipeline.cli.console import print_line, show_frame, show_table, stage_rows
+
+    columns = ["stage", "what", "reason", "old", "new", "difference"]
+    changed = [
+        [*row, f"{row[4] - row[3]:+}" if row[4] != row[3] else ""] for row in stage_rows(found["yield"])
+    ]
+    show_table("Yield", columns, changed)
+    shown = {"old": "what", "new": "to"}
+    show_frame("Claims whose verdict changes", found["moved_claims"].rename(shown))
+    show_frame("Pairs whose verdict changes", found["moved_pairs"].rename(shown))
+    first = found["moved"].head(SHOWN).rename({"pair_id": "pair", **shown})
+    show_frame(f"The first {first.height} of them", first)
+    if found["known_answers"]["old"][0]:
+        show_frame("Known-answer pairs", found["known_answers"])
     for line in _what_if_notes(found):
         print_line(line)
 
 
-def _text(value: object) -> str:
-    return "" if value is None else str(value)
-
-
-def _step_rows(comparison: "Comparison") -> list[list[str]]:
-    rows, earlier = [], None
-    for stage, what, reason, old, new in comparison.steps.iter_rows():
-        difference = f"{new - old:+}" if new != old else ""
-        rows.append(
-            [stage if stage != earlier else "", what or "", reason or "", str(old), str(new), difference]
-        )
-        earlier = stage
-    return rows
-
-
-def _what_if_notes(found: "WhatIf") -> list[str]:
-    stored, new = found.thresholds
-    took = f"decided again in {found.seconds * 1000:.0f} ms; nothing was written and no model was asked"
-    notes = [f"{found.claims} claims of {found.pairs} pairs {took}"]
+def _what_if_notes(found: dict[str, Any]) -> list[str]:
+    stored, new = found["thresholds"]["stored"], found["thresholds"]["new"]
+    took = f"decided again in {found['deciding_ms']:.0f} ms; nothing was written and no model was asked"
+    notes = [f"{found['claims']} claims of {found['pairs']} pairs {took}"]
     if stored != new:
         notes.append(f"stored verdicts used thresholds {', '.join(stored)}; this run used {', '.join(new)}")
-    if found.unrecorded:
+    if found["unrecorded"]:
         notes.append(
-            f"{', '.join(found.unrecorded)}: the settings of their runs are not recorded, so the current "
+            f"{', '.join(found['unrecorded'])}: the settings of their runs are not recorded, so the current "
             "ones were used; run the batches again to record them"
         )
-    if found.open_pairs or found.open_claims or found.unjudged_pairs:
+    needs = found["needs_a_model"]
+    if any(needs.values()):
         notes.append(
-            f"{found.open_pairs} pairs need a model: {found.open_claims} claims are newly open without a "
-            f"stored reply, {found.unjudged_pairs} pairs were never judged"
+            f"{needs['pairs']} pairs need a model: {needs['claims_without_a_reply']} claims are newly open "
+            f"without a stored reply, {needs['pairs_never_judged']} pairs were never judged"
         )
-    for step, count in found.scores_of_other_models.items():
-        if count:
-            notes.append(
-                f"{count} scores of {step} are ignored: they come from another model than the thresholds"
-            )
-    return notes
+    return notes + [
+        f"{count} scores of {step} are ignored: they come from another model than the thresholds"
+        for step, count in found["scores_of_other_models"].items()
+        if count
+    ]

@@ -1,8 +1,4 @@
-"""Which error or signal ends a command with which code.
-
-What belongs here: the codes, messages on standard error, and ending at a signal. What does not: commands
-(`cli.py`).
-"""
+"""Which error or signal ends a command with which code."""
 
 import io
 import os
@@ -12,16 +8,11 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from qa_pipeline.errors import PermanentModelError, QAPipelineError, RepliesPendingError
-
-if TYPE_CHECKING:
-    from qa_pipeline.settings.tree import Settings
 
 OK, FAILED, BAD_INPUT, STOPPED, PENDING = 0, 1, 2, 3, 4
 SIGNALLED = 128
@@ -154,31 +145,3 @@ class _Ending:
         """Let the thread end, unless a signal came: then it sees to it that the process ends."""
         if self._number is None:
             os.write(self.written, b"\0")
-
-
-Data = Annotated[
-    list[Path], typer.Option(help="File or folder of labelled items, .parquet or .jsonl; repeatable.")
-]
-Out = Annotated[Path, typer.Option(help="Folder whose caches of vectors and replies are used.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of tables.")]
-Limit = Annotated[
-    int | None, typer.Option(min=1, help="Items of each data set, drawn by group; the same ones each time.")
-]
-Resampled = Annotated[int, typer.Option(min=0, max=100_000, help="Resamples of the 95 % intervals.")]
-Seed = Annotated[int, typer.Option(min=0, help="Of the resamples.")]
-MaxCalls = Annotated[int | None, typer.Option(help="Cap on model calls; a paid provider needs some cap.")]
-MaxCost = Annotated[float | None, typer.Option(help="Cap on what calls cost, in the currency of the prices.")]
-
-
-def settings_of(out: Path, max_calls: int | None, max_cost: float | None) -> "Settings":
-    """The settings of all sources, with the output folder and caps of the command line.
-
-    Raises:
-        SettingsError: they cannot be used.
-    """
-    from qa_pipeline.settings.tree import load_settings
-
-    caps = {"max_calls": max_calls, "max_cost": max_cost}
-    budget = {name: cap for name, cap in caps.items() if cap is not None}
-    llm: dict[str, Any] = {"budget": budget} if budget else {}
-    return load_settings(out=out, llm=llm)

@@ -1,12 +1,10 @@
-"""What a person or a program sees of a run: progress bars, tables, one JSON document.
-
-What belongs here: printing. What does not: counting (`report.py`) and deciding exit codes (`cli.py`).
-"""
+"""What a person or a program sees of a run: progress bars, tables, one JSON document."""
 
 import json
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from typing import Any, Literal
 
 import polars as pl
@@ -28,9 +26,8 @@ from rich.text import Text
 from qa_pipeline.errors import TableError
 from qa_pipeline.pipeline import BatchOutcome, StageObserver, no_observer
 from qa_pipeline.records import ProgressCallback, no_progress
-from qa_pipeline.reporting.costs import CostSummary
 from qa_pipeline.reporting.report import Report, report
-from qa_pipeline.review.document_view import Piece, Row, Shown, facts, in_context, pieces
+from qa_pipeline.review.document_view import Row, Shown, facts, in_context, pieces
 from qa_pipeline.storage import Layout, read_table
 from qa_pipeline.tables import PAIRS, VERDICTS
 from qa_pipeline.verification.deciding import SIMILARITY_ONLY
@@ -117,28 +114,24 @@ def watch_bars(progress: Progress) -> StageObserver:
 
 
 def show_outcomes(
-    layout: Layout, outcomes: Sequence[BatchOutcome], *, as_json: bool, next_steps: Sequence[str] = ()
+    layout: Layout, outcomes: Sequence[BatchOutcome], *, as_json: bool, next_step: str | None = None
 ) -> None:
     """Print what became of the batches and what lies in their tables."""
     found = report(layout, [outcome.batch for outcome in outcomes])
     if as_json:
-        _print_json(found, layout, outcomes)
+        print_document({**report_document(found, layout), "outcomes": [asdict(one) for one in outcomes]})
         return
-    reported = {outcome.batch for outcome in outcomes if outcome.error}
-    show_report(found, layout, reported=reported)
+    show_report(found, layout, reported={outcome.batch for outcome in outcomes if outcome.error})
     console = _console()
     for outcome in outcomes:
-        _show_outcome(console, outcome)
-    for step in next_steps:
-        console.print(f"[bold]Next:[/bold] {escape(step)}", soft_wrap=True)
-
-
-def _show_outcome(console: Console, outcome: BatchOutcome) -> None:
-    colour = COLOURS[outcome.outcome]
-    error = f": {escape(outcome.error)}" if outcome.error else ""
-    console.print(f"[{colour}]{escape(outcome.batch)} {outcome.outcome}[/{colour}]{error}", soft_wrap=True)
-    for gate in outcome.failed_gates:
-        console.print(f"  {escape(gate)}", soft_wrap=True)
+        colour = COLOURS[outcome.outcome]
+        error = f": {escape(outcome.error)}" if outcome.error else ""
+        words = f"[{colour}]{escape(outcome.batch)} {outcome.outcome}[/{colour}]{error}"
+        console.print(words, soft_wrap=True)
+        for gate in outcome.failed_gates:
+            console.print(f"  {escape(gate)}", soft_wrap=True)
+    if next_step:
+        console.print(f"[bold]Next:[/bold] {escape(next_step)}", soft_wrap=True)
 
 
 def show_report(found: Report, layout: Layout, *, reported: Collection[str] = ()) -> None:
@@ -149,57 +142,55 @@ def show_report(found: Report, layout: Layout, *, reported: Collection[str] = ()
         layout: the output folder.
         reported: batches whose faults are printed elsewhere.
     """
-    console = _console()
-    _show(console, "Rows", ["table", "rows"], [[name, str(n)] for name, n in found.tables.items()])
+    show_table("Rows", ["table", "rows"], found.tables.items())
     if found.steps.height:
-        _show(console, "Yield", ["stage", "what", "reason", "count"], _funnel_rows(found.steps))
-    if found.known.height:
-        _show(console, "Known-answer pairs", found.known.columns, _cells(_with_total(found.known)))
-    _show_canaries(console, found.canaries)
-    if found.batches.height:
-        _show(console, "Batches", BATCH_COLUMNS, _cells(found.batches.select(BATCH_COLUMNS)))
-        title = "Pass rates and scores: of accepted and rejected pairs, and of all pairs"
-        _show(console, title, SCORE_COLUMNS, _cells(found.batches.select(SCORE_COLUMNS)))
-    _show_not_judged(console, found.batches)
-    _show_unproved(console, found.batches)
-    if found.left_out.height:
-        title = "Left out of the texts, by kind"
-        _show(console, title, found.left_out.columns, _cells(found.left_out))
-    if found.masked.height:
-        _show(console, "Personal data found", found.masked.columns, _cells(found.masked))
-    _show_decisions(console, found.decisions)
-    _show_cost(console, found.cost)
-    _show_unread(console, found.unread)
-    _show_skipped(console, found.steps)
+        show_table("Yield", ["stage", "what", "reason", "count"], stage_rows(found.steps))
+    show_frame("Known-answer pairs", _with_total(found.known))
+    title = "Canaries: claims made from the documents, of known verdict (no estimate of a release's errors)"
+    show_frame(title, found.canaries, CANARY_COLUMNS)
+    show_frame("Batches", found.batches, BATCH_COLUMNS)
+    title = "Pass rates and scores: of accepted and rejected pairs, and of all pairs"
+    show_frame(title, found.batches, SCORE_COLUMNS)
+    _show_not_judged(found.batches)
+    _show_unproved(found.batches)
+    show_frame("Left out of the texts, by kind", found.left_out)
+    show_frame("Personal data found", found.masked)
+    if found.decisions:
+        states = ", ".join(f"{count} {state}" for state, count in sorted(found.decisions.items()))
+        print_line(f"Decisions of people: {states}\n")
+    if found.cost.calls:
+        show_frame("Model calls", found.cost.stages)
+        for line in found.cost.message():
+            print_line(line)
+    show_frame("Files that could not be read", found.unread.head(MOST_UNREAD))
+    if found.unread.height > MOST_UNREAD:
+        print_line(f"and {found.unread.height - MOST_UNREAD} more: see table documents, status failed\n")
+    _show_skipped(found.steps)
     for batch, problem in _problems(found, reported):
-        console.print(f"[yellow]{escape(batch)}: {escape(problem)}[/yellow]", soft_wrap=True)
+        print_line(f"{batch}: {problem}", "yellow")
     for row in found.batches.iter_rows(named=True):
         if not row["documents"]:
-            advice = "its folder holds no files; put documents there"
-            console.print(f"[yellow]{escape(row['batch'])}: {advice}[/yellow]", soft_wrap=True)
-    console.print(f"Tables, indexes, exports: {escape(str(layout.out.resolve()))}", soft_wrap=True)
+            print_line(f"{row['batch']}: its folder holds no files; put documents there", "yellow")
+    print_line(f"Tables, indexes, exports: {layout.out.resolve()}")
 
 
-def _show_not_judged(console: Console, batches: pl.DataFrame) -> None:
+def _show_not_judged(batches: pl.DataFrame) -> None:
     count = batches["accepted_not_judged"].sum() if batches.height else 0
     if count:
         many = "1 pair is" if count == 1 else f"{count} pairs are"
-        console.print(
-            f"[yellow]{many} accepted, not judged: no model judged relevance, correctness and "
-            "completeness. Every sentence is verified against its source. To have pairs judged, name a "
-            "model: --provider gemini --max-cost N, or llm.judge.provider.[/yellow]\n",
-            soft_wrap=True,
+        print_line(
+            f"{many} accepted, not judged: no model judged relevance, correctness and completeness. Every "
+            "sentence is verified against its source. To have pairs judged, name a model: --provider gemini "
+            "--max-cost N, or llm.judge.provider.\n",
+            "yellow",
         )
 
 
-def _show_unproved(console: Console, batches: pl.DataFrame) -> None:
+def _show_unproved(batches: pl.DataFrame) -> None:
     count = batches["accepted_unproved"].sum() if batches.height else 0
     if count:
         advice = "verification.policy=cascade accepts only what is proved."
-        console.print(
-            f"[yellow]{count} accepted by similarity alone. {SIMILARITY_ONLY} {advice}[/yellow]\n",
-            soft_wrap=True,
-        )
+        print_line(f"{count} accepted by similarity alone. {SIMILARITY_ONLY} {advice}\n", "yellow")
 
 
 def _problems(found: Report, reported: Collection[str]) -> list[tuple[str, str]]:
@@ -218,12 +209,8 @@ def show_verdicts(layout: Layout, batch: str) -> None:
         verdicts = read_table(layout.table(VERDICTS.name, batch), VERDICTS)
     except TableError:  # the run ended before them, and its error is printed
         return
-    counts = (
-        verdicts.group_by("verdict", "reason")
-        .len("pairs")
-        .sort("pairs", "verdict", "reason", descending=True)
-    )
-    show_table("Verdicts", counts.columns, _cells(counts))
+    counts = verdicts.group_by("verdict", "reason").len("pairs")
+    show_table("Verdicts", counts.columns, counts.sort("pairs", "verdict", "reason", descending=True).rows())
     first = pl.col("unsupported_spans").list.first()
     span = pl.col("answer").str.slice(
         first.struct.field("start"), first.struct.field("end") - first.struct.field("start")
@@ -238,97 +225,50 @@ def show_verdicts(layout: Layout, batch: str) -> None:
         pl.col("question", "unsupported").str.replace_all(r"\s+", " ").str.head(LONGEST_CELL)
     )
     title = f"Pairs, the first {shown.height} of {rows.height}" if shown.height < rows.height else "Pairs"
-    show_table(title, shown.columns, _cells(shown))
+    show_table(title, shown.columns, shown.rows())
     print_line(
         f"All of them: {batch}.jsonl in passed, rejected, needs_review and failed below exports; "
         f"table {layout.table(VERDICTS.name, batch)}"
     )
 
 
-def _show_canaries(console: Console, canaries: pl.DataFrame) -> None:
-    if canaries.height:
-        title = (
-            "Canaries: claims made from the documents, of known verdict (no estimate of a release's errors)"
-        )
-        _show(console, title, CANARY_COLUMNS, _cells(canaries.select(CANARY_COLUMNS)))
-
-
-def _show_decisions(console: Console, decisions: Mapping[str, int]) -> None:
-    if decisions:
-        states = ", ".join(f"{count} {state}" for state, count in sorted(decisions.items()))
-        console.print(f"Decisions of people: {states}\n", soft_wrap=True)
-
-
-def _show_cost(console: Console, cost: CostSummary) -> None:
-    if not cost.calls:
-        return
-    _show(console, "Model calls", cost.stages.columns, _cells(cost.stages))
-    for line in cost.message():
-        console.print(line, soft_wrap=True)
-
-
-def _show_unread(console: Console, unread: pl.DataFrame) -> None:
-    if unread.height:
-        _show(console, "Files that could not be read", unread.columns, unread.head(MOST_UNREAD).rows())
-    if unread.height > MOST_UNREAD:
-        rest = unread.height - MOST_UNREAD
-        console.print(f"and {rest} more: see table documents, status failed\n", soft_wrap=True)
-
-
-def _show_skipped(console: Console, steps: pl.DataFrame) -> None:
+def _show_skipped(steps: pl.DataFrame) -> None:
     skipped = steps.filter(pl.col("what") == "skipped")["count"].sum() if steps.height else 0
     if skipped:
         many = "1 file" if skipped == 1 else f"{skipped} files"
-        message = "of no known format, or a linked folder: see table documents, status skipped"
-        console.print(f"{many} skipped, {message}\n", soft_wrap=True)
-
-
-def show_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print one table."""
-    _show(_console(), title, columns, rows)
-
-
-def print_line(text: str) -> None:
-    """Print one line without wrapping."""
-    _console().print(escape(text), soft_wrap=True)
-
-
-def _console() -> Console:
-    console = Console()
-    return console if console.width >= NARROWEST else Console(width=NARROWEST)
+        print_line(
+            f"{many} skipped, of no known format, or a linked folder: see table documents, status skipped\n"
+        )
 
 
 def _with_total(known: pl.DataFrame) -> pl.DataFrame:
     """Expected verdicts and kinds in order, and a line that adds them up."""
+    if not known.height:
+        return known
     counts = known.select(pl.exclude("expected_verdict", "expected_kind").sum())
     total = counts.with_columns(expected_verdict=pl.lit("all"), expected_kind=pl.lit(""))
     return pl.concat([known.sort("expected_verdict", "expected_kind"), total.select(known.columns)])
 
 
-def _show(console: Console, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+def show_frame(title: str, frame: pl.DataFrame, columns: Sequence[str] | None = None) -> None:
+    """Print some columns of a frame, unless it is empty."""
+    if frame.height:
+        shown = frame if columns is None else frame.select(columns)
+        show_table(title, shown.columns, shown.rows())
+
+
+def show_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Print one table of any values: null as a dash, fractions with three digits."""
+    cells = [[_cell(value) for value in row] for row in rows]
     table = Table(title=title, title_justify="left", title_style="bold cyan", box=SIMPLE_HEAD)
     for place, column in enumerate(columns):
         words = column in TEXT_COLUMNS
-        short = all(len(row[place]) <= LONGEST_UNBROKEN for row in rows)
+        short = all(len(row[place]) <= LONGEST_UNBROKEN for row in cells)
         justify: Literal["left", "right"] = "left" if words else "right"
         table.add_column(column.replace("_", " "), justify=justify, no_wrap=words and short, overflow="fold")
-    for row in rows:
-        table.add_row(*(escape(cell) for cell in row))
-    console.print(table)
-
-
-def _funnel_rows(steps: pl.DataFrame) -> list[list[str]]:
-    """Name each stage once, its parts below it."""
-    rows = []
-    earlier = None
-    for stage, what, reason, count in steps.select("stage", "what", "reason", "count").iter_rows():
-        rows.append([stage if stage != earlier else "", what or "", reason or "", str(count)])
-        earlier = stage
-    return rows
-
-
-def _cells(frame: pl.DataFrame) -> list[list[str]]:
-    return [[_cell(value) for value in row] for row in frame.iter_rows()]
+    for row in cells:
+        table.add_row(*map(escape, row))
+    _console().print(table)
 
 
 def _cell(value: object) -> str:
@@ -337,20 +277,24 @@ def _cell(value: object) -> str:
     return f"{value:.3f}" if isinstance(value, float) else str(value)
 
 
-def _print_json(found: Report, layout: Layout, outcomes: Sequence[BatchOutcome]) -> None:
-    document = {
-        **report_document(found, layout),
-        "outcomes": [
-            {
-                "batch": outcome.batch,
-                "outcome": outcome.outcome,
-                "error": outcome.error,
-                "failed_gates": list(outcome.failed_gates),
-            }
-            for outcome in outcomes
-        ],
-    }
-    print_document(document)
+def print_line(text: str, colour: str | None = None) -> None:
+    """Print one line without wrapping."""
+    words = escape(text)
+    _console().print(f"[{colour}]{words}[/{colour}]" if colour else words, soft_wrap=True)
+
+
+def _console() -> Console:
+    console = Console()
+    return console if console.width >= NARROWEST else Console(width=NARROWEST)
+
+
+def stage_rows(steps: pl.DataFrame) -> list[list[Any]]:
+    """The rows of a funnel: each stage named once, its parts below it, unknown ones empty."""
+    again = pl.col("stage") == pl.col("stage").shift()
+    named = steps.with_columns(
+        stage=pl.when(again.fill_null(value=False)).then(pl.lit("")).otherwise("stage")
+    )
+    return [list(row) for row in named.with_columns(pl.col("what", "reason").fill_null("")).iter_rows()]
 
 
 def report_document(found: Report, layout: Layout) -> dict[str, Any]:
@@ -358,13 +302,13 @@ def report_document(found: Report, layout: Layout) -> dict[str, Any]:
     return {
         "out": str(layout.out),
         "tables": found.tables,
-        "yield": found.steps.to_dicts(),
-        "known_answers": found.known.to_dicts(),
-        "canaries": found.canaries.to_dicts(),
-        "batches": found.batches.to_dicts(),
-        "left_out": found.left_out.to_dicts(),
-        "masked": found.masked.to_dicts(),
-        "unread": found.unread.to_dicts(),
+        "yield": found.steps,
+        "known_answers": found.known,
+        "canaries": found.canaries,
+        "batches": found.batches,
+        "left_out": found.left_out,
+        "masked": found.masked,
+        "unread": found.unread,
         "incomplete": found.incomplete,
         "withdrawn": {batch: stone.model_dump() for batch, stone in found.withdrawn.items()},
         "cost": found.cost.document(),
@@ -373,8 +317,8 @@ def report_document(found: Report, layout: Layout) -> dict[str, Any]:
 
 
 def print_document(document: dict[str, Any]) -> None:
-    """Print one JSON document to standard output."""
-    sys.stdout.write(json.dumps(document, indent=2) + "\n")
+    """Print one JSON document to standard output; frames are lists of rows."""
+    sys.stdout.write(json.dumps(document, indent=2, default=pl.DataFrame.to_dicts) + "\n")
 
 
 STYLES = {"page": "bold magenta", "section": "bold cyan", "chunk": "bold green", "chunk_end": "green"}
@@ -382,25 +326,15 @@ MARKS = {"page": "═══", "section": "───", "chunk": "▼", "chunk_end
 
 
 def show_document(shown: Shown, chunk: Row | None = None) -> None:
-    """Print a document, or one chunk of it within its section."""
+    """Print a document, or one chunk of it within its section; borders stand on lines of their own."""
     console = Console(highlight=False, soft_wrap=True)
     for name, value in facts(shown):
         console.print(Text(f"{name:<18}", style="bold").append(value, style="default"))
     console.print()
-    if shown.document["text"] is not None:
-        _print(console, pieces(shown) if chunk is None else in_context(shown, chunk))
-
-
-def _print(console: Console, found: Iterable[Piece]) -> None:
-    """Borders on lines of their own; text as it is, its blank lines at borders aside."""
-    for piece in found:
-        if piece.kind == "text":
-            if piece.text.strip():
-                console.print(Text(piece.text.strip("\n")))
-        else:
+    if shown.document["text"] is None:
+        return
+    for piece in pieces(shown) if chunk is None else in_context(shown, chunk):
+        if piece.kind != "text":
             console.print(Text(f"{MARKS[piece.kind]} {piece.text}", style=STYLES[piece.kind]))
-
-
-def document_json(shown: Shown, chunk: Row | None = None) -> dict[str, object]:
-    """The document and its chunks as JSON values."""
-    return {"document": shown.document, "chunks": shown.chunks if chunk is None else [chunk]}
+        elif piece.text.strip():  # blank lines at borders aside
+            console.print(Text(piece.text.strip("\n")))

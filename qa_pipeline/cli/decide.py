@@ -1,7 +1,4 @@
-"""`qa-pipeline decide`: people's decisions in, and the file to write them in.
-
-What belongs here: arguments and what is printed. What does not: which decisions can be taken (`taking.py`).
-"""
+"""`qa-pipeline decide`: people's decisions in, and the file to write them in."""
 
 import sys
 from pathlib import Path
@@ -9,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from qa_pipeline.cli.arguments import Out
 from qa_pipeline.cli.common import FAILED, OK, errors_as_exit_codes
 from qa_pipeline.errors import InputError
 
@@ -20,7 +18,7 @@ def decide(
     file: Annotated[
         Path | None, typer.Argument(help="CSV or JSONL with a decision a line, as --template makes one.")
     ] = None,
-    out: Annotated[Path, typer.Option(help="Output folder of the run.")] = Path("data"),
+    out: Out = Path("data"),
     template: Annotated[
         Path | None, typer.Option(help="Write the undecided pairs to this new .csv or .jsonl file instead.")
     ] = None,

@@ -1,19 +1,28 @@
-"""`qa-pipeline estimate`: what a run would ask and cost.
+"""`qa-pipeline estimate`: what a run would ask and cost."""
 
-What belongs here: the command's arguments and what it prints. What does not: estimating (`estimate.py`).
-"""
-
+from dataclasses import asdict, astuple
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from qa_pipeline.cli.arguments import batches_at, chosen_batches, located, named_settings, overrides
+from qa_pipeline.cli.arguments import (
+    Change,
+    Json,
+    Model,
+    OnlyBatch,
+    Out,
+    batches_at,
+    chosen_batches,
+    located,
+    named_settings,
+    overrides,
+)
 from qa_pipeline.cli.common import errors_as_exit_codes
 
 if TYPE_CHECKING:
-    from qa_pipeline.reporting.estimate import Estimate, StageEstimate
+    from qa_pipeline.reporting.estimate import Estimate
     from qa_pipeline.settings.tree import Settings
 
 _NO_CAP = 10**15
@@ -22,27 +31,17 @@ _COLUMNS = ("batch", "stage", "calls", "tokens in", "tokens out", "cost")
 
 def estimate(
     corpus: Annotated[str, typer.Argument(help="Folder or address of a corpus, as for run.")],
-    out: Annotated[
-        Path, typer.Option(help="Output folder; requests it holds replies for are not counted.")
-    ] = Path("data"),
-    batch: Annotated[list[str] | None, typer.Option(help="Only this batch; repeat for several.")] = None,
+    out: Out = Path("data"),
+    batch: OnlyBatch = None,
     provider: Annotated[str | None, typer.Option(help="gemini or openai.")] = None,
-    model: Annotated[
-        str | None, typer.Option(help="Model of the provider, for every role that names none of its own.")
-    ] = None,
-    change: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set", metavar="PATH=VALUE", help="Change a setting, such as llm.workers=20; repeatable."
-        ),
-    ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON document instead of tables.")
-    ] = False,
+    model: Model = None,
+    change: Change = None,
+    as_json: Json = False,
 ) -> None:
     """Estimate the requests and cost of a run, by batch and stage, without sending any request.
 
-    Documents are read and cut as in a run. Nothing is written.
+    Documents are read and cut as in a run. Requests that the output folder holds replies for are not counted.
+    Nothing is written.
     """
     import time
 
@@ -82,12 +81,14 @@ def _settings(values: dict[str, Any]) -> "Settings":
 def _print(made: "Estimate") -> None:
     from qa_pipeline.cli.console import print_line, show_table
 
-    rows = [_cells(one, made.currency) for one in made.stages]
-    if rows:
-        total = made.total
-        read = sum(one.input_tokens for one in made.stages)
-        cost = _money(made.cost, made.currency)
-        rows.append(["all", "", f"{total.calls:,}", f"{read:,}", f"{total.tokens - read:,}", cost])
+    def row(batch: str, stage: str, calls: int, read: int, written: int, cost: Decimal | None) -> list[str]:
+        money = "not known" if cost is None else f"{cost:.4f} {made.currency}"
+        return [batch, stage, f"{calls:,}", f"{read:,}", f"{written:,}", money]
+
+    if made.stages:
+        total, read = made.total, sum(one.input_tokens for one in made.stages)
+        rows = [row(*astuple(one)) for one in made.stages]
+        rows.append(row("all", "", total.calls, read, total.tokens - read, made.cost))
         show_table("Estimate", _COLUMNS, rows)
     for note in made.notes:
         print_line(note)
@@ -97,34 +98,16 @@ def _print(made: "Estimate") -> None:
         )
 
 
-def _cells(one: "StageEstimate", currency: str) -> list[str]:
-    numbers = (f"{count:,}" for count in (one.calls, one.input_tokens, one.output_tokens))
-    return [one.batch, one.stage, *numbers, _money(one.cost, currency)]
-
-
-def _money(cost: Decimal | None, currency: str) -> str:
-    return "not known" if cost is None else f"{cost:.4f} {currency}"
-
-
 def _print_json(made: "Estimate") -> None:
-    from dataclasses import asdict
-
     from qa_pipeline.cli.console import print_document
 
-    total = made.total
-    stages = [{**asdict(one), "cost": _number(one.cost)} for one in made.stages]
-    print_document(
-        {
-            "stages": stages,
-            "calls": total.calls,
-            "tokens": total.tokens,
-            "cost": _number(made.cost),
-            "currency": made.currency,
-            "notes": list(made.notes),
-            "stopped_by": list(made.stopped_by),
-        }
-    )
+    def number(cost: Decimal | None) -> float | None:
+        return None if cost is None else float(cost)
 
-
-def _number(cost: Decimal | None) -> float | None:
-    return None if cost is None else float(cost)
+    document = asdict(made) | {
+        "stages": [{**asdict(one), "cost": number(one.cost)} for one in made.stages],
+        "calls": made.total.calls,
+        "tokens": made.total.tokens,
+        "cost": number(made.cost),
+    }
+    print_document(document)

@@ -1,8 +1,4 @@
-"""`qa-pipeline eval`: how far verification and the judge can be trusted, on data that people labelled.
-
-What belongs here: gathering the commands. What does not: what they do (`grounding_command.py`,
-`judge_command.py`).
-"""
+"""`qa-pipeline eval`: how far verification and the judge can be trusted, on data that people labelled."""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -11,18 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from qa_pipeline.cli.common import (
-    Data,
-    Json,
-    Limit,
-    MaxCalls,
-    MaxCost,
-    Out,
-    Resampled,
-    Seed,
-    errors_as_exit_codes,
-    settings_of,
-)
+from qa_pipeline.cli.arguments import Json, MaxCalls, MaxCost, Out, named_settings
+from qa_pipeline.cli.common import errors_as_exit_codes
 
 if TYPE_CHECKING:
     from qa_pipeline.evaluation.datasets import Labelled
@@ -32,6 +18,16 @@ if TYPE_CHECKING:
     from qa_pipeline.llm.base import LanguageModel
     from qa_pipeline.resources import Resources
     from qa_pipeline.settings.tree import Settings
+
+
+Data = Annotated[
+    list[Path], typer.Option(help="File or folder of labelled items, .parquet or .jsonl; repeatable.")
+]
+Limit = Annotated[
+    int | None, typer.Option(min=1, help="Items of each data set, drawn by group; the same ones each time.")
+]
+Resampled = Annotated[int, typer.Option(min=0, max=100_000, help="Resamples of the 95 % intervals.")]
+Seed = Annotated[int, typer.Option(min=0, help="Of the resamples.")]
 
 
 class By(StrEnum):
@@ -78,15 +74,16 @@ def grounding(
     from qa_pipeline.cli.console import print_document, print_line, watching
     from qa_pipeline.cli.evaluation_tables import show_grounding
     from qa_pipeline.evaluation.datasets import draw, read_labelled
-    from qa_pipeline.evaluation.grounding import Options, grounding_document, measure_grounding
+    from qa_pipeline.evaluation.grounding import Options, measure_grounding
     from qa_pipeline.evaluation.plots import check_plots
     from qa_pipeline.evaluation.scorers import chosen_scorers
     from qa_pipeline.evaluation.scoring import evaluation_settings, score_items
+    from qa_pipeline.evaluation.statistics import rounded
     from qa_pipeline.resources import Resources
 
     with errors_as_exit_codes():
         scorers = chosen_scorers(scorer)
-        settings = evaluation_settings(settings_of(out, max_calls, max_cost))
+        settings = evaluation_settings(_settings(out, max_calls, max_cost))
         labelled = read_labelled(data, settings.pairs_file)
         items = draw(labelled.items, limit)
         options = Options(by.value, target, resamples, seed, tuple(without or ()))
@@ -100,11 +97,19 @@ def grounding(
         pictures = [] if plots is None else _pictures(scored, scorers, options, plots)
         if as_json:
             about = _about(labelled, scored, settings, options)
-            print_document({**about, **grounding_document(found), "plots": pictures})
+            print_document({**about, **rounded(found), "plots": pictures})
         else:
             show_grounding(found, labelled.left_out)
             for name in pictures:
                 print_line(name)
+
+
+def _settings(out: Path, max_calls: int | None, max_cost: float | None) -> "Settings":
+    """The settings of all sources, with the output folder and caps of the command line."""
+    from qa_pipeline.settings.base import read_assignments
+    from qa_pipeline.settings.tree import load_settings
+
+    return load_settings(out=out, **read_assignments([], named_settings(None, None, max_calls, max_cost)))
 
 
 def _pictures(
@@ -124,7 +129,7 @@ def _about(
 ) -> dict[str, Any]:
     return {
         "items": scored.items.height,
-        "left_out": labelled.left_out.to_dicts(),
+        "left_out": labelled.left_out,
         "by": options.by,
         "target_precision": options.target,
         "resamples": options.resamples,
@@ -158,12 +163,13 @@ def judge(
     from qa_pipeline.cli.evaluation_tables import show_judge
     from qa_pipeline.evaluation.datasets import draw
     from qa_pipeline.evaluation.judge import compare_responses, score_answers
-    from qa_pipeline.evaluation.judge_figures import judge_document, paired_figures, rated_figures
+    from qa_pipeline.evaluation.judge_figures import paired_figures, rated_figures
     from qa_pipeline.evaluation.judged_datasets import read_judged
+    from qa_pipeline.evaluation.statistics import rounded
     from qa_pipeline.resources import Resources
 
     with errors_as_exit_codes():
-        resources = Resources(settings_of(out, max_calls, max_cost))
+        resources = Resources(_settings(out, max_calls, max_cost))
         settings = resources.settings
         model = _model(resources)
         rated, paired, left_out = read_judged(data, settings.pairs_file)
@@ -175,9 +181,9 @@ def judge(
         of_rated = rated_figures(answers, scored, resamples=resamples, seed=seed)
         of_paired = paired_figures(responses, chosen, resamples=resamples, seed=seed)
         if as_json:
-            about = {"judge": model.name, "left_out": left_out.to_dicts(), "repeats": repeats}
+            about = {"judge": model.name, "left_out": left_out, "repeats": repeats}
             drawn = {"resamples": resamples, "seed": seed}
-            print_document({**about, **drawn, **judge_document(of_rated, of_paired)})
+            print_document({**about, **drawn, **rounded({"rated": of_rated, "paired": of_paired})})
         else:
             show_judge(of_rated, of_paired, left_out)
 

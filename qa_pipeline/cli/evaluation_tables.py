@@ -1,16 +1,12 @@
-"""The figures of an evaluation as tables a person reads, at most 110 columns wide.
-
-What belongs here: which figures stand in which table. What does not: computing them (`grounding.py`) and how
-a table is printed (`console.py`).
-"""
+"""The figures of an evaluation as tables a person reads, at most 110 columns wide."""
 
 from collections.abc import Sequence
 
 import polars as pl
 
 from qa_pipeline.cli.console import print_line, show_table
-from qa_pipeline.evaluation.grounding import Difference, Grounding, ScorerFigures, SetFigures
-from qa_pipeline.evaluation.judge_figures import ALL_SCORES, Asked, PairedFigures, RatedFigures, Repeats
+from qa_pipeline.evaluation.grounding import Document
+from qa_pipeline.evaluation.judge_figures import ALL_SCORES
 from qa_pipeline.evaluation.statistics import Estimate
 
 MATRICES = {
@@ -23,130 +19,104 @@ _NOTHING = "–"
 _MOST_COLUMNS = 7
 
 
-def show_grounding(found: Grounding, left_out: pl.DataFrame) -> None:
+def show_grounding(found: Document, left_out: pl.DataFrame) -> None:
     """Print the sets, the mean, how far each scorer is ahead of the best baseline, and figures by set."""
-    show_left_out(left_out)
+    _show_left_out(left_out)
     columns = ["set", "items", "groups", "supported", "claims", "without_claims", "claims_/_s"]
-    show_table("Sets", columns, [_set_row(one) for one in found.sets])
-    if found.mean:
-        many = "1 set" if len(found.mean_over) == 1 else f"{len(found.mean_over)} sets, each counting alike"
-        title = f"Mean over {many} (95 % intervals)"
-        show_table(title, _MEAN_COLUMNS, [_mean_row(one) for one in found.mean])
-        _show_rules(found.mean)
-        _show_ahead(found.mean)
+    show_table("Sets", columns, [_set_row(one) for one in found["sets"]])
+    mean, over = found["mean"]["scorers"], found["mean"]["over"]
+    if mean:
+        many = "1 set" if len(over) == 1 else f"{len(over)} sets, each counting alike"
+        columns = ["scorer", "unknown", "AUROC", "balanced accuracy", "at_best", "F1_unsupported", "miscal."]
+        show_table(f"Mean over {many} (95 % intervals)", columns, [_mean_row(one) for one in mean])
+        columns = ["scorer", "accepts", "rightly", "interval", "rejects", "rightly", "interval"]
+        if rules := [_rule_row(one) for one in mean if one["coverage"]]:
+            show_table("What the shipped rules accept and reject, same mean", columns, rules)
+        columns = ["scorer", "AUROC", "best baseline", "balanced accuracy", "best baseline at its best"]
+        if ahead := [row for one in mean if (row := _ahead_row(one))]:
+            show_table("Ahead of the best baseline, on the same resamples", columns, ahead)
     for figure, title in MATRICES.items():
-        _show_matrix(found.sets, figure, title)
+        _show_matrix(found["sets"], figure, title)
     print_line("Best thresholds and best baselines are chosen on these very items, which favours them.")
 
 
-def show_left_out(left_out: pl.DataFrame) -> None:
-    """Print which rows of labelled files are not used (`LEFT_OUT`), if any."""
+def _show_left_out(left_out: pl.DataFrame) -> None:
     if left_out.height:
-        rows = [[str(value) for value in row] for row in left_out.rows()]
-        show_table("Rows left out", [name.replace("_", " ") for name in left_out.columns], rows)
+        show_table("Rows left out", left_out.columns, left_out.rows())
 
 
-def _set_row(one: SetFigures) -> list[str]:
-    counts = (one.claims, one.without_claims)
-    rate = one.claims_per_second
-    shown = _NOTHING if rate is None else f"{rate:.0f}"
+def _set_row(one: Document) -> list[str]:
+    rate = one["claims_per_second"]
     return [
-        one.key,
-        f"{one.items:,}",
-        f"{one.groups:,}",
-        f"{one.supported / one.items:.0%}",
-        *(f"{count:,}" for count in counts),
-        shown,
+        one["key"],
+        f"{one['items']:,}",
+        f"{one['groups']:,}",
+        f"{one['base_rate']:.0%}",
+        f"{one['claims']:,}",
+        f"{one['items_without_claims']:,}",
+        _NOTHING if rate is None else f"{rate:.0f}",
     ]
 
 
-_MEAN_COLUMNS = [
-    "scorer",
-    "unknown",
-    "AUROC",
-    "balanced accuracy",
-    "at_best",
-    "F1_unsupported",
-    "miscal.",
-]
-_RULE_COLUMNS = ["scorer", "accepts", "rightly", "interval", "rejects", "rightly", "interval"]
-_RULE = ("coverage", "precision", "reject_coverage", "reject_precision")
-
-
-def _mean_row(one: ScorerFigures) -> list[str]:
-    figures = one.figures
+def _mean_row(one: Document) -> list[str]:
     plain = ("balanced_accuracy_best", "f1_unsupported", "calibration_error")
     return [
-        one.name,
-        f"{one.unknown:,}",
-        with_interval(figures["auroc"]),
-        with_interval(figures["balanced_accuracy"]),
-        *(_number(figures[name]) for name in plain),
+        one["name"],
+        f"{one['unknown']:,}",
+        with_interval(one["auroc"]),
+        with_interval(one["balanced_accuracy"]),
+        *(_number(one[name]) for name in plain),
     ]
 
 
-def _show_rules(mean: Sequence[ScorerFigures]) -> None:
-    rows = []
-    for one in mean:
-        accepts, right, rejects, caught = (one.figures[name] for name in _RULE)
-        if accepts.value is not None:
-            accepted = [_percent(accepts), _percent(right), _bounds(right)]
-            rows.append([one.name, *accepted, _percent(rejects), _percent(caught), _bounds(caught)])
-    if rows:
-        show_table("What the shipped rules accept and reject, same mean", _RULE_COLUMNS, rows)
+def _rule_row(one: Document) -> list[str]:
+    row = [one["name"]]
+    for share, precision in (("coverage", "precision"), ("reject_coverage", "reject_precision")):
+        right = one[precision]
+        row += [_number(one[share], ".1%"), _number(right, ".1%"), _bounds(right) if right else ""]
+    return row
 
 
-def _show_ahead(mean: Sequence[ScorerFigures]) -> None:
-    rows = []
-    for one in mean:
-        best = {of.figure: of for of in one.differences if of.best}
-        if any(of.ahead.value is not None for of in best.values()):
-            rows.append([one.name, *_ahead(best.get("auroc")), *_ahead(best.get("balanced_accuracy"))])
-    if rows:
-        columns = ["scorer", "AUROC", "best baseline", "balanced accuracy", "best baseline at its best"]
-        show_table("Ahead of the best baseline, on the same resamples", columns, rows)
+def _ahead_row(one: Document) -> list[str]:
+    """How far it is ahead of the best rival; nothing where no difference is known."""
+    best = {of["figure"]: of for of in one["ahead_of_baselines"] if of["best"]}
+    if all(of["value"] is None for of in best.values()):
+        return []
+    row = [one["name"]]
+    for figure in ("auroc", "balanced_accuracy"):
+        of = best.get(figure)
+        row += [with_interval(of, sign="+"), of["baseline"]] if of else [_NOTHING, _NOTHING]
+    return row
 
 
-def _ahead(one: Difference | None) -> list[str]:
-    return [_NOTHING, _NOTHING] if one is None else [with_interval(one.ahead, sign="+"), one.baseline]
-
-
-def _show_matrix(sets: Sequence[SetFigures], figure: str, title: str) -> None:
-    names = [one.name for one in sets[0].scorers if _known(sets, one.name, figure)]
+def _show_matrix(sets: Sequence[Document], figure: str, title: str) -> None:
+    by_name = [{of["name"]: of[figure] for of in one["scorers"]} for one in sets]
+    names = [name for name in by_name[0] if any(of_set[name] for of_set in by_name)]
     for start in range(0, len(names), _MOST_COLUMNS):
         shown = names[start : start + _MOST_COLUMNS]
-        rows = []
-        for one in sets:
-            by_name = {of.name: of.figures[figure] for of in one.scorers}
-            rows.append([one.key, *(_number(by_name[name]) for name in shown)])
+        rows = [
+            [one["key"], *(_number(of_set[name]) for name in shown)]
+            for one, of_set in zip(sets, by_name, strict=True)
+        ]
         show_table(title if not start else f"{title} (further scorers)", ["set", *shown], rows)
 
 
-def _known(sets: Sequence[SetFigures], name: str, figure: str) -> bool:
-    scorers = (of for one in sets for of in one.scorers if of.name == name)
-    return any(of.figures[figure].value is not None for of in scorers)
+def _number(one: Estimate | None, form: str = ".3f") -> str:
+    return _NOTHING if one is None or one["value"] is None else f"{one['value']:{form}}"
 
 
-def _number(one: Estimate) -> str:
-    return _NOTHING if one.value is None else f"{one.value:.3f}"
-
-
-def _percent(one: Estimate) -> str:
-    return _NOTHING if one.value is None else f"{one.value:.1%}"
-
-
-def with_interval(one: Estimate, sign: str = "") -> str:
+def with_interval(one: Estimate | None, sign: str = "", places: int = 3) -> str:
     """A figure and its interval, as far as there are any."""
-    if one.value is None:
+    if one is None or one["value"] is None:
         return _NOTHING
-    return f"{one.value:{sign}.3f} {_bounds(one, sign)}".rstrip()
+    return f"{one['value']:{sign}.{places}f} {_bounds(one, sign)}".rstrip()
 
 
 def _bounds(one: Estimate, sign: str = "") -> str:
-    if one.low is None or one.high is None:
+    if one["low"] is None or one["high"] is None:
         return ""
-    between = " to " if sign or one.low < 0 else "–"
-    return f"({one.low:{sign}.2f}{between}{one.high:{sign}.2f})"
+    between = " to " if sign or one["low"] < 0 else "–"
+    return f"({one['low']:{sign}.2f}{between}{one['high']:{sign}.2f})"
 
 
 _PAIRED = {
@@ -162,44 +132,45 @@ _PAIRED = {
 }
 
 
-def show_judge(
-    rated: Sequence[RatedFigures], paired: Sequence[PairedFigures], left_out: pl.DataFrame
-) -> None:
+def show_judge(rated: Sequence[Document], paired: Sequence[Document], left_out: pl.DataFrame) -> None:
     """Print what was asked, agreement with people, repeats, and what length and place do."""
-    show_left_out(left_out)
-    every = [(one.asked, one.repeats) for one in rated] + [(one.asked, one.repeats) for one in paired]
+    _show_left_out(left_out)
     columns = ["set", "items", "groups", "replies", "failed", "repeats", "equal", "deviation"]
-    show_table("What was asked", columns, [_asked_row(*one) for one in every])
+    show_table("What was asked", columns, [_asked_row(one) for one in (*rated, *paired)])
     for one in rated:
         _show_rated(one)
-    for other in paired:
-        rows = [[title, with_interval(getattr(other, name))] for name, title in _PAIRED.items()]
-        show_table(f"{other.asked.key}: choices of two", ["what", "share or correlation"], rows)
+    for one in paired:
+        rows = [[title, with_interval(one[name])] for name, title in _PAIRED.items()]
+        show_table(f"{one['asked']['key']}: choices of two", ["what", "share or correlation"], rows)
 
 
-def _asked_row(asked: Asked, repeats: Repeats) -> list[str]:
-    failed = ", ".join(f"{count} {reason}" for reason, count in asked.failed.items())
-    counts = (asked.items, asked.groups, asked.replies)
-    equal = _NOTHING if repeats.identical is None else f"{repeats.identical:.1%}"
-    deviation = _NOTHING if repeats.deviation is None else f"{repeats.deviation:.3f}"
-    return [asked.key, *(f"{n:,}" for n in counts), failed or "0", str(repeats.repeats), equal, deviation]
+def _asked_row(one: Document) -> list[str]:
+    asked, repeats = one["asked"], one["repeats"]
+    failed = ", ".join(f"{count} {reason}" for reason, count in asked["failed"].items())
+    equal, deviation = repeats["identical"], repeats["deviation"]
+    return [
+        asked["key"],
+        *(f"{asked[name]:,}" for name in ("items", "groups", "replies")),
+        failed or "0",
+        str(repeats["repeats"]),
+        _NOTHING if equal is None else f"{equal:.1%}",
+        _NOTHING if deviation is None else f"{deviation:.3f}",
+    ]
 
 
-def _show_rated(one: RatedFigures) -> None:
+def _show_rated(one: Document) -> None:
+    key = one["asked"]["key"]
     for figure, title in (("spearman", "Spearman's rho"), ("kendall", "Kendall's tau-b")):
-        found = {(of.score, of.rating): getattr(of, figure) for of in one.agreements}
-        ratings = dict.fromkeys(of.rating for of in one.agreements)
-        rows = [[rating, *(_short(found[score, rating]) for score in ALL_SCORES)] for rating in ratings]
-        named = f"{one.asked.key}: {title} of the judge's scores with people's ratings"
+        found = {(of["score"], of["rating"]): of[figure] for of in one["agreements"]}
+        rows = [
+            [rating, *(with_interval(found[score, rating], places=2) for score in ALL_SCORES)]
+            for rating in dict.fromkeys(rating for _, rating in found)
+        ]
+        named = f"{key}: {title} of the judge's scores with people's ratings"
         show_table(named, ["what", *ALL_SCORES], rows)
-    rows = [[of.length, *map(with_interval, (of.judge, of.people, of.beyond))] for of in one.verbosity]
-    named = f"{one.asked.key}: Spearman's rho with length in letters"
+    rows = [
+        [of["length"], *(with_interval(of[name]) for name in ("judge", "people", "beyond"))]
+        for of in one["verbosity"]
+    ]
+    named = f"{key}: Spearman's rho with length in letters"
     show_table(named, ["what", "judge's overall score", "people's mean", "judge beyond people"], rows)
-
-
-def _short(one: Estimate) -> str:
-    """As `with_interval`, with two places: four of them stand in a row."""
-    if one.value is None or one.low is None or one.high is None:
-        return with_interval(one)
-    between = " to " if one.low < 0 else "–"
-    return f"{one.value:.2f} ({one.low:.2f}{between}{one.high:.2f})"

@@ -1,23 +1,16 @@
-"""The command that weighs refusals against the whole corpus.
-
-What belongs here: its arguments and what it prints. What does not: the look-up (`corpus_refusals.py`).
-"""
+"""`qa-pipeline refusals`: refusals weighed against the whole corpus."""
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Any
 
-import typer
-
+from qa_pipeline.cli.arguments import Json, Out
 from qa_pipeline.cli.common import errors_as_exit_codes
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 def refusals(
-    out: Annotated[Path, typer.Option(help="Folder for tables, indexes, exports and caches.")] = Path("data"),
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")] = False,
+    out: Out = Path("data"),
+    as_json: Json = False,
 ) -> None:
     """Ask for each refusal whether any batch of the corpus holds an answer; nothing is changed.
 
@@ -47,21 +40,16 @@ def refusals(
             resources.settings.verification,
             model=resources.embedder.model,
         )
-        document = _document(judged, shards, index_snapshot(shards))
+        document = {
+            "index_snapshot": index_snapshot(shards),
+            "shards": shards,
+            "outcomes": dict(judged.group_by("outcome").len().sort("outcome").iter_rows()),
+            "refusals": judged.to_dicts(),
+        }
         if as_json:
             print_document(document)
         else:
             _show(document)
-
-
-def _document(judged: "pl.DataFrame", shards: dict[str, str], snapshot: str) -> dict[str, Any]:
-    counts = judged.group_by("outcome").len().sort("outcome")
-    return {
-        "index_snapshot": snapshot,
-        "shards": shards,
-        "outcomes": dict(counts.iter_rows()),
-        "refusals": judged.to_dicts(),
-    }
 
 
 def _show(document: dict[str, Any]) -> None:

@@ -1,8 +1,4 @@
-"""`qa-pipeline replies`: managing the store of model replies.
-
-What belongs here: its commands, and what they print. What does not: counting and deleting
-(`llm/store/`), finding documents (`erasing.py`).
-"""
+"""`qa-pipeline replies`: managing the store of model replies."""
 
 import json
 import re

@@ -1,8 +1,4 @@
-"""The command that shows a document as it was read.
-
-What belongs here: its arguments, and which way it is shown. What does not: finding it (`showing.py`),
-printing (`document_console.py`), pictures of pages (`page_view.py`).
-"""
+"""`qa-pipeline show`: a document as it was read."""
 
 import sys
 from pathlib import Path
@@ -10,7 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from qa_pipeline.cli.arguments import Json, Out
 from qa_pipeline.cli.common import errors_as_exit_codes
+from qa_pipeline.errors import InputError
 
 if TYPE_CHECKING:
     from qa_pipeline.review.document_view import Row, Shown
@@ -20,7 +18,7 @@ def show(
     document: Annotated[
         str, typer.Argument(help="Its id, the beginning of it, or its path; BATCH/PATH if need be.")
     ],
-    out: Annotated[Path, typer.Option(help="Folder for tables, indexes, exports and caches.")] = Path("data"),
+    out: Out = Path("data"),
     chunk: Annotated[
         str | None, typer.Option(help="Only this chunk, in its section: an id or its beginning.")
     ] = None,
@@ -37,33 +35,26 @@ def show(
     corpus: Annotated[
         str | None, typer.Option(help="With --picture: the corpus the document was read from.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Show a document as it was read: facts, text, and the borders of sections, pages and chunks."""
-    from qa_pipeline.cli.console import document_json, print_document, show_document
+    from qa_pipeline.cli.console import print_document, show_document
     from qa_pipeline.review.document_view import find_chunk, find_document
     from qa_pipeline.storage import Layout
 
     with errors_as_exit_codes():
-        _check_picture_options(picture, {"--page": page, "--span": span, "--corpus": corpus})
+        for name, value in {"--page": page, "--span": span, "--corpus": corpus}.items():
+            if picture is None and value is not None:
+                raise InputError(f"{name} takes a picture of a page: add --picture FILE.png")
         layout = Layout(out)
         shown = find_document(layout, document, [path.stem for path in layout.tables("documents")])
         chosen = find_chunk(shown, chunk) if chunk else None
         if picture is not None:
             _draw(shown, chosen, picture, page, span, corpus)
         elif as_json:
-            print_document(document_json(shown, chosen))
+            print_document({"document": shown.document, "chunks": [chosen] if chosen else shown.chunks})
         else:
             show_document(shown, chosen)
-
-
-def _check_picture_options(picture: Path | None, options: dict[str, object]) -> None:
-    """Refuse options that would do nothing."""
-    from qa_pipeline.errors import InputError
-
-    given = [name for name, value in options.items() if value is not None]
-    if picture is None and given:
-        raise InputError(f"{given[0]} takes a picture of a page: add --picture FILE.png")
 
 
 def _draw(

@@ -12,6 +12,7 @@ from typing import Any
 
 import dagster as dg
 
+from qa_pipeline.curation.exports import LEDGER_FILES
 from qa_pipeline.curation.withdrawals import tombstone_of
 from qa_pipeline.defs.base import (
     LLM_POOL,
@@ -43,8 +44,8 @@ from qa_pipeline.resources import Resources
 from qa_pipeline.retrieval.shard import dump_shard
 from qa_pipeline.settings.llm import same_model_warning
 from qa_pipeline.settings.tree import Settings
-from qa_pipeline.stages import STAGES, Stage, StageRun, calls_table, ledger_names, publish
-from qa_pipeline.tables import QUESTIONS, STORED
+from qa_pipeline.stages import STAGES, Stage, StageRun, calls_table, publish
+from qa_pipeline.tables import QUESTIONS, STORED, TRAINING_EXAMPLES
 
 OWNERS = ["team:training-data"]
 _OWN_GATES = {gate.name for gate in GATES if gate.asset == "training_examples"} | {"training_examples_schema"}
@@ -64,9 +65,8 @@ def _asset(stage: Stage) -> dg.AssetsDefinition:
         context: dg.AssetExecutionContext, resources: ResourcesParam, tables: Tables, **inputs: Any
     ) -> Iterator[dg.MaterializeResult[Any]]:
         batch = context.partition_key
-        before = _BEFORE.get(stage.name)
-        if before is not None:
-            before(context, resources)
+        if stage.name == TRAINING_EXAMPLES.name:
+            _check_gates(resources, batch)
         previous = tables.previous(STORED[stage.name], batch) if stage.keeps else None
         notify = logged(context.log, stage.counts or stage.name)
         stage_run = StageRun(resources, batch, inputs, previous, notify)
@@ -75,8 +75,13 @@ def _asset(stage: Stage) -> dg.AssetsDefinition:
             output = stage.run(stage_run)
             if stage.finish is not None:
                 stage.finish(stage_run, output)
-            shown = {**stage_run.figures, **_SHOWN.get(stage.name, _nothing_more)(stage_run, tables, output)}
-            return table_result(stage.name, output, **shown) if stage.is_table else _shard_result(output)
+            if not stage.is_table:
+                version, metadata = content_version(dump_shard(output)), shard_metadata(output)
+                return dg.MaterializeResult(value=output, data_version=version, metadata=metadata)
+            more = _SHOWN[stage.name](stage_run, tables, output) if stage.name in _SHOWN else {}
+            if "warning" in more:
+                context.log.warning(more["warning"])
+            return table_result(stage.name, output, **stage_run.figures, **more)
 
         if stage.asks_a_model:
             yield from unless_pending(context, made)
@@ -109,14 +114,8 @@ def exports(
     return dg.MaterializeResult(data_version=content_version(*files), metadata=metadata)
 
 
-def _shard_result(shard: Any) -> dg.MaterializeResult[Any]:
-    version = content_version(dump_shard(shard))
-    return dg.MaterializeResult(value=shard, data_version=version, metadata=shard_metadata(shard))
-
-
-def _check_gates(context: dg.AssetExecutionContext, resources: Resources) -> None:
+def _check_gates(resources: Resources, batch: str) -> None:
     """A blocking check stops only its own run; this stops the next one too, until the check passes."""
-    batch = context.partition_key
     stone = tombstone_of(resources.layout, batch)
     failing = stone.details if stone and stone.reason == "gate_failed" else {}
     if stone and set(failing) - _OWN_GATES:
@@ -126,29 +125,9 @@ def _check_gates(context: dg.AssetExecutionContext, resources: Resources) -> Non
         raise dg.Failure(message, allow_retries=False)
 
 
-def _warn_of_one_model(context: dg.AssetExecutionContext, resources: Resources) -> None:
-    warning = _judge_warning(resources)
-    if warning is not None:
-        context.log.warning(warning)
-
-
-def _judge_warning(resources: Resources) -> str | None:
-    settings = resources.settings
-    return same_model_warning(settings.llm) if settings.judging.enabled else None
-
-
-_BEFORE: Mapping[str, Callable[[dg.AssetExecutionContext, Resources], None]] = {
-    "assessments": _warn_of_one_model,
-    "training_examples": _check_gates,
-}
-
-
-def _nothing_more(run: StageRun, tables: ParquetTables, output: Any) -> dict[str, Any]:
-    return {}
-
-
 def _assessments_shown(run: StageRun, tables: ParquetTables, assessments: Frame) -> dict[str, Any]:
-    warning = _judge_warning(run.resources)
+    settings = run.resources.settings
+    warning = same_model_warning(settings.llm) if settings.judging.enabled else None
     return {"warning": warning} if warning else {}
 
 
@@ -156,7 +135,7 @@ def _verdicts_shown(run: StageRun, tables: ParquetTables, verdicts: Frame) -> di
     return {
         "preview": verdict_preview(verdicts, run["pairs"], run["claims"]),
         **summary_metadata(verdicts),
-        **export_metadata(run.resources.layout, run.batch, ledger_names()),
+        **export_metadata(run.resources.layout, run.batch, LEDGER_FILES),
         **cost_metadata(calls_table(run.resources, run.batch), verdicts),
     }
 

@@ -16,7 +16,7 @@ from pydantic import BaseModel
 from qa_pipeline.defs.base import PARTITIONS_NAME, latest_record, running_batches
 from qa_pipeline.defs.corpus import CORPUS
 from qa_pipeline.defs.schedules import REASON_TAG, build_batch
-from qa_pipeline.defs.staleness import Step, work_left
+from qa_pipeline.defs.staleness import Steps, work_left
 from qa_pipeline.errors import ReplyStoreError
 from qa_pipeline.resources import Resources, waiting_batches
 
@@ -31,7 +31,7 @@ class Looked(BaseModel):
     again: list[str] = []
 
 
-def automation_sensor(steps: Sequence[Step]) -> dg.SensorDefinition:
+def automation_sensor(steps: Steps) -> dg.SensorDefinition:
     """A sensor that requests one run for each report of new content that leaves work to do."""
 
     @dg.sensor(

@@ -37,7 +37,6 @@ corpus = dg.AssetSpec(
 )
 
 
-SensorAnswer = dg.SensorResult | dg.SkipReason
 CorpusEvent = dg.AssetMaterialization | dg.AssetObservation
 
 
@@ -110,7 +109,7 @@ def _events(batch: str, fingerprint: str, address: str) -> Iterator[CorpusEvent]
 )
 def corpus_sensor(
     context: dg.SensorEvaluationContext, resources: dg.ResourceParam[Resources]
-) -> SensorAnswer:
+) -> dg.SensorResult | dg.SkipReason:
     """Look at the corpus; only batches that changed on the outside since they were read are read again."""
     try:
         place = corpus_of(resources.settings)

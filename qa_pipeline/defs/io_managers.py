@@ -12,10 +12,9 @@ import dagster as dg
 import polars as pl
 from upath import UPath
 
-from qa_pipeline.errors import TableVersionError
 from qa_pipeline.resources import Resources
 from qa_pipeline.retrieval.shard import Shard, dump_shard, load_shard
-from qa_pipeline.storage import read_table, table_bytes, write_bytes
+from qa_pipeline.storage import read_earlier, read_table, table_bytes, write_bytes
 from qa_pipeline.table_schema import Table
 from qa_pipeline.tables import STORED
 
@@ -50,10 +49,7 @@ class ParquetTables(dg.UPathIOManager):
 
         A step cannot declare its own output as an input, so it asks here.
         """
-        try:
-            return self.read(table, batch) if self._file(table, batch).exists() else None
-        except TableVersionError:
-            return None
+        return read_earlier(cast("Path", self._file(table, batch)), table)
 
     def _file(self, table: Table, batch: str) -> UPath:
         return self._base_path / table.name / f"{batch}{self.extension}"

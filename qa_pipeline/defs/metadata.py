@@ -59,14 +59,19 @@ def described(table: Table) -> dict[str, Any]:
 
 
 def frame_metadata(frame: pl.DataFrame, table: Table) -> dict[str, Any]:
-    """Row count, rows of each kind, and a preview."""
-    counted = [name for name in table.counted if name in frame.columns]
-    return {
-        "dagster/partition_row_count": frame.height,
-        **(_numbers(frame, counted[0]) if counted else {}),
-        **{f"rows by {name}": _counts(frame, name) for name in counted[1:]},
-        "preview": preview(frame, table.preview),
-    }
+    """Row count, rows of each kind (of the first column that is counted as numbers), and a preview."""
+    shown: dict[str, Any] = {"dagster/partition_row_count": frame.height}
+    for place, name in enumerate(name for name in table.counted if name in frame.columns):
+        counts = frame.group_by(name).len("rows").sort(["rows", name], descending=[True, False])
+        if place:
+            shown[f"rows by {name}"] = _table(counts.with_columns(pl.col(name).fill_null("(none)")))
+        else:
+            shown |= {f"{name}: {value}": rows for value, rows in counts.drop_nulls().iter_rows()}
+    return {**shown, "preview": preview(frame, table.preview)}
+
+
+def _table(frame: pl.DataFrame) -> dg.MarkdownMetadataValue:
+    return dg.MetadataValue.md(markdown_table(frame.columns, frame.iter_rows()))
 
 
 def summary_metadata(verdicts: pl.DataFrame) -> dict[str, Any]:
@@ -100,9 +105,8 @@ def cost_metadata(calls: pl.DataFrame, verdicts: pl.DataFrame | None = None) -> 
         "calls without cost": summary.calls_without_cost or None,
         "calls without tokens": summary.calls_without_tokens or None,
     }
-    stages = summary.stages
-    shown = dg.MetadataValue.md(markdown_table(stages.columns, stages.iter_rows()))
-    return {name: value for name, value in figures.items() if value is not None} | {"cost by stage": shown}
+    known = {name: value for name, value in figures.items() if value is not None}
+    return known | {"cost by stage": _table(summary.stages)}
 
 
 def _money(amount: float | None) -> float | None:
@@ -113,11 +117,7 @@ def _money(amount: float | None) -> float | None:
 def content_metadata(documents: pl.DataFrame) -> dict[str, Any]:
     """How much text the documents gave, what they hold besides, and personal data found in them."""
     counts = {"left out of the text": left_out_counts(documents), "personal data": masked_counts(documents)}
-    shown = {name: frame for name, frame in counts.items() if frame.height}
-    return text_figures(documents) | {
-        name: dg.MetadataValue.md(markdown_table(frame.columns, frame.iter_rows()))
-        for name, frame in shown.items()
-    }
+    return text_figures(documents) | {name: _table(frame) for name, frame in counts.items() if frame.height}
 
 
 def canary_metadata(canaries: pl.DataFrame) -> dict[str, Any]:
@@ -127,20 +127,20 @@ def canary_metadata(canaries: pl.DataFrame) -> dict[str, Any]:
     totals = dict(canary_rates(canaries, ("expected",)).select("expected", "rejected_share").iter_rows())
     names = {"rejected": "canary recall", "supported": "canary false alarms"}
     figures = {name: totals[expected] for expected, name in names.items() if expected in totals}
-    heads = ("expected", "kind", "claims", "rejected", "95 % interval", "of all", "accepted")
-    rows = [
-        (
-            row["expected"],
-            row["kind"],
-            row["canaries"],
-            row["rejected"],
-            f"{row['rejected_low']:.2f} to {row['rejected_high']:.2f}",
-            _bar(row["rejected_low"], row["rejected_share"], row["rejected_high"]),
-            row["accepted"],
-        )
-        for row in canary_rates(canaries).iter_rows(named=True)
-    ]
-    return figures | {"canaries by kind": dg.MetadataValue.md(markdown_table(heads, rows))}
+    rates = canary_rates(canaries)
+    bounds = rates.select("rejected_low", "rejected_share", "rejected_high").rows()
+    kinds = rates.select(
+        "expected",
+        "kind",
+        pl.col("canaries").alias("claims"),
+        "rejected",
+        pl.Series(
+            "95 % interval", [f"{one:.2f} to {two:.2f}" for one, two in rates.select(low, high).iter_rows()]
+        ),
+        pl.Series("of all", [_bar(*row) for row in rates.select(low, share, high).iter_rows()]),
+        "accepted",
+    )
+    return figures | {"canaries by kind": _table(kinds)}
 
 
 _BAR_WIDTH = 20
@@ -154,8 +154,7 @@ def _bar(low: float, share: float, high: float) -> str:
 
 def funnel_metadata(frames: Mapping[str, pl.DataFrame]) -> dict[str, Any]:
     """How much reached each stage, and why the rest did not."""
-    steps = yield_funnel(frames)
-    return {"yield": dg.MetadataValue.md(markdown_table(steps.columns, steps.iter_rows()))}
+    return {"yield": _table(yield_funnel(frames))}
 
 
 def export_metadata(layout: Layout, batch: str, names: Iterable[str]) -> dict[str, Any]:
@@ -241,23 +240,3 @@ def _visible(letter: str) -> str:
     if letter.isspace():
         return " "
     return "" if unicodedata.category(letter).startswith("C") else letter
-
-
-def _numbers(frame: pl.DataFrame, column: str) -> dict[str, int]:
-    return {f"{column}: {value}": count for value, count in _value_counts(frame, column) if value is not None}
-
-
-def _counts(frame: pl.DataFrame, column: str) -> dg.MarkdownMetadataValue:
-    return dg.MetadataValue.md(
-        markdown_table(
-            (column, "rows"), ((value or "(none)", count) for value, count in _value_counts(frame, column))
-        )
-    )
-
-
-def _value_counts(frame: pl.DataFrame, column: str) -> list[tuple[str | None, int]]:
-    """Values and their counts, most frequent first, ties by name."""
-    counted = (
-        frame.group_by(column).agg(pl.len().alias("rows")).sort(["rows", column], descending=[True, False])
-    )
-    return [(value, count) for value, count in counted.iter_rows()]

@@ -1,6 +1,6 @@
 """The job that builds one batch, and the schedule that runs it at night where there is work."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import dagster as dg
@@ -9,7 +9,7 @@ import polars as pl
 from qa_pipeline.curation.withdrawals import withdraw_missing
 from qa_pipeline.defs.base import PARTITIONS_NAME, fail_orphaned_runs, running_batches
 from qa_pipeline.defs.corpus import corpus_of, report_batches
-from qa_pipeline.defs.staleness import Step, work_left
+from qa_pipeline.defs.staleness import Steps, work_left
 from qa_pipeline.errors import CorpusError, PermanentModelError, RepliesPendingError, ReplyStoreError
 from qa_pipeline.llm.batch_jobs.collecting import Collected
 from qa_pipeline.resources import Resources, collect_replies, waiting_batches
@@ -24,7 +24,7 @@ build_batch = dg.define_asset_job(
 )
 
 
-def nightly_schedule(steps: Sequence[Step]) -> dg.ScheduleDefinition:
+def nightly_schedule(steps: Steps) -> dg.ScheduleDefinition:
     """A schedule that runs the batches with work left and no others."""
 
     @dg.schedule(
@@ -55,7 +55,7 @@ def nightly_schedule(steps: Sequence[Step]) -> dg.ScheduleDefinition:
     return nightly
 
 
-def work_tonight(instance: dg.DagsterInstance, resources: Resources, steps: Sequence[Step]) -> dict[str, str]:
+def work_tonight(instance: dg.DagsterInstance, resources: Resources, steps: Steps) -> dict[str, str]:
     """The batches with work left, each with the reason.
 
     Batches are registered and reported first, so that the schedule needs no sensor beside it. Other code or

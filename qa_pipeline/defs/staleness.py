@@ -5,46 +5,34 @@ have deleted.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import dagster as dg
 import polars as pl
+import polars.selectors as cs
 
 from qa_pipeline.curation.decisions import read_decisions
-from qa_pipeline.defs.base import CODE_VERSION, DATA_VERSION, INPUT_VERSION, LLM_POOL, as_input, latest_tags
+from qa_pipeline.defs.base import CODE_VERSION, DATA_VERSION, INPUT_VERSION, as_input, latest_tags
 from qa_pipeline.defs.corpus import CORPUS
 from qa_pipeline.errors import TableError, TransientModelError
+from qa_pipeline.stages import STAGES
 from qa_pipeline.storage import Layout, read_table
-from qa_pipeline.table_schema import Table
 from qa_pipeline.tables import DECISIONS, STORED
 
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One asset: what it is made from, the version of its code and settings, and whether it asks a model."""
-
-    key: dg.AssetKey
-    inputs: tuple[dg.AssetKey, ...]
-    code_version: str | None
-    asks: bool
+Steps = Sequence[dg.AssetSpec]
 
 
-def steps_of(assets: Sequence[dg.AssetsDefinition]) -> tuple[Step, ...]:
+def steps_of(assets: Sequence[dg.AssetsDefinition]) -> Steps:
     """The steps of the pipeline, each after its inputs when the assets come in that order."""
-    return tuple(
-        Step(
-            spec.key,
-            tuple(dep.asset_key for dep in spec.deps),
-            spec.code_version,
-            asks=asset.op.pool == LLM_POOL,
-        )
-        for asset in assets
-        for spec in asset.specs
-    )
+    return [spec for asset in assets for spec in asset.specs]
 
 
 def work_left(
-    instance: dg.DagsterInstance, layout: Layout, steps: Sequence[Step], batch: str, *, compare_code: bool
+    instance: dg.DagsterInstance,
+    layout: Layout,
+    steps: Steps,
+    batch: str,
+    *,
+    compare_code: bool,
 ) -> str | None:
     """Say why a batch needs a run; None when a run would change nothing.
 
@@ -59,13 +47,11 @@ def work_left(
         _outdated(instance, steps, batch, compare_code=compare_code)
         or _lost_file(layout, batch)
         or _new_decisions(layout, batch)
-        or _unanswered(layout, steps, batch)
+        or _unanswered(layout, batch)
     )
 
 
-def _outdated(
-    instance: dg.DagsterInstance, steps: Sequence[Step], batch: str, *, compare_code: bool
-) -> str | None:
+def _outdated(instance: dg.DagsterInstance, steps: Steps, batch: str, *, compare_code: bool) -> str | None:
     versions = {CORPUS: latest_tags(instance, CORPUS, batch).get(DATA_VERSION)}
     for step in steps:
         name = step.key.to_user_string()
@@ -73,7 +59,7 @@ def _outdated(
         versions[step.key] = tags.get(DATA_VERSION)
         if versions[step.key] is None:
             return f"{name} is missing"
-        for made_from in step.inputs:
+        for made_from in (dep.asset_key for dep in step.deps):
             if tags.get(INPUT_VERSION + made_from.to_user_string()) != as_input(versions[made_from]):
                 return f"{made_from.to_user_string()} changed since {name} was made"
         if compare_code and tags.get(CODE_VERSION) != step.code_version:
@@ -97,22 +83,18 @@ def _new_decisions(layout: Layout, batch: str) -> str | None:
     return f"decisions recorded since its last run: {new}" if new else None
 
 
-def _unanswered(layout: Layout, steps: Sequence[Step], batch: str) -> str | None:
+def _unanswered(layout: Layout, batch: str) -> str | None:
     """Rows that failed because the model could not be reached are worth another run, other failures not.
 
-    Every step that asks a model counts, whichever column of its table tells the reason.
+    Every stage that asks a model counts, whichever column of its table tells the reason.
     """
-    for table in (STORED[step.key.to_user_string()] for step in steps if step.asks):
+    for table in (STORED[stage.name] for stage in STAGES.values() if stage.asks_a_model):
         try:
             rows = read_table(layout.table(table.name, batch), table)
         except TableError as error:
             return str(error)
-        unreached = [pl.col(name) == TransientModelError.reason for name in _reason_columns(table)]
+        unreached = cs.matches("^(.*_)?reason$") == TransientModelError.reason
         count = rows.filter(pl.any_horizontal(unreached)).height
         if count:
             return f"{count} rows of {table.name} wait for a model that could not be reached"
     return None
-
-
-def _reason_columns(table: Table) -> list[str]:
-    return [name for name in table.schema if name == "reason" or name.endswith("_reason")]

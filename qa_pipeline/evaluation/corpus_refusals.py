@@ -1,8 +1,6 @@
 """Refusals against the whole corpus: does any batch hold the answer that a pair of another says is nowhere?
 
-What belongs here: that look-up over the stored tables of an output folder, and the snapshot it is pinned to.
-What does not: the signals of one batch (verification), and verdicts: nothing is written, and no batch's table
-changes for what another holds.
+Nothing is written: no batch's verdicts change for what another holds.
 """
 
 import hashlib
@@ -132,19 +130,18 @@ def _strongest(pairs: pl.DataFrame, found: list[pl.DataFrame]) -> pl.DataFrame:
         )
         .unique("pair_id", keep="first", maintain_order=True)
     )
+    strongest = ranked.select(
+        "pair_id",
+        "outcome",
+        "found_batch",
+        "found_path",
+        "sentence_recall",
+        "sentence_similarity",
+        found_chunk_id="best_chunk_id",
+        found_sentence="best_sentence",
+    )
     return (
         pairs.select("pair_id", "batch", "question")
-        .join(ranked.drop("batch"), on="pair_id", how="left", maintain_order="left")
-        .select(
-            "pair_id",
-            "batch",
-            "question",
-            pl.col("outcome").fill_null("unproved_refusal"),
-            "found_batch",
-            "found_path",
-            pl.col("best_chunk_id").alias("found_chunk_id"),
-            pl.col("best_sentence").alias("found_sentence"),
-            "sentence_recall",
-            "sentence_similarity",
-        )
+        .join(strongest, on="pair_id", how="left", maintain_order="left")
+        .with_columns(pl.col("outcome").fill_null("unproved_refusal"))
     )

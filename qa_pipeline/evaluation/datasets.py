@@ -1,15 +1,15 @@
 """Labelled files, Parquet or JSONL: read within limits, each row used or counted with a reason.
 
-Every command that reads labelled data reads it here; a `Shape` is what the rows of a kind of file must hold.
+Every command that reads labelled data reads it here; a `LabelledRow` is what the rows of a kind of file hold.
 """
 
 import hashlib
+import io
 import json
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import polars as pl
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
@@ -46,23 +46,30 @@ class Fault:
     detail: str
 
 
-@dataclass(frozen=True)
-class Shape:
-    """What the rows of a kind of file hold.
+class LabelledRow(BaseModel):
+    """What the rows of a kind of file hold; nothing is converted and further fields are ignored.
 
-    Args:
-        needed: columns without which no row can be used, and what each should hold.
-        optional: columns that are read where they are.
-        types: of columns that hold no texts: whether a Parquet type fits, and what it should be.
-        check: from the values of a row to a row of `schema` without its file, or what is wrong with it.
-        schema: of the rows that can be used; it has the columns file and id.
+    A required field's description says what it should hold. `types` tells of fields that hold no texts
+    whether a Parquet type fits, and what it should be.
     """
 
-    needed: Mapping[str, str]
-    optional: tuple[str, ...]
-    types: Mapping[str, tuple[Callable[[pl.DataType], bool], str]]
-    check: Callable[[Row], Row | Fault]
-    schema: pl.Schema
+    model_config = ConfigDict(strict=True, frozen=True, extra="ignore")
+    types: ClassVar[Mapping[str, tuple[Callable[[pl.DataType], bool], str]]] = {}
+
+    @classmethod
+    def needed(cls) -> dict[str, str]:
+        """Fields without which no row can be used, and what each should hold."""
+        return {name: of.description or "" for name, of in cls.model_fields.items() if of.is_required()}
+
+    @classmethod
+    def columns(cls) -> pl.Schema:
+        """Of the rows that can be used; they have a file, an id and a data set."""
+        fields = {name: pl.Float64() if name in cls.types else pl.String() for name in cls.model_fields}
+        return pl.Schema({"file": pl.String(), **fields})
+
+    def row(self) -> Row | Fault:
+        """A row of the columns without its file, or what is wrong with the values together."""
+        return self.model_dump()
 
 
 @dataclass(frozen=True)
@@ -93,72 +100,53 @@ def labelled_files(places: Sequence[Path]) -> list[Path]:
     return list(dict.fromkeys(found))
 
 
-def read_file(path: Path, shape: Shape, limits: PairsFileSettings = LIMITS) -> Labelled:
-    """Read one file.
+Choice = Callable[[Collection[str]], type[LabelledRow]]
+"""From the columns of a file to what its rows hold."""
+
+
+def read_file(path: Path, kind: Choice, limits: PairsFileSettings = LIMITS) -> Labelled:
+    """Read one file; the columns of a JSONL file are the fields of its first object.
 
     Raises:
         InputError: it cannot be read as a whole, lacks a column or holds no row that can be used.
     """
-    check_size(path, limits)
-    if path.suffix.lower() == ".parquet":
-        frame = _read_parquet(path, shape, limits)
-        return _gathered(path, (shape.check(row) for row in frame.iter_rows(named=True)), shape.schema)
-    return _gathered(path, _json_rows(path, shape, limits), shape.schema)
-
-
-def column_names(path: Path, limits: PairsFileSettings = LIMITS) -> list[str]:
-    """Columns of a Parquet file, or the fields of the first line of a JSONL file that is an object.
-
-    Raises:
-        InputError: the file cannot be read.
-    """
-    check_size(path, limits)
-    if path.suffix.lower() == ".parquet":
-        try:
-            return list(pl.read_parquet_schema(path))
-        except (pl.exceptions.PolarsError, OSError, ValueError) as error:
-            raise _unreadable(path) from error
-    values = (_decoded(line) for line in _lines(path, limits) if len(line) <= limits.max_line_bytes)
-    return next((list(value) for value in values if isinstance(value, dict)), [])
-
-
-def check_size(path: Path, limits: PairsFileSettings) -> None:
-    """Refuse a file of no known format, or one that is too large.
-
-    Raises:
-        InputError: see above.
-    """
     if path.suffix.lower() not in SUFFIXES:
         raise InputError(f"{path}: unknown format; labelled items come as .parquet or .jsonl")
     try:
-        size = path.stat().st_size
+        if path.stat().st_size > limits.max_bytes:
+            raise InputError(
+                f"{path}: larger than {limits.max_bytes} bytes; split it, or raise pairs_file.max_bytes"
+            )
+        content = path.read_bytes()
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}; check path and rights") from error
-    if size > limits.max_bytes:
-        raise InputError(
-            f"{path}: larger than {limits.max_bytes} bytes; split it, or raise pairs_file.max_bytes"
-        )
+    if path.suffix.lower() == ".parquet":
+        shape, values = _parquet_values(path, content, kind, limits)
+    else:
+        lines = [line for line in content.removeprefix(b"\xef\xbb\xbf").split(b"\n") if line.strip()]
+        _check_amount(path, len(lines), len(content), limits)
+        values = [decoded(line, limits) for line in lines]
+        shape = kind(next((value for value in values if isinstance(value, dict)), {}))
+    return _gathered(path, [check(value, shape) for value in values], shape.columns())
 
 
-def _read_parquet(path: Path, shape: Shape, limits: PairsFileSettings) -> pl.DataFrame:
+def _parquet_values(
+    path: Path, content: bytes, kind: Choice, limits: PairsFileSettings
+) -> tuple[type[LabelledRow], list[Any]]:
     import pyarrow.parquet as pq
     from pyarrow import ArrowException
 
     try:
-        facts = pq.read_metadata(path)
+        facts = pq.read_metadata(io.BytesIO(content))
         unpacked = sum(facts.row_group(i).total_byte_size for i in range(facts.num_row_groups))
         _check_amount(path, facts.num_rows, unpacked, limits)
-        types = pl.read_parquet_schema(path)
+        types = pl.read_parquet_schema(io.BytesIO(content))
+        shape = kind(types)
         _check_types(path, types, shape)
-        return pl.read_parquet(
-            path, columns=[one for one in (*shape.needed, *shape.optional) if one in types]
-        )
+        wanted = [one for one in shape.model_fields if one in types]
+        return shape, pl.read_parquet(io.BytesIO(content), columns=wanted).to_dicts()
     except (ArrowException, pl.exceptions.PolarsError, OSError, ValueError) as error:
-        raise _unreadable(path) from error
-
-
-def _unreadable(path: Path) -> InputError:
-    return InputError(f"{path} is not a Parquet file that can be read; write it again")
+        raise InputError(f"{path} is not a Parquet file that can be read; write it again") from error
 
 
 def _check_amount(path: Path, rows: int, unpacked: int, limits: PairsFileSettings) -> None:
@@ -174,55 +162,24 @@ def _check_amount(path: Path, rows: int, unpacked: int, limits: PairsFileSetting
         )
 
 
-def _check_types(path: Path, types: Mapping[str, pl.DataType], shape: Shape) -> None:
+def _check_types(path: Path, types: Mapping[str, pl.DataType], shape: type[LabelledRow]) -> None:
     """A column that is missing or of another type is a mistake of the whole file, reported before rows."""
-    for name, holds in shape.needed.items():
+    needed = shape.needed()
+    for name in shape.model_fields:
         if name not in types:
-            raise InputError(f"{path} has no column {name}; add it: {holds}")
-    for name in (*shape.needed, *shape.optional):
-        if name not in types or (name in shape.optional and types[name] == pl.Null()):
+            if name in needed:
+                raise InputError(f"{path} has no column {name}; add it: {needed[name]}")
             continue
-        fits, wanted = shape.types.get(name, (_is_text, "texts"))
-        if not fits(types[name]):
+        fits, wanted = shape.types.get(name, (pl.String().__eq__, "texts"))
+        if not fits(types[name]) and (name in needed or types[name] != pl.Null()):
             raise InputError(f"{path}, column {name}: holds {types[name]} and should hold {wanted}")
 
 
-def _is_text(dtype: pl.DataType) -> bool:
-    return dtype == pl.String()
-
-
-def _lines(path: Path, limits: PairsFileSettings) -> list[bytes]:
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}; check path and rights") from error
-    lines = [line for line in content.removeprefix(b"\xef\xbb\xbf").split(b"\n") if line.strip()]
-    _check_amount(path, len(lines), len(content), limits)
-    return lines
-
-
-def _json_rows(path: Path, shape: Shape, limits: PairsFileSettings) -> Iterator[Row | Fault]:
-    for line in _lines(path, limits):
-        if len(line) > limits.max_line_bytes:
-            detail = (
-                f"{len(line)} bytes, at most {limits.max_line_bytes} are read (pairs_file.max_line_bytes)"
-            )
-            yield Fault("line_too_long", detail)
-        else:
-            yield read_line(line, shape)
-
-
-def read_line(line: bytes, shape: Shape) -> Row | Fault:
-    """Decode and check one JSON line."""
-    value = _decoded(line)
-    if isinstance(value, Fault):
-        return value
-    if not isinstance(value, dict):
-        return Fault("broken_line", f"expected an object, found {type(value).__name__}")
-    return shape.check(value)
-
-
-def _decoded(line: bytes) -> Any:
+def decoded(line: bytes, limits: PairsFileSettings = LIMITS) -> Any:
+    """The value of a JSON line, or why there is none (`Fault`)."""
+    if len(line) > limits.max_line_bytes:
+        most = f"at most {limits.max_line_bytes} are read (pairs_file.max_line_bytes)"
+        return Fault("line_too_long", f"{len(line)} bytes, {most}")
     try:
         return json.loads(line.decode("utf-8"))
     except (ValueError, RecursionError) as error:
@@ -232,29 +189,23 @@ def _decoded(line: bytes) -> Any:
 def _gathered(path: Path, rows: Iterable[Row | Fault], schema: pl.Schema) -> Labelled:
     """Sort rows into those that can be used and faults; of rows with one id the first counts."""
     items: dict[str, Row] = {}
-    counts: Counter[str] = Counter()
-    first: dict[str, tuple[int, str]] = {}
-    for number, checked_row in enumerate(rows, start=1):
-        row = checked_row
-        if not isinstance(row, Fault):
-            row = {"file": path.name, "id": str(number - 1), **row}  # rows of premises have no id
-            if row["id"] in items:
-                row = Fault("duplicate_id", f"id {row['id']!r} is in an earlier row")
-        if isinstance(row, Fault):
-            counts[row.reason] += 1
-            first.setdefault(row.reason, (number, row.detail))
+    faults: dict[str, Row] = {}
+    for place, row in enumerate(rows):
+        # rows of premises have no id
+        name = "" if isinstance(row, Fault) else row.setdefault("id", str(place))
+        found = Fault("duplicate_id", f"id {name!r} is in an earlier row") if name in items else row
+        if isinstance(found, Fault):
+            told = {"file": path.name, "reason": found.reason, "rows": 0}
+            first = {**told, "first_row": place + 1, "detail": found.detail}
+            faults.setdefault(found.reason, first)["rows"] += 1
         else:
-            items[row["id"]] = row
+            items[name] = {"file": path.name, **found}
     if not items:
-        number, detail = next(iter(first.values()))
-        raise InputError(f"{path} holds no row that can be used; row {number}: {detail}")
-    left_out = [
-        {"file": path.name, "reason": reason, "rows": counts[reason], "first_row": number, "detail": detail}
-        for reason, (number, detail) in first.items()
-    ]
+        first = next(iter(faults.values()))
+        raise InputError(f"{path} holds no row that can be used; row {first['first_row']}: {first['detail']}")
     used = pl.DataFrame(list(items.values()), schema=schema)
     named = used.with_columns(pl.col("dataset").fill_null(path.stem))
-    return Labelled(named, pl.DataFrame(left_out, schema=LEFT_OUT))
+    return Labelled(named, pl.DataFrame(list(faults.values()), schema=LEFT_OUT))
 
 
 ITEMS = pl.Schema(
@@ -274,19 +225,6 @@ ITEMS = pl.Schema(
 )
 """One row for each item that can be used. `label` is 1 where the context supports the answer, else 0."""
 
-NEEDED = {
-    "id": "a text that no other row of the file has",
-    "language": "en, sv, de or another language code",
-    "context": "a list of texts: the passages the answer should rest on",
-    "answer": "the text to check",
-    "label": "1 where the context supports the answer, 0 where it does not",
-    "group_id": "a text that items of the same source share",
-}
-"""Columns without which no item can be used, and what each should hold."""
-
-OPTIONAL = ("dataset", "task", "question", "spans")
-"""Columns that are read where they are; without `dataset` a file is a data set, named like it."""
-
 
 def _not_empty(value: object) -> object:
     if isinstance(value, str) and not value.strip():
@@ -299,56 +237,102 @@ def _number(value: object) -> object:
     return int(value) if isinstance(value, float) and value in (0.0, 1.0) else value
 
 
+def is_number(dtype: pl.DataType) -> bool:
+    """Whether a column holds whole numbers or floats."""
+    return dtype.is_integer() or dtype.is_float()
+
+
+def _is_spans(dtype: pl.DataType) -> bool:
+    inner = getattr(dtype, "inner", None)
+    parts = {part.name: part.dtype for part in getattr(inner, "fields", ())}
+    return inner == pl.Null() or all(parts.get(name, pl.Null()).is_integer() for name in ("start", "end"))
+
+
 Text = Annotated[str, Field(min_length=1), BeforeValidator(_not_empty)]
+Label = Annotated[int, Field(ge=0, le=1), BeforeValidator(_number)]
+LANGUAGE = "en, sv, de or another language code"
+_LABEL_TYPE = (is_number, "whole numbers, 0 or 1")
 
 
-class StrictRow(BaseModel):
-    """The fields of a row that are read; nothing is converted."""
-
-    model_config = ConfigDict(strict=True, frozen=True, extra="ignore")
-
-
-class _Span(StrictRow):
+class _Span(BaseModel):
+    model_config = ConfigDict(strict=True, frozen=True)
     start: int
     end: int
 
 
-class _Item(StrictRow):
-    id: Text
+class Item(LabelledRow):
+    """A labelled item of grounding; without `dataset` a file is a data set, named like it."""
+
+    types = {
+        "context": (pl.List(pl.String()).__eq__, "a list of texts"),
+        "label": _LABEL_TYPE,
+        "spans": (_is_spans, "a list of {start, end}"),
+    }
+    id: Text = Field(description="a text that no other row of the file has")
+    language: Text = Field(description=LANGUAGE)
+    context: list[str] = Field(description="a list of texts: the passages the answer should rest on")
+    answer: Text = Field(description="the text to check")
+    label: Label = Field(description="1 where the context supports the answer, 0 where it does not")
+    group_id: Text = Field(description="a text that items of the same source share")
     dataset: Text | None = None
     task: str | None = None
-    language: Text
     question: str | None = None
-    context: list[str]
-    answer: Text
-    label: Annotated[int, Field(ge=0, le=1), BeforeValidator(_number)]
     spans: list[_Span] | None = None
-    group_id: Text
+
+    @classmethod
+    def columns(cls) -> pl.Schema:
+        """Those of all items."""
+        return ITEMS
+
+    def row(self) -> Row | Fault:
+        """The item, its spans within its answer."""
+        length = len(self.answer)
+        for span in self.spans or []:
+            if not 0 <= span.start < span.end <= length:
+                said = f"span {span.start} to {span.end} of an answer of {length} letters"
+                return Fault("span_outside_answer", said)
+        row = self.model_dump()
+        return {**row, "spans": row["spans"] or []}
 
 
-def check_item(values: Row) -> Row | Fault:
-    """Check the values of one row; further fields are ignored."""
-    row = checked(_Item, values, NEEDED, OPTIONAL)
-    if isinstance(row, Fault):
-        return row
-    length, spans = len(row["answer"]), row["spans"] or []
-    outside = [one for one in spans if not 0 <= one["start"] < one["end"] <= length]
-    if outside:
-        start, end = outside[0]["start"], outside[0]["end"]
-        return Fault("span_outside_answer", f"span {start} to {end} of an answer of {length} letters")
-    return {**row, "spans": spans}
+class Premise(LabelledRow):
+    """A premise and a hypothesis, read as an item of grounding whose id is its place in the file, from 0."""
+
+    types = {"label": _LABEL_TYPE}
+    premise: Text = Field(description="the text that the hypothesis should follow from")
+    hypothesis: Text = Field(description="the text to check")
+    language: Text = Field(description=LANGUAGE)
+    label: Label = Field(description="1 where the premise entails the hypothesis, 0 where it does not")
+
+    @classmethod
+    def columns(cls) -> pl.Schema:
+        """Those of all items."""
+        return ITEMS
+
+    def row(self) -> Row | Fault:
+        """The premise is context and group."""
+        return {
+            "language": self.language,
+            "context": [self.premise],
+            "answer": self.hypothesis,
+            "label": self.label,
+            "spans": [],
+            "group_id": self.premise,
+        }
 
 
-def checked(
-    model: type[StrictRow], values: Row, needed: Mapping[str, str], optional: Sequence[str] = ()
-) -> Row | Fault:
-    """The values of one row by a model, or its first problem as a reason code and a sentence."""
-    given = {name: values[name] for name in (*needed, *optional) if values.get(name) is not None}
+def check(values: Any, shape: type[LabelledRow]) -> Row | Fault:
+    """One row of a kind, or its first problem as a reason code and a sentence."""
+    if isinstance(values, Fault):
+        return values
+    if not isinstance(values, dict):
+        return Fault("broken_line", f"expected an object, found {type(values).__name__}")
+    given = {name: values[name] for name in shape.model_fields if values.get(name) is not None}
     try:
-        return model.model_validate(given).model_dump()
+        return shape.model_validate(given).row()
     except ValidationError as error:
         problem = error.errors(include_url=False, include_input=False, include_context=False)[0]
-    field = str(problem["loc"][0])
+    field, needed = str(problem["loc"][0]), shape.needed()
     wanted = f"; it should hold {needed[field]}" if field in needed else ""
     if problem["type"] == "missing":
         return Fault("missing_field", f"{field} is missing{wanted}")
@@ -361,81 +345,6 @@ def checked(
     return Fault("wrong_type", f"{field}: {problem['msg']}{wanted}")
 
 
-def _is_list_of_texts(dtype: pl.DataType) -> bool:
-    return isinstance(dtype, pl.List) and dtype.inner == pl.String()
-
-
-def is_number(dtype: pl.DataType) -> bool:
-    """Whether a column holds whole numbers or floats."""
-    return dtype.is_integer() or dtype.is_float()
-
-
-def _whole(dtype: object) -> bool:
-    return isinstance(dtype, pl.DataType) and dtype.is_integer()
-
-
-def _is_spans(dtype: pl.DataType) -> bool:
-    if not isinstance(dtype, pl.List):
-        return False
-    if not isinstance(dtype.inner, pl.Struct):
-        return isinstance(dtype.inner, pl.Null)
-    whole = {field.name for field in dtype.inner.fields if _whole(field.dtype)}
-    return {"start", "end"} <= whole
-
-
-ITEM = Shape(
-    needed=NEEDED,
-    optional=OPTIONAL,
-    types={
-        "context": (_is_list_of_texts, "a list of texts"),
-        "label": (is_number, "whole numbers, 0 or 1"),
-        "spans": (_is_spans, "a list of {start, end}"),
-    },
-    check=check_item,
-    schema=ITEMS,
-)
-"""A labelled item of grounding."""
-
-_PREMISES = {
-    "premise": "the text that the hypothesis should follow from",
-    "hypothesis": "the text to check",
-    "language": NEEDED["language"],
-    "label": "1 where the premise entails the hypothesis, 0 where it does not",
-}
-
-
-class _Premise(StrictRow):
-    premise: Text
-    hypothesis: Text
-    language: Text
-    label: Annotated[int, Field(ge=0, le=1), BeforeValidator(_number)]
-
-
-def check_premise(values: Row) -> Row | Fault:
-    """Check one row of a premise and a hypothesis: the premise is context and group."""
-    row = checked(_Premise, values, _PREMISES)
-    if isinstance(row, Fault):
-        return row
-    return {
-        "language": row["language"],
-        "context": [row["premise"]],
-        "answer": row["hypothesis"],
-        "label": row["label"],
-        "spans": [],
-        "group_id": row["premise"],
-    }
-
-
-PREMISE = Shape(
-    needed=_PREMISES,
-    optional=(),
-    types={"label": ITEM.types["label"]},
-    check=check_premise,
-    schema=ITEMS,
-)
-"""A premise and a hypothesis, read as an item of grounding whose id is its place in the file, from 0."""
-
-
 def read_labelled(places: Sequence[Path], limits: PairsFileSettings = LIMITS) -> Labelled:
     """Read labelled files, or the Parquet and JSONL files of folders.
 
@@ -446,11 +355,8 @@ def read_labelled(places: Sequence[Path], limits: PairsFileSettings = LIMITS) ->
     Raises:
         InputError: a file cannot be read as a whole, lacks a column or holds no item that can be used.
     """
-    read = [read_file(path, ITEM, limits) for path in labelled_files(places)]
-    return Labelled(
-        pl.concat([one.items for one in read]),
-        pl.concat([one.left_out for one in read]),
-    )
+    read = [read_file(path, lambda _: Item, limits) for path in labelled_files(places)]
+    return Labelled(pl.concat([one.items for one in read]), pl.concat([one.left_out for one in read]))
 
 
 def draw(items: pl.DataFrame, limit: int | None) -> pl.DataFrame:
@@ -461,14 +367,13 @@ def draw(items: pl.DataFrame, limit: int | None) -> pl.DataFrame:
     """
     if limit is None:
         return items
-    places = {one: _place(one) for name in ("group_id", "id") for one in items[name].unique().to_list()}
-    placed = items.with_columns(
-        group_place=pl.col("group_id").replace_strict(places, return_dtype=pl.String()),
-        item_place=pl.col("id").replace_strict(places, return_dtype=pl.String()),
-        row=pl.int_range(pl.len()),
-    )
-    turn = pl.col("item_place").rank("ordinal").over("dataset", "group_id")
-    ordered = placed.with_columns(turn=turn).sort("turn", "group_place", "item_place")
+    places = {
+        f"{name}_place": pl.col(name).map_elements(_place, return_dtype=pl.String())
+        for name in ("group_id", "id")
+    }
+    placed = items.with_columns(row=pl.int_range(pl.len()), **places)
+    turn = pl.col("id_place").rank("ordinal").over("dataset", "group_id")
+    ordered = placed.with_columns(turn=turn).sort("turn", "group_id_place", "id_place")
     drawn = ordered.filter(pl.int_range(pl.len()).over("dataset") < limit)
     return drawn.sort("row").select(items.columns)
 

@@ -1,11 +1,6 @@
-"""Answers that people judged, put to the configured judge: each again and again, each pair in both orders.
-
-What belongs here: whom to ask what, and the rows replies become. What does not: the requests' wording
-(`qa_pipeline.judging`) and figures (`judge_figures.py`).
-"""
+"""Answers that people judged, put to the configured judge: each again and again, each pair in both orders."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
@@ -18,40 +13,6 @@ from qa_pipeline.prompts.loading import delimit, load_prompt
 from qa_pipeline.records import PairwiseReply, Passage, ProgressCallback, no_progress
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.settings.verification import JudgingSettings
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """A task and two answers to it, in the order a judge reads them."""
-
-    task: str
-    first: str
-    second: str
-    language: str
-
-
-def pairwise_request(
-    compared: Comparison, settings: JudgingSettings, seed: int | None, batch: str
-) -> Request[PairwiseReply]:
-    """What two answers are compared with; the call is noted for `batch`."""
-    prompt = load_prompt(compared.language, "judge_pairwise")
-    return Request(
-        role="judge",
-        system=prompt.system,
-        prompt=prompt.fill(
-            task=delimit(compared.task, "task"),
-            first=delimit(compared.first, "first"),
-            second=delimit(compared.second, "second"),
-        ),
-        reply_model=PairwiseReply,
-        temperature=settings.temperature,
-        seed=seed,
-        language=compared.language,
-        question=compared.task,
-        batch=batch,
-        prompt_hash=prompt.hash,
-    )
-
 
 Row = dict[str, Any]
 BATCH = "evaluation"
@@ -158,11 +119,25 @@ def compare_responses(
     return pl.DataFrame(rows, schema=CHOSEN)
 
 
-def _pair_request(row: Row, judging: JudgingSettings, seed: int, *, swapped: bool) -> Request[Any]:
-    first, second = row["response_a"], row["response_b"]
-    if swapped:
-        first, second = second, first
-    return pairwise_request(Comparison(row["prompt"], first, second, row["language"]), judging, seed, BATCH)
+def _pair_request(row: Row, judging: JudgingSettings, seed: int, *, swapped: bool) -> Request[PairwiseReply]:
+    prompt = load_prompt(row["language"], "judge_pairwise")
+    first, second = ("b", "a") if swapped else ("a", "b")
+    return Request(
+        role="judge",
+        system=prompt.system,
+        prompt=prompt.fill(
+            task=delimit(row["prompt"], "task"),
+            first=delimit(row[f"response_{first}"], "first"),
+            second=delimit(row[f"response_{second}"], "second"),
+        ),
+        reply_model=PairwiseReply,
+        temperature=judging.temperature,
+        seed=seed,
+        language=row["language"],
+        question=row["prompt"],
+        batch=BATCH,
+        prompt_hash=prompt.hash,
+    )
 
 
 def _choice(reply: Reply[Any] | ModelError, *, swapped: bool) -> Row:

@@ -1,19 +1,18 @@
 """How well scores tell supported answers from unsupported ones: all figures, for many weightings at once.
 
-What belongs here: figures of one scorer over one set of items, vectorised over rows of weights, so that a
-thousand resamples cost a few passes. What does not: drawing resamples (`resampling.py`) and reports.
-
-Equal scores stand in one step: no threshold parts them. Everything follows from the weight of supported and
-unsupported items at each step, from the highest score down.
+Figures are vectorised over rows of weights, so that a thousand resamples cost a few passes. Equal scores
+stand in one step: no threshold parts them. Everything follows from the weight of supported and unsupported
+items at each step, from the highest score down.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+from scipy.stats import kendalltau, spearmanr
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -60,7 +59,7 @@ class Task:
 
 
 @dataclass(frozen=True)
-class _Steps:
+class Steps:
     """Weights up to each step: shape (resamples, steps), and the score of each step, falling."""
 
     scores: Floats
@@ -69,6 +68,7 @@ class _Steps:
 
     @property
     def totals(self) -> tuple[Floats, Floats]:
+        """Weight of all supported and of all unsupported items."""
         return self.supported[:, -1], self.unsupported[:, -1]
 
     def above(self, threshold: float) -> tuple[Floats, Floats]:
@@ -99,7 +99,7 @@ def measure(task: Task, weights: Floats, target: float) -> dict[str, Floats]:
     found = dict.fromkeys(METRICS, blank)
     if not known.any():
         return found
-    steps = _steps(task.scores[known], task.supported[known], weights[:, known])
+    steps = steps_of(task.scores[known], task.supported[known], weights[:, known])
     every = weights.sum(axis=1)
     found["auroc"] = _auroc(steps)
     found["balanced_accuracy_best"] = _best_balance(task, steps)
@@ -111,40 +111,38 @@ def measure(task: Task, weights: Floats, target: float) -> dict[str, Floats]:
     return found
 
 
-def _steps(scores: Floats, supported: Flags, weights: Floats) -> _Steps:
+def steps_of(scores: Floats, supported: Flags, weights: Floats) -> Steps:
+    """Weights of items at each distinct score and above."""
     order = np.argsort(-scores, kind="stable")
     falling = scores[order]
     ends = np.flatnonzero(np.append(np.diff(falling) != 0, True))
     weighted = weights[:, order]
     of_supported = np.cumsum(weighted * supported[order], axis=1)[:, ends]
-    return _Steps(falling[ends], of_supported, np.cumsum(weighted, axis=1)[:, ends] - of_supported)
+    return Steps(falling[ends], of_supported, np.cumsum(weighted, axis=1)[:, ends] - of_supported)
 
 
-def _ratio(part: Floats, whole: Floats) -> Floats:
+def ratio(part: Floats, whole: Floats) -> Floats:
+    """Part of whole, NaN where the whole is nothing."""
     blank = np.full(np.shape(part), np.nan)
     shares: Floats = np.divide(part, whole, out=blank, where=whole > 0)
     return shares
 
 
-def _auroc(steps: _Steps) -> Floats:
+def _auroc(steps: Steps) -> Floats:
     """Area under the ROC curve by trapezoids, which counts ties by half (Hanley and McNeil 1982)."""
-    hits, alarms = _from_zero(steps.supported), _from_zero(steps.unsupported)
-    area = ((hits[:, 1:] + hits[:, :-1]) * np.diff(alarms, axis=1)).sum(axis=1) / 2
+    hits, alarms = (np.pad(side, ((0, 0), (1, 0))) for side in (steps.supported, steps.unsupported))
     supported, unsupported = steps.totals
-    return _ratio(area, supported * unsupported)
+    area = np.asarray(np.trapezoid(hits, alarms, axis=1))
+    return ratio(area, supported * unsupported)
 
 
-def _from_zero(rising: Floats) -> Floats:
-    return np.concatenate([np.zeros((len(rising), 1)), rising], axis=1)
-
-
-def _best_balance(task: Task, steps: _Steps) -> Floats:
+def _best_balance(task: Task, steps: Steps) -> Floats:
     """Balanced accuracy at the threshold that is best for the items as they are.
 
     It is chosen on the very items it is measured on, so this is an upper bound; resamples keep it, since
     choosing anew in each would add to the bound.
     """
-    plain = _steps(task.scores[task.known], task.supported[task.known], np.ones((1, int(task.known.sum()))))
+    plain = steps_of(task.scores[task.known], task.supported[task.known], np.ones((1, int(task.known.sum()))))
     gain = _gain(plain)[0]
     if np.isnan(gain).any() or gain.max() < 0:
         return np.full(len(steps.supported), np.nan if np.isnan(gain).any() else 0.5)
@@ -152,34 +150,33 @@ def _best_balance(task: Task, steps: _Steps) -> Floats:
     return halves
 
 
-def _gain(steps: _Steps) -> Floats:
+def _gain(steps: Steps) -> Floats:
     """Share of supported items less share of unsupported ones, above each step."""
     supported, unsupported = (
         np.broadcast_to(total[:, None], steps.supported.shape) for total in steps.totals
     )
-    gain: Floats = _ratio(steps.supported, supported) - _ratio(steps.unsupported, unsupported)
-    return gain
+    return ratio(steps.supported, supported) - ratio(steps.unsupported, unsupported)
 
 
-def _coverage_at(steps: _Steps, target: float, every: Floats) -> Floats:
+def _coverage_at(steps: Steps, target: float, every: Floats) -> Floats:
     accepted = steps.supported + steps.unsupported
     enough = (steps.supported >= target * accepted - _ROUNDING) & (accepted > 0)
-    return _ratio(np.where(enough, accepted, 0.0).max(axis=1), every)
+    return ratio(np.where(enough, accepted, 0.0).max(axis=1), every)
 
 
-def _of_rule(steps: _Steps, accept: float, reject: float, every: Floats) -> dict[str, Floats]:
+def _of_rule(steps: Steps, accept: float, reject: float, every: Floats) -> dict[str, Floats]:
     supported, unsupported = steps.totals
     right, wrong = steps.above(accept)
     kept_right, kept_wrong = steps.above(reject)
     missed, caught = supported - kept_right, unsupported - kept_wrong
     accepted, rejected = right + wrong, missed + caught
     return {
-        "balanced_accuracy": (_ratio(right, supported) + _ratio(unsupported - wrong, unsupported)) / 2,
-        "f1_unsupported": _ratio(2 * caught, rejected + unsupported),
-        "precision": _ratio(right, accepted),
-        "coverage": _ratio(accepted, every),
-        "reject_precision": _ratio(caught, rejected),
-        "reject_coverage": _ratio(rejected, every),
+        "balanced_accuracy": (ratio(right, supported) + ratio(unsupported - wrong, unsupported)) / 2,
+        "f1_unsupported": ratio(2 * caught, rejected + unsupported),
+        "precision": ratio(right, accepted),
+        "coverage": ratio(accepted, every),
+        "reject_precision": ratio(caught, rejected),
+        "reject_coverage": ratio(rejected, every),
     }
 
 
@@ -200,86 +197,27 @@ def _calibration_error(task: Task, weights: Floats) -> Floats:
     places = reliability_bins(scores)
     member = np.zeros((len(scores), int(places.max()) + 1))
     member[np.arange(len(scores)), places] = scores - supported
-    return _ratio(np.abs(weights @ member).sum(axis=1), weights.sum(axis=1))
-
-
-_BLOCK = 512
-
-
-class Cells:
-    """Two values of each item, gathered by equal pairs.
-
-    Args:
-        x: n numbers.
-        y: n numbers.
-    """
-
-    def __init__(self, x: Floats, y: Floats) -> None:
-        _, self._x_of = np.unique(x, return_inverse=True)
-        _, self._y_of = np.unique(y, return_inverse=True)
-        codes = self._x_of * (int(self._y_of.max(initial=0)) + 1) + self._y_of
-        _, first, self._cell = np.unique(codes, return_index=True, return_inverse=True)
-        self.x, self.y = self._x_of[first], self._y_of[first]
-
-    def gathered(self, weights: Floats) -> Floats:
-        """Weight of each cell, from weights of shape (resamples, n)."""
-        order = np.argsort(self._cell, kind="stable")
-        starts = np.searchsorted(self._cell[order], np.arange(len(self.x)))
-        gathered: Floats = np.add.reduceat(weights[:, order], starts, axis=1)
-        return gathered
+    return ratio(np.abs(weights @ member).sum(axis=1), weights.sum(axis=1))
 
 
 def spearman(x: Floats, y: Floats, weights: Floats) -> Floats:
-    """Spearman's rho for each row of weights: the correlation of mid-ranks; NaN if one side is constant."""
-    if not len(x):
-        return np.full(len(weights), np.nan)
-    cells = Cells(x, y)
-    gathered = cells.gathered(weights)
-    return _pearson(_ranks(cells.x, gathered), _ranks(cells.y, gathered), gathered)
-
-
-def _ranks(levels: npt.NDArray[np.intp], gathered: Floats) -> Floats:
-    """Mid-rank of each cell: half of its own level's weight above all lower ones."""
-    member = np.zeros((len(levels), int(levels.max()) + 1))
-    member[np.arange(len(levels)), levels] = 1.0
-    of_level = gathered @ member
-    ranks: Floats = (np.cumsum(of_level, axis=1) - of_level / 2)[:, levels]
-    return ranks
-
-
-def _pearson(x: Floats, y: Floats, weights: Floats) -> Floats:
-    total = np.maximum(weights.sum(axis=1, keepdims=True), 1e-300)
-    left, right = (side - (side * weights).sum(axis=1, keepdims=True) / total for side in (x, y))
-    shared = (left * right * weights).sum(axis=1)
-    spread = np.sqrt((left**2 * weights).sum(axis=1) * (right**2 * weights).sum(axis=1))
-    blank = np.full(len(weights), np.nan)
-    found: Floats = np.divide(shared, spread, out=blank, where=spread > 1e-9 * total[:, 0])
-    return found
+    """Spearman's rho for each row of whole weights; NaN if one side is constant."""
+    return _over_copies(lambda *sides: float(spearmanr(*sides).statistic), x, y, weights)
 
 
 def kendall(x: Floats, y: Floats, weights: Floats) -> Floats:
-    """Kendall's tau-b for each row of weights (Kendall 1945); NaN where one side is constant."""
-    if not len(x):
-        return np.full(len(weights), np.nan)
-    cells = Cells(x, y)
-    gathered = cells.gathered(weights)
-    sums = np.zeros((3, len(weights)))
-    for block, signs in _signs(cells):
-        for place, sign in enumerate(signs):
-            sums[place] += ((gathered @ sign) * gathered[:, block]).sum(axis=1)
-    agreeing, untied_x, untied_y = sums
-    spread = np.sqrt(untied_x * untied_y)
-    found: Floats = np.divide(agreeing, spread, out=np.full(len(weights), np.nan), where=spread > 0)
+    """Kendall's tau-b for each row of whole weights (Kendall 1945); NaN if one side is constant."""
+    return _over_copies(lambda *sides: float(kendalltau(*sides).statistic), x, y, weights)
+
+
+def _over_copies(of: Callable[[Floats, Floats], float], x: Floats, y: Floats, weights: Floats) -> Floats:
+    """A correlation over as many copies of each item as its weight says."""
+    found = np.full(len(weights), np.nan)
+    for place, counts in enumerate(weights.astype(np.int64)):
+        sides = np.repeat(x, counts), np.repeat(y, counts)
+        if all(len(side) and np.ptp(side) > 0 for side in sides):
+            found[place] = of(*sides)
     return found
-
-
-def _signs(cells: Cells) -> Iterator[tuple[slice, tuple[Floats, Floats, Floats]]]:
-    """Block by block, for each two cells: do they agree in order, and does each side tell them apart?"""
-    for start in range(0, len(cells.x), _BLOCK):
-        block = slice(start, start + _BLOCK)
-        x = np.sign(cells.x[:, None] - cells.x[None, block]).astype(np.float64)
-        y = np.sign(cells.y[:, None] - cells.y[None, block]).astype(np.float64)
-        yield block, (x * y, np.abs(x), np.abs(y))
 
 
 def partial(of: Floats, first: Floats, second: Floats) -> Floats:
@@ -290,12 +228,8 @@ def partial(of: Floats, first: Floats, second: Floats) -> Floats:
         first: of one with the third.
         second: of the other with the third.
     """
-    left = (1 - first**2) * (1 - second**2)
-    blank = np.full(np.shape(of), np.nan)
-    found: Floats = np.divide(
-        of - first * second, np.sqrt(np.maximum(left, 0)), out=blank, where=left > 1e-12
-    )
-    return found
+    left = np.maximum((1 - first**2) * (1 - second**2), 0)
+    return ratio(of - first * second, np.sqrt(np.where(left > 1e-12, left, 0)))
 
 
 Span = dict[str, Any]
@@ -313,28 +247,16 @@ def annotated(items: pl.DataFrame) -> pl.Series:
 
 def overlaps(items: pl.DataFrame, scorer: str) -> tuple[Floats, Floats, Floats]:
     """Of each item, characters marked by both, by the scorer, and by people; nothing where not annotated."""
-    found = items[f"spans_{scorer}"].to_list()
-    rows = zip(
-        items["spans"].to_list(),
-        found,
-        items["characters"].to_list(),
-        annotated(items).to_list(),
-        strict=True,
-    )
-    counts = [
-        _counts(marked or [], of_scorer or [], length) if known else (0, 0, 0)
-        for marked, of_scorer, length, known in rows
-    ]
-    both, scored, people = np.array(counts, dtype=np.float64).reshape(-1, 3).T
-    return both, scored, people
+    counts = np.zeros((items.height, 3))
+    rows = items.select("spans", f"spans_{scorer}", "characters", known=annotated(items)).iter_rows()
+    for place, (marked, found, length, known) in enumerate(rows):
+        if known:
+            people, of_scorer = _mask(marked or [], length), _mask(found or [], length)
+            counts[place] = (people & of_scorer).sum(), of_scorer.sum(), people.sum()
+    return counts[:, 0], counts[:, 1], counts[:, 2]
 
 
-def _counts(marked: Sequence[Span], found: Sequence[Span], length: int) -> tuple[int, int, int]:
-    people, scorer = _mask(marked, length), _mask(found, length)
-    return int((people & scorer).sum()), int(scorer.sum()), int(people.sum())
-
-
-def _mask(spans: Sequence[Span], length: int) -> npt.NDArray[np.bool_]:
+def _mask(spans: Sequence[Span], length: int) -> Flags:
     mask = np.zeros(length, dtype=np.bool_)
     for span in spans:
         mask[span["start"] : span["end"]] = True
@@ -344,6 +266,4 @@ def _mask(spans: Sequence[Span], length: int) -> npt.NDArray[np.bool_]:
 def span_f1(counts: tuple[Floats, Floats, Floats], weights: Floats) -> Floats:
     """F1 over all characters of the items for each row of weights; NaN where people marked nothing."""
     both, scored, people = (weights @ one for one in counts)
-    blank = np.full(len(weights), np.nan)
-    shares: Floats = np.divide(2 * both, scored + people, out=blank, where=people > 0)
-    return shares
+    return ratio(2 * both, np.where(people > 0, scored + people, 0))

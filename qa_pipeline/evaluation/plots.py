@@ -1,27 +1,24 @@
-"""Pictures of an evaluation: risk against coverage, and reliability.
+"""Pictures of an evaluation: risk against coverage, and reliability, by matplotlib (extra `plots`).
 
-What belongs here: drawing, with matplotlib (extra `plots`), the same bytes for the same scores. What does
-not: figures (`metrics.py`). Names of sets are data: they are drawn as plain letters and reach no path.
+The same scores give the same bytes. Names of sets are data: they are drawn as plain letters and reach no
+path.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.metrics import reliability_bins
+from qa_pipeline.evaluation.metrics import Flags, Floats, reliability_bins, steps_of
 from qa_pipeline.storage import write_bytes
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-Floats = npt.NDArray[np.float64]
 
 MOST_SETS = 20
 """Curves or panels of one picture; of more sets the largest are drawn."""
@@ -76,21 +73,18 @@ def draw_plots(
     return written
 
 
-def risk_coverage(scores: Floats, supported: npt.NDArray[np.bool_]) -> tuple[Floats, Floats]:
+def risk_coverage(scores: Floats, supported: Flags) -> tuple[Floats, Floats]:
     """Coverage and risk at each distinct score, the highest first: what a threshold there accepts.
 
     Risk is the share of unsupported items among the accepted (El-Yaniv and Wiener 2010). Equal scores are
     accepted together.
     """
-    order = np.argsort(-scores, kind="stable")
-    falling = scores[order]
-    ends = np.flatnonzero(np.append(np.diff(falling) != 0, True))
-    accepted = ends + 1.0
-    wrong = np.cumsum(~supported[order])[ends]
-    return accepted / len(scores), wrong / accepted
+    steps = steps_of(scores, supported, np.ones((1, len(scores))))
+    accepted = steps.supported[0] + steps.unsupported[0]
+    return accepted / len(scores), steps.unsupported[0] / accepted
 
 
-def reliability(scores: Floats, supported: npt.NDArray[np.bool_]) -> tuple[Floats, Floats, Floats]:
+def reliability(scores: Floats, supported: Flags) -> tuple[Floats, Floats, Floats]:
     """Mean score, share supported and share of items of each bin, by rising score."""
     bins = reliability_bins(scores)
     sizes = np.bincount(bins).astype(np.float64)
@@ -100,44 +94,46 @@ def reliability(scores: Floats, supported: npt.NDArray[np.bool_]) -> tuple[Float
     return means, shares, sizes[held] / len(scores)
 
 
+@dataclass(frozen=True)
 class _Set:
-    """One set of items that a scorer knows."""
+    """One set of items that a scorer knows; `share` of all its items."""
 
-    def __init__(self, key: str, items: pl.DataFrame, column: str) -> None:
-        letters = "".join(letter if letter.isprintable() else "?" for letter in key).lstrip("_ ")
-        self.name = letters[:_LONGEST_NAME] or "?"
-        known = items.filter(pl.col(column).is_not_null())
-        self.scores: Floats = known[column].to_numpy()
-        self.supported = (known["label"] == 1).to_numpy()
-        self.share_known = known.height / items.height
+    name: str
+    scores: Floats
+    supported: Flags
+    share: float
 
 
 def _largest(items: pl.DataFrame, by: str, column: str) -> list[_Set]:
     known = items.filter(pl.col(column).is_not_null())
     keys = known.group_by(by).len().sort(["len", by], descending=[True, False])[by].to_list()
-    return [_Set(key, items.filter(pl.col(by) == key), column) for key in sorted(keys[:MOST_SETS])]
+    sets = []
+    for key in sorted(keys[:MOST_SETS]):
+        of_set = known.filter(pl.col(by) == key)
+        letters = "".join(letter if letter.isprintable() else "?" for letter in key).lstrip("_ ")
+        supported = (of_set["label"] == 1).to_numpy()
+        share = of_set.height / items.filter(pl.col(by) == key).height
+        sets.append(_Set(letters[:_LONGEST_NAME] or "?", of_set[column].to_numpy(), supported, share))
+    return sets
 
 
 def _risk_picture(name: str, sets: Sequence[_Set], wanted: float) -> "Figure":
-    from matplotlib import colormaps
-
     figure = _figure(9, 5.2)
     axes = figure.add_subplot()
-    colours = colormaps["tab10"]
     for place, one in enumerate(sets):
         known, risk = risk_coverage(one.scores, one.supported)
-        coverage = known * one.share_known
-        style = ("-", "--", ":")[place // 10 % 3]
-        drawn = _thinned(coverage)
-        axes.plot(
-            coverage[drawn], risk[drawn], style, color=colours(place % 10), label=one.name, linewidth=1.6
-        )
+        # a thousand points: more are no longer told apart and make drawing slow
+        drawn = np.unique(np.linspace(0, len(known) - 1, min(len(known), 1000)).astype(np.int64))
+        style, colour = ("-", "--", ":")[place // 10 % 3], f"C{place % 10}"
+        axes.plot(known[drawn] * one.share, risk[drawn], style, color=colour, label=one.name, linewidth=1.6)
     axes.axhline(wanted, color="black", linewidth=0.8, linestyle=(0, (1, 3)))
     axes.set(
         xlim=(0, 1), ylim=(0, 1), xlabel="share of items accepted", ylabel="share unsupported among them"
     )
     axes.set_title(f"Risk and coverage of {name}, by threshold (dotted: risk of {wanted:.0%})", fontsize=11)
-    _legend(axes)
+    legend = axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), fontsize=9, frameon=False)
+    for text in legend.get_texts():
+        text.set_parse_math(False)
     return figure
 
 
@@ -165,23 +161,9 @@ def _figure(width: float, height: float) -> "Figure":
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def _thinned(values: Floats) -> npt.NDArray[np.int64]:
-    """Places of at most a thousand points: more are no longer distinguishable and make drawing slow."""
-    return np.unique(np.linspace(0, len(values) - 1, min(len(values), 1000)).astype(np.int64))
-
-
-def _legend(axes: "Axes") -> None:
-    legend = axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), fontsize=9, frameon=False)
-    for text in legend.get_texts():
-        text.set_parse_math(False)
-
-
 def _save(figure: "Figure", path: Path) -> Path:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-
     buffer = BytesIO()
     without_version: dict[str, Any] = {"Software": None}
-    FigureCanvasAgg(figure)
     figure.savefig(buffer, format="png", dpi=_DOTS, metadata=without_version)
     write_bytes(path, buffer.getvalue())
     return path

@@ -1,12 +1,7 @@
-"""The scorers an evaluation can name: where each finds its score, and from which score on it accepts.
-
-What belongs here: the table of scorers, over columns of the claims table with the verdict of each claim
-beside them. What does not: computing scores (`verification`), baselines (`baselines.py`) and figures
-(`metrics.py`).
-"""
+"""The scorers and baselines an evaluation can name: where each has its score, and when it accepts."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,29 +21,20 @@ cosine: the best of the whole answer to a passage."""
 _WORD = re.compile(r"\w+")
 
 
-@dataclass(frozen=True)
-class Baseline:
-    """Scores of items; NaN where there is no text to compare."""
-
-    name: str
-    scores: Floats
-
-
 def threshold(name: str, settings: VerificationSettings) -> float | None:
     """From which value on the shipped rule accepts; None where nobody ships one."""
     return settings.similarity_pass if name == "cosine" else None
 
 
-def baselines(items: pl.DataFrame, encoder: Encoder) -> list[Baseline]:
-    """Every baseline of the items (`ITEMS`), one score for each."""
+def baselines(items: pl.DataFrame, encoder: Encoder) -> dict[str, Floats]:
+    """Every baseline of the items (`ITEMS`), one score for each; NaN where there is no text to compare."""
     answers: list[str] = items["answer"].to_list()
     contexts: list[list[str]] = items["context"].to_list()
-    scores = {
+    return {
         "length": np.array([-float(len(_words(answer))) for answer in answers]),
         "overlap": _overlaps(answers, contexts),
         "cosine": _cosines(answers, contexts, encoder),
     }
-    return [Baseline(name, scores[name]) for name in NAMES]
 
 
 def _words(text: str) -> list[str]:
@@ -56,14 +42,10 @@ def _words(text: str) -> list[str]:
 
 
 def _overlaps(answers: Sequence[str], contexts: Sequence[Sequence[str]]) -> Floats:
-    held: dict[tuple[str, ...], frozenset[str]] = {}
     shares = []
     for answer, context in zip(answers, contexts, strict=True):
-        key = tuple(context)
-        if key not in held:
-            held[key] = frozenset(word for passage in context for word in _words(passage))
-        wanted = set(_words(answer))
-        shares.append(len(wanted & held[key]) / len(wanted) if wanted and held[key] else np.nan)
+        wanted, held = set(_words(answer)), set(_words(" ".join(context)))
+        shares.append(len(wanted & held) / len(wanted) if wanted and held else np.nan)
     return np.array(shares)
 
 
@@ -81,8 +63,6 @@ SCORED = pl.Schema({"pair_id": pl.String(), "score": pl.Float64()})
 HALF = 0.5
 """Of a probability: above it the claim is more likely supported than not."""
 
-_REJECTED = ("unsupported", "contradicted")
-
 
 @dataclass(frozen=True, slots=True)
 class ScoreColumn:
@@ -90,49 +70,36 @@ class ScoreColumn:
 
     Args:
         name: of the scorer.
-        columns: what it needs; a table without them has no score of it, and each claim is unknown.
-        expression: the score, 0 to 1 (a cosine may be lower); null is unknown.
+        column: with the score, 0 to 1 (a cosine may be lower); null is unknown, and so is every claim of a
+            table without it.
         threshold: from which score on a claim is supported, under the settings.
+        codes: scores of the codes that the column holds in place of numbers; others are unknown.
         probability: whether the score claims to be a probability, so that its calibration can be asked for.
         marks: column with the spans it finds unsupported, where it marks less than whole claims.
         decides: whether it may also leave a claim open: scores are then 1 accepted, 0 rejected, else open.
     """
 
     name: str
-    columns: tuple[str, ...]
-    expression: Callable[[], pl.Expr]
-    threshold: Callable[[VerificationSettings], float]
+    column: str
+    threshold: Callable[[VerificationSettings], float] = lambda _: HALF
+    codes: Mapping[str, float] | None = None
     probability: bool = True
     marks: str | None = None
     decides: bool = False
 
 
-def _llm() -> pl.Expr:
-    said = {"accept": 1.0, "unsure": HALF, "reject": 0.0}
-    return pl.col("llm_said").replace_strict(said, default=None, return_dtype=pl.Float64())
-
-
-def _cascade() -> pl.Expr:
-    """A claim that failed has no verdict to speak of."""
-    values = {"supported": 1.0, "undecided": HALF, **dict.fromkeys(_REJECTED, 0.0)}
-    return pl.col("verdict").replace_strict(values, default=None, return_dtype=pl.Float64())
-
-
+_REPLIES = {"accept": 1.0, "unsure": HALF, "reject": 0.0}
+_VERDICTS = {"supported": 1.0, "undecided": HALF, "unsupported": 0.0, "contradicted": 0.0}
 SCORERS = {
     one.name: one
     for one in (
-        ScoreColumn(
-            "similarity", ("similarity",), lambda: pl.col("similarity"), lambda s: s.similarity_pass,
-            probability=False,
-        ),
-        ScoreColumn("entailment", ("entailment",), lambda: pl.col("entailment"), lambda _: HALF),
-        ScoreColumn("llm", ("llm_said",), _llm, lambda _: 1.0),
-        ScoreColumn(
-            "spans", ("span_support",), lambda: pl.col("span_support"), lambda _: HALF, marks="flagged_spans"
-        ),
-        ScoreColumn("cascade", ("verdict",), _cascade, lambda _: 1.0, probability=False, decides=True),
+        ScoreColumn("similarity", "similarity", lambda s: s.similarity_pass, probability=False),
+        ScoreColumn("entailment", "entailment"),
+        ScoreColumn("llm", "llm_said", lambda _: 1.0, codes=_REPLIES),
+        ScoreColumn("spans", "span_support", marks="flagged_spans"),
+        ScoreColumn("cascade", "verdict", lambda _: 1.0, codes=_VERDICTS, probability=False, decides=True),
     )
-}  # fmt: skip
+}
 """By name, in the order they are reported."""
 UNASKED = ("llm",)
 """Scorers that cost money: they run only where they are named."""
@@ -152,10 +119,13 @@ def chosen_scorers(names: "list[str] | None") -> list[ScoreColumn]:
 
 
 def claim_scores(claims: pl.DataFrame, scorer: ScoreColumn) -> pl.Series:
-    """The score of each claim; null where the table lacks a column the scorer needs."""
-    if any(column not in claims.columns for column in scorer.columns):
+    """The score of each claim; null where the table lacks the scorer's column."""
+    if scorer.column not in claims.columns:
         return pl.Series("score", [None] * claims.height, dtype=pl.Float64())
-    score = scorer.expression().cast(pl.Float64())
+    score = pl.col(scorer.column)
+    if scorer.codes is not None:
+        score = score.replace_strict(scorer.codes, default=None, return_dtype=pl.Float64())
+    score = score.cast(pl.Float64())
     return claims.select(pl.when(score.is_finite()).then(score).alias("score"))["score"]
 
 

@@ -1,18 +1,15 @@
-"""Labelled items through the stage that scores batches: claims, verdicts, and a score an item and scorer.
-
-What belongs here: turning items into pairs, running stage 1 over them once, and putting scores beside labels.
-What does not: scores themselves (`verification`), and figures (`grounding.py`).
-"""
+"""Labelled items through the stage that scores batches: claims, verdicts, and a score an item and scorer."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
 from qa_pipeline.errors import SettingsError
 from qa_pipeline.evaluation.scorers import ScoreColumn, baselines, claim_scores, pair_scores
-from qa_pipeline.evaluation.statements import Statement, StatementTables, statement_tables
+from qa_pipeline.evaluation.statements import Statement, statement_tables
+from qa_pipeline.llm.base import LanguageModel
 from qa_pipeline.records import ProgressCallback, no_progress
 from qa_pipeline.resources import Resources
 from qa_pipeline.retrieval.shard import embed_chunks
@@ -70,13 +67,15 @@ def score_items(
         SettingsError: `llm` is wanted, and the settings name no model that verifies.
         PermanentModelError: the verifier can answer no further request.
     """
-    asks = any(one.name == "llm" for one in scorers)
-    if asks and resources.reviewer("verifier") is None:
+    wanted = any(one.name == "llm" for one in scorers)
+    verifier = resources.reviewer("verifier") if wanted else None
+    if wanted and verifier is None:
         raise SettingsError("scorer llm needs a model; set llm.verifier.provider, or leave --scorer llm out")
     done: list[pl.DataFrame] = []
     models: dict[str, set[str]] = {}
-    for block in _blocks(items):
-        claims, pair_ids, seconds = _claims(block, resources, asks=asks)
+    sets = items.partition_by("dataset", maintain_order=True)
+    for block in (block for of_set in sets for block in of_set.iter_slices(BLOCK)):
+        claims, pair_ids, seconds = _claims(block, resources, verifier)
         for column in ("entailment_model", "span_model", "llm_model"):
             if column in claims.columns:
                 models.setdefault(column, set()).update(claims[column].drop_nulls().unique().to_list())
@@ -85,13 +84,8 @@ def score_items(
     return Scored(pl.concat(done), {name: sorted(of_column) for name, of_column in sorted(models.items())})
 
 
-def _blocks(items: pl.DataFrame) -> Iterator[pl.DataFrame]:
-    for of_dataset in items.partition_by("dataset", maintain_order=True):
-        yield from of_dataset.iter_slices(BLOCK)
-
-
 def _claims(
-    block: pl.DataFrame, resources: Resources, *, asks: bool
+    block: pl.DataFrame, resources: Resources, asks: LanguageModel | None
 ) -> tuple[pl.DataFrame, list[str], float]:
     """Claims with their verdicts beside them, the pair of each item, and the seconds stage 1 took."""
     tables = statement_tables(
@@ -106,20 +100,15 @@ def _claims(
         resources, tables.pairs, tables.documents, tables.chunks, embeddings, one_corpus=False
     )
     seconds = time.perf_counter() - started
-    replies = _replies(claims, tables, resources) if asks else None
-    verdicts = decide_claims(claims, tables.pairs, resources.settings.verification, replies)
+    settings, replies = resources.settings, None
+    if asks is not None:
+        replies = ask_verifier(claims, tables.pairs, tables.chunks, asks, settings.verification, settings.llm)
+    verdicts = decide_claims(claims, tables.pairs, settings.verification, replies)
     decided = claims.join(verdicts.select("claim_id", "verdict"), on="claim_id", maintain_order="left")
     if replies is not None:
         said = replies.select("claim_id", llm_said="decision", llm_model="model")
         decided = decided.join(said, on="claim_id", how="left", maintain_order="left")
     return decided, tables.pair_ids, seconds
-
-
-def _replies(claims: pl.DataFrame, tables: StatementTables, resources: Resources) -> pl.DataFrame:
-    model = resources.reviewer("verifier")
-    assert model is not None  # noqa: S101 - score_items has looked
-    settings = resources.settings
-    return ask_verifier(claims, tables.pairs, tables.chunks, model, settings.verification, settings.llm)
 
 
 def _beside(
@@ -137,8 +126,8 @@ def _beside(
         spans = unsupported_spans(claims, scorer, scorer.threshold(verification))
         by_pair = by_pair.join(scores, on="pair_id", how="left").join(spans, on="pair_id", how="left")
     trivial = [
-        pl.Series(f"score_{one.name}", one.scores).fill_nan(None)
-        for one in baselines(block, resources.embedder)
+        pl.Series(f"score_{name}", scores).fill_nan(None)
+        for name, scores in baselines(block, resources.embedder).items()
     ]
     kept = block.select(
         pl.exclude("answer", "context", "question"), characters=pl.col("answer").str.len_chars()

@@ -1,13 +1,9 @@
-"""Intervals by resampling groups: items of one source rise and fall together.
-
-What belongs here: drawing resamples and intervals of what was measured on them. What does not: what is
-measured (`metrics.py`).
-"""
+"""Intervals by resampling groups, items of one source rising and falling together; exact bounds of shares."""
 
 import hashlib
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from typing import Any, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -23,8 +19,7 @@ _CELLS = 2_000_000
 _LEAST_SHARE = 0.5
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
+class Estimate(TypedDict):
     """A figure with the percentile interval of its resamples (Efron 1979); None where it has no meaning."""
 
     value: float | None
@@ -72,13 +67,25 @@ def estimate(values: Floats) -> Estimate:
     An interval needs half of the resamples: fewer have a meaning only where a class is nearly empty.
     """
     value, drawn = values[0], values[1:]
-    usable = drawn[~np.isnan(drawn)]
     if np.isnan(value):
-        return Estimate(None, None, None)
+        return Estimate(value=None, low=None, high=None)
+    usable = drawn[~np.isnan(drawn)]
     if not len(usable) or len(usable) < _LEAST_SHARE * len(drawn):
-        return Estimate(float(value), None, None)
+        return Estimate(value=float(value), low=None, high=None)
     low, high = np.quantile(usable, [0.025, 0.975])
-    return Estimate(float(value), float(low), float(high))
+    return Estimate(value=float(value), low=float(low), high=float(high))
+
+
+_PLACES = 4
+
+
+def rounded(value: Any) -> Any:
+    """A document with its fractions rounded to four places."""
+    if isinstance(value, dict):
+        return {name: rounded(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [rounded(inner) for inner in value]
+    return round(value, _PLACES) if isinstance(value, float) else value
 
 
 _MOST_TRIALS = 10_000_000

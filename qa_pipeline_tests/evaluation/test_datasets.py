@@ -9,14 +9,13 @@ from hypothesis import strategies as st
 
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.datasets import (
-    ITEM,
     ITEMS,
-    NEEDED,
     Fault,
-    check_item,
+    Item,
+    check,
+    decoded,
     draw,
     read_labelled,
-    read_line,
 )
 from qa_pipeline.settings.generation import PairsFileSettings
 from qa_pipeline_tests.evaluation.labelled_files import item, items, write_lines, write_parquet
@@ -48,15 +47,15 @@ BAD_ROWS = [
 ]
 
 
-@given(ANY, st.sampled_from(list(NEEDED)))
+@given(ANY, st.sampled_from(list(Item.needed())))
 def test_no_value_of_a_field_breaks_the_reader(value: Any, field: str) -> None:
-    read = check_item(item(1, **{field: value}))
+    read = check(item(1, **{field: value}), Item)
     assert isinstance(read, Fault) or pl.DataFrame([{"file": "f", **read}], schema=ITEMS).height == 1
 
 
 @given(st.binary())
 def test_no_line_breaks_the_reader(line: bytes) -> None:
-    assert isinstance(read_line(line, ITEM), Fault)
+    assert isinstance(check(decoded(line), Item), Fault)
 
 
 @pytest.mark.parametrize(("reason", "row"), BAD_ROWS)
@@ -86,14 +85,14 @@ def test_both_formats_hold_the_same_items(tmp_path: Path) -> None:
 
 
 def test_optional_columns_may_be_missing(tmp_path: Path) -> None:
-    rows = [{name: row[name] for name in NEEDED} for row in items(3)]
+    rows = [{name: row[name] for name in Item.needed()} for row in items(3)]
     pl.DataFrame(rows).write_parquet(tmp_path / "pumps.parquet")
     read = read_labelled([tmp_path])
     assert read.items.height == 3
     assert read.items["task"].null_count() == 3
 
 
-@pytest.mark.parametrize("column", list(NEEDED))
+@pytest.mark.parametrize("column", list(Item.needed()))
 def test_a_missing_column_is_named_with_its_file_and_what_it_should_hold(column: str, tmp_path: Path) -> None:
     rows = [{name: value for name, value in row.items() if name != column} for row in items(3)]
     with pytest.raises(InputError, match=rf"pumps\.parquet has no column {column}; add it: \w+"):

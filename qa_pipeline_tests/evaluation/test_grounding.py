@@ -55,58 +55,70 @@ def figures(frame: pl.DataFrame, **options: Any) -> Any:
 
 def test_the_mean_counts_each_set_alike_and_leaves_out_what_it_is_reported_to() -> None:
     found = figures(scored())
-    of_sets = [one.scorers[0].figures["auroc"].value for one in found.sets]
-    assert found.mean[0].figures["auroc"].value == pytest.approx(np.mean(of_sets))
-    assert found.mean[0].sets is not None
-    assert found.mean[0].sets["auroc"] == 2
+    of_sets = [one["scorers"][0]["auroc"]["value"] for one in found["sets"]]
+    assert found["mean"]["scorers"][0]["auroc"]["value"] == pytest.approx(np.mean(of_sets))
+    assert found["mean"]["scorers"][0]["sets"]["auroc"] == 2
     alone = figures(scored(), without=("odd",))
-    assert alone.mean_over == ("even",)
-    assert alone.mean[0].figures["auroc"].value == of_sets[0]
-    assert len(alone.sets) == 2
+    assert alone["mean"]["over"] == ["even"]
+    assert alone["mean"]["scorers"][0]["auroc"]["value"] == of_sets[0]
+    assert len(alone["sets"]) == 2
 
 
 def test_a_good_scorer_is_ahead_of_every_baseline_and_one_of_them_is_the_best() -> None:
-    for one in figures(scored(400)).mean[0].differences:
-        assert one.ahead.low is not None
-        assert one.ahead.low > 0
-    best = [one.baseline for one in figures(scored()).mean[0].differences if one.best]
+    for one in figures(scored(400))["mean"]["scorers"][0]["ahead_of_baselines"]:
+        assert one["low"] is not None
+        assert one["low"] > 0
+    best = [
+        one["baseline"]
+        for one in figures(scored())["mean"]["scorers"][0]["ahead_of_baselines"]
+        if one["best"]
+    ]
     assert len(best) == 2
 
 
 def test_a_scorer_equal_to_a_baseline_is_ahead_by_nothing_at_all() -> None:
     found = figures(scored(score_entailment=pl.col("score_cosine")))
-    same = [one for one in found.mean[0].differences if (one.baseline, one.figure) == ("cosine", "auroc")]
-    assert (same[0].ahead.value, same[0].ahead.low, same[0].ahead.high) == (0.0, 0.0, 0.0)
+    same = [
+        one
+        for one in found["mean"]["scorers"][0]["ahead_of_baselines"]
+        if (one["baseline"], one["figure"]) == ("cosine", "auroc")
+    ]
+    assert (same[0]["value"], same[0]["low"], same[0]["high"]) == (0.0, 0.0, 0.0)
 
 
 def test_differences_leave_out_items_that_one_side_does_not_know() -> None:
     known = pl.when(pl.int_range(pl.len()) % 5 > 0).then(pl.col("score_cosine"))
     found = figures(scored(score_entailment=known))
-    same = [one for one in found.mean[0].differences if (one.baseline, one.figure) == ("cosine", "auroc")]
-    assert (same[0].ahead.low, same[0].ahead.high) == (0.0, 0.0)
-    assert found.mean[0].unknown == 8
+    same = [
+        one
+        for one in found["mean"]["scorers"][0]["ahead_of_baselines"]
+        if (one["baseline"], one["figure"]) == ("cosine", "auroc")
+    ]
+    assert (same[0]["low"], same[0]["high"]) == (0.0, 0.0)
+    assert found["mean"]["scorers"][0]["unknown"] == 8
 
 
 def test_scores_that_are_all_unknown_give_no_figure_and_are_counted() -> None:
     found = figures(scored(score_entailment=pl.lit(None, pl.Float64())))
-    entailment = found.mean[0]
-    assert entailment.unknown == 40
-    assert all(entailment.figures[name].value is None for name in FIGURES)
-    assert all(one.ahead.value is None for one in entailment.differences)
+    entailment = found["mean"]["scorers"][0]
+    assert entailment["unknown"] == 40
+    assert all(entailment[name] is None for name in FIGURES)
+    assert all(one["value"] is None for one in entailment["ahead_of_baselines"])
 
 
 def test_a_set_of_one_label_has_no_auroc_and_is_left_out_of_its_mean() -> None:
     label = pl.when(pl.col("dataset") == "odd").then(1).otherwise(pl.col("label"))
     found = figures(scored(label=label))
-    assert found.sets[1].scorers[0].figures["auroc"].value is None
-    assert found.mean[0].sets is not None
-    assert found.mean[0].sets["auroc"] == 1
-    assert found.mean[0].figures["auroc"].value == found.sets[0].scorers[0].figures["auroc"].value
+    assert found["sets"][1]["scorers"][0]["auroc"] is None
+    assert found["mean"]["scorers"][0]["sets"]["auroc"] == 1
+    assert found["mean"]["scorers"][0]["auroc"]["value"] == found["sets"][0]["scorers"][0]["auroc"]["value"]
 
 
 def test_items_are_parted_by_what_is_asked_for() -> None:
-    assert [one.key for one in figures(scored(), by="task").sets] == ["t"]
-    assert [one.key for one in figures(scored(task=pl.lit(None, pl.String())), by="task").sets] == ["(none)"]
+    assert [one["key"] for one in figures(scored(), by="task")["sets"]] == ["t"]
+    assert [one["key"] for one in figures(scored(task=pl.lit(None, pl.String())), by="task")["sets"]] == [
+        "(none)"
+    ]
 
 
 @pytest.fixture

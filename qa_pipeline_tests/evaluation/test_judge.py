@@ -14,7 +14,7 @@ from qa_pipeline.errors import (
     UnreadableReplyError,
 )
 from qa_pipeline.evaluation.judge import compare_responses, score_answers
-from qa_pipeline.evaluation.judge_figures import PairedFigures, RatedFigures, paired_figures, rated_figures
+from qa_pipeline.evaluation.judge_figures import Document, paired_figures, rated_figures
 from qa_pipeline.evaluation.judged_datasets import read_judged
 from qa_pipeline.llm.base import Reply, ReplyT, Request
 from qa_pipeline.records import JudgeReply, PairwiseReply
@@ -61,14 +61,14 @@ def paired_row(number: int, **changes: Any) -> Row:
     }
 
 
-def scored(play: Any, rows: list[Row], folder: Path, repeats: int = 1) -> RatedFigures:
+def scored(play: Any, rows: list[Row], folder: Path, repeats: int = 1) -> Document:
     rated, _, _ = read_judged([write_lines(folder / "ratings.jsonl", rows)])
     said = score_answers(rated, ScriptedModel(play), JudgingSettings(), LLM, repeats)
     (found,) = rated_figures(rated, said, resamples=50, seed=0)
     return found
 
 
-def compared(play: Any, rows: list[Row], folder: Path, repeats: int = 1) -> PairedFigures:
+def compared(play: Any, rows: list[Row], folder: Path, repeats: int = 1) -> Document:
     _, paired, _ = read_judged([write_lines(folder / "choices.jsonl", rows)])
     said = compare_responses(paired, ScriptedModel(play), JudgingSettings(), LLM, repeats)
     (found,) = paired_figures(paired, said, resamples=50, seed=0)
@@ -93,17 +93,17 @@ def by_mark(request: Request[Any]) -> ScriptedReply:
 
 def test_a_judge_that_sees_what_people_see_agrees_with_them(tmp_path: Path) -> None:
     found = scored(by_sense, [rated_row(n) for n in range(30)], tmp_path)
-    by_name = {(one.score, one.rating): one for one in found.agreements}
-    assert by_name["overall", "answer_consistency"].spearman.value == pytest.approx(1.0)
-    assert by_name["correctness", "answer_consistency"].kendall.value == pytest.approx(1.0)
-    assert by_name["overall", "fluency"].spearman.value is None
+    by_name = {(one["score"], one["rating"]): one for one in found["agreements"]}
+    assert by_name["overall", "answer_consistency"]["spearman"]["value"] == pytest.approx(1.0)
+    assert by_name["correctness", "answer_consistency"]["kendall"]["value"] == pytest.approx(1.0)
+    assert by_name["overall", "fluency"]["spearman"]["value"] is None
     assert set(by_name) == {
         (score, rating)
         for score in ("relevance", "correctness", "completeness", "overall")
         for rating in ("fluency", "answer_consistency")
     }
-    assert found.asked.failed == {}
-    assert (found.repeats.repeats, found.repeats.identical) == (1, None)
+    assert found["asked"]["failed"] == {}
+    assert (found["repeats"]["repeats"], found["repeats"]["identical"]) == (1, None)
 
 
 def test_a_judge_that_pays_for_length_is_found_out(tmp_path: Path) -> None:
@@ -111,11 +111,11 @@ def test_a_judge_that_pays_for_length_is_found_out(tmp_path: Path) -> None:
         return scores(min(1.0, len(request.question or "") / 40))
 
     found = scored(by_length, [rated_row(n) for n in range(60)], tmp_path)
-    of_question = next(one for one in found.verbosity if one.length == "question")
-    assert of_question.judge.value == pytest.approx(1.0)
-    assert of_question.beyond.value == pytest.approx(1.0)
-    assert of_question.people.value is not None
-    assert abs(of_question.people.value) < 0.3
+    of_question = next(one for one in found["verbosity"] if one["length"] == "question")
+    assert of_question["judge"]["value"] == pytest.approx(1.0)
+    assert of_question["beyond"]["value"] == pytest.approx(1.0)
+    assert of_question["people"]["value"] is not None
+    assert abs(of_question["people"]["value"]) < 0.3
 
 
 def test_replies_that_fail_are_counted_and_the_others_are_measured(tmp_path: Path) -> None:
@@ -124,9 +124,9 @@ def test_replies_that_fail_are_counted_and_the_others_are_measured(tmp_path: Pat
         return UnreadableReplyError("blocked_safety", "no") if blocked else by_sense(request)
 
     found = scored(sometimes, [rated_row(n) for n in range(40)], tmp_path)
-    failed = found.asked.failed["blocked_safety"]
+    failed = found["asked"]["failed"]["blocked_safety"]
     assert 0 < failed < 40
-    assert {one.items for one in found.agreements} == {40 - failed}
+    assert {one["items"] for one in found["agreements"]} == {40 - failed}
 
 
 def test_repeats_are_asked_with_other_seeds_and_their_spread_is_reported(tmp_path: Path) -> None:
@@ -135,27 +135,27 @@ def test_repeats_are_asked_with_other_seeds_and_their_spread_is_reported(tmp_pat
         return scores(0.5 + 0.1 * (request.seed - LLM.seed))
 
     found = scored(moody, [rated_row(n) for n in range(6)], tmp_path, repeats=3)
-    assert found.repeats.identical == 0.0
-    assert found.repeats.deviation == pytest.approx(0.1)
+    assert found["repeats"]["identical"] == 0.0
+    assert found["repeats"]["deviation"] == pytest.approx(0.1)
     steady = scored(by_sense, [rated_row(n) for n in range(6)], tmp_path, repeats=3)
-    assert (steady.repeats.identical, steady.repeats.items) == (1.0, 6)
+    assert (steady["repeats"]["identical"], steady["repeats"]["items"]) == (1.0, 6)
 
 
 def test_an_unbiased_judge_keeps_its_choice_when_places_change(tmp_path: Path) -> None:
     found = compared(by_mark, [paired_row(n) for n in range(30)], tmp_path)
-    assert found.agreement.value == found.agreement_decided.value == 1.0
-    assert found.inconsistent.value == 0.0
-    assert found.first_share.value == 0.5
-    assert found.kendall.value == pytest.approx(1.0)
-    assert found.longer_beyond.value == pytest.approx(0.0)
+    assert found["agreement"]["value"] == found["agreement_decided"]["value"] == 1.0
+    assert found["inconsistent"]["value"] == 0.0
+    assert found["first_share"]["value"] == 0.5
+    assert found["kendall"]["value"] == pytest.approx(1.0)
+    assert found["longer_beyond"]["value"] == pytest.approx(0.0)
 
 
 def test_a_judge_that_takes_the_first_is_found_out(tmp_path: Path) -> None:
     found = compared(lambda _: chooses("first"), [paired_row(n) for n in range(30)], tmp_path)
-    assert found.first_share.value == 1.0
-    assert found.inconsistent.value == 1.0
-    assert found.agreement.value == 0.5
-    assert found.kendall.value is None
+    assert found["first_share"]["value"] == 1.0
+    assert found["inconsistent"]["value"] == 1.0
+    assert found["agreement"]["value"] == 0.5
+    assert found["kendall"]["value"] is None
 
 
 def test_a_judge_that_takes_the_longer_is_found_out(tmp_path: Path) -> None:
@@ -165,17 +165,17 @@ def test_a_judge_that_takes_the_longer_is_found_out(tmp_path: Path) -> None:
         return chooses("first" if second - first > end - second + 18 else "second")
 
     found = compared(longer, [paired_row(n) for n in range(30)], tmp_path)
-    assert found.longer_judge.value == 1.0
-    assert found.longer_people.value is not None
-    assert found.longer_beyond.value == pytest.approx(1 - found.longer_people.value)
+    assert found["longer_judge"]["value"] == 1.0
+    assert found["longer_people"]["value"] is not None
+    assert found["longer_beyond"]["value"] == pytest.approx(1 - found["longer_people"]["value"])
 
 
 def test_ties_are_choices_of_their_own(tmp_path: Path) -> None:
     rows = [paired_row(n, preferred="tie" if n % 2 else "a") for n in range(10)]
     found = compared(lambda _: chooses("tie"), rows, tmp_path)
-    assert found.agreement.value == 0.5
-    assert found.agreement_decided.value is None
-    assert found.first_share.value is None
+    assert found["agreement"]["value"] == 0.5
+    assert found["agreement_decided"]["value"] is None
+    assert found["first_share"]["value"] is None
 
 
 @pytest.mark.parametrize(

@@ -60,16 +60,16 @@ def test_an_interval_of_a_mean_covers_what_it_should_about_as_often_as_it_says()
         groups = [str(number) for number in range(40) for _ in range(10)]
         found = Resamples(groups, str(trial), 300, 0).over(partial(mean_of, np.repeat(of_groups, 10)))
         told = estimate(found["mean"])
-        assert told.low is not None
-        assert told.high is not None
-        covered += told.low <= 0 <= told.high
+        assert told["low"] is not None
+        assert told["high"] is not None
+        covered += told["low"] <= 0 <= told["high"]
     assert 0.88 <= covered / 200 <= 0.99
 
 
 def test_without_resamples_or_meaning_there_is_no_interval() -> None:
-    assert estimate(np.array([0.5])).low is None
-    assert estimate(np.array([np.nan, 0.5, 0.5])).value is None
-    assert estimate(np.array([0.5, np.nan, np.nan, 0.4])).low is None
+    assert estimate(np.array([0.5]))["low"] is None
+    assert estimate(np.array([np.nan, 0.5, 0.5]))["value"] is None
+    assert estimate(np.array([0.5, np.nan, np.nan, 0.4]))["low"] is None
 
 
 levels = st.floats(0.5, 0.995)

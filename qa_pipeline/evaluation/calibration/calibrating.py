@@ -1,8 +1,4 @@
-"""From labelled files to a thresholds artefact.
-
-What belongs here: scoring the files, naming models and data, and putting the artefact together. What does
-not: arguments and printing (`command.py`).
-"""
+"""From labelled files to a thresholds artefact."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
@@ -10,7 +6,7 @@ from datetime import date
 import polars as pl
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.calibration.fitting import Levels, fit_bands, fixed_settings
+from qa_pipeline.evaluation.calibration.fitting import fit_bands, fixed_settings
 from qa_pipeline.evaluation.calibration.rows import LabelledFile, LabelledRows, score_rows, together
 from qa_pipeline.evaluation.statistics import interval
 from qa_pipeline.resources import Resources
@@ -92,32 +88,32 @@ def _precision(rows: pl.DataFrame) -> Interval:
     return interval(accepted.filter("label").height, accepted.height)
 
 
-StageObserver = Callable[[str], None]
-
-
 def calibrate_files(
     resources: Resources,
     files: Sequence[LabelledFile],
-    levels: Levels,
     *,
+    target: float,
+    confidence: float,
     name: str,
     created: date,
     licences: Mapping[str, str],
-    watch: StageObserver,
+    watch: Callable[[str], object],
 ) -> Thresholds:
     """Score labelled files, fit bands and measure what they do.
 
     Args:
         resources: settings and models; other passages than a row's own must be switched off.
         files: labelled files, each a set of its own.
-        levels: target and confidence.
+        target: share of accepted rows that must be right, and of rejected ones.
+        confidence: of that share.
         name: of the artefact.
         created: its date.
         licences: of sets by name; others are unknown.
         watch: called with which file is being scored.
 
     Raises:
-        InputError: the data is too little, of one label, or two sets share a name.
+        InputError: the data is too little, of one label or scored by several models, or two sets share a
+            name.
     """
     names = [file.name for file in files]
     if len(set(names)) < len(names):
@@ -129,7 +125,33 @@ def calibrate_files(
         watch(f"{file.name}: {file.items.height} rows")
         scored.append(score_rows(resources, file))
     labelled = together(scored)
-    blank = _blank(resources.settings, labelled, levels, name, created, _data(files, licences))
+    read = labelled.claims.filter(pl.col("entailment").is_not_null())["entailment_model"]
+    models = read.drop_nulls().unique().sort().to_list()
+    if len(models) > 1:
+        raise InputError(
+            f"scores of entailment are of several models: {', '.join(models)}; score the rows anew"
+        )
+    blank = Thresholds(
+        schema=2,
+        name=name,
+        id="0" * 12,
+        created=created,
+        target_precision=target,
+        confidence=confidence,
+        models=Models(embedding=resources.settings.embedding.model, entailment=models[0] if models else None),
+        data=tuple(
+            DataFile(
+                name=file.path.name,
+                sha256=file.sha256,
+                rows=file.items.height,
+                groups=file.items["group_id"].n_unique(),
+                licence=licences.get(file.name),
+            )
+            for file in files
+        ),
+        bands=Bands(),
+        measured=Measured(),
+    )
     return fit_artefact(labelled, resources.settings, blank)
 
 
@@ -139,58 +161,6 @@ def fit_artefact(labelled: LabelledRows, settings: Settings, blank: Thresholds) 
     Raises:
         InputError: the data is too little or of one label.
     """
-    levels = Levels(blank.target_precision, blank.confidence)
-    thresholds, fits = fit_bands(labelled, settings.verification, blank, levels)
+    thresholds, fits = fit_bands(labelled, settings.verification, blank)
     measured = measure(labelled, fixed_settings(settings.verification), thresholds, fits)
     return with_id(thresholds.model_copy(update={"measured": measured}))
-
-
-def _blank(
-    settings: Settings,
-    labelled: LabelledRows,
-    levels: Levels,
-    name: str,
-    created: date,
-    data: tuple[DataFile, ...],
-) -> Thresholds:
-    models = Models(
-        embedding=settings.embedding.model,
-        entailment=_model(labelled.claims, "entailment"),
-    )
-    return Thresholds(
-        schema=2,
-        name=name,
-        id="0" * 12,
-        created=created,
-        target_precision=levels.target,
-        confidence=levels.confidence,
-        models=models,
-        data=data,
-        bands=Bands(),
-        measured=Measured(),
-    )
-
-
-def _model(claims: pl.DataFrame, step: str) -> str | None:
-    """The one model of a step's scores, None without scores.
-
-    Raises:
-        InputError: there are several.
-    """
-    models = claims.filter(pl.col(step).is_not_null())[f"{step}_model"].drop_nulls().unique().sort().to_list()
-    if len(models) > 1:
-        raise InputError(f"scores of {step} are of several models: {', '.join(models)}; score the rows anew")
-    return models[0] if models else None
-
-
-def _data(files: Sequence[LabelledFile], licences: Mapping[str, str]) -> tuple[DataFile, ...]:
-    return tuple(
-        DataFile(
-            name=file.path.name,
-            sha256=file.sha256,
-            rows=file.items.height,
-            groups=file.items["group_id"].n_unique(),
-            licence=licences.get(file.name),
-        )
-        for file in files
-    )

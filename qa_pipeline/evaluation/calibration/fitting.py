@@ -19,7 +19,6 @@ from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.verification.deciding import (
     FittedThreshold,
     SideName,
-    StepName,
     borderline,
     decide_claims,
     fitted_thresholds,
@@ -121,11 +120,8 @@ def _starts(most: int, target: float, error: float) -> dict[int, float]:
     return {least * _APART**place: error / count for place in range(count)}
 
 
-DIRECTIONS: dict[tuple[StepName, SideName], Direction] = {
-    ("entailment", "contradict"): "from",
-    ("entailment", "accept"): "from",
-    ("entailment", "reject"): "up_to",
-}
+DIRECTIONS: dict[SideName, Direction] = {"contradict": "from", "accept": "from", "reject": "up_to"}
+_DONE = {"accept": "accepted", "reject": "rejected", "contradict": "found contradicted"}
 
 
 def rows_of_side(
@@ -174,41 +170,21 @@ def _pair_scores(
     )
 
 
-_DONE = {"accept": "accepted", "reject": "rejected", "contradict": "found contradicted"}
-
-
-@dataclass(frozen=True, slots=True)
-class Levels:
-    """What is asked of the bands: both between 0 and 1."""
-
-    target: float
-    confidence: float
-
-
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """A fit, and whether there were too few groups for any threshold."""
-
-    fit: Fit
-    lacking: bool
-
-
 def fixed_settings(settings: VerificationSettings) -> VerificationSettings:
     """The settings with the cascade on and no threshold by hand where one is fitted."""
-    by_hand = [f"{step}_{side}" for step, side in DIRECTIONS]
-    return settings.model_copy(update={"policy": "cascade", **dict.fromkeys(by_hand)})
+    by_hand = {f"entailment_{side}": None for side in DIRECTIONS}
+    return settings.model_copy(update={"policy": "cascade", **by_hand})
 
 
 def fit_bands(
-    labelled: LabelledRows, settings: VerificationSettings, blank: Thresholds, levels: Levels
+    labelled: LabelledRows, settings: VerificationSettings, blank: Thresholds
 ) -> tuple[Thresholds, tuple[Fit, ...]]:
-    """Fit every step that has scores.
+    """Fit every side of the band.
 
     Args:
         labelled: rows and claims.
         settings: thresholds that are not fitted.
-        blank: the artefact without bands, naming the models of the scores.
-        levels: target and confidence.
+        blank: the artefact without bands, naming the models of the scores, target and confidence.
 
     Returns:
         The artefact with bands (its id is still that of the blank), and how each threshold was found.
@@ -217,53 +193,37 @@ def fit_bands(
         InputError: all rows have one label, no claim has a score, or there are too few groups for any
             threshold; says how many would do.
     """
-    check_levels(levels.target, levels.confidence)
-    check_labels(labelled.rows)
+    check_levels(blank.target_precision, blank.confidence)
+    labels = labelled.rows["label"].unique().to_list()
+    if len(labels) == 1:
+        raise InputError(
+            f"all {labelled.rows.height} rows have the label {int(labels[0])}; a threshold parts supported "
+            "rows (1) from others (0) and needs both"
+        )
     if not labelled.claims["entailment"].fill_nan(None).drop_nulls().len():
         raise InputError(
             "no claim has a score `entailment`, so there is nothing to calibrate; configure a model for it "
             "(verification.entailment.model)"
         )
     fixed = fixed_settings(settings)
-    found = [_fit_side(labelled, fixed, blank, levels, step, side) for step, side in DIRECTIONS]
-    if all(one.lacking for one in found):
-        message = "; ".join(f"{one.fit.step} {one.fit.side}: {one.fit.why}" for one in found)
-        raise InputError(f"too few labelled rows to calibrate on: {message}")
-    band = EntailmentBand(**{one.fit.side: one.fit.threshold for one in found})
-    fits = tuple(one.fit for one in found)
+    fits = tuple(_fit_side(labelled, fixed, blank, side) for side in DIRECTIONS)
+    if not any(fit.tested for fit in fits):
+        told = "; ".join(f"{fit.step} {fit.side}: {fit.why}" for fit in fits)
+        raise InputError(f"too few labelled rows to calibrate on: {told}")
+    band = EntailmentBand(**{fit.side: fit.threshold for fit in fits})
     return blank.model_copy(update={"bands": Bands(entailment=band)}), fits
 
 
-def check_labels(rows: pl.DataFrame) -> None:
-    """Refuse rows that all have one label.
-
-    Raises:
-        InputError: saying which.
-    """
-    labels = rows["label"].unique().to_list()
-    if len(labels) == 1:
-        raise InputError(
-            f"all {rows.height} rows have the label {int(labels[0])}; a threshold parts supported rows (1) "
-            "from others (0) and needs both"
-        )
-
-
 def _fit_side(
-    labelled: LabelledRows,
-    settings: VerificationSettings,
-    thresholds: Thresholds,
-    levels: Levels,
-    step: StepName,
-    side: SideName,
-) -> _Found:
-    sharing = [of for _, of in DIRECTIONS if (of == "accept") == (side == "accept")]
-    confidence = 1 - (1 - levels.confidence) / len(sharing)
-    rows = rows_of_side(labelled, settings, thresholds, side)
-    direction = DIRECTIONS[step, side]
-    chosen = choose_threshold(rows, direction, target=levels.target, confidence=confidence)
+    labelled: LabelledRows, settings: VerificationSettings, blank: Thresholds, side: SideName
+) -> Fit:
+    sharing = sum((of == "accept") == (side == "accept") for of in DIRECTIONS)
+    target, confidence = blank.target_precision, 1 - (1 - blank.confidence) / sharing
+    rows = rows_of_side(labelled, settings, blank, side)
+    chosen = choose_threshold(rows, DIRECTIONS[side], target=target, confidence=confidence)
     shown, level = chosen.passed or chosen.best, chosen.confidence if chosen.passed else confidence
-    fit = Fit(
-        step=step,
+    return Fit(
+        step="entailment",
         side=side,
         threshold=chosen.passed.threshold if chosen.passed else None,
         confidence=confidence,
@@ -273,20 +233,19 @@ def _fit_side(
         precision=shown.right / shown.n if shown else None,
         precision_low=lower_bound(shown.right, shown.n, level) if shown else None,
         best_threshold=chosen.best.threshold if chosen.best else None,
-        why=None if chosen.passed else _why(chosen, levels.target, confidence, _DONE[side]),
+        why=None if chosen.passed else _why(chosen, target, confidence, _DONE[side]),
     )
-    return _Found(fit, lacking=not chosen.tests)
 
 
 def _why(chosen: Chosen, target: float, confidence: float, done: str) -> str:
     """Why no threshold was chosen, and how many groups would do where that is known."""
-    least = trials_needed(target, confidence) or 0
-    if not chosen.tests:
+    best = chosen.best
+    if best is None or not chosen.tests:
+        least = trials_needed(target, confidence) or 0
         return (
             f"a target of {target:g} at a confidence of {confidence:g} takes {least} groups {done} without "
             f"an error, and no threshold has more than {chosen.most}: {least - chosen.most} more would do"
         )
-    best = chosen.best or Tested(0.0, 0, 0)
     low = lower_bound(best.right, best.n, confidence)
     said = (
         f"no threshold meets the target: the best, {best.threshold:g}, is right in {best.right} of {best.n} "

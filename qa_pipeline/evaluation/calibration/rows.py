@@ -1,8 +1,4 @@
-"""Labelled rows for calibration: files in, each row with its source, its claims and all their scores out.
-
-What belongs here: reading files, scoring their rows by the very stage that scores batches, and the order in
-which one row of a source is drawn. What does not: fitting.
-"""
+"""Labelled rows for calibration: files in, each row with its source, its claims and all their scores out."""
 
 import hashlib
 from collections import defaultdict
@@ -15,7 +11,7 @@ import polars as pl
 from qa_pipeline import stages
 from qa_pipeline.curation.decisions import EDITED, applied, read_decisions
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.datasets import ITEM, ITEMS, PREMISE, Row, column_names, read_file
+from qa_pipeline.evaluation.datasets import ITEMS, Item, Premise, Row, read_file
 from qa_pipeline.evaluation.statements import Statement, statement_tables
 from qa_pipeline.resources import Resources
 from qa_pipeline.storage import Layout, frame_hash, read_table
@@ -54,7 +50,7 @@ def read_complete(path: Path) -> LabelledFile:
     Raises:
         InputError: it cannot be read, lacks a column, or a row cannot be used.
     """
-    read = read_file(path, PREMISE if "premise" in column_names(path) else ITEM)
+    read = read_file(path, lambda columns: Premise if "premise" in columns else Item)
     for row in read.left_out.iter_rows(named=True):
         raise InputError(f"{path}, row {row['first_row']}: {row['detail']}; correct or remove such rows")
     return LabelledFile(path, hashlib.sha256(path.read_bytes()).hexdigest(), read.items)
@@ -79,21 +75,18 @@ def score_rows(resources: Resources, file: LabelledFile) -> LabelledRows:
 
 
 def _drawn_order(file: LabelledFile, pair_ids: Sequence[str]) -> pl.DataFrame:
+    """The order in which one row of a source is drawn: that of a hash."""
     groups = [f"{file.name}\x1f{group}" for group in file.items["group_id"]]
-    rows = zip(groups, file.items["id"], range(file.items.height), strict=True)
+    parts = zip(groups, file.items["id"], map(str, range(file.items.height)), strict=True)
     return pl.DataFrame(
         {
             "set": [file.name] * file.items.height,
             "group": groups,
-            "order": [_hash("row", group, str(item), str(place)) for group, item, place in rows],
+            "order": [hashlib.sha256("\x1f".join(("row", *part)).encode()).hexdigest() for part in parts],
             "label": file.items["label"] == 1,
             "pair_id": list(pair_ids),
         }
     ).sort("order")
-
-
-def _hash(*parts: str) -> str:
-    return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()
 
 
 def together(scored: Sequence[LabelledRows]) -> LabelledRows:

@@ -1,14 +1,10 @@
-"""Stored batches decided anew: their tables in, what would move out.
-
-What belongs here: reading the tables, timing, adding up over batches. What does not: deciding
-(`redeciding.py`), counting (`comparing.py`), arguments and printing (`what_if_command.py`). Nothing is
-written and no model is asked.
-"""
+"""Stored batches decided anew, and what would move; nothing is written and no model is asked."""
 
 import difflib
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
@@ -157,50 +153,47 @@ NEEDS_MODEL = "needs_a_model"
 """The verdict of a pair that only a model could decide now."""
 
 _STEP = ["stage", "what", "reason"]
-_KNOWN = ("hits", "sent_to_review", "wrongly_accepted", "wrongly_rejected", "failed")
+_KNOWN = ("pairs", "hits", "sent_to_review", "wrongly_accepted", "wrongly_rejected", "failed")
+
+Frames = Mapping[str, pl.DataFrame]
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """Counts over batches.
+def compare(frames: Frames, new: Redecided) -> dict[str, pl.DataFrame]:
+    """Compare a batch with itself decided anew.
 
-    `steps` has stage, what, reason, old and new; `claims` and `pairs` the rows of old and new verdict and
-    their count, the unmoved left out; `moved` each pair that moved. `known` holds, of known-answer pairs,
-    old and new counts by what became of them.
+    Returns:
+        `steps` has stage, what, reason and the counts old and new; `claims` and `pairs` each row whose
+        verdict is another; `known`, of known-answer pairs, old and new counts by what became of them.
     """
-
-    steps: pl.DataFrame
-    claims: pl.DataFrame
-    pairs: pl.DataFrame
-    moved: pl.DataFrame
-    known: dict[str, tuple[int, int]] = field(default_factory=dict)
-
-
-def compare(frames: Mapping[str, pl.DataFrame], new: Redecided) -> Comparison:
-    """Compare one batch."""
-    message = _with_open_pairs(new)
+    told = _with_open_pairs(new)
     old_steps = _steps(frames["pairs"], frames["claim_verdicts"], frames["refusals"], frames["verdicts"])
-    new_steps = _steps(frames["pairs"], new.claim_verdicts, new.refusals, message)
+    new_steps = _steps(frames["pairs"], new.claim_verdicts, new.refusals, told)
     steps = old_steps.rename({"count": "old"}).join(
         new_steps.rename({"count": "new"}), on=_STEP, how="full", coalesce=True, nulls_equal=True
     )
-    moved = _moved(frames["verdicts"], message, "pair_id")
-    return Comparison(
-        steps=steps.with_columns(pl.col("old", "new").fill_null(0)),
-        claims=_counted(_moved(frames["claim_verdicts"], new.claim_verdicts, "claim_id")),
-        pairs=_counted(moved),
-        moved=moved,
-        known=_known(frames, message),
-    )
+    as_people_see = told.with_columns(verdict=pl.col("verdict").replace({NEEDS_MODEL: "needs_review"}))
+    old, found = (known_answers(frames["pairs"], one) for one in (frames["verdicts"], as_people_see))
+    return {
+        "steps": steps.with_columns(pl.col("old", "new").fill_null(0)),
+        "claims": _moved(frames["claim_verdicts"], new.claim_verdicts, "claim_id"),
+        "pairs": _moved(frames["verdicts"], told, "pair_id"),
+        "known": pl.DataFrame(
+            {
+                "what": _KNOWN,
+                "old": [old[one].sum() for one in _KNOWN],
+                "new": [found[one].sum() for one in _KNOWN],
+            }
+        ),
+    }
 
 
-def add_up(comparisons: list[Comparison]) -> Comparison:
-    """The counts of several batches as one, stages in the order of the road, the largest first."""
-    steps = pl.concat([one.steps for one in comparisons]).group_by(_STEP, maintain_order=True).sum()
+def add_up(comparisons: Sequence[Frames]) -> dict[str, pl.DataFrame]:
+    """Several batches as one: stages in the order of the road, the largest first, and moved rows counted."""
+    every = {name: pl.concat([one[name] for one in comparisons]) for name in comparisons[0]}
+    steps = every["steps"].group_by(_STEP, maintain_order=True).sum()
     stages = pl.Enum(["pairs", "claims", "refusals", "verdicts"])
-    key = ["old", "new", "reason"]
-    return Comparison(
-        steps=steps.sort(
+    return {
+        "yield": steps.sort(
             pl.col("stage").cast(stages),
             pl.col("what").is_in(["made", "decided", "weighed"]),
             pl.max_horizontal("old", "new"),
@@ -209,22 +202,17 @@ def add_up(comparisons: list[Comparison]) -> Comparison:
             descending=[False, True, True, False, False],
             nulls_last=True,
         ),
-        claims=_summed([one.claims for one in comparisons], key),
-        pairs=_summed([one.pairs for one in comparisons], key),
-        moved=pl.concat([one.moved for one in comparisons]),
-        known={
-            name: (
-                sum(one.known[name][0] for one in comparisons),
-                sum(one.known[name][1] for one in comparisons),
-            )
-            for name in ("pairs", *_KNOWN)
-        },
-    )
+        "moved_claims": _counted(every["claims"]),
+        "moved_pairs": _counted(every["pairs"]),
+        "moved": every["pairs"],
+        "known_answers": every["known"].group_by("what", maintain_order=True).sum(),
+    }
 
 
-def _summed(frames: list[pl.DataFrame], key: list[str]) -> pl.DataFrame:
-    added = pl.concat(frames).group_by(key, maintain_order=True).sum()
-    return added.sort("count", *key, descending=[True, False, False, False], nulls_last=True)
+def _counted(moved: pl.DataFrame) -> pl.DataFrame:
+    key = ["old", "new", "reason"]
+    counts = moved.group_by(key).agg(count=pl.len().cast(pl.Int64))
+    return counts.sort("count", *key, descending=[True, False, False, False], nulls_last=True)
 
 
 def _with_open_pairs(new: Redecided) -> pl.DataFrame:
@@ -258,17 +246,6 @@ def _moved(old: pl.DataFrame, new: pl.DataFrame, key: str) -> pl.DataFrame:
     )
     moved = joined.filter(pl.col("old").ne_missing(pl.col("new")))
     return moved.select("batch", key, "old", "new", "reason")
-
-
-def _counted(moved: pl.DataFrame) -> pl.DataFrame:
-    counts = moved.group_by("old", "new", "reason", maintain_order=True).agg(count=pl.len().cast(pl.Int64))
-    return counts.select("old", "new", "reason", "count")
-
-
-def _known(frames: Mapping[str, pl.DataFrame], message: pl.DataFrame) -> dict[str, tuple[int, int]]:
-    words = message.with_columns(verdict=pl.col("verdict").replace({NEEDS_MODEL: "needs_review"}))
-    old, new = (known_answers(frames["pairs"], one) for one in (frames["verdicts"], words))
-    return {name: (int(old[name].sum()), int(new[name].sum())) for name in ("pairs", *_KNOWN)}
 
 
 DECIDING = (
@@ -319,25 +296,13 @@ Changes = dict[str, dict[str, Any]]
 """Values of settings by group and name."""
 
 
-@dataclass(frozen=True)
-class WhatIf:
-    """What a what-if found; `seconds` is what deciding took, reading and counting aside."""
-
-    batches: list[str]
-    comparison: Comparison
-    claims: int
-    pairs: int
-    open_claims: int
-    open_pairs: int
-    unjudged_pairs: int
-    scores_of_other_models: dict[str, int]
-    seconds: float
-    thresholds: tuple[list[str], list[str]]
-    unrecorded: list[str]
-
-
-def decide_anew(layout: Layout, batches: list[str] | None, changes: Changes) -> WhatIf:
+def decide_anew(layout: Layout, batches: list[str] | None, changes: Changes) -> dict[str, Any]:
     """Decide stored batches anew, each by the settings of its run with `changes` made to them.
+
+    Returns:
+        What `add_up` gives and: the `batches`, their `claims` and `pairs`, `deciding_ms` (reading and
+        counting aside), the `thresholds` behind the stored verdicts and the new ones, what `needs_a_model`,
+        `scores_of_other_models`, and batches whose own settings are `unrecorded`.
 
     Raises:
         InputError: there is no such batch, or none at all.
@@ -346,10 +311,12 @@ def decide_anew(layout: Layout, batches: list[str] | None, changes: Changes) -> 
     """
     _settings(layout, changes, {})  # what is wrong with the changes is wrong whatever is stored
     names = _chosen(layout, batches)
-    comparisons, results, unrecorded = [], [], []
+    comparisons, unrecorded = [], []
+    counts: Counter[str] = Counter()
+    strange: Counter[str] = Counter()
     stored: dict[str, None] = {}
     named: dict[str, None] = {}
-    seconds, claims, pairs = 0.0, 0, 0
+    seconds = 0.0
     for name in names:
         frames = {table: read_table(layout.table(table, name), STORED[table]) for table in INPUTS}
         ids = frames["verdicts"]["thresholds_id"].unique().sort().to_list()
@@ -361,23 +328,28 @@ def decide_anew(layout: Layout, batches: list[str] | None, changes: Changes) -> 
         new = redecide(frames, settings.verification, settings.judging, _models(frames, settings))
         seconds += time.perf_counter() - start
         comparisons.append(compare(frames, new))
-        results.append(new)
-        claims, pairs = claims + frames["claims"].height, pairs + frames["pairs"].height
+        counts.update({table: frames[table].height for table in ("claims", "pairs")})
+        counts.update(
+            {one: len(getattr(new, one)) for one in ("open_claims", "unjudged_pairs", "open_pairs")}
+        )
+        strange.update(new.scores_of_other_models)
         stored |= dict.fromkeys(ids)
         named[f"{settings.verification.thresholds_id}/{settings.judging.thresholds_id}"] = None
-    return WhatIf(
-        batches=names,
-        comparison=add_up(comparisons),
-        claims=claims,
-        pairs=pairs,
-        open_claims=sum(len(one.open_claims) for one in results),
-        open_pairs=sum(len(one.open_pairs) for one in results),
-        unjudged_pairs=sum(len(one.unjudged_pairs) for one in results),
-        scores_of_other_models=_summed_scores_of_other_models(results),
-        seconds=seconds,
-        thresholds=(list(stored), list(named)),
-        unrecorded=unrecorded,
-    )
+    return {
+        "thresholds": {"stored": list(stored), "new": list(named)},
+        "batches": names,
+        "claims": counts["claims"],
+        "pairs": counts["pairs"],
+        "deciding_ms": round(seconds * 1000, 2),
+        **add_up(comparisons),
+        "needs_a_model": {
+            "claims_without_a_reply": counts["open_claims"],
+            "pairs_never_judged": counts["unjudged_pairs"],
+            "pairs": counts["open_pairs"],
+        },
+        "scores_of_other_models": dict(strange),
+        "unrecorded": unrecorded,
+    }
 
 
 def _settings(layout: Layout, changes: Changes, recorded: Changes) -> Settings:
@@ -407,36 +379,3 @@ def _models(frames: dict[str, pl.DataFrame], settings: Settings) -> Models:
         verifier=verifies or bool(frames["claim_verdicts"]["llm_decision"].is_not_null().any()),
         judge=judges or bool(judged.any()),
     )
-
-
-def _summed_scores_of_other_models(results: list[Redecided]) -> dict[str, int]:
-    steps = results[0].scores_of_other_models
-    return {step: sum(one.scores_of_other_models[step] for one in results) for step in steps}
-
-
-def what_if_document(found: WhatIf, changes: Changes) -> dict[str, Any]:
-    """What was found as JSON values."""
-    comparison = found.comparison
-    return {
-        "set": {
-            f"{group}.{name}": value if value is None else str(value)
-            for group, values in changes.items()
-            for name, value in values.items()
-        },
-        "thresholds": {"stored": found.thresholds[0], "new": found.thresholds[1]},
-        "batches": found.batches,
-        "claims": found.claims,
-        "pairs": found.pairs,
-        "deciding_ms": round(found.seconds * 1000, 2),
-        "yield": comparison.steps.to_dicts(),
-        "moved_claims": comparison.claims.to_dicts(),
-        "moved_pairs": comparison.pairs.to_dicts(),
-        "moved": comparison.moved.to_dicts(),
-        "known_answers": {name: {"old": old, "new": new} for name, (old, new) in comparison.known.items()},
-        "needs_a_model": {
-            "claims_without_a_reply": found.open_claims,
-            "pairs_never_judged": found.unjudged_pairs,
-            "pairs": found.open_pairs,
-        },
-        "scores_of_other_models": found.scores_of_other_models,
-    }

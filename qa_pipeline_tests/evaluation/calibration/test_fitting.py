@@ -3,7 +3,7 @@ import pytest
 
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.calibration.calibrating import fit_artefact
-from qa_pipeline.evaluation.calibration.fitting import Levels, fit_bands, rows_of_side
+from qa_pipeline.evaluation.calibration.fitting import fit_bands, rows_of_side
 from qa_pipeline.evaluation.calibration.rows import LabelledRows
 from qa_pipeline.settings.thresholds import Fit, Thresholds, content_id
 from qa_pipeline.settings.tree import load_settings
@@ -11,11 +11,10 @@ from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline_tests.evaluation.calibration.synthetic import BLANK, labelled, noisy
 
 SETTINGS = VerificationSettings()
-LEVELS = Levels(0.95, 0.95)
 
 
 def fitted(rows: LabelledRows) -> tuple[Thresholds, dict[tuple[str, str], Fit]]:
-    thresholds, fits = fit_bands(rows, SETTINGS, BLANK, LEVELS)
+    thresholds, fits = fit_bands(rows, SETTINGS, BLANK)
     return thresholds, {(fit.step, fit.side): fit for fit in fits}
 
 
@@ -116,4 +115,4 @@ def test_the_same_rows_give_the_same_artefact() -> None:
 def test_thresholds_by_hand_move_no_fit() -> None:
     rows = noisy(1500, 1)
     own = VerificationSettings(entailment_accept=0.99, entailment_reject=0.01, policy="similarity_only")
-    assert fit_bands(rows, own, BLANK, LEVELS) == fit_bands(rows, SETTINGS, BLANK, LEVELS)
+    assert fit_bands(rows, own, BLANK) == fit_bands(rows, SETTINGS, BLANK)

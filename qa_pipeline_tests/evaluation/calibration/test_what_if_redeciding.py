@@ -175,7 +175,7 @@ def test_what_only_a_model_could_tell_is_counted() -> None:
     assert stricter.open_pairs.to_list() == ["pair-0"]
     assert laxer.unjudged_pairs.to_list() == ["pair-1"]
     moved = add_up([compare(frames, laxer)])
-    assert moved.pairs.select("old", "new", "count").rows() == [("rejected", NEEDS_MODEL, 1)]
+    assert moved["moved_pairs"].select("old", "new", "count").rows() == [("rejected", NEEDS_MODEL, 1)]
     assert anew(frames, USUAL, ALONE).open_pairs.is_empty()
 
 
@@ -185,7 +185,7 @@ def test_every_row_is_counted_on_both_sides() -> None:
     )
     frames = run(made, USUAL, JUDGING)
 
-    steps = add_up([compare(frames, anew(frames, LENIENT, ALONE))] * 2).steps
+    steps = add_up([compare(frames, anew(frames, LENIENT, ALONE))] * 2)["yield"]
 
     for stage in ("claims", "refusals", "verdicts"):
         of_stage = steps.filter(steps["stage"] == stage)
