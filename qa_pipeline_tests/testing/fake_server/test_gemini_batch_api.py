@@ -8,7 +8,7 @@ from google.genai import Client
 from google.genai.errors import ClientError
 from google.genai.types import BatchJob, CreateBatchJobConfig, InlinedRequest
 
-from qa_pipeline.records import ClaimReply
+from qa_pipeline.records import VerifyReply
 from qa_pipeline.testing.fake_server.gemini import fails, says
 from qa_pipeline.testing.fake_server.plan import BatchEnd, ServerPlan
 from qa_pipeline.testing.fake_server.responses import Asked, ServerResponse
@@ -54,7 +54,7 @@ def test_a_job_waits_runs_and_ends_with_a_reply_to_each_request_in_order() -> No
     assert ended.dest is not None
     assert ended.dest.inlined_responses is not None
     decisions = [
-        ClaimReply.model_validate_json(one.response.text or "").decision
+        VerifyReply.model_validate_json(one.response.text or "").verdicts[0].decision
         for one in ended.dest.inlined_responses
         if one.response is not None
     ]
