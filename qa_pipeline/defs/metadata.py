@@ -134,10 +134,8 @@ def canary_metadata(canaries: pl.DataFrame) -> dict[str, Any]:
         "kind",
         pl.col("canaries").alias("claims"),
         "rejected",
-        pl.Series(
-            "95 % interval", [f"{one:.2f} to {two:.2f}" for one, two in rates.select(low, high).iter_rows()]
-        ),
-        pl.Series("of all", [_bar(*row) for row in rates.select(low, share, high).iter_rows()]),
+        pl.Series("95 % interval", [f"{low:.2f} to {high:.2f}" for low, _, high in bounds]),
+        pl.Series("of all", [_bar(*row) for row in bounds]),
         "accepted",
     )
     return figures | {"canaries by kind": _table(kinds)}
