@@ -100,6 +100,12 @@ def validate_pairs(
         CorpusError: the folder cannot be used.
     """
     collect_replies(resources)
+    return _run_or_wait(resources, batch, watch, pairs_file)
+
+
+def _run_or_wait(
+    resources: Resources, batch: str, watch: StageObserver, pairs_file: Path | None = None
+) -> BatchOutcome:
     try:
         return run_batch(resources, batch, watch, pairs_file=pairs_file)
     except RepliesPendingError as error:
@@ -108,11 +114,9 @@ def validate_pairs(
 
 def _run_alone(resources: Resources, batch: str, watch: StageObserver) -> BatchOutcome:
     try:
-        return run_batch(resources, batch, watch)
+        return _run_or_wait(resources, batch, watch)
     except PermanentModelError:
         raise
-    except RepliesPendingError as error:
-        return BatchOutcome(batch, "pending", error=str(error))
     except QAPipelineError as error:
         return BatchOutcome(batch, "failed", error=str(error))
 

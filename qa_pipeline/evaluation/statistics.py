@@ -38,7 +38,7 @@ class Resamples:
         seed: of the draws.
     """
 
-    def __init__(self, groups: Sequence[str], key: str, count: int, seed: int) -> None:
+    def __init__(self, groups: Sequence[str], key: str, count: int, seed: int = 0) -> None:
         self.count = count
         _, self._group = np.unique(np.array(groups, dtype=object).astype(str), return_inverse=True)
         self._groups = int(self._group.max()) + 1 if len(groups) else 0
