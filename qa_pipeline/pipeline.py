@@ -19,12 +19,12 @@ from qa_pipeline.errors import (
     TableError,
 )
 from qa_pipeline.quality.canaries import swap_counts
-from qa_pipeline.quality.gate import EarlierFigures, Gate
+from qa_pipeline.quality.gate import EarlierFigures
 from qa_pipeline.quality.gates import batch_gates, batch_yield, pair_counts
 from qa_pipeline.records import ProgressCallback, no_progress
 from qa_pipeline.resources import Resources, collect_replies
 from qa_pipeline.retrieval.shard import dump_shard
-from qa_pipeline.stages import STAGES, Stage, StageRun, calls_table, pairs_of_file, publish
+from qa_pipeline.stages import STAGES, StageRun, calls_table, pairs_of_file, publish
 from qa_pipeline.storage import Layout, read_earlier, write_bytes, write_table
 from qa_pipeline.table_schema import Table
 from qa_pipeline.tables import (
@@ -100,6 +100,12 @@ def validate_pairs(
         CorpusError: the folder cannot be used.
     """
     collect_replies(resources)
+    return _run_or_wait(resources, batch, watch, pairs_file)
+
+
+def _run_or_wait(
+    resources: Resources, batch: str, watch: StageObserver, pairs_file: Path | None = None
+) -> BatchOutcome:
     try:
         return run_batch(resources, batch, watch, pairs_file=pairs_file)
     except RepliesPendingError as error:
@@ -108,11 +114,9 @@ def validate_pairs(
 
 def _run_alone(resources: Resources, batch: str, watch: StageObserver) -> BatchOutcome:
     try:
-        return run_batch(resources, batch, watch)
+        return _run_or_wait(resources, batch, watch)
     except PermanentModelError:
         raise
-    except RepliesPendingError as error:
-        return BatchOutcome(batch, "pending", error=str(error))
     except QAPipelineError as error:
         return BatchOutcome(batch, "failed", error=str(error))
 
@@ -156,7 +160,8 @@ def _run_stages(
     for stage in STAGES.values():
         if stage.name == LLM_CALLS.name:
             continue
-        previous = _previous(resources.layout, batch, stage)
+        own = resources.layout.table(stage.name, batch)
+        previous = read_earlier(own, STORED[stage.name]) if stage.keeps else None
         inputs = {name: made[name] for name in stage.inputs}
         run = StageRun(resources, batch, inputs, previous, watch(batch, stage.name))
         made[stage.name] = output = replaced.get(stage.name, stage.run)(run)
@@ -166,18 +171,18 @@ def _run_stages(
             if output is not None:
                 write_bytes(resources.layout.index(batch), dump_shard(output))
         elif stage.name != TRAINING_EXAMPLES.name:
-            write_table(resources.layout.table(stage.name, batch), output, STORED[stage.name])
+            write_table(own, output, STORED[stage.name])
     return made
-
-
-def _previous(layout: Layout, batch: str, stage: Stage) -> pl.DataFrame | None:
-    return read_earlier(layout.table(stage.name, batch), STORED[stage.name]) if stage.keeps else None
 
 
 def _published(resources: Resources, batch: str, made: Mapping[str, Any]) -> BatchOutcome:
     frames = {name: made[name] for name in STORED if name in made}
     gates = batch_gates(frames, resources.settings.quality, earlier_figures(resources.layout, batch))
-    messages = tuple(_message(gate) for gate in gates if not gate.passed)
+    messages = tuple(
+        f"{'' if gate.blocking else 'warning: '}{gate.name}: {gate.detail}"
+        for gate in gates
+        if not gate.passed
+    )
     blocking = {gate.name: gate.detail for gate in gates if gate.blocking and not gate.passed}
     if blocking:
         withdraw_failed(resources.layout, batch, blocking)
@@ -213,7 +218,3 @@ def _tables_before(layout: Layout, batch: str, table: Table) -> Iterator[tuple[s
             continue
         if found is not None:
             yield other, found
-
-
-def _message(gate: Gate) -> str:
-    return f"{'' if gate.blocking else 'warning: '}{gate.name}: {gate.detail}"

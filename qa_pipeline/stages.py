@@ -100,7 +100,7 @@ class Stage:
         asks_a_model: whether it may call a hosted model, and so wait for replies.
         keeps: whether it takes rows over from its previous table.
         counts: what its progress counts.
-        kinds: what it is computed and stored with, for the UI.
+        computed_with: the library, for the UI; a model goes before it.
         finish: puts files beside the table once the stage has run, before the table is kept.
     """
 
@@ -116,7 +116,7 @@ class Stage:
     asks_a_model: bool = False
     keeps: bool = False
     counts: str | None = None
-    kinds: frozenset[str] = frozenset({"polars", "parquet"})
+    computed_with: str = "polars"
     finish: Callable[[StageRun, Any], None] | None = None
 
     @property
@@ -142,10 +142,6 @@ def read_batch(
     return read_documents(batch, files, resources.settings.documents, resources.parse, previous, notify)
 
 
-def _documents(run: StageRun) -> pl.DataFrame:
-    return read_batch(run.resources, run.batch, run.previous, run.notify)
-
-
 def _note_documents(run: StageRun, documents: pl.DataFrame) -> None:
     run.resources.note_documents(documents)
     note_origin(run.resources.layout, run.batch, run.resources.settings.corpus)
@@ -156,15 +152,6 @@ def cut_documents(resources: Resources, documents: pl.DataFrame) -> pl.DataFrame
     settings = resources.settings.chunking
     chunks = chunk_documents(documents, resources.counter, settings)
     return mark_repeated_blocks(chunks, documents)
-
-
-def _chunks(run: StageRun) -> pl.DataFrame:
-    return cut_documents(run.resources, run["documents"])
-
-
-def _embeddings(run: StageRun) -> pl.DataFrame:
-    """Embed the chunks; only texts never embedded before reach the model."""
-    return embed_chunks(run["chunks"], run.resources.embedder, run.notify)
 
 
 def _index(run: StageRun) -> Shard:
@@ -407,10 +394,6 @@ def _write_ledger(run: StageRun, verdicts: pl.DataFrame) -> None:
     write_exports(run.resources.layout, run.batch, ledger_files(ledger_rows(verdicts=verdicts, **frames)))
 
 
-def _llm_calls(run: StageRun) -> pl.DataFrame:
-    return calls_table(run.resources, run.batch)
-
-
 def calls_table(resources: Resources, batch: str) -> pl.DataFrame:
     """What the calls for a batch took, those of earlier runs included."""
     return calls_frame(resources.calls(batch), keep_prompts=resources.settings.llm.store.keep_prompts)
@@ -439,14 +422,12 @@ def write_exports(layout: Layout, batch: str, files: Mapping[str, pl.DataFrame])
         write_bytes(layout.exports_card, card)
 
 
-_ASKS = frozenset({"ai", "parquet"})
-
 STAGES: Mapping[str, Stage] = {
     stage.name: stage
     for stage in (
         Stage(
             "documents",
-            _documents,
+            lambda run: read_batch(run.resources, run.batch, run.previous, run.notify),
             "ingestion",
             "Any format becomes canonical text with sections and pages; what cannot be read keeps a row.",
             reads_corpus=True,
@@ -457,7 +438,7 @@ STAGES: Mapping[str, Stage] = {
         ),
         Stage(
             "chunks",
-            _chunks,
+            lambda run: cut_documents(run.resources, run["documents"]),
             "ingestion",
             "Sections are cut apart from each other and bounded in tokens, so an edit moves no other chunk.",
             inputs=("documents",),
@@ -465,13 +446,13 @@ STAGES: Mapping[str, Stage] = {
         ),
         Stage(
             "embeddings",
-            _embeddings,
+            lambda run: embed_chunks(run["chunks"], run.resources.embedder, run.notify),
             "ingestion",
             "Vectors are cached by text and model: only new texts are computed.",
             inputs=("chunks",),
             settings=("embedding",),
             counts="texts embedded",
-            kinds=frozenset({"pytorch", "parquet"}),
+            computed_with="pytorch",
         ),
         Stage(
             "index",
@@ -481,7 +462,7 @@ STAGES: Mapping[str, Stage] = {
             "shard.",
             inputs=("embeddings",),
             settings=("index",),
-            kinds=frozenset({"faiss"}),
+            computed_with="faiss",
         ),
         Stage(
             "questions",
@@ -494,7 +475,6 @@ STAGES: Mapping[str, Stage] = {
             asks_a_model=True,
             keeps=True,
             counts="chunks asked",
-            kinds=_ASKS,
         ),
         Stage(
             "decisions",
@@ -516,7 +496,6 @@ STAGES: Mapping[str, Stage] = {
             asks_a_model=True,
             keeps=True,
             counts="answers drafted",
-            kinds=_ASKS,
         ),
         Stage(
             "claims",
@@ -528,7 +507,6 @@ STAGES: Mapping[str, Stage] = {
             prompts=("split",),
             asks_a_model=True,
             counts="answers and claims read",
-            kinds=_ASKS,
         ),
         Stage(
             "refusals",
@@ -537,7 +515,7 @@ STAGES: Mapping[str, Stage] = {
             "A refusal is right only if nothing in the batch answers the question.",
             inputs=("pairs", "chunks", "embeddings"),
             settings=("verification", "embedding"),
-            kinds=frozenset({"pytorch", "parquet"}),
+            computed_with="pytorch",
         ),
         Stage(
             "contradictions",
@@ -546,7 +524,7 @@ STAGES: Mapping[str, Stage] = {
             "What one document says and another denies: an answer that gives only one side needs review.",
             inputs=("documents", "chunks", "embeddings"),
             settings=("verification", "embedding", "index"),
-            kinds=frozenset({"faiss", "parquet"}),
+            computed_with="faiss",
         ),
         Stage(
             "claim_verdicts",
@@ -558,7 +536,6 @@ STAGES: Mapping[str, Stage] = {
             prompts=("verify",),
             asks_a_model=True,
             counts="borderline claims asked",
-            kinds=_ASKS,
         ),
         Stage(
             "canaries",
@@ -573,7 +550,6 @@ STAGES: Mapping[str, Stage] = {
             prompts=("verify",),
             asks_a_model=True,
             counts="borderline canaries asked",
-            kinds=_ASKS,
         ),
         Stage(
             "assessments",
@@ -585,7 +561,6 @@ STAGES: Mapping[str, Stage] = {
             prompts=("judge",),
             asks_a_model=True,
             counts="pairs judged",
-            kinds=_ASKS,
         ),
         Stage(
             "verdicts",
@@ -607,7 +582,7 @@ STAGES: Mapping[str, Stage] = {
         ),
         Stage(
             "llm_calls",
-            _llm_calls,
+            lambda run: calls_table(run.resources, run.batch),
             "cost",
             "Tokens, times, outcome and cost of each call, as the store of replies noted them.",
             after=("questions", "pairs", "claims", "claim_verdicts", "assessments"),

@@ -48,17 +48,17 @@ def decide(
 
 
 def _write_template(layout: "Layout", path: Path, batches: list[str] | None) -> None:
-    from qa_pipeline.review.decision_files import template_csv, template_jsonl, undecided
+    from qa_pipeline.review.decision_files import template_bytes, undecided
     from qa_pipeline.storage import write_bytes
     from qa_pipeline.tables import VERDICTS
 
-    writers = {".csv": template_csv, ".jsonl": template_jsonl}
-    if path.suffix.lower() not in writers:
+    suffix = path.suffix.lower()
+    if suffix not in (".csv", ".jsonl"):
         raise InputError(f"{path.name}: a template is a .csv or .jsonl file")
     if path.exists():
         raise InputError(f"{path} exists and may hold decisions; choose another name")
     rows = list(undecided(layout, batches or [one.stem for one in layout.tables(VERDICTS.name)]))
-    write_bytes(path, writers[path.suffix.lower()](rows))
+    write_bytes(path, template_bytes(rows, suffix))
     sys.stdout.write(f"Undecided pairs in {path}: {len(rows)}\n")
 
 

@@ -27,7 +27,6 @@ Limit = Annotated[
     int | None, typer.Option(min=1, help="Items of each data set, drawn by group; the same ones each time.")
 ]
 Resampled = Annotated[int, typer.Option(min=0, max=100_000, help="Resamples of the 95 % intervals.")]
-Seed = Annotated[int, typer.Option(min=0, help="Of the resamples.")]
 
 
 class By(StrEnum):
@@ -56,7 +55,6 @@ def grounding(
         float, typer.Option(min=0.5, max=1.0, help="Precision at which coverage is reported.")
     ] = 0.98,
     resamples: Resampled = 1000,
-    seed: Seed = 0,
     max_calls: MaxCalls = None,
     max_cost: MaxCost = None,
     plots: Annotated[
@@ -86,7 +84,7 @@ def grounding(
         settings = evaluation_settings(_settings(out, max_calls, max_cost))
         labelled = read_labelled(data, settings.pairs_file)
         items = draw(labelled.items, limit)
-        options = Options(by.value, target, resamples, seed, tuple(without or ()))
+        options = Options(by.value, target, resamples, tuple(without or ()))
         if plots is not None:
             check_plots()
         with watching(quiet=False) as watch:
@@ -133,7 +131,6 @@ def _about(
         "by": options.by,
         "target_precision": options.target,
         "resamples": options.resamples,
-        "seed": options.seed,
         "thresholds_id": settings.verification.thresholds_id,
         "embedding": settings.embedding.model,
         "models": scored.models,
@@ -147,7 +144,6 @@ def judge(
     ] = 1,
     limit: Limit = None,
     resamples: Resampled = 1000,
-    seed: Seed = 0,
     max_calls: MaxCalls = None,
     max_cost: MaxCost = None,
     out: Out = Path("data"),
@@ -178,12 +174,11 @@ def judge(
         with watching(quiet=False) as watch:
             scored = score_answers(answers, *how, watch("judge", "answers"))
             chosen = compare_responses(responses, *how, watch("judge", "pairs"))
-        of_rated = rated_figures(answers, scored, resamples=resamples, seed=seed)
-        of_paired = paired_figures(responses, chosen, resamples=resamples, seed=seed)
+        of_rated = rated_figures(answers, scored, resamples=resamples)
+        of_paired = paired_figures(responses, chosen, resamples=resamples)
         if as_json:
-            about = {"judge": model.name, "left_out": left_out, "repeats": repeats}
-            drawn = {"resamples": resamples, "seed": seed}
-            print_document({**about, **drawn, **rounded({"rated": of_rated, "paired": of_paired})})
+            about = {"judge": model.name, "left_out": left_out, "repeats": repeats, "resamples": resamples}
+            print_document({**about, **rounded({"rated": of_rated, "paired": of_paired})})
         else:
             show_judge(of_rated, of_paired, left_out)
 

@@ -1,10 +1,10 @@
 """`qa-pipeline replies`: managing the store of model replies."""
 
-import json
 import re
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -33,13 +33,14 @@ _SECONDS = {"h": 3_600.0, "d": 86_400.0, "w": 604_800.0}
 @replies.command()
 def size(out: Out = Path("data"), as_json: Json = False) -> None:
     """Count stored replies and their bytes, by model, role and age; failures apart."""
+    from qa_pipeline.cli.console import print_document
     from qa_pipeline.llm.store.maintenance import size as measured
 
     with _opened(out) as database:
         found = measured(database)
         if as_json:
-            shares = [{name: getattr(share, name) for name in share.__slots__} for share in found.shares]
-            _say(json.dumps({"replies": shares, "calls": found.calls, "disk_bytes": found.disk_bytes}))
+            shares = [asdict(share) for share in found.shares]
+            print_document({"replies": shares, "calls": found.calls, "disk_bytes": found.disk_bytes})
             return
         _show(found.shares)
         total = sum(share.rows for share in found.shares)
@@ -62,7 +63,7 @@ def prune(
     from qa_pipeline.llm.store.maintenance import prune as delete
 
     with _opened(out) as database:
-        choice = Choice(None if older_than is None else _seconds(older_than), model, failures)
+        choice = Choice(_seconds(older_than), model, failures)
         found = prunable(database, choice)
         _show(found)
         if yes:
@@ -121,7 +122,9 @@ def _opened(out: Path) -> "Iterator[Database]":
             database.close()
 
 
-def _seconds(age: str) -> float:
+def _seconds(age: str | None) -> float | None:
+    if age is None:
+        return None
     message = re.fullmatch(r"(\d{1,6})([hdw])", age.strip())
     if message is None:
         raise InputError(f"--older-than {age!r} is no age: write hours, days or weeks as 12h, 90d or 4w")
@@ -131,13 +134,13 @@ def _seconds(age: str) -> float:
 def _show(shares: "Iterable[Share]") -> None:
     from qa_pipeline.cli.console import show_table
 
+    columns = ["model", "role", *(["age"] if ages else []), "what", "replies", "bytes"]
     rows = []
     for share in shares:
-        what = "failures" if share.failed else "replies"
-        message = (share.asked_model, share.role, share.age, what)
-        rows.append([*message, f"{share.rows:,}", _bytes(share.text_bytes)])
+        what = [*([share.age] if ages else []), "failures" if share.failed else "replies"]
+        rows.append([share.asked_model, share.role, *what, f"{share.rows:,}", _bytes(share.text_bytes)])
     if rows:
-        show_table("Replies", ("model", "role", "age", "what", "replies", "bytes"), rows)
+        show_table("Replies", columns, rows)
 
 
 def _bytes(number: int) -> str:

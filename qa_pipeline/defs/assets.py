@@ -92,7 +92,8 @@ def _asset(stage: Stage) -> dg.AssetsDefinition:
         name=stage.name,
         description=stage.description,
         group_name=stage.group,
-        kinds=set(stage.kinds),
+        kinds={"ai" if stage.asks_a_model else stage.computed_with}
+        | ({"parquet"} if stage.is_table else set()),
         partitions_def=document_batches,
         ins={name: dg.AssetIn() for name in stage.inputs},
         deps=[*stage.after, *([corpus] if stage.reads_corpus else [])],

@@ -135,7 +135,7 @@ def canary_metadata(canaries: pl.DataFrame) -> dict[str, Any]:
         pl.col("canaries").alias("claims"),
         "rejected",
         pl.Series("95 % interval", [f"{low:.2f} to {high:.2f}" for low, _, high in bounds]),
-        pl.Series("of all", [_bar(*one) for one in bounds]),
+        pl.Series("of all", [_bar(*row) for row in bounds]),
         "accepted",
     )
     return figures | {"canaries by kind": _table(kinds)}

@@ -11,7 +11,6 @@ from qa_pipeline.defs.base import PARTITIONS_NAME, fail_orphaned_runs, running_b
 from qa_pipeline.defs.corpus import corpus_of, report_batches
 from qa_pipeline.defs.staleness import Steps, work_left
 from qa_pipeline.errors import CorpusError, PermanentModelError, RepliesPendingError, ReplyStoreError
-from qa_pipeline.llm.batch_jobs.collecting import Collected
 from qa_pipeline.resources import Resources, collect_replies, waiting_batches
 from qa_pipeline.settings.tree import Settings
 
@@ -94,24 +93,17 @@ Result = dg.MaterializeResult[pl.DataFrame]
 def unless_pending(context: dg.AssetExecutionContext, make: Callable[[], Result]) -> Iterator[Result]:
     """The result; none while its replies are awaited, which the run's log, tags and the asset's page tell."""
     try:
-        made = make()
+        yield make()
     except RepliesPendingError as pending:
-        _report_pending(context, pending)
-        return
-    yield made
-
-
-def _report_pending(context: dg.AssetExecutionContext, pending: RepliesPendingError) -> None:
-    context.log.warning(str(pending))
-    metadata: dict[str, Any] = {
-        "open requests": pending.requests,
-        "open provider jobs": ", ".join(pending.jobs),
-        AWAITED: str(pending),
-    }
-    asset = context.asset_key
-    observed = dg.AssetObservation(asset, partition=context.partition_key, metadata=metadata)
-    context.log_event(observed)
-    context.instance.add_run_tags(context.run.run_id, {PENDING_TAG: asset.to_user_string()})
+        context.log.warning(str(pending))
+        metadata: dict[str, Any] = {
+            "open requests": pending.requests,
+            "open provider jobs": ", ".join(pending.jobs),
+            AWAITED: str(pending),
+        }
+        asset = context.asset_key
+        context.log_event(dg.AssetObservation(asset, partition=context.partition_key, metadata=metadata))
+        context.instance.add_run_tags(context.run.run_id, {PENDING_TAG: asset.to_user_string()})
 
 
 def provider_jobs_sensor(settings: Settings) -> dg.SensorDefinition:
@@ -145,22 +137,17 @@ def provider_jobs_sensor(settings: Settings) -> dg.SensorDefinition:
         newest = max([float(context.cursor or 0.0), *(job.ended_at or 0.0 for job in collected.jobs)])
         # batches of runs without Dagster may be none of its partitions
         known = set(context.instance.get_dynamic_partitions(PARTITIONS_NAME))
-        requests = [_request(batch, job) for batch, job in ended.items() if batch in known]
+        # named after the job that ended last, so that it is one run however often one looks
+        requests = [
+            dg.RunRequest(run_key=f"{batch} {job}", partition_key=batch, tags={JOB_TAG: job})
+            for batch, job in ended.items()
+            if batch in known
+        ]
+        open_jobs = (
+            f"{collected.awaited} batch jobs have not ended" if collected.awaited else "no batch job is open"
+        )
         return dg.SensorResult(
-            run_requests=requests,
-            cursor=repr(newest),
-            skip_reason=None if requests else _message(collected),
+            run_requests=requests, cursor=repr(newest), skip_reason=None if requests else open_jobs
         )
 
     return provider_jobs
-
-
-def _request(batch: str, job: str) -> dg.RunRequest:
-    # named after the job that ended last, so that it is one run however often one looks
-    return dg.RunRequest(run_key=f"{batch} {job}", partition_key=batch, tags={JOB_TAG: job})
-
-
-def _message(collected: Collected) -> str:
-    if not collected.awaited:
-        return "no batch job is open"
-    return f"{collected.awaited} batch jobs have not ended"

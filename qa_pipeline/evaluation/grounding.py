@@ -35,14 +35,12 @@ class Options:
         by: column that parts the items into sets.
         target: precision that `coverage_at_target` asks for.
         resamples: of the intervals.
-        seed: of the resamples.
         without: sets that are reported and left out of the mean.
     """
 
     by: str = "dataset"
     target: float = 0.98
     resamples: int = 1000
-    seed: int = 0
     without: tuple[str, ...] = ()
 
 
@@ -106,7 +104,7 @@ def _measure_set(
 ) -> _Set:
     tasks = _tasks(items, scorers, settings)
     groups = items.select(pl.format("{}\x1f{}", "dataset", "group_id").alias("group"))["group"]
-    draws = Resamples(groups.to_list(), key, options.resamples, options.seed)
+    draws = Resamples(groups.to_list(), key, options.resamples)
     measured = {}
     for name, task in tasks.items():
         measured[name] = draws.over(partial(measure, task, target=options.target))

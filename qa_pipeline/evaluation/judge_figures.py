@@ -21,14 +21,13 @@ LENGTHS = ("answer", "question")
 """Texts whose length a judge may reward."""
 
 
-def rated_figures(rated: pl.DataFrame, scored: pl.DataFrame, *, resamples: int, seed: int) -> list[Document]:
+def rated_figures(rated: pl.DataFrame, scored: pl.DataFrame, *, resamples: int) -> list[Document]:
     """Figures of each data set; agreement is of the first repeat, which is what a run would get.
 
     Args:
         rated: items (`Rated`).
         scored: what the judge said (`SCORED`).
         resamples: of the intervals.
-        seed: of the resamples.
 
     Returns:
         Of each set what was `asked`; `agreements`, the rank correlations of each score with each rating; and
@@ -36,19 +35,16 @@ def rated_figures(rated: pl.DataFrame, scored: pl.DataFrame, *, resamples: int, 
         mean rating; `beyond` is that of the score while the rating is held still: what the judge gives for
         length and people do not.
     """
-    return _by_dataset(_rated_set, rated, scored, resamples, seed)
+    return _by_dataset(_rated_set, rated, scored, resamples)
 
 
-def paired_figures(
-    paired: pl.DataFrame, chosen: pl.DataFrame, *, resamples: int, seed: int
-) -> list[Document]:
+def paired_figures(paired: pl.DataFrame, chosen: pl.DataFrame, *, resamples: int) -> list[Document]:
     """Figures of each data set, over the first repeat.
 
     Args:
         paired: items (`Paired`).
         chosen: what the judge said (`CHOSEN`).
         resamples: of the intervals.
-        seed: of the resamples.
 
     Returns:
         Of each set what was `asked`, `repeats` in the same order, and as `Estimate`:
@@ -60,7 +56,7 @@ def paired_figures(
         longer_judge, longer_people, longer_beyond: share of the judge's choices, ties left out, for the
         longer response, that of people's, and their difference.
     """
-    return _by_dataset(_paired_set, paired, chosen, resamples, seed)
+    return _by_dataset(_paired_set, paired, chosen, resamples)
 
 
 def _by_dataset(
@@ -68,7 +64,6 @@ def _by_dataset(
     items: pl.DataFrame,
     said: pl.DataFrame,
     resamples: int,
-    seed: int,
 ) -> list[Document]:
     found = []
     for of_set in items.sort("dataset", maintain_order=True).partition_by("dataset", maintain_order=True):
@@ -82,7 +77,7 @@ def _by_dataset(
             "replies": of_judge.height,
             "failed": dict(failed.iter_rows()),
         }
-        draws = Resamples(groups.to_list(), key, resamples, seed)
+        draws = Resamples(groups.to_list(), key, resamples)
         found.append({"asked": asked, **measured(of_set, of_judge, draws)})
     return found
 

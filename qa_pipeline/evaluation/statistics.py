@@ -2,6 +2,7 @@
 
 import hashlib
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypedDict
 
@@ -37,7 +38,7 @@ class Resamples:
         seed: of the draws.
     """
 
-    def __init__(self, groups: Sequence[str], key: str, count: int, seed: int) -> None:
+    def __init__(self, groups: Sequence[str], key: str, count: int, seed: int = 0) -> None:
         self.count = count
         _, self._group = np.unique(np.array(groups, dtype=object).astype(str), return_inverse=True)
         self._groups = int(self._group.max()) + 1 if len(groups) else 0
@@ -124,11 +125,7 @@ def trials_needed(target: float, confidence: float, wrong_share: float = 0.0) ->
         high *= 2
         if high > _MOST_TRIALS:
             return None
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    return bisect_left(range(high), True, lo=high // 2 + 1, key=enough)
 
 
 def check_levels(target: float, confidence: float) -> None:

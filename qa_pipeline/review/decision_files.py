@@ -7,8 +7,8 @@ import json
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -50,7 +50,7 @@ def _utc(value: object) -> object:
     if not isinstance(value, str):
         return value
     moment = datetime.fromisoformat(value)
-    return (moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)).isoformat()
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC).isoformat()
 
 
 def _small(value: object) -> object:
@@ -206,19 +206,16 @@ _ADVICE = {
 }
 
 
-def template_csv(rows: Iterable[Mapping[str, Any]]) -> bytes:
-    """A CSV file that spreadsheets open as text, with empty columns for the decisions."""
+def template_bytes(rows: Sequence[Mapping[str, Any]], suffix: str) -> bytes:
+    """A file with empty columns for the decisions: JSON lines, or CSV that spreadsheets open as text."""
+    if suffix == ".jsonl":
+        lines = (json.dumps({name: row.get(name) for name in TEMPLATE}, ensure_ascii=False) for row in rows)
+        return "".join(f"{line}\n" for line in lines).encode()
     buffer = io.StringIO(newline="")
     writer = csv.writer(buffer)
     writer.writerow(TEMPLATE)
     writer.writerows([_safe(row.get(name)) for name in TEMPLATE] for row in rows)
     return buffer.getvalue().encode("utf-8-sig")
-
-
-def template_jsonl(rows: Sequence[Mapping[str, Any]]) -> bytes:
-    """The same as JSON lines."""
-    lines = (json.dumps({name: row.get(name) for name in TEMPLATE}, ensure_ascii=False) for row in rows)
-    return "".join(f"{line}\n" for line in lines).encode()
 
 
 def _safe(value: object) -> str:
@@ -250,13 +247,14 @@ class _Batch:
 
     name: str
     pairs: dict[str, Row]
-    owners: dict[str, str]
+    claimed: set[str]
+    """Pairs that make a claim."""
     content: dict[str, str]
     unproved: set[str]
     """Pairs and claims that have, or are, a claim without evidence."""
     fabricated: set[str]
     standing: dict[tuple[str, str | None], Row]
-    ids: set[str] = field(default_factory=set)
+    ids: set[str]
     """Decisions recorded before."""
 
 
@@ -282,43 +280,34 @@ def take_decisions(layout: Layout, file: ReadFile) -> Taken:
 
 def _by_batch(layout: Layout, file: ReadFile, problems: list[Problem]) -> dict[str, dict[int, DecisionLine]]:
     """Lines by the batch that holds their pair or claim, the pair's id filled in."""
-    wanted_pairs = {line.pair_id for line in file.lines.values() if line.pair_id}
-    wanted_claims = {line.claim_id for line in file.lines.values()} - {None}
-    places: dict[str, list[str]] = defaultdict(list)
-    owners: dict[str, str] = {}
+    wanted = {line.claim_id or line.pair_id for line in file.lines.values()} - {None}
     named = {line.batch for line in file.lines.values()}
+    places: dict[str, dict[str, str]] = defaultdict(dict)
+    """Of each pair or claim, the batches that hold it, each with the pair."""
     for path in layout.tables(PAIRS.name):
         if None not in named and path.stem not in named:
             continue
-        pairs = read_table(path, PAIRS)["pair_id"].to_list()
-        for known in wanted_pairs.intersection(pairs):
-            places[known].append(path.stem)
+        pairs = read_table(path, PAIRS)["pair_id"]
+        found = list(zip(pairs, pairs, strict=True))
         claims = layout.table(CLAIMS.name, path.stem)
-        if wanted_claims and claims.is_file():
-            found = read_table(claims, CLAIMS).select("claim_id", "pair_id").iter_rows()
-            for claim_id, pair_id in found:
-                if claim_id in wanted_claims:
-                    owners[claim_id] = pair_id
-                    places[claim_id].append(path.stem)
+        if claims.is_file() and any(line.claim_id for line in file.lines.values()):
+            found += read_table(claims, CLAIMS).select("claim_id", "pair_id").iter_rows()
+        for known, pair_id in found:
+            if known in wanted:
+                places[known][path.stem] = pair_id
     batches: dict[str, dict[int, DecisionLine]] = defaultdict(dict)
     for number, line in file.lines.items():
-        pair_id = line.pair_id or owners.get(line.claim_id or "")
-        found_in = [
-            name
-            for name in dict.fromkeys(places.get(line.claim_id or line.pair_id or "", []))
-            if line.batch in (None, name)
-        ]
-        problem = _misplaced(line, pair_id, owners, found_in)
-        if problem:
+        held = places.get(line.claim_id or line.pair_id or "", {})
+        found_in = {name: pair_id for name, pair_id in held.items() if line.batch in (None, name)}
+        if problem := _misplaced(line, found_in):
             problems.append(Problem(number, problem))
         else:
-            batches[found_in[0]][number] = line.model_copy(update={"pair_id": pair_id})
+            ((name, pair_id),) = found_in.items()
+            batches[name][number] = line.model_copy(update={"pair_id": pair_id})
     return batches
 
 
-def _misplaced(
-    line: DecisionLine, pair_id: str | None, owners: Mapping[str, str], found_in: Sequence[str]
-) -> str | None:
+def _misplaced(line: DecisionLine, found_in: Mapping[str, str]) -> str | None:
     asked = line.claim_id or line.pair_id
     if asked is None:
         return "it names neither a pair_id nor a claim_id"
@@ -326,8 +315,8 @@ def _misplaced(
     if not found_in:
         where = f" in batch {line.batch[:_SHOWN_ID]!r}" if line.batch else ""
         return f"no {kind} has the id {asked[:_SHOWN_ID]!r}{where}"
-    if line.claim_id and owners[line.claim_id] != pair_id:
-        return f"the claim {asked[:_SHOWN_ID]!r} is not one of the pair {str(pair_id)[:_SHOWN_ID]!r}"
+    if line.pair_id and line.pair_id not in found_in.values():
+        return f"the claim {asked[:_SHOWN_ID]!r} is not one of the pair {line.pair_id[:_SHOWN_ID]!r}"
     if len(found_in) > 1:
         return f"{kind} {asked!r} is in the batches {', '.join(found_in)}; say which in column batch"
     return None
@@ -342,7 +331,7 @@ def _read(layout: Layout, name: str, pair_ids: set[str | None], lines: Mapping[i
     return _Batch(
         name=name,
         pairs={row["pair_id"]: row for row in pairs.iter_rows(named=True)},
-        owners=dict(claims.select("claim_id", "pair_id").iter_rows()),
+        claimed=set(claims["pair_id"]),
         content=content_hashes(pairs, claims),
         unproved={*bare["pair_id"], *bare["claim_id"]},
         fabricated=set(fabricated_citations(pairs, claims)["pair_id"]),
@@ -414,13 +403,9 @@ def _cannot_accept(row: Row, pair: Row, batch: _Batch) -> str | None:
         return "a claim of it has no evidence in the documents; only what can be proved is accepted"
     if row["claim_id"] is None and row["pair_id"] in batch.fabricated:
         return "it cites what does not exist; edit the answer, which drops that citation"
-    if row["claim_id"] is None and pair["coverage"] != "none" and not _has_claims(row, batch):
+    if row["claim_id"] is None and pair["coverage"] != "none" and row["pair_id"] not in batch.claimed:
         return "the answer makes no claim that can be proved"
     return None
-
-
-def _has_claims(row: Row, batch: _Batch) -> bool:
-    return row["pair_id"] in batch.owners.values()
 
 
 def _cannot_edit(row: Row, pair: Row, batch: _Batch) -> str | None:

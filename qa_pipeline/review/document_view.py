@@ -90,45 +90,55 @@ def find_chunk(shown: Shown, chunk_id: str) -> Row:
 
 def pieces(shown: Shown) -> Iterator[Piece]:
     """The text of a document cut at every border, each border named; all text pieces make up the text."""
-    text = shown.document["text"] or ""
-    done = 0
-    for place, _, border in sorted(_borders(shown), key=itemgetter(0, 1)):
+    document, text = shown.document, shown.document["text"] or ""
+    borders = [border for chunk in shown.chunks for border in _chunk_borders(chunk)]
+    borders += [
+        (page["start"], 1, Piece("page", f"page {page['number']}")) for page in shown.document["pages"]
+    ]
+    borders += [
+        (section["start"], 2, _section(section["heading_path"], section["start"], section["end"]))
+        for section in document["sections"]
+    ]
+    return _cut(text, 0, len(text), borders)
+
+
+def in_context(shown: Shown, chunk: Row) -> Iterator[Piece]:
+    """A chunk between what stands before and after it in its section."""
+    start, end = chunk["section_start"], chunk["section_end"]
+    heading = (start, 2, _section(chunk["section_path"], start, end))
+    return _cut(shown.document["text"], start, end, [heading, *_chunk_borders(chunk)])
+
+
+def _cut(text: str, done: int, end: int, borders: list[tuple[int, int, Piece]]) -> Iterator[Piece]:
+    """A stretch of text with its borders: offset, rank among those at one offset (ends first), and name."""
+    for place, _, border in sorted(borders, key=itemgetter(0, 1)):
         if place > done:
             yield Piece("text", text[done:place])
             done = place
         yield border
-    if done < len(text):
-        yield Piece("text", text[done:])
+    if done < end:
+        yield Piece("text", text[done:end])
 
 
-def _borders(shown: Shown) -> Iterator[tuple[int, int, Piece]]:
-    """Offset, rank among borders at one offset, and the border; ends come before beginnings."""
-    for chunk in shown.chunks:
-        yield chunk["char_end"], 0, Piece("chunk_end", f"end of chunk {chunk['position']}")
-        yield chunk["char_start"], 3, Piece("chunk", _chunk_line(chunk))
-    for page in shown.document["pages"]:
-        yield page["start"], 1, Piece("page", f"page {page['number']}")
-    for section in shown.document["sections"]:
-        path = " > ".join(section["heading_path"]) or "(before the first heading)"
-        yield section["start"], 2, Piece("section", f"section {path} [{section['start']}:{section['end']}]")
+def _chunk_borders(chunk: Row) -> list[tuple[int, int, Piece]]:
+    end = Piece("chunk_end", f"end of chunk {chunk['position']}")
+    return [(chunk["char_end"], 0, end), (chunk["char_start"], 3, Piece("chunk", _chunk_line(chunk)))]
+
+
+def _section(path: Sequence[str], start: int, end: int) -> Piece:
+    return Piece("section", f"section {' > '.join(path) or '(before the first heading)'} [{start}:{end}]")
 
 
 def _chunk_line(chunk: Row) -> str:
+    first, last = chunk["page_first"], chunk["page_last"]
     parts = [
         f"chunk {chunk['position']} {chunk['chunk_id']} [{chunk['char_start']}:{chunk['char_end']}]",
         f"{chunk['tokens']} tokens",
         chunk["language"],
-        _pages(chunk),
+        None if first is None else f"page {first}" if first == last else f"pages {first} to {last}",
         chunk["repeats"],
     ]
-    return ", ".join(part for part in parts if part)
-
-
-def _pages(chunk: Row) -> str | None:
-    first, last = chunk["page_first"], chunk["page_last"]
-    if first is None:
-        return None
-    return f"page {first}" if first == last else f"pages {first} to {last}"
+    return ", ".join(filter(None, parts))
 
 
 def facts(shown: Shown) -> list[tuple[str, str]]:
@@ -162,21 +172,6 @@ def facts(shown: Shown) -> list[tuple[str, str]]:
         ("source", row["source_uri"]),
     ]
     return [(name, value) for name, value in named if value]
-
-
-def in_context(shown: Shown, chunk: Row) -> Iterator[Piece]:
-    """A chunk between what is before and after it in its section."""
-    text = shown.document["text"]
-    start, end = chunk["char_start"], chunk["char_end"]
-    heading = " > ".join(chunk["section_path"]) or "(before the first heading)"
-    yield Piece("section", f"section {heading} [{chunk['section_start']}:{chunk['section_end']}]")
-    if start > chunk["section_start"]:
-        yield Piece("text", text[chunk["section_start"] : start])
-    yield Piece("chunk", _chunk_line(chunk))
-    yield Piece("text", text[start:end])
-    yield Piece("chunk_end", f"end of chunk {chunk['position']}")
-    if end < chunk["section_end"]:
-        yield Piece("text", text[end : chunk["section_end"]])
 
 
 def page_picture(

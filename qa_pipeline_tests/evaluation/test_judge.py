@@ -64,14 +64,14 @@ def paired_row(number: int, **changes: Any) -> Row:
 def scored(play: Any, rows: list[Row], folder: Path, repeats: int = 1) -> Document:
     rated, _, _ = read_judged([write_lines(folder / "ratings.jsonl", rows)])
     said = score_answers(rated, ScriptedModel(play), JudgingSettings(), LLM, repeats)
-    (found,) = rated_figures(rated, said, resamples=50, seed=0)
+    (found,) = rated_figures(rated, said, resamples=50)
     return found
 
 
 def compared(play: Any, rows: list[Row], folder: Path, repeats: int = 1) -> Document:
     _, paired, _ = read_judged([write_lines(folder / "choices.jsonl", rows)])
     said = compare_responses(paired, ScriptedModel(play), JudgingSettings(), LLM, repeats)
-    (found,) = paired_figures(paired, said, resamples=50, seed=0)
+    (found,) = paired_figures(paired, said, resamples=50)
     return found
 
 
