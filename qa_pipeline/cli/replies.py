@@ -134,13 +134,12 @@ def _seconds(age: str | None) -> float | None:
 def _show(shares: "Iterable[Share]") -> None:
     from qa_pipeline.cli.console import show_table
 
-    columns = ["model", "role", *(["age"] if ages else []), "what", "replies", "bytes"]
     rows = []
     for share in shares:
-        what = [*([share.age] if ages else []), "failures" if share.failed else "replies"]
-        rows.append([share.asked_model, share.role, *what, f"{share.rows:,}", _bytes(share.text_bytes)])
+        named = (share.asked_model, share.role, share.age, "failures" if share.failed else "replies")
+        rows.append([*named, f"{share.rows:,}", _bytes(share.text_bytes)])
     if rows:
-        show_table("Replies", columns, rows)
+        show_table("Replies", ("model", "role", "age", "what", "replies", "bytes"), rows)
 
 
 def _bytes(number: int) -> str:
