@@ -132,10 +132,11 @@ def train(rows: pl.DataFrame, how: Training, watch: Watch) -> tuple[Any, Any]:
                 num_labels=len(LABELS),
                 id2label=LABELS,
                 label2id={name: place for place, name in LABELS.items()},
+                ignore_mismatched_sizes=True,
                 use_safetensors=True,
                 trust_remote_code=False,
             )
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, KeyError, RuntimeError) as error:
         reason = str(error).strip().partition("\n")[0]
         raise InputError(f"--base {how.base} cannot be loaded as an encoder ({reason})") from error
     device = "cuda" if torch.cuda.is_available() else "cpu"
