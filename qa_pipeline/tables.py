@@ -328,7 +328,7 @@ CANARIES = Table(
 # fmt: on
 
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 
 # One column a line reads best.
 # fmt: off

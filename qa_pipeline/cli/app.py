@@ -32,6 +32,7 @@ from qa_pipeline.cli.refusals import refusals
 from qa_pipeline.cli.replies import replies
 from qa_pipeline.cli.serve_fake import serve_fake
 from qa_pipeline.cli.show import show
+from qa_pipeline.cli.train_verifier import train_verifier
 
 if TYPE_CHECKING:
     from qa_pipeline.corpus.places import FoundBatches
@@ -247,6 +248,7 @@ app.command()(estimate)
 app.command()(show)
 app.command()(calibrate)
 app.command()(what_if)
+app.command()(train_verifier)
 app.command()(refusals)
 app.command()(decide)
 app.command("jobs")(errors_as_exit_codes()(jobs))

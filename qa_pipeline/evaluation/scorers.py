@@ -32,7 +32,7 @@ def baselines(items: pl.DataFrame, encoder: Encoder) -> dict[str, Floats]:
     contexts: list[list[str]] = items["context"].to_list()
     return {
         "length": np.array([-float(len(_words(answer))) for answer in answers]),
-        "overlap": _overlaps(answers, contexts),
+        "overlap": word_overlap(answers, contexts),
         "cosine": _cosines(answers, contexts, encoder),
     }
 
@@ -41,7 +41,8 @@ def _words(text: str) -> list[str]:
     return _WORD.findall(text.lower())
 
 
-def _overlaps(answers: Sequence[str], contexts: Sequence[Sequence[str]]) -> Floats:
+def word_overlap(answers: Sequence[str], contexts: Sequence[Sequence[str]]) -> Floats:
+    """Share of each answer's distinct words that its context has; NaN where either has none."""
     shares = []
     for answer, context in zip(answers, contexts, strict=True):
         wanted, held = set(_words(answer)), set(_words(" ".join(context)))
