@@ -41,7 +41,7 @@ def write_bytes(path: Path, content: bytes) -> None:
             raise
         _sync_folder(path.parent)
     except OSError as error:
-        raise StorageError(f"cannot write {path}: {error.strerror or error}; {_advice(error)}") from error
+        raise _failed(f"write {path}", error) from error
 
 
 def move_file(source: Path, target: Path) -> None:
@@ -58,7 +58,7 @@ def move_file(source: Path, target: Path) -> None:
     except FileNotFoundError:
         return
     except OSError as error:
-        raise StorageError(f"cannot move {source}: {error.strerror or error}; {_advice(error)}") from error
+        raise _failed(f"move {source}", error) from error
 
 
 def prepare_folder(folder: Path) -> None:
@@ -73,9 +73,7 @@ def prepare_folder(folder: Path) -> None:
         probe.touch()
         probe.unlink()
     except OSError as error:
-        raise StorageError(
-            f"cannot write to {folder}: {error.strerror or error}; {_advice(error)}"
-        ) from error
+        raise _failed(f"write to {folder}", error) from error
 
 
 def write_table(path: Path, frame: pl.DataFrame, table: Table) -> None:
@@ -179,14 +177,15 @@ def _sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def _advice(error: OSError) -> str:
+def _failed(what: str, error: OSError) -> StorageError:
+    advice = "check that the folder exists and can be written, then run again"
     if error.errno in _NO_ROOM:
-        return "free some space there or point `out` to another disk, then run again"
+        advice = "free some space there or point `out` to another disk, then run again"
     if error.errno in _NO_RIGHT:
-        return "give this user the right to write there or point `out` elsewhere, then run again"
+        advice = "give this user the right to write there or point `out` elsewhere, then run again"
     if error.errno in _IN_THE_WAY:
-        return "a file is where a folder must be: move it, or point `out` elsewhere"
-    return "check that the folder exists and can be written, then run again"
+        advice = "a file is where a folder must be: move it, or point `out` elsewhere"
+    return StorageError(f"cannot {what}: {error.strerror or error}; {advice}")
 
 
 _LONGEST_NAME = 200
@@ -231,10 +230,13 @@ class Layout:
 
     out: Path
 
+    def _of_batch(self, folder: Path, batch: str, suffix: str) -> Path:
+        check_batch_name(batch)
+        return folder / f"{batch}{suffix}"
+
     def table(self, name: str, batch: str) -> Path:
         """Parquet file of one table of one batch."""
-        check_batch_name(batch)
-        return self.out / "tables" / name / f"{batch}.parquet"
+        return self._of_batch(self.out / "tables" / name, batch, ".parquet")
 
     def tables(self, name: str) -> list[Path]:
         """The files of one table, of every batch that has it."""
@@ -242,13 +244,11 @@ class Layout:
 
     def index(self, batch: str) -> Path:
         """FAISS shard of one batch."""
-        check_batch_name(batch)
-        return self.out / "indexes" / f"{batch}.faiss"
+        return self._of_batch(self.out / "indexes", batch, ".faiss")
 
     def export(self, name: str, batch: str) -> Path:
         """JSONL export of one batch."""
-        check_batch_name(batch)
-        return self.out / "exports" / name / f"{batch}.jsonl"
+        return self._of_batch(self.out / "exports" / name, batch, ".jsonl")
 
     def deciding(self, thresholds_id: str) -> Path:
         """The settings that the verdicts of this id were decided by."""
@@ -267,8 +267,7 @@ class Layout:
 
     def tombstone(self, batch: str) -> Path:
         """Why and since when a batch is withdrawn; what was moved aside lies beside it."""
-        check_batch_name(batch)
-        return self.withdrawals / batch / "tombstone.json"
+        return self._of_batch(self.withdrawals, batch, "") / "tombstone.json"
 
     @property
     def origins(self) -> Path:
@@ -277,13 +276,11 @@ class Layout:
 
     def origin(self, batch: str) -> Path:
         """Location of the corpus that a batch was read from."""
-        check_batch_name(batch)
-        return self.origins / f"{batch}.txt"
+        return self._of_batch(self.origins, batch, ".txt")
 
     def decisions(self, batch: str) -> Path:
         """What people decided about a batch: apart from the tables, which may be deleted and made anew."""
-        check_batch_name(batch)
-        return self.out / "decisions" / f"{batch}.jsonl"
+        return self._of_batch(self.out / "decisions", batch, ".jsonl")
 
     @property
     def replies(self) -> Path:

@@ -8,15 +8,13 @@ Nothing is bought twice: the key of a run is its batch and the report that gave 
 a key only once. So a batch that failed is not run again before its files change or the nightly schedule runs.
 """
 
-from collections.abc import Sequence
-
 import dagster as dg
 from pydantic import BaseModel
 
 from qa_pipeline.defs.base import PARTITIONS_NAME, latest_record, running_batches
 from qa_pipeline.defs.corpus import CORPUS
 from qa_pipeline.defs.schedules import REASON_TAG, build_batch
-from qa_pipeline.defs.staleness import Steps, work_left
+from qa_pipeline.defs.staleness import Steps, work_without_new_code
 from qa_pipeline.errors import ReplyStoreError
 from qa_pipeline.resources import Resources, waiting_batches
 
@@ -54,31 +52,20 @@ def automation_sensor(steps: Steps) -> dg.SensorDefinition:
         except ReplyStoreError as error:
             return dg.SkipReason(str(error))
         ready = set(instance.get_dynamic_partitions(PARTITIONS_NAME)) - busy
-        reasons = {
-            batch: work_left(instance, resources.layout, steps, batch, compare_code=False)
-            for batch in batches
-            if batch in ready
-        }
-        after = Looked(
-            last=reports[-1].storage_id if reports else looked.last,
-            again=[batch for batch in batches if batch not in ready],
-        )
-        requests = [_request(instance, batch, reason) for batch, reason in reasons.items() if reason]
+        again = [batch for batch in batches if batch not in ready]
+        going = [batch for batch in batches if batch in ready]
+        requests = []
+        for batch, reason in work_without_new_code(instance, resources.layout, steps, going).items():
+            report = latest_record(instance, CORPUS, batch)
+            key = f"{batch} {report.storage_id if report else 0}"
+            requests.append(dg.RunRequest(run_key=key, partition_key=batch, tags={REASON_TAG: reason}))
+        waiting = f"; {len(again)} in progress or awaiting replies are looked at again" if again else ""
+        message = f"{len(batches)} new or changed batches looked at, none needs a run now{waiting}"
+        after = Looked(last=reports[-1].storage_id if reports else looked.last, again=again)
         return dg.SensorResult(
             run_requests=requests,
             cursor=after.model_dump_json(),
-            skip_reason=None if requests else _summary(len(batches), after.again),
+            skip_reason=None if requests else message,
         )
 
     return automation
-
-
-def _request(instance: dg.DagsterInstance, batch: str, reason: str) -> dg.RunRequest:
-    report = latest_record(instance, CORPUS, batch)
-    key = f"{batch} {report.storage_id if report else 0}"
-    return dg.RunRequest(run_key=key, partition_key=batch, tags={REASON_TAG: reason})
-
-
-def _summary(batches: int, again: Sequence[str]) -> str:
-    waiting = f"; {len(again)} in progress or awaiting replies are looked at again" if again else ""
-    return f"{batches} new or changed batches looked at, none needs a run now{waiting}"

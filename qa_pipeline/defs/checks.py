@@ -16,7 +16,7 @@ import dagster as dg
 from qa_pipeline.curation.withdrawals import note_gate
 from qa_pipeline.defs.base import ResourcesParam, Tables, document_batches
 from qa_pipeline.pipeline import earlier_figures
-from qa_pipeline.quality.gate import NO_EARLIER, Gate, GateSpec
+from qa_pipeline.quality.gate import NO_EARLIER, GateSpec
 from qa_pipeline.quality.gates import GATES
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.tables import STORED
@@ -40,7 +40,19 @@ def _check(spec: GateSpec, settings: Settings) -> dg.AssetChecksDefinition:
         if spec.blocking:
             failing = gate.blocking and not gate.passed
             note_gate(resources.layout, batch, gate.name, gate.detail if failing else None)
-        return _result(gate)
+        # Text for what stays the same or belongs together: every number would get a plot of its own.
+        shown: dict[str, Any] = {
+            "value": None if gate.value is None else round(gate.value, 4),
+            "threshold": None if gate.threshold is None else dg.MetadataValue.text(str(gate.threshold)),
+            "rows": gate.n,
+            "counts": ", ".join(f"{name}: {count}" for name, count in gate.counts.items()) or "none",
+        }
+        return dg.AssetCheckResult(
+            passed=gate.passed,
+            severity=dg.AssetCheckSeverity.ERROR if gate.blocking else dg.AssetCheckSeverity.WARN,
+            description=gate.detail,
+            metadata={name: value for name, value in shown.items() if value is not None},
+        )
 
     with warnings.catch_warnings():
         # Partitioned checks are in preview, which is why the requirements pin dagster to its minor version.
@@ -52,20 +64,3 @@ def _check(spec: GateSpec, settings: Settings) -> dg.AssetChecksDefinition:
             blocking=spec.blocking,
             partitions_def=document_batches,
         )(body)
-
-
-def _result(gate: Gate) -> dg.AssetCheckResult:
-    """A gate as the UI shows it."""
-    # Text for what stays the same or belongs together: every number would get a plot of its own.
-    shown: dict[str, Any] = {
-        "value": None if gate.value is None else round(gate.value, 4),
-        "threshold": None if gate.threshold is None else dg.MetadataValue.text(str(gate.threshold)),
-        "rows": gate.n,
-        "counts": ", ".join(f"{name}: {count}" for name, count in gate.counts.items()) or "none",
-    }
-    return dg.AssetCheckResult(
-        passed=gate.passed,
-        severity=dg.AssetCheckSeverity.ERROR if gate.blocking else dg.AssetCheckSeverity.WARN,
-        description=gate.detail,
-        metadata={name: value for name, value in shown.items() if value is not None},
-    )

@@ -7,7 +7,7 @@ A changed batch is reported in two events, because Dagster 1.13 reads each in an
 what a run was made from comes from materializations, the staleness that the UI shows from observations.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from itertools import chain
 
 import dagster as dg
@@ -91,15 +91,14 @@ def changed_contents(
             unread[batch] = str(error)
             continue
         if batch in returned or fingerprint != latest_tags(instance, CORPUS, batch).get(DATA_VERSION):
-            changed[batch] = list(_events(batch, fingerprint, place.address(batch)))
+            tags = {DATA_VERSION: fingerprint}
+            metadata = {"folder": dg.MetadataValue.path(place.address(batch))}
+            # first the observation: what a run was made from is the number of the last materialization
+            changed[batch] = [
+                kind(CORPUS, partition=batch, tags=tags, metadata=metadata)
+                for kind in (dg.AssetObservation, dg.AssetMaterialization)
+            ]
     return changed, unread
-
-
-def _events(batch: str, fingerprint: str, address: str) -> Iterator[CorpusEvent]:
-    tags, metadata = {DATA_VERSION: fingerprint}, {"folder": dg.MetadataValue.path(address)}
-    # first the observation: what a run was made from is the number of the last materialization
-    yield dg.AssetObservation(CORPUS, partition=batch, tags=tags, metadata=metadata)
-    yield dg.AssetMaterialization(CORPUS, partition=batch, tags=tags, metadata=metadata)
 
 
 @dg.sensor(
@@ -136,14 +135,12 @@ def corpus_sensor(
     kept = {name: fingerprint for name, fingerprint in before.read.items() if name in now}
     after = Fingerprints(seen=now, read=kept | read)
     new = sorted(set(found.names) - set(context.instance.get_dynamic_partitions(PARTITIONS_NAME)))
+    counts = (
+        f"{len(found.names)} batches: {len(new)} new, content of {len(changed)} reported as new or changed"
+    )
     return dg.SensorResult(
         dynamic_partitions_requests=[document_batches.build_add_request(new)] if new else [],
         asset_events=list(chain.from_iterable(changed.values())),
         cursor=after.model_dump_json(),
-        skip_reason=_summary(len(found.names), new, list(changed), reasons),
+        skip_reason="; ".join([counts, *(f"cannot be used: {reason}" for reason in reasons)]),
     )
-
-
-def _summary(batches: int, new: list[str], changed: list[str], unusable: Iterable[str]) -> str:
-    counts = f"{batches} batches: {len(new)} new, content of {len(changed)} reported as new or changed"
-    return "; ".join([counts, *(f"cannot be used: {reason}" for reason in unusable)])

@@ -179,16 +179,13 @@ def verdict_preview(
     verdicts: pl.DataFrame, pairs: pl.DataFrame, claims: pl.DataFrame
 ) -> dg.MarkdownMetadataValue:
     """The first pairs of the ledger with what they say and the first quote that speaks for them."""
-    first = verdicts.head(PREVIEW_ROWS)
     quotes = claims.sort("pair_id", "position").group_by("pair_id", maintain_order=True).first()
-    joined = first.join(
-        pairs.select("pair_id", "question", "answer"), on="pair_id", how="left", maintain_order="left"
-    ).join(
-        quotes.select("pair_id", pl.col("evidence_quote").alias("quote")),
-        on="pair_id",
-        how="left",
-        maintain_order="left",
-    )
+    joined = verdicts.head(PREVIEW_ROWS)
+    for beside in (
+        pairs.select("pair_id", "question", "answer"),
+        quotes.select("pair_id", quote="evidence_quote"),
+    ):
+        joined = joined.join(beside, on="pair_id", how="left", maintain_order="left")
     return preview(joined, ("question", "answer", "verdict", "quote"))
 
 

@@ -9,7 +9,7 @@ import polars as pl
 from qa_pipeline.curation.withdrawals import withdraw_missing
 from qa_pipeline.defs.base import PARTITIONS_NAME, fail_orphaned_runs, running_batches
 from qa_pipeline.defs.corpus import corpus_of, report_batches
-from qa_pipeline.defs.staleness import Steps, work_left
+from qa_pipeline.defs.staleness import Steps, work_without_new_code
 from qa_pipeline.errors import CorpusError, PermanentModelError, RepliesPendingError, ReplyStoreError
 from qa_pipeline.resources import Resources, collect_replies, waiting_batches
 from qa_pipeline.settings.tree import Settings
@@ -68,15 +68,10 @@ def work_tonight(instance: dg.DagsterInstance, resources: Resources, steps: Step
     place = corpus_of(resources.settings)
     found = place.find_batches()
     withdraw_missing(resources.layout, resources.settings.corpus, {*found.names, *found.refused})
-    batches = found.names
-    unread = report_batches(instance, place, batches)  # the sensor says why
+    unread = report_batches(instance, place, found.names)  # the sensor says why
     busy = waiting_batches(resources) | running_batches(instance)
-    reasons = {
-        batch: work_left(instance, resources.layout, steps, batch, compare_code=False)
-        for batch in batches
-        if batch not in unread and batch not in busy
-    }
-    return {batch: reason for batch, reason in reasons.items() if reason}
+    idle = [batch for batch in found.names if batch not in unread and batch not in busy]
+    return work_without_new_code(instance, resources.layout, steps, idle)
 
 
 PENDING_TAG = "qa_pipeline/pending"

@@ -4,7 +4,7 @@ The facts are those Dagster records with every materialization, plus the tables 
 have deleted.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import dagster as dg
 import polars as pl
@@ -49,6 +49,17 @@ def work_left(
         or _new_decisions(layout, batch)
         or _unanswered(layout, batch)
     )
+
+
+def work_without_new_code(
+    instance: dg.DagsterInstance, layout: Layout, steps: Steps, batches: Iterable[str]
+) -> dict[str, str]:
+    """The batches with work left, each with the reason; other code or settings are none.
+
+    Over a whole corpus that is a decision, taken by hand.
+    """
+    reasons = {batch: work_left(instance, layout, steps, batch, compare_code=False) for batch in batches}
+    return {batch: reason for batch, reason in reasons.items() if reason}
 
 
 def _outdated(instance: dg.DagsterInstance, steps: Steps, batch: str, *, compare_code: bool) -> str | None:

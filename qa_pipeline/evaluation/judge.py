@@ -58,16 +58,12 @@ def score_answers(
         PermanentModelError: the judge can answer no further request.
     """
     asked = [
-        (row["id"], repeat, _score_request(row, judging, llm.seed + repeat))
+        ({"id": row["id"], "repeat": repeat}, _score_request(row, judging, llm.seed + repeat))
         for repeat in range(repeats)
         for row in rated.iter_rows(named=True)
     ]
-    replies = _ask([request for _, _, request in asked], model, llm, notify)
-    rows = [
-        {"id": name, "repeat": repeat, **_scores(reply, judging)}
-        for (name, repeat, _), reply in zip(asked, replies, strict=True)
-    ]
-    return pl.DataFrame(rows, schema=SCORED)
+    told = _ask(asked, model, llm, notify)
+    return pl.DataFrame([{**of, **_scores(reply, judging)} for of, reply in told], schema=SCORED)
 
 
 def _score_request(row: Row, judging: JudgingSettings, seed: int) -> Request[Any]:
@@ -106,17 +102,18 @@ def compare_responses(
         PermanentModelError: the judge can answer no further request.
     """
     asked = [
-        (row["id"], repeat, swapped, _pair_request(row, judging, llm.seed + repeat, swapped=swapped))
+        (
+            {"id": row["id"], "repeat": repeat, "swapped": swapped},
+            _pair_request(row, judging, llm.seed + repeat, swapped=swapped),
+        )
         for repeat in range(repeats)
         for row in paired.iter_rows(named=True)
         for swapped in (False, True)
     ]
-    replies = _ask([request for *_, request in asked], model, llm, notify)
-    rows = [
-        {"id": name, "repeat": repeat, "swapped": swapped, **_choice(reply, swapped=swapped)}
-        for (name, repeat, swapped, _), reply in zip(asked, replies, strict=True)
-    ]
-    return pl.DataFrame(rows, schema=CHOSEN)
+    told = _ask(asked, model, llm, notify)
+    return pl.DataFrame(
+        [{**of, **_choice(reply, swapped=of["swapped"])} for of, reply in told], schema=CHOSEN
+    )
 
 
 def _pair_request(row: Row, judging: JudgingSettings, seed: int, *, swapped: bool) -> Request[PairwiseReply]:
@@ -148,10 +145,13 @@ def _choice(reply: Reply[Any] | ModelError, *, swapped: bool) -> Row:
 
 
 def _ask(
-    requests: Sequence[Request[ReplyT]], model: LanguageModel, llm: LLMSettings, notify: ProgressCallback
-) -> list[Reply[ReplyT] | ModelError]:
-    """Equal requests are asked once."""
-    distinct = {request.key: request for request in requests}
-    asked = complete_all(model, list(distinct.values()), workers=llm.workers, notify=notify)
-    replies = dict(zip(distinct, asked, strict=True))
-    return [replies[request.key] for request in requests]
+    asked: Sequence[tuple[Row, Request[ReplyT]]],
+    model: LanguageModel,
+    llm: LLMSettings,
+    notify: ProgressCallback,
+) -> list[tuple[Row, Reply[ReplyT] | ModelError]]:
+    """The reply to each request beside what it is about; equal requests are asked once."""
+    distinct = {request.key: request for _, request in asked}
+    replies = complete_all(model, list(distinct.values()), workers=llm.workers, notify=notify)
+    by_key = dict(zip(distinct, replies, strict=True))
+    return [(about, by_key[request.key]) for about, request in asked]

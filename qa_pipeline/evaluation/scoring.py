@@ -8,20 +8,18 @@ import polars as pl
 
 from qa_pipeline.errors import SettingsError
 from qa_pipeline.evaluation.scorers import ScoreColumn, baselines, claim_scores, pair_scores
-from qa_pipeline.evaluation.statements import Statement, statement_tables
+from qa_pipeline.evaluation.statements import items_as_tables
 from qa_pipeline.llm.base import LanguageModel
 from qa_pipeline.records import ProgressCallback, no_progress
 from qa_pipeline.resources import Resources
-from qa_pipeline.retrieval.shard import embed_chunks
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.stages import score_claims
+from qa_pipeline.tables import EMBEDDINGS
 from qa_pipeline.verification.deciding import decide_claims
 from qa_pipeline.verification.llm_verifier import ask_verifier
 
 BLOCK = 256
 """Items scored together, which bounds memory; equal texts are embedded once in any case."""
-
-SPANS = pl.List(pl.Struct({"start": pl.Int64(), "end": pl.Int64()}))
 
 
 @dataclass(frozen=True)
@@ -88,16 +86,10 @@ def _claims(
     block: pl.DataFrame, resources: Resources, asks: LanguageModel | None
 ) -> tuple[pl.DataFrame, list[str], float]:
     """Claims with their verdicts beside them, the pair of each item, and the seconds stage 1 took."""
-    tables = statement_tables(
-        [
-            Statement(row["answer"], tuple(row["context"]), row["language"], row["question"])
-            for row in block.select("answer", "context", "language", "question").iter_rows(named=True)
-        ]
-    )
+    tables = items_as_tables(block)
     started = time.perf_counter()
-    embeddings = embed_chunks(tables.chunks, resources.embedder)
     claims = score_claims(
-        resources, tables.pairs, tables.documents, tables.chunks, embeddings, one_corpus=False
+        resources, tables.pairs, tables.documents, tables.chunks, EMBEDDINGS.empty(), one_corpus=False
     )
     seconds = time.perf_counter() - started
     settings, replies = resources.settings, None

@@ -63,6 +63,12 @@ def statement_tables(statements: Sequence[Statement]) -> StatementTables:
     )
 
 
+def items_as_tables(items: pl.DataFrame) -> StatementTables:
+    """The answers of labelled items (`ITEMS`), each with its passages."""
+    rows = items.select("answer", "context", "language", "question").iter_rows()
+    return statement_tables([Statement(claim, tuple(context), *rest) for claim, context, *rest in rows])
+
+
 def _hash(*parts: str) -> str:
     return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()
 

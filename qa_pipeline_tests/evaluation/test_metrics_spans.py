@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from qa_pipeline.evaluation.datasets import ITEMS
 from qa_pipeline.evaluation.metrics import annotated, overlaps, span_f1
-from qa_pipeline.evaluation.scoring import SPANS
 
 PLACES = st.integers(0, 12).flatmap(lambda start: st.tuples(st.just(start), st.integers(start, 12)))
 MARKS = st.lists(PLACES, max_size=3)
@@ -18,7 +18,7 @@ def items(
 ) -> pl.DataFrame:
     def spans(lists: list[Any]) -> pl.Series:
         rows = [None if one is None else [{"start": a, "end": b} for a, b in one] for one in lists]
-        return pl.Series(rows, dtype=SPANS)
+        return pl.Series(rows, dtype=ITEMS["spans"])
 
     return pl.DataFrame(
         {

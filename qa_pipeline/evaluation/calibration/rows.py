@@ -12,7 +12,7 @@ from qa_pipeline import stages
 from qa_pipeline.curation.decisions import EDITED, applied, read_decisions
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.datasets import ITEMS, Item, Premise, Row, read_file
-from qa_pipeline.evaluation.statements import Statement, statement_tables
+from qa_pipeline.evaluation.statements import items_as_tables
 from qa_pipeline.resources import Resources
 from qa_pipeline.storage import Layout, frame_hash, read_table
 from qa_pipeline.tables import CHUNKS, CLAIMS, EMBEDDINGS, PAIRS
@@ -61,13 +61,7 @@ def score_rows(resources: Resources, file: LabelledFile) -> LabelledRows:
 
     A batch is only a vessel here, so passages that a row does not name are not looked at.
     """
-    statements = [
-        Statement(answer, tuple(context), language, question)
-        for answer, context, language, question in file.items.select(
-            "answer", "context", "language", "question"
-        ).iter_rows()
-    ]
-    tables = statement_tables(statements)
+    tables = items_as_tables(file.items)
     claims = stages.score_claims(
         resources, tables.pairs, tables.documents, tables.chunks, EMBEDDINGS.empty(), one_corpus=False
     )

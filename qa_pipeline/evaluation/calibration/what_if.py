@@ -98,7 +98,10 @@ def redecide(
         verification=verification,
         judging=judging,
     )
-    asking = _newly_open(decided, frames["claim_verdicts"]) if models.verifier else decided.clear()
+    unasked = pl.col("reason") == UNDECIDED_WITHOUT_MODEL
+    before = frames["claim_verdicts"].filter(unasked)
+    newly_open = decided.filter(unasked).join(before, on="claim_id", how="anti", maintain_order="left")
+    asking = newly_open if models.verifier else newly_open.clear()
     unjudged_pairs = unjudged["pair_id"] if models.judge else unjudged["pair_id"].clear()
     refuted = (pl.col("verdict") == "rejected") & (pl.col("stage") == "source_verification")
     waiting = verdicts.filter(pl.col("pair_id").is_in(asking["pair_id"].to_list()), ~refuted)
@@ -129,14 +132,6 @@ def stored_replies(claim_verdicts: pl.DataFrame) -> pl.DataFrame:
     ).match_to_schema(REPLIES)
 
 
-def _newly_open(decided: pl.DataFrame, stored: pl.DataFrame) -> pl.DataFrame:
-    """Claims that no reply decides and that were no such before."""
-    unasked = pl.col("reason") == UNDECIDED_WITHOUT_MODEL
-    return decided.filter(unasked).join(
-        stored.filter(unasked), on="claim_id", how="anti", maintain_order="left"
-    )
-
-
 def _unassessed(pairs: pl.DataFrame, models: Models) -> pl.DataFrame:
     """Assessments of pairs that were never put to a judge: not judged where there is none, else missing."""
     detail = "the pair passes source verification by these thresholds, and no judge has seen it"
@@ -165,25 +160,25 @@ def compare(frames: Frames, new: Redecided) -> dict[str, pl.DataFrame]:
         `steps` has stage, what, reason and the counts old and new; `claims` and `pairs` each row whose
         verdict is another; `known`, of known-answer pairs, old and new counts by what became of them.
     """
-    told = _with_open_pairs(new)
+    waits = pl.col("pair_id").is_in(new.open_pairs.to_list())
+    told = new.verdicts.with_columns(verdict=pl.when(waits).then(pl.lit(NEEDS_MODEL)).otherwise("verdict"))
     old_steps = _steps(frames["pairs"], frames["claim_verdicts"], frames["refusals"], frames["verdicts"])
     new_steps = _steps(frames["pairs"], new.claim_verdicts, new.refusals, told)
     steps = old_steps.rename({"count": "old"}).join(
         new_steps.rename({"count": "new"}), on=_STEP, how="full", coalesce=True, nulls_equal=True
     )
     as_people_see = told.with_columns(verdict=pl.col("verdict").replace({NEEDS_MODEL: "needs_review"}))
-    old, found = (known_answers(frames["pairs"], one) for one in (frames["verdicts"], as_people_see))
+    known = [
+        known_answers(frames["pairs"], verdicts)
+        .select(pl.col(_KNOWN).sum())
+        .unpivot(variable_name="what", value_name=name)
+        for name, verdicts in (("old", frames["verdicts"]), ("new", as_people_see))
+    ]
     return {
         "steps": steps.with_columns(pl.col("old", "new").fill_null(0)),
         "claims": _moved(frames["claim_verdicts"], new.claim_verdicts, "claim_id"),
         "pairs": _moved(frames["verdicts"], told, "pair_id"),
-        "known": pl.DataFrame(
-            {
-                "what": _KNOWN,
-                "old": [old[one].sum() for one in _KNOWN],
-                "new": [found[one].sum() for one in _KNOWN],
-            }
-        ),
+        "known": known[0].join(known[1], on="what", maintain_order="left"),
     }
 
 
@@ -215,25 +210,16 @@ def _counted(moved: pl.DataFrame) -> pl.DataFrame:
     return counts.sort("count", *key, descending=[True, False, False, False], nulls_last=True)
 
 
-def _with_open_pairs(new: Redecided) -> pl.DataFrame:
-    """The ledger, in which pairs that take a model have a verdict of their own."""
-    waits = pl.col("pair_id").is_in(new.open_pairs.to_list())
-    return new.verdicts.with_columns(
-        verdict=pl.when(waits).then(pl.lit(NEEDS_MODEL)).otherwise("verdict"),
-    )
-
-
 def _steps(
     pairs: pl.DataFrame, claim_verdicts: pl.DataFrame, refusals: pl.DataFrame, verdicts: pl.DataFrame
 ) -> pl.DataFrame:
-    by = pl.coalesce("reason", "decided_by")
+    claims = claim_verdicts.with_columns(reason=pl.coalesce("reason", "decided_by"))
+    weighed = refusals.with_columns(reason=pl.lit(None, pl.String()))
     return pl.concat(
         [
             stage_counts("pairs", "made", pairs, "status"),
-            stage_counts("claims", "decided", claim_verdicts.with_columns(reason=by), "verdict"),
-            stage_counts(
-                "refusals", "weighed", refusals.with_columns(reason=pl.lit(None, pl.String())), "outcome"
-            ),
+            stage_counts("claims", "decided", claims, "verdict"),
+            stage_counts("refusals", "weighed", weighed, "outcome"),
             stage_counts("verdicts", "decided", verdicts, "verdict"),
         ]
     )
