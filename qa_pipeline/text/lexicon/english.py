@@ -177,7 +177,7 @@ ENGLISH = Lexicon(
         cost costs pay make made need needed needs know known hold holds get gets what which who whom whose
         how many much long often when where why state states stated say says give gives given list lists
         listed table column row section under called name named value define defined mean means definition
-        according document text explain describe described tell happens use used for step steps"""),
+        according document provide provides prescribe text explain describe described tell happens use used for step steps"""),
     row_glue=words("is are was were has have of the a an for in at to by with and equals amounts"),
     adding_relatives=words("which who"),
     auxiliaries=words("do does did"),

@@ -163,7 +163,8 @@ GERMAN = Lexicon(
         zahlen zahlt kosten kostet darf brauchen braucht benötigt gilt gelten woher was welche welcher welches
         welchen welchem wer wen wem wie viele viel lange oft wann wo warum steht sagt gibt nennt angegeben
         angibt liste tabelle spalte zeile abschnitt unter heißt name wert bedeutet definiert definition laut
-        dokument text beschreibt beschrieben erklärt verwendet schritt schritte"""),
+        dokument text beschreibt beschrieben erklärt verwendet schritt schritte regelt bestimmt stehen
+        wofür woraus wozu macht"""),
     row_glue=words("""
         beträgt betragen lautet ist sind war waren hat haben in im an am von vom für zu zum mit und der die
         das den dem des ein eine"""),

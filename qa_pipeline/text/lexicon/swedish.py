@@ -157,7 +157,8 @@ SWEDISH = Lexicon(
         kostar betala varifrån behövs gäller krävs tillåten tillåtet vad vilken vilket vilka vem hur många
         mycket länge ofta när var varför anges anger står säger ger ges lista tabell tabellen kolumn kolumnen
         rad raden avsnitt avsnittet under heter kallas namn värde värdet betyder innebär definieras definition
-        enligt dokument dokumentet text texten beskrivs förklara används steg"""),
+        enligt dokument dokumentet text texten beskrivs förklara förklaras används steg föreskriver avses menas
+        gör"""),
     row_glue=words("är var har hade i på av för till med och den det de en ett uppgår"),
     adding_relatives=words("vilket"),
     auxiliaries=frozenset(),

@@ -53,7 +53,9 @@ class Row:
     def is_sentence(self) -> bool:
         """Whether the line is rather a sentence with a colon, whose words have an order."""
         last = self.cells[-1].value
-        return len(self.cells) <= 2 and (len(last.words) > _LONGEST_VALUE or last.text.rstrip().endswith("."))
+        table = len(self.cells) > 1 and all(cell.column.text for cell in self.cells)
+        long = len(last.words) > _LONGEST_VALUE or last.text.rstrip().endswith(".")
+        return not table and len(self.cells) <= 2 and long
 
     def proof(self, claim: Reading, question: Reading, headings: Reading) -> tuple[list[str], list[str]]:
         """What the row does not prove of a claim, and the cells the claim denies, in words.
@@ -86,7 +88,9 @@ class Row:
             at = find_run(stated, value)
             named_at = find_run(stated, column) if place in twins else _column_place(stated, column)
             plain = not column or set(column) <= known.value_columns
-            if at is not None and not set(value) <= asked:
+            name_at = find_run(stated, values[0]) if not self.named else None if plain else named_at
+            follows = at is not None and name_at is not None and name_at < at
+            if at is not None and (follows or not set(value) <= asked):
                 ends.append((at, place, True))
                 if not plain and named_at is None and (place in twins or not _all_named(column, named)):
                     doubts.append(f'column "{self.cells[place].column.written}" is not named')

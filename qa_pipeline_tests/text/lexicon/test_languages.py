@@ -7,6 +7,7 @@ import pytest
 
 import qa_pipeline
 from qa_pipeline.text.lexicon.languages import LANGUAGES, LEXICONS, any_of_all, fields_of_all, lexicon, of_all
+from qa_pipeline.text.words import tokenize
 
 PROMPTS = Path(qa_pipeline.__file__).parent / "prompts"
 
@@ -53,3 +54,17 @@ def test_words_of_all_languages_are_in_the_order_of_the_table_and_each_once() ->
 
 def test_an_unknown_language_is_read_as_english() -> None:
     assert lexicon("xx") is lexicon("en")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_words_that_frame_a_question_of_the_offline_asker_need_no_answer(language: str) -> None:
+    known = lexicon(language)
+    asked = known.wording
+    frames = (asked.key_value, asked.item, asked.cell, asked.steps, asked.section, asked.clause)
+    words = {
+        word.folded
+        for frame in (*frames, asked.within)
+        for word in tokenize(re.sub(r"\{\w+\}", " ", frame), language)
+        if word.content
+    }
+    assert words <= known.question_words

@@ -202,6 +202,7 @@ def test_what_is_too_long_to_compare_is_left_open() -> None:
         ("Price: $5", "The price is €5.", False),
         ("City: Oslo | Inhabitants: 700 000 | Area: 454 km²", "Oslo has 700 000 inhabitants.", True),
         ("City: Oslo | Inhabitants: 700 000 | Area: 454 km²", "Oslo has 454 inhabitants.", False),
+        ("Module Identifier: alias_module", "Module Identifier: alias_module", True),
     ],
 )
 def test_signs_of_a_cell_count_and_a_value_may_be_before_its_only_column(
@@ -210,3 +211,19 @@ def test_signs_of_a_cell_count_and_a_value_may_be_before_its_only_column(
     found = proof(claim, row, is_row=True)
     assert (found.unproved == ()) == proved
     assert not (proved and found.denied)
+
+
+def test_a_value_whose_words_are_in_the_question_counts_behind_its_own_column() -> None:
+    asked = "What does the module alias state under Module Identifier?"
+    assert (
+        proof("Module Identifier: alias_module", "Module Identifier: alias_module", asked, is_row=True)
+        == Proof()
+    )
+
+
+def test_a_row_of_two_named_columns_is_no_sentence_however_long_its_value_is() -> None:
+    members = "Akrami A; Blohm G; Bonnen K; Escola S; Hyafil A; Kording K; Kumar A; Macke JH; Mineault PJ"
+    row = f"Team: Curriculum Design | Members: {members}"
+    asked = "What does the table give as Members for Curriculum Design?"
+    assert proof(members, row, asked, is_row=True) == Proof()
+    assert proof(members.replace("Kumar", "Kuma"), row, asked, is_row=True).unproved
