@@ -24,12 +24,14 @@ ENDS = [(signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGHUP, 129)]
 KEPT = "What was finished is kept; run the same command again to continue from there."
 
 PROCESS = """
-import fcntl, sys, termios, threading
+import fcntl, signal, sys, termios, threading
 from qa_pipeline.cli.app import app
 from qa_pipeline.models import encoder as embedding_model
 from qa_pipeline_tests.fakes import HashEmbedder
 
 how = sys.argv[1]
+for name, handler in (("SIGINT", signal.default_int_handler), ("SIGHUP", signal.SIG_DFL)):
+    signal.signal(getattr(signal, name), handler)  # a suite that runs in the background ignores them
 
 class Waiting(HashEmbedder):
     def encode(self, texts):
