@@ -503,8 +503,7 @@ def units(reading: Reading) -> Sequence[Unit]:
         ):
             article = unit
             continue
-        before, start = (article.folded, article.start) if article else ("", unit.start)
-        joined.append(replace(unit, start=start, article=before))
+        joined.append(replace(unit, start=article.start, article=article.folded) if article else unit)
         article = None
     return joined
 

@@ -25,6 +25,7 @@ from qa_pipeline.verification.consistency.reading import Reading
 
 LONGEST_READ = 2000
 """Characters; longer claims and evidence are left to a model, since the checks read sentences."""
+_BETWEEN = "\x1f"
 _SHORTEST_PART = 4
 """Letters of a word that is looked for in compounds: Jahr in Jahresgebühr."""
 
@@ -148,13 +149,13 @@ def _unanswered(answer: Reading, evidence: Reading, question: Reading, headings:
         return
     known = lexicon(question.language)
     asked = units(question)
-    spoken = [_spoken(one) for one in (answer, evidence, headings)]
+    spoken = "".join(_line(one) for one in (answer, evidence, headings))
     measured = {number.unit.dimension for number in evidence.numbers if number.unit}
     before = ""
     for unit in asked:
         plain = unit.folded in known.question_words or before in known.degree_words
         plain = plain or bool(measured.intersection(known.measures.get(unit.folded, ())))
-        if unit.content and not plain and not any(_speaks_of(held, unit.key) for held in spoken):
+        if unit.content and not plain and not _speaks_of(spoken, unit.key):
             yield f'the question\'s "{unit.folded}" is not in the evidence'
         before = unit.folded
     scope = {unit.folded for unit in asked} & (known.negations | known.exclusive)
@@ -168,11 +169,17 @@ def _spoken(reading: Reading) -> frozenset[str]:
     return frozenset(_keys(reading)) | {word.stem for word in reading.words}
 
 
-def _speaks_of(held: frozenset[str], key: str) -> bool:
-    """Whether a text has a word, alone or as the first or last part of a compound."""
-    return key in held or (
-        len(key) >= _SHORTEST_PART and any(one.startswith(key) or one.endswith(key) for one in held)
-    )
+@functools.lru_cache(maxsize=1024)
+def _line(reading: Reading) -> str:
+    """What a text speaks of in one string, a mark that no key holds around each key."""
+    return _BETWEEN + "".join(key + _BETWEEN for key in sorted(_spoken(reading)))
+
+
+def _speaks_of(line: str, key: str) -> bool:
+    """Whether a line has a word, alone or as the first or last part of a compound."""
+    if len(key) < _SHORTEST_PART:
+        return f"{_BETWEEN}{key}{_BETWEEN}" in line
+    return f"{_BETWEEN}{key}" in line or f"{key}{_BETWEEN}" in line
 
 
 def _unproved_fragment(

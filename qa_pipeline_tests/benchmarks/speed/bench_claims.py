@@ -1,4 +1,4 @@
-"""How fast claims get their local scores, the combined score among them.
+"""How fast claims get their local scores.
 
     python -m qa_pipeline_tests.benchmarks.speed.bench_claims --data FILE.parquet [--items N] [--rounds N]
 
