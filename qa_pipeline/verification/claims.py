@@ -29,6 +29,8 @@ _MOST_CANDIDATE_CHUNKS = 16
 _ELSEWHERE = 20
 _TRIED = 4
 """Candidates held against the claim: the best by words may lack what the next one says."""
+_WORTH_TRYING = 0.5
+"""Share of the claim's words that a piece needs beside the best one to be held against it."""
 _OTHERS = 3
 """Pieces of passages that are not cited, held against a claim that the cited ones do not prove."""
 ENOUGH_ALONE = 0.80
@@ -186,6 +188,7 @@ def _evidence_columns(task: _Task, batch: Batch, cosines: Sequence[float]) -> Ro
     ranked = _ranked(task, batch, cosines)[:_TRIED]
     if not ranked:
         return {"fragment": task.fragment}
+    ranked = [ranked[0], *(one for one in ranked[1:] if _may_prove(task, one, batch))]
     proofs = [_proof(task, one, batch) for one in ranked[:1]]
     while proofs[-1].unproved and len(proofs) < len(ranked):
         proofs.append(_proof(task, ranked[len(proofs)], batch))
@@ -223,9 +226,16 @@ def _proof(task: _Task, evidence: Candidate, batch: Batch) -> Proof:
     )
 
 
+def _may_prove(task: _Task, evidence: Candidate, batch: Batch) -> bool:
+    """Whether a piece has enough of the claim's words to be worth a comparison: a proof has nearly all."""
+    headings = batch.headings(evidence.chunk_id, task.reading.language).term_set
+    return (recall(task.stated.terms, evidence.reading.term_set | headings) or 0.0) >= _WORTH_TRYING
+
+
 def _proved_elsewhere(task: _Task, batch: Batch) -> str | None:
     """A passage that is not cited and proves the claim: the citation is wrong, whatever it holds."""
-    found = batch.others(task.pair, task.citations, task.stated.terms, _OTHERS)
+    others = batch.others(task.pair, task.citations, task.stated.terms, _OTHERS)
+    found = (one for one in others if _may_prove(task, one, batch))
     return next((one.chunk_id for one in found if not _proof(task, one, batch).unproved), None)
 
 
