@@ -91,7 +91,7 @@ ENGLISH = Lexicon(
     opposites=opposed("""
         enable,enables,enabled,enabling/disable,disables,disabled,disabling
         allow,allows,allowed,permit,permits,permitted/forbid,forbids,forbidden,prohibit,prohibits,prohibited,deny,denies,denied,disallow,disallowed,prevents
-        before,prior/after,following minimum,min/maximum,max
+        before,prior/after,following beforehand,previously/afterwards,subsequently minimum,min/maximum,max
         increase,increases,increased,increasing,rise,rises,rose,risen,grew,grow,grows/decrease,decreases,decreased,decreasing,fall,falls,fell,drop,drops,dropped,decline,declined,reduce,reduces,reduced,shrank
         higher,highest,high/lower,lowest,low more,most/less,fewer,least,fewest
         greater,larger,bigger,largest,biggest/smaller,smallest

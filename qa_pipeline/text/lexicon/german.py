@@ -71,7 +71,7 @@ GERMAN = Lexicon(
     opposites=opposed("""
         aktiviert,aktivieren,eingeschaltet,aktiviere/deaktiviert,deaktivieren,ausgeschaltet,abgeschaltet
         erlaubt,erlauben,gestattet,zulässig,zugelassen,darf,dürfen/verboten,untersagt,unzulässig,verbietet,verweigert
-        vor,vorher,bevor/nach,nachher,nachdem mindestens,minimum,minimal,wenigstens/höchstens,maximum,maximal
+        vor,vorher,bevor/nach,nachher,nachdem davor,zuvor/danach mindestens,minimum,minimal,wenigstens/höchstens,maximum,maximal
         steigt,steigen,stieg,gestiegen,erhöht,erhöhen,zunimmt,wächst,wuchs,zunahme,anstieg/sinkt,sinken,sank,gesunken,verringert,verringern,abnimmt,abnahme,rückgang,reduziert,fällt,fiel
         höher,höhere,höheren,höchste,höchsten,hoch,hohe,hohen/niedriger,niedrigere,niedrigste,niedrigsten,niedrig,niedrige,tiefer
         mehr,meisten/weniger,wenigsten größer,größere,größte,größten/kleiner,kleinere,kleinste,kleinsten

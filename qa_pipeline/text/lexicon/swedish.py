@@ -74,7 +74,7 @@ SWEDISH = Lexicon(
     opposites=opposed("""
         aktiverad,aktiverat,aktiverade,aktivera,aktiverar,påslagen,påslaget/inaktiverad,inaktiverat,inaktiverade,inaktivera,inaktiverar,avstängd,avstängt,avstängda,avslagen
         tillåtet,tillåten,tillåtna,tillåter,tillåta,tillåts/förbjudet,förbjuden,förbjudna,förbjuder,förbjuda,förbjuds,nekas,nekar,nekad
-        före,innan/efter minst,minimum,lägst/högst,maximum,maximalt,max
+        före,innan/efter dessförinnan/därefter minst,minimum,lägst/högst,maximum,maximalt,max
         ökar,öka,ökade,ökat,ökning,stiger,steg,växer,växte/minskar,minska,minskade,minskat,minskning,sjunker,sjönk
         högre,högsta,hög,högt,höga/lägre,lägsta,låg,lågt,låga mer,mest,fler,flest/mindre,minst,färre
         större,störst,största/mindre,minsta

@@ -129,15 +129,19 @@ def _restricts(words: Sequence[str], known: Lexicon) -> bool:
 
 
 def _bracketed(change: Change) -> bool:
-    """All of what is in a pair of brackets, where that neither restricts nor hedges."""
+    """All of what is in a pair of brackets, where that neither restricts nor hedges.
+
+    What opens with a function word, "(in winter)" or "(this is disputed)", limits it.
+    """
     first, last = change.left[0].start, change.left[-1].end
     text = change.evidence.text
     whole = any(
         start <= first and last <= end and not _LETTER.search(text[start:first] + text[last:end])
         for start, end in _brackets(text)
     )
-    scope = change.known.partial | change.known.weak
-    return whole and not _restricts(change.left_words, change.known) and not scope & set(change.left_words)
+    words, known = change.left_words, change.known
+    limits = words[0] in known.stop_words or (known.partial | known.weak) & set(words)
+    return whole and not limits and not _restricts(words, known)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -166,14 +170,15 @@ def _example(change: Change) -> bool:
 
 
 def _reason(change: Change) -> bool:
-    """A reason at the end of a sentence that denies nothing."""
-    opens = bool(change.left_words) and change.left_words[0] in change.known.reason_openers
-    kept = [word.folded for word in change.claim.words]
+    """A reason at the end of a sentence that denies nothing: "not because" may deny the reason alone."""
+    known = change.known
+    opens = change.left_words[0] in known.reason_openers
+    denying = known.negations | known.soft_negations | known.exclusive | known.contrasts
     return (
         opens
         and _ends(change)
         and "," not in change.written()
-        and not _restricts(kept, change.known)
+        and not denying & {word.folded for word in change.claim.words}
         and not _restricts(change.left_words, change.known)
     )
 
@@ -209,16 +214,16 @@ def _other_sentence(change: Change) -> bool:
 def _coordinate(change: Change) -> bool:
     """What follows the last "and", up to the end of the sentence.
 
-    A condition in what is kept may reach over the "and"; "between", "both" or "consists of" need all equals.
+    A condition on either side may reach over the "and"; "between", "both" or "consists of" need all equals.
     """
     known, words = change.known, change.left_words
     if len(words) < 3 or words[0] not in known.conjunctions or not _ends(change):
         return False
     kept = {word.folded for word in change.claim.words}
     takes_back = known.negations | known.soft_negations | known.exclusive | known.contrasts
-    if kept & (known.conditional_words | known.collectives) or takes_back & set(words):
+    if kept & known.collectives or takes_back & set(words):
         return False
-    if set(words[1:4]) & known.conditional_words:
+    if known.conditional_words & kept.union(words):
         return False
     clause = change.before().rstrip().endswith((",", ";"))
     return clause or not kept & (known.universal | known.exclusive | takes_back)
@@ -257,10 +262,15 @@ def _identified(change: Change) -> bool:
 
 
 def _relative(change: Change) -> bool:
-    """A clause that only adds to what it follows: after a comma, in English and for whole statements."""
-    opens = change.left_words[0] in change.known.adding_relatives and change.before().rstrip().endswith(",")
-    ends = _ends(change) or change.after().lstrip().startswith(",")
-    scope = change.known.negations | change.known.exclusive | change.known.contrasts
+    """A clause between commas that only adds to what it follows.
+
+    At the end of a sentence it may speak of all of it: "the pump needs a filter, which is a myth".
+    """
+    known = change.known
+    opens = change.left_words[0] in known.adding_relatives and change.before().rstrip().endswith(",")
+    goes_on = re.match(r"\s*,\s*(\w+)", change.after())
+    scope = known.negations | known.exclusive | known.contrasts
+    ends = goes_on is not None and goes_on[1].casefold() not in known.joiners
     return opens and ends and not scope & set(change.left_words)
 
 
@@ -451,8 +461,8 @@ ALLOWED: tuple[Allowed, ...] = (
         "adding relative clause",
         _ALL,
         "left out",
-        ("The pump needs a filter, which is cheap.", "The pump needs a filter."),
-        ("The pump needs a filter which is cheap.", "The pump needs a filter."),
+        ("The pump, which is cheap, needs a filter.", "The pump needs a filter."),
+        ("The pump needs a filter, which is a myth.", "The pump needs a filter."),
         _relative,
     ),
     Allowed(

@@ -15,6 +15,7 @@ _LONGEST_NAME = 120
 _LONGEST_VALUE = 12
 """Words of a key's value; more are a sentence."""
 _FEWEST_SHARED = 5
+_SHORTEST_WORD = 3
 _BRACKETS = re.compile(r"\([^()]*\)")
 
 
@@ -72,36 +73,44 @@ class Row:
         columns = [_tokens(cell.column) for cell in self.cells]
         twins = {at for at, one in enumerate(columns) if sum(set(one) == set(two) for two in columns) > 1}
         inside = {key for cell in self.cells for one in (cell.value, cell.column) for key in _tokens(one)}
+        written = {word.folded for cell in self.cells for word in (*cell.value.words, *cell.column.words)}
         doubts = [
             f'"{word.folded}" added'
             for word, key in zip(claim.words, stated, strict=True)
-            if key not in inside | asked and (word.content or word.folded not in known.row_glue)
+            if key not in inside | asked
+            and (word.content or word.folded not in known.row_glue)
+            and not any(_inflected(word.folded, other, known.endings) for other in written)
         ]
         key_named = set(values[0]) <= named if self.key or len(self.cells) > 1 else True
         if not key_named:
             doubts.append(f'row "{self.cells[0].value.written}" is not named')
         ends: list[tuple[int, int, bool]] = []
         denied = []
-        figures = {key for key in stated if any(letter.isdecimal() for letter in key)} - asked
+        figures = _figures(claim) - _figures(question) - _figures(headings)
         for place in range(1 if len(self.cells) > 1 else 0, len(self.cells)):
             value, column = values[place], columns[place]
             at = find_run(stated, value)
-            named_at = find_run(stated, column) if place in twins else _column_place(stated, column)
+            named_at = find_run(stated, column) if place in twins else _column_place(stated, column, known)
             plain = not column or set(column) <= known.value_columns
             name_at = find_run(stated, values[0]) if not self.named else None if plain else named_at
             follows = at is not None and name_at is not None and name_at < at
             if at is not None and (follows or not set(value) <= asked):
                 ends.append((at, place, True))
-                if not plain and named_at is None and (place in twins or not _all_named(column, named)):
+                if (
+                    not plain
+                    and named_at is None
+                    and (place in twins or not _all_named(column, named, known))
+                ):
                     doubts.append(f'column "{self.cells[place].column.written}" is not named')
             partly = set(value) & set(stated) - asked - set().union(*values[:1], *columns)
             if at is None and partly and not any(partly <= set(other) for other in values if other != value):
                 doubts.append(f'part of "{self.cells[place].value.written}"')
             if named_at is not None and not plain:
                 ends.append((named_at, place, False))
-            wanted = named_at is not None or not self.named or (not ends and _all_named(column, asked))
-            others = figures - set(value) - set(values[0]) - set(column)
-            if key_named and wanted and at is None and others and not set(value) & figures:
+            wanted = named_at is not None or not self.named or (not ends and _all_named(column, asked, known))
+            theirs = _figures(self.cells[place].value)
+            others = figures - theirs - _figures(self.cells[0].value) - _figures(self.cells[place].column)
+            if key_named and wanted and at is None and others and not theirs & figures:
                 denied.append(f'"{self.cells[place].value.written}" became "{" ".join(sorted(others))}"')
         used = [self.cells[place].value for _, place, is_value in ends if is_value]
         if not used:
@@ -135,6 +144,18 @@ def _signs(reading: Reading) -> set[str]:
     return found | {"~-" for number in reading.numbers if number.values[0] < 0}
 
 
+def _figures(reading: Reading) -> set[str]:
+    """Numbers of a text, as written and in base units, and words with digits, such as E11."""
+    values = {f"{value:.12g}" for number in reading.numbers for value in (number.values[0], number.value)}
+    return values | {term.lstrip("=") for term in reading.terms if any(map(str.isdecimal, term))}
+
+
+def _inflected(word: str, other: str, endings: Set[str]) -> bool:
+    """Whether a word is another with an ending that changes nothing in what it says: yta, ytan."""
+    short, long = sorted((word, other), key=len)
+    return len(short) >= _SHORTEST_WORD and long.startswith(short) and long[len(short) :] in endings
+
+
 def _key(word: Token) -> str:
     return word.stem if word.content else word.folded
 
@@ -147,21 +168,23 @@ def _without_brackets(reading: Reading) -> Reading:
     return read(_BRACKETS.sub(" ", reading.text), reading.language)
 
 
-def _all_named(column: Sequence[str], named: Set[str]) -> bool:
+def _all_named(column: Sequence[str], named: Set[str], known: Lexicon) -> bool:
     """Whether a text names a column: by its words, or a compound of them."""
-    return bool(column) and all(any(_related(key, one) for one in named) for key in column)
+    return bool(column) and all(any(_related(key, one, known) for one in named) for key in column)
 
 
-def _column_place(stated: Sequence[str], column: Sequence[str]) -> int | None:
+def _column_place(stated: Sequence[str], column: Sequence[str], known: Lexicon) -> int | None:
     """Where a claim names a column; None where it does not."""
-    places = [next((at for at, one in enumerate(stated) if _related(key, one)), None) for key in column]
-    known = [at for at in places if at is not None]
-    return max(known) if known and len(known) == len(places) else None
+    places = [
+        next((at for at, one in enumerate(stated) if _related(key, one, known)), None) for key in column
+    ]
+    found = [at for at in places if at is not None]
+    return max(found) if found and len(found) == len(places) else None
 
 
-def _related(key: str, word: str) -> bool:
+def _related(key: str, word: str, known: Lexicon) -> bool:
     """Whether two words are forms of one: backspolning and backspolas share most of their letters."""
-    if key == word:
+    if key == word or _inflected(word, key, known.endings):
         return True
     shared = next(
         (at for at, (a, b) in enumerate(zip(key, word, strict=False)) if a != b), min(map(len, (key, word)))

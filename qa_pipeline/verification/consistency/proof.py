@@ -244,8 +244,13 @@ def _denials(changes: Sequence[Change], elsewhere: Sequence[Reading]) -> tuple[D
 
 
 def _exchanged(changes: Sequence[Change]) -> bool:
-    """Whether all slots together hold the same contents in another order, and no equals of one list."""
+    """Whether all slots together hold the same contents in another order, and no equals of one list.
+
+    A date and a place have no roles to exchange: "in 1974 … in Lund".
+    """
     if len(changes) < 2 or not all(change.added and change.left for change in changes):
+        return False
+    if any((change.added[0].key[0] in "#@") != (change.left[0].key[0] in "#@") for change in changes):
         return False
     mine, theirs = (
         {tuple(unit.key for unit in side) for side in sides}

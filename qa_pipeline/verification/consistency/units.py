@@ -73,11 +73,11 @@ _NAMED = _table(
     power 1e3=kilowatt 1e6=megawatt 1=watt
     degrees 1=degree
     usd 1=dollar
-    eur 1=euro
+    eur 1=euro 1e-2=cent
     gbp 1=pound
     current 1=ampere
     voltage 1=volt
-    sek 1=krona
+    sek 1=krona 1e-2=öre
     pixels 1=pixel
     """
 )

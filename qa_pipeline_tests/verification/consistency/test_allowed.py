@@ -74,6 +74,22 @@ HOLDS = [
     ("en", "Members may borrow books and films.", "Members may borrow books, films and games.", False),
     ("en", "The cat follows the dog.", "The dog follows the cat.", False),
     ("en", "Lund was bought by Malmö.", "Malmö was bought by Lund.", False),
+    ("en", "The pump is quiet and its filter is new when it leaves the plant.", "The pump is quiet.", False),
+    ("en", "The pump is quiet and the filter is new unless it is used.", "The pump is quiet.", False),
+    ("de", "Die Pumpe ist neu und der Filter ist alt, sofern er passt.", "Die Pumpe ist neu.", False),
+    ("en", "The pump needs a filter (in winter).", "The pump needs a filter.", False),
+    ("en", "The pump needs a filter (this is disputed).", "The pump needs a filter.", False),
+    ("en", "The pump needs a filter, which was true until 2019.", "The pump needs a filter.", False),
+    (
+        "sv",
+        "Filtret ska bytas efter 90 timmar eftersom det slits.",
+        "Filtret ska bytas efter 90 timmar.",
+        True,
+    ),
+    ("sv", "Filtret ska inte bytas eftersom det är nytt.", "Filtret ska inte bytas.", False),
+    ("de", "Der Filter kostet 2,50 Euro.", "Der Filter kostet 250 Cent.", True),
+    ("de", "Der Filter kostet 2,50 Euro.", "Der Filter kostet 25 Cent.", False),
+    ("sv", "Filtret kostar 2 kronor.", "Filtret kostar 200 öre.", True),
 ]
 
 

@@ -93,6 +93,8 @@ def test_what_says_the_same_is_proved(claim: str, evidence: str) -> None:
         ("sv", "Ventilen öppnas inte vid 3 bar.", "Ventilen öppnas vid 3 bar.", "negation_mismatch"),
         ("de", "Das Ventil öffnet bei 5 bar.", "Das Ventil öffnet bei 3 bar.", "number_mismatch"),
         ("de", "Das Ventil öffnet nicht bei 3 bar.", "Das Ventil öffnet bei 3 bar.", "negation_mismatch"),
+        ("sv", "Dessförinnan rensas filtret.", "Därefter rensas filtret.", "negation_mismatch"),
+        ("en", "Water is stored in heat.", "Heat is stored in water.", "role_mismatch"),
     ],
 )
 def test_another_value_in_one_slot_denies_the_claim(
@@ -110,6 +112,7 @@ def test_another_value_in_one_slot_denies_the_claim(
         ("The safety valve opens at 5 bar.", "The relief valve of the tank closes at 3 bar."),
         ("The hall was built by Sundby.", "The hall was sold by Nordvik."),
         ("The pump weighs 80 kg.", "Each filter in the house weighs 2 kg or more."),
+        ("In Lund the plant was built in 1974.", "In 1974 the plant was built in Lund."),
     ],
 )
 def test_a_value_of_another_slot_leaves_the_claim_open(claim: str, evidence: str) -> None:
@@ -171,6 +174,26 @@ def test_a_row_proves_whole_cells_of_its_own_row_and_column(claim: str, question
 def test_a_row_denies_another_figure_in_a_named_cell() -> None:
     found = proof("The voltage of Kestrel is 230 V.", ROW, "What is the voltage of Kestrel?", is_row=True)
     assert [one.reason for one in found.denied] == ["cell_mismatch"]
+
+
+@pytest.mark.parametrize(
+    ("value", "claim", "denied"),
+    [
+        ("12,00 Euro", "Der Preis der Karte beträgt 24,00 Euro.", True),
+        ("12,00 Euro", "Der Preis der Karte beträgt 12 Euro.", False),
+        ("12,00 Euro", "Der Preis der Karte beträgt 1200 Cent.", False),
+        ("10 bis 12 Euro", "Der Preis der Karte beträgt 10 Euro.", False),
+    ],
+)
+def test_figures_of_a_cell_are_compared_by_value(value: str, claim: str, denied: bool) -> None:
+    found = proof(claim, f"Ware: Karte | Preis: {value}", language="de", is_row=True)
+    assert bool(found.denied) == denied
+    assert found.unproved
+
+
+def test_a_column_may_be_inflected() -> None:
+    row = "Filter: Filter 3 | Yta: 55 m²"
+    assert proof("Filter 3 har ytan 55 m².", row, language="sv", is_row=True) == Proof()
 
 
 def test_a_row_without_columns_proves_no_column() -> None:
