@@ -59,7 +59,8 @@ def differences_page() -> str:
         (
             "A claim is accepted where each difference from its evidence is one of these. Besides them, "
             "words may differ in inflection, case and spelling, and numbers, units and dates in how they are "
-            "written; an active sentence may be passive with its roles kept (English, Swedish).\n"
+            "written; an active sentence may be passive with its roles kept, and a command the "
+            'passive with "must" (English, Swedish).\n'
         ),
         "| difference | languages | the claim's words are | evidence | proves | does not prove |",
         "|---|---|---|---|---|---|",

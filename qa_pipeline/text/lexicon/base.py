@@ -150,7 +150,10 @@ class Lexicon:
     `cell_sentence` states column, row and value of a table cell in words. `measures` has the dimensions of
     units that a word of a question asks for, `units` other words for the units of measure.
 
-    `spellings` are patterns of words that are spelled in two ways, and the usual one.
+    `spellings` are patterns of words that are spelled in two ways, and the usual one. Words that differ in
+    `endings` only state the same; `apart` is a pattern of two such words, a slash between, that do not.
+    `verb_form` is a pattern of words behind "and" that are verbs whatever follows. `passive_infinitive` is
+    the "be" of "must be used"; empty where an ending says so, as in "ska användas".
 
     `names` are what the language is called, `letters` its small ones beside a to z, `hyphened_prefixes`
     change a word when they stand before its hyphen, `letter_tokens` the share of a token that a letter costs.
@@ -210,6 +213,9 @@ class Lexicon:
     openings: Set[str]
     spellings: tuple[tuple[str, str], ...]
     endings: Set[str]
+    apart: str
+    verb_form: str
+    passive_infinitive: str
     collectives: Set[str]
     copulas: Set[str]
     past_copulas: Set[str]

@@ -190,6 +190,9 @@ ENGLISH = Lexicon(
     ),
     openings=words("but yet and also so additionally however moreover furthermore"),
     endings=frozenset(("", *["s", "es", "'s", "'"])),
+    apart="",
+    verb_form="(?!)",
+    passive_infinitive="be",
     collectives=words("""
         between both consists consist combination sum total together jointly average mix mixture equal
         difference either"""),

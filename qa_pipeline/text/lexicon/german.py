@@ -174,6 +174,9 @@ GERMAN = Lexicon(
     spellings=(),
     openings=words("aber und auch außerdem zudem jedoch"),
     endings=frozenset(("", *["s", "es", "n", "en", "e", "er", "em"])),
+    apart=r"(\w+)/\1er",  # comparatives
+    verb_form=r"[a-zäöüß]+(?<!e)(?<!e[mnrs])",
+    passive_infinitive="",
     collectives=words("""
         zwischen sowohl besteht bestehen kombination summe gesamt zusammen gemeinsam durchschnitt mischung
         unterschied entweder"""),

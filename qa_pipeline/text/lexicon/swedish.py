@@ -167,6 +167,9 @@ SWEDISH = Lexicon(
     openings=words("men och också även dessutom dock"),
     endings=frozenset(("", *["s", "n", "en", "et", "t", "ar", "er", "or", "na", "arna", "erna",
     "orna", "a", "e", "ens", "ets"])),
+    apart=r"(?!(\w*(?:[^aet]|et))/\1s\Z)\w*[^s]/\w*s",  # passives, genitives aside
+    verb_form=r"\w+[dt]es",
+    passive_infinitive="",
     collectives=words("""
         mellan både består kombination summa totalt tillsammans gemensamt genomsnitt blandning skillnaden
         antingen vare"""),

@@ -34,6 +34,9 @@ _DASHES = re.compile("[\u2010-\u2015]")
 _EMPHASIS = re.compile(r"(?<![*_`\w])([*_`]{1,3})(?=[^\s*_`])[^*_`\n]{1,400}(?<=\S)\1(?![*_`\w])")
 _LONGEST_NAME = 120
 """Characters before an abbreviation that may be its words."""
+_SHORTEST_CLAUSE = 4
+"""Words of a clause, its "and" included."""
+_COMMA = re.compile(r"[,;](?!\d)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +141,7 @@ def _bracketed(change: Change) -> bool:
     whole = any(
         start <= first and last <= end and not _LETTER.search(text[start:first] + text[last:end])
         for start, end in _brackets(text)
+        if text[start - 2 : start - 1].isspace()  # LL(1) is a name
     )
     words, known = change.left_words, change.known
     limits = words[0] in known.stop_words or (known.partial | known.weak) & set(words)
@@ -212,7 +216,7 @@ def _other_sentence(change: Change) -> bool:
 
 
 def _coordinate(change: Change) -> bool:
-    """What follows the last "and", up to the end of the sentence.
+    """A clause behind the last "and", up to the end of the sentence; an equal of a list is none.
 
     A condition on either side may reach over the "and"; "between", "both" or "consists of" need all equals.
     """
@@ -221,12 +225,23 @@ def _coordinate(change: Change) -> bool:
         return False
     kept = {word.folded for word in change.claim.words}
     takes_back = known.negations | known.soft_negations | known.exclusive | known.contrasts
-    if kept & known.collectives or takes_back & set(words):
+    if known.conditional_words & kept.union(words) or kept & known.collectives or takes_back & set(words):
         return False
-    if known.conditional_words & kept.union(words):
+    before = change.before().rstrip()
+    parted = before.endswith((",", ";"))
+    if ":" in before or (kept & (known.universal | known.exclusive | takes_back) and not parted):
         return False
-    clause = change.before().rstrip().endswith((",", ";"))
-    return clause or not kept & (known.universal | known.exclusive | takes_back)
+    verb = known.finite_verbs & set(words) or _is_verb(change.left[1], change)
+    return bool(verb and kept & known.finite_verbs) or (
+        parted and len(words) >= _SHORTEST_CLAUSE and not _COMMA.search(before[:-1])
+    )
+
+
+def _is_verb(unit: Unit, change: Change) -> bool:
+    """Whether a word behind "and" can only be a verb, by its letters."""
+    written = change.evidence.text[unit.start : unit.end]
+    plain = not unit.article and unit.folded not in change.known.stop_words
+    return plain and re.fullmatch(change.known.verb_form, written) is not None
 
 
 def _of_question(change: Change) -> bool:
@@ -251,13 +266,15 @@ def _pronoun(change: Change) -> bool:
 
 
 def _identified(change: Change) -> bool:
-    """The words "is a ... that" before what the subject does or is."""
+    """The words "is a ... that" before what the subject of the sentence does or is."""
     words, known = change.left_words, change.known
+    subject = {word.folded for word in change.evidence.words if word.end <= change.left[0].start}
+    clauses = known.negations | known.contrasts | known.relatives | known.conditional_words
     return (
         len(words) >= 3
         and words[0] in known.copulas
         and words[-1] in known.relatives
-        and not set(words) & (known.negations | known.contrasts | known.relatives) - {words[-1]}
+        and not clauses & subject.union(words[:-1])
     )
 
 
@@ -324,11 +341,34 @@ def abbreviations(text: str, language: str) -> Mapping[str, str]:
 def same_in_other_voice(claim: Reading, evidence: Reading) -> bool:
     """Whether one text is the passive of the other with the same agent and patient, and nothing else differs.
 
-    English and Swedish, regular verbs; German participles have other stems and are left to a model.
+    A command is the passive with "must". English and Swedish, regular verbs; German participles have other
+    stems and are left to a model.
     """
     known = lexicon(claim.language)
     mine, theirs = units(claim), units(evidence)
-    return _is_passive(mine, theirs, known) or _is_passive(theirs, mine, known)
+    return any(
+        _is_passive(one, other, known) or _is_command(one, other, known)
+        for one, other in ((mine, theirs), (theirs, mine))
+    )
+
+
+def _is_command(passive: Sequence[Unit], command: Sequence[Unit], known: Lexicon) -> bool:
+    """Whether one says "the valve must not be used in winter", the other "do not use the valve in winter"."""
+    obliging = known.strong & known.finite_verbs
+    must = next((at for at, unit in enumerate(passive) if unit.folded in obliging), 0)
+    ordered = command[1:] if command and command[0].folded in known.auxiliaries else command
+    denies = known.not_word in {unit.folded for unit in ordered[:2]}
+    ordered = [unit for at, unit in enumerate(ordered) if at > 1 or unit.folded != known.not_word]
+    between = [known.not_word] * denies + known.passive_infinitive.split()
+    said = passive[must + 1 + len(between) :]
+    linked = [unit.folded for unit in passive[must + 1 : must + 1 + len(between)]] == between
+    if not (must and ordered and said and linked):
+        return False
+    verb, done = ordered[0], said[0]
+    participle = done.key == verb.key and done.folded != verb.folded
+    same = participle if known.passive_infinitive else done.folded in (f"{verb.folded}s", f"{verb.folded}as")
+    roles = [unit.key for unit in (*passive[:must], *said[1:])]
+    return same and roles == [unit.key for unit in ordered[1:]]
 
 
 def _is_passive(passive: Sequence[Unit], active: Sequence[Unit], known: Lexicon) -> bool:
@@ -582,7 +622,8 @@ def _same_form(one: Unit, other: Unit, known: Lexicon) -> bool:
         one, other = (replace(each, folded=_usual(each.folded, known)) for each in (one, other))
     shared = len(_common(one.folded, other.folded))
     ends = {one.folded[shared:], other.folded[shared:]}
-    return ends <= known.endings
+    pairs = (f"{one.folded}/{other.folded}", f"{other.folded}/{one.folded}")
+    return ends <= known.endings and not any(re.fullmatch(known.apart, pair) for pair in pairs)
 
 
 def _common(left: str, right: str) -> str:
