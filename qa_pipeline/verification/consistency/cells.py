@@ -110,7 +110,7 @@ class Row:
             wanted = named_at is not None or not self.named or (not ends and _all_named(column, asked, known))
             theirs = _figures(self.cells[place].value)
             others = figures - theirs - _figures(self.cells[0].value) - _figures(self.cells[place].column)
-            if key_named and wanted and at is None and others and not theirs & figures:
+            if key_named and wanted and at is None and theirs and others and not theirs & figures:
                 denied.append(f'"{self.cells[place].value.written}" became "{" ".join(sorted(others))}"')
         used = [self.cells[place].value for _, place, is_value in ends if is_value]
         if not used:

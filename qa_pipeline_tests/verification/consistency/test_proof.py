@@ -191,6 +191,12 @@ def test_figures_of_a_cell_are_compared_by_value(value: str, claim: str, denied:
     assert found.unproved
 
 
+def test_a_figure_denies_no_words_of_a_line_with_a_colon() -> None:
+    found = proof("Two friends, Ann and Bo, meet on Friday.", "Ann: we could meet on Friday?", is_row=True)
+    assert found.unproved
+    assert not found.denied
+
+
 def test_a_column_may_be_inflected() -> None:
     row = "Filter: Filter 3 | Yta: 55 m²"
     assert proof("Filter 3 har ytan 55 m².", row, language="sv", is_row=True) == Proof()
