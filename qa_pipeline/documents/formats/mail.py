@@ -261,5 +261,5 @@ def _decoded_word(word: bytes | str, charset: str | None) -> str:
         return word.decode("raw-unicode-escape")  # as `decode_header` made it of what was no encoded word
     try:
         return word.decode(_SUPERSETS.get(charset.lower(), charset), "replace")
-    except LookupError:
+    except (LookupError, ValueError):  # no such charset, or a null character in its name
         return word.decode("utf-8", "replace")

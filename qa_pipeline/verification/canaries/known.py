@@ -228,7 +228,8 @@ def brackets_dropped(sentence: Sentence, material: Material) -> Iterator[str]:
     """The sentence without what is in brackets, which must limit nothing."""
     _, known = _read(sentence)
     for found in re.finditer(r" \(([^()]{4,})\)", sentence.text):
-        if not _limits(found[1], known):
+        opener = found[1].split()[0].casefold() if found[1].split() else ""
+        if opener not in known.stop_words and not _limits(found[1], known):
             yield _put(sentence.text, found.start(), found.end(), "")
 
 

@@ -77,6 +77,7 @@ def test_the_subject_is_title_and_heading_and_the_rest_of_the_head_key_value_lin
         ("Förslag".encode(), "Förslag"),
         ("Förslag".encode("cp1252"), "Förslag"),
         (b"=?no-such?q?abc?=", "abc"),
+        (b"=?ut\0f-8?q?abc?=", "abc"),
         (b"=?utf-8?b?a?=", "=?utf-8?b?a?="),
         (b"one\n two", "one two"),
         (b"=?utf-8?q?a?=" * 3000, "=?utf-8?q?a?=" * 3000),
