@@ -16,7 +16,7 @@ _LONGEST_VALUE = 12
 """Words of a key's value; more are a sentence."""
 _FEWEST_SHARED = 5
 _SHORTEST_WORD = 3
-_BRACKETS = re.compile(r"\([^()]*\)")
+_BRACKETS = re.compile(r"(?<!\w)\([^()]*\)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -159,7 +159,7 @@ def _unanswered(answer: Reading, evidence: Reading, question: Reading, headings:
             yield f'the question\'s "{unit.folded}" is not in the evidence'
         before = unit.folded
     scope = {unit.folded for unit in asked} & (known.negations | known.exclusive)
-    if scope - {unit.folded for unit in (*units(evidence), *units(answer))}:
+    if scope - {unit.folded for one in (evidence, answer, headings) for unit in units(one)}:
         yield "question and evidence differ in a negation"
 
 

@@ -145,6 +145,12 @@ def test_an_answer_to_another_question_is_not_proved(question: str, answered: bo
     assert (proof(VALVE, VALVE, question).unproved == ()) == answered
 
 
+def test_a_negation_of_the_question_may_be_in_the_heading() -> None:
+    asked, evidence = 'What does the guide say about "No filter"?', "You can leave the filter out."
+    assert proof(evidence, evidence, asked, headings="Guide / No filter") == Proof()
+    assert proof(evidence, evidence, asked, headings="Guide / Filter").unproved
+
+
 def test_a_fragment_is_proved_with_its_question() -> None:
     evidence = "The safety valve of the boiler opens at 3 bar."
     question = "At which pressure does the safety valve of the boiler open?"
@@ -232,6 +238,7 @@ def test_what_is_too_long_to_compare_is_left_open() -> None:
         ("City: Oslo | Inhabitants: 700 000 | Area: 454 km²", "Oslo has 700 000 inhabitants.", True),
         ("City: Oslo | Inhabitants: 700 000 | Area: 454 km²", "Oslo has 454 inhabitants.", False),
         ("Module Identifier: alias_module", "Module Identifier: alias_module", True),
+        ("Use: sets the provider(s) here", "Use: sets the provider(s) here", True),
     ],
 )
 def test_signs_of_a_cell_count_and_a_value_may_be_before_its_only_column(
