@@ -232,9 +232,9 @@ def _coordinate(change: Change) -> bool:
     if ":" in before or (kept & (known.universal | known.exclusive | takes_back) and not parted):
         return False
     verb = known.finite_verbs & set(words) or _is_verb(change.left[1], change)
-    return bool(verb and kept & known.finite_verbs) or (
-        parted and len(words) >= _SHORTEST_CLAUSE and not _COMMA.search(before[:-1])
-    )
+    if words[1] in known.subject_pronouns or (verb and kept & known.finite_verbs):
+        return True
+    return parted and len(words) >= _SHORTEST_CLAUSE and not _COMMA.search(before[:-1])
 
 
 def _is_verb(unit: Unit, change: Change) -> bool:

@@ -90,6 +90,7 @@ HOLDS = [
     ("de", "Der Filter kostet 2,50 Euro.", "Der Filter kostet 250 Cent.", True),
     ("de", "Der Filter kostet 2,50 Euro.", "Der Filter kostet 25 Cent.", False),
     ("sv", "Filtret kostar 2 kronor.", "Filtret kostar 200 öre.", True),
+    ("en", "You send the pump a token and it returns a user.", "You send the pump a token.", True),
     ("en", "The tank is new, and the pump empties it overnight.", "The tank is new.", True),
     ("en", "The limit is the mean of the pump and valve.", "The limit is the mean of the pump.", False),
     (
