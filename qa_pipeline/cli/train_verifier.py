@@ -132,17 +132,23 @@ def _chunks(corpus: str) -> "pl.DataFrame":
 
 
 def _thresholds(model: Path, items: "pl.DataFrame", target: float) -> "Thresholds":
-    """Bands for the model, fitted on rows it was not trained on."""
+    """Bands for the model, fitted on rows it was not trained on.
+
+    Raises:
+        InputError: the rows are too few, or no band meets the target.
+    """
     from datetime import UTC, datetime
 
+    from qa_pipeline.errors import InputError
     from qa_pipeline.evaluation.calibration.calibrating import calibrate_files
     from qa_pipeline.evaluation.calibration.rows import LabelledFile
     from qa_pipeline.resources import Resources
+    from qa_pipeline.settings.thresholds import has_thresholds
     from qa_pipeline.settings.tree import load_settings
     from qa_pipeline.storage import frame_hash
 
     settings = load_settings(verification={"thresholds": None, "entailment": {"model": str(model)}})
-    return calibrate_files(
+    found = calibrate_files(
         Resources(settings),
         [LabelledFile(Path("held_out.parquet"), frame_hash(items), items)],
         target=target,
@@ -152,3 +158,6 @@ def _thresholds(model: Path, items: "pl.DataFrame", target: float) -> "Threshold
         licences={},
         watch=_say,
     )
+    if not has_thresholds(found, "entailment"):
+        raise InputError("; ".join(f"{fit.side}: {fit.why}" for fit in found.measured.fits))
+    return found

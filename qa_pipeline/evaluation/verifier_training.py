@@ -252,8 +252,9 @@ def left_out_figures(
 
 def save(model: Any, tokenizer: Any, folder: Path) -> None:
     """Write weights as safetensors, tokenizer and configuration."""
-    model.to("cpu").save_pretrained(folder, safe_serialization=True)
-    tokenizer.save_pretrained(folder)
+    with quiet_transformers(warnings=False):
+        model.to("cpu").save_pretrained(folder, safe_serialization=True)
+        tokenizer.save_pretrained(folder)
 
 
 def describe(folder: Path, about: Mapping[str, Any], thresholds: Thresholds | None) -> None:

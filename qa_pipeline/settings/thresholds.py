@@ -237,9 +237,11 @@ def check_models(path: Path | None, *, entailment: str | None = None) -> str | N
     """
     thresholds = read_thresholds(path)
     fitted = thresholds.models.entailment
-    if fitted is None or entailment is None or entailment in fitted:
+    folder = Path(entailment or "").expanduser()
+    name = folder.resolve().name if entailment and folder.is_dir() else entailment  # as scores name it
+    if fitted is None or name is None or name in fitted:
         return None
-    problem = f"fitted for the entailment model {fitted}, and {entailment} is configured"
+    problem = f"fitted for the entailment model {fitted}, and {name} is configured"
     if path is not None:
         raise SettingsError(
             f"verification.thresholds: {path} was {problem}; run qa-pipeline calibrate with the configured "

@@ -163,6 +163,21 @@ def test_the_command_writes_model_figures_and_card_and_says_why_there_are_no_thr
     assert "is there already" in refused.stderr
 
 
+def test_thresholds_that_decide_nothing_are_not_written(base: Path, tmp_path: Path) -> None:
+    data = tmp_path / "rows.parquet"
+    alike = [item(number, answer="The valve opens at 3 bar.", group_id=f"g{number}") for number in range(300)]
+    rows = pl.DataFrame(alike, schema_overrides=ITEMS).match_to_schema(ITEMS, missing_columns="insert")
+    rows.write_parquet(data)
+    ran = invoke(
+        "train-verifier", "--data", data, "--base", base, "--out", tmp_path / "mine", "--no-leave-out",
+        "--epochs", "1", "--input-tokens", "64", "--target-precision", "0.9", "--calibration-share", "0.5",
+    )  # fmt: skip
+    assert ran.code == OK, ran.stderr
+    assert "no thresholds and decides nothing" in ran.stderr
+    assert "no threshold meets the target" in ran.stderr
+    assert not (tmp_path / "mine" / "thresholds.json").exists()
+
+
 def test_a_base_that_is_no_encoder_is_refused(tmp_path: Path) -> None:
     data = tmp_path / "rows.parquet"
     items().write_parquet(data)

@@ -100,6 +100,12 @@ def test_a_chosen_artefact_of_another_model_stops_at_load_and_names_both(tmp_pat
         check_models(path, entailment="other/reader")
 
 
+def test_an_artefact_fits_the_folder_of_its_model_wherever_that_lies(tmp_path: Path) -> None:
+    path = written(tmp_path, thresholds(entailment={"accept": 0.9}))
+    (tmp_path / "here" / "reader").mkdir(parents=True)
+    assert check_models(path, entailment=str(tmp_path / "here" / "reader")) is None
+
+
 def test_the_shipped_artefact_under_another_model_is_a_note(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
