@@ -29,7 +29,7 @@ def in_columns(lines: Sequence[Line], depth: int = 0) -> list[list[Line]]:
     read before the right one, and so below it.
 
     Args:
-        lines: the lines, the loose ones with their words.
+        lines: the lines, with their words where these may stand far apart.
         depth: how often the page was parted into columns already.
     """
     gutter = _gutter(lines) if depth < _DEEPEST else None

@@ -365,7 +365,7 @@ def find_aligned(lines: Sequence[Line], spelling: Spelling) -> list[tuple[Table,
     """Tables among the lines of one column of a page, from the top, and the lines that make up each.
 
     Args:
-        lines: the lines, the loose ones with their words.
+        lines: the lines, with their words where these may stand far apart.
         spelling: how the document spells words.
     """
     found = []
