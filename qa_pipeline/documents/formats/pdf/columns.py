@@ -171,8 +171,8 @@ _SAME_PLACE_ON = 3
 _WIDE_GAP = 1.2
 _APART = 0.8
 _SHORTEST_PART = 8
-_NUMBER = re.compile(r"[0-9]{1,4}|[ivxlc]{1,8}", re.ASCII | re.IGNORECASE)
-_ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
+_LONGEST_NUMBER = 4
+_ROMAN = re.compile(r"[ivxlc]{1,8}", re.ASCII | re.IGNORECASE)
 _DIGITS = re.compile(r"\d+")
 _PAGE_NUMBER = re.compile(
     rf"^\W*(?:{any_of_all('layout.pages')}\s*)?(?:\d{{1,4}}|[ivxlc]{{1,7}})"
@@ -246,7 +246,7 @@ def _parts(line: Line, lines: Sequence[Line]) -> list[str]:
         if other is not line
     ):
         return []
-    return [part.text for part in parts if len(part.text) >= _SHORTEST_PART or _NUMBER.fullmatch(part.text)]
+    return [part.text for part in parts if len(part.text) >= _SHORTEST_PART or part.text.isdecimal()]
 
 
 def _said(text: str, page: int) -> str:
@@ -254,17 +254,9 @@ def _said(text: str, page: int) -> str:
 
     A number that does not count the pages belongs to the text, such as the end of an address.
     """
-    if _NUMBER.fullmatch(text):
-        return f"page {counted(text.lower()) - page:+}"
-    return text if text.isdecimal() else _DIGITS.sub("#", text.lower())
-
-
-def counted(number: str) -> int:
-    """The value of a number in decimal or Roman digits; of these a smaller before a larger is taken off."""
-    if number.isdecimal():
-        return int(number)
-    values = [_ROMAN[digit] for digit in number]
-    return sum(-one if one < after else one for one, after in zip(values, [*values[1:], 0], strict=True))
+    if text.isdecimal():
+        return f"page {int(text) - page:+}" if len(text) <= _LONGEST_NUMBER else text
+    return "roman number" if _ROMAN.fullmatch(text) else _DIGITS.sub("#", text.lower())
 
 
 def _name(line: Line, height: float) -> str:

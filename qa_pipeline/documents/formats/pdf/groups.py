@@ -9,7 +9,6 @@ from itertools import pairwise
 
 from qa_pipeline.documents.formats.pdf.lines import Line, first_word_width
 from qa_pipeline.documents.formats.pdf.tables import Table
-from qa_pipeline.documents.formats.text import heading_level
 from qa_pipeline.records import BlockKind
 from qa_pipeline.text.lexicon.languages import any_of_all
 
@@ -101,9 +100,9 @@ def shape_of(lines: Sequence[Line], size: float) -> Shape:
 
 def usual_size(lines: Iterable[Line]) -> float:
     """The type size that most characters of the text are in, listings aside if there is other text."""
-    sizes = [(line.size, len(line.text), line.fixed) for line in lines]
-    text = [(size, length) for size, length, fixed in sizes if not fixed]
-    return _heaviest(_weighed(text or [(size, length) for size, length, _ in sizes]))
+    every = list(lines)
+    text = [line for line in every if not line.fixed]
+    return _heaviest(_weighed((line.size, len(line.text)) for line in text or every))
 
 
 def _weighed(values: Iterable[tuple[float, int]]) -> dict[float, int]:
@@ -154,11 +153,8 @@ def _single_lines(group: Group, shape: Shape) -> list[Group]:
         return [group]
     if group.inner_left > group.lines[0].left + _LEAST_INSET:
         return [group]  # an entry of a list of works, whose first line stands out
-    ends = {
-        page: max(line.right for line in group.lines if line.page == page)
-        for page in {line.page for line in group.lines}
-    }
-    uneven = any(_has_room(last, line, ends[last.page]) for last, line in pairwise(group.lines))
+    end = max(line.right for line in group.lines)
+    uneven = any(_has_room(last, line, end) for last, line in pairwise(group.lines))
     parts = [replace(group, lines=[group.lines[0]], inner_left=math.inf)]
     for last, line in pairwise(group.lines):
         if _is_ended(last, line, shape, uneven=uneven):
@@ -279,11 +275,9 @@ def with_notes(groups: Sequence[Group], margin: list[Group], feet: list[Group]) 
 
 _LONGEST = 200
 _LONGEST_BOLD = 90
-_WIDEST_LETTER = 0.75
 _LEAST_MATCHED = 3
 _MOST_LINES = 4
 _LEAST_SIZE = 0.85
-_FAR = 1.2
 _NUMBER = re.compile(r"^(?:\d{1,2}|[A-Z](?=\.))(?:\.\d{1,2}){0,4}\.?\s+(?=\S)")
 _CAPTION = re.compile(rf"^{any_of_all('layout.captions')}\s*\d", re.IGNORECASE)
 _NO_LETTER = re.compile(r"[\W_]+")
@@ -325,11 +319,10 @@ def _by_type(groups: list[Group], shape: Shape) -> None:
 
 def _by_weight(groups: list[Group], shape: Shape, level: int) -> None:
     """Headings of body size stand below all larger ones, and below one another as they are numbered."""
-    one_size = len({group.lines[0].size for group in groups if group.lines}) == 1
     depths = {
         place: depth
         for place, group in enumerate(groups)
-        if _may_head(group) and (depth := _plain_heading(groups, place, shape, one_size=one_size)) is not None
+        if _may_head(group) and (depth := _bold_heading(groups, place, shape)) is not None
     }
     least = min((depth for depth in depths.values() if depth), default=0)
     for place, depth in depths.items():
@@ -404,11 +397,8 @@ def _may_head(group: Group) -> bool:
     return one_line and not group.plain and not _CAPTION.match(group.lines[0].text)
 
 
-def _plain_heading(groups: Sequence[Group], place: int, shape: Shape, *, one_size: bool) -> int | None:
-    """How deep a line is numbered that is a heading: for being bold, or where all type is of one size.
-
-    A heading without a number has a depth of 0.
-    """
+def _bold_heading(groups: Sequence[Group], place: int, shape: Shape) -> int | None:
+    """How deep a line is numbered that is a heading for being bold; 0 without a number."""
     line = groups[place].lines[0]
     text = line.text.strip()
     following = groups[place + 1] if place + 1 < len(groups) else None
@@ -419,21 +409,11 @@ def _plain_heading(groups: Sequence[Group], place: int, shape: Shape, *, one_siz
     within = below is not None and 0 < _depth(line.text) < _depth(below.text)
     if (following.kind == "heading" or (below and below.bold)) and not within:
         return None
-    if line.bold and text[:1].isalnum() and not _spread(line) and not text.endswith((".", ",", ";")):
-        return _depth(text) if line.size >= _LEAST_SIZE * shape.size else None
-    level = heading_level(text) if one_size and not (below and below.bold) else None
-    return None if level is None else level - 1
+    named = line.bold and text[:1].isalnum() and not text.endswith((".", ",", ";"))
+    return _depth(text) if named and line.size >= _LEAST_SIZE * shape.size else None
 
 
 def _depth(text: str) -> int:
     """How many parts the number of a heading has; 0 without one."""
     number = _NUMBER.match(text)
     return len(number[0].strip(" .").split(".")) if number else 0
-
-
-def _spread(line: Line) -> bool:
-    """Whether a line is cells rather than words: much wider than its letters, or with a number far off."""
-    if line.right - line.left > _WIDEST_LETTER * line.size * len(line.text):
-        return True
-    far = len(line.words) > 1 and line.words[-1].left - line.words[-2].right > _FAR * line.size
-    return far and line.words[-1].text.isdigit()

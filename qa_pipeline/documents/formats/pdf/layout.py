@@ -10,11 +10,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import chain, groupby, pairwise
-from typing import Any
 
 from qa_pipeline.corpus.files import DocumentFailure
 from qa_pipeline.documents.assembly import Omissions
-from qa_pipeline.documents.formats.pdf.columns import counted, in_columns, in_order, without_running_lines
+from qa_pipeline.documents.formats.pdf.columns import in_columns, in_order, without_running_lines
 from qa_pipeline.documents.formats.pdf.drawing import Drawing
 from qa_pipeline.documents.formats.pdf.glyphs import Box
 from qa_pipeline.documents.formats.pdf.groups import (
@@ -299,16 +298,13 @@ class _Depths:
 
 _DOTS = re.compile(r"[.·…](?: ?[.·…]){3,}")
 _PAGES = re.compile(r"(\d{1,4}|[ivxlc]{1,8})(?:(?:, ?|[-–])(?:\d{1,4}|[ivxlc]{1,8}))*", re.ASCII)
-_LAST_NUMBER = re.compile(r"\s(\d{1,4}|[ivxlc]{1,8})$", re.ASCII)
+_LAST_NUMBER = re.compile(r"\s(\d{1,4})$", re.ASCII)
 _TITLES = frozenset({*of_all("layout.contents"), "table des matières", "liste des tableaux"})
-_LEAST_ENTRIES = 3
-_LEAST_OF_INDEX = 6
-_MANY_ENTRIES = 8
+_LEAST_ENTRIES = {"table_of_contents": 3, "index": 6}
 _MOST_BETWEEN = 3
 _LONGEST_ENTRY = 300
 _IN_ORDER = 0.9
 _FURTHER_PAGES = 20
-_ROMAN_BELOW = 10_000
 
 
 _Entry = tuple[int, str, int]
@@ -328,49 +324,43 @@ def without_contents(pages: Sequence[PageContent], left_out: Omissions) -> list[
     going_on = ""  # what the entries above belong to
     for page in pages:
         runs: list[list[_Entry]] = []
-        for place, line in enumerate(page.lines):
-            entry = _entry(place, line.text)
-            if entry and runs and place - runs[-1][-1][0] <= _MOST_BETWEEN + 1:
+        for entry in _entries(page.lines):
+            if runs and entry[0] - runs[-1][-1][0] <= _MOST_BETWEEN + 1:
                 runs[-1].append(entry)
-            elif entry:
+            else:
                 runs.append([entry])
         found: dict[int, str] = {}
         for run in runs:
-            kind = _kind(run, len(pages), going_on)
-            found |= dict.fromkeys(_reach(run, page.lines), kind) if kind else {}
-            going_on = kind or going_on
+            going_on = _kind(run, going_on)
+            found |= dict.fromkeys(_reach(run, page.lines), going_on) if going_on else {}
         for place, kind in found.items():
             left_out.add(kind, printed(page.lines[place]))
         lines = [line for place, line in enumerate(page.lines) if place not in found]
         kept.append(replace(page, lines=lines) if found else page)
-        going_on = next(reversed(found.values()), "")
+        going_on = going_on if found else ""
     return kept
 
 
-def _entry(place: int, text: str) -> _Entry | None:
-    *_, dots = [None, *_DOTS.finditer(text)] if len(text) <= _LONGEST_ENTRY else [None]
-    number = _PAGES.fullmatch(text[dots.end() :].strip(" .")) if dots else None
-    return (place, text[: dots.start()].strip(), _value(number[1])) if dots and number else None
+def _entries(lines: Sequence[Line]) -> Iterator[_Entry]:
+    for place, line in enumerate(lines):
+        *_, dots = [None, *_DOTS.finditer(line.text)] if len(line.text) <= _LONGEST_ENTRY else [None]
+        pages = _PAGES.fullmatch(line.text[dots.end() :].strip(" .")) if dots else None
+        if dots and pages:  # pages with Roman numbers come first
+            yield place, line.text[: dots.start()].strip(), int(pages[1]) if pages[1].isdecimal() else 0
 
 
-def _value(number: str) -> int:
-    """A number to compare; pages with Roman numbers come first."""
-    return int(number) if number.isdecimal() else counted(number) - _ROMAN_BELOW
-
-
-def _kind(run: Sequence[_Entry], pages: int, going_on: str) -> str:
+def _kind(run: Sequence[_Entry], going_on: str) -> str:
     """What entries in a row belong to; nothing for other text with dots."""
-    numbers = [number for _, _, number in run]
-    likely = len(run) >= _MANY_ENTRIES or max(numbers) <= pages + _FURTHER_PAGES
-    if _rising(numbers) and likely and (len(run) >= _LEAST_ENTRIES or going_on == "table_of_contents"):
-        return "table_of_contents"
-    alphabetic = _rising([name[:1].casefold() for _, name, _ in run])
-    return "index" if alphabetic and (len(run) >= _LEAST_OF_INDEX or going_on == "index") else ""
-
-
-def _rising(values: Sequence[Any]) -> bool:
-    steps = [bool(one <= other) for one, other in pairwise(values)]
-    return sum(steps) >= _IN_ORDER * len(steps)
+    orders = {
+        "table_of_contents": [number for _, _, number in run],
+        "index": [name[:1].casefold() for _, name, _ in run],
+    }
+    for kind, values in orders.items():
+        steps = [bool(one <= other) for one, other in pairwise(values)]
+        several = kind == going_on or len(run) >= _LEAST_ENTRIES[kind]
+        if several and sum(steps) >= _IN_ORDER * len(steps):
+            return kind
+    return ""
 
 
 def _reach(run: Sequence[_Entry], lines: Sequence[Line]) -> range:
@@ -385,6 +375,6 @@ def _reach(run: Sequence[_Entry], lines: Sequence[Line]) -> range:
 
 
 def _number(line: Line) -> int:
-    """The page number that an entry without dots ends in; far from all others if there is none."""
+    """The page number that an entry without dots ends in; far below all others if there is none."""
     number = _LAST_NUMBER.search(line.text[-10:])
-    return _value(number[1]) if number and len(line.text) <= _LONGEST_ENTRY else -2 * _ROMAN_BELOW
+    return int(number[1]) if number and len(line.text) <= _LONGEST_ENTRY else -_FURTHER_PAGES

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from qa_pipeline.corpus.files import DocumentFailure
 from qa_pipeline.documents.assembly import Omissions, check_length, visible
-from qa_pipeline.documents.formats.pdf.drawing import Drawing, read_drawing, share_of
+from qa_pipeline.documents.formats.pdf.drawing import read_drawing, share_of
 from qa_pipeline.documents.formats.pdf.glyphs import Box, Glyphs, sheet
 from qa_pipeline.documents.formats.pdf.groups import OutlineEntry
 from qa_pipeline.documents.formats.pdf.layout import FailedPages, PageContent, lay_out_pages, without_contents

@@ -28,7 +28,6 @@ from qa_pipeline.documents.formats.pdf.grids import (
 from qa_pipeline.documents.formats.pdf.lines import Line, Spelling, joined_text, part_of, rows_of
 from qa_pipeline.documents.formats.rows import Cell, render_table
 
-_HEADER_PIECE = 0.6
 _NUMBER = re.compile(r"^[^\w\s]?\s?\d[\d.,:/\s%+–-]*[^\W\d_]{0,3}[%‰°)]?$")
 
 
@@ -109,13 +108,8 @@ def _above_numbers(rows: Sequence[Sequence[str]]) -> bool:
 
 
 def _header_row(row: Sequence[Line], gaps: Sequence[Gap]) -> list[Cell]:
-    names = [""] * (len(gaps) + 1)
-    for line in row:
-        for piece in pieces_of(line, _HEADER_PIECE * line.size):
-            for place, column in enumerate(strips_of([[piece]], gaps)[0]):
-                for part in column:
-                    names[place] = f"{names[place]} {part.text}".strip()
-    return [Cell(name, header=True) for name in names]
+    columns = strips_of([row], gaps)[0]
+    return [Cell(" ".join(part.text for part in column), header=True) for column in columns]
 
 
 def pieces_of(line: Line, gap: float) -> list[Line]:
