@@ -195,7 +195,7 @@ _PROSE_LINES = 4
 _FULL = 0.8
 
 
-def gaps_between(rows: Sequence[Sequence[Line]], size: float, *, margins: bool = False) -> list[Gap]:
+def gaps_between(rows: Sequence[Sequence[Line]], size: float) -> list[Gap]:
     """White gaps that run through the rows from top to bottom, from left to right.
 
     The more rows agree, the narrower a gap may be: blanks of a text seldom are above one another.
@@ -203,7 +203,6 @@ def gaps_between(rows: Sequence[Sequence[Line]], size: float, *, margins: bool =
     Args:
         rows: lines side by side, row by row.
         size: type size of the table.
-        margins: whether white that only few lines reach into, left or right of all others, is a gap too.
     """
     least = size * (1.0 if len(rows) == 1 else 0.8 if len(rows) <= _FEW else 0.5)
     edges = []
@@ -213,7 +212,7 @@ def gaps_between(rows: Sequence[Sequence[Line]], size: float, *, margins: bool =
     edges.sort()
     gaps = _white(edges, int(_CROSSING * len(rows)))
     outer = [gap for gap in gaps if gap[0] == edges[0][0] or gap[1] == edges[-1][0]]
-    if outer and not margins:  # a few lines reach into the margin, or a column has text in few rows
+    if outer:  # a few lines reach into the margin, or a column has text in few rows
         gaps = [gap for gap in gaps if gap not in outer] + [
             gap for gap in _white(edges, 0) if any(one[0] <= gap[0] and gap[1] <= one[1] for one in outer)
         ]

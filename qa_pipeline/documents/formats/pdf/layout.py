@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import chain, groupby, pairwise
+from typing import Any
 
 from qa_pipeline.corpus.files import DocumentFailure
 from qa_pipeline.documents.assembly import Omissions
@@ -351,7 +352,7 @@ def _entries(lines: Sequence[Line]) -> Iterator[_Entry]:
 
 def _kind(run: Sequence[_Entry], going_on: str) -> str:
     """What entries in a row belong to; nothing for other text with dots."""
-    orders = {
+    orders: dict[str, Sequence[Any]] = {
         "table_of_contents": [number for _, _, number in run],
         "index": [name[:1].casefold() for _, name, _ in run],
     }

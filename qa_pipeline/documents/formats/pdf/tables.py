@@ -364,13 +364,8 @@ def find_aligned(lines: Sequence[Line], spelling: Spelling) -> list[tuple[Table,
     """
     found = []
     for run in _runs(list(rows_of([line for line in lines if not line.turned]))):
-        size = _size(run)
-        gaps = gaps_between(run, size, margins=True)
+        gaps = gaps_between(run, _size(run))
         strips = strips_of(run, gaps)
-        filled = [place for place in range(len(gaps) + 1) if any(strip[place] for strip in strips)]
-        if len(filled) <= len(gaps):  # white beside all columns, which a few words reach into
-            gaps = [gaps[place - 1] for place in filled[1:]]
-            strips = strips_of(run, gaps)
         if gaps and _is_table(strips, gaps):
             table = table_of([], rows_of_cells(strips), gaps, spelling)
             found.append((table, [line for row in run for line in row]))
