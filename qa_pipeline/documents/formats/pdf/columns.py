@@ -52,8 +52,7 @@ def in_order(lines: Sequence[Line]) -> list[Line]:
         if lowest is None or line.top < lowest.top:
             lowest = line
             continue
-        beside = line.left < lowest.right and lowest.left < line.right
-        if line.bottom > lowest.top or ((line.bottom + line.top) / 2 > lowest.top and beside):
+        if (line.bottom + line.top) / 2 > lowest.top:
             return [part for row in rows_of(lines) for part in row]
     return list(lines)
 
@@ -170,7 +169,6 @@ _REPEATED_ON = 0.4
 _SAME_PLACE_ON = 3
 _WIDE_GAP = 1.2
 _APART = 0.8
-_SHORTEST_PART = 8
 _LONGEST_NUMBER = 4
 _ROMAN = re.compile(r"[ivxlc]{1,8}", re.ASCII | re.IGNORECASE)
 _DIGITS = re.compile(r"\d+")
@@ -246,7 +244,7 @@ def _parts(line: Line, lines: Sequence[Line]) -> list[str]:
         if other is not line
     ):
         return []
-    return [part.text for part in parts if len(part.text) >= _SHORTEST_PART or part.text.isdecimal()]
+    return [part.text for part in parts]
 
 
 def _said(text: str, page: int) -> str:

@@ -354,19 +354,15 @@ def _named(groups: Sequence[Group], outline: Sequence[OutlineEntry]) -> dict[int
     for entry in outline:
         wanted.setdefault((entry.page, _letters(entry.title)), []).append(entry.level)
     named: dict[int, int] = {}
-    pages = {page for page, _ in wanted}
-    longest = max((len(title) for _, title in wanted), default=0)
-    for place, group in enumerate(groups):
-        if not group.lines or group.kind == "code" or group.page not in pages:
+    for place, group in enumerate(groups if wanted else ()):
+        text = "".join(line.text for line in group.lines[: _MOST_LINES + 1])
+        numbered = _NUMBER.sub("", text)  # many outlines leave out the number
+        if group.kind == "code" or len(group.lines) > _MOST_LINES or not text:
             continue
-        if len(group.lines) > _MOST_LINES or len(group.lines[0].text) > 2 * longest:
+        if group.kind == "list_item" and numbered == text:
             continue
-        text = "".join(line.text for line in group.lines)
-        if group.kind == "list_item" and not _NUMBER.match(text):
-            continue
-        for title in (text, _NUMBER.sub("", text)):  # many outlines leave out the number
-            levels = wanted.get((group.page, _letters(title)))
-            if levels:
+        for title in (text, numbered):
+            if levels := wanted.get((group.page, _letters(title))):
                 named[place] = levels.pop(0)
                 break
     return named

@@ -249,7 +249,7 @@ def rows_of(lines: Sequence[Line]) -> Iterator[list[Line]]:
 
 _LAST_WORD = re.compile(r"(?<![^\W\d_])[^\W\d_]+$")
 _FIRST_WORD = re.compile(r"^[^\W\d_]+")
-_WEB_ADDRESS = re.compile(r"(?:https?://|www\.)\S{0,400}$")
+_ADDRESS = re.compile(r"(?:https?:|www\.)\S{0,400}$")
 _SUSPENDED = frozenset(of_all("layout.suspending"))
 _HEADS, _PREFIXES, _TAILS = (
     frozenset(of_all(f"layout.{part}")) for part in ("compound_heads", "word_prefixes", "compound_tails")
@@ -286,10 +286,10 @@ class Spelling:
         stem = text.removesuffix("-") if hard else text
         tail = stem[-_LOOKED_AT:]
         first, second = _LAST_WORD.search(tail), _FIRST_WORD.match(following)
-        if stem.endswith("/") and _WEB_ADDRESS.search(tail):
+        if stem.endswith("/") and _ADDRESS.search(tail):
             self.joined += 1
             return stem, following
-        if _WEB_ADDRESS.search(tail) or not first or not second:
+        if _ADDRESS.search(tail) or not first or not second:
             return f"{stem}-", following
         rest = following[second.end() :]
         if second.group().lower() in _SUSPENDED and rest[:1] in ("", " "):
@@ -315,7 +315,6 @@ class Spelling:
 
 _HARD_HYPHEN = re.compile(r"(?:[^\W\d_]|/)-$")
 _OPEN_ADDRESS = re.compile(r"(?:https?:/{0,2}|(?:https?://|www\.|doi\.org/)\S{0,400}[/.:_=&?#%~-])$")
-_ADDRESS = re.compile(r"(?:https?:|www\.)\S{0,400}$")
 _OPEN_BRACKET = re.compile(r"\((?:https?://|www\.)[^\s()]{0,400}$")
 _PART_OF_ADDRESS = re.compile(r"^\S*?[\d/._-]\S")
 _CLOSED = re.compile(r"^[^\s()]+\)")

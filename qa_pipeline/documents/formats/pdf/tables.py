@@ -373,32 +373,21 @@ def find_aligned(lines: Sequence[Line], spelling: Spelling) -> list[tuple[Table,
 
 
 def _runs(rows: Sequence[Row]) -> list[list[Row]]:
-    """Rows one below the other that begin and end with one of several pieces."""
-    runs: list[list[Row]] = [[]]
-    for row in rows:
-        if runs[-1] and runs[-1][-1][0].bottom - row[0].bottom >= _WIDEST_STEP * row[0].size:
-            runs.append([])
-        runs[-1].append(row)
-    return [part for run in runs for part in _trimmed(run)]
-
-
-def _trimmed(run: list[Row]) -> list[list[Row]]:
-    """The stretches of a run in which most rows have several pieces."""
-    stretches: list[list[Row]] = []
+    """Rows one below the other that begin and end with one of several pieces and have few others between."""
+    runs: list[list[Row]] = []
     current: list[Row] = []
     tail: list[Row] = []
-    for row in run:
+    for above, row in zip([None, *rows], rows, strict=False):
+        apart = above and above[0].bottom - row[0].bottom >= _WIDEST_STEP * row[0].size
+        if current and (apart or len(tail) > _LEAST_ROWS):
+            runs.append(current)
+            current, tail = [], []
         if len([piece for line in row for piece in pieces_of(line, _WIDE_GAP * line.size)]) > 1:
-            current += [*tail, row] if current else [row]
+            current += [*tail, row]
             tail = []
         elif current:
             tail.append(row)
-            if len(tail) > _LEAST_ROWS:
-                stretches.append(current)
-                current, tail = [], []
-    if current:
-        stretches.append(current)
-    return stretches
+    return [*runs, current] if current else runs
 
 
 def _is_table(strips: Sequence[Strip], gaps: Sequence[Gap]) -> bool:
