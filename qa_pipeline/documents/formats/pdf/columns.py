@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from qa_pipeline.documents.assembly import Omissions
+from qa_pipeline.documents.formats.pdf.grids import is_prose
 from qa_pipeline.documents.formats.pdf.lines import Line, part_of, printed, rows_of
 from qa_pipeline.documents.formats.pdf.tables import pieces_of
 from qa_pipeline.text.lexicon.languages import any_of_all
@@ -19,7 +20,6 @@ _GUTTER = 0.8
 _DEEPEST = 2
 _BESIDE = 0.5
 _MOST_TURNS = 0.2
-_PROSE_LENGTH = 25
 
 
 def in_columns(lines: Sequence[Line], depth: int = 0) -> list[list[Line]]:
@@ -132,13 +132,7 @@ def _are_columns(left: Sequence[Line], right: Sequence[Line], total: int) -> boo
         return False
     order = sorted([(line.start, 0) for line in left] + [(line.start, 1) for line in right])
     turns = sum(before[1] != after[1] for before, after in pairwise(order))
-    return turns <= _MOST_TURNS * len(order) or all(map(_is_prose, sides))
-
-
-def _is_prose(lines: Sequence[Line]) -> bool:
-    """Whether most lines fill the column, once what belongs to the other column is cut off."""
-    lengths = sorted(len(line.text) for line in lines)
-    return lengths[len(lengths) // 3] >= _PROSE_LENGTH
+    return turns <= _MOST_TURNS * len(order) or all(map(is_prose, sides))
 
 
 def _cut(lines: Sequence[Line], gutter: float) -> Iterator[Line]:

@@ -235,17 +235,7 @@ def _is_alike(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
             return False
     if abs(last.size - line.size) > 1 or (last.bold != line.bold and not full):
         return False
-    return not (group.plain and (_LABELLED.match(line.text) or _is_next_note(group, line)))
-
-
-def _is_next_note(group: Group, line: Line) -> bool:
-    """Whether a line begins a footnote: one marked with a sign, or with the number that follows."""
-    mark = FOOTNOTE.match(line.text)
-    if not mark:
-        return False
-    first = FOOTNOTE.match(group.lines[0].text)
-    numbers = [found.group(1) for found in (first, mark) if found and found.group(1).isdigit()]
-    return len(numbers) < 2 or int(numbers[1]) == int(numbers[0]) + 1
+    return not (group.plain and (_LABELLED.match(line.text) or FOOTNOTE.match(line.text)))
 
 
 def _hanging(group: Group, line: Line) -> bool:

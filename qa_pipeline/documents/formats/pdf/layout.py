@@ -223,25 +223,17 @@ def _beside_column(lines: Sequence[Line], shape: Shape) -> list[Line]:
 
 
 def _without_footnotes(lines: Sequence[Line], shape: Shape) -> tuple[Sequence[Line], Sequence[Line]]:
-    """Part small lines that end a column and begin with a mark from the text above them."""
+    """Part small lines that end a column, stand apart and begin with a mark from the text above them."""
     above = len(lines)
     small = _FOOTNOTE_SIZE * shape.size
     while above and 0 < lines[above - 1].size <= small:
         above -= 1
-    first = next((place for place in range(above, len(lines)) if _begins_notes(lines, place, above)), None)
-    if first is None or len(lines) - first > _MOST_FOOTNOTES * len(lines):
-        return lines, ()
-    return lines[:first], lines[first:]
-
-
-def _begins_notes(lines: Sequence[Line], place: int, above: int) -> bool:
-    """Whether a line has the mark of a footnote and, below `above`, is apart or begins a sentence."""
-    line = lines[place]
-    mark = FOOTNOTE.match(line.text)
-    if mark is None:
-        return False
-    apart = place == above or lines[place - 1].bottom - line.bottom > _APART * line.size
-    return apart or mark[0][-1].isupper()
+    for first in range(above, len(lines)):
+        apart = first == above or lines[first - 1].bottom - lines[first].bottom > _APART * lines[first].size
+        if apart and FOOTNOTE.match(lines[first].text):
+            few = len(lines) - first <= _MOST_FOOTNOTES * len(lines)
+            return (lines[:first], lines[first:]) if few else (lines, ())
+    return lines, ()
 
 
 def _blocks(groups: Iterable[Group], spelling: Spelling, left_out: Omissions) -> Iterator[Block]:
