@@ -85,14 +85,7 @@ def _places(lines: Sequence[Line], left: float, right: float) -> list[float]:
     width = right - left
     counts: dict[float, int] = {}
     for line in lines:
-        starts = [line.left]
-        if line.words:
-            starts += [
-                after.left
-                for before, after in pairwise(line.words)
-                if after.left - before.right > _GUTTER * line.size
-            ]
-        for start in starts:
+        for start in (piece.left for piece in pieces_of(line, _GUTTER * line.size)):
             if left + _MIDDLE[0] * width < start < left + _MIDDLE[1] * width:
                 place = round(start / _STEP) * _STEP
                 counts[place] = counts.get(place, 0) + 1

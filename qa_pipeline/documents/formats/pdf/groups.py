@@ -2,10 +2,11 @@
 
 import math
 import re
-from bisect import bisect
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from bisect import bisect, bisect_left
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from operator import itemgetter
 
 from qa_pipeline.documents.formats.pdf.lines import Line, first_word_width
 from qa_pipeline.documents.formats.pdf.tables import Table
@@ -244,23 +245,20 @@ def _hanging(group: Group, line: Line) -> bool:
     return first + _LEAST_INSET < group.inner_left < math.inf and line.left < first + _LEAST_INSET / 2
 
 
-def with_notes(groups: Sequence[Group], margin: list[Group], feet: list[Group]) -> Iterator[Group]:
+def with_notes(groups: Sequence[Group], margin: Sequence[Group], feet: Sequence[Group]) -> list[Group]:
     """Place notes so that every block stays on its page.
 
     Margin notes stand before the first group that begins on their page, footnotes before the first that
     leaves it.
     """
-    margin, feet = margin[::-1], feet[::-1]
-    for group in groups:
-        while feet and feet[-1].page < group.page:
-            yield feet.pop()
-        while margin and margin[-1].page <= group.page:
-            yield margin.pop()
-        last_page = group.table.page if group.table else group.lines[-1].page
-        while feet and feet[-1].page < last_page:
-            yield feet.pop()
-        yield group
-    yield from (*margin[::-1], *feet[::-1])
+    first = [group.page for group in groups]
+    last = [group.table.page if group.table else group.lines[-1].page for group in groups]
+    placed = [
+        *((bisect_left(first, note.page), note) for note in margin),
+        *((bisect(last, note.page), note) for note in feet),
+        *enumerate(groups),
+    ]
+    return [group for _, group in sorted(placed, key=itemgetter(0))]
 
 
 _LONGEST = 200

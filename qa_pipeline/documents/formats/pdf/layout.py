@@ -125,11 +125,10 @@ def lay_out_pages(
     shape = shape_of(upright, size)
     margin = _beside_column(upright, shape)
     aside = {id(line) for line in margin}
-    with_margin = {line.page for line in margin}
     items: list[Item] = []
     feet: list[Line] = []
     for draft, lines in zip(drafts, kept, strict=True):
-        inner = [line for line in lines if id(line) not in aside] if draft.page in with_margin else lines
+        inner = [line for line in lines if id(line) not in aside]
         with failed.guard(draft.page, inner):
             flow = draft.without_turned(inner, shape, left_out)
             parts = [_without_footnotes(stretch, shape) for stretch in draft.stretches(flow)]
