@@ -1,7 +1,7 @@
 """The order in which the lines of a PDF page are read."""
 
 import re
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
@@ -184,13 +184,8 @@ def without_running_lines(
         left_out: counts what does not reach the text.
     """
     edges = [_near_edge(lines, height) for lines, height in zip(pages, heights, strict=True)]
-    on_pages: dict[str, int] = defaultdict(int)
-    at_height: dict[_Key, int] = defaultdict(int)
-    for found in edges:
-        for key in {keys[0][0] for keys in found.values()}:
-            on_pages[key] += 1
-        for place in {key for keys in found.values() for key in keys}:
-            at_height[place] += 1
+    on_pages = Counter(text for found in edges for text in {keys[0][0] for keys in found.values()})
+    at_height = Counter(key for found in edges for key in {key for keys in found.values() for key in keys})
     least = max(2, _REPEATED_ON * sum(map(bool, pages)))
     kept: list[list[Line]] = []
     for lines, height, found in zip(pages, heights, edges, strict=True):

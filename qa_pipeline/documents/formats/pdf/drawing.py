@@ -101,9 +101,10 @@ class _Reader:
         fill, stroke = ctypes.c_int(), ctypes.c_int()
         if wide <= _THIN or high <= _THIN:
             self._rule(box)
-        elif wide > _SHORTEST_RULE and high > _SHORTEST_RULE / 2:
-            if self.raw.FPDFPath_GetDrawMode(item, fill, stroke) and stroke.value:
-                self._frame(item, self._matrix(item, matrix))
+        elif not (wide > _SHORTEST_RULE and high > _SHORTEST_RULE / 2):
+            return
+        elif self.raw.FPDFPath_GetDrawMode(item, fill, stroke) and stroke.value:
+            self._frame(item, self._matrix(item, matrix))
 
     def _rule(self, box: Box) -> None:
         wide, high = box.right - box.left, box.top - box.bottom

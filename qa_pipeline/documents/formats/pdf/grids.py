@@ -205,11 +205,8 @@ def gaps_between(rows: Sequence[Sequence[Line]], size: float) -> list[Gap]:
         size: type size of the table.
     """
     least = size * (1.0 if len(rows) == 1 else 0.8 if len(rows) <= _FEW else 0.5)
-    edges = []
-    for row in rows:
-        for word in _merged(row):
-            edges += [(word.left, 1), (word.right, -1)]
-    edges.sort()
+    words = [word for row in rows for line in row for word in words_of(line)]
+    edges = sorted([*((word.left, 1) for word in words), *((word.right, -1) for word in words)])
     gaps = _white(edges, int(_CROSSING * len(rows)))
     outer = [gap for gap in gaps if gap[0] == edges[0][0] or gap[1] == edges[-1][0]]
     if outer:  # a few lines reach into the margin, or a column has text in few rows
@@ -232,17 +229,6 @@ def _white(edges: Sequence[tuple[float, int]], allowed: int) -> list[Gap]:
         else:
             gaps.append((place, following))
     return gaps
-
-
-def _merged(row: Sequence[Line]) -> list[Word]:
-    """Words of a row from left to right, those that overlap as one."""
-    found: list[Word] = []
-    for word in sorted((word for line in row for word in words_of(line)), key=lambda word: word.left):
-        if found and word.left <= found[-1].right:
-            found[-1] = found[-1]._replace(right=max(found[-1].right, word.right))
-        else:
-            found.append(word)
-    return found
 
 
 def strips_of(rows: Sequence[Sequence[Line]], gaps: Sequence[Gap]) -> list[Strip]:

@@ -291,18 +291,34 @@ def give_levels(groups: list[Group], shape: Shape, outline: Sequence[OutlineEntr
             group.kind = "paragraph"
     _take_back_bylines(groups, shape)
     named = _named(groups, outline)
-    if len(named) >= _LEAST_MATCHED:
-        _follow_outline(groups, named, shape)
-    else:
-        _by_type(groups, shape)
+    if len(named) < _LEAST_MATCHED:
+        named = {}
+    level_of = _levels_of_sizes(groups, named)
+    for place, group in enumerate(groups):
+        if group.kind == "heading" and place not in named:
+            size = group.lines[0].size
+            above = (level for other, level in level_of.items() if other > size)
+            group.level = min(level_of.get(size) or max(above, default=0) + 1, 6)
+    _by_weight(groups, shape, max(level_of.values(), default=0) + 1)
 
 
-def _by_type(groups: list[Group], shape: Shape) -> None:
-    sizes = sorted({group.lines[0].size for group in groups if group.kind == "heading"}, reverse=True)
-    for group in groups:
-        if group.kind == "heading":
-            group.level = min(sizes.index(group.lines[0].size) + 1, 6)
-    _by_weight(groups, shape, len(sizes) + 1)
+def _levels_of_sizes(groups: Sequence[Group], named: dict[int, int]) -> dict[float, int]:
+    """Levels of type sizes, from the largest, or by the levels that an outline gives the headings it names.
+
+    A larger heading above the first entry of the outline is the title, and is above all.
+    """
+    first = min(named, default=len(groups))
+    titles = {group.lines[0].size for group in groups[:first] if group.kind == "heading"}
+    if not named:
+        return {size: place for place, size in enumerate(sorted(titles, reverse=True), start=1)}
+    shift = (2 if titles else 1) - min(named.values())
+    level_of = {max(titles): 1} if titles else {}
+    for place, level in named.items():
+        group = groups[place]
+        group.kind, group.level = "heading", min(level + shift, 6)
+        size = group.lines[0].size
+        level_of[size] = max(level_of.get(size, 0), group.level)
+    return level_of
 
 
 def _by_weight(groups: list[Group], shape: Shape, level: int) -> None:
@@ -315,25 +331,6 @@ def _by_weight(groups: list[Group], shape: Shape, level: int) -> None:
     least = min((depth for depth in depths.values() if depth), default=0)
     for place, depth in depths.items():
         groups[place].kind, groups[place].level = "heading", min(level + max(depth - least, 0), 6)
-
-
-def _follow_outline(groups: list[Group], named: dict[int, int], shape: Shape) -> None:
-    """Levels by the outline; a larger heading above its first entry is the title, and is above all."""
-    first = min(named)
-    titles = [group.lines[0].size for group in groups[:first] if group.kind == "heading"]
-    shift = (2 if titles else 1) - min(named.values())
-    level_of: dict[float, int] = {max(titles): 1} if titles else {}
-    for place, level in named.items():
-        group = groups[place]
-        group.kind, group.level = "heading", min(level + shift, 6)
-        size = group.lines[0].size
-        level_of[size] = max(level_of.get(size, 0), group.level)
-    for place, group in enumerate(groups):
-        if group.kind == "heading" and place not in named:
-            size = group.lines[0].size
-            above = (level for other, level in level_of.items() if other > size)
-            group.level = min(level_of.get(size) or max(above, default=0) + 1, 6)
-    _by_weight(groups, shape, max(level_of.values()) + 1)
 
 
 def _named(groups: Sequence[Group], outline: Sequence[OutlineEntry]) -> dict[int, int]:

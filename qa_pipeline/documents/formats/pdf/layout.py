@@ -133,7 +133,7 @@ def lay_out_pages(
             flow = draft.without_turned(inner, shape, left_out)
             parts = [_without_footnotes(stretch, shape) for stretch in draft.stretches(flow)]
             feet += [line for _, below in parts for line in below]
-            items += [item for text, _ in parts for item in draft.items(text)]
+            items += [draft.apart.get(id(line), line) for text, _ in parts for line in text]
     groups = group_lines(items, shape)
     give_levels(groups, shape, outline)
     by_page = (in_order(list(lines)) for _, lines in groupby(margin, key=lambda line: line.page))
@@ -149,7 +149,7 @@ class _Draft:
     """One page on its way to items in reading order.
 
     Its tables and figures are found first, since their lines look like columns and like heads of pages; a
-    line without text keeps their place.
+    line without text keeps their place, by whose identity `apart` has them.
     """
 
     def __init__(self, page: PageContent, spelling: Spelling) -> None:
@@ -202,10 +202,6 @@ class _Draft:
         if not place_of:
             return lines
         return list({id(kept): kept for kept in (place_of.get(id(line), line) for line in lines)}.values())
-
-    def items(self, lines: Sequence[Line]) -> Iterator[Item]:
-        """Lines with what was set apart back in its place."""
-        return (self.apart.get(id(line), line) for line in lines)
 
 
 def _is_inside(line: Line, box: Box) -> bool:
