@@ -64,7 +64,10 @@ def table_of(
     rows = [[lines_of_column(row, column) for column in columns] for row in strips]
     cells = [[Cell(joined_text(cell, spelling)) for cell in row] for row in rows]
     if header:
-        cells = [*(_header_row(row, gaps) for row in header), *cells]
+        names = [_header_row(row, gaps) for row in header]
+        if names[0][0].text.endswith(":"):  # it names the rest of its row
+            names = [[replace(cell, header=False) for cell in row] for row in names]
+        cells = [*names, *cells]
     else:
         cells = with_header(cells, [_is_bold(row) for row in rows])
     return _table(cells, [line for row in (*header, *(cell for row in rows for cell in row)) for line in row])

@@ -209,6 +209,15 @@ def test_pairs_of_name_and_value_stand_in_one_row_each() -> None:
     assert rows(parse(document)) == ["Title: Rivers", "Year: 1990", "Pages: 214"]
 
 
+def test_pairs_of_name_and_value_between_lines_stand_in_one_row_each() -> None:
+    document = blank()
+    at(document, 15, 20, prose("above", 3), width=180)
+    pairs = [("Title:", "Rivers of the North", ""), ("Year:", "1990", ""), ("Pages:", "214", "")]
+    end = scientific(document, 60, pairs)
+    at(document, 15, end + 10, prose("below", 3), width=180)
+    assert rows(parse(document)) == ["Title: Rivers of the North", "Year: 1990", "Pages: 214"]
+
+
 def test_words_broken_within_a_cell_are_mended() -> None:
     document = blank()
     document.set_xy(15, 20)
