@@ -255,6 +255,7 @@ class _Stack:
     def __init__(self, rules: Sequence[Box], lines: Sequence[Line]) -> None:
         self.left, self.right = rules[0].left, rules[0].right
         self.lines = lines
+        self.taken: set[int] = set()
         self.zones: list[list[Row]] = [[] for _ in range(len(rules) + 1)]
         depths = [-rule.bottom for rule in rules]
         inside = (line for line in lines if line.left < self.right and line.right > self.left)
@@ -264,14 +265,13 @@ class _Stack:
     def tables(self, spelling: Spelling) -> tuple[list[Table], list[Line]]:
         """The tables between the lines, and the lines of text that are in none."""
         tables: list[Table] = []
-        taken: set[int] = set()
         for first, last in self._tabular():
             header, bands = self._parts(first, last)
             if not header and self._is_text(bands):
                 continue
             tables.append(self._table(header, bands, spelling))
-            taken.update(id(line) for band in (header, *bands) for row in band for line in row)
-        return tables, [line for line in self.lines if id(line) not in taken]
+            self.taken.update(id(line) for band in (header, *bands) for row in band for line in row)
+        return tables, [line for line in self.lines if id(line) not in self.taken]
 
     def _parts(self, first: int, last: int) -> tuple[list[Row], list[list[Row]]]:
         """Header of a table, and its other rows by the lines they stand between.
@@ -331,7 +331,8 @@ class _Stack:
         for row in beyond:
             remaining = narrowed(gaps, row, 0.5 * size)
             apart = abs(last[0].bottom - row[0].bottom) > _WIDEST_STEP * size
-            if apart or len(remaining) < len(gaps) or row[0].left < self.left - _SAME_SIDE:
+            outside = row[0].left < self.left - _SAME_SIDE or id(row[0]) in self.taken
+            if apart or outside or len(remaining) < len(gaps):
                 break
             if full and not further and not all(strips_of([row], gaps)[0]):
                 break
