@@ -325,8 +325,8 @@ def _by_weight(groups: list[Group], shape: Shape, level: int) -> None:
     """Headings of body size stand below all larger ones, and below one another as they are numbered."""
     depths = {
         place: depth
-        for place, group in enumerate(groups)
-        if _may_head(group) and (depth := _bold_heading(groups, place, shape)) is not None
+        for place in range(len(groups))
+        if (depth := _bold_heading(groups, place, shape)) is not None
     }
     least = min((depth for depth in depths.values() if depth), default=0)
     for place, depth in depths.items():
@@ -373,17 +373,15 @@ def _take_back_bylines(groups: Sequence[Group], shape: Shape) -> None:
             body_seen, following = False, size
 
 
-def _may_head(group: Group) -> bool:
-    one_line = group.kind in ("paragraph", "list_item") and len(group.lines) == 1
-    return one_line and not group.plain and not _CAPTION.match(group.lines[0].text)
-
-
 def _bold_heading(groups: Sequence[Group], place: int, shape: Shape) -> int | None:
     """How deep a line is numbered that is a heading for being bold; 0 without a number."""
-    line = groups[place].lines[0]
+    group = groups[place]
+    if group.kind not in ("paragraph", "list_item") or len(group.lines) != 1 or group.plain:
+        return None
+    line = group.lines[0]
     text = line.text.strip()
     following = groups[place + 1] if place + 1 < len(groups) else None
-    if following is None or len(text) > _LONGEST_BOLD:
+    if following is None or len(text) > _LONGEST_BOLD or _CAPTION.match(line.text):
         return None
     below = following.lines[0] if following.lines else None
     # A numbered line may stand above the first heading within it, as 2 does above 2.1.

@@ -356,7 +356,6 @@ _LEAST_ROWS = 3
 _LEAST_CELLS = 6
 _MARK = re.compile(r"^(?:[•‣▪●○◦∙–*-]|[\[(]?(?:\d{1,3}|[a-z]|[ivx]{1,5})[\]).]*)$")
 _EQUATION_NUMBER = re.compile(r"^\(\d+(?:\.\d+)*[a-z]?\)$")
-_ALIGNED = 1.5
 
 
 def find_aligned(lines: Sequence[Line], spelling: Spelling) -> list[tuple[Table, list[Line]]]:
