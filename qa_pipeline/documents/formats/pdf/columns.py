@@ -1,11 +1,12 @@
 """The order in which the lines of a PDF page are read."""
 
 import re
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from qa_pipeline.documents.assembly import Omissions
+from qa_pipeline.documents.formats.pdf.grids import is_prose
 from qa_pipeline.documents.formats.pdf.lines import Line, part_of, printed, rows_of
 from qa_pipeline.documents.formats.pdf.tables import pieces_of
 from qa_pipeline.text.lexicon.languages import any_of_all
@@ -19,7 +20,6 @@ _GUTTER = 0.8
 _DEEPEST = 2
 _BESIDE = 0.5
 _MOST_TURNS = 0.2
-_PROSE_LENGTH = 25
 
 
 def in_columns(lines: Sequence[Line], depth: int = 0) -> list[list[Line]]:
@@ -29,7 +29,7 @@ def in_columns(lines: Sequence[Line], depth: int = 0) -> list[list[Line]]:
     read before the right one, and so below it.
 
     Args:
-        lines: the lines, the loose ones with their words.
+        lines: the lines, with their words where these may stand far apart.
         depth: how often the page was parted into columns already.
     """
     gutter = _gutter(lines) if depth < _DEEPEST else None
@@ -52,8 +52,7 @@ def in_order(lines: Sequence[Line]) -> list[Line]:
         if lowest is None or line.top < lowest.top:
             lowest = line
             continue
-        beside = line.left < lowest.right and lowest.left < line.right
-        if line.bottom > lowest.top or ((line.bottom + line.top) / 2 > lowest.top and beside):
+        if (line.bottom + line.top) / 2 > lowest.top:
             return [part for row in rows_of(lines) for part in row]
     return list(lines)
 
@@ -86,14 +85,7 @@ def _places(lines: Sequence[Line], left: float, right: float) -> list[float]:
     width = right - left
     counts: dict[float, int] = {}
     for line in lines:
-        starts = [line.left]
-        if line.words:
-            starts += [
-                after.left
-                for before, after in pairwise(line.words)
-                if after.left - before.right > _GUTTER * line.size
-            ]
-        for start in starts:
+        for start in (piece.left for piece in pieces_of(line, _GUTTER * line.size)):
             if left + _MIDDLE[0] * width < start < left + _MIDDLE[1] * width:
                 place = round(start / _STEP) * _STEP
                 counts[place] = counts.get(place, 0) + 1
@@ -133,13 +125,7 @@ def _are_columns(left: Sequence[Line], right: Sequence[Line], total: int) -> boo
         return False
     order = sorted([(line.start, 0) for line in left] + [(line.start, 1) for line in right])
     turns = sum(before[1] != after[1] for before, after in pairwise(order))
-    return turns <= _MOST_TURNS * len(order) or all(map(_is_prose, sides))
-
-
-def _is_prose(lines: Sequence[Line]) -> bool:
-    """Whether most lines fill the column, once what belongs to the other column is cut off."""
-    lengths = sorted(len(line.text) for line in lines)
-    return lengths[len(lengths) // 3] >= _PROSE_LENGTH
+    return turns <= _MOST_TURNS * len(order) or all(map(is_prose, sides))
 
 
 def _cut(lines: Sequence[Line], gutter: float) -> Iterator[Line]:
@@ -170,9 +156,8 @@ _REPEATED_ON = 0.4
 _SAME_PLACE_ON = 3
 _WIDE_GAP = 1.2
 _APART = 0.8
-_SHORTEST_PART = 8
-_NUMBER = re.compile(r"[0-9]{1,4}|[ivxlc]{1,8}", re.ASCII | re.IGNORECASE)
-_ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
+_LONGEST_NUMBER = 4
+_ROMAN = re.compile(r"[ivxlc]{1,8}", re.ASCII | re.IGNORECASE)
 _DIGITS = re.compile(r"\d+")
 _PAGE_NUMBER = re.compile(
     rf"^\W*(?:{any_of_all('layout.pages')}\s*)?(?:\d{{1,4}}|[ivxlc]{{1,7}})"
@@ -199,13 +184,8 @@ def without_running_lines(
         left_out: counts what does not reach the text.
     """
     edges = [_near_edge(lines, height) for lines, height in zip(pages, heights, strict=True)]
-    on_pages: dict[str, int] = defaultdict(int)
-    at_height: dict[_Key, int] = defaultdict(int)
-    for found in edges:
-        for key in {keys[0][0] for keys in found.values()}:
-            on_pages[key] += 1
-        for place in {key for keys in found.values() for key in keys}:
-            at_height[place] += 1
+    on_pages = Counter(text for found in edges for text in {keys[0][0] for keys in found.values()})
+    at_height = Counter(key for found in edges for key in {key for keys in found.values() for key in keys})
     least = max(2, _REPEATED_ON * sum(map(bool, pages)))
     kept: list[list[Line]] = []
     for lines, height, found in zip(pages, heights, edges, strict=True):
@@ -246,7 +226,7 @@ def _parts(line: Line, lines: Sequence[Line]) -> list[str]:
         if other is not line
     ):
         return []
-    return [part.text for part in parts if len(part.text) >= _SHORTEST_PART or _NUMBER.fullmatch(part.text)]
+    return [part.text for part in parts]
 
 
 def _said(text: str, page: int) -> str:
@@ -254,17 +234,9 @@ def _said(text: str, page: int) -> str:
 
     A number that does not count the pages belongs to the text, such as the end of an address.
     """
-    if _NUMBER.fullmatch(text):
-        return f"page {counted(text.lower()) - page:+}"
-    return text if text.isdecimal() else _DIGITS.sub("#", text.lower())
-
-
-def counted(number: str) -> int:
-    """The value of a number in decimal or Roman digits; of these a smaller before a larger is taken off."""
-    if number.isdecimal():
-        return int(number)
-    values = [_ROMAN[digit] for digit in number]
-    return sum(-one if one < after else one for one, after in zip(values, [*values[1:], 0], strict=True))
+    if text.isdecimal():
+        return f"page {int(text) - page:+}" if len(text) <= _LONGEST_NUMBER else text
+    return "roman number" if _ROMAN.fullmatch(text) else _DIGITS.sub("#", text.lower())
 
 
 def _name(line: Line, height: float) -> str:

@@ -195,7 +195,7 @@ _PROSE_LINES = 4
 _FULL = 0.8
 
 
-def gaps_between(rows: Sequence[Sequence[Line]], size: float, *, margins: bool = False) -> list[Gap]:
+def gaps_between(rows: Sequence[Sequence[Line]], size: float) -> list[Gap]:
     """White gaps that run through the rows from top to bottom, from left to right.
 
     The more rows agree, the narrower a gap may be: blanks of a text seldom are above one another.
@@ -203,17 +203,13 @@ def gaps_between(rows: Sequence[Sequence[Line]], size: float, *, margins: bool =
     Args:
         rows: lines side by side, row by row.
         size: type size of the table.
-        margins: whether white that only few lines reach into, left or right of all others, is a gap too.
     """
     least = size * (1.0 if len(rows) == 1 else 0.8 if len(rows) <= _FEW else 0.5)
-    edges = []
-    for row in rows:
-        for word in _merged(row):
-            edges += [(word.left, 1), (word.right, -1)]
-    edges.sort()
+    words = [word for row in rows for line in row for word in words_of(line)]
+    edges = sorted([*((word.left, 1) for word in words), *((word.right, -1) for word in words)])
     gaps = _white(edges, int(_CROSSING * len(rows)))
     outer = [gap for gap in gaps if gap[0] == edges[0][0] or gap[1] == edges[-1][0]]
-    if outer and not margins:  # a few lines reach into the margin, or a column has text in few rows
+    if outer:  # a few lines reach into the margin, or a column has text in few rows
         gaps = [gap for gap in gaps if gap not in outer] + [
             gap for gap in _white(edges, 0) if any(one[0] <= gap[0] and gap[1] <= one[1] for one in outer)
         ]
@@ -233,17 +229,6 @@ def _white(edges: Sequence[tuple[float, int]], allowed: int) -> list[Gap]:
         else:
             gaps.append((place, following))
     return gaps
-
-
-def _merged(row: Sequence[Line]) -> list[Word]:
-    """Words of a row from left to right, those that overlap as one."""
-    found: list[Word] = []
-    for word in sorted((word for line in row for word in words_of(line)), key=lambda word: word.left):
-        if found and word.left <= found[-1].right:
-            found[-1] = found[-1]._replace(right=max(found[-1].right, word.right))
-        else:
-            found.append(word)
-    return found
 
 
 def strips_of(rows: Sequence[Sequence[Line]], gaps: Sequence[Gap]) -> list[Strip]:

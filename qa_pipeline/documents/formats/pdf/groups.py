@@ -2,14 +2,14 @@
 
 import math
 import re
-from bisect import bisect
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from bisect import bisect, bisect_left
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from operator import itemgetter
 
 from qa_pipeline.documents.formats.pdf.lines import Line, first_word_width
 from qa_pipeline.documents.formats.pdf.tables import Table
-from qa_pipeline.documents.formats.text import heading_level
 from qa_pipeline.records import BlockKind
 from qa_pipeline.text.lexicon.languages import any_of_all
 
@@ -101,9 +101,9 @@ def shape_of(lines: Sequence[Line], size: float) -> Shape:
 
 def usual_size(lines: Iterable[Line]) -> float:
     """The type size that most characters of the text are in, listings aside if there is other text."""
-    sizes = [(line.size, len(line.text), line.fixed) for line in lines]
-    text = [(size, length) for size, length, fixed in sizes if not fixed]
-    return _heaviest(_weighed(text or [(size, length) for size, length, _ in sizes]))
+    every = list(lines)
+    text = [line for line in every if not line.fixed]
+    return _heaviest(_weighed((line.size, len(line.text)) for line in text or every))
 
 
 def _weighed(values: Iterable[tuple[float, int]]) -> dict[float, int]:
@@ -154,11 +154,8 @@ def _single_lines(group: Group, shape: Shape) -> list[Group]:
         return [group]
     if group.inner_left > group.lines[0].left + _LEAST_INSET:
         return [group]  # an entry of a list of works, whose first line stands out
-    ends = {
-        page: max(line.right for line in group.lines if line.page == page)
-        for page in {line.page for line in group.lines}
-    }
-    uneven = any(_has_room(last, line, ends[last.page]) for last, line in pairwise(group.lines))
+    end = max(line.right for line in group.lines)
+    uneven = any(_has_room(last, line, end) for last, line in pairwise(group.lines))
     parts = [replace(group, lines=[group.lines[0]], inner_left=math.inf)]
     for last, line in pairwise(group.lines):
         if _is_ended(last, line, shape, uneven=uneven):
@@ -239,17 +236,7 @@ def _is_alike(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
             return False
     if abs(last.size - line.size) > 1 or (last.bold != line.bold and not full):
         return False
-    return not (group.plain and (_LABELLED.match(line.text) or _is_next_note(group, line)))
-
-
-def _is_next_note(group: Group, line: Line) -> bool:
-    """Whether a line begins a footnote: one marked with a sign, or with the number that follows."""
-    mark = FOOTNOTE.match(line.text)
-    if not mark:
-        return False
-    first = FOOTNOTE.match(group.lines[0].text)
-    numbers = [found.group(1) for found in (first, mark) if found and found.group(1).isdigit()]
-    return len(numbers) < 2 or int(numbers[1]) == int(numbers[0]) + 1
+    return not (group.plain and (_LABELLED.match(line.text) or FOOTNOTE.match(line.text)))
 
 
 def _hanging(group: Group, line: Line) -> bool:
@@ -258,32 +245,27 @@ def _hanging(group: Group, line: Line) -> bool:
     return first + _LEAST_INSET < group.inner_left < math.inf and line.left < first + _LEAST_INSET / 2
 
 
-def with_notes(groups: Sequence[Group], margin: list[Group], feet: list[Group]) -> Iterator[Group]:
+def with_notes(groups: Sequence[Group], margin: Sequence[Group], feet: Sequence[Group]) -> list[Group]:
     """Place notes so that every block stays on its page.
 
     Margin notes stand before the first group that begins on their page, footnotes before the first that
     leaves it.
     """
-    margin, feet = margin[::-1], feet[::-1]
-    for group in groups:
-        while feet and feet[-1].page < group.page:
-            yield feet.pop()
-        while margin and margin[-1].page <= group.page:
-            yield margin.pop()
-        last_page = group.table.page if group.table else group.lines[-1].page
-        while feet and feet[-1].page < last_page:
-            yield feet.pop()
-        yield group
-    yield from (*margin[::-1], *feet[::-1])
+    first = [group.page for group in groups]
+    last = [group.table.page if group.table else group.lines[-1].page for group in groups]
+    placed = [
+        *((bisect_left(first, note.page), note) for note in margin),
+        *((bisect(last, note.page), note) for note in feet),
+        *enumerate(groups),
+    ]
+    return [group for _, group in sorted(placed, key=itemgetter(0))]
 
 
 _LONGEST = 200
 _LONGEST_BOLD = 90
-_WIDEST_LETTER = 0.75
 _LEAST_MATCHED = 3
 _MOST_LINES = 4
 _LEAST_SIZE = 0.85
-_FAR = 1.2
 _NUMBER = re.compile(r"^(?:\d{1,2}|[A-Z](?=\.))(?:\.\d{1,2}){0,4}\.?\s+(?=\S)")
 _CAPTION = re.compile(rf"^{any_of_all('layout.captions')}\s*\d", re.IGNORECASE)
 _NO_LETTER = re.compile(r"[\W_]+")
@@ -309,50 +291,46 @@ def give_levels(groups: list[Group], shape: Shape, outline: Sequence[OutlineEntr
             group.kind = "paragraph"
     _take_back_bylines(groups, shape)
     named = _named(groups, outline)
-    if len(named) >= _LEAST_MATCHED:
-        _follow_outline(groups, named, shape)
-    else:
-        _by_type(groups, shape)
-
-
-def _by_type(groups: list[Group], shape: Shape) -> None:
-    sizes = sorted({group.lines[0].size for group in groups if group.kind == "heading"}, reverse=True)
-    for group in groups:
-        if group.kind == "heading":
-            group.level = min(sizes.index(group.lines[0].size) + 1, 6)
-    _by_weight(groups, shape, len(sizes) + 1)
-
-
-def _by_weight(groups: list[Group], shape: Shape, level: int) -> None:
-    """Headings of body size stand below all larger ones, and below one another as they are numbered."""
-    one_size = len({group.lines[0].size for group in groups if group.lines}) == 1
-    depths = {
-        place: depth
-        for place, group in enumerate(groups)
-        if _may_head(group) and (depth := _plain_heading(groups, place, shape, one_size=one_size)) is not None
-    }
-    least = min((depth for depth in depths.values() if depth), default=0)
-    for place, depth in depths.items():
-        groups[place].kind, groups[place].level = "heading", min(level + max(depth - least, 0), 6)
-
-
-def _follow_outline(groups: list[Group], named: dict[int, int], shape: Shape) -> None:
-    """Levels by the outline; a larger heading above its first entry is the title, and is above all."""
-    first = min(named)
-    titles = [group.lines[0].size for group in groups[:first] if group.kind == "heading"]
-    shift = (2 if titles else 1) - min(named.values())
-    level_of: dict[float, int] = {max(titles): 1} if titles else {}
-    for place, level in named.items():
-        group = groups[place]
-        group.kind, group.level = "heading", min(level + shift, 6)
-        size = group.lines[0].size
-        level_of[size] = max(level_of.get(size, 0), group.level)
+    if len(named) < _LEAST_MATCHED:
+        named = {}
+    level_of = _levels_of_sizes(groups, named)
     for place, group in enumerate(groups):
         if group.kind == "heading" and place not in named:
             size = group.lines[0].size
             above = (level for other, level in level_of.items() if other > size)
             group.level = min(level_of.get(size) or max(above, default=0) + 1, 6)
-    _by_weight(groups, shape, max(level_of.values()) + 1)
+    _by_weight(groups, shape, max(level_of.values(), default=0) + 1)
+
+
+def _levels_of_sizes(groups: Sequence[Group], named: dict[int, int]) -> dict[float, int]:
+    """Levels of type sizes, from the largest, or by the levels that an outline gives the headings it names.
+
+    A larger heading above the first entry of the outline is the title, and is above all.
+    """
+    first = min(named, default=len(groups))
+    titles = {group.lines[0].size for group in groups[:first] if group.kind == "heading"}
+    if not named:
+        return {size: place for place, size in enumerate(sorted(titles, reverse=True), start=1)}
+    shift = (2 if titles else 1) - min(named.values())
+    level_of = {max(titles): 1} if titles else {}
+    for place, level in named.items():
+        group = groups[place]
+        group.kind, group.level = "heading", min(level + shift, 6)
+        size = group.lines[0].size
+        level_of[size] = max(level_of.get(size, 0), group.level)
+    return level_of
+
+
+def _by_weight(groups: list[Group], shape: Shape, level: int) -> None:
+    """Headings of body size stand below all larger ones, and below one another as they are numbered."""
+    depths = {
+        place: depth
+        for place in range(len(groups))
+        if (depth := _bold_heading(groups, place, shape)) is not None
+    }
+    least = min((depth for depth in depths.values() if depth), default=0)
+    for place, depth in depths.items():
+        groups[place].kind, groups[place].level = "heading", min(level + max(depth - least, 0), 6)
 
 
 def _named(groups: Sequence[Group], outline: Sequence[OutlineEntry]) -> dict[int, int]:
@@ -361,19 +339,15 @@ def _named(groups: Sequence[Group], outline: Sequence[OutlineEntry]) -> dict[int
     for entry in outline:
         wanted.setdefault((entry.page, _letters(entry.title)), []).append(entry.level)
     named: dict[int, int] = {}
-    pages = {page for page, _ in wanted}
-    longest = max((len(title) for _, title in wanted), default=0)
-    for place, group in enumerate(groups):
-        if not group.lines or group.kind == "code" or group.page not in pages:
+    for place, group in enumerate(groups if wanted else ()):
+        text = "".join(line.text for line in group.lines[: _MOST_LINES + 1])
+        numbered = _NUMBER.sub("", text)  # many outlines leave out the number
+        if group.kind == "code" or len(group.lines) > _MOST_LINES or not text:
             continue
-        if len(group.lines) > _MOST_LINES or len(group.lines[0].text) > 2 * longest:
+        if group.kind == "list_item" and numbered == text:
             continue
-        text = "".join(line.text for line in group.lines)
-        if group.kind == "list_item" and not _NUMBER.match(text):
-            continue
-        for title in (text, _NUMBER.sub("", text)):  # many outlines leave out the number
-            levels = wanted.get((group.page, _letters(title)))
-            if levels:
+        for title in (text, numbered):
+            if levels := wanted.get((group.page, _letters(title))):
                 named[place] = levels.pop(0)
                 break
     return named
@@ -399,41 +373,26 @@ def _take_back_bylines(groups: Sequence[Group], shape: Shape) -> None:
             body_seen, following = False, size
 
 
-def _may_head(group: Group) -> bool:
-    one_line = group.kind in ("paragraph", "list_item") and len(group.lines) == 1
-    return one_line and not group.plain and not _CAPTION.match(group.lines[0].text)
-
-
-def _plain_heading(groups: Sequence[Group], place: int, shape: Shape, *, one_size: bool) -> int | None:
-    """How deep a line is numbered that is a heading: for being bold, or where all type is of one size.
-
-    A heading without a number has a depth of 0.
-    """
-    line = groups[place].lines[0]
+def _bold_heading(groups: Sequence[Group], place: int, shape: Shape) -> int | None:
+    """How deep a line is numbered that is a heading for being bold; 0 without a number."""
+    group = groups[place]
+    if group.kind not in ("paragraph", "list_item") or len(group.lines) != 1 or group.plain:
+        return None
+    line = group.lines[0]
     text = line.text.strip()
     following = groups[place + 1] if place + 1 < len(groups) else None
-    if following is None or len(text) > _LONGEST_BOLD:
+    if following is None or len(text) > _LONGEST_BOLD or _CAPTION.match(line.text):
         return None
     below = following.lines[0] if following.lines else None
     # A numbered line may stand above the first heading within it, as 2 does above 2.1.
     within = below is not None and 0 < _depth(line.text) < _depth(below.text)
     if (following.kind == "heading" or (below and below.bold)) and not within:
         return None
-    if line.bold and text[:1].isalnum() and not _spread(line) and not text.endswith((".", ",", ";")):
-        return _depth(text) if line.size >= _LEAST_SIZE * shape.size else None
-    level = heading_level(text) if one_size and not (below and below.bold) else None
-    return None if level is None else level - 1
+    named = line.bold and text[:1].isalnum() and not text.endswith((".", ",", ";"))
+    return _depth(text) if named and line.size >= _LEAST_SIZE * shape.size else None
 
 
 def _depth(text: str) -> int:
     """How many parts the number of a heading has; 0 without one."""
     number = _NUMBER.match(text)
     return len(number[0].strip(" .").split(".")) if number else 0
-
-
-def _spread(line: Line) -> bool:
-    """Whether a line is cells rather than words: much wider than its letters, or with a number far off."""
-    if line.right - line.left > _WIDEST_LETTER * line.size * len(line.text):
-        return True
-    far = len(line.words) > 1 and line.words[-1].left - line.words[-2].right > _FAR * line.size
-    return far and line.words[-1].text.isdigit()

@@ -14,7 +14,7 @@ from typing import Any
 
 from qa_pipeline.corpus.files import DocumentFailure
 from qa_pipeline.documents.assembly import Omissions
-from qa_pipeline.documents.formats.pdf.columns import counted, in_columns, in_order, without_running_lines
+from qa_pipeline.documents.formats.pdf.columns import in_columns, in_order, without_running_lines
 from qa_pipeline.documents.formats.pdf.drawing import Drawing
 from qa_pipeline.documents.formats.pdf.glyphs import Box
 from qa_pipeline.documents.formats.pdf.groups import (
@@ -125,16 +125,15 @@ def lay_out_pages(
     shape = shape_of(upright, size)
     margin = _beside_column(upright, shape)
     aside = {id(line) for line in margin}
-    with_margin = {line.page for line in margin}
     items: list[Item] = []
     feet: list[Line] = []
     for draft, lines in zip(drafts, kept, strict=True):
-        inner = [line for line in lines if id(line) not in aside] if draft.page in with_margin else lines
+        inner = [line for line in lines if id(line) not in aside]
         with failed.guard(draft.page, inner):
             flow = draft.without_turned(inner, shape, left_out)
             parts = [_without_footnotes(stretch, shape) for stretch in draft.stretches(flow)]
             feet += [line for _, below in parts for line in below]
-            items += [item for text, _ in parts for item in draft.items(text)]
+            items += [draft.apart.get(id(line), line) for text, _ in parts for line in text]
     groups = group_lines(items, shape)
     give_levels(groups, shape, outline)
     by_page = (in_order(list(lines)) for _, lines in groupby(margin, key=lambda line: line.page))
@@ -150,7 +149,7 @@ class _Draft:
     """One page on its way to items in reading order.
 
     Its tables and figures are found first, since their lines look like columns and like heads of pages; a
-    line without text keeps their place.
+    line without text keeps their place, by whose identity `apart` has them.
     """
 
     def __init__(self, page: PageContent, spelling: Spelling) -> None:
@@ -204,10 +203,6 @@ class _Draft:
             return lines
         return list({id(kept): kept for kept in (place_of.get(id(line), line) for line in lines)}.values())
 
-    def items(self, lines: Sequence[Line]) -> Iterator[Item]:
-        """Lines with what was set apart back in its place."""
-        return (self.apart.get(id(line), line) for line in lines)
-
 
 def _is_inside(line: Line, box: Box) -> bool:
     across, up = (line.left + line.right) / 2, (line.bottom + line.top) / 2
@@ -223,25 +218,17 @@ def _beside_column(lines: Sequence[Line], shape: Shape) -> list[Line]:
 
 
 def _without_footnotes(lines: Sequence[Line], shape: Shape) -> tuple[Sequence[Line], Sequence[Line]]:
-    """Part small lines that end a column and begin with a mark from the text above them."""
+    """Part small lines that end a column, stand apart and begin with a mark from the text above them."""
     above = len(lines)
     small = _FOOTNOTE_SIZE * shape.size
     while above and 0 < lines[above - 1].size <= small:
         above -= 1
-    first = next((place for place in range(above, len(lines)) if _begins_notes(lines, place, above)), None)
-    if first is None or len(lines) - first > _MOST_FOOTNOTES * len(lines):
-        return lines, ()
-    return lines[:first], lines[first:]
-
-
-def _begins_notes(lines: Sequence[Line], place: int, above: int) -> bool:
-    """Whether a line has the mark of a footnote and, below `above`, is apart or begins a sentence."""
-    line = lines[place]
-    mark = FOOTNOTE.match(line.text)
-    if mark is None:
-        return False
-    apart = place == above or lines[place - 1].bottom - line.bottom > _APART * line.size
-    return apart or mark[0][-1].isupper()
+    for first in range(above, len(lines)):
+        apart = first == above or lines[first - 1].bottom - lines[first].bottom > _APART * lines[first].size
+        if apart and FOOTNOTE.match(lines[first].text):
+            few = len(lines) - first <= _MOST_FOOTNOTES * len(lines)
+            return (lines[:first], lines[first:]) if few else (lines, ())
+    return lines, ()
 
 
 def _blocks(groups: Iterable[Group], spelling: Spelling, left_out: Omissions) -> Iterator[Block]:
@@ -299,16 +286,13 @@ class _Depths:
 
 _DOTS = re.compile(r"[.·…](?: ?[.·…]){3,}")
 _PAGES = re.compile(r"(\d{1,4}|[ivxlc]{1,8})(?:(?:, ?|[-–])(?:\d{1,4}|[ivxlc]{1,8}))*", re.ASCII)
-_LAST_NUMBER = re.compile(r"\s(\d{1,4}|[ivxlc]{1,8})$", re.ASCII)
+_LAST_NUMBER = re.compile(r"\s(\d{1,4})$", re.ASCII)
 _TITLES = frozenset({*of_all("layout.contents"), "table des matières", "liste des tableaux"})
-_LEAST_ENTRIES = 3
-_LEAST_OF_INDEX = 6
-_MANY_ENTRIES = 8
+_LEAST_ENTRIES = {"table_of_contents": 3, "index": 6}
 _MOST_BETWEEN = 3
 _LONGEST_ENTRY = 300
 _IN_ORDER = 0.9
 _FURTHER_PAGES = 20
-_ROMAN_BELOW = 10_000
 
 
 _Entry = tuple[int, str, int]
@@ -328,49 +312,43 @@ def without_contents(pages: Sequence[PageContent], left_out: Omissions) -> list[
     going_on = ""  # what the entries above belong to
     for page in pages:
         runs: list[list[_Entry]] = []
-        for place, line in enumerate(page.lines):
-            entry = _entry(place, line.text)
-            if entry and runs and place - runs[-1][-1][0] <= _MOST_BETWEEN + 1:
+        for entry in _entries(page.lines):
+            if runs and entry[0] - runs[-1][-1][0] <= _MOST_BETWEEN + 1:
                 runs[-1].append(entry)
-            elif entry:
+            else:
                 runs.append([entry])
         found: dict[int, str] = {}
         for run in runs:
-            kind = _kind(run, len(pages), going_on)
-            found |= dict.fromkeys(_reach(run, page.lines), kind) if kind else {}
-            going_on = kind or going_on
+            going_on = _kind(run, going_on)
+            found |= dict.fromkeys(_reach(run, page.lines), going_on) if going_on else {}
         for place, kind in found.items():
             left_out.add(kind, printed(page.lines[place]))
         lines = [line for place, line in enumerate(page.lines) if place not in found]
         kept.append(replace(page, lines=lines) if found else page)
-        going_on = next(reversed(found.values()), "")
+        going_on = going_on if found else ""
     return kept
 
 
-def _entry(place: int, text: str) -> _Entry | None:
-    *_, dots = [None, *_DOTS.finditer(text)] if len(text) <= _LONGEST_ENTRY else [None]
-    number = _PAGES.fullmatch(text[dots.end() :].strip(" .")) if dots else None
-    return (place, text[: dots.start()].strip(), _value(number[1])) if dots and number else None
+def _entries(lines: Sequence[Line]) -> Iterator[_Entry]:
+    for place, line in enumerate(lines):
+        *_, dots = [None, *_DOTS.finditer(line.text)] if len(line.text) <= _LONGEST_ENTRY else [None]
+        pages = _PAGES.fullmatch(line.text[dots.end() :].strip(" .")) if dots else None
+        if dots and pages:  # pages with Roman numbers come first
+            yield place, line.text[: dots.start()].strip(), int(pages[1]) if pages[1].isdecimal() else 0
 
 
-def _value(number: str) -> int:
-    """A number to compare; pages with Roman numbers come first."""
-    return int(number) if number.isdecimal() else counted(number) - _ROMAN_BELOW
-
-
-def _kind(run: Sequence[_Entry], pages: int, going_on: str) -> str:
+def _kind(run: Sequence[_Entry], going_on: str) -> str:
     """What entries in a row belong to; nothing for other text with dots."""
-    numbers = [number for _, _, number in run]
-    likely = len(run) >= _MANY_ENTRIES or max(numbers) <= pages + _FURTHER_PAGES
-    if _rising(numbers) and likely and (len(run) >= _LEAST_ENTRIES or going_on == "table_of_contents"):
-        return "table_of_contents"
-    alphabetic = _rising([name[:1].casefold() for _, name, _ in run])
-    return "index" if alphabetic and (len(run) >= _LEAST_OF_INDEX or going_on == "index") else ""
-
-
-def _rising(values: Sequence[Any]) -> bool:
-    steps = [bool(one <= other) for one, other in pairwise(values)]
-    return sum(steps) >= _IN_ORDER * len(steps)
+    orders: dict[str, Sequence[Any]] = {
+        "table_of_contents": [number for _, _, number in run],
+        "index": [name[:1].casefold() for _, name, _ in run],
+    }
+    for kind, values in orders.items():
+        steps = [bool(one <= other) for one, other in pairwise(values)]
+        several = kind == going_on or len(run) >= _LEAST_ENTRIES[kind]
+        if several and sum(steps) >= _IN_ORDER * len(steps):
+            return kind
+    return ""
 
 
 def _reach(run: Sequence[_Entry], lines: Sequence[Line]) -> range:
@@ -385,6 +363,6 @@ def _reach(run: Sequence[_Entry], lines: Sequence[Line]) -> range:
 
 
 def _number(line: Line) -> int:
-    """The page number that an entry without dots ends in; far from all others if there is none."""
+    """The page number that an entry without dots ends in; far below all others if there is none."""
     number = _LAST_NUMBER.search(line.text[-10:])
-    return _value(number[1]) if number and len(line.text) <= _LONGEST_ENTRY else -2 * _ROMAN_BELOW
+    return int(number[1]) if number and len(line.text) <= _LONGEST_ENTRY else -_FURTHER_PAGES

@@ -7,7 +7,7 @@ from itertools import pairwise
 from statistics import median
 from typing import NamedTuple
 
-from qa_pipeline.documents.formats.pdf.glyphs import BROKEN_WORD, Box, Glyphs
+from qa_pipeline.documents.formats.pdf.glyphs import BROKEN_WORD, Glyphs
 from qa_pipeline.text.lexicon.languages import of_all
 
 _RUN = re.compile(f"[^\r\n{BROKEN_WORD}]+{BROKEN_WORD}?|{BROKEN_WORD}")
@@ -34,8 +34,8 @@ class Line(NamedTuple):
     """One line on paper; distances in points from the lower left corner of the page.
 
     `broken` says that its last word goes on in the next line, `turned` that it does not stand upright.
-    `start` and `end` are its place among the characters of the page. `words` are known where the line was
-    looked at closely.
+    `start` and `end` are its place among the characters of the page. `words` are known where
+    they may stand far apart.
     """
 
     text: str
@@ -91,22 +91,21 @@ def turn_of(glyphs: Glyphs, lines: Sequence[Line]) -> int:
     return most if 2 * counts[most] > sum(len(line.text) for line in lines) else 0
 
 
-def looked_at_closely(glyphs: Glyphs, lines: Sequence[Line], regions: Sequence[Box]) -> list[Line]:
-    """The same lines, those that are loose or lie in one of the regions with their words.
+def with_words(glyphs: Glyphs, lines: Sequence[Line], *, ruled: bool) -> list[Line]:
+    """The same lines, with their words: those of a `ruled` page, of code, and those with wide gaps.
 
     PDFium writes one blank between two characters however far apart they are, so that cells of a table row
     and lines of two columns read as one. A line much wider than its letters says that it has such a gap;
-    where all lines of a page have one, a few of them tell. Code is looked at for the sake of its blanks.
+    where all lines of a page have one, a few of them tell.
     """
     widths = [(line.right - line.left) / (line.size * len(line.text) or 1) for line in lines]
     long = [place for place, line in enumerate(lines) if len(line.text) >= _LONG]
     limit = _LOOSE * (median(widths[place] for place in long) if len(long) > 2 else _USUAL_WIDTH)
-    if len(long) > 2 and any(_has_gap(glyphs, lines[long[part * len(long) // 3]]) for part in (1, 2)):
+    some = [lines[long[part * len(long) // 3]] for part in (1, 2)] if len(long) > 2 else []
+    if ruled or any(_has_gap(glyphs, line) for line in some):
         limit = 0.0
     return [
-        Line(*line[:-1], _words(glyphs, line))
-        if ((width > limit or line.fixed) and " " in line.text) or any(_lies_in(line, box) for box in regions)
-        else line
+        Line(*line[:-1], _words(glyphs, line)) if (width > limit or line.fixed) and " " in line.text else line
         for width, line in zip(widths, lines, strict=True)
     ]
 
@@ -118,20 +117,18 @@ def _has_gap(glyphs: Glyphs, line: Line) -> bool:
     return any(after.left - before.right > _WIDE_GAP * line.size for before, after in pairwise(words))
 
 
-def _lies_in(line: Line, box: Box) -> bool:
-    return box.bottom < line.bottom < box.top and line.left < box.right and line.right > box.left
-
-
 def _words(glyphs: Glyphs, line: Line) -> tuple[Word, ...]:
     if line.turned:
         return ()
+    box = glyphs.box
     found = []
     for match in _WORD.finditer(glyphs.text, line.start, line.end):
-        first, last = match.start(), match.end() - 1
-        left, right = glyphs.box(first)[0], glyphs.box(last)[2]
-        if left > right:  # written from right to left
-            left, right = glyphs.box(last)[0], glyphs.box(first)[2]
-        found.append(Word(match.group(), left, right))
+        first, end = match.span()
+        one = box(first)
+        last = one if end - first == 1 else box(end - 1)
+        if one[0] > last[2]:  # written from right to left
+            one, last = last, one
+        found.append(Word(match[0], one[0], last[2]))
     return tuple(found)
 
 
@@ -229,7 +226,7 @@ def part_of(line: Line, words: Sequence[Word]) -> Line:
 
 
 def words_of(line: Line) -> tuple[Word, ...]:
-    """The words of a line; a line that was not looked at closely counts as one."""
+    """The words of a line; a line whose words are not known counts as one."""
     return line.words or (Word(line.text, line.left, line.right),)
 
 
@@ -252,7 +249,7 @@ def rows_of(lines: Sequence[Line]) -> Iterator[list[Line]]:
 
 _LAST_WORD = re.compile(r"(?<![^\W\d_])[^\W\d_]+$")
 _FIRST_WORD = re.compile(r"^[^\W\d_]+")
-_WEB_ADDRESS = re.compile(r"(?:https?://|www\.)\S{0,400}$")
+_ADDRESS = re.compile(r"(?:https?:|www\.)\S{0,400}$")
 _SUSPENDED = frozenset(of_all("layout.suspending"))
 _HEADS, _PREFIXES, _TAILS = (
     frozenset(of_all(f"layout.{part}")) for part in ("compound_heads", "word_prefixes", "compound_tails")
@@ -289,10 +286,10 @@ class Spelling:
         stem = text.removesuffix("-") if hard else text
         tail = stem[-_LOOKED_AT:]
         first, second = _LAST_WORD.search(tail), _FIRST_WORD.match(following)
-        if stem.endswith("/") and _WEB_ADDRESS.search(tail):
+        if stem.endswith("/") and _ADDRESS.search(tail):
             self.joined += 1
             return stem, following
-        if _WEB_ADDRESS.search(tail) or not first or not second:
+        if _ADDRESS.search(tail) or not first or not second:
             return f"{stem}-", following
         rest = following[second.end() :]
         if second.group().lower() in _SUSPENDED and rest[:1] in ("", " "):
@@ -318,7 +315,6 @@ class Spelling:
 
 _HARD_HYPHEN = re.compile(r"(?:[^\W\d_]|/)-$")
 _OPEN_ADDRESS = re.compile(r"(?:https?:/{0,2}|(?:https?://|www\.|doi\.org/)\S{0,400}[/.:_=&?#%~-])$")
-_ADDRESS = re.compile(r"(?:https?:|www\.)\S{0,400}$")
 _OPEN_BRACKET = re.compile(r"\((?:https?://|www\.)[^\s()]{0,400}$")
 _PART_OF_ADDRESS = re.compile(r"^\S*?[\d/._-]\S")
 _CLOSED = re.compile(r"^[^\s()]+\)")

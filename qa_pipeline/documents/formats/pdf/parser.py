@@ -14,20 +14,18 @@ from typing import TYPE_CHECKING, Any
 
 from qa_pipeline.corpus.files import DocumentFailure
 from qa_pipeline.documents.assembly import Omissions, check_length, visible
-from qa_pipeline.documents.formats.pdf.drawing import Drawing, read_drawing, share_of
+from qa_pipeline.documents.formats.pdf.drawing import read_drawing, share_of
 from qa_pipeline.documents.formats.pdf.glyphs import Box, Glyphs, sheet
-from qa_pipeline.documents.formats.pdf.grids import find_grids
 from qa_pipeline.documents.formats.pdf.groups import OutlineEntry
 from qa_pipeline.documents.formats.pdf.layout import FailedPages, PageContent, lay_out_pages, without_contents
 from qa_pipeline.documents.formats.pdf.lines import (
     Line,
     Word,
-    looked_at_closely,
     printed,
     read_lines,
     turn_of,
+    with_words,
 )
-from qa_pipeline.documents.formats.pdf.tables import stacked_rules
 from qa_pipeline.records import ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 
@@ -131,10 +129,6 @@ def _broken_letters(pages: Sequence[PageContent], left_out: Omissions) -> list[s
     return [f"{said}; words with them are broken"]
 
 
-_TALLEST_HEADER = 80.0
-_MOST_REGIONS = 80
-
-
 def read_page(page: "PdfPage", number: int, settings: DocumentSettings, left_out: Omissions) -> PageContent:
     """Read what is on a page."""
     drawing = read_drawing(page, settings.max_page_objects)
@@ -142,7 +136,7 @@ def read_page(page: "PdfPage", number: int, settings: DocumentSettings, left_out
         check_length(textpage.count_chars(), settings, "a page")
         glyphs, lines, outside = read_upright(page, textpage, number)
         drawing = drawing.turned(glyphs.turn, sheet(page))
-        lines = looked_at_closely(glyphs, lines, _regions(drawing))
+        lines = with_words(glyphs, lines, ruled=len(drawing.across) > 1)
     for text in outside:
         left_out.add("outside_page", text)
     if glyphs.unreadable:
@@ -163,21 +157,6 @@ def read_upright(
         return glyphs, lines, outside
     glyphs = Glyphs(page, textpage, turn)
     return glyphs, *read_lines(glyphs, number)
-
-
-def _regions(drawing: Drawing) -> list[Box]:
-    """Where tables may be: in grids, and between lines that begin and end alike; the last may lack."""
-    if len(drawing.across) < 2:
-        return []
-    grids = [
-        Box(grid.places[0], grid.heights[-1], grid.places[-1], grid.heights[0])
-        for grid in find_grids(drawing)
-    ]
-    stacks = [
-        first._replace(bottom=0.0 if above.bottom - last.bottom < _TALLEST_HEADER else last.bottom)
-        for first, *_, above, last in ([rules[0], *rules] for rules in stacked_rules(drawing.across))
-    ]
-    return [*grids, *stacks][:_MOST_REGIONS]
 
 
 _MOST_ENTRIES = 20_000

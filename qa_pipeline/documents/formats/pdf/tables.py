@@ -28,7 +28,6 @@ from qa_pipeline.documents.formats.pdf.grids import (
 from qa_pipeline.documents.formats.pdf.lines import Line, Spelling, joined_text, part_of, rows_of
 from qa_pipeline.documents.formats.rows import Cell, render_table
 
-_HEADER_PIECE = 0.6
 _NUMBER = re.compile(r"^[^\w\s]?\s?\d[\d.,:/\s%+–-]*[^\W\d_]{0,3}[%‰°)]?$")
 
 
@@ -65,7 +64,10 @@ def table_of(
     rows = [[lines_of_column(row, column) for column in columns] for row in strips]
     cells = [[Cell(joined_text(cell, spelling)) for cell in row] for row in rows]
     if header:
-        cells = [*(_header_row(row, gaps) for row in header), *cells]
+        names = [_header_row(row, gaps) for row in header]
+        if names[0][0].text.endswith(":"):  # it names the rest of its row
+            names = [[replace(cell, header=False) for cell in row] for row in names]
+        cells = [*names, *cells]
     else:
         cells = with_header(cells, [_is_bold(row) for row in rows])
     return _table(cells, [line for row in (*header, *(cell for row in rows for cell in row)) for line in row])
@@ -109,13 +111,8 @@ def _above_numbers(rows: Sequence[Sequence[str]]) -> bool:
 
 
 def _header_row(row: Sequence[Line], gaps: Sequence[Gap]) -> list[Cell]:
-    names = [""] * (len(gaps) + 1)
-    for line in row:
-        for piece in pieces_of(line, _HEADER_PIECE * line.size):
-            for place, column in enumerate(strips_of([[piece]], gaps)[0]):
-                for part in column:
-                    names[place] = f"{names[place]} {part.text}".strip()
-    return [Cell(name, header=True) for name in names]
+    columns = strips_of([row], gaps)[0]
+    return [Cell(" ".join(part.text for part in column), header=True) for column in columns]
 
 
 def pieces_of(line: Line, gap: float) -> list[Line]:
@@ -258,6 +255,7 @@ class _Stack:
     def __init__(self, rules: Sequence[Box], lines: Sequence[Line]) -> None:
         self.left, self.right = rules[0].left, rules[0].right
         self.lines = lines
+        self.taken: set[int] = set()
         self.zones: list[list[Row]] = [[] for _ in range(len(rules) + 1)]
         depths = [-rule.bottom for rule in rules]
         inside = (line for line in lines if line.left < self.right and line.right > self.left)
@@ -267,14 +265,13 @@ class _Stack:
     def tables(self, spelling: Spelling) -> tuple[list[Table], list[Line]]:
         """The tables between the lines, and the lines of text that are in none."""
         tables: list[Table] = []
-        taken: set[int] = set()
         for first, last in self._tabular():
             header, bands = self._parts(first, last)
             if not header and self._is_text(bands):
                 continue
             tables.append(self._table(header, bands, spelling))
-            taken.update(id(line) for band in (header, *bands) for row in band for line in row)
-        return tables, [line for line in self.lines if id(line) not in taken]
+            self.taken.update(id(line) for band in (header, *bands) for row in band for line in row)
+        return tables, [line for line in self.lines if id(line) not in self.taken]
 
     def _parts(self, first: int, last: int) -> tuple[list[Row], list[list[Row]]]:
         """Header of a table, and its other rows by the lines they stand between.
@@ -334,7 +331,8 @@ class _Stack:
         for row in beyond:
             remaining = narrowed(gaps, row, 0.5 * size)
             apart = abs(last[0].bottom - row[0].bottom) > _WIDEST_STEP * size
-            if apart or len(remaining) < len(gaps) or row[0].left < self.left - _SAME_SIDE:
+            outside = row[0].left < self.left - _SAME_SIDE or id(row[0]) in self.taken
+            if apart or outside or len(remaining) < len(gaps):
                 break
             if full and not further and not all(strips_of([row], gaps)[0]):
                 break
@@ -358,25 +356,19 @@ _LEAST_ROWS = 3
 _LEAST_CELLS = 6
 _MARK = re.compile(r"^(?:[•‣▪●○◦∙–*-]|[\[(]?(?:\d{1,3}|[a-z]|[ivx]{1,5})[\]).]*)$")
 _EQUATION_NUMBER = re.compile(r"^\(\d+(?:\.\d+)*[a-z]?\)$")
-_ALIGNED = 1.5
 
 
 def find_aligned(lines: Sequence[Line], spelling: Spelling) -> list[tuple[Table, list[Line]]]:
     """Tables among the lines of one column of a page, from the top, and the lines that make up each.
 
     Args:
-        lines: the lines, the loose ones with their words.
+        lines: the lines, with their words where these may stand far apart.
         spelling: how the document spells words.
     """
     found = []
     for run in _runs(list(rows_of([line for line in lines if not line.turned]))):
-        size = _size(run)
-        gaps = gaps_between(run, size, margins=True)
+        gaps = gaps_between(run, _size(run))
         strips = strips_of(run, gaps)
-        filled = [place for place in range(len(gaps) + 1) if any(strip[place] for strip in strips)]
-        if len(filled) <= len(gaps):  # white beside all columns, which a few words reach into
-            gaps = [gaps[place - 1] for place in filled[1:]]
-            strips = strips_of(run, gaps)
         if gaps and _is_table(strips, gaps):
             table = table_of([], rows_of_cells(strips), gaps, spelling)
             found.append((table, [line for row in run for line in row]))
@@ -384,32 +376,21 @@ def find_aligned(lines: Sequence[Line], spelling: Spelling) -> list[tuple[Table,
 
 
 def _runs(rows: Sequence[Row]) -> list[list[Row]]:
-    """Rows one below the other that begin and end with one of several pieces."""
-    runs: list[list[Row]] = [[]]
-    for row in rows:
-        if runs[-1] and runs[-1][-1][0].bottom - row[0].bottom >= _WIDEST_STEP * row[0].size:
-            runs.append([])
-        runs[-1].append(row)
-    return [part for run in runs for part in _trimmed(run)]
-
-
-def _trimmed(run: list[Row]) -> list[list[Row]]:
-    """The stretches of a run in which most rows have several pieces."""
-    stretches: list[list[Row]] = []
+    """Rows one below the other that begin and end with one of several pieces and have few others between."""
+    runs: list[list[Row]] = []
     current: list[Row] = []
     tail: list[Row] = []
-    for row in run:
+    for above, row in zip([None, *rows], rows, strict=False):
+        apart = above and above[0].bottom - row[0].bottom >= _WIDEST_STEP * row[0].size
+        if current and (apart or len(tail) > _LEAST_ROWS):
+            runs.append(current)
+            current, tail = [], []
         if len([piece for line in row for piece in pieces_of(line, _WIDE_GAP * line.size)]) > 1:
-            current += [*tail, row] if current else [row]
+            current += [*tail, row]
             tail = []
         elif current:
             tail.append(row)
-            if len(tail) > _LEAST_ROWS:
-                stretches.append(current)
-                current, tail = [], []
-    if current:
-        stretches.append(current)
-    return stretches
+    return [*runs, current] if current else runs
 
 
 def _is_table(strips: Sequence[Strip], gaps: Sequence[Gap]) -> bool:

@@ -4,8 +4,10 @@ import pytest
 from fpdf import FPDF
 from fpdf.enums import VAlign
 
+from qa_pipeline.documents.formats.pdf.drawing import Drawing
+from qa_pipeline.documents.formats.pdf.glyphs import Box
 from qa_pipeline.documents.formats.pdf.lines import Line, Spelling, Word
-from qa_pipeline.documents.formats.pdf.tables import find_aligned
+from qa_pipeline.documents.formats.pdf.tables import find_aligned, ruled_tables
 from qa_pipeline_tests.documents.builders import outline
 from qa_pipeline_tests.documents.formats.pdf.builders import (
     at,
@@ -209,6 +211,15 @@ def test_pairs_of_name_and_value_stand_in_one_row_each() -> None:
     assert rows(parse(document)) == ["Title: Rivers", "Year: 1990", "Pages: 214"]
 
 
+def test_pairs_of_name_and_value_between_lines_stand_in_one_row_each() -> None:
+    document = blank()
+    at(document, 15, 20, prose("above", 3), width=180)
+    pairs = [("Title:", "Rivers of the North", ""), ("Year:", "1990", ""), ("Pages:", "214", "")]
+    end = scientific(document, 60, pairs)
+    at(document, 15, end + 10, prose("below", 3), width=180)
+    assert rows(parse(document)) == ["Title: Rivers of the North", "Year: 1990", "Pages: 214"]
+
+
 def test_words_broken_within_a_cell_are_mended() -> None:
     document = blank()
     document.set_xy(15, 20)
@@ -241,6 +252,20 @@ def printed_row(bottom: float, *words: tuple[str, float, float]) -> list[Line]:
         Line(text, 1, left, bottom, right, bottom + 10, 10, False, False, words=(Word(text, left, right),))
         for text, left, right in words
     ]
+
+
+def test_a_row_between_two_tables_is_in_one_of_them() -> None:
+    lines = printed_row(700, ("Title:", 20, 50), ("Rivers", 200, 230))
+    lines += printed_row(688, ("Year:", 20, 50), ("1990", 200, 230))
+    lines += printed_row(668, ("Context:", 20, 193), ("Valleys", 200, 230))
+    lines += printed_row(648, ("Title:", 20, 50), ("Lakes", 200, 230))
+    lines += printed_row(636, ("Year:", 20, 50), ("1991", 200, 230))
+    drawing = Drawing(across=[Box(15, y, 300, y + 0.5) for y in (713, 683, 663, 631)])
+    tables, left = ruled_tables(lines, drawing, Spelling([]))
+    assert left == []
+    assert [row for table in tables for row in table.rows] == [
+        "Title: Rivers", "Year: 1990", "Context: Valleys", "Title: Lakes", "Year: 1991",
+    ]  # fmt: skip
 
 
 def test_a_few_words_that_reach_into_the_margin_make_no_column() -> None:
