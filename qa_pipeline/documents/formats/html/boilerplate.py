@@ -222,25 +222,12 @@ def count_comments(tree: "LexborHTMLParser", markup: str, left: Omissions) -> No
         end = markup.find(close, found.end())
         inside = markup[found.end() : end if end >= 0 else None]
         if end < 0:
-            if close == ">" or _is_comment_at_end(tree, inside):
+            if close == ">" or "".join(f"{inside}-->".split()) in "".join((tree.html or "").split()):
                 left.add("unclosed_comment", inside)
             return
         if not inside.lower().startswith(_DECLARATIONS):
             left.add("comment", inside)
         start = end + len(close)
-
-
-def _is_comment_at_end(tree: "LexborHTMLParser", text: str) -> bool:
-    """Whether the parser took the last part of a page for a comment; it may stand around the page, too."""
-    last = tree.root
-    around = [last.prev, last.next] if last is not None else []
-    while last is not None and last.last_child is not None:
-        last = last.last_child
-    wanted = "".join(text.split())
-    return any(
-        node is not None and node.tag == "-comment" and wanted in "".join((node.html or "").split())
-        for node in (last, *around)
-    )
 
 
 def _kind(node: "LexborNode") -> str:
