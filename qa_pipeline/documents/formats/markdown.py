@@ -2,8 +2,8 @@
 
 CommonMark with tables, footnotes, definition lists, formulas, and what documentation generators and template
 engines add. Boxes, tabs and containers keep their text and title, raw blocks of templates their content;
-kinds of boxes, tags, comments and includes are counted as left out. HTML inside Markdown counts as content; what
-it leaves open ends with its block, so that none swallows the text below. Footnotes stay in their place.
+kinds of boxes, tags, comments and includes are counted as left out. HTML inside Markdown counts as content;
+what it leaves open ends with its block, so that none swallows the text below. Footnotes stay in their place.
 """
 
 import re
