@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from lxml.etree import _Element
 
 _TREE = f"{SLIDES}cSld/{SLIDES}spTree"
-_ON_MASTER = {"ctrTitle": "title", "subTitle": "body", "vertTitle": "title"}
 _OF_TEXT = frozenset({"body", "obj", "subTitle", "tbl", "chart", "dgm", "media", "pic", "clipArt"})
 _TITLES = frozenset({"title", "ctrTitle", "vertTitle"})
 _FURNITURE = frozenset({"dt", "ftr", "sldNum", "hdr"})
@@ -67,37 +66,32 @@ def _role(shape: "_Element") -> _Role | None:
 
 
 class _Layout:
-    """A layout and the master behind it, with their placeholders: of several alike the first counts."""
+    """The placeholders of a layout: of several alike the first counts."""
 
-    def __init__(self, layout: "_Element | None" = None, master: "_Element | None" = None) -> None:
+    def __init__(self, layout: "_Element | None" = None) -> None:
         self.is_title = layout is not None and layout.get("type") == "title"
         self.by_number: dict[str, _Element] = {}
         self.by_type: dict[str, _Element] = {}
-        self.on_master: dict[str, _Element] = {}
-        for root, names in ((layout, self.by_type), (master, self.on_master)):
-            for shape in [] if root is None else root.iter(_SHAPE):
-                if (role := _role(shape)) is not None:
-                    names.setdefault(role.type, shape)
-                    if root is layout:
-                        self.by_number.setdefault(role.number, shape)
-        self.text_styles = None if master is None else master.find(f"{SLIDES}txStyles")
-
-    def behind(self, role: _Role) -> "list[_Element]":
-        """Shapes that a placeholder takes over from, the nearest first."""
-        near = self.by_type.get(role.type) if role.number == _NO_NUMBER else self.by_number.get(role.number)
-        far = self.on_master.get(_ON_MASTER.get(role.type, role.type))
-        if far is None and role.type in _OF_TEXT:
-            far = self.on_master.get("body")
-        return [shape for shape in (near, far) if shape is not None]
+        for shape in [] if layout is None else layout.iter(_SHAPE):
+            if (role := _role(shape)) is not None:
+                self.by_type.setdefault(role.type, shape)
+                self.by_number.setdefault(role.number, shape)
 
     def bulleted(self, role: _Role | None, shape: "_Element", level: int) -> bool:
-        """Whether paragraphs of a shape have bullets at a level, unless they say so themselves."""
-        holders = [shape, *(self.behind(role) if role else ())]
-        styles = [style for holder in holders for style in holder.iter(f"{DRAWING}lstStyle")]
-        if role and role.type in _OF_TEXT and self.text_styles is not None:
-            styles += self.text_styles.iterchildren(f"{SLIDES}bodyStyle")
+        """Whether paragraphs of a shape have bullets at a level, unless they say so themselves.
+
+        Those of a placeholder for text on a slide have, unless its layout says otherwise.
+        """
+        holders = [shape]
+        if role is not None:
+            near = (
+                self.by_type.get(role.type) if role.number == _NO_NUMBER else self.by_number.get(role.number)
+            )
+            holders += [] if near is None else [near]
+        styles = (style for holder in holders for style in holder.iter(f"{DRAWING}lstStyle"))
         said = (_own_bullet(style.find(f"{DRAWING}lvl{level + 1}pPr")) for style in styles)
-        return next((bullet for bullet in said if bullet is not None), False)
+        of_slide = role is not None and role.type in _OF_TEXT and bool(self.by_type)
+        return next((bullet for bullet in said if bullet is not None), of_slide)
 
 
 def _own_bullet(properties: "_Element | None") -> bool | None:
@@ -185,7 +179,7 @@ class _Reader:
         if name not in self._layouts:
             parts = [name, *self.package.linked(name, "slideMaster")[:1]] if name else []
             roots = [self.package.tree(one) for one in parts]
-            self._layouts[name] = _Layout(*roots)
+            self._layouts[name] = _Layout(*roots[:1])
             new = self._new(parts)
             for one, root in zip(parts, roots, strict=True):
                 for shape in root.iter(_SHAPE) if one in new else ():
