@@ -44,7 +44,6 @@ _OF_TEXT = frozenset({"body", "obj", "subTitle", "tbl", "chart", "dgm", "media",
 _TITLES = frozenset({"title", "ctrTitle", "vertTitle"})
 _FURNITURE = frozenset({"dt", "ftr", "sldNum", "hdr"})
 _BULLETS = {"buNone": False, "buChar": True, "buAutoNum": True, "buBlip": True}
-_NO_NUMBER = "0"
 _SHAPE, _GROUP = f"{SLIDES}sp", f"{SLIDES}grpSp"
 _FRAME, _PICTURE = f"{SLIDES}graphicFrame", f"{SLIDES}pic"
 _SHAPES = frozenset({_SHAPE, _GROUP, _FRAME, _PICTURE, f"{SLIDES}cxnSp"})
@@ -62,7 +61,7 @@ class _Role(NamedTuple):
 
 def _role(shape: "_Element") -> _Role | None:
     found = next(shape.iter(f"{SLIDES}ph"), None) if shape.tag != _GROUP else None
-    return None if found is None else _Role(found.get("type", "obj"), found.get("idx", _NO_NUMBER))
+    return None if found is None else _Role(found.get("type", "obj"), found.get("idx", "0"))
 
 
 class _Layout:
@@ -70,27 +69,21 @@ class _Layout:
 
     def __init__(self, layout: "_Element | None" = None) -> None:
         self.is_title = layout is not None and layout.get("type") == "title"
-        self.by_number: dict[str, _Element] = {}
-        self.by_type: dict[str, _Element] = {}
+        self.placeholders: dict[str, _Element] = {}
         for shape in [] if layout is None else layout.iter(_SHAPE):
             if (role := _role(shape)) is not None:
-                self.by_type.setdefault(role.type, shape)
-                self.by_number.setdefault(role.number, shape)
+                self.placeholders.setdefault(role.number, shape)
 
     def bulleted(self, role: _Role | None, shape: "_Element", level: int) -> bool:
         """Whether paragraphs of a shape have bullets at a level, unless they say so themselves.
 
         Those of a placeholder for text on a slide have, unless its layout says otherwise.
         """
-        holders = [shape]
-        if role is not None:
-            near = (
-                self.by_type.get(role.type) if role.number == _NO_NUMBER else self.by_number.get(role.number)
-            )
-            holders += [] if near is None else [near]
+        near = None if role is None else self.placeholders.get(role.number)
+        holders = [shape, *([] if near is None else [near])]
         styles = (style for holder in holders for style in holder.iter(f"{DRAWING}lstStyle"))
         said = (_own_bullet(style.find(f"{DRAWING}lvl{level + 1}pPr")) for style in styles)
-        of_slide = role is not None and role.type in _OF_TEXT and bool(self.by_type)
+        of_slide = role is not None and role.type in _OF_TEXT and bool(self.placeholders)
         return next((bullet for bullet in said if bullet is not None), of_slide)
 
 
@@ -215,8 +208,7 @@ class _Reader:
                 blocks += self._blocks(shape)
         total = sum(visible(text.text or "") for text in tree.iter(TEXT))
         if total != self._seen:
-            self.omissions.add("unread")
-            self.omissions.characters["unread"] += total - self._seen
+            self.omissions.count("unread", 1, total - self._seen)
         return blocks
 
     def _blocks(self, shape: "_Element") -> list[Block]:
