@@ -34,7 +34,8 @@ class Grid:
             header = tag == "th" or self.in_head
             attributes = node.attributes  # built anew each time it is asked for
             self.cell = []
-            self.shape = (header, _number(attributes.get("colspan")), _number(attributes.get("rowspan")))
+            columns, rows = (_whole(attributes.get(name)) or 1 for name in ("colspan", "rowspan"))
+            self.shape = (header, columns, rows)
 
     def close(self, tag: str) -> None:
         """End the head or a cell."""
@@ -51,11 +52,6 @@ class Grid:
         so_far = "".join(self.cell or ()).rstrip()
         self.cell = [so_far, ", "] if so_far else []
         self.cell += [number, " "] if number else []
-
-
-def _number(written: str | None) -> int:
-    value = written.strip() if written else ""
-    return int(value) if value.isdecimal() and value.isascii() and len(value) <= 4 else 1
 
 
 Role = Literal["text", "block", "inline", "passive", "unseen"]
