@@ -17,6 +17,7 @@ from typing import NamedTuple
 from qa_pipeline.documents.assembly import check_length, visible
 from qa_pipeline.documents.decoding import decode
 from qa_pipeline.documents.formats.row_files import too_many_rows
+from qa_pipeline.documents.formats.rows import write_row
 from qa_pipeline.records import Block, LeftOut, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.text.lexicon.languages import CAPITALS, SMALL, of_all
@@ -256,7 +257,7 @@ def _write(
 ) -> tuple[list[Block], int, list[str]]:
     """The rows as blocks, how many are wider than the table, and the names of columns without any value."""
     names, first = _names(list(islice(_filled_rows(text, dialect), SAMPLE_ROWS)), shape.width)
-    prefixes = [f"{name.rstrip(': ')}: " if name else "" for name in names]
+    shown = [name.rstrip(": ") for name in names]
     blocks: list[Block] = []
     unused = set(range(len(names)))
     wider = length = 0
@@ -266,20 +267,11 @@ def _write(
         if number < first:
             block = Block("paragraph", " ".join(filter(None, row)))
         else:
-            block = Block("table_row", _line(row, prefixes))
+            filled = [(place, cell) for place, cell in enumerate(row) if cell]
+            block = Block("table_row", write_row(filled, shown))
             wider += any(row[shape.width :])
             unused = {place for place in unused if place >= len(row) or not row[place]}
         blocks.append(block)
         length += len(block.text)
         check_length(length, settings)
     return blocks, wider, [names[place] for place in sorted(unused) if names[place]]
-
-
-def _line(row: Sequence[str], prefixes: Sequence[str]) -> str:
-    """`Column: cell | Column: cell`, or the cells alone; a first cell that ends in a colon is a key."""
-    if prefixes:
-        named = [prefix + cell for prefix, cell in zip(prefixes, row, strict=False) if cell]
-        return " | ".join([*named, *filter(None, row[len(prefixes) :])])
-    if row[0].endswith(":") and any(row[1:]):
-        return f"{row[0].rstrip(': ')}: " + " | ".join(filter(None, row[1:]))
-    return " | ".join(filter(None, row))

@@ -59,14 +59,14 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
         raise DocumentFailure("damaged", "the message has too many headers")
     if source.content.count(b"\n--") > _MOST_BOUNDARIES:
         raise DocumentFailure("damaged", "the message has too many parts")
+    reader = _Reader(source.path, settings)
     try:
         message = email.message_from_bytes(source.content)
+        if _OF_A_MAIL.isdisjoint(name.lower() for name in message.keys()):  # noqa: SIM118 - no mapping
+            raise DocumentFailure("damaged", "the file has none of the headers of an e-mail")
+        blocks = tuple(reader.message(message, level=1, depth=0))
     except RecursionError as error:
         raise DocumentFailure("nested_too_deep", "the parts of the message are nested too deep") from error
-    if _OF_A_MAIL.isdisjoint(name.lower() for name in message.keys()):  # noqa: SIM118 - no mapping
-        raise DocumentFailure("damaged", "the file has none of the headers of an e-mail")
-    reader = _Reader(source.path, settings)
-    blocks = tuple(reader.message(message, level=1, depth=0))
     pieces = reader.left.pieces
     return ParsedFile(
         blocks=blocks,
@@ -100,7 +100,8 @@ class _Reader:
         self.parts += 1
         kind, inner = part.get_content_type(), _inner_parts(part)
         if depth > _DEEPEST or self.parts > _MOST_PARTS:
-            self.left.add("deep_message", _text_within(part))
+            whole = (str(one.get_payload()) for one in part.walk() if not one.is_multipart())
+            self.left.add("deep_message", "".join(whole))
         elif kind == "message/rfc822" and inner:
             yield from self.message(inner[0], level + 1, depth + 1)
         elif part.is_multipart():
@@ -198,16 +199,6 @@ def _joined(lines: list[str], left: Omissions) -> list[str]:
 def _inner_parts(part: Message) -> list[Message]:
     payload = part.get_payload() if part.is_multipart() else []
     return [one for one in payload if isinstance(one, Message)]
-
-
-def _text_within(part: Message) -> str:
-    texts: list[str] = []
-    pending = [part]
-    while pending:
-        one = pending.pop()
-        pending += _inner_parts(one)
-        texts += [] if one.is_multipart() else [str(one.get_payload())]
-    return "".join(texts)
 
 
 def _is_text(part: Message) -> bool:

@@ -1,10 +1,9 @@
 """Markdown files: rendered to HTML by markdown-it, then the reader of HTML.
 
 CommonMark with tables, footnotes, definition lists, formulas, and what documentation generators and template
-engines add. Boxes, tabs and containers keep their text and title; of a template tag that links to a page the
-words of the link stay, of a raw block its content. Kinds of boxes, tags, comments and includes are counted as
-left out. HTML inside Markdown counts as content; an element that it leaves open ends with its block, so that
-none swallows the text below. Footnotes stay where they are written.
+engines add. Boxes, tabs and containers keep their text and title, raw blocks of templates their content;
+kinds of boxes, tags, comments and includes are counted as left out. HTML inside Markdown counts as content;
+what it leaves open ends with its block, so that none swallows the text below. Footnotes stay in their place.
 """
 
 import re
@@ -58,7 +57,6 @@ _MYST_BOXES = frozenset({
     "seealso", "sidebar", "tab-item", "tip", "topic", "warning",
 })  # fmt: skip
 _ATTRIBUTE_LINE = re.compile(r"^[ \t]*\{[ ]{0,20}:?[ ]{0,20}[#.][^{}\n]*\}[ \t]*$", re.MULTILINE)
-_ATTRIBUTES = re.compile(r"^\{[ ]{0,20}:?[ ]{0,20}[#.][^{}\n]*\}")
 _HEADING_ATTRIBUTES = re.compile(r"\s{0,20}\{\s{0,20}:?\s{0,20}[#.][^{}\n]*\}\s*$")
 _MARKS = re.compile(r"[`*]+")
 _STRAY_MARK = re.compile(r"^[ \t]*(?:/{3,}|:{3,})[ \t]*$", re.MULTILINE)
@@ -75,12 +73,6 @@ _TEMPLATE_TAG = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-_LINKS = frozenset({
-    "link", "page", "pageref", "page_ref", "page-ref", "post_url", "ref", "relref", "url", "xref",
-})  # fmt: skip
-_LABEL = re.compile(r"\b(?:title|text|label|name)\s*=\s*(?:\"([^\"]+)\"|'([^']+)')")
-_ARGUMENT = re.compile(r"\"([^\"]+)\"|'([^']+)'|(?<![\w=])([\w./\#-]+)(?!\s*=)")
-_PATH = re.compile(r"[/#]|\.\w{2,5}$")
 _INCLUDES = ("include", "import", "embed", "snippet", "render")
 _NESTING = 60
 _DEEPEST = _NESTING - 2  # a list takes two levels; the parser leaves out what would go over its limit
@@ -147,16 +139,6 @@ def _clean_inline(state: "StateCore") -> None:
         around = [around[1], token.type]
 
 
-def _drop_attributes(state: "StateCore") -> None:
-    """A rule for inline text: attributes right behind a link, a picture or code."""
-    for token in state.tokens:
-        before = ""
-        for child in token.children or ():
-            if child.type == "text" and before in ("link_close", "image", "code_inline"):
-                child.content = _ATTRIBUTES.sub("", child.content)
-            before = child.type
-
-
 def _cleaned(text: str, around: list[str], left: Omissions) -> str:
     if around[1] == "heading_open":
         text = _HEADING_ATTRIBUTES.sub("", text)
@@ -181,20 +163,9 @@ def _replaced(left: Omissions, found: re.Match[str]) -> str:
     if found["raw"] is not None:
         left.add("template_tag", found[0].replace(found["raw"], "", 1))
         return found["raw"]
-    name, _, arguments = (found["tag"] or found["short"] or "").strip().partition(" ")
-    kept = _words_of_link(arguments) if name in _LINKS else ""
-    if found.string[max(0, found.start() - 2) : found.start()] == "](":
-        kept = "".join(kept.split())  # the address of a link, which Markdown wants without blanks
-    left.add("include" if name.startswith(_INCLUDES) else "template_tag", found[0].replace(kept, "", 1))
-    return kept
-
-
-def _words_of_link(arguments: str) -> str:
-    """The words of a link to a page: its label, else its first argument that is no path, else the path."""
-    if label := _LABEL.search(arguments):
-        return label[1] or label[2]
-    found = [one for groups in _ARGUMENT.findall(arguments) for one in groups if one]
-    return next((one for one in found if not _PATH.search(one)), found[0] if found else "")
+    name = (found["tag"] or found["short"] or "").strip()
+    left.add("include" if name.startswith(_INCLUDES) else "template_tag", found[0])
+    return ""
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
@@ -263,7 +234,6 @@ def _parser() -> "MarkdownIt":
         opens = partial(_opens, pattern)
         container_plugin(parser, f"box{marker}", marker, validate=opens, render=_container)
     parser.core.ruler.before("inline", "dialects", _clean_inline)
-    parser.core.ruler.after("inline", "attributes", _drop_attributes)
     for name, rule in _RULES.items():
         parser.add_render_rule(name, rule)
     return parser

@@ -92,20 +92,10 @@ def too_many_rows(settings: DocumentSettings, what: str = "the file") -> Documen
     return DocumentFailure("too_many_rows", f"{what} has more rows than documents.max_rows = {limit}")
 
 
-def too_deep(value: object) -> bool:
-    """Whether mappings and lists are nested deeper than any writer means."""
-    level = [value]
-    for _ in range(_DEEPEST + 1):
-        inner: list[object] = []
-        for one in level:
-            if isinstance(one, Mapping):
-                inner += one.values()
-            elif isinstance(one, list | tuple):
-                inner += one
-        if not inner:
-            return False
-        level = inner
-    return True
+def too_deep(value: object, levels: int = _DEEPEST) -> bool:
+    """Whether mappings and lists are nested more levels deep than any writer means."""
+    inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
+    return any(levels == 0 or too_deep(one, levels - 1) for one in inner)
 
 
 def _same(rows: Sequence[TextRow], names: tuple[str, ...]) -> tuple[str | None, str | None]:

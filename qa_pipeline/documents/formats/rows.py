@@ -51,7 +51,9 @@ def render_table(rows: Sequence[Sequence[Cell]]) -> tuple[list[str], list[str]]:
             continue
         if not all(cell.header for _, cell in filled) or len(row) == 1:
             used.update(place for place, _ in filled)
-            lines.append(_line(filled, names))
+            shown = [name.rstrip(": ") for name in names]
+            written = [(place, cell.text) for place, cell in filled]
+            lines.append(write_row(written, shown, keyed=filled[0][1].header))
         elif len(filled) == 1 and filled[0][1].columns == len(row):
             lines.append(filled[0][1].text)
         else:
@@ -113,15 +115,17 @@ def _expand(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
     return grid
 
 
-def _line(filled: list[tuple[int, Cell]], names: list[str]) -> str:
-    """A row with the names of its columns; where there are none, a first cell may be a key."""
+def write_row(filled: Sequence[tuple[int, str]], names: Sequence[str], *, keyed: bool = False) -> str:
+    """One row as a line: its filled cells by their places, each with the name of its column.
+
+    Where no column has a name, a first cell that is a key (`keyed`, or it ends in a colon) names the others.
+    """
     if any(names):
-        named = [
-            (names[place].rstrip(": ") if place < len(names) else "", cell.text) for place, cell in filled
-        ]
-        return " | ".join(f"{name}: {text}" if name else text for name, text in named)
-    (_, first), *rest = filled
-    values = " | ".join(cell.text for _, cell in rest)
-    if rest and (first.header or first.text.endswith(":")):
-        return f"{first.text.rstrip(': ')}: {values}"
-    return f"{first.text} | {values}" if rest else first.text
+        width = len(names)
+        return " | ".join(
+            [f"{names[place]}: {text}" if place < width and names[place] else text for place, text in filled]
+        )
+    texts = [text for _, text in filled]
+    if len(texts) > 1 and (keyed or texts[0].endswith(":")):
+        return f"{texts[0].rstrip(': ')}: {' | '.join(texts[1:])}"
+    return " | ".join(texts)

@@ -79,7 +79,6 @@ _KINDS = {
         "describe object option cmdoption envvar confval program opcode",
         "content": "only ifconfig class rst-class cssclass container compound grid tabs tab-set list hlist "
         "figure-md div",
-        "quote": "epigraph highlights pull-quote pull_quote",
         "navigation": "contents toctree index",
         "metadata": "sectnum section-numbering target-notes default-role highlight currentmodule date "
         "tabularcolumns meta title",
@@ -274,9 +273,6 @@ class _Any(Directive):
 
     def _labelled(self, label: str) -> list[nodes.Node]:
         return [nodes.admonition("", nodes.title("", label.rstrip(":")), *self._body())]
-
-    def _quote(self) -> list[nodes.Node]:
-        return [nodes.block_quote("", *self._body())]
 
     def _signature(self) -> list[nodes.Node]:
         """What a directive of the Python, C or another domain describes, and the description."""

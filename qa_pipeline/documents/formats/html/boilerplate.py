@@ -19,8 +19,6 @@ _LABEL_WORDS = 4
 _LINKED_SHARE = 0.8
 _LANGUAGE_CODE = 3
 _LONGEST_LABEL = 100
-_LEVELS = 4
-"""How deep below a link or heading, itself included, text still counts as the link's or heading's."""
 
 
 def visit(
@@ -55,11 +53,11 @@ def visit(
 
 @dataclass(slots=True)
 class _Tally:
-    """What lies inside an open element; `link` and `heading` are above 0 within so many levels of one."""
+    """What lies inside an open element; `link` and `heading` say whether it is in one, or one itself."""
 
     tag: str
-    link: int = 0
-    heading: int = 0
+    link: bool = False
+    heading: bool = False
     linked: int = 0
     plain: int = 0
     label: str = ""
@@ -69,9 +67,9 @@ class _Tally:
 
     def count(self, text: str) -> None:
         bare = " ".join(text.translate(_SEPARATORS).split())
-        if self.link > 0:
+        if self.link:
             self.linked += len(bare)
-        elif bare and self.heading <= 0:
+        elif bare and not self.heading:
             self.plain += len(bare)
             self._add_label(f"{bare} ")
 
@@ -92,19 +90,16 @@ def navigation(root: "LexborNode") -> frozenset[int]:
     """Ids (`mem_id`) of elements below `root` that hold navigation and nothing else."""
     found: set[int] = set()
     top = root.tag or ""
-    stack = [_Tally(top, heading=_LEVELS if top in _HEADINGS else 0)]
+    stack = [_Tally(top, heading=top in _HEADINGS)]
 
     def enter(node: "LexborNode", tag: str) -> bool:
         around = stack[-1]
         if tag == "-text":
             around.count(node.text_content or "")
             return False
-        tally = _Tally(tag, around.link - 1, around.heading - 1)
-        if tag == "a":
-            if target := node.attributes.get("href"):
-                tally.link, tally.links, tally.inward = _LEVELS, 1, int(target.startswith("#"))
-        elif tag in _HEADINGS:
-            tally.heading = _LEVELS
+        tally = _Tally(tag, around.link, around.heading or tag in _HEADINGS)
+        if tag == "a" and (target := node.attributes.get("href")):
+            tally.link, tally.links, tally.inward = True, 1, int(target.startswith("#"))
         stack.append(tally)
         return True
 
@@ -222,25 +217,12 @@ def count_comments(tree: "LexborHTMLParser", markup: str, left: Omissions) -> No
         end = markup.find(close, found.end())
         inside = markup[found.end() : end if end >= 0 else None]
         if end < 0:
-            if close == ">" or _is_comment_at_end(tree, inside):
+            if close == ">" or "".join(f"{inside}-->".split()) in "".join((tree.html or "").split()):
                 left.add("unclosed_comment", inside)
             return
         if not inside.lower().startswith(_DECLARATIONS):
             left.add("comment", inside)
         start = end + len(close)
-
-
-def _is_comment_at_end(tree: "LexborHTMLParser", text: str) -> bool:
-    """Whether the parser took the last part of a page for a comment; it may stand around the page, too."""
-    last = tree.root
-    around = [last.prev, last.next] if last is not None else []
-    while last is not None and last.last_child is not None:
-        last = last.last_child
-    wanted = "".join(text.split())
-    return any(
-        node is not None and node.tag == "-comment" and wanted in "".join((node.html or "").split())
-        for node in (last, *around)
-    )
 
 
 def _kind(node: "LexborNode") -> str:

@@ -34,7 +34,8 @@ class Grid:
             header = tag == "th" or self.in_head
             attributes = node.attributes  # built anew each time it is asked for
             self.cell = []
-            self.shape = (header, _number(attributes.get("colspan")), _number(attributes.get("rowspan")))
+            columns, rows = (_whole(attributes.get(name)) or 1 for name in ("colspan", "rowspan"))
+            self.shape = (header, columns, rows)
 
     def close(self, tag: str) -> None:
         """End the head or a cell."""
@@ -51,11 +52,6 @@ class Grid:
         so_far = "".join(self.cell or ()).rstrip()
         self.cell = [so_far, ", "] if so_far else []
         self.cell += [number, " "] if number else []
-
-
-def _number(written: str | None) -> int:
-    value = written.strip() if written else ""
-    return int(value) if value.isdecimal() and value.isascii() and len(value) <= 4 else 1
 
 
 Role = Literal["text", "block", "inline", "passive", "unseen"]
@@ -143,7 +139,7 @@ class Reader:
             self._write_marker()
             self.grid = Grid(self.grid)
         elif self.grid is not None:
-            self._open_in_grid(tag, node)
+            self._open_in_grid(self.grid, tag, node)
         elif role(tag) == "block":
             self.flush(tag)
             self._enter(tag, node)
@@ -153,7 +149,7 @@ class Reader:
     def close(self, tag: str) -> None:
         """End an element that was opened."""
         if self.grid is not None:
-            self._close_in_grid(tag)
+            self._close_in_grid(self.grid, tag)
         elif role(tag) == "block":
             self.flush(tag)
             self._leave(tag)
@@ -333,24 +329,19 @@ class Reader:
         inner = self.lists[-1] if self.lists and tag == "li" else None
         return inner.number(_whole(node.attributes.get("value"))) if inner else None
 
-    def _open_in_grid(self, tag: str, node: "LexborNode") -> None:
-        if self.grid is None:
-            return
+    def _open_in_grid(self, grid: Grid, tag: str, node: "LexborNode") -> None:
         if tag in TABLE_PARTS:
-            self.grid.open(tag, node)
+            grid.open(tag, node)
         elif tag == "caption":
-            self.grid.cell = []
+            grid.cell = []
         elif tag in LISTS:
             self.lists.append(_ordered_list(tag, node))
-        elif self.grid.cell is not None and tag == "li":
-            self.grid.separate(self._number(tag, node))
-        elif self.grid.cell is not None and (tag in BREAKING or tag in HEADINGS or tag == "br"):
-            self.grid.cell.append(" ")
+        elif grid.cell is not None and tag == "li":
+            grid.separate(self._number(tag, node))
+        elif grid.cell is not None and (tag in BREAKING or tag in HEADINGS or tag == "br"):
+            grid.cell.append(" ")
 
-    def _close_in_grid(self, tag: str) -> None:
-        grid = self.grid
-        if grid is None:
-            return
+    def _close_in_grid(self, grid: Grid, tag: str) -> None:
         if tag == "table":
             self.blocks += [Block("table_row", line) for line in counted_lines(grid.rows, self.left)]
             self.grid = grid.outer

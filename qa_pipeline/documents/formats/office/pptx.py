@@ -1,11 +1,12 @@
 """PowerPoint files (PPTX, PPTM, PPSX): slides as pages, with their titles, tables, charts and notes.
 
 The notes of a speaker follow their slide by default: slides hold catchwords, and what they mean is often said
-only there. They are not shown to an audience, so a setting leaves them out. Like Word files these are read
+only there. They are not shown to an audience, so a setting leaves them out. Behind the title, shapes are read
+in the order of the file, which is the one PowerPoint gives to screen readers. Like Word files these are read
 with lxml alone: python-pptx knows nothing of hidden slides and diagrams, and drops what has several forms.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -38,64 +39,11 @@ from qa_pipeline.settings.documents import DocumentSettings
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
-_MOST = 300
-"""Shapes that are compared one with another; more are read from top to bottom."""
-_SLACK = 0.1
-_SAME_HEIGHT = 0.5
-
-
-class Box(NamedTuple):
-    """Where a shape lies, in any unit, from the upper left corner."""
-
-    left: int
-    top: int
-    width: int
-    height: int
-
-
-def reading_order(boxes: Sequence[Box | None]) -> list[int]:
-    """Places of the shapes in the order in which they are read; one without a box waits for no other."""
-
-    def corner(place: int) -> tuple[int, int]:
-        box = boxes[place]
-        return (box.top, box.left) if box else (0, 0)
-
-    left = dict.fromkeys(range(len(boxes)))
-    if len(boxes) > _MOST:
-        return sorted(left, key=corner)
-    waits = [
-        {one for one, other in enumerate(boxes) if one != place and box and other and _before(other, box)}
-        for place, box in enumerate(boxes)
-    ]
-    order: list[int] = []
-    while left:  # in a ring of shapes that wait for one another the uppermost breaks it
-        ready = next((place for place in left if waits[place].isdisjoint(left)), None)
-        order.append(min(left, key=corner) if ready is None else ready)
-        del left[order[-1]]
-    return order
-
-
-def _before(box: Box, other: Box) -> bool:
-    """Whether a box lies right above another, or to the left of it on the same height."""
-    across = _overlap(box.left, box.width, other.left, other.width)
-    along = _overlap(box.top, box.height, other.top, other.height)
-    slack = _SLACK * min(box.height, other.height), _SLACK * min(box.width, other.width)
-    above = box.top + box.height <= other.top + slack[0] and across > 0
-    beside = box.left + box.width <= other.left + slack[1]
-    return above or (beside and along > _SAME_HEIGHT * min(box.height, other.height))
-
-
-def _overlap(start: int, length: int, other: int, other_length: int) -> int:
-    return min(start + length, other + other_length) - max(start, other)
-
-
 _TREE = f"{SLIDES}cSld/{SLIDES}spTree"
-_ON_MASTER = {"ctrTitle": "title", "subTitle": "body", "vertTitle": "title"}
 _OF_TEXT = frozenset({"body", "obj", "subTitle", "tbl", "chart", "dgm", "media", "pic", "clipArt"})
 _TITLES = frozenset({"title", "ctrTitle", "vertTitle"})
 _FURNITURE = frozenset({"dt", "ftr", "sldNum", "hdr"})
 _BULLETS = {"buNone": False, "buChar": True, "buAutoNum": True, "buBlip": True}
-_NO_NUMBER = "0"
 _SHAPE, _GROUP = f"{SLIDES}sp", f"{SLIDES}grpSp"
 _FRAME, _PICTURE = f"{SLIDES}graphicFrame", f"{SLIDES}pic"
 _SHAPES = frozenset({_SHAPE, _GROUP, _FRAME, _PICTURE, f"{SLIDES}cxnSp"})
@@ -113,62 +61,36 @@ class _Role(NamedTuple):
 
 def _role(shape: "_Element") -> _Role | None:
     found = next(shape.iter(f"{SLIDES}ph"), None) if shape.tag != _GROUP else None
-    return None if found is None else _Role(found.get("type", "obj"), found.get("idx", _NO_NUMBER))
+    return None if found is None else _Role(found.get("type", "obj"), found.get("idx", "0"))
 
 
 class _Layout:
-    """A layout and the master behind it, with their placeholders: of several alike the first counts."""
+    """The placeholders of a layout: of several alike the first counts."""
 
-    def __init__(self, layout: "_Element | None" = None, master: "_Element | None" = None) -> None:
+    def __init__(self, layout: "_Element | None" = None) -> None:
         self.is_title = layout is not None and layout.get("type") == "title"
-        self.by_number: dict[str, _Element] = {}
-        self.by_type: dict[str, _Element] = {}
-        self.on_master: dict[str, _Element] = {}
-        for root, names in ((layout, self.by_type), (master, self.on_master)):
-            for shape in [] if root is None else root.iter(_SHAPE):
-                if (role := _role(shape)) is not None:
-                    names.setdefault(role.type, shape)
-                    if root is layout:
-                        self.by_number.setdefault(role.number, shape)
-        self.text_styles = None if master is None else master.find(f"{SLIDES}txStyles")
-
-    def behind(self, role: _Role) -> "list[_Element]":
-        """Shapes that a placeholder takes over from, the nearest first."""
-        near = self.by_type.get(role.type) if role.number == _NO_NUMBER else self.by_number.get(role.number)
-        far = self.on_master.get(_ON_MASTER.get(role.type, role.type))
-        if far is None and role.type in _OF_TEXT:
-            far = self.on_master.get("body")
-        return [shape for shape in (near, far) if shape is not None]
+        self.placeholders: dict[str, _Element] = {}
+        for shape in [] if layout is None else layout.iter(_SHAPE):
+            if (role := _role(shape)) is not None:
+                self.placeholders.setdefault(role.number, shape)
 
     def bulleted(self, role: _Role | None, shape: "_Element", level: int) -> bool:
-        """Whether paragraphs of a shape have bullets at a level, unless they say so themselves."""
-        holders = [shape, *(self.behind(role) if role else ())]
-        styles = [style for holder in holders for style in holder.iter(f"{DRAWING}lstStyle")]
-        if role and role.type in _OF_TEXT and self.text_styles is not None:
-            styles += self.text_styles.iterchildren(f"{SLIDES}bodyStyle")
+        """Whether paragraphs of a shape have bullets at a level, unless they say so themselves.
+
+        Those of a placeholder for text on a slide have, unless its layout says otherwise.
+        """
+        near = None if role is None else self.placeholders.get(role.number)
+        holders = [shape, *([] if near is None else [near])]
+        styles = (style for holder in holders for style in holder.iter(f"{DRAWING}lstStyle"))
         said = (_own_bullet(style.find(f"{DRAWING}lvl{level + 1}pPr")) for style in styles)
-        return next((bullet for bullet in said if bullet is not None), False)
+        of_slide = role is not None and role.type in _OF_TEXT and bool(self.placeholders)
+        return next((bullet for bullet in said if bullet is not None), of_slide)
 
 
 def _own_bullet(properties: "_Element | None") -> bool | None:
     """Whether properties of a paragraph give it a bullet; None if they do not say."""
     names = (child.tag.removeprefix(DRAWING) for child in (() if properties is None else properties))
     return next((_BULLETS[name] for name in names if name in _BULLETS), None)
-
-
-def _box_of(shape: "_Element") -> Box | None:
-    for path in (f"{SLIDES}spPr/{DRAWING}xfrm", f"{SLIDES}xfrm", f"{SLIDES}grpSpPr/{DRAWING}xfrm"):
-        offset, extent = shape.find(f"{path}/{DRAWING}off"), shape.find(f"{path}/{DRAWING}ext")
-        if offset is not None and extent is not None:
-            return Box(*map(_number, (offset.get("x"), offset.get("y"), extent.get("cx"), extent.get("cy"))))
-    return None
-
-
-def _number(written: str | None) -> int:
-    try:
-        return int((written or "0")[:12])
-    except ValueError:
-        return 0
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
@@ -250,7 +172,7 @@ class _Reader:
         if name not in self._layouts:
             parts = [name, *self.package.linked(name, "slideMaster")[:1]] if name else []
             roots = [self.package.tree(one) for one in parts]
-            self._layouts[name] = _Layout(*roots)
+            self._layouts[name] = _Layout(*roots[:1])
             new = self._new(parts)
             for one, root in zip(parts, roots, strict=True):
                 for shape in root.iter(_SHAPE) if one in new else ():
@@ -281,28 +203,20 @@ class _Reader:
         if title is not None:
             self._see(title)
             blocks.append(Block("heading", all_text(title), title_level))
-        blocks += self._ordered([shape for shape in shapes if shape is not title])
+        for shape in shapes:
+            if shape is not title:
+                blocks += self._blocks(shape)
         total = sum(visible(text.text or "") for text in tree.iter(TEXT))
         if total != self._seen:
-            self.omissions.add("unread")
-            self.omissions.characters["unread"] += total - self._seen
+            self.omissions.count("unread", 1, total - self._seen)
         return blocks
-
-    def _ordered(self, shapes: "list[_Element]") -> list[Block]:
-        order = reading_order([self._box(shape) for shape in shapes])
-        return [block for place in order for block in self._blocks(shapes[place])]
-
-    def _box(self, shape: "_Element") -> Box | None:
-        role = _role(shape)
-        holders = [shape, *(self._layout.behind(role) if role else ())]
-        return next((box for holder in holders if (box := _box_of(holder))), None)
 
     def _blocks(self, shape: "_Element") -> list[Block]:
         if _own(shape, "hidden") in _TRUE:
             self._leave_out("hidden_text", shape)
             return []
         if shape.tag == _GROUP:
-            return self._ordered(_listed(shape))
+            return [block for inner in _listed(shape) for block in self._blocks(inner)]
         role = _role(shape)
         if shape.tag not in (_PICTURE, _FRAME) and role is not None and role.type in _FURNITURE:
             self._leave_out("running_foot", shape)

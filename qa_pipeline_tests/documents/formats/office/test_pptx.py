@@ -137,17 +137,16 @@ def test_bullets_come_from_the_paragraph_or_the_layout() -> None:
     assert outline(read(made)) == [("heading", "T"), ("paragraph", "plain"), ("list_item", "numbered")]
 
 
-def test_shapes_out_of_order_are_read_as_they_lie_and_the_title_first() -> None:
+def test_the_title_is_read_first_and_other_shapes_in_the_order_of_the_file() -> None:
     made = Presentation()
-    slide = add(made, TITLE_ONLY, "Title")
+    slide = made.slides.add_slide(made.slide_layouts[TITLE_ONLY])
     write(slide, "below", top=5)
     write(slide, "above", top=3)
-    write(slide, "right", left=5, top=2)
-    write(slide, "left", left=1, top=2)
-    texts = [text for _, text in outline(read(made))]
-    assert texts[0] == "Title"
-    assert texts.index("left") < texts.index("right")
-    assert texts.index("left") < texts.index("above") < texts.index("below")
+    title = slide.shapes.title
+    assert title is not None
+    title.text = "Title"
+    slide.shapes._spTree.append(title._element)
+    assert [text for _, text in outline(read(made))] == ["Title", "below", "above"]
 
 
 def test_tables_keep_head_and_row_together() -> None:
