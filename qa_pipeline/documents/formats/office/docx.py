@@ -8,7 +8,7 @@ controls, text boxes and notes.
 
 import posixpath
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import groupby, pairwise
@@ -216,19 +216,21 @@ class _BlockReader:
         self._inline = InlineReader(omissions)
         self._pending: list[tuple[str, str]] = []
         self._met: set[tuple[str, str]] = set()
+        self._carried = ""
         self._length = 0
 
     def read(self, body: "_Element") -> list[Block]:
         """Blocks of the body, with notes at the end of the sections that refer to them."""
         for element in _parts(body, _PARAGRAPH, _TABLE):
             waiting, self._pending = self._pending, []
-            blocks = self._read(element)
+            blocks = self._read([element])
             met, self._pending = self._pending, waiting  # notes on a heading belong to the section it opens
             for block in blocks:
                 if block.kind == "heading":
                     self._write_notes()
                 self.blocks.append(block)
             self._pending += met
+        self.blocks += self._carried_over()
         self._write_notes()
         notes = self._notes
         for key in notes.keys() - self._met:
@@ -250,29 +252,41 @@ class _BlockReader:
                     self._met.add(key)
                     self.blocks += [
                         Block("paragraph", block.text) if block.kind == "heading" else block
-                        for block in self._inside(note)
+                        for block in self._closed(note)
                     ]
 
-    def _inside(self, holder: "_Element") -> list[Block]:
-        return [block for element in _parts(holder, _PARAGRAPH, _TABLE) for block in self._read(element)]
+    def _read(self, elements: "Iterable[_Element]") -> list[Block]:
+        blocks: list[Block] = []
+        for element in elements:
+            if element.tag == _PARAGRAPH:
+                blocks += self._paragraph(element)
+            else:
+                blocks += self._carried_over()
+                blocks += self._table(element)
+        return blocks
 
-    def _read(self, element: "_Element") -> list[Block]:
-        return self._paragraph(element) if element.tag == _PARAGRAPH else self._table(element)
+    def _closed(self, element: "_Element") -> list[Block]:
+        """Blocks of an element that no text goes on after."""
+        return self._read(_parts(element, _PARAGRAPH, _TABLE)) + self._carried_over()
 
     def _paragraph(self, paragraph: "_Element") -> list[Block]:
         properties = properties_of(paragraph, _PROPERTIES)
         style = self._style(properties)
         inline = self._inline.read(paragraph)
-        text = "".join(inline.parts)
-        self._measure(len(text))
+        own_text = "".join(inline.parts)
+        self._measure(len(own_text))
+        text, self._carried = self._carried + own_text, ""
         self._pending += [
             (note.tag.removesuffix("Reference"), note.get(f"{WORD}id", "")) for note in inline.notes
         ]
-        beside = [block for box in inline.boxes for block in self._inside(box)]
+        beside = [block for box in inline.boxes for block in self._closed(box)]
         for shown in inline.drawn:
             found = self._drawn(shown)
             self._measure(sum(len(block.text) for block in found))
             beside += found
+        mark = properties.get(f"{WORD}rPr")
+        if mark is not None and mark.find(f"{WORD}del") is not None:
+            self._carried, text = text, ""  # its end was deleted, so the next paragraph goes on with it
         kind = _KINDS.get(style.role, "paragraph")
         marker = None
         if style.numbering is not None and text.strip():
@@ -316,11 +330,16 @@ class _BlockReader:
             weigh = len(rows) < 2 or len(found) == 2
             named += named == len(rows) and is_on(row.find(f"{WORD}trPr/{WORD}tblHeader"))
             indent = whole(value_of(row, f"trPr/{WORD}gridBefore"), 0)
-            cells = [_raw_cell(cell, self._inside(cell), weigh=weigh) for cell in found]
+            cells = [_raw_cell(cell, self._closed(cell), weigh=weigh) for cell in found]
             rows.append([*([_RawCell([], indent)] if indent else []), *cells])
             if len(rows) > self._settings.max_rows:
                 raise too_many_rows(self._settings, "a table")
         return _table_blocks(element, rows, named, self._styles, self._omissions)
+
+    def _carried_over(self) -> list[Block]:
+        """Text of a paragraph whose end was deleted and that nothing follows."""
+        text, self._carried = self._carried, ""
+        return [Block("paragraph", text)] if text.strip() else []
 
     def _measure(self, characters: int) -> None:
         self._length += characters

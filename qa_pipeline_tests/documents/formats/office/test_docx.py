@@ -150,6 +150,19 @@ def test_lines_in_a_style_for_code_are_one_block_kept_verbatim() -> None:
     assert [block.text for block in parsed.blocks] == ["\n".join(lines), "after"]
 
 
+def test_a_paragraph_whose_end_was_deleted_goes_on_in_the_next() -> None:
+    ended = '<w:rPr><w:del w:id="1"/></w:rPr>'
+    row = f"<w:tbl><w:tr><w:tc>{paragraph(run('x'))}</w:tc><w:tc>{paragraph(run('y'))}</w:tc></w:tr></w:tbl>"
+    assert outline(read_docx(paragraph(run("one "), None, ended), paragraph(run("piece")))) == [
+        ("paragraph", "one piece")
+    ]
+    assert outline(read_docx(paragraph(run("end"), None, ended), row)) == [
+        ("paragraph", "end"),
+        ("table_row", "x | y"),
+    ]
+    assert outline(read_docx(paragraph(run("last"), None, ended))) == [("paragraph", "last")]
+
+
 def test_notes_stand_at_the_end_of_the_section_that_refers_to_them() -> None:
     mark = '<w:r><w:footnoteReference w:id="{}"/></w:r>'
     end = '<w:r><w:endnoteReference w:id="1"/></w:r>'
