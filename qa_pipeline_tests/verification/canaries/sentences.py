@@ -35,7 +35,7 @@ TEXTS = {
         för besökare som kommer till huset utan inbjudan från kontoret. Gästerna i huset får inte röka
         i rummen på övervåningen. Kontrollen av pumpen tar 2 timmar av arbetet på våren. Färgen i
         källaren behöver 3 dagar för att torka på vintern. Andelen lim i blandningen för väggen ska vara
-        ≥ 20 % av vikten. Det finns fyra filter (av stål) i pannans
+        ≥ 20 % av vikten. Det finns fyra filter (rostfria) i pannans
         tank i källaren. Pumpen i tanken stannar mitt på dagen och den skickar ett meddelande till
         kontoret.""",
     ],
