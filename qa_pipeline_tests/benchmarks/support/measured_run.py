@@ -15,10 +15,10 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 
@@ -130,7 +130,7 @@ class Stage:
 
 @dataclass
 class Meter:
-    """Seconds and peak memory (MB) of the functions of `pipeline` and `checking`, by name of stage."""
+    """Seconds and peak memory (MB) of the stages, by name."""
 
     stages: dict[str, Stage] = field(default_factory=dict)
     peak: float = 0.0
@@ -138,22 +138,15 @@ class Meter:
     @contextmanager
     def watching_stages(self) -> Iterator[None]:
         """Measure each call of a stage while entered."""
-        from qa_pipeline import stages as checking
-        from qa_pipeline import stages as pipeline
+        from qa_pipeline.stages import STAGES
 
-        originals = [
-            (module, name, value)
-            for module in (pipeline, checking)
-            for name, value in vars(module).items()
-            if name.startswith("make_") and value.__module__ == module.__name__
-        ]
-        for module, name, function in originals:
-            setattr(module, name, self._timed(name.removeprefix("make_"), function))
+        stages = cast("dict[str, Any]", STAGES)
+        originals = dict(stages)
+        stages |= {name: replace(stage, run=self._timed(name, stage.run)) for name, stage in stages.items()}
         try:
             yield
         finally:
-            for module, name, function in originals:
-                setattr(module, name, function)
+            stages |= originals
 
     def note_peak(self) -> float:
         """The highest resident memory since the last call."""
