@@ -380,13 +380,14 @@ PARENT = """
 import os, sys, threading
 from qa_pipeline.documents.sandbox.pool import ParsingPool
 from qa_pipeline.settings.documents import DocumentSettings, MaskingSettings
-from qa_pipeline_tests.documents.sandbox.test_pool import HOSTILE, asked
+from qa_pipeline_tests.documents.sandbox.test_pool import HOSTILE, _children, asked
 pool = ParsingPool(os.environ, HOSTILE)
 limits = DocumentSettings(parse_workers=1)
 outcomes = pool.parse(asked("say a", sys.argv[1]), limits)
 next(outcomes)
+children = _children(os.getpid())
 threading.Thread(target=list, args=(outcomes,), daemon=True).start()
-print("ready", flush=True)
+print(*children, flush=True)
 sys.stdin.read()
 """
 
@@ -396,8 +397,7 @@ def test_workers_die_with_a_parent_that_is_killed(act: str) -> None:
     parent = subprocess.Popen([sys.executable, "-c", PARENT, act], stdin=-1, stdout=-1)
     with parent:
         assert parent.stdout is not None
-        assert parent.stdout.readline() == b"ready\n"
-        children = _children(parent.pid)
+        children = [int(child) for child in parent.stdout.readline().split()]
         time.sleep(0.3)
         parent.kill()
     assert children
