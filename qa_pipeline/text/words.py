@@ -47,9 +47,10 @@ def folded_words(text: str, language: str) -> tuple[str, ...]:
 def content_places(text: str, language: str) -> list[tuple[int, str]]:
     """Start and stem of each content word, without making the tokens."""
     known = _known_words(language)
-    found = ((match, known(match[0])) for match in _WORD.finditer(text))
     return [
-        (match.start(), word[1]) for match, word in found if word[2] or (word[3] and _is_value(match, text))
+        (match.start(), word[1])
+        for match in _WORD.finditer(text)
+        if (word := known(match[0]))[2] or (word[3] and _is_value(match, text))
     ]
 
 

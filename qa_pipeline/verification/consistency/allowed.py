@@ -643,9 +643,15 @@ def _same_article(one: Unit, other: Unit, known: Lexicon) -> bool:
 
 def is_allowed(change: Change) -> bool:
     """Whether some row of `ALLOWED` covers a difference."""
+    rows = _rows(change.known.code, bool(change.added), bool(change.left))
+    return any(row.test(change) for row in rows)
+
+
+@functools.cache
+def _rows(language: str, added: bool, left: bool) -> tuple[Allowed, ...]:
+    """The rows for differences of one shape in a language."""
     sides = {"added": (True, False), "left out": (False, True)}
-    shape = (bool(change.added), bool(change.left))
-    return any(
-        sides.get(one.direction, shape) == shape and change.known.code in one.languages and one.test(change)
-        for one in ALLOWED
+    shape = (added, left)
+    return tuple(
+        row for row in ALLOWED if sides.get(row.direction, shape) == shape and language in row.languages
     )
