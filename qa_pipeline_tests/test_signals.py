@@ -30,8 +30,9 @@ from qa_pipeline.models import encoder as embedding_model
 from qa_pipeline_tests.fakes import HashEmbedder
 
 how = sys.argv[1]
-for name, handler in (("SIGINT", signal.default_int_handler), ("SIGHUP", signal.SIG_DFL)):
-    signal.signal(getattr(signal, name), handler)  # a suite that runs in the background ignores them
+for name in ("SIGINT", "SIGHUP", "SIGTERM"):  # a suite that runs in the background may ignore them
+    handler = signal.default_int_handler if name == "SIGINT" else signal.SIG_DFL
+    signal.signal(getattr(signal, name), handler)
 
 class Waiting(HashEmbedder):
     def encode(self, texts):
