@@ -10,7 +10,9 @@ if TYPE_CHECKING:  # heavy: errors are records too, and --help must answer at on
     import polars as pl
 
 Coverage = Literal["full", "partial", "none"]
-QuestionType = Literal["definition", "figure", "date", "reason", "how_to", "key_value", "table_cell", "fact"]
+QuestionType = Literal[
+    "fact_single", "summary", "reasoning", "comparison", "procedure", "table", "unanswerable", "false_premise"
+]
 BlockKind = Literal["heading", "paragraph", "list_item", "table_row", "code", "quote"]
 
 Score = Annotated[float, Field(ge=0.0, le=1.0)]
@@ -93,13 +95,21 @@ class DraftQuestion(ReplyModel):
     """One proposed question about a passage."""
 
     question: str = Field(min_length=1, description="One standalone question ending in a question mark.")
-    question_type: QuestionType = Field(description="What kind of fact the question asks for.")
+    question_type: QuestionType = Field(description="The type it is of.")
 
 
 class QuestionsReply(ReplyModel):
     """The questions a passage can answer; empty when nothing in it is worth asking."""
 
     questions: list[DraftQuestion] = Field(description="At most the number asked for, best first.")
+
+
+class StandaloneReply(ReplyModel):
+    """A question rewritten so that it can be understood by itself."""
+
+    question: str | None = Field(
+        description="The rewritten question; null where the passage does not say what is meant."
+    )
 
 
 class DraftCitation(ReplyModel):
@@ -166,7 +176,7 @@ class PairwiseReply(ReplyModel):
     preferred: Literal["first", "second", "tie"] = Field(description="Which answer serves the task better?")
 
 
-Role = Literal["questions", "answer", "split", "verify", "judge"]
+Role = Literal["questions", "standalone", "answer", "split", "verify", "judge"]
 Repair = Literal["none", "stripped", "repaired", "reasked", "recovered"]
 """How a reply became readable: as it came; text around its JSON cut off; JSON repaired; by asking once more
 with the error shown; from plain text that held no JSON."""

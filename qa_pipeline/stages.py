@@ -17,6 +17,7 @@ from qa_pipeline.chunking.repeats import mark_repeated_blocks
 from qa_pipeline.corpus.corpora import open_corpus
 from qa_pipeline.corpus.files import PAIRS_FILES, DocumentFailure, FoundFile, read_bytes
 from qa_pipeline.corpus.places import BatchFiles
+from qa_pipeline.curation.coverage import cover_sections, uncovered_sections
 from qa_pipeline.curation.decisions import overrule_claims, read_decisions
 from qa_pipeline.curation.exports import (
     chat_rows,
@@ -33,7 +34,9 @@ from qa_pipeline.documents.reading import read_documents
 from qa_pipeline.errors import PairsFileError
 from qa_pipeline.generation.answers import draft_answers
 from qa_pipeline.generation.edits import with_edited_pairs
+from qa_pipeline.generation.guidance import read_guidance
 from qa_pipeline.generation.pairs_file import import_pairs, mask_pairs, parse_pairs, read_pairs
+from qa_pipeline.generation.planning import topics_of
 from qa_pipeline.generation.questions import write_questions
 from qa_pipeline.judging import assess_pairs
 from qa_pipeline.llm.calls import calls_frame
@@ -43,8 +46,8 @@ from qa_pipeline.retrieval.search import Retriever
 from qa_pipeline.retrieval.shard import Shard, build_index, embed_chunks, nearest_chunks
 from qa_pipeline.settings.documents import MaskingSettings
 from qa_pipeline.settings.generation import PairsFileSettings
-from qa_pipeline.storage import Layout, write_bytes
-from qa_pipeline.tables import CANARIES, DECISIONS, LAYOUTS, PAIRS, QUESTIONS, STORED
+from qa_pipeline.storage import Layout, read_earlier, write_bytes
+from qa_pipeline.tables import CANARIES, COVERAGE, DECISIONS, LAYOUTS, PAIRS, QUESTIONS, STORED
 from qa_pipeline.verification.canaries.material import gather
 from qa_pipeline.verification.canaries.outcomes import canary_rows
 from qa_pipeline.verification.canaries.seeding import canary_pairs, seed_canaries
@@ -163,7 +166,8 @@ def _questions(run: StageRun) -> pl.DataFrame:
     resources, settings = run.resources, run.resources.settings
     if resources.generator is None:
         return QUESTIONS.empty()
-    retriever = Retriever(run["chunks"], run["index"], resources.embedder, settings.retrieval)
+    shard: Shard = run["index"]
+    retriever = Retriever(run["chunks"], shard, resources.embedder, settings.retrieval)
     return write_questions(
         run["chunks"],
         resources.generator,
@@ -171,8 +175,21 @@ def _questions(run: StageRun) -> pl.DataFrame:
         settings.generation,
         settings.llm,
         batch=run.batch,
+        topics=topics_of(shard.vectors) if settings.generation.max_questions else None,
+        uncovered=_uncovered(run),
+        guidance=read_guidance(settings.generation),
         previous=run.previous,
         notify=run.notify,
+    )
+
+
+def _uncovered(run: StageRun) -> set[tuple[str, int]]:
+    """Sections of which the last run accepted nothing, where it covered less than it should."""
+    target = run.resources.settings.generation.coverage_target
+    if target is None:
+        return set()
+    return uncovered_sections(
+        read_earlier(run.resources.layout.table(COVERAGE.name, run.batch), COVERAGE), target
     )
 
 
@@ -471,7 +488,7 @@ STAGES: Mapping[str, Stage] = {
             "A planned mix of types over the chunks; those of unchanged chunks are kept and not asked again.",
             inputs=("chunks", "index"),
             settings=("generation", "retrieval", "embedding", "llm"),
-            prompts=("questions",),
+            prompts=("questions", "standalone"),
             asks_a_model=True,
             keeps=True,
             counts="chunks asked",
@@ -579,6 +596,14 @@ STAGES: Mapping[str, Stage] = {
             ),
             settings=("verification", "judging"),
             finish=_write_ledger,
+        ),
+        Stage(
+            "coverage",
+            lambda run: cover_sections(run["chunks"], run["questions"], run["pairs"], run["verdicts"]),
+            "curation",
+            "What each section was asked and what was accepted of it; a section without an accepted question "
+            "says why.",
+            inputs=("chunks", "questions", "pairs", "verdicts"),
         ),
         Stage(
             "llm_calls",

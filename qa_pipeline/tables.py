@@ -328,7 +328,7 @@ CANARIES = Table(
 # fmt: on
 
 
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 
 # One column a line reads best.
 # fmt: off
@@ -410,13 +410,19 @@ EMBEDDINGS = Table(
 
 QUESTIONS = Table(
     "questions",
-    "One row per question asked of a chunk, or per chunk that was not asked or whose questions could not be had.",
+    "One row per planned question, written or not, and per chunk that was not asked.",
     ("question_id",),
     (
-        column("question_id", S, "Hash of target chunk, question, prompt and model."),
+        column("question_id", S, "Hash of target chunk, question, its place in the plan, prompt and model."),
         BATCH,
-        column("question", S, "The question; null when the chunk was not asked or generation failed.", nullable=True),
-        column("question_type", S, "definition, figure, date, reason, how_to, key_value, table_cell or fact.", nullable=True),
+        column("question", S, "The question; null when none was written.", nullable=True),
+        column("question_type", S, "Type it is of, a name of the mix; null without a question.", nullable=True),
+        column("planned_type", S, "Type that was asked for; null when the chunk was not asked.", nullable=True),
+        column("difficulty", S, "How the search finds its chunk: easy first, medium second or third, hard later or not; null when not searched.", nullable=True),
+        column("persona", S, "Name of the persona in whose words it is asked; null without one.", nullable=True),
+        column("round", I32, "1 for the first time its chunk was asked, higher where nothing had been accepted; null when not asked.", nullable=True),
+        column("place", I32, "Its place in the request, from 0; null when the chunk was not asked.", nullable=True),
+        column("rewritten_from", S, "The question as first written, where it could not be understood by itself; else null.", nullable=True),
         column("target_chunk_ids", STRINGS, "Chunks the question was written for."),
         column("passage_ids", STRINGS, "Chunks retrieved for it, best first."),
         column("passage_scores", pl.List(F64), "Retrieval score of each of them (reciprocal rank fusion).", nullable=True),
@@ -428,7 +434,7 @@ QUESTIONS = Table(
         column("model", S, "Name of the model that wrote it."),
     ),
     preview=("question", "question_type", "status"),
-    counted=("status", "reason", "question_type"),
+    counted=("status", "reason", "planned_type", "question_type", "difficulty"),
 )
 
 PAIRS = Table(
@@ -489,6 +495,29 @@ TRAINING_EXAMPLES = Table(
     counted=("coverage", "question_type", "language"),
 )
 
+COVERAGE = Table(
+    "coverage",
+    "One row per section of a document: what it was asked, and what of it was accepted.",
+    ("document_id", "section_start"),
+    (
+        BATCH,
+        column("document_id", S, "The document."),
+        column("section_start", I64, "First character of the section in the document's text."),
+        column("section_path", STRINGS, "Headings above it and its own, outermost first."),
+        column("chunks", I32, "Chunks cut from it."),
+        column("rounds", I32, "How often it was asked; 0 where it was not."),
+        column("planned", I32, "Questions planned about it."),
+        column("written", I32, "Questions written."),
+        column("kept", I32, "Questions that stand alone and find their chunk."),
+        column("pairs", I32, "Pairs about it, imported ones that cite it included."),
+        column("accepted", I32, "Pairs that were accepted."),
+        column("status", S, "covered (by an accepted pair) or uncovered."),
+        column("reason", S, "Why it is uncovered: the most frequent reason of its pairs, else of its questions; null where none is known.", nullable=True),
+    ),
+    preview=("section_path", "status", "reason", "written", "accepted"),
+    counted=("status", "reason"),
+)
+
 TABLES: dict[str, Table] = {
     table.name: table
     for table in (
@@ -509,7 +538,7 @@ LLM_CALLS = Table(
         column("call_id", S, "The call."),
         column("run", S, "The run that made it."),
         BATCH,
-        column("role", S, "questions, answer, split, verify or judge."),
+        column("role", S, "questions, standalone, answer, split, verify or judge."),
         column("asked_model", S, "Model that was asked: provider, name and, where it is not the provider's own, server."),
         column("replied_model", S, "Model that says it replied.", nullable=True),
         column("request_key", S, "Hash of the request; a request asked once more has a row for each call."),
@@ -530,7 +559,7 @@ LLM_CALLS = Table(
     counted=("role", "outcome", "repair", "replied_model"),
 )
 
-KEPT_APART: dict[str, Table] = {table.name: table for table in (LLM_CALLS, CANARIES, DECISIONS)}
+KEPT_APART: dict[str, Table] = {table.name: table for table in (LLM_CALLS, CANARIES, DECISIONS, COVERAGE)}
 """Tables that tell of a batch and are no part of the road: never in conservation, never in a release."""
 
 STORED: dict[str, Table] = TABLES | KEPT_APART

@@ -36,12 +36,14 @@ ASSETS = {
     "llm_calls",
     "canaries",
     "decisions",
+    "coverage",
 }
 
 BLOCKING = {
     "llm_calls:schema",
     "canaries:schema",
     "decisions:schema",
+    "coverage:schema",
     "canaries:canary_recall",
     "canaries:canary_accepts",
     "documents:schema",

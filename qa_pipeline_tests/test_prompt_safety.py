@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.generation.answers import draft_answers
-from qa_pipeline.generation.questions import write_questions
+from qa_pipeline.generation.questions import standalone_request, write_questions
 from qa_pipeline.judging import assess_pairs
 from qa_pipeline.llm.base import LanguageModel
 from qa_pipeline.llm.concurrency import complete_all
@@ -97,12 +97,18 @@ def ask_questions(attack: Attack, model: LanguageModel) -> object:
     )
 
 
+def rewrite(attack: Attack, model: LanguageModel) -> object:
+    row = {"question": attack.text, "language": attack.language, "batch": "b"}
+    request = standalone_request(row, passages_by_id(attack.chunks)["c0"], LLMSettings().seed)
+    return complete_all(model, [request], workers=1)
+
+
 def answer(attack: Attack, model: LanguageModel) -> object:
     question = {
         "question_id": "q",
         "batch": "b",
         "question": attack.text,
-        "question_type": "fact",
+        "question_type": "fact_single",
         "language": attack.language,
         "target_chunk_ids": ["c0"],
         "passage_ids": ["c0", "c1"],
@@ -147,6 +153,10 @@ def split(attack: Attack, model: LanguageModel) -> object:
 
 STAGES = {
     "questions": Stage(ask_questions, lambda attack: {"passages": attack.passages[:1]}),
+    "standalone": Stage(
+        rewrite,
+        lambda attack: {"passages": attack.passages[:1], "question": [("question", attack.text)]},
+    ),
     "answer": Stage(
         answer, lambda attack: {"passages": attack.passages, "question": [("text", attack.text)]}
     ),
@@ -196,6 +206,8 @@ def pattern_of(template: str, delimited: dict[str, list[tuple[str, str]]]) -> st
         name = part.strip("{}")
         if name == "limit" and part != name:
             pattern += r"\d+"
+        elif name == "types" and part != name:
+            pattern += r"[a-z_]+(?:, [a-z_]+)*"
         elif name in delimited and part != name:
             shown = []
             for label, text in delimited[name]:

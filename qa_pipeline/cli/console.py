@@ -38,10 +38,12 @@ NARROWEST = 120
 TEXT_COLUMNS = {
     "table", "stage", "what", "reason", "batch", "expected_verdict", "expected_kind", "path", "detail",
     "kind", "model", "role", "expected", "age", "state", "job", "file", "set", "scorer",
-    "step", "side", "to", "verdict", "question", "unsupported",
+    "step", "side", "to", "verdict", "question", "unsupported", "question_type", "lost",
 }  # fmt: skip
 LONGEST_UNBROKEN = 30
 """Characters up to which a text stays on one line; names of batches and files may be of any length."""
+MOST_REASONS = 3
+"""Reasons that are named on the screen for the questions of a type that were lost."""
 MOST_UNREAD = 20
 """Files that could not be read and are listed on the screen."""
 MOST_VERDICTS = 20
@@ -49,8 +51,8 @@ MOST_VERDICTS = 20
 LONGEST_CELL = 60
 COLOURS = {"succeeded": "green", "unchanged": "green", "pending": "yellow", "failed": "red"}
 BATCH_COLUMNS = (
-    "batch", "documents", "parsed", "chunks", "pairs", "accepted", "rejected", "needs_review", "failed",
-    "examples",
+    "batch", "documents", "parsed", "chunks", "sections", "covered", "pairs", "accepted", "rejected",
+    "needs_review", "failed", "examples",
 )  # fmt: skip
 SCORE_COLUMNS = (
     "batch", "pass_rate", "pass_rate_of_all", "average_score", "average_score_of_all", "citation_accuracy",
@@ -145,6 +147,7 @@ def show_report(found: Report, layout: Layout, *, reported: Collection[str] = ()
     show_table("Rows", ["table", "rows"], found.tables.items())
     if found.steps.height:
         show_table("Yield", ["stage", "what", "reason", "count"], stage_rows(found.steps))
+    show_frame("Questions by type", _with_losses(found.types, found.shortfalls))
     show_frame("Known-answer pairs", _with_total(found.known))
     title = "Canaries: claims made from the documents, of known verdict (no estimate of a release's errors)"
     show_frame(title, found.canaries, CANARY_COLUMNS)
@@ -250,6 +253,14 @@ def _with_total(known: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([known.sort("expected_verdict", "expected_kind"), total.select(known.columns)])
 
 
+def _with_losses(types: pl.DataFrame, shortfalls: pl.DataFrame) -> pl.DataFrame:
+    """The types with the most frequent reasons for which planned questions of them were lost, in words."""
+    most = shortfalls.sort("questions", descending=True, maintain_order=True)
+    words = pl.format("{} {}", "questions", "reason").head(MOST_REASONS).str.join(", ")
+    lost = most.group_by("question_type", maintain_order=True).agg(lost=words)
+    return types.join(lost, on="question_type", how="left", maintain_order="left")
+
+
 def show_frame(title: str, frame: pl.DataFrame, columns: Sequence[str] | None = None) -> None:
     """Print some columns of a frame, unless it is empty."""
     if frame.height:
@@ -309,6 +320,8 @@ def report_document(found: Report, layout: Layout) -> dict[str, Any]:
         "left_out": found.left_out,
         "masked": found.masked,
         "unread": found.unread,
+        "question_types": found.types,
+        "shortfalls": found.shortfalls,
         "incomplete": found.incomplete,
         "withdrawn": {batch: stone.model_dump() for batch, stone in found.withdrawn.items()},
         "cost": found.cost.document(),

@@ -1,25 +1,66 @@
-"""Questions: each chunk is asked for some, and each question must find its own chunk again."""
+"""Questions: those planned are asked of their chunks; each must stand alone and find its own chunk again."""
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
 from qa_pipeline.chunking.repeats import NEAR_DUPLICATE, REPEATED_BLOCK
 from qa_pipeline.errors import ModelError
+from qa_pipeline.generation.guidance import NO_GUIDANCE, Guidance
+from qa_pipeline.generation.planning import plan_questions
+from qa_pipeline.generation.standalone import leans_on
 from qa_pipeline.llm.base import LanguageModel, Reply, Request
 from qa_pipeline.llm.concurrency import complete_all
-from qa_pipeline.prompts.loading import load_prompt, render_passages
-from qa_pipeline.records import Passage, ProgressCallback, QuestionsReply, no_progress, passages_by_id
+from qa_pipeline.prompts.loading import delimit, delimit_all, load_prompt, render_passages
+from qa_pipeline.records import (
+    DraftQuestion,
+    Passage,
+    ProgressCallback,
+    QuestionsReply,
+    QuestionType,
+    StandaloneReply,
+    no_progress,
+    passages_by_id,
+)
 from qa_pipeline.settings.generation import GenerationSettings
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.tables import QUESTIONS
+from qa_pipeline.text.language import in_other_language
 
 Retrieve = Callable[[Sequence[str], Sequence[str]], list[list[tuple[str, float]]]]
 """(questions, languages) -> chunk ids and scores for each question, best first."""
+Section = tuple[str, int]
+"""A section of a batch: its document and where it starts there."""
+
+MAX_QUESTION = 500
+"""Characters of a question; no person asks a longer one."""
+NOT_WRITTEN = "not_written"
+NOT_STANDALONE = "not_standalone"
+_MEDIUM = 3
+_MOST_ASKED = 30
 
 Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """What one chunk is asked for in one round.
+
+    Args:
+        passage: the chunk.
+        request: what the model is sent.
+        asked_in: the round, from 1.
+        persona: the name of who asks; None for nobody in particular.
+    """
+
+    passage: Passage
+    request: Request[QuestionsReply]
+    asked_in: int
+    persona: str | None
 
 
 def write_questions(
@@ -30,40 +71,51 @@ def write_questions(
     llm: LLMSettings,
     *,
     batch: str,
+    topics: Sequence[int] | None = None,
+    uncovered: Collection[Section] = (),
+    guidance: Guidance = NO_GUIDANCE,
     previous: pl.DataFrame | None = None,
     notify: ProgressCallback = no_progress,
 ) -> pl.DataFrame:
-    """Ask every chunk for questions and keep those that retrieve the chunk they were written for.
+    """Ask the chunks for the planned questions; keep those that stand alone and retrieve their own chunk.
 
-    Rows of `previous` stand as they are while the chunks they name still exist, whatever has been added
-    to the batch since: they were paid for, and new neighbours do not make them wrong. Chunks whose
-    earlier reply could not be used are asked again.
+    Rows of `previous` stay as they are while the chunks they name still exist, whatever has been added to the
+    batch since: they were paid for, and new neighbours do not make them wrong. Chunks whose earlier reply
+    could not be used are asked again. Every planned question has a row, written or not.
+
+    Args:
+        chunks: CHUNKS frame of the batch.
+        model: who writes.
+        retrieve: the search of the batch.
+        settings: how many questions of which types, and what is asked of them.
+        llm: workers and seed.
+        batch: its name.
+        topics: a number for each chunk; None where all are one topic.
+        uncovered: sections to be asked once more, since nothing about them was accepted.
+        guidance: personas and examples.
+        previous: the table as the last run left it.
+        notify: called with the number of chunks asked.
 
     Raises:
         PermanentModelError: the model can answer no further request.
     """
-    passages = passages_by_id(chunks)
-    requests = {
-        chunk_id: question_request(passage, settings, llm.seed, batch)
-        for chunk_id, passage in passages.items()
-    }
-    kept = _still_valid(previous, requests, model.name)
-    left_out = passed_over(chunks, settings)
-    kept = [row for row in kept if row["target_chunk_ids"][0] not in left_out]
-    answered = {row["target_chunk_ids"][0] for row in kept} | set(left_out)
-    open_ids = [chunk_id for chunk_id in requests if chunk_id not in answered]
-    replies = complete_all(model, [requests[i] for i in open_ids], workers=llm.workers, notify=notify)
+    kept = still_valid(previous, chunks, guidance, model.name, passed_over(chunks, settings))
+    planned = plan_requests(
+        chunks, kept, settings, llm.seed, batch=batch, topics=topics, uncovered=uncovered, guidance=guidance
+    )
+    asked = list(planned.values())
+    replies = complete_all(model, [one.request for one in asked], workers=llm.workers, notify=notify)
     written = [
-        row
-        for chunk_id, reply in zip(open_ids, replies, strict=True)
-        for row in _rows(passages[chunk_id], requests[chunk_id], reply, model.name, batch)
+        row for one, reply in zip(asked, replies, strict=True) for row in _rows(one, reply, model.name, batch)
     ]
+    _make_standalone(written, {i: one.passage for i, one in planned.items()}, model, llm)
     _retrieve_passages(written, retrieve)
-    not_asked = [
-        _not_asked(requests[chunk_id], reason, model.name, batch) for chunk_id, reason in left_out.items()
+    not_asked = _not_asked(chunks, {row["target_chunk_ids"][0] for row in kept + written}, settings, guidance)
+    rest = [{**row, "model": model.name, "batch": batch} for row in not_asked]
+    rows = [
+        {**row, "question_id": row.get("question_id") or _question_id(row)} for row in kept + written + rest
     ]
-    rows = _in_chunk_order(kept + written + not_asked, passages)
-    return QUESTIONS.frame(_decide(rows, round_trip=settings.require_round_trip))
+    return QUESTIONS.frame(_decide(_in_chunk_order(rows, chunks), round_trip=settings.require_round_trip))
 
 
 def passed_over(chunks: pl.DataFrame, settings: GenerationSettings) -> dict[str, str]:
@@ -80,101 +132,282 @@ def passed_over(chunks: pl.DataFrame, settings: GenerationSettings) -> dict[str,
     return dict(marked.select("chunk_id", "repeats").iter_rows())
 
 
+def plan_requests(
+    chunks: pl.DataFrame,
+    kept: Sequence[Row],
+    settings: GenerationSettings,
+    seed: int,
+    *,
+    batch: str,
+    topics: Sequence[int] | None = None,
+    uncovered: Collection[Section] = (),
+    guidance: Guidance = NO_GUIDANCE,
+) -> dict[str, Planned]:
+    """What is still to be asked, by chunk, best first; `kept` are rows that need not be asked for again."""
+    asked: dict[str, list[Row]] = defaultdict(list)
+    for row in kept:
+        asked[row["target_chunk_ids"][0]].append(row)
+    left_out, passages, rounds = passed_over(chunks, settings), passages_by_id(chunks), []
+    for chunk_id, *section in chunks.select("chunk_id", "document_id", "section_start").iter_rows():
+        before = max((row["round"] for row in asked[chunk_id]), default=0)
+        again = before == 0 or (tuple(section) in uncovered and before < settings.max_rounds)
+        rounds.append(before + 1 if again and chunk_id not in left_out else None)
+    to_ask = chunks.select("chunk_id", "document_id", "section_start", "text").with_columns(
+        pl.Series("round", rounds, pl.Int32()), pl.Series("topic", topics or [0] * len(rounds), pl.Int64())
+    )
+    to_ask = to_ask.filter(pl.col("round").is_not_null())
+    taken = pl.DataFrame(
+        [(row["target_chunk_ids"][0], row["planned_type"]) for row in kept],
+        schema={"chunk_id": pl.String(), "planned_type": pl.String()},
+        orient="row",
+    )
+    plan = plan_questions(to_ask.drop("topic"), settings, taken, to_ask["topic"].to_list())
+    wanted = plan.group_by("chunk_id", "round", maintain_order=True).agg("planned_type")
+    planned = {}
+    for chunk_id, asked_in, types in wanted.iter_rows():
+        persona = guidance.persona(chunk_id, asked_in)
+        earlier = [row["question"] for row in asked[chunk_id] if row["question"]]
+        request = question_request(
+            passages[chunk_id],
+            types,
+            settings,
+            seed,
+            batch,
+            asked=earlier,
+            persona=None if persona is None else persona.description,
+            guidance=guidance,
+        )
+        planned[chunk_id] = Planned(
+            passages[chunk_id], request, asked_in, None if persona is None else persona.name
+        )
+    return planned
+
+
 def question_request(
-    passage: Passage, settings: GenerationSettings, seed: int, batch: str
+    passage: Passage,
+    types: Sequence[QuestionType],
+    settings: GenerationSettings,
+    seed: int,
+    batch: str,
+    *,
+    asked: Sequence[str] = (),
+    persona: str | None = None,
+    guidance: Guidance = NO_GUIDANCE,
 ) -> Request[QuestionsReply]:
-    """What a chunk is asked for questions with."""
+    """What a chunk is asked for questions with.
+
+    Args:
+        passage: the chunk.
+        types: of the questions wanted.
+        settings: the temperature.
+        seed: of the model.
+        batch: whom the call is for.
+        asked: questions there are about the chunk already.
+        persona: a description of who asks.
+        guidance: the examples.
+    """
     prompt = load_prompt(passage.language, "questions")
+    values: dict[str, Any] = {
+        "passages": render_passages([passage]),
+        "limit": str(len(types)),
+        "types": ", ".join(types),
+    }
+    examples = guidance.examples_in(passage.language)
+    if examples:
+        prompt, values["examples"] = prompt.with_part(passage.language, "examples"), examples
+    if persona is not None:
+        prompt, values["persona"] = prompt.with_part(passage.language, "persona"), persona
+    if asked:
+        prompt = prompt.with_part(passage.language, "asked")
+        values["asked"] = delimit_all(asked[-_MOST_ASKED:], "question")
     return Request(
         role="questions",
         system=prompt.system,
-        prompt=prompt.fill(passages=render_passages([passage]), limit=str(settings.questions_per_chunk)),
+        prompt=prompt.fill(**values),
         reply_model=QuestionsReply,
         temperature=settings.temperature,
         seed=seed,
         language=passage.language,
         passages=(passage,),
-        limit=settings.questions_per_chunk,
+        types=tuple(types),
+        asked=tuple(asked),
+        limit=len(types),
         batch=batch,
-        prompt_hash=prompt.hash,
+        prompt_hash=_prompt_hash(passage.language, guidance),
     )
 
 
-def _still_valid(
-    previous: pl.DataFrame | None, requests: dict[str, Request[QuestionsReply]], model: str
+def _prompt_hash(language: str, guidance: Guidance) -> str:
+    """Identity of the prompt and of what the user adds to it; a round or a persona is no other prompt."""
+    own = load_prompt(language, "questions").hash
+    return hashlib.sha256(f"{own}\x1f{guidance.digest}".encode()).hexdigest()[:16] if guidance.digest else own
+
+
+def still_valid(
+    previous: pl.DataFrame | None,
+    chunks: pl.DataFrame,
+    guidance: Guidance,
+    model: str,
+    left_out: Collection[str] = (),
 ) -> list[Row]:
     """Earlier rows whose chunk, retrieved passages, prompt and model are all still the same."""
     if previous is None:
         return []
-    was_asked = pl.col("question").is_not_null() & (pl.col("status") != "failed")
-    usable = previous.filter(was_asked, pl.col("model") == model)
-    rows = [row for row in usable.iter_rows(named=True) if row["target_chunk_ids"][0] in requests]
-    changed = {row["target_chunk_ids"][0] for row in rows if not _unchanged(row, requests)}
+    languages = dict(chunks.select("chunk_id", "language").iter_rows())
+    rows = [
+        row
+        for row in previous.filter(pl.col("model") == model, pl.col("planned_type").is_not_null()).iter_rows(
+            named=True
+        )
+        if row["target_chunk_ids"][0] in languages and row["target_chunk_ids"][0] not in left_out
+    ]
+    hashes = {language: _prompt_hash(language, guidance) for language in set(languages.values())}
     # All questions of a chunk stand or fall together: they came from one reply.
+    changed = {
+        row["target_chunk_ids"][0]
+        for row in rows
+        if row["status"] == "failed"
+        or row["prompt_hash"] != hashes[languages[row["target_chunk_ids"][0]]]
+        or any(chunk_id not in languages for chunk_id in row["passage_ids"])
+    }
     return [row for row in rows if row["target_chunk_ids"][0] not in changed]
 
 
-def _unchanged(row: Row, requests: dict[str, Request[QuestionsReply]]) -> bool:
-    same_prompt = requests[row["target_chunk_ids"][0]].prompt_hash == row["prompt_hash"]
-    return same_prompt and all(chunk_id in requests for chunk_id in row["passage_ids"])
+def _rows(planned: Planned, reply: Reply[QuestionsReply] | ModelError, model: str, batch: str) -> list[Row]:
+    """A row for each planned question: the first written one of its type, else of another type, else none."""
+    request = planned.request
+    drafts: dict[int, DraftQuestion] = {}
+    if not isinstance(reply, ModelError):
+        drafts = _fitting(request.types, reply.value.questions[: request.limit])
+    rows = []
+    for place, planned_type in enumerate(request.types):
+        row: Row = {
+            **_base(planned.passage, request.prompt_hash),
+            "batch": batch,
+            "model": model,
+            "round": planned.asked_in,
+            "place": place,
+            "planned_type": planned_type,
+            "persona": planned.persona,
+        }
+        if isinstance(reply, ModelError):
+            row |= {"status": "failed", "reason": reply.reason, "detail": str(reply)}
+        elif place in drafts:
+            draft = drafts[place]
+            row |= {
+                "question": draft.question.strip(),
+                "question_type": draft.question_type,
+                "status": "kept",
+            }
+        else:
+            row |= {"status": "dropped", "reason": NOT_WRITTEN}
+        rows.append(row)
+    return rows
 
 
-def _rows(
-    passage: Passage,
-    request: Request[QuestionsReply],
-    reply: Reply[QuestionsReply] | ModelError,
-    model: str,
-    batch: str,
+def _fitting(types: Sequence[QuestionType], drafts: Sequence[DraftQuestion]) -> dict[int, DraftQuestion]:
+    """The written question of each planned one, by its place."""
+    left, found = list(drafts), {}
+    for place, wanted in enumerate(types):
+        draft = next((one for one in left if one.question_type == wanted), None)
+        if draft is not None:
+            found[place] = draft
+            left.remove(draft)
+    open_places = [place for place in range(len(types)) if place not in found]
+    return found | dict(zip(open_places, left, strict=False))
+
+
+def _not_asked(
+    chunks: pl.DataFrame, asked: Collection[str], settings: GenerationSettings, guidance: Guidance
 ) -> list[Row]:
-    base = _base(passage, request, model, batch)
-    if isinstance(reply, ModelError):
-        failure = {"status": "failed", "reason": reply.reason, "detail": str(reply)}
-        return [{**base, **failure, "question_id": _question_id(base, "")}]
+    """A row for each chunk that has none: it repeats others, or the limit on questions left it out."""
+    left_out = passed_over(chunks, settings)
     return [
         {
-            **base,
-            "question_id": _question_id(base, draft.question),
-            "question": draft.question,
-            "question_type": draft.question_type,
-            "status": "kept",
+            **_base(passage, _prompt_hash(passage.language, guidance)),
+            "status": "dropped",
+            "reason": left_out.get(chunk_id, "over_limit"),
         }
-        for draft in reply.value.questions[: request.limit]
+        for chunk_id, passage in passages_by_id(chunks).items()
+        if chunk_id not in asked
     ]
 
 
-def _not_asked(request: Request[QuestionsReply], reason: str, model: str, batch: str) -> Row:
-    base = _base(request.passages[0], request, model, batch)
-    return {**base, "status": "dropped", "reason": reason, "question_id": _question_id(base, reason)}
-
-
-def _base(passage: Passage, request: Request[QuestionsReply], model: str, batch: str) -> Row:
+def _base(passage: Passage, prompt_hash: str) -> Row:
     return {
-        "batch": batch,
         "target_chunk_ids": [passage.chunk_id],
         "passage_ids": [],
         "language": passage.language,
-        "prompt_hash": request.prompt_hash,
-        "model": model,
+        "prompt_hash": prompt_hash,
+        "question": None,
+        "round": None,
+        "place": None,
     }
 
 
-def _question_id(row: Row, question: str) -> str:
-    parts = [row["batch"], *row["target_chunk_ids"], question, row["prompt_hash"], row["model"]]
-    return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:32]
+def _question_id(row: Row) -> str:
+    parts = [row["batch"], *row["target_chunk_ids"], row["question"], row["round"], row["place"]]
+    parts += [row["prompt_hash"], row["model"]]
+    return hashlib.sha256("\x1f".join(str(part) for part in parts).encode()).hexdigest()[:32]
 
 
-def _retrieve_passages(rows: list[Row], retrieve: Retrieve) -> None:
-    asked = [row for row in rows if row["status"] == "kept"]
+def _make_standalone(
+    rows: Sequence[Row], passages: Mapping[str, Passage], model: LanguageModel, llm: LLMSettings
+) -> None:
+    """Have questions rewritten that lean on their passage, each once."""
+    leaning = [row for row in rows if row["question"] and leans_on(row["question"], row["language"])]
+    requests = [standalone_request(row, passages[row["target_chunk_ids"][0]], llm.seed) for row in leaning]
+    for row, reply in zip(leaning, complete_all(model, requests, workers=llm.workers), strict=True):
+        if isinstance(reply, ModelError):
+            row |= {"status": "failed", "reason": reply.reason, "detail": str(reply)}
+        elif reply.value.question and reply.value.question.strip():
+            row |= {"rewritten_from": row["question"], "question": reply.value.question.strip()}
+
+
+def standalone_request(row: Row, passage: Passage, seed: int) -> Request[StandaloneReply]:
+    """What a question is sent back with that leans on its passage; `row` is its row of the table."""
+    prompt = load_prompt(row["language"], "standalone")
+    return Request(
+        role="standalone",
+        system=prompt.system,
+        prompt=prompt.fill(
+            passages=render_passages([passage]), question=delimit(row["question"], "question")
+        ),
+        reply_model=StandaloneReply,
+        temperature=0.0,
+        seed=seed,
+        language=row["language"],
+        passages=(passage,),
+        question=row["question"],
+        batch=row["batch"],
+        prompt_hash=prompt.hash,
+    )
+
+
+def _retrieve_passages(rows: Sequence[Row], retrieve: Retrieve) -> None:
+    asked = [row for row in rows if row["status"] == "kept" and len(row["question"]) <= MAX_QUESTION]
     found = retrieve([row["question"] for row in asked], [row["language"] for row in asked])
     for row, passages in zip(asked, found, strict=True):
         row["passage_ids"] = [chunk_id for chunk_id, _ in passages]
         row["passage_scores"] = [score for _, score in passages]
+        row["difficulty"] = _difficulty(row)
 
 
-def _in_chunk_order(rows: list[Row], passages: Iterable[str]) -> list[Row]:
+def _difficulty(row: Row) -> str:
+    """How hard the search of the batch finds the chunk a question was written for."""
+    target, found = row["target_chunk_ids"][0], row["passage_ids"]
+    rank = found.index(target) + 1 if target in found else None
+    if rank is None or rank > _MEDIUM:
+        return "hard"
+    return "easy" if rank == 1 else "medium"
+
+
+def _in_chunk_order(rows: Iterable[Row], chunks: pl.DataFrame) -> list[Row]:
     """Order by chunk and, within one, as written: the same whether rows are old or new."""
-    place = {chunk_id: number for number, chunk_id in enumerate(passages)}
-    return sorted(rows, key=lambda row: place[row["target_chunk_ids"][0]])
+    order = {chunk_id: number for number, chunk_id in enumerate(chunks["chunk_id"])}
+    return sorted(
+        rows, key=lambda row: (order[row["target_chunk_ids"][0]], row["round"] or 0, row["place"] or 0)
+    )
 
 
 def _decide(rows: list[Row], *, round_trip: bool) -> list[Row]:
@@ -183,16 +416,27 @@ def _decide(rows: list[Row], *, round_trip: bool) -> list[Row]:
     A question that does not find its own chunk would be answered from elsewhere, or not at all.
     """
     seen: set[str] = set()
-    unique = {row["question_id"]: row for row in rows}
-    for row in unique.values():
-        if row.get("question") is None:  # the reply failed, or the chunk was not asked
+    for row in rows:
+        if row["question"] is None or row["status"] == "failed":
             continue
         text = " ".join(row["question"].casefold().split())
-        if round_trip and row["target_chunk_ids"][0] not in row["passage_ids"]:
-            row.update(status="dropped", reason="round_trip_failed")
-        elif text in seen:
-            row.update(status="dropped", reason="repeated_question")
-        else:
-            row.update(status="kept", reason=None)
+        reason, detail = _flaw(row["question"], row["language"])
+        if reason is None and round_trip and row["target_chunk_ids"][0] not in row["passage_ids"]:
+            reason = "round_trip_failed"
+        elif reason is None and text in seen:
+            reason = "repeated_question"
+        if reason is None:
             seen.add(text)
-    return list(unique.values())
+        row.update(status="kept" if reason is None else "dropped", reason=reason, detail=detail)
+    return rows
+
+
+def _flaw(question: str, language: str) -> tuple[str | None, str | None]:
+    """Why a question cannot be asked whatever its passage says, as a reason code and what shows it."""
+    if len(question) > MAX_QUESTION:
+        return "question_too_long", f"{len(question)} characters, at most {MAX_QUESTION}"
+    leaning = leans_on(question, language)
+    if leaning is not None:
+        return NOT_STANDALONE, leaning
+    other = in_other_language(question, language)
+    return ("language_mismatch", f"in {other}, not in {language}") if other else (None, None)

@@ -6,7 +6,15 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import Any, Generic, Protocol, TypeVar
 
-from qa_pipeline.records import CallRecord, Passage, Repair, ReplyModel, Role, Usage
+from qa_pipeline.records import (
+    CallRecord,
+    Passage,
+    QuestionType,
+    Repair,
+    ReplyModel,
+    Role,
+    Usage,
+)
 
 ReplyT = TypeVar("ReplyT", bound=ReplyModel)
 ReplyT_co = TypeVar("ReplyT_co", bound=ReplyModel, covariant=True)
@@ -16,9 +24,9 @@ ReplyT_co = TypeVar("ReplyT_co", bound=ReplyModel, covariant=True)
 class Request(Generic[ReplyT]):
     """One question to a model.
 
-    `prompt` and `system` are what a hosted model reads. `passages`, `question`, `answer` and `limit` are
-    the same material unrendered, for providers that work on the text itself; they are already inside the
-    prompt, so the key leaves them out. `batch` is whom the call is for.
+    `prompt` and `system` are what a hosted model reads. `passages`, `question`, `answer`, `limit`, `types`
+    and `asked` are the same material unrendered, for providers that work on the text itself; they are
+    already inside the prompt, so the key leaves them out. `batch` is whom the call is for.
     """
 
     role: Role
@@ -32,6 +40,8 @@ class Request(Generic[ReplyT]):
     question: str | None = None
     answer: str | None = None
     limit: int = 1
+    types: tuple[QuestionType, ...] = ()
+    asked: tuple[str, ...] = ()
     batch: str = field(default="", compare=False)
     prompt_hash: str = field(default="", compare=False)
 

@@ -4,7 +4,8 @@ What belongs here: loading `prompts/<language>/<name>.md`, literal substitution,
 documents, questions, answers and claims. What does not: requests (the stages build them), model names
 and temperatures (settings).
 
-A prompt file has a system part and a template part, parted by a line that holds `---` only. `{name}` is a
+A prompt file has a system part and a template part, parted by a line that holds `---` only; a part that is
+added where it is needed has a template only. `{name}` is a
 placeholder; the refusal text of the language replaces `{refusal}` at loading, so the hash covers it.
 """
 
@@ -21,8 +22,9 @@ from qa_pipeline.errors import SettingsError
 from qa_pipeline.records import Passage
 from qa_pipeline.text.lexicon.languages import lexicon
 
-PromptName = Literal["questions", "answer", "split", "verify", "judge", "judge_pairwise"]
+PromptName = Literal["questions", "standalone", "answer", "split", "verify", "judge", "judge_pairwise"]
 NAMES: tuple[PromptName, ...] = get_args(PromptName)
+PartName = Literal["persona", "asked", "examples"]
 
 _FOLDER = Path(__file__).parent
 _SEPARATOR = "---"
@@ -47,6 +49,10 @@ class Prompt:
     def placeholders(self) -> frozenset[str]:
         """The names `fill` needs, no more and no fewer."""
         return frozenset(_PLACEHOLDER.findall(self.template))
+
+    def with_part(self, language: str, part: PartName) -> "Prompt":
+        """The prompt with a further part behind its template."""
+        return Prompt(self.system, f"{self.template}\n\n{_read(_prompt_language(language), part)}")
 
     def fill(self, **values: "str | Delimited") -> str:
         """Put the values in, in one pass: a `{name}` inside a value stays what it is.

@@ -210,16 +210,17 @@ def pair_counts(verdicts: pl.DataFrame) -> tuple[int, int]:
 
 def generation_gate(*, questions: pl.DataFrame) -> Gate:
     """The model was there: not every request for questions failed."""
-    failed = _failed_questions(questions)
-    gone = bool(failed) and failed == questions.height
-    detail = f"the questions of {failed} of {questions.height} rows could not be had"
+    asked = questions.with_columns(chunk=pl.col("target_chunk_ids").list.first())
+    chunks, failed = asked["chunk"].n_unique(), asked.filter(pl.col("status") == "failed")["chunk"].n_unique()
+    gone = bool(failed) and failed == chunks
+    detail = f"the questions of {failed} of {chunks} chunks could not be had"
     advice = f"; {_reasons(questions)}: run again once the model answers" if gone else ""
-    return Gate("generation", not gone, True, None, None, questions.height, detail + advice)
+    return Gate("generation", not gone, True, None, None, chunks, detail + advice)
 
 
 def questions_gate(*, questions: pl.DataFrame, settings: QualitySettings) -> Gate:
     """Share of questions that could not be had."""
-    failed, held = _failed_questions(questions), questions.height
+    failed, held = questions.filter(pl.col("status") == "failed").height, questions.height
     share = failed / held if held else None
     detail = f"{failed} of {held} questions" + (f"; {_reasons(questions)}" if failed else "")
     passed = share is None or share <= settings.max_failed
@@ -267,10 +268,6 @@ def _share_gate(word: str, limit: str, *, verdicts: pl.DataFrame, settings: Qual
 
 needs_review_gate = partial(_share_gate, "needs_review", "max_needs_review")
 failed_gate = partial(_share_gate, "failed", "max_failed")
-
-
-def _failed_questions(questions: pl.DataFrame) -> int:
-    return questions.filter(pl.col("status") == "failed").height
 
 
 def _reasons(questions: pl.DataFrame) -> str:

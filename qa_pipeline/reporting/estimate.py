@@ -10,6 +10,7 @@ from qa_pipeline.llm.budget.tokens import request_tokens
 from qa_pipeline.records import Role, Usage
 from qa_pipeline.reporting.costs import STAGES
 from qa_pipeline.reporting.expectations import (
+    REWRITTEN,
     Expectations,
     default_expectations,
     expectations_from,
@@ -99,7 +100,7 @@ def estimate_run(resources: Resources, batches: Sequence[str], *, now: float) ->
 
 def _role_models(llm: LLMSettings, *, judged: bool, split: bool) -> dict[Role, ModelSettings]:
     """The hosted model of each role that has one."""
-    found: dict[Role, ModelSettings] = {"questions": llm.generator, "answer": llm.generator}
+    found: dict[Role, ModelSettings] = dict.fromkeys(("questions", "standalone", "answer"), llm.generator)
     if split:
         found["split"] = llm.reviewer("verifier")
     found["verify"] = llm.reviewer("verifier")
@@ -113,6 +114,7 @@ def _calls(work: OpenWork, expected: Expectations) -> dict[Role, float]:
     pairs = work.pairs + new
     return {
         "questions": float(len(work.questions)),
+        "standalone": REWRITTEN * work.open_slots,
         "answer": len(work.answers) + new,
         "split": expected.split * max(0.0, pairs - work.verified),
         "verify": expected.verified * max(0.0, pairs - work.verified),

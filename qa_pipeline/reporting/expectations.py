@@ -26,8 +26,11 @@ BORDERLINE = 0.7
 """Calls for each answer to verify the claims that no local check decides, those of an answer in one."""
 JUDGED = 0.7
 """Answers that pass source verification, and so reach the judge."""
+REWRITTEN = 0.1
+"""Questions that lean on their passage and are sent back once, of those planned."""
 REPLY_TOKENS: Mapping[Role, float] = {
     "questions": 45.0,
+    "standalone": 30.0,
     "answer": 130.0,
     "split": 140.0,
     "verify": 200.0,

@@ -12,7 +12,8 @@ import sqlalchemy as sa
 
 from qa_pipeline import stages
 from qa_pipeline.generation.answers import answer_request
-from qa_pipeline.generation.questions import passed_over, question_request
+from qa_pipeline.generation.guidance import read_guidance
+from qa_pipeline.generation.questions import passed_over, plan_requests, question_request, still_valid
 from qa_pipeline.judging import judge_request
 from qa_pipeline.llm.base import Request
 from qa_pipeline.llm.budget.tokens import request_tokens
@@ -40,6 +41,8 @@ class Requests:
     def __init__(self, chunks: pl.DataFrame, settings: Settings, batch: str) -> None:
         self._settings = settings
         self._batch = batch
+        self._chunks = chunks
+        self._guidance = read_guidance(settings.generation)
         self._passages = passages_by_id(chunks)
         left_out = passed_over(chunks, settings.generation)
         self.asked_ids = [chunk_id for chunk_id in self._passages if chunk_id not in left_out]
@@ -57,10 +60,25 @@ class Requests:
         found = [self._passages.get(chunk_id) for chunk_id in chunk_ids]
         return None if None in found else [passage for passage in found if passage]
 
-    def question(self, chunk_id: str) -> Request[Any]:
-        """What the chunk is asked for questions with."""
+    def questions(self, previous: pl.DataFrame) -> dict[str, Request[Any]]:
+        """What chunks are still asked for questions with, given the questions of the present model."""
+        settings, seed = self._settings.generation, self._settings.llm.seed
+        kept = [
+            row
+            for name in previous["model"].unique(maintain_order=True)
+            for row in still_valid(
+                previous, self._chunks, self._guidance, name, passed_over(self._chunks, settings)
+            )
+        ]
+        planned = plan_requests(
+            self._chunks, kept, settings, seed, batch=self._batch, guidance=self._guidance
+        )
+        return {chunk_id: one.request for chunk_id, one in planned.items()}
+
+    def _question(self, chunk_id: str) -> Request[Any]:
         llm, generation = self._settings.llm, self._settings.generation
-        return question_request(self._passages[chunk_id], generation, llm.seed, self._batch)
+        types = list(generation.mix.weights)[: generation.questions_per_chunk]
+        return question_request(self._passages[chunk_id], types, generation, llm.seed, self._batch)
 
     def answer(self, row: dict[str, Any], passages: list[Passage]) -> Request[Any]:
         """What a question is answered with."""
@@ -88,7 +106,7 @@ class Requests:
             case "judge":
                 return judge_request(row, self._passages, settings.judging, seed)
             case _:
-                return self.question(chunk_id)
+                return self._question(chunk_id)
 
     def _row(self, passage: Passage) -> dict[str, Any]:
         words = " ".join(passage.text.split())
@@ -124,13 +142,15 @@ _KEYS_AT_ONCE = 500
 class OpenWork:
     """Requests that are known and not stored, and how much follows that is not known yet.
 
-    `unknown_chunks` counts those whose questions are not known, `pairs` the pairs there are or will be from
-    known questions and files; `verified` and `judged` of them are done.
+    `unknown_chunks` counts those whose questions are not known and `open_slots` these questions, `pairs`
+    the pairs there are or will be from known questions and files; `verified` and `judged` of them are
+    done.
     """
 
     questions: list[Request[Any]]
     answers: list[Request[Any]]
     unknown_chunks: int
+    open_slots: int
     pairs: int
     verified: int
     judged: int
@@ -147,9 +167,9 @@ def open_work(
     )
     questions = questions.filter(made_by("model", models.get("questions")))
     drafted = pairs.filter(pl.col("status") == "drafted", made_by("generator", models.get("answer")))
-    wanted = {chunk_id: requests.question(chunk_id) for chunk_id in requests.asked_ids}
-    known = _known_chunks(questions, wanted)
-    unknown = [request for chunk_id, request in wanted.items() if chunk_id not in known]
+    open_questions = requests.questions(questions)
+    unknown = list(open_questions.values())
+    known = [chunk_id for chunk_id in requests.asked_ids if chunk_id not in open_questions]
     kept = questions.filter(pl.col("status") == "kept", pl.col("target_chunk_ids").list.first().is_in(known))
     unanswered = kept.join(drafted, on="question_id", how="anti", maintain_order="left")
     answers = [
@@ -168,6 +188,7 @@ def open_work(
         questions=[request for request in unknown if request.key not in stored],
         answers=[request for request in answers if request.key not in stored],
         unknown_chunks=len(unknown),
+        open_slots=sum(request.limit for request in unknown),
         pairs=kept.height + sum(frame.height for frame in beside),
         verified=decided.height,
         judged=decided.join(waiting, on="pair_id", how="anti").height,
@@ -196,14 +217,3 @@ def _stored_keys(resources: Resources, keys: Sequence[str]) -> set[str]:
         return stored
 
     return resources.models.database.read(found)
-
-
-def _known_chunks(questions: pl.DataFrame, wanted: dict[str, Request[Any]]) -> list[str]:
-    """Chunks whose questions are in the table, asked for with the present prompt."""
-    rows = questions.filter(pl.col("question").is_not_null(), pl.col("status") != "failed")
-    targets = rows.select(pl.col("target_chunk_ids").list.first(), "prompt_hash").unique(maintain_order=True)
-    return [
-        chunk_id
-        for chunk_id, prompt in targets.iter_rows()
-        if chunk_id in wanted and wanted[chunk_id].prompt_hash == prompt
-    ]

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 
 import polars as pl
 
+from qa_pipeline.curation.coverage import SHORTFALLS, TYPE_COUNTS, count_shortfalls, count_types
 from qa_pipeline.curation.decisions import decision_states, read_decisions
 from qa_pipeline.curation.withdrawals import Tombstone, withdrawn_batches
 from qa_pipeline.errors import CorpusError, TableError
@@ -20,7 +21,16 @@ from qa_pipeline.reporting.funnel import (
     yield_funnel,
 )
 from qa_pipeline.storage import Layout, read_earlier, read_table
-from qa_pipeline.tables import CANARIES, DECISIONS, KEPT_APART, LLM_CALLS, TABLES, TRAINING_EXAMPLES, VERDICTS
+from qa_pipeline.tables import (
+    CANARIES,
+    COVERAGE,
+    DECISIONS,
+    KEPT_APART,
+    LLM_CALLS,
+    TABLES,
+    TRAINING_EXAMPLES,
+    VERDICTS,
+)
 from qa_pipeline.verification.canaries.outcomes import canary_rates
 
 UNREAD = pl.Schema({name: pl.String() for name in ("batch", "path", "reason", "detail")})
@@ -34,7 +44,8 @@ class Report:
     `tables` holds rows by table, `steps` the yield funnel, `known` hits and misses on known-answer pairs,
     `canaries` recall and false alarms by kind, `batches` the verdicts of each batch, `left_out` what
     files hold and their texts do not, `masked` the items of personal data found, `unread` the files that
-    failed and why; `incomplete` says of batches that could not be counted what is wrong with their
+    failed and why, `types` the questions planned and delivered by type, `shortfalls` why some were not
+    delivered; `incomplete` says of batches that could not be counted what is wrong with their
     tables. `cost` is what models took. `withdrawn` says why and since when batches are not published.
     `decisions` counts people's decisions by state.
     """
@@ -47,6 +58,8 @@ class Report:
     left_out: pl.DataFrame
     masked: pl.DataFrame
     unread: pl.DataFrame
+    types: pl.DataFrame
+    shortfalls: pl.DataFrame
     incomplete: dict[str, str]
     withdrawn: dict[str, Tombstone]
     cost: CostSummary
@@ -97,6 +110,8 @@ def report(layout: Layout, batches: Sequence[str]) -> Report:
             "items", descending=True, maintain_order=True
         ),
         unread=pl.concat([UNREAD.to_frame(), *parts["unread"]]),
+        types=_added([TYPE_COUNTS.to_frame(), *parts["types"]], ["question_type"]),
+        shortfalls=_added([SHORTFALLS.to_frame(), *parts["shortfalls"]], ["question_type", "reason"]),
         incomplete=incomplete,
         withdrawn=withdrawn_batches(layout),
         decisions={state: count for state, count in decisions.items() if count},
@@ -121,11 +136,14 @@ def _read(layout: Layout, batch: str) -> dict[str, pl.DataFrame]:
 
 def _row(batch: str, frames: Mapping[str, pl.DataFrame]) -> dict[str, object]:
     documents, examples = frames["documents"], frames.get(TRAINING_EXAMPLES.name)
+    sections = frames[COVERAGE.name]
     return {
         "batch": batch,
         "documents": documents.height,
         "parsed": documents.filter(pl.col("status") == "parsed").height,
         "chunks": frames["chunks"].height,
+        "sections": sections.height,
+        "covered": sections.filter(pl.col("status") == "covered").height,
         **asdict(summarise(frames["verdicts"])),
         "accepted_unproved": _unproved(frames),
         "examples": 0 if examples is None else examples.height,
@@ -142,7 +160,10 @@ def _unproved(frames: Mapping[str, pl.DataFrame]) -> int:
 def _count(frames: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
     """The parts of a report that one batch has; see `Report`."""
     documents = frames["documents"]
+    asked = frames["questions"], frames["pairs"], frames["verdicts"]
     return {
+        "types": count_types(*asked),
+        "shortfalls": count_shortfalls(*asked),
         "steps": yield_funnel(frames),
         "known": known_answers(frames["pairs"], frames["verdicts"]),
         "left_out": left_out_counts(documents),

@@ -1,9 +1,12 @@
-"""Settings of vectors, indexes and finding passages."""
+"""Settings of vectors, indexes, finding passages, and writing questions and answers."""
 
-from typing import Literal
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal, cast
 
 from pydantic import Field, model_validator
 
+from qa_pipeline.records import QuestionType
 from qa_pipeline.settings.base import Group
 
 SWEDISH_EMBEDDING_MODEL = "KBLab/sentence-bert-swedish-cased"
@@ -61,11 +64,64 @@ class RetrievalSettings(Group):
     )
 
 
+class MixSettings(Group):
+    """The share of each type of question, relative to the others; a type of share 0 is not asked."""
+
+    fact_single: float = Field(0.35, ge=0, description="One fact: a value, date, term, name or amount.")
+    summary: float = Field(0.10, ge=0, description="What a section says as a whole.")
+    reasoning: float = Field(0.15, ge=0, description="Why something is so, or what follows from it.")
+    comparison: float = Field(0.10, ge=0, description="How two things of the passage differ or agree.")
+    procedure: float = Field(0.10, ge=0, description="How something is done, in its steps.")
+    table: float = Field(0.10, ge=0, description="One entry of a table, named by row and column.")
+    unanswerable: float = Field(
+        0.05, ge=0, description="On the passage's subject, and not answered there; right when it is refused."
+    )
+    false_premise: float = Field(
+        0.05, ge=0, description="Takes something for granted that the passage denies; the answer says so."
+    )
+
+    @model_validator(mode="after")
+    def _asks_something(self) -> "MixSettings":
+        if not any(self.weights.values()):
+            raise ValueError("generation.mix gives every type the share 0; leave one of them above 0")
+        return self
+
+    @property
+    def weights(self) -> Mapping[QuestionType, float]:
+        """The shares by type, in a fixed order."""
+        return cast("Mapping[QuestionType, float]", self.model_dump())
+
+
 class GenerationSettings(Group):
     """Questions and answers."""
 
     questions_per_chunk: int = Field(
-        1, gt=0, description="Most questions generated from a chunk; the embedded profile sets 3."
+        1, gt=0, le=20, description="Questions planned for a chunk; the embedded profile sets 3."
+    )
+    max_questions: int | None = Field(
+        None,
+        gt=0,
+        description="Most questions planned over all sections and topics of a batch; null for no limit.",
+    )
+    mix: MixSettings = MixSettings()
+    coverage_target: float | None = Field(
+        None,
+        gt=0,
+        le=1,
+        description="While fewer sections than this share have an accepted question, the next run asks the "
+        "others once more; null for never.",
+    )
+    max_rounds: int = Field(
+        3, gt=0, description="How often a section is asked at most to reach coverage_target."
+    )
+    personas: Path | None = Field(
+        None,
+        description="YAML file of the people in whose words questions are asked: a list of name, description "
+        "and, if not 1, weight.",
+    )
+    examples: Path | None = Field(
+        None,
+        description="JSONL file of example questions for the prompt: question, question_type and language.",
     )
     temperature: float = Field(0.3, ge=0, description="Temperature of questions and drafts.")
     require_round_trip: bool = Field(True, description="Drop questions that do not retrieve their own chunk.")

@@ -38,7 +38,13 @@ from qa_pipeline.settings.verification import (
 
 Profile = Literal["embedded", "hosted"]
 PROFILES: dict[Profile, dict[str, dict[str, Any]]] = {
-    "embedded": {"generation": {"questions_per_chunk": 3}},
+    "embedded": {
+        "generation": {
+            "questions_per_chunk": 3,
+            "mix": {"fact_single": 0.6, "summary": 0.1, "procedure": 0.15, "table": 0.15}
+            | dict.fromkeys(("reasoning", "comparison", "unanswerable", "false_premise"), 0.0),
+        }
+    },
     "hosted": {
         "embedding": {"model": SWEDISH_EMBEDDING_MODEL, "revision": SWEDISH_EMBEDDING_REVISION},
         "llm": {"provider": "gemini"},
@@ -46,7 +52,8 @@ PROFILES: dict[Profile, dict[str, dict[str, Any]]] = {
 }
 """What each profile sets where nothing else does: `embedded` needs no hub and no key.
 
-The rules of the embedded profile cost nothing and find little in most chunks, so they may ask three times.
+The rules of the embedded profile cost nothing and find little in most chunks, so they may ask three times,
+and only for what they can ask.
 """
 
 

@@ -35,6 +35,10 @@ _NEARBY = 0.9
 """A short text in which no language is likely is in a handled one, if that is so certain among these."""
 _SHORTEST = 80
 """Letters below which a piece of a document is taken to be in the document's language."""
+_SHORTEST_QUESTION = 20
+"""Letters below which a question or an answer is taken to be in the language it should be in."""
+QUOTED = re.compile(r"[“”„\"«][^“”„\"«»\n]{1,200}[“”\"»]|`[^`\n]{1,200}`")
+"""A name or term in quotation marks, or code."""
 _ENOUGH_TO_OVERRULE = 2
 _CODE = re.compile(r"^(`{3,}+)[^\n]*\n.*?^\1$", re.DOTALL | re.MULTILINE)
 
@@ -139,6 +143,23 @@ def _plausible(text: str) -> bool:
     """Whether a text is written in the alphabet of the handled languages."""
     letters = [character for character in text if character.isalpha()]
     return sum(character < "\u0250" for character in letters) > len(letters) / 2
+
+
+def in_other_language(text: str, language: str) -> str | None:
+    """The language a short text is in, where it is certainly another one; None otherwise.
+
+    Names and terms in quotation marks may be in any language and do not count. Besides the identifier the
+    stop words must say so: a question full of product names is in no language by its letters.
+    """
+    own = QUOTED.sub(" ", text)
+    if language not in LEXICONS or _letters(own) < _SHORTEST_QUESTION:
+        return None
+    used = set(re.findall(r"[^\W\d_]+", own.casefold()))
+    counts = {code: len(used & known.stop_words) for code, known in LEXICONS.items()}
+    if counts[language] and counts[language] == max(counts.values()):
+        return None
+    found, certainty = _identify(own[:READ_OF_A_STRETCH])
+    return found if found != language and certainty >= _SURE else None
 
 
 def load_models() -> None:

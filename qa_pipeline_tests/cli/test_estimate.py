@@ -27,7 +27,8 @@ def test_a_program_gets_one_document(corpus: Path, tmp_path: Path) -> None:
         "--batch", "north", "--json",
     )  # fmt: skip
     told = json.loads(ran.stdout)
-    assert [stage["stage"] for stage in told["stages"]] == ["questions", "answer", "split", "verify", "judge"]
+    stages = [stage["stage"] for stage in told["stages"]]
+    assert stages == ["questions", "standalone", "answer", "split", "verify", "judge"]
     assert told["cost"] == pytest.approx(sum(stage["cost"] for stage in told["stages"]))
     assert told["currency"] == "USD"
 

@@ -24,7 +24,9 @@ def ask_about_text(request: Request[ReplyModel]) -> ReplyModel:
     """One question that names the chunk, and an answer that quotes the first passage."""
     first = request.passages[0].text
     if request.role == "questions":
-        return QuestionsReply(questions=[DraftQuestion(question=f"What is {first}?", question_type="fact")])
+        return QuestionsReply(
+            questions=[DraftQuestion(question=f"What is {first}?", question_type="fact_single")]
+        )
     return AnswerReply(
         coverage="full",
         answer=f"It is {first}.",

@@ -6,9 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.errors import BudgetExhaustedError, UnreadableReplyError
+from qa_pipeline.generation.guidance import Example, Guidance, Persona
 from qa_pipeline.generation.questions import write_questions
-from qa_pipeline.records import DraftQuestion, QuestionsReply
-from qa_pipeline.settings.generation import GenerationSettings
+from qa_pipeline.records import DraftQuestion, QuestionsReply, StandaloneReply
+from qa_pipeline.settings.generation import GenerationSettings, MixSettings
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.tables import QUESTIONS
 from qa_pipeline_tests.generation.rows import ask_about_text, chunks, retrieve_named
@@ -31,7 +32,7 @@ def write(frame: pl.DataFrame, model: ScriptedModel, **options: Any) -> pl.DataF
 def test_every_chunk_is_asked_once_and_the_rows_follow_the_chunks(texts: list[str]) -> None:
     model = ScriptedModel(ask_about_text)
     questions = write(chunks(*texts), model)
-    assert [request.passages[0].chunk_id for request in model.asked] == texts
+    assert sorted(request.passages[0].chunk_id for request in model.asked) == sorted(texts)
     assert questions["target_chunk_ids"].to_list() == [[text] for text in texts]
 
 
@@ -74,7 +75,7 @@ def test_the_round_trip_can_be_switched_off() -> None:
 
 
 def test_the_second_of_two_equal_questions_is_dropped_and_returns_when_the_first_is_gone() -> None:
-    same = QuestionsReply(questions=[DraftQuestion(question="Why?", question_type="reason")])
+    same = QuestionsReply(questions=[DraftQuestion(question="Why?", question_type="reasoning")])
     everything = {"retrieve": lambda q, _: [[("a", 1.0), ("b", 0.5)]] * len(q)}
     first = write(chunks("a", "b"), ScriptedModel([same, same]), **everything)
     assert first["reason"].to_list() == [None, "repeated_question"]
@@ -99,7 +100,7 @@ def test_a_spent_budget_stops_the_stage() -> None:
 
 def test_no_more_questions_are_kept_than_were_asked_for() -> None:
     many = QuestionsReply(
-        questions=[DraftQuestion(question=f"What is {n}?", question_type="fact") for n in range(9)]
+        questions=[DraftQuestion(question=f"What is {n}?", question_type="fact_single") for n in range(9)]
     )
     questions = write(
         chunks("a"),
@@ -115,6 +116,151 @@ def test_another_model_does_not_inherit_questions() -> None:
     other = ScriptedModel(ask_about_text, name="two")
     write(chunks("a"), other, previous=first)
     assert len(other.asked) == 1
+
+
+EVERYTHING = {"retrieve": lambda q, _: [[("a", 1.0)]] * len(q)}
+
+
+def drafts(*questions: tuple[str, str]) -> QuestionsReply:
+    return QuestionsReply(
+        questions=[DraftQuestion.model_validate({"question": q, "question_type": t}) for q, t in questions]
+    )
+
+
+def test_each_planned_question_has_a_row_written_in_its_type_in_another_or_not_at_all() -> None:
+    mix = MixSettings.model_validate(
+        dict.fromkeys(MixSettings().weights, 0.0) | {"fact_single": 1, "reasoning": 1, "comparison": 1}
+    )
+    model = ScriptedModel([drafts(("Why is A?", "reasoning"), ("Sum up A and B?", "summary"))])
+    questions = write(
+        chunks("a"), model, settings=GenerationSettings(questions_per_chunk=3, mix=mix), **EVERYTHING
+    )
+    assert set(model.asked[0].types) == {"fact_single", "reasoning", "comparison"}
+    rows = {planned: row for planned, *row in questions.select(
+        "planned_type", "question_type", "status", "reason"
+    ).iter_rows()}  # fmt: skip
+    assert rows["reasoning"] == ["reasoning", "kept", None]
+    others = [rows["comparison"], rows["fact_single"]]
+    assert sorted(others, key=str) == [["summary", "kept", None], [None, "dropped", "not_written"]]
+
+
+def test_a_chunk_that_gave_no_question_is_not_asked_again() -> None:
+    first = write(chunks("a"), ScriptedModel([QuestionsReply(questions=[])]))
+    assert first["reason"].to_list() == ["not_written"]
+    assert write(chunks("a"), ScriptedModel([]), previous=first).equals(first)
+
+
+def test_a_question_that_leans_on_its_passage_is_rewritten_once_and_keeps_its_first_wording() -> None:
+    model = ScriptedModel(
+        lambda request: (
+            StandaloneReply(question="What does a card cost?")
+            if request.role == "standalone"
+            else drafts(("What does it cost?", "fact_single"))
+        )
+    )
+    questions = write(chunks("a"), model, **EVERYTHING)
+    assert questions.select("question", "rewritten_from", "status").rows() == [
+        ("What does a card cost?", "What does it cost?", "kept")
+    ]
+    assert [request.role for request in model.asked] == ["questions", "standalone"]
+    assert write(chunks("a"), ScriptedModel([]), previous=questions, **EVERYTHING).equals(questions)
+
+
+@pytest.mark.parametrize("again", [None, "What does it cost then?"])
+def test_a_question_that_still_leans_after_that_is_dropped_with_the_word(again: str | None) -> None:
+    model = ScriptedModel([drafts(("What does it cost?", "fact_single")), StandaloneReply(question=again)])
+    questions = write(chunks("a"), model, **EVERYTHING)
+    assert questions.select("status", "reason", "detail").rows() == [("dropped", "not_standalone", "it")]
+
+
+def test_a_rewriting_that_failed_is_asked_again_and_nothing_else_is_lost() -> None:
+    first = write(
+        chunks("a"),
+        ScriptedModel([drafts(("What does it cost?", "fact_single")), UnreadableReplyError("not_json", "x")]),
+        **EVERYTHING,
+    )
+    assert first.select("status", "reason").rows() == [("failed", "not_json")]
+    model = ScriptedModel([drafts(("What does it cost?", "fact_single")), StandaloneReply(question="Why?")])
+    assert write(chunks("a"), model, previous=first, **EVERYTHING)["status"].to_list() == ["kept"]
+
+
+@pytest.mark.parametrize(
+    ("language", "question", "reason"),
+    [
+        ("sv", "How much does the water cost for a household in the city?", "language_mismatch"),
+        ("de", "Vad kostar vattnet för ett hushåll i staden under året?", "language_mismatch"),
+        ("sv", "Vad kostar vattnet för ett hushåll i staden under året?", None),
+        ("de", "Was ist unter “Default Action Handler” angegeben?", None),
+        ("en", "What is " + "x" * 10_000 + "?", "question_too_long"),
+    ],
+)
+def test_a_question_in_another_language_or_of_endless_length_is_dropped(
+    language: str, question: str, reason: str | None
+) -> None:
+    questions = write(
+        chunks("a", language=language), ScriptedModel([drafts((question, "fact_single"))]), **EVERYTHING
+    )
+    assert questions["reason"].to_list() == [reason]
+
+
+def test_the_same_question_for_every_chunk_is_kept_once() -> None:
+    texts = [f"text {number}" for number in range(30)]
+    found = [[(text, 1.0) for text in texts]]
+    model = ScriptedModel(lambda request: drafts(("What is a boiler?", "fact_single")))
+    questions = write(chunks(*texts), model, retrieve=lambda q, _: found * len(q))
+    assert dict(questions["reason"].value_counts().iter_rows()) == {None: 1, "repeated_question": 29}
+
+
+def test_chunks_beyond_the_limit_keep_a_row_that_says_so_and_are_asked_when_it_rises() -> None:
+    few = GenerationSettings(max_questions=2)
+    first = write(chunks("a", "b", "c"), ScriptedModel(ask_about_text), settings=few)
+    assert sorted(map(str, first["reason"])) == ["None", "None", "over_limit"]
+    assert write(chunks("a", "b", "c"), ScriptedModel([]), settings=few, previous=first).equals(first)
+    model = ScriptedModel(ask_about_text)
+    write(chunks("a", "b", "c"), model, previous=first)
+    assert len(model.asked) == 1
+
+
+def test_uncovered_sections_are_asked_once_more_for_something_else_up_to_the_last_round() -> None:
+    settings = GenerationSettings(max_rounds=2)
+    frame = chunks("a", "b")
+    section = next(frame.select("document_id", "section_start").iter_rows())
+    first = write(frame, ScriptedModel(ask_about_text), settings=settings)
+    model = ScriptedModel([drafts(("What is a for?", "fact_single"))])
+    options = {"settings": settings, "uncovered": {section}, "retrieve": lambda q, _: [[("a", 1.0)]] * len(q)}
+    second = write(frame, model, previous=first, **options)
+    assert model.asked[0].asked == ("What is a?",)
+    assert "What is a?" in model.asked[0].prompt
+    assert second.select("question", "round").rows() == [
+        ("What is a?", 1), ("What is a for?", 2), ("What is b?", 1)
+    ]  # fmt: skip
+    assert write(frame, ScriptedModel([]), previous=second, **options).equals(second)
+
+
+def test_personas_and_examples_stand_in_the_prompt_and_other_ones_ask_anew() -> None:
+    guidance = Guidance(
+        (Persona(name="nurse", description="A nurse on a night shift"),),
+        (Example(question="What does a card cost?", question_type="fact_single", language="en"),),
+    )
+    model = ScriptedModel(ask_about_text)
+    first = write(chunks("a"), model, guidance=guidance)
+    assert first["persona"].to_list() == ["nurse"]
+    assert "A nurse on a night shift" in model.asked[0].prompt
+    assert "What does a card cost?" in model.asked[0].prompt
+    assert write(chunks("a"), ScriptedModel([]), guidance=guidance, previous=first).equals(first)
+    again = ScriptedModel(ask_about_text)
+    write(chunks("a"), again, previous=first)
+    assert len(again.asked) == 1
+
+
+def test_how_early_the_search_finds_the_chunk_is_the_difficulty() -> None:
+    found = {"What is a?": ["a"], "What is b?": ["x", "b"], "What is c?": ["x", "y", "z", "c"]}
+    questions = write(
+        chunks("a", "b", "c"),
+        ScriptedModel(ask_about_text),
+        retrieve=lambda q, _: [[(one, 1.0) for one in found[question]] for question in q],
+    )
+    assert questions["difficulty"].to_list() == ["easy", "medium", "hard"]
 
 
 def test_an_empty_batch_has_no_questions() -> None:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from qa_pipeline.errors import SettingsError
 from qa_pipeline.prompts.loading import (
     NAMES,
+    PartName,
     Prompt,
     PromptName,
     delimit,
@@ -27,12 +28,14 @@ from qa_pipeline.records import (
     QuestionType,
     ReplyModel,
     SplitReply,
+    StandaloneReply,
     VerifyReply,
 )
 from qa_pipeline.text.lexicon.languages import LANGUAGES
 
 PLACEHOLDERS: dict[PromptName, set[str]] = {
-    "questions": {"passages", "limit"},
+    "questions": {"passages", "limit", "types"},
+    "standalone": {"passages", "question"},
     "answer": {"passages", "question"},
     "split": {"question", "sentences"},
     "verify": {"passages", "claims"},
@@ -41,6 +44,7 @@ PLACEHOLDERS: dict[PromptName, set[str]] = {
 }
 REPLIES: dict[PromptName, type[ReplyModel]] = {
     "questions": QuestionsReply,
+    "standalone": StandaloneReply,
     "answer": AnswerReply,
     "split": SplitReply,
     "verify": VerifyReply,
@@ -186,6 +190,15 @@ def test_a_missing_and_an_unknown_placeholder_are_both_named() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_every_prompt_has_the_same_placeholders_in_every_language(language: str, name: PromptName) -> None:
     assert load_prompt(language, name).placeholders == PLACEHOLDERS[name]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("part", get_args(PartName))
+def test_a_part_adds_its_own_placeholder_behind_the_prompt(language: str, part: PartName) -> None:
+    prompt = load_prompt(language, "questions")
+    longer = prompt.with_part(language, part)
+    assert longer.template.startswith(prompt.template)
+    assert longer.placeholders - prompt.placeholders == {part}
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

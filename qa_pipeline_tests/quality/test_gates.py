@@ -422,6 +422,7 @@ def test_a_batch_whose_model_gave_nothing_is_not_done(
     statuses: tuple[str, ...], generated: bool, enough: bool
 ) -> None:
     asked = questions(*(question(f"q{n}", status) for n, status in enumerate(statuses)))
+    asked = asked.with_columns(target_chunk_ids=pl.concat_list("question_id"))  # a chunk for each
     blocking, warning = generation_gate(questions=asked), questions_gate(questions=asked, settings=SETTINGS)
     assert (blocking.passed, blocking.blocking) == (generated, True)
     assert (warning.passed, warning.blocking) == (enough, False)

@@ -35,7 +35,7 @@ class ExtractiveModel:
         Raises:
             PermanentModelError: the request asks for verification or judgement.
         """
-        replies = {"questions": _questions, "answer": _answer}
+        replies = {"questions": _questions, "standalone": _standalone, "answer": _answer}
         if request.role not in replies:
             raise PermanentModelError(
                 f"the extractive provider writes questions and answers, it has no role {request.role!r}; "
@@ -60,9 +60,23 @@ def find_candidates(passage: Passage) -> tuple[Candidate, ...]:
 
 
 def _questions(request: Request[Any]) -> dict[str, Any]:
+    """Questions of the wanted types first, the best of the others in place of those there are none of."""
     found = find_candidates(request.passages[0]) if request.passages else ()
-    asked = [{"question": one.question, "question_type": one.question_type} for one in found[: request.limit]]
+    left = [one for one in found if one.question not in request.asked]
+    chosen: list[Candidate] = []
+    for kind in request.types:
+        fitting = next((one for one in left if one.question_type == kind and one not in chosen), None)
+        chosen += [fitting] if fitting else []
+    chosen += [one for one in left if one not in chosen]
+    asked = [
+        {"question": one.question, "question_type": one.question_type} for one in chosen[: request.limit]
+    ]
     return {"questions": asked}
+
+
+def _standalone(request: Request[Any]) -> dict[str, Any]:
+    """No rule knows what a pronoun stands for well enough to put it into a question."""
+    return {"question": None}
 
 
 def _answer(request: Request[Any]) -> dict[str, Any]:

@@ -72,7 +72,7 @@ def _pairs(
                 template = phrases.item if listed else phrases.key_value
                 question = fill(template, {"place": where, "key": quoted}, placed=True)
                 cell = (key, value, match.start(2))
-                yield _value(question, "definition" if listed else "key_value", line, cell, 0, 0.65)
+                yield _value(question, "fact_single", line, cell, 0, 0.65)
 
 
 def _cells(read: list[Line], where: str, passage: Passage, phrases: Phrases) -> Iterator[Candidate]:
@@ -90,7 +90,7 @@ def _cells(read: list[Line], where: str, passage: Passage, phrases: Phrases) -> 
                 if _nameable(cell[0], passage, phrases, empty=True) and _answers(cell[1], passage, phrases):
                     quoted = {"row": phrases.quoted(name), "column": phrases.quoted(cell[0]), "place": where}
                     question = fill(phrases.cell, quoted, placed=True)
-                    yield _value(question, "table_cell", line, cell, cell[2] - len(cell[0]) - 2, 0.6)
+                    yield _value(question, "table", line, cell, cell[2] - len(cell[0]) - 2, 0.6)
 
 
 def _row(line: Line) -> list[Cell]:
@@ -114,25 +114,25 @@ def _under_heading(body: list[Line], where: str, passage: Passage, phrases: Phra
     lead, steps = _lead(body, passage, phrases), _steps(body, passage)
     if written.endswith("?"):
         if lead and len(heading.split()) > 2 and not leans(heading, phrases):
-            yield _passage(f"{heading}?", "fact", lead, passage, 0.95)
+            yield _passage(f"{heading}?", "fact_single", lead, passage, 0.95)
         return
     goal = _goal(heading, passage, phrases)
     if steps and goal:
         yield _passage(
-            fill(phrases.instructions, {"goal": goal}, placed=False), "how_to", steps, passage, 0.9
+            fill(phrases.instructions, {"goal": goal}, placed=False), "procedure", steps, passage, 0.9
         )
     elif steps and where and heading:
-        yield _passage(fill(phrases.steps, {"place": where}, placed=True), "how_to", steps, passage, 0.4)
+        yield _passage(fill(phrases.steps, {"place": where}, placed=True), "procedure", steps, passage, 0.4)
     if not lead or not place.title:
         return
     names = {"title": phrases.quoted(place.title), "heading": place.clause or phrases.quoted(heading)}
     whole = body[-1].end <= lead[1]
     if place.clause and whole:
-        yield _passage(phrases.clause.format_map(names), "fact", lead, passage, 0.5)
+        yield _passage(phrases.clause.format_map(names), "summary", lead, passage, 0.5)
     elif (
         place.heading and place.heading == heading and (whole or _shares(heading, passage.text[slice(*lead)]))
     ):
-        yield _passage(phrases.section.format_map(names), "fact", lead, passage, 0.3)
+        yield _passage(phrases.section.format_map(names), "summary", lead, passage, 0.3)
 
 
 def _goal(heading: str, passage: Passage, phrases: Phrases) -> str:

@@ -59,7 +59,7 @@ def _questions(prompt: str) -> dict[str, Any]:
     limit = int(asked_for[0]) if asked_for else 1
     sentences = [sentence for _, text in passages for sentence in _sentences(text)]
     questions = [f"What is said where it reads “{sentence}”?" for sentence in dict.fromkeys(sentences)]
-    return {"questions": [{"question": one, "question_type": "fact"} for one in questions[:limit]]}
+    return {"questions": [{"question": one, "question_type": "fact_single"} for one in questions[:limit]]}
 
 
 def _answer(prompt: str) -> dict[str, Any]:
@@ -127,6 +127,7 @@ def _prefer(prompt: str) -> dict[str, Any]:
 
 _ROLES: dict[str, Callable[[str], dict[str, Any]]] = {
     "questions": _questions,
+    "question": lambda prompt: {"question": None},
     "coverage": _answer,
     "claims": _split,
     "verdicts": _verify,

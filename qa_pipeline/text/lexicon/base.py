@@ -48,9 +48,9 @@ class Pronouns:
     `singular` and `plural` are the pronouns that stand for a thing as a subject ("this" alone mostly stands
     for what a whole sentence says); `articles` may begin a subject; `verbs` are finite verbs that end it;
     `impersonal` come after a pronoun that stands for nothing ("it is important that"). `certain` are
-    pronouns whatever follows. A pronoun stands for a subject with the article in `genders`, or whose head has
-    the ending in `endings`; without either, for one of its number, by the plural in "s" that a head with one
-    of `singular_endings` is not in.
+    pronouns whatever follows, `demonstratives` point at something said before. A pronoun stands for a
+    subject with the article in `genders`, or whose head has the ending in `endings`; without either, for
+    one of its number, by the plural in "s" that a head with one of `singular_endings` is not in.
     """
 
     leaning: Set[str]
@@ -59,6 +59,7 @@ class Pronouns:
     articles: Set[str]
     verbs: Set[str]
     impersonal: Set[str]
+    demonstratives: Set[str]
     certain: Set[str] = frozenset()
     genders: Mapping[str, str] = field(default_factory=dict)
     endings: Mapping[str, str] = field(default_factory=dict)
@@ -163,7 +164,7 @@ class Lexicon:
     `deictic` words are explained by their surroundings only. The rest are patterns, as regular expressions:
     `sources`, `reply_marks` and `reply_headings` name sources in replies, `refusal` is a refusal, with
     `refusal_sources` for what holds no answer, `apologies` open the reply of a model that will not answer,
-    `injections` speak to whoever checks.
+    `injections` speak to whoever checks, `backreferences` point at a text that its reader has at hand.
     """
 
     code: str
@@ -246,6 +247,7 @@ class Lexicon:
     refusal: str
     apologies: tuple[str, ...]
     injections: tuple[str, ...]
+    backreferences: tuple[str, ...]
     deictic: Set[str]
     conventions: Conventions
     courtesies: Courtesies

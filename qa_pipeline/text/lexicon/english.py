@@ -248,6 +248,7 @@ ENGLISH = Lexicon(
             is are was were has have had can could may might will would shall should must does do did isn't
             aren't wasn't weren't hasn't haven't can't cannot won't doesn't don't didn't"""),
         impersonal=words("that to for if whether when how why possible important likely"),
+        demonstratives=words("this these"),
         certain=words("it they he she"),
         singular_endings=("ss", "us", "is", "'s"),
     ),
@@ -279,18 +280,17 @@ ENGLISH = Lexicon(
                 rf"(?!.*ly {_ACTS} ){SUBJECT}(?<![^s]s) {_ACTS} {REST}", "what does {subject} do?", opening=True),
             states(
                 rf"(?P<subject>The (?:[\w-]+ ){{0,3}}{_QUANTITY}(?: (?:of|for|between) [^,;:()]{{3,50}}?)?) "
-                rf"(?P<be>is|are|was) {NUMBER}.*", _BY + "what {be} {subject}?", "figure"),
-            states(rf"{SUBJECT} costs {NUMBER} .*", _BY + "how much does {subject} cost?", "figure"),
-            states(rf"{SUBJECT} weighs {NUMBER} .*", _BY + "how much does {subject} weigh?", "figure"),
-            states(rf"{SUBJECT} lasts {NUMBER} .*", _BY + "how long does {subject} last?", "figure"),
+                rf"(?P<be>is|are|was) {NUMBER}.*", _BY + "what {be} {subject}?"),
+            states(rf"{SUBJECT} costs {NUMBER} .*", _BY + "how much does {subject} cost?"),
+            states(rf"{SUBJECT} weighs {NUMBER} .*", _BY + "how much does {subject} weigh?"),
+            states(rf"{SUBJECT} lasts {NUMBER} .*", _BY + "how long does {subject} last?"),
             states(
                 rf"{SUBJECT} (?P<be>was|were) (?:\w+ly )?(?P<done>(?!based|used)[a-z]+(?:ed|en|uilt|set|un)) "
-                rf"(?:[^,;:()]{{0,60}}? )?(?:in|on|since) {_DATE}.*", _BY + "when {be} {subject} {done}?",
-                "date"),
+                rf"(?:[^,;:()]{{0,60}}? )?(?:in|on|since) {_DATE}.*", _BY + "when {be} {subject} {done}?"),
             states(
                 r"(?:In order to|To) (?P<goal>(?!the |an? |date |all |most )[a-z]+ [^,;:()]{5,90}), (?:then )?"
                 rf"(?:you (?:can|must|need|should|have|may)|{_VERB}|click|press|type|go|drag|hold)\b .*",
-                _BY + "how do you {goal}?", "how_to"),
+                _BY + "how do you {goal}?", "procedure"),
         ),
         indefinite=words("a an"),
         definite=words("the"),
@@ -391,6 +391,18 @@ ENGLISH = Lexicon(
         near(r"score|rating|grade", r"of|is|to be", r"1\.0|10/10|100\s*%"),
         near(r"do not|don't|never", r"check|verify|question|reject|doubt", _CLAIMS),
         r"(?<!\w)(?:new|updated|real|actual|system) instructions?\s*:",
+    ),
+    backreferences=(
+        (r"\baccording to (?:the|this|these) (?:\w+ )?(?:text|passage|excerpt|document|section|chapter|paragraph|article"
+        r"|table|figure|list|example|snippet|page|author|context)s?\b(?! (?:of|on|about|for|named|called|titled)\b)"
+        r"(?!\s*[“\"(])"),
+        (r"\bthe (?:(?:given|provided|present) )?(?:text|passage|excerpt|snippet|author|context) (?:say|state|mention"
+        r"|describe|give|list|explain)s?\b"),
+        r"\b(?:in|from|by|under) (?:the|this) (?:(?:given|provided|present) )?(?:text|passage|excerpt|snippet)\b(?! of\b)",
+        (r"\b(?:mentioned|described|shown|listed|given|stated|discussed|provided) (?:\w+ )?"
+        r"(?:above|below|here|earlier|previously)\b"),
+        r"\bthe (?:above|aforementioned|following)\b",
+        r"\b(?:passage|section|chapter|figure|table|page|paragraph|step|listing) \d+(?:\.\d+)*\b(?! (?:of|in)\b)",
     ),
     letters="",
     hyphened_prefixes=("non", "semi", "bi", "tri", "half", "anti", "un", "sub", "pre", "post"),

@@ -241,6 +241,7 @@ GERMAN = Lexicon(
             ist sind war waren hat haben hatte hatten kann können konnte darf dürfen muss müssen soll sollen
             wird werden wurde wurden gilt gelten gibt besteht bestehen"""),
         impersonal=words("dass daß zu ob wenn wie warum möglich wichtig gibt"),
+        demonstratives=words("dies dieser diese dieses diesem diesen"),
         genders={"er": "der", "sie": "die", "es": "das", "dieser": "der"},
     ),
     wording=Phrases(
@@ -273,14 +274,14 @@ GERMAN = Lexicon(
             states(rf"{SUBJECT} (?P<verb>enthält|umfasst) {REST}", "was {verb} {subject}?", opening=True),
             states(rf"{SUBJECT} {_DOES} {REST}", "was macht {subject}?", opening=True),
             states(rf"{SUBJECT} (?P<verb>kostet|wiegt|beträgt) {NUMBER} .*",
-                "wie viel {verb} {subject}[ laut {place}]?", "figure"),
+                "wie viel {verb} {subject}[ laut {place}]?"),
             states(rf"{SUBJECT} (?P<verb>dauert|gilt) {NUMBER} .*",
-                "wie lange {verb} {subject}[ laut {place}]?", "figure"),
+                "wie lange {verb} {subject}[ laut {place}]?"),
             states(rf"{SUBJECT} (?P<be>wurden?) (?:erst |bereits |schon |erstmals )?{_DATE} "
                 r"(?P<done>(?:[^\s,;:()]{1,30} ){0,4}?[a-zäöüß]{3,}(?:t|en))(?:[,.]| und ).*",
-                "wann {be} {subject}[ laut {place}] {done}?", "date"),
+                "wann {be} {subject}[ laut {place}] {done}?"),
             states(r"Um (?P<goal>[^,;:()]{5,100} (?:zu \w+|\w+zu\w+)), (?:\w+ )?\w+ (?:Sie|du|man)\b.*",
-                "wie geht man[ laut {place}] vor, um {goal}?", "how_to"),
+                "wie geht man[ laut {place}] vor, um {goal}?", "procedure"),
         ),
         indefinite=words("ein eine"),
         definite=words("der die das"),
@@ -372,6 +373,18 @@ GERMAN = Lexicon(
         near(r"du bist|sie sind|falls du|agiere als", r"ki|sprachmodell|prüfer|prüfinstanz|gutachter|assistent"),
         near(r"gib|geben sie|vergib|vergeben sie|setze|bewerte[n]?", r"höchste|volle|maximale|beste|1[,.]0",
             r"punktzahl|bewertung|note|punkte|wertung"),
+    ),
+    backreferences=(
+        (r"\b(?:laut|gemäß)(?: de[mrsn]| diese[mrsn])? (?:\w+ )?(?:Text|Textstelle|Abschnitt|Absatz|Dokument|Kapitel"
+        r"|Tabelle|Abbildung|Liste|Beispiel|Artikel|Seite|Passage|Auszug|Kontext)(?:s|es)?\b"
+        r"(?! (?:von|vom|über|zu|zum|zur|des|der|für|mit|\d)\b)(?!\s*[„\"(])"),
+        (r"\b(?:(?:in|aus) (?:dem|der|diesem|dieser)|im) (?:(?:obigen|vorliegenden|genannten|angegebenen) )?"
+        r"(?:Text|Textstelle|Textabschnitt|Passage|Auszug)\b(?! (?:von|vom|zu|zum|zur|des|der|für|mit)\b)"
+        r"(?!\s*[„\"(])"),
+        r"\b(?:sagt|nennt|beschreibt|erklärt) (?:der (?:Text|Abschnitt|Autor)|die Textstelle)\b",
+        r"\b(?:oben|unten|hier|zuvor|vorher) (?:genannt|erwähnt|beschrieben|aufgeführt|gezeigt|angegeben)\w*\b",
+        r"\bobige[nrsm]?\b",
+        r"\b(?:Abschnitt|Kapitel|Abbildung|Tabelle|Seite|Schritt|Absatz) \d+(?:\.\d+)*\b(?! (?:de[rs]|von|in|im)\b)",
     ),
     letters="äöüß",
     hyphened_prefixes=("nicht", "halb"),

@@ -31,7 +31,7 @@ class Statement:
 
 
 def states(
-    expression: str, template: str, question_type: QuestionType = "definition", *, opening: bool = False
+    expression: str, template: str, question_type: QuestionType = "fact_single", *, opening: bool = False
 ) -> Statement:
     """A row of a language's statements."""
     return Statement(re.compile(expression), template, question_type, 0.7 if opening else 0.85, opening)

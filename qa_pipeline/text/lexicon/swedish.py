@@ -226,6 +226,7 @@ SWEDISH = Lexicon(
             är var har hade kan kunde ska skall skulle får fick måste bör vill blir blev kommer gäller består
             ingår finns heter"""),
         impersonal=words("att om när hur varför möjligt viktigt finns som krävs"),
+        demonstratives=words("denna detta dessa"),
         endings={"den": "n", "denna": "n", "det": "t", "de": "na", "dessa": "na"},
     ),
     wording=Phrases(
@@ -256,17 +257,16 @@ SWEDISH = Lexicon(
             states(rf"Med (?P<subject>[^,;:()]{{3,60}}?) (?:avses|förstås|menas) {REST}",
                 "vad avses med {subject}[ enligt {place}]?"),
             states(rf"{SUBJECT} (?P<verb>väger|kostar) {NUMBER} .*",
-                "hur mycket {verb} {subject}[ enligt {place}]?", "figure"),
-            states(rf"{SUBJECT} uppgår till {NUMBER}.*", "vad uppgår {subject} till[ enligt {place}]?", "figure"),
+                "hur mycket {verb} {subject}[ enligt {place}]?"),
+            states(rf"{SUBJECT} uppgår till {NUMBER}.*", "vad uppgår {subject} till[ enligt {place}]?"),
             states(
                 rf"(?P<subject>(?:(?:Den|Det) [\w-]+ )?(?i:{_QUANTITY})(?: (?:för|av|på|i) [^,;:()]{{3,50}}?)?) "
-                rf"är {NUMBER}.*", "vad är {subject}[ enligt {place}]?", "figure"),
+                rf"är {NUMBER}.*", "vad är {subject}[ enligt {place}]?"),
             states(rf"{SUBJECT} (?P<verb>träder|trädde|upphör|upphörde|togs|tas|[a-zåäö]{{3,}}[dt]es) "
-                rf"(?P<middle>(?:[^\s,;:()]{{1,20}} ){{0,3}}?){_DATE}.*", "när {verb} {subject} {middle}?",
-                "date"),
+                rf"(?P<middle>(?:[^\s,;:()]{{1,20}} ){{0,3}}?){_DATE}.*", "när {verb} {subject} {middle}?"),
             states(
                 rf"För att (?P<goal>[^,;:()]{{5,100}}), (?:(?:{_VERB})\b|(?:kan|måste|ska|behöver) (?:du|man)).*",
-                "hur gör man[ enligt {place}] för att {goal}?", "how_to"),
+                "hur gör man[ enligt {place}] för att {goal}?", "procedure"),
         ),
         indefinite=words("en ett"),
         definite=words("den det de"),
@@ -346,6 +346,18 @@ SWEDISH = Lexicon(
             r"språkmodell(?:en)?|ai:n|ai|ai-modell(?:en)?|granskaren|bedömaren|verifieraren|kontrollmodellen|assistenten"),
         near(r"du är|om du är|agera som", r"ai|språkmodell|granskare|assistent|bedömare|faktagranskare"),
         near(r"ge|sätt|tilldela", r"högsta|full|fulla|maximala?|1[,.]0", r"betyg\w*|poäng\w*"),
+    ),
+    backreferences=(
+        (r"\benligt (?:(?:den|det|denna|detta|dessa|de) (?:\w+ )?)?(?:text(?:en)?|avsnitt(?:et)?|stycket?"
+        r"|dokument(?:et)?|kapit(?:el|let)|tabell(?:en)?|figur(?:en)?|lista[n]?|exem(?:pel|plet)|artikeln?|sida[n]?"
+        r"|passagen?|utdrag(?:et)?)\b(?! (?:om|för|över|av|i|från|som|\d)\b)(?!\s*[”\"(])"),
+        (r"\b(?:i|ur|av|från) (?:texten|avsnittet|stycket|utdraget|passagen|denna text|detta (?:avsnitt|stycke|utdrag))\b"
+        r"(?! (?:om|för|över|av|i|från|som)\b)(?!\s*[”\"(])"),
+        r"\b(?:säger|nämner|anger|beskriver) (?:texten|avsnittet|stycket|utdraget|författaren)\b",
+        (r"\b(?:nämns|beskrivs|anges|visas|listas|nämnts|nämnda|beskrivna|angivna) (?:\w+ )?"
+        r"(?:ovan|nedan|här|tidigare)\b"),
+        r"\b(?:ovanstående|nedanstående|ovannämnda)\b",
+        r"\b(?:avsnitt|kapitel|figur|tabell|sida[n]?|stycke|steg) \d+(?:\.\d+)*\b(?! (?:i|av)\b)",
     ),
     letters="åäö",
     hyphened_prefixes=("icke", "halv"),

@@ -65,7 +65,9 @@ def tokens(text: str) -> int:
 
 def _questions(request: Request[Any]) -> dict[str, Any]:
     asked = [f"What is said where it reads “{one[:120]}”?" for one in _sentences(request)]
-    return {"questions": [{"question": one, "question_type": "fact"} for one in asked[: request.limit]]}
+    return {
+        "questions": [{"question": one, "question_type": "fact_single"} for one in asked[: request.limit]]
+    }
 
 
 def _answer(request: Request[Any]) -> dict[str, Any]:

@@ -113,7 +113,7 @@ def test_what_a_thing_does_is_asked_only_where_its_own_section_opens() -> None:
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_language_brings_all_of_its_words(language: str) -> None:
     phrases = lexicon(language).wording
-    assert {one.question_type for one in phrases.statements} == {"definition", "figure", "date", "how_to"}
+    assert {one.question_type for one in phrases.statements} == {"fact_single", "procedure"}
     assert all(one.template.endswith("?") for one in phrases.statements)
     for words in (phrases.definite, phrases.indefinite, phrases.empty, phrases.leaning, phrases.weak):
         assert words

@@ -1,0 +1,144 @@
+"""What the sections of a batch were asked, what of it was accepted, and what they have not been asked yet."""
+
+import polars as pl
+
+from qa_pipeline.tables import COVERAGE
+
+_SECTION = ("document_id", "section_start")
+
+
+def cover_sections(
+    chunks: pl.DataFrame, questions: pl.DataFrame, pairs: pl.DataFrame, verdicts: pl.DataFrame
+) -> pl.DataFrame:
+    """Count by section how far its questions came.
+
+    A generated pair counts for the section its question was written for, an imported one for every
+    section that it cites. The reason of an uncovered section is the most frequent one among its pairs,
+    without pairs among its questions; of equally frequent ones the first by name.
+
+    Returns:
+        COVERAGE, in the order of the chunks.
+    """
+    places = chunks.select("chunk_id", *_SECTION)
+    asked = questions.with_columns(chunk_id=pl.col("target_chunk_ids").list.first()).join(
+        places, on="chunk_id"
+    )
+    decided = (
+        _placed(pairs, questions)
+        .join(places, on="chunk_id")
+        .join(verdicts.select("pair_id", "verdict", "reason"), on="pair_id")
+    )
+    sections = chunks.group_by(*_SECTION, maintain_order=True).agg(
+        pl.first("batch", "section_path"), chunks=pl.len()
+    )
+    of_questions = asked.group_by(*_SECTION).agg(
+        planned=pl.col("planned_type").is_not_null().sum(),
+        written=pl.col("question").is_not_null().sum(),
+        kept=(pl.col("status") == "kept").sum(),
+        rounds=pl.col("round").max(),
+        question_reason=_most_frequent("reason"),
+    )
+    of_pairs = (
+        decided.unique(["pair_id", *_SECTION])
+        .group_by(*_SECTION)
+        .agg(
+            pairs=pl.len(),
+            accepted=(pl.col("verdict") == "accepted").sum(),
+            pair_reason=_most_frequent("reason"),
+        )
+    )
+    counts = ("planned", "written", "kept", "rounds", "pairs", "accepted")
+    joined = sections.join(of_questions, on=_SECTION, how="left", maintain_order="left").join(
+        of_pairs, on=_SECTION, how="left", maintain_order="left"
+    )
+    covered = pl.col("accepted") > 0
+    rows = joined.with_columns(
+        pl.col(*counts).fill_null(0).cast(pl.Int32), pl.col("chunks").cast(pl.Int32)
+    ).with_columns(
+        status=pl.when(covered).then(pl.lit("covered")).otherwise(pl.lit("uncovered")),
+        reason=pl.when(~covered).then(pl.coalesce("pair_reason", "question_reason")),
+    )
+    return COVERAGE.conform(rows.select(COVERAGE.schema.names()))
+
+
+def _placed(pairs: pl.DataFrame, questions: pl.DataFrame) -> pl.DataFrame:
+    """pair_id and each chunk that it is about."""
+    targets = questions.select("question_id", "target_chunk_ids")
+    about = pl.coalesce("target_chunk_ids", "used_chunk_ids")
+    own = pairs.filter(pl.col("expected_verdict").is_null()).select(
+        "pair_id", "question_id", "used_chunk_ids"
+    )
+    return (
+        own.join(targets, on="question_id", how="left").select("pair_id", chunk_id=about).explode("chunk_id")
+    )
+
+
+def _most_frequent(column: str) -> pl.Expr:
+    return pl.col(column).drop_nulls().sort().mode(maintain_order=True).first()
+
+
+def uncovered_sections(coverage: pl.DataFrame | None, target: float) -> set[tuple[str, int]]:
+    """The sections without an accepted question, where the covered share is below the target; else none.
+
+    Args:
+        coverage: the table of the last run; None before the first.
+        target: the share of sections that shall have an accepted question.
+    """
+    if coverage is None or coverage.is_empty():
+        return set()
+    open_sections = coverage.filter(pl.col("status") == "uncovered")
+    if 1 - open_sections.height / coverage.height >= target:
+        return set()
+    return set(open_sections.select(*_SECTION).iter_rows())
+
+
+TYPE_COUNTS = pl.Schema(
+    {"question_type": pl.String(), **dict.fromkeys(("planned", "written", "kept", "accepted"), pl.Int64())}
+)
+SHORTFALLS = pl.Schema({"question_type": pl.String(), "reason": pl.String(), "questions": pl.Int64()})
+
+
+def count_types(questions: pl.DataFrame, pairs: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
+    """The mix as planned and as delivered: TYPE_COUNTS by name of the type.
+
+    Planned questions count by the type that was planned, all others by the type the question has. Counts of
+    several batches may be added up.
+    """
+    rows = _with_verdicts(questions, pairs, verdicts)
+    planned = rows.group_by(question_type="planned_type").agg(planned=pl.len())
+    delivered = rows.filter(pl.col("question_type").is_not_null()).group_by("question_type")
+    counted = delivered.agg(
+        written=pl.len(), kept=(pl.col("status") == "kept").sum(), accepted=_ACCEPTED.sum()
+    )
+    joined = planned.join(counted, on="question_type", how="full", coalesce=True).fill_null(0)
+    return joined.select(pl.col(name).cast(dtype) for name, dtype in TYPE_COUNTS.items()).sort(
+        "question_type"
+    )
+
+
+def count_shortfalls(questions: pl.DataFrame, pairs: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
+    """Why planned questions did not become accepted pairs of their type: SHORTFALLS, most frequent first."""
+    reason = (
+        pl.when(_ACCEPTED)
+        .then(pl.format("another type: {}", "question_type"))
+        .otherwise(pl.coalesce("verdict_reason", "reason", pl.lit("no verdict")))
+    )
+    rows = _with_verdicts(questions, pairs, verdicts)
+    return (
+        rows.filter(~_ACCEPTED | (pl.col("question_type") != pl.col("planned_type")))
+        .group_by("planned_type", reason.alias("lost_by"))
+        .agg(questions=pl.len())
+        .select(question_type="planned_type", reason="lost_by", questions=pl.col("questions").cast(pl.Int64))
+        .sort("question_type", "questions", "reason", descending=[False, True, False])
+    )
+
+
+_ACCEPTED = (pl.col("verdict") == "accepted").fill_null(value=False)
+
+
+def _with_verdicts(questions: pl.DataFrame, pairs: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
+    """Each planned question with the verdict of its pair, null where it has none."""
+    decided = verdicts.select("pair_id", "verdict", verdict_reason="reason")
+    ends = pairs.select("question_id", "pair_id").join(decided, on="pair_id")
+    asked = questions.filter(pl.col("planned_type").is_not_null())
+    return asked.join(ends, on="question_id", how="left")

@@ -1,0 +1,150 @@
+"""What the user tells the writer of questions: who asks, and examples of questions as they should be.
+
+Both come from files that the settings name, never from documents, and stand in the prompt as they are.
+"""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from qa_pipeline.errors import SettingsError
+from qa_pipeline.records import QuestionType
+from qa_pipeline.settings.generation import GenerationSettings
+from qa_pipeline.text.lexicon.languages import LANGUAGES
+
+MOST_PERSONAS, MOST_EXAMPLES = 200, 20
+_MOST_BYTES = 1_000_000
+
+
+class _Entry(BaseModel):
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", hide_input_in_errors=True, str_strip_whitespace=True
+    )
+
+
+class Persona(_Entry):
+    """Somebody who asks."""
+
+    name: str = Field(min_length=1, max_length=80)
+    description: str = Field(min_length=1, max_length=1000)
+    weight: float = Field(1.0, gt=0)
+
+
+class Example(_Entry):
+    """A question as it should be."""
+
+    question: str = Field(min_length=1, max_length=500)
+    question_type: QuestionType
+    language: str = Field(pattern=f"^(?:{'|'.join(LANGUAGES)})$")
+
+
+@dataclass(frozen=True)
+class Guidance:
+    """Personas and examples of one run; none where the settings name no files."""
+
+    personas: tuple[Persona, ...] = ()
+    examples: tuple[Example, ...] = ()
+
+    def persona(self, chunk_id: str, asked_in: int) -> Persona | None:
+        """Who asks a chunk in a round: drawn by its hash, in proportion to the weights."""
+        if not self.personas:
+            return None
+        digest = hashlib.sha256(f"{chunk_id}\x1f{asked_in}".encode()).digest()
+        place = int.from_bytes(digest[:8]) / 2**64 * sum(one.weight for one in self.personas)
+        for one in self.personas:
+            place -= one.weight
+            if place < 0:
+                return one
+        return self.personas[-1]
+
+    def examples_in(self, language: str) -> str:
+        """The examples of a language as lines; empty without any."""
+        fitting = [one for one in self.examples if one.language == language]
+        return "\n".join(f"- {one.question_type}: {one.question}" for one in fitting)
+
+    @property
+    def digest(self) -> str:
+        """Identity of what the files say, without their order of fields; empty without files."""
+        if not self.personas and not self.examples:
+            return ""
+        said = [[one.model_dump() for one in part] for part in (self.personas, self.examples)]
+        return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:16]
+
+
+NO_GUIDANCE = Guidance()
+
+
+def read_guidance(settings: GenerationSettings) -> Guidance:
+    """Read the files of the settings.
+
+    Raises:
+        SettingsError: a file cannot be read, or an entry of it cannot be used.
+    """
+    personas, examples = settings.personas, settings.examples
+    return Guidance(
+        () if personas is None else _personas(personas), () if examples is None else _examples(examples)
+    )
+
+
+def _personas(path: Path) -> tuple[Persona, ...]:
+    try:
+        listed = yaml.safe_load(_text(path, "generation.personas"))
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        raise SettingsError(f"generation.personas: {path} is not readable YAML") from error
+    wanted = "a list of entries with name and description"
+    found = _checked(TypeAdapter(list[Persona]), listed, f"generation.personas: {path}", wanted, "entry")
+    names = [one.name for one in found]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise SettingsError(f"generation.personas: {path} has two entries of the name {twice!r}; rename one")
+    if not 0 < len(found) <= MOST_PERSONAS:
+        raise SettingsError(
+            f"generation.personas: {path} has {len(found)} entries; 1 to {MOST_PERSONAS} are used"
+        )
+    return tuple(found)
+
+
+def _examples(path: Path) -> tuple[Example, ...]:
+    lines = [line for line in _text(path, "generation.examples").splitlines() if line.strip()]
+    try:
+        listed = [json.loads(line) for line in lines]
+    except (ValueError, RecursionError) as error:
+        raise SettingsError(f"generation.examples: {path} is not JSONL, one JSON object a line") from error
+    wanted = "objects with question, question_type and language"
+    found = _checked(TypeAdapter(list[Example]), listed, f"generation.examples: {path}", wanted, "line")
+    most = max((sum(one.language == code for one in found) for code in LANGUAGES), default=0)
+    if most > MOST_EXAMPLES:
+        raise SettingsError(
+            f"generation.examples: {path} has {most} examples of one language; "
+            f"at most {MOST_EXAMPLES} fit a prompt"
+        )
+    return tuple(found)
+
+
+def _text(path: Path, setting: str) -> str:
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            raise SettingsError(f"{setting}: {path} is larger than {_MOST_BYTES} bytes")
+        return path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise SettingsError(f"{setting}: {path} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise SettingsError(f"{setting}: {path} is not UTF-8; save it as UTF-8") from error
+
+
+def _checked(adapter: TypeAdapter[Any], listed: object, where: str, wanted: str, unit: str) -> Sequence[Any]:
+    try:
+        return adapter.validate_python(listed)  # type: ignore[no-any-return]
+    except ValidationError as error:
+        problem = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        if not problem["loc"]:
+            raise SettingsError(f"{where} must be {wanted}") from error
+        place, *field = problem["loc"]
+        named = f" {'.'.join(map(str, field))}:" if field else ""
+        raise SettingsError(f"{where}, {unit} {int(place) + 1}:{named} {problem['msg']}") from error

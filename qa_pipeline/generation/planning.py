@@ -1,0 +1,149 @@
+"""The plan of a batch: which chunks are asked, in which order, and for which types of question.
+
+A slot is one question to be written about one chunk. Slots are ordered by turns, so that every section has
+its first before any has its second, and within a turn over the topics of the batch in rotation; a limit on
+questions
+cuts the list there. Types are dealt to the slots by largest remainder (Hamilton's method), scarce ones first:
+a chunk without a table is never asked for a table.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from qa_pipeline.models.base import Vectors
+from qa_pipeline.records import QuestionType
+from qa_pipeline.settings.generation import GenerationSettings
+
+PLAN = pl.Schema(
+    {
+        "chunk_id": pl.String(),
+        "round": pl.Int32(),
+        "place": pl.Int32(),
+        "planned_type": pl.String(),
+    }
+)
+SECTION = ("document_id", "section_start")
+"""What tells one section of a batch from another, in chunks."""
+
+_SUMMARY_CHARACTERS = 400
+"""A shorter passage has nothing to sum up."""
+_ROWS = r"(?m)^.*\S \| \S.*$"
+"""A row of a table, as documents have them."""
+_ITEMS = r"(?m)^\s*(?:[-*•]|\d{1,3}[.)]|[a-z]\)) \S"
+_SEED = 7
+_MOST_TOPICS = 64
+
+_OFFERED: Mapping[QuestionType, pl.Expr] = {
+    "summary": pl.col("text").str.len_chars() >= _SUMMARY_CHARACTERS,
+    "procedure": pl.col("text").str.count_matches(_ITEMS) >= 2,
+    "table": pl.col("text").str.count_matches(_ROWS) >= 2,
+}
+"""What the text of a chunk must have for a type to be asked of it; other types are asked of any."""
+
+
+def plan_questions(
+    chunks: pl.DataFrame, settings: GenerationSettings, taken: pl.DataFrame, topics: Sequence[int]
+) -> pl.DataFrame:
+    """Deal out the questions of a batch that are still to be written.
+
+    Args:
+        chunks: those to be asked, in any order: chunk_id, document_id, section_start, text, and the
+        round, from 1,
+            in which they are asked.
+        settings: how many questions, and the mix of types.
+        taken: chunk_id and planned_type of questions that exist; they count in the mix and in the limit.
+        topics: a number for each chunk; those of one number speak of the same.
+
+    Returns:
+        PLAN, best first; a chunk beyond the limit has no row.
+    """
+    slots = _ordered(chunks, settings.questions_per_chunk, topics)
+    if settings.max_questions is not None:
+        slots = slots.head(max(0, settings.max_questions - taken.height))
+    counts = dict(taken.group_by("planned_type").len().iter_rows())
+    types = deal_types(slots, settings.mix.weights, counts)
+    planned = slots.select("chunk_id", "round", "place", planned_type=pl.Series(types, dtype=pl.String()))
+    return planned.cast(PLAN)
+
+
+def _ordered(chunks: pl.DataFrame, per_chunk: int, topics: Sequence[int]) -> pl.DataFrame:
+    """Every slot with its chunk's text, first turns first; the ids are hashes, and so draw lots."""
+    places = pl.DataFrame({"place": range(per_chunk)}, schema={"place": pl.Int32()})
+    slots = chunks.with_columns(topic=pl.Series(topics, dtype=pl.Int64())).join(places, how="cross")
+    in_section = slots.sort("round", "place", "chunk_id").with_columns(
+        turn=pl.int_range(pl.len()).over(*SECTION)
+    )
+    in_topic = in_section.sort("turn", "chunk_id", "place").with_columns(
+        rank=pl.int_range(pl.len()).over("turn", "topic")
+    )
+    return in_topic.sort("turn", "rank", "topic", "chunk_id", "place")
+
+
+def deal_types(
+    slots: pl.DataFrame, weights: Mapping[QuestionType, float], taken: Mapping[str, int]
+) -> list[QuestionType]:
+    """A type for each slot, as near to the mix as the chunks allow.
+
+    Args:
+        slots: chunk_id and text.
+        weights: the mix; types of weight 0 are never asked.
+        taken: how many questions of each type exist already.
+    """
+    wanted = [kind for kind, weight in weights.items() if weight > 0]
+    if slots.is_empty():
+        return []
+    offered = slots.select(
+        _OFFERED.get(kind, pl.repeat(value=True, n=pl.len())).alias(kind) for kind in wanted
+    ).to_numpy()
+    scarce_first = np.argsort(offered.sum(axis=0), kind="stable")
+    quotas = _quotas(
+        np.array([weights[kind] for kind in wanted]), [taken.get(k, 0) for k in wanted], len(slots)
+    )
+    chunk = slots["chunk_id"].rank("dense").to_numpy() - 1
+    lots = np.lexsort((np.arange(len(slots)), slots["chunk_id"].to_numpy()))
+    dealt: npt.NDArray[np.int64] = np.full(len(slots), -1, dtype=np.int64)
+    had = np.zeros((int(chunk.max()) + 1, len(wanted)), dtype=bool)
+    for twice in (False, True):  # a chunk is asked for one type twice only where there is nothing else to ask
+        for kind in scarce_first:
+            for slot in lots:
+                if quotas[kind] <= 0:
+                    break
+                if dealt[slot] < 0 and offered[slot, kind] and (twice or not had[chunk[slot], kind]):
+                    dealt[slot] = kind
+                    had[chunk[slot], kind] = True
+                    quotas[kind] -= 1
+    left = np.flatnonzero(dealt < 0)
+    for slot in left:  # what scarce types could not take goes to the heaviest that fits, one after another
+        open_kinds = [k for k in range(len(wanted)) if offered[slot, k]] or list(range(len(wanted)))
+        fresh = [k for k in open_kinds if not had[chunk[slot], k]] or open_kinds
+        kind = min(fresh, key=lambda k: (quotas[k] / -weights[wanted[k]], k))
+        dealt[slot], had[chunk[slot], kind] = kind, True
+        quotas[kind] -= 1
+    return [wanted[kind] for kind in dealt]
+
+
+def _quotas(weights: npt.NDArray[np.float64], taken: Sequence[int], slots: int) -> list[int]:
+    """How many slots each type gets, so that those taken and these together have the mix."""
+    total = slots + sum(taken)
+    missing = np.maximum(weights / weights.sum() * total - np.array(taken), 0.0)
+    exact = missing / missing.sum() * slots
+    floors = np.floor(exact).astype(int)
+    rest = np.argsort(floors - exact, kind="stable")[: slots - floors.sum()]
+    floors[rest] += 1
+    return [int(quota) for quota in floors]
+
+
+def topics_of(vectors: Vectors) -> list[int]:
+    """A topic for each vector: k-means with k = sqrt(n / 2) (Mardia, Kent and Bibby 1979), at most 64."""
+    clusters = min(_MOST_TOPICS, round((len(vectors) / 2) ** 0.5))
+    if clusters < 2:
+        return [0] * len(vectors)
+    import faiss
+
+    means = faiss.Kmeans(vectors.shape[1], clusters, seed=_SEED, niter=20, min_points_per_centroid=1)
+    means.train(vectors)
+    _, nearest = means.index.search(vectors, 1)
+    return [int(topic) for topic in nearest[:, 0]]

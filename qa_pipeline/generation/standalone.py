@@ -1,0 +1,50 @@
+"""What a question leans on that its reader does not have: pronouns, "the text", numbers of sections.
+
+The rules would rather pass a question than condemn it; a name in quotation marks says what is meant.
+"""
+
+import functools
+import re
+
+from qa_pipeline.text.language import QUOTED
+from qa_pipeline.text.lexicon.languages import lexicon
+from qa_pipeline.text.words import Token, tokenize
+
+_AHEAD = 7
+"""Words behind a pronoun in which an impersonal construction shows: "does it take … to"."""
+
+
+def leans_on(question: str, language: str) -> str | None:
+    """The words of a question that only its passage explains; None where it can be understood by itself."""
+    found = _backreference(language).search(question)
+    if found is not None:
+        return found[0]
+    if QUOTED.search(question):
+        return None
+    pronoun = _unresolved(question, language)
+    return None if pronoun is None else question[pronoun.start : pronoun.end]
+
+
+def _unresolved(question: str, language: str) -> Token | None:
+    """The first pronoun, if the question has named nothing before it."""
+    words, known = tokenize(question, language), lexicon(language)
+    pronouns = known.pronouns
+    for place, word in enumerate(words):
+        if word.content and word.folded not in known.question_words:
+            return None
+        if word.folded not in pronouns.leaning | pronouns.demonstratives:
+            continue
+        if word.folded in pronouns.demonstratives:
+            return word
+        ahead = words[place + 1 : place + 1 + _AHEAD]
+        polite = place > 0 and question[word.start].isupper()  # the German "Sie"
+        article = word.folded in pronouns.articles and bool(ahead) and ahead[0].content
+        impersonal = any(other.folded in pronouns.impersonal for other in ahead)
+        if not polite and not article and not impersonal:
+            return word
+    return None
+
+
+@functools.cache
+def _backreference(language: str) -> re.Pattern[str]:
+    return re.compile("|".join(lexicon(language).backreferences), re.IGNORECASE)

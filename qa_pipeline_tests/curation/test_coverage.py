@@ -1,0 +1,114 @@
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qa_pipeline.curation.coverage import (
+    count_shortfalls,
+    count_types,
+    cover_sections,
+    uncovered_sections,
+)
+from qa_pipeline.tables import QUESTIONS, VERDICTS
+from qa_pipeline_tests.curation import rows
+
+
+def question(question_id: str, chunk_id: str = "c", **values: object) -> dict[str, object]:
+    return {
+        "question_id": question_id,
+        "batch": "b",
+        "question": f"Question {question_id}?",
+        "question_type": "fact_single",
+        "planned_type": "fact_single",
+        "target_chunk_ids": [chunk_id],
+        "passage_ids": [chunk_id],
+        "language": "en",
+        "round": 1,
+        "place": 0,
+        "status": "kept",
+        "prompt_hash": "p",
+        "model": "m",
+        **values,
+    }
+
+
+def verdict(pair_id: str, word: str, reason: str) -> dict[str, object]:
+    return {
+        **dict.fromkeys(VERDICTS.schema.names()),
+        "pair_id": pair_id, "batch": "b", "verdict": word, "reason": reason,
+    }  # fmt: skip
+
+
+def verdicts(*found: dict[str, object]) -> pl.DataFrame:
+    return pl.DataFrame(list(found), schema=VERDICTS.schema)
+
+
+CHUNKS = rows.chunks(
+    rows.chunk("c", "one", section_start=0, section_path=["One"]),
+    rows.chunk("d", "two", section_start=0, section_path=["One"]),
+    rows.chunk("e", "three", section_start=50, section_path=["Two"]),
+    rows.chunk("f", "four", section_start=90, section_path=["Three"]),
+)
+QUESTIONS_ASKED = QUESTIONS.frame(
+    [
+        question("1", "c"),
+        question("2", "d", status="dropped", reason="round_trip_failed"),
+        question("3", "e", question_type="summary"),
+        question("4", "f", status="dropped", reason="not_written", question=None, question_type=None),
+    ]
+)
+PAIRS = rows.pairs(rows.pair("p", question_id="1"), rows.pair("q", question_id="3", question_type="summary"))
+DECIDED = verdicts(verdict("p", "accepted", "passed"), verdict("q", "rejected", "numbers_differ"))
+
+
+def test_a_section_is_covered_by_an_accepted_pair_and_else_says_what_stopped_its_questions() -> None:
+    found = cover_sections(CHUNKS, QUESTIONS_ASKED, PAIRS, DECIDED)
+    wanted = ("section_path", "chunks", "planned", "written", "kept", "pairs", "accepted", "status", "reason")
+    assert found.select(wanted).rows() == [
+        (["One"], 2, 2, 2, 1, 1, 1, "covered", None),
+        (["Two"], 1, 1, 1, 1, 1, 0, "uncovered", "numbers_differ"),
+        (["Three"], 1, 1, 0, 0, 0, 0, "uncovered", "not_written"),
+    ]
+
+
+def test_an_imported_pair_covers_the_sections_that_it_cites_and_a_known_answer_none() -> None:
+    imported = rows.pair("i", origin="imported", used_chunk_ids=["e", "f"])
+    known = rows.pair("k", origin="imported", used_chunk_ids=["c"], expected_verdict="accepted")
+    decided = verdicts(verdict("i", "accepted", "passed"), verdict("k", "accepted", "passed"))
+    found = cover_sections(CHUNKS, QUESTIONS.empty(), rows.pairs(imported, known), decided)
+    assert found["status"].to_list() == ["uncovered", "covered", "covered"]
+    assert found["reason"].to_list() == [None, None, None]
+
+
+def test_a_batch_without_questions_has_every_section_uncovered_for_no_known_reason() -> None:
+    found = cover_sections(CHUNKS, QUESTIONS.empty(), rows.pairs(), verdicts())
+    assert found["status"].to_list() == ["uncovered"] * 3
+    assert cover_sections(CHUNKS.clear(), QUESTIONS.empty(), rows.pairs(), verdicts()).is_empty()
+
+
+@given(st.floats(0.01, 1))
+def test_sections_are_asked_again_only_below_the_target(target: float) -> None:
+    found = cover_sections(CHUNKS, QUESTIONS_ASKED, PAIRS, DECIDED)
+    uncovered = uncovered_sections(found, target)
+    assert uncovered == (set() if target <= 1 / 3 else {("d", 50), ("d", 90)})
+    assert uncovered_sections(None, target) == set()
+
+
+def test_the_delivered_mix_is_counted_beside_the_planned_one_with_each_loss() -> None:
+    counted = count_types(QUESTIONS_ASKED, PAIRS, DECIDED)
+    assert counted.rows() == [("fact_single", 4, 2, 1, 1), ("summary", 0, 1, 1, 0)]
+    assert count_shortfalls(QUESTIONS_ASKED, PAIRS, DECIDED).rows() == [
+        ("fact_single", "not_written", 1),
+        ("fact_single", "numbers_differ", 1),
+        ("fact_single", "round_trip_failed", 1),
+    ]
+
+
+@pytest.mark.parametrize("word", ["accepted", "rejected"])
+def test_what_is_lost_and_what_is_delivered_add_up_to_the_plan(word: str) -> None:
+    decided = verdicts(verdict("p", word, "x"), verdict("q", word, "y"))
+    lost = count_shortfalls(QUESTIONS_ASKED, PAIRS, decided)["questions"].sum()
+    asked = QUESTIONS_ASKED.join(PAIRS.select("question_id", "pair_id"), on="question_id", how="left")
+    right = asked.join(decided.filter(pl.col("verdict") == "accepted"), on="pair_id", how="semi")
+    hits = right.filter(pl.col("question_type") == pl.col("planned_type")).height
+    assert lost + hits == QUESTIONS_ASKED.height

@@ -1,0 +1,83 @@
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from qa_pipeline.errors import SettingsError
+from qa_pipeline.generation.guidance import NO_GUIDANCE, Guidance, Persona, read_guidance
+from qa_pipeline.settings.generation import GenerationSettings
+
+EXAMPLE = {"question": "What does a card cost?", "question_type": "fact_single", "language": "en"}
+
+
+def written(folder: Path, name: str, text: str) -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_without_files_nobody_in_particular_asks_and_nothing_is_added_to_the_prompt() -> None:
+    found = read_guidance(GenerationSettings())
+    assert found == NO_GUIDANCE
+    assert (found.persona("c", 1), found.examples_in("en"), found.digest) == (None, "", "")
+
+
+def test_chunks_are_dealt_to_personas_by_weight_and_the_same_way_every_time() -> None:
+    guidance = Guidance((Persona(name="a", description="A", weight=3), Persona(name="b", description="B")))
+    drawn = [guidance.persona(f"chunk {number}", 1) for number in range(4000)]
+    assert drawn == [guidance.persona(f"chunk {number}", 1) for number in range(4000)]
+    assert Counter(one.name for one in drawn if one)["a"] == pytest.approx(3000, abs=120)
+
+
+def test_personas_and_examples_are_read_from_the_files_that_the_settings_name(tmp_path: Path) -> None:
+    personas = written(tmp_path, "p.yaml", "- name: nurse\n  description: A nurse on a night shift\n")
+    examples = written(tmp_path, "e.jsonl", json.dumps(EXAMPLE) + "\n\n")
+    found = read_guidance(GenerationSettings(personas=personas, examples=examples))
+    assert [one.name for one in found.personas] == ["nurse"]
+    assert found.examples_in("en") == "- fact_single: What does a card cost?"
+    assert found.examples_in("sv") == ""
+    assert found.digest != read_guidance(GenerationSettings(personas=personas)).digest
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[", "not readable YAML"),
+        ("name: nurse", "must be a list of entries"),
+        ("[]", "has 0 entries"),
+        ("- name: nurse", "entry 1: description: Field required"),
+        ("- name: nurse\n  description: x\n- {name: a, description: b, age: 3}", "entry 2: age: Extra"),
+        ("- {name: a, description: b}\n- {name: a, description: c}", "two entries of the name 'a'"),
+        ("- {name: a, description: b, weight: 0}", "entry 1: weight"),
+    ],
+)
+def test_a_persona_file_that_breaks_its_schema_is_refused_with_the_entry(
+    tmp_path: Path, text: str, said: str
+) -> None:
+    path = written(tmp_path, "p.yaml", text)
+    with pytest.raises(SettingsError, match=said) as error:
+        read_guidance(GenerationSettings(personas=path))
+    assert "generation.personas" in str(error.value)
+    assert "p.yaml" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{", "not JSONL"),
+        (json.dumps({**EXAMPLE, "question_type": "poem"}), "line 1: question_type"),
+        (json.dumps({**EXAMPLE, "language": "xx"}), "line 1: language"),
+        ("\n".join([json.dumps(EXAMPLE)] * 21), "21 examples of one language"),
+    ],
+)
+def test_a_file_of_examples_that_cannot_be_used_is_refused_with_the_line(
+    tmp_path: Path, text: str, said: str
+) -> None:
+    with pytest.raises(SettingsError, match=said):
+        read_guidance(GenerationSettings(examples=written(tmp_path, "e.jsonl", text)))
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"gone\.yaml cannot be read"):
+        read_guidance(GenerationSettings(personas=tmp_path / "gone.yaml"))

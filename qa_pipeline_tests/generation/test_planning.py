@@ -1,0 +1,117 @@
+from collections import Counter
+
+import numpy as np
+import polars as pl
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qa_pipeline.generation.planning import PLAN, plan_questions, topics_of
+from qa_pipeline.settings.generation import GenerationSettings, MixSettings
+
+PROSE = "A sentence of a passage that says something about a subject of the batch. " * 8
+TABLE = "Valve: A | Pressure: 4 bar\nValve: B | Pressure: 6 bar"
+STEPS = "1. Open the valve.\n2. Wait.\n3. Close it."
+NO_TYPES = dict.fromkeys(MixSettings().weights, 0.0)
+NOTHING = pl.DataFrame(schema={"chunk_id": pl.String(), "planned_type": pl.String()})
+
+
+def batch(sections: list[list[str]], asked_in: int = 1) -> pl.DataFrame:
+    """One document; a list of texts for each section."""
+    rows = [
+        (f"{number}-{place}", "d", number, text, asked_in)
+        for number, texts in enumerate(sections)
+        for place, text in enumerate(texts)
+    ]
+    names = {"chunk_id": pl.String(), "document_id": pl.String(), "section_start": pl.Int64(),
+        "text": pl.String(), "round": pl.Int32()}  # fmt: skip
+    return pl.DataFrame(rows, schema=names, orient="row")
+
+
+def plan(
+    chunks: pl.DataFrame,
+    taken: pl.DataFrame = NOTHING,
+    topics: list[int] | None = None,
+    mix: dict[str, float] | None = None,
+    **settings: int,
+) -> pl.DataFrame:
+    made = GenerationSettings.model_validate({"mix": {**NO_TYPES, **mix} if mix else {}, **settings})
+    return plan_questions(chunks, made, taken, topics or [0] * chunks.height)
+
+
+texts = st.sampled_from([PROSE, TABLE, STEPS, "Short."])
+shapes = st.lists(st.lists(texts, min_size=1, max_size=4), max_size=8)
+weights = st.dictionaries(st.sampled_from(sorted(NO_TYPES)), st.floats(0.01, 5), min_size=1)
+
+
+@given(shapes, weights, st.integers(1, 4))
+def test_every_chunk_gets_its_questions_and_only_of_types_in_the_mix(
+    sections: list[list[str]], mix: dict[str, float], each: int
+) -> None:
+    chunks = batch(sections)
+    planned = plan(chunks, mix=mix, questions_per_chunk=each)
+    assert planned.schema == PLAN
+    assert Counter(planned["chunk_id"]) == dict.fromkeys(chunks["chunk_id"], each)
+    assert set(planned["planned_type"]) <= set(mix)
+
+
+@given(shapes, st.integers(1, 20))
+def test_no_section_is_asked_twice_before_every_section_is_asked_once(
+    sections: list[list[str]], limit: int
+) -> None:
+    planned = plan(batch(sections), max_questions=limit, questions_per_chunk=2)
+    counts = Counter(chunk_id.split("-")[0] for chunk_id in planned["chunk_id"])
+    total = sum(2 * len(texts) for texts in sections)
+    assert planned.height == min(limit, total)
+    full = {str(number): 2 * len(texts) for number, texts in enumerate(sections)}
+    waiting = [counts[number] for number, most in full.items() if counts[number] < most]
+    assert all(count <= min(waiting) + 1 for count in counts.values()) if waiting else True
+
+
+@given(shapes, st.randoms())
+def test_the_plan_does_not_depend_on_the_order_of_the_chunks(
+    sections: list[list[str]], random: st.DataObject
+) -> None:
+    chunks = batch(sections)
+    places = list(range(chunks.height))
+    random.shuffle(places)  # type: ignore[attr-defined]
+    assert plan(chunks[places], questions_per_chunk=2).equals(plan(chunks, questions_per_chunk=2))
+
+
+def test_the_mix_is_met_to_the_question_where_every_chunk_offers_everything() -> None:
+    chunks = batch([[PROSE + TABLE + "\n" + STEPS] for _ in range(100)])
+    planned = plan(chunks, mix={"fact_single": 0.5, "table": 0.3, "procedure": 0.2})
+    assert Counter(planned["planned_type"]) == {"fact_single": 50, "table": 30, "procedure": 20}
+
+
+def test_a_chunk_without_a_table_or_steps_is_asked_for_neither() -> None:
+    chunks = batch([[TABLE], [STEPS], *([[PROSE]] * 18)])
+    planned = plan(chunks, mix={"fact_single": 0.5, "table": 0.25, "procedure": 0.25})
+    types = dict(planned.select("chunk_id", "planned_type").iter_rows())
+    assert (types["0-0"], types["1-0"]) == ("table", "procedure")
+    assert set(types.values()) == {"table", "procedure", "fact_single"}
+    assert Counter(types.values())["fact_single"] == 18
+
+
+def test_questions_there_are_already_count_in_the_mix_and_in_the_limit() -> None:
+    taken = pl.DataFrame({"chunk_id": ["x"] * 10, "planned_type": ["fact_single"] * 10})
+    planned = plan(batch([[PROSE]] * 10), taken, mix={"fact_single": 1, "reasoning": 1}, max_questions=15)
+    assert Counter(planned["planned_type"]) == {"reasoning": 5}
+
+
+def test_a_limit_takes_from_every_topic_alike() -> None:
+    topics = [0] * 50 + [1] * 5 + [2] * 5
+    planned = plan(batch([[PROSE]] * 60), topics=topics, max_questions=12)
+    chosen = Counter(topics[int(chunk_id.split("-")[0])] for chunk_id in planned["chunk_id"])
+    assert chosen == {0: 4, 1: 4, 2: 4}
+
+
+def test_vectors_of_one_direction_are_one_topic_and_the_topics_are_the_same_every_time() -> None:
+    drawn = np.random.default_rng(1).normal(size=(40, 8)) * 0.01
+    drawn[:20, 0] += 1
+    drawn[20:, 1] += 1
+    vectors = drawn.astype(np.float32)
+    topics = topics_of(vectors)
+    assert topics == topics_of(vectors)
+    assert not set(topics[:20]) & set(topics[20:])
+    assert topics_of(vectors[:0]) == []
+    assert topics_of(vectors[:1]) == [0]
