@@ -70,7 +70,7 @@ def answer_request(
     row: Row, passages: list[Passage], settings: GenerationSettings, seed: int
 ) -> Request[AnswerReply]:
     """What a question is answered with; `row` is its row of the questions table."""
-    prompt = load_prompt(row["language"], "answer")
+    prompt = load_prompt(row["language"], "answer", settings.prompts)
     return Request(
         role="answer",
         system=prompt.system,

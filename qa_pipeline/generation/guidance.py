@@ -14,10 +14,12 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from qa_pipeline.errors import SettingsError
+from qa_pipeline.prompts.loading import PromptName, check_own_prompts
 from qa_pipeline.records import QuestionType
 from qa_pipeline.settings.generation import GenerationSettings
 from qa_pipeline.text.lexicon.languages import LANGUAGES
 
+OWN_PROMPTS: tuple[PromptName, ...] = ("questions", "standalone", "answer")
 MOST_PERSONAS, MOST_EXAMPLES = 200, 20
 _MOST_BYTES = 1_000_000
 
@@ -81,11 +83,13 @@ NO_GUIDANCE = Guidance()
 
 
 def read_guidance(settings: GenerationSettings) -> Guidance:
-    """Read the files of the settings.
+    """Read the files of the settings, and check the user's own prompts.
 
     Raises:
         SettingsError: a file cannot be read, or an entry of it cannot be used.
     """
+    if settings.prompts is not None:
+        check_own_prompts(settings.prompts, OWN_PROMPTS)
     personas, examples = settings.personas, settings.examples
     return Guidance(
         () if personas is None else _personas(personas), () if examples is None else _examples(examples)

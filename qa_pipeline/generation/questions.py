@@ -99,7 +99,7 @@ def write_questions(
     Raises:
         PermanentModelError: the model can answer no further request.
     """
-    kept = still_valid(previous, chunks, guidance, model.name, passed_over(chunks, settings))
+    kept = still_valid(previous, chunks, settings, guidance, model.name)
     planned = plan_requests(
         chunks, kept, settings, llm.seed, batch=batch, topics=topics, uncovered=uncovered, guidance=guidance
     )
@@ -108,7 +108,7 @@ def write_questions(
     written = [
         row for one, reply in zip(asked, replies, strict=True) for row in _rows(one, reply, model.name, batch)
     ]
-    _make_standalone(written, {i: one.passage for i, one in planned.items()}, model, llm)
+    _make_standalone(written, {i: one.passage for i, one in planned.items()}, model, settings, llm)
     _retrieve_passages(written, retrieve)
     not_asked = _not_asked(chunks, {row["target_chunk_ids"][0] for row in kept + written}, settings, guidance)
     rest = [{**row, "model": model.name, "batch": batch} for row in not_asked]
@@ -206,7 +206,7 @@ def question_request(
         persona: a description of who asks.
         guidance: the examples.
     """
-    prompt = load_prompt(passage.language, "questions")
+    prompt = load_prompt(passage.language, "questions", settings.prompts)
     values: dict[str, Any] = {
         "passages": render_passages([passage]),
         "limit": str(len(types)),
@@ -233,27 +233,30 @@ def question_request(
         asked=tuple(asked),
         limit=len(types),
         batch=batch,
-        prompt_hash=_prompt_hash(passage.language, guidance),
+        prompt_hash=_prompt_hash(passage.language, settings, guidance),
     )
 
 
-def _prompt_hash(language: str, guidance: Guidance) -> str:
+def _prompt_hash(language: str, settings: GenerationSettings, guidance: Guidance) -> str:
     """Identity of the prompt and of what the user adds to it; a round or a persona is no other prompt."""
-    own = load_prompt(language, "questions").hash
+    own = load_prompt(language, "questions", settings.prompts).hash
     return hashlib.sha256(f"{own}\x1f{guidance.digest}".encode()).hexdigest()[:16] if guidance.digest else own
 
 
 def still_valid(
     previous: pl.DataFrame | None,
     chunks: pl.DataFrame,
+    settings: GenerationSettings,
     guidance: Guidance,
     model: str,
-    left_out: Collection[str] = (),
 ) -> list[Row]:
     """Earlier rows whose chunk, retrieved passages, prompt and model are all still the same."""
     if previous is None:
         return []
-    languages = dict(chunks.select("chunk_id", "language").iter_rows())
+    languages, left_out = (
+        dict(chunks.select("chunk_id", "language").iter_rows()),
+        passed_over(chunks, settings),
+    )
     rows = [
         row
         for row in previous.filter(pl.col("model") == model, pl.col("planned_type").is_not_null()).iter_rows(
@@ -261,7 +264,7 @@ def still_valid(
         )
         if row["target_chunk_ids"][0] in languages and row["target_chunk_ids"][0] not in left_out
     ]
-    hashes = {language: _prompt_hash(language, guidance) for language in set(languages.values())}
+    hashes = {language: _prompt_hash(language, settings, guidance) for language in set(languages.values())}
     # All questions of a chunk stand or fall together: they came from one reply.
     changed = {
         row["target_chunk_ids"][0]
@@ -324,7 +327,7 @@ def _not_asked(
     left_out = passed_over(chunks, settings)
     return [
         {
-            **_base(passage, _prompt_hash(passage.language, guidance)),
+            **_base(passage, _prompt_hash(passage.language, settings, guidance)),
             "status": "dropped",
             "reason": left_out.get(chunk_id, "over_limit"),
         }
@@ -352,11 +355,17 @@ def _question_id(row: Row) -> str:
 
 
 def _make_standalone(
-    rows: Sequence[Row], passages: Mapping[str, Passage], model: LanguageModel, llm: LLMSettings
+    rows: Sequence[Row],
+    passages: Mapping[str, Passage],
+    model: LanguageModel,
+    settings: GenerationSettings,
+    llm: LLMSettings,
 ) -> None:
     """Have questions rewritten that lean on their passage, each once."""
     leaning = [row for row in rows if row["question"] and leans_on(row["question"], row["language"])]
-    requests = [standalone_request(row, passages[row["target_chunk_ids"][0]], llm.seed) for row in leaning]
+    requests = [
+        standalone_request(row, passages[row["target_chunk_ids"][0]], settings, llm.seed) for row in leaning
+    ]
     for row, reply in zip(leaning, complete_all(model, requests, workers=llm.workers), strict=True):
         if isinstance(reply, ModelError):
             row |= {"status": "failed", "reason": reply.reason, "detail": str(reply)}
@@ -364,9 +373,11 @@ def _make_standalone(
             row |= {"rewritten_from": row["question"], "question": reply.value.question.strip()}
 
 
-def standalone_request(row: Row, passage: Passage, seed: int) -> Request[StandaloneReply]:
+def standalone_request(
+    row: Row, passage: Passage, settings: GenerationSettings, seed: int
+) -> Request[StandaloneReply]:
     """What a question is sent back with that leans on its passage; `row` is its row of the table."""
-    prompt = load_prompt(row["language"], "standalone")
+    prompt = load_prompt(row["language"], "standalone", settings.prompts)
     return Request(
         role="standalone",
         system=prompt.system,

@@ -37,9 +37,10 @@ def _unresolved(question: str, language: str) -> Token | None:
         if word.folded in pronouns.demonstratives:
             return word
         ahead = words[place + 1 : place + 1 + _AHEAD]
+        around = (*words[max(0, place - 1) : place], *ahead)
         polite = place > 0 and question[word.start].isupper()  # the German "Sie"
         article = word.folded in pronouns.articles and bool(ahead) and ahead[0].content
-        impersonal = any(other.folded in pronouns.impersonal for other in ahead)
+        impersonal = any(other.folded in pronouns.impersonal for other in around)
         if not polite and not article and not impersonal:
             return word
     return None

@@ -14,13 +14,13 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal, cast, get_args
 
 from qa_pipeline.errors import SettingsError
 from qa_pipeline.records import Passage
-from qa_pipeline.text.lexicon.languages import lexicon
+from qa_pipeline.text.lexicon.languages import LANGUAGES, lexicon
 
 PromptName = Literal["questions", "standalone", "answer", "split", "verify", "judge", "judge_pairwise"]
 NAMES: tuple[PromptName, ...] = get_args(PromptName)
@@ -30,6 +30,7 @@ _FOLDER = Path(__file__).parent
 _SEPARATOR = "---"
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 _NONCE_LENGTH = 8
+_MOST_BYTES = 100_000
 _BETWEEN = bytes(byte for byte in range(128) if not chr(byte).isalnum())
 
 
@@ -90,13 +91,40 @@ class Delimited:
         return "\n\n".join(f"<{label}-{nonce}>\n{text}\n</{label}-{nonce}>" for label, text in self.parts)
 
 
-def load_prompt(language: str, name: PromptName) -> Prompt:
+def load_prompt(language: str, name: PromptName, folder: Path | None = None) -> Prompt:
     """Read a prompt of a language.
 
     A language without prompts of its own gets the English ones, which ask for the language of the
     passages: one document in another language must not stop a batch.
+
+    Args:
+        language: ISO 639-1 code.
+        name: of the prompt.
+        folder: of the user's own prompts, laid out like this one; what it does not hold is read here.
+
+    Raises:
+        SettingsError: the user's file cannot be used.
     """
-    return _load_prompt(_prompt_language(language), name)
+    language = _prompt_language(language)
+    if folder is not None and (own := folder / language / f"{name}.md").is_file():
+        return _load_own(own, language, name, own.stat().st_mtime_ns)
+    return _load_prompt(language, name)
+
+
+def check_own_prompts(folder: Path, names: Sequence[PromptName]) -> None:
+    """Hold the user's prompts to what the pipeline fills in.
+
+    Raises:
+        SettingsError: the folder is none, a file in it would never be read, or a file cannot be used.
+    """
+    if not folder.is_dir():
+        raise SettingsError(f"generation.prompts: {folder} is no folder")
+    for file in sorted(folder.rglob("*.md")):
+        language, name = file.relative_to(folder).parent.as_posix(), file.stem
+        if language not in LANGUAGES or name not in names:
+            wanted = f"{' or '.join(LANGUAGES)}, then {' or '.join(names)}.md"
+            raise SettingsError(f"generation.prompts: {file} would not be read: it must be {wanted}")
+        load_prompt(language, cast("PromptName", name), folder)
 
 
 def refusal(language: str) -> str:
@@ -176,9 +204,36 @@ def _prompt_language(language: str) -> str:
 
 @cache
 def _load_prompt(language: str, name: PromptName) -> Prompt:
-    system, separator, template = _read(language, name).partition(f"\n{_SEPARATOR}\n")
+    return _parsed(_read(language, name), language, f"prompt file {language}/{name}.md")
+
+
+@lru_cache(maxsize=64)
+def _load_own(path: Path, language: str, name: PromptName, changed: int) -> Prompt:
+    """Read a prompt of the user's, again when its file has `changed`."""
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            raise SettingsError(f"generation.prompts: {path} is larger than {_MOST_BYTES} bytes")
+        text = path.read_text(encoding="utf-8-sig").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"generation.prompts: {path} cannot be read as UTF-8") from error
+    prompt, ours = _parsed(text, language, f"generation.prompts: {path}"), _load_prompt(language, name)
+    lost, unknown = ours.placeholders - prompt.placeholders, prompt.placeholders - ours.placeholders
+    if lost or unknown:
+        problems = [f"lacks {{{one}}}" for one in sorted(lost)] + [
+            f"has {{{one}}}" for one in sorted(unknown)
+        ]
+        needed = ", ".join(f"{{{one}}}" for one in sorted(ours.placeholders))
+        raise SettingsError(
+            f"generation.prompts: {path} {' and '.join(problems)}; "
+            f"below the line {_SEPARATOR} it needs exactly {needed}"
+        )
+    return prompt
+
+
+def _parsed(text: str, language: str, where: str) -> Prompt:
+    system, separator, template = text.replace("\r\n", "\n").partition(f"\n{_SEPARATOR}\n")
     if not separator:
-        raise SettingsError(f"prompt file {language}/{name}.md has no line {_SEPARATOR!r}")
+        raise SettingsError(f"{where} has no line {_SEPARATOR!r}")
     text = refusal(language)
     return Prompt(
         system=system.strip().replace("{refusal}", text),

@@ -66,9 +66,7 @@ class Requests:
         kept = [
             row
             for name in previous["model"].unique(maintain_order=True)
-            for row in still_valid(
-                previous, self._chunks, self._guidance, name, passed_over(self._chunks, settings)
-            )
+            for row in still_valid(previous, self._chunks, settings, self._guidance, name)
         ]
         planned = plan_requests(
             self._chunks, kept, settings, seed, batch=self._batch, guidance=self._guidance

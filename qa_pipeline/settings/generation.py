@@ -123,6 +123,11 @@ class GenerationSettings(Group):
         None,
         description="JSONL file of example questions for the prompt: question, question_type and language.",
     )
+    prompts: Path | None = Field(
+        None,
+        description="Folder of prompts in place of the package's: LANGUAGE/NAME.md, with NAME questions, "
+        "standalone or answer, and the same placeholders.",
+    )
     temperature: float = Field(0.3, ge=0, description="Temperature of questions and drafts.")
     require_round_trip: bool = Field(True, description="Drop questions that do not retrieve their own chunk.")
     skip_near_duplicates: bool = Field(

@@ -1,4 +1,5 @@
 import json
+import os
 from collections import Counter
 from pathlib import Path
 
@@ -6,6 +7,7 @@ import pytest
 
 from qa_pipeline.errors import SettingsError
 from qa_pipeline.generation.guidance import NO_GUIDANCE, Guidance, Persona, read_guidance
+from qa_pipeline.prompts.loading import load_prompt
 from qa_pipeline.settings.generation import GenerationSettings
 
 EXAMPLE = {"question": "What does a card cost?", "question_type": "fact_single", "language": "en"}
@@ -81,3 +83,53 @@ def test_a_file_of_examples_that_cannot_be_used_is_refused_with_the_line(
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"gone\.yaml cannot be read"):
         read_guidance(GenerationSettings(personas=tmp_path / "gone.yaml"))
+
+
+OWN = "Write questions.\n---\n{passages}\n\n{limit} of {types}\n"
+
+
+def prompts(folder: Path, text: str, name: str = "en/questions.md") -> GenerationSettings:
+    path = folder / "prompts" / name
+    path.parent.mkdir(parents=True)
+    path.write_text(text, encoding="utf-8")
+    return GenerationSettings(prompts=folder / "prompts")
+
+
+def test_the_users_own_prompt_takes_the_place_of_ours_and_only_in_its_language(tmp_path: Path) -> None:
+    settings = prompts(tmp_path, OWN)
+    read_guidance(settings)
+    assert load_prompt("en", "questions", settings.prompts).system == "Write questions."
+    assert load_prompt("sv", "questions", settings.prompts) == load_prompt("sv", "questions")
+    assert load_prompt("en", "answer", settings.prompts) == load_prompt("en", "answer")
+
+
+def test_a_prompt_that_changes_is_read_again(tmp_path: Path) -> None:
+    settings = prompts(tmp_path, OWN)
+    before = load_prompt("en", "questions", settings.prompts)
+    path = tmp_path / "prompts/en/questions.md"
+    path.write_text(OWN.replace("Write", "Ask"), encoding="utf-8")
+    os.utime(path, ns=(1, 1))
+    assert load_prompt("en", "questions", settings.prompts).hash != before.hash
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("en/questions.md", "No line", "has no line '---'"),
+        ("en/questions.md", OWN.replace("{types}", "types"), r"lacks \{types\}"),
+        ("en/questions.md", OWN + "{persona}", r"has \{persona\}; below the line"),
+        ("en/question.md", OWN, r"question\.md would not be read"),
+        ("fr/questions.md", OWN, "would not be read"),
+        ("en/verify.md", OWN, "would not be read"),
+    ],
+)
+def test_a_prompt_that_would_not_be_filled_or_not_be_read_is_refused(
+    tmp_path: Path, name: str, text: str, said: str
+) -> None:
+    with pytest.raises(SettingsError, match=said):
+        read_guidance(prompts(tmp_path, text, name))
+
+
+def test_a_folder_of_prompts_that_is_none_is_named(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="is no folder"):
+        read_guidance(GenerationSettings(prompts=tmp_path / "gone"))

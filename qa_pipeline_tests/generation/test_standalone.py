@@ -49,6 +49,7 @@ STANDING = {
         "Wie können Sie das Passwort ändern?",
         "Was regelt Absatz 3 des Gesetzes über Mieten?",
         "Was kostet die Jahreskarte?",
+        "Wofür gibt es noch weitere Kategorien?",
     ),
 }
 

@@ -240,7 +240,7 @@ GERMAN = Lexicon(
         verbs=words("""
             ist sind war waren hat haben hatte hatten kann können konnte darf dürfen muss müssen soll sollen
             wird werden wurde wurden gilt gelten gibt besteht bestehen"""),
-        impersonal=words("dass daß zu ob wenn wie warum möglich wichtig gibt"),
+        impersonal=words("dass daß zu ob wenn wie warum möglich wichtig gibt gab"),
         demonstratives=words("dies dieser diese dieses diesem diesen"),
         genders={"er": "der", "sie": "die", "es": "das", "dieser": "der"},
     ),
