@@ -32,6 +32,7 @@ from qa_pipeline.curation.withdrawals import end_withdrawal, note_origin, withdr
 from qa_pipeline.documents.masking.masking import description_and_masking, reference_mask, texts_mask
 from qa_pipeline.documents.reading import read_documents
 from qa_pipeline.errors import PairsFileError
+from qa_pipeline.generation.answer_quality import mark_flawed
 from qa_pipeline.generation.answers import draft_answers
 from qa_pipeline.generation.edits import with_edited_pairs
 from qa_pipeline.generation.guidance import read_guidance
@@ -208,7 +209,7 @@ def _pairs(run: StageRun) -> pl.DataFrame:
             previous=run.previous,
             notify=run.notify,
         )
-        pairs.insert(0, drafted)
+        pairs.insert(0, mark_flawed(drafted, run["chunks"]))
     return _with_edits(run, pl.concat(pairs))
 
 

@@ -454,7 +454,7 @@ PAIRS = Table(
         column("used_chunk_ids", STRINGS, "Chunks the answer says it used."),
         column("citations", pl.List(CITATION), "What the answer cites, and what each citation resolves to."),
         column("coverage", S, "full, partial or none; null when drafting failed.", nullable=True),
-        column("status", S, "drafted or failed."),
+        column("status", S, "drafted, flawed (its answer is unfit to train on) or failed."),
         REASON,
         DETAIL,
         column("generator", S, "Model that drafted the answer, the file it was imported from, or person: and who edited it."),

@@ -21,7 +21,7 @@ from qa_pipeline.settings.verification import JudgingSettings, VerificationSetti
 from qa_pipeline.storage import Layout, write_bytes
 from qa_pipeline.tables import UNSUPPORTED, VERDICTS
 from qa_pipeline.text.injection import INJECTION_IN_SOURCE
-from qa_pipeline.verification.outcomes import SUPPORTED, decided_claims, ground_pairs
+from qa_pipeline.verification.outcomes import FLAWED, SUPPORTED, decided_claims, ground_pairs
 
 WELL_SUPPORTED, PARTIALLY_SUPPORTED = 0.75, 0.40
 DIMENSIONS = ("relevance", "correctness", "completeness")
@@ -153,6 +153,7 @@ def _rules(judging: JudgingSettings) -> list[Rule]:
         Rule(decision == EDITED, "rejected", PERSON, "superseded_by_edit", said),
         Rule((decision == "accepted") & proved, "accepted", PERSON, "person_accepted", said),
         Rule(edited, "accepted", PERSON, "person_edited", pl.format("by {}", "generator")),
+        Rule(outcome == FLAWED, "rejected", "pairs", reason, detail),
         Rule(outcome == "not_drafted", "failed", "pairs", reason, detail),
         Rule(outcome == "no_claims", "failed", source, "no_claims"),
         Rule(outcome == "failed", "failed", source, reason, detail),

@@ -20,6 +20,7 @@ from qa_pipeline.records import (
 from qa_pipeline.settings.generation import GenerationSettings
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.tables import PAIRS
+from qa_pipeline.verification.outcomes import FLAWED
 
 TAKEN_OVER = (
     "batch", "question_id", "question", "language", "question_type", "passage_ids", "passage_scores",
@@ -93,7 +94,9 @@ def _by_question(previous: pl.DataFrame | None, model: str) -> dict[str, Row]:
     if previous is None:
         return {}
     usable = previous.filter(
-        pl.col("origin") == "generated", pl.col("status") == "drafted", pl.col("generator") == model
+        pl.col("origin") == "generated",
+        pl.col("status").is_in(["drafted", FLAWED]),
+        pl.col("generator") == model,
     )
     return {row["question_id"]: row for row in usable.iter_rows(named=True)}
 

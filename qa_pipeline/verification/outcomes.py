@@ -10,6 +10,8 @@ Z95 = 1.959963984540054
 """97.5 % quantile of the normal distribution: two-sided 95 %."""
 
 SUPPORTED = "supported"
+FLAWED = "flawed"
+"""Status of a pair whose answer is unfit to train on, and its outcome."""
 _WORST_FIRST = ("failed", "contradicted", "unsupported", "undecided", SUPPORTED)
 
 SELF_CITATION = "self_citation"
@@ -86,9 +88,9 @@ def ground_pairs(
     `accept_grounding` is the share of a pair's claims that must be supported.
 
     Returns:
-        pair_id; outcome (not_drafted, refusal, no_claims, failed, rejected, undecided, grounded); reason and
-        detail of the draft, of the worst claim, or of the first undecided one, whichever decided; claims,
-        supported_claims, grounding, grounding_low, grounding_high.
+        pair_id; outcome (not_drafted, flawed, refusal, no_claims, failed, rejected, undecided, grounded);
+        reason and detail of the draft, of the worst claim, or of the first undecided one, whichever decided;
+        claims, supported_claims, grounding, grounding_low, grounding_high.
     """
     counted = _count_claims(decided_claims(claims, claim_verdicts))
     joined = (
@@ -132,7 +134,13 @@ def _drafting() -> list[pl.Expr]:
         .then(pl.lit("no_coverage"))
     )
     refusal = pl.when(pl.col("coverage") == "none").then(pl.lit("refusal"))
-    outcome = pl.when(fault.is_not_null()).then(pl.lit("not_drafted")).otherwise(refusal)
+    outcome = (
+        pl.when(pl.col("status") == FLAWED)
+        .then(pl.lit(FLAWED))
+        .when(fault.is_not_null())
+        .then(pl.lit("not_drafted"))
+        .otherwise(refusal)
+    )
     return [outcome.alias("outcome"), fault.alias("draft_reason"), pl.col("detail").alias("draft_detail")]
 
 
@@ -179,7 +187,7 @@ def _explained() -> list[pl.Expr]:
 
     def explained(part: str, invention: pl.Expr) -> pl.Expr:
         return (
-            pl.when(outcome == "not_drafted")
+            pl.when(outcome.is_in(["not_drafted", FLAWED]))
             .then(pl.col(f"draft_{part}"))
             .when(invented)
             .then(invention)

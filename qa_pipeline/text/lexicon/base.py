@@ -164,7 +164,8 @@ class Lexicon:
     `deictic` words are explained by their surroundings only. The rest are patterns, as regular expressions:
     `sources`, `reply_marks` and `reply_headings` name sources in replies, `refusal` is a refusal, with
     `refusal_sources` for what holds no answer, `apologies` open the reply of a model that will not answer,
-    `injections` speak to whoever checks, `backreferences` point at a text that its reader has at hand.
+    `injections` speak to whoever checks, `backreferences` point at a text that its reader has at hand, `boilerplate` is what models
+    write around an answer.
     """
 
     code: str
@@ -248,6 +249,7 @@ class Lexicon:
     apologies: tuple[str, ...]
     injections: tuple[str, ...]
     backreferences: tuple[str, ...]
+    boilerplate: tuple[str, ...]
     deictic: Set[str]
     conventions: Conventions
     courtesies: Courtesies

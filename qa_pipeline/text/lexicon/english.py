@@ -404,6 +404,15 @@ ENGLISH = Lexicon(
         r"\bthe (?:above|aforementioned|following)\b",
         r"\b(?:passage|section|chapter|figure|table|page|paragraph|step|listing) \d+(?:\.\d+)*\b(?! (?:of|in)\b)",
     ),
+    boilerplate=(
+        r"\A(?:sure|certainly|of course|great question)\b[,!.]",
+        r"\Ahere(?:'s| is| are) (?:the|an?|your) (?:answer|summary|list|question)",
+        (r"\b(?:according to|based on|as (?:stated|described|mentioned) in) (?:the|this|these) "
+        r"(?:(?:given|provided|above|retrieved) )?(?:text|passages?|context|excerpts?)\b(?! of\b)"),
+        r"\bthe (?:passages?|(?:provided|given) (?:text|context)) (?:states?|says?|mentions?|do(?:es)? not)\b",
+        r"\bas an ai (?:language )?(?:model|assistant)\b",
+        r"\bi hope this helps\b",
+    ),
     letters="",
     hyphened_prefixes=("non", "semi", "bi", "tri", "half", "anti", "un", "sub", "pre", "post"),
     layout=Layout(

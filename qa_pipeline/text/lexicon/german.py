@@ -386,6 +386,15 @@ GERMAN = Lexicon(
         r"\bobige[nrsm]?\b",
         r"\b(?:Abschnitt|Kapitel|Abbildung|Tabelle|Seite|Schritt|Absatz) \d+(?:\.\d+)*\b(?! (?:de[rs]|von|in|im)\b)",
     ),
+    boilerplate=(
+        r"\A(?:gerne|natürlich|selbstverständlich)\b[,!.]",
+        r"\Ahier (?:ist|sind|folgt) (?:die|eine|ihre) (?:antwort|zusammenfassung|liste)",
+        (r"\b(?:laut|gemäß|basierend auf) (?:dem |den |der )?(?:gegebenen |obigen |bereitgestellten )?"
+        r"(?:text|textstellen?|passagen?|kontext|auszug)\b"),
+        r"\b(?:der text|die textstellen?|die passagen?|der auszug) (?:besagt|besagen|nennt|nennen|sagt|erwähnt)\b",
+        r"\bals (?:ki|ki-modell|sprachmodell)\b",
+        r"\bich hoffe, das hilft\b",
+    ),
     letters="äöüß",
     hyphened_prefixes=("nicht", "halb"),
     layout=Layout(

@@ -359,6 +359,15 @@ SWEDISH = Lexicon(
         r"\b(?:ovanstående|nedanstående|ovannämnda)\b",
         r"\b(?:avsnitt|kapitel|figur|tabell|sida[n]?|stycke|steg) \d+(?:\.\d+)*\b(?! (?:i|av)\b)",
     ),
+    boilerplate=(
+        r"\A(?:självklart|absolut|javisst)\b[,!.]",
+        r"\Ahär (?:är|följer|kommer) (?:svaret|ett svar|en sammanfattning|sammanfattningen|listan)",
+        (r"\b(?:enligt|baserat på|utifrån) (?:det |den |de )?(?:angivna |givna |ovanstående )?"
+        r"(?:texten|textavsnittet|textavsnitten|passagen|passagerna|utdraget|sammanhanget)\b"),
+        r"\b(?:texten|textavsnittet|passagen|utdraget) (?:säger|anger|nämner|uppger)\b",
+        r"\bsom (?:en )?(?:ai|språkmodell)\b",
+        r"\bhoppas (?:att )?detta hjälper\b",
+    ),
     letters="åäö",
     hyphened_prefixes=("icke", "halv"),
     layout=Layout(

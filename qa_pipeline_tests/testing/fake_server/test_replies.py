@@ -54,7 +54,14 @@ def replied(model: type[ReplyT], name: Any, language: str = "en", **values: str 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_questions_quote_the_passages_first_sentences_as_many_as_are_asked_for(language: str) -> None:
-    reply = replied(QuestionsReply, "questions", language, passages=render_passages(PASSAGES[1:]), limit="1")
+    reply = replied(
+        QuestionsReply,
+        "questions",
+        language,
+        passages=render_passages(PASSAGES[1:]),
+        limit="1",
+        types="fact_single",
+    )
     (question,) = reply.questions
     assert "“To drain the boiler, open the lower valve.”" in question.question
 
@@ -121,7 +128,7 @@ def test_of_two_answers_the_one_with_more_of_the_tasks_words_is_preferred(
 @pytest.mark.parametrize(
     ("name", "model", "values"),
     [
-        ("questions", QuestionsReply, {"limit": "2"}),
+        ("questions", QuestionsReply, {"limit": "2", "types": "table, summary"}),
         ("answer", AnswerReply, {"question": delimit("How long?")}),
         ("verify", VerifyReply, {"claims": delimit_all(["Wait."], "claim")}),
         (

@@ -1,0 +1,92 @@
+import polars as pl
+import pytest
+
+from qa_pipeline.generation.answer_quality import MOST_CHARACTERS, mark_flawed
+from qa_pipeline.generation.answers import draft_answers
+from qa_pipeline.settings.generation import GenerationSettings
+from qa_pipeline.settings.llm import LLMSettings
+from qa_pipeline.tables import QUESTIONS
+from qa_pipeline_tests.curation import rows
+from qa_pipeline_tests.curation.test_coverage import question
+from qa_pipeline_tests.generation.rows import ask_about_text, chunks
+from qa_pipeline_tests.support.scripted import ScriptedModel
+
+LONG = "The valve is opened once a week by the person on duty. " * 10
+GOOD = {
+    "en": "The valve is opened by the person on duty, according to the plan of the plant.",
+    "sv": "Ventilen öppnas en gång i veckan av den som har jour.",
+    "de": "Das Ventil wird einmal in der Woche von der diensthabenden Person geöffnet.",
+}
+FLAWED = [
+    ("en", "The valve is opened weekly [1].", "leaked_marker", "[1]"),
+    ("en", "The valve is opened weekly [c2].", "leaked_marker", "[2]"),
+    ("en", "It is opened weekly [source:guide.md#valve].", "leaked_marker", "[source:guide.md#valve]"),
+    ("en", "<passage-1-3fa9c2d1> says so.", "leaked_marker", "<passage-1-3fa9c2d1>"),
+    ("en", "Weekly. {refusal}", "leaked_marker", "{refusal}"),
+    ("en", "According to the text, it is opened weekly.", "boilerplate", "According to the text"),
+    ("en", "Sure! The valve is opened weekly.", "boilerplate", "Sure!"),
+    ("sv", "Enligt texten öppnas ventilen varje vecka.", "boilerplate", "Enligt texten"),
+    ("de", "Laut Textstelle wird das Ventil geöffnet.", "boilerplate", "Laut Textstelle"),
+    ("en", "word " * 200, "answer_too_long", "1000 characters, at most 800"),
+    ("sv", GOOD["en"], "language_mismatch", "in en, not in sv"),
+    ("de", GOOD["sv"], "language_mismatch", "in sv, not in de"),
+]
+
+
+def looked_at(answer: str, language: str = "en", **values: object) -> tuple[str, str | None, str | None]:
+    pair = rows.pair("p", answer=answer, language=language, used_chunk_ids=["c"], **values)
+    found = mark_flawed(rows.pairs(pair), rows.chunks(rows.chunk("c", LONG)))
+    return found.select("status", "reason", "detail").row(0)
+
+
+@pytest.mark.parametrize("language", GOOD)
+def test_an_answer_that_says_what_it_has_to_say_stays_drafted(language: str) -> None:
+    assert looked_at(GOOD[language], language) == ("drafted", None, None)
+    assert looked_at("`a[1]` is the second entry of the list.") == ("drafted", None, None)
+
+
+@pytest.mark.parametrize(("language", "answer", "reason", "detail"), FLAWED)
+def test_an_answer_nobody_should_train_on_is_flawed_with_the_words_that_show_it(
+    language: str, answer: str, reason: str, detail: str
+) -> None:
+    assert looked_at(answer, language) == ("flawed", reason, detail)
+
+
+def test_a_passage_word_for_word_is_no_answer_and_a_sentence_of_it_is_one() -> None:
+    assert looked_at(LONG.strip())[1] == "copied_passage"
+    assert looked_at(LONG[: len(LONG) // 2].strip())[1] is None
+    assert looked_at(f"In short: {LONG}")[1] is None
+
+
+def test_every_type_has_its_length() -> None:
+    for kind, most in MOST_CHARACTERS.items():
+        assert looked_at("a" * most, question_type=kind)[1] is None
+        assert looked_at("a" * (most + 1), question_type=kind)[1] == "answer_too_long"
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"origin": "imported"},
+        {"origin": "edited"},
+        {"coverage": "none"},
+        {"status": "failed", "reason": "not_json", "coverage": None},
+    ],
+)
+def test_failures_refusals_and_what_others_wrote_stay_as_they_are(values: dict[str, object]) -> None:
+    before = rows.pairs(rows.pair("p", answer="See [1].", **values))
+    assert mark_flawed(before, rows.chunks()).equals(before)
+
+
+def test_a_flaw_that_is_none_any_more_leaves_a_drafted_pair() -> None:
+    assert looked_at(GOOD["en"], status="flawed", reason="boilerplate", detail="x") == ("drafted", None, None)
+
+
+def test_a_flawed_pair_is_not_asked_for_again() -> None:
+    frame = chunks("a")
+    asked = QUESTIONS.frame([question("q", "a")])
+    options = (GenerationSettings(), LLMSettings())
+    first = mark_flawed(draft_answers(asked, frame, ScriptedModel(ask_about_text), *options), frame)
+    flawed = first.with_columns(answer=pl.lit("Sure! It is a."), status=pl.lit("flawed"))
+    again = draft_answers(asked, frame, ScriptedModel([]), *options, previous=flawed)
+    assert mark_flawed(again, frame)["reason"].to_list() == ["boilerplate"]
