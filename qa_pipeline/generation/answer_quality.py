@@ -26,7 +26,7 @@ MOST_CHARACTERS: Mapping[QuestionType, int] = {
     "procedure": 2500,
 }
 """Characters of an answer by the type of its question."""
-COPIED_SHARE, COPIED_CHARACTERS = 0.8, 400
+COPIED_SHARE, COPIED_CHARACTERS = 0.8, 500
 """An answer that is word for word this share of a passage, and this long, is the passage and no answer."""
 
 _DELIMITER = re.compile(
@@ -49,7 +49,7 @@ def mark_flawed(pairs: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
     )
     copied = _copied(drafted, chunks)
     rows = drafted.select("pair_id", "answer", "language", "question_type").iter_rows()
-    found = [(pair_id, *_flaw(*said, pair_id in copied)) for pair_id, *said in rows]
+    found = [(row[0], *_flaw(row[1], row[2], row[3], row[0] in copied)) for row in rows]
     named = ("pair_id", "flaw", "flaw_detail")
     flaws = pl.DataFrame(found, schema=dict.fromkeys(named, pl.String()), orient="row")
     joined = pairs.join(flaws, on="pair_id", how="left", maintain_order="left")

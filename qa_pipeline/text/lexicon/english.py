@@ -405,7 +405,7 @@ ENGLISH = Lexicon(
         r"\b(?:passage|section|chapter|figure|table|page|paragraph|step|listing) \d+(?:\.\d+)*\b(?! (?:of|in)\b)",
     ),
     boilerplate=(
-        r"\A(?:sure|certainly|of course|great question)\b[,!.]",
+        r"\A(?:sure|certainly|of course|great question)\b[!.]",
         r"\Ahere(?:'s| is| are) (?:the|an?|your) (?:answer|summary|list|question)",
         (r"\b(?:according to|based on|as (?:stated|described|mentioned) in) (?:the|this|these) "
         r"(?:(?:given|provided|above|retrieved) )?(?:text|passages?|context|excerpts?)\b(?! of\b)"),

@@ -387,7 +387,7 @@ GERMAN = Lexicon(
         r"\b(?:Abschnitt|Kapitel|Abbildung|Tabelle|Seite|Schritt|Absatz) \d+(?:\.\d+)*\b(?! (?:de[rs]|von|in|im)\b)",
     ),
     boilerplate=(
-        r"\A(?:gerne|natürlich|selbstverständlich)\b[,!.]",
+        r"\A(?:gerne|natürlich|selbstverständlich)\b[!.]",
         r"\Ahier (?:ist|sind|folgt) (?:die|eine|ihre) (?:antwort|zusammenfassung|liste)",
         (r"\b(?:laut|gemäß|basierend auf) (?:dem |den |der )?(?:gegebenen |obigen |bereitgestellten )?"
         r"(?:text|textstellen?|passagen?|kontext|auszug)\b"),

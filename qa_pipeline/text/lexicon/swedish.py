@@ -360,7 +360,7 @@ SWEDISH = Lexicon(
         r"\b(?:avsnitt|kapitel|figur|tabell|sida[n]?|stycke|steg) \d+(?:\.\d+)*\b(?! (?:i|av)\b)",
     ),
     boilerplate=(
-        r"\A(?:självklart|absolut|javisst)\b[,!.]",
+        r"\A(?:självklart|absolut|javisst)\b[!.]",
         r"\Ahär (?:är|följer|kommer) (?:svaret|ett svar|en sammanfattning|sammanfattningen|listan)",
         (r"\b(?:enligt|baserat på|utifrån) (?:det |den |de )?(?:angivna |givna |ovanstående )?"
         r"(?:texten|textavsnittet|textavsnitten|passagen|passagerna|utdraget|sammanhanget)\b"),
