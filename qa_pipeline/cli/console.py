@@ -51,11 +51,12 @@ MOST_VERDICTS = 20
 LONGEST_CELL = 60
 COLOURS = {"succeeded": "green", "unchanged": "green", "pending": "yellow", "failed": "red"}
 BATCH_COLUMNS = (
-    "batch", "documents", "parsed", "chunks", "sections", "covered", "pairs", "accepted", "rejected",
-    "needs_review", "failed", "examples",
+    "batch", "documents", "parsed", "chunks", "pairs", "accepted", "rejected", "needs_review", "failed",
+    "examples",
 )  # fmt: skip
 SCORE_COLUMNS = (
-    "batch", "pass_rate", "pass_rate_of_all", "average_score", "average_score_of_all", "citation_accuracy",
+    "batch", "sections", "covered", "pass_rate", "pass_rate_of_all", "average_score", "average_score_of_all",
+    "citation_accuracy",
 )  # fmt: skip
 
 CANARY_COLUMNS = (
@@ -152,7 +153,7 @@ def show_report(found: Report, layout: Layout, *, reported: Collection[str] = ()
     title = "Canaries: claims made from the documents, of known verdict (no estimate of a release's errors)"
     show_frame(title, found.canaries, CANARY_COLUMNS)
     show_frame("Batches", found.batches, BATCH_COLUMNS)
-    title = "Pass rates and scores: of accepted and rejected pairs, and of all pairs"
+    title = "Sections with an accepted pair; pass rates and scores of accepted and rejected pairs, and of all pairs"
     show_frame(title, found.batches, SCORE_COLUMNS)
     _show_not_judged(found.batches)
     _show_unproved(found.batches)

@@ -29,7 +29,7 @@ def cover_sections(
         .join(verdicts.select("pair_id", "verdict", "reason"), on="pair_id")
     )
     sections = chunks.group_by(*_SECTION, maintain_order=True).agg(
-        pl.first("batch", "section_path"), chunks=pl.len()
+        pl.first("batch", "section_path"), chunks=pl.len(), repeated=pl.col("repeats").is_not_null().all()
     )
     of_questions = asked.group_by(*_SECTION).agg(
         planned=pl.col("planned_type").is_not_null().sum(),
@@ -55,7 +55,11 @@ def cover_sections(
     rows = joined.with_columns(
         pl.col(*counts).fill_null(0).cast(pl.Int32), pl.col("chunks").cast(pl.Int32)
     ).with_columns(
-        status=pl.when(covered).then(pl.lit("covered")).otherwise(pl.lit("uncovered")),
+        status=pl.when(covered)
+        .then(pl.lit("covered"))
+        .when("repeated")
+        .then(pl.lit("repeated"))
+        .otherwise(pl.lit("uncovered")),
         reason=pl.when(~covered).then(pl.coalesce("pair_reason", "question_reason")),
     )
     return COVERAGE.conform(rows.select(COVERAGE.schema.names()))
@@ -82,12 +86,13 @@ def uncovered_sections(coverage: pl.DataFrame | None, target: float) -> set[tupl
 
     Args:
         coverage: the table of the last run; None before the first.
-        target: the share of sections that shall have an accepted question.
+        target: the share of sections that shall have an accepted question, of those that repeat no others.
     """
-    if coverage is None or coverage.is_empty():
+    if coverage is None:
         return set()
     open_sections = coverage.filter(pl.col("status") == "uncovered")
-    if 1 - open_sections.height / coverage.height >= target:
+    said_once = coverage.filter(pl.col("status") != "repeated").height
+    if not said_once or 1 - open_sections.height / said_once >= target:
         return set()
     return set(open_sections.select(*_SECTION).iter_rows())
 

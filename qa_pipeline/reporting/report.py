@@ -142,7 +142,7 @@ def _row(batch: str, frames: Mapping[str, pl.DataFrame]) -> dict[str, object]:
         "documents": documents.height,
         "parsed": documents.filter(pl.col("status") == "parsed").height,
         "chunks": frames["chunks"].height,
-        "sections": sections.height,
+        "sections": sections.filter(pl.col("status") != "repeated").height,
         "covered": sections.filter(pl.col("status") == "covered").height,
         **asdict(summarise(frames["verdicts"])),
         "accepted_unproved": _unproved(frames),

@@ -71,6 +71,14 @@ def test_a_section_is_covered_by_an_accepted_pair_and_else_says_what_stopped_its
     ]
 
 
+def test_a_section_that_only_repeats_others_is_neither_missing_nor_counted() -> None:
+    chunks = CHUNKS.with_columns(repeats=pl.when(pl.col("chunk_id") == "f").then(pl.lit("repeated_block")))
+    found = cover_sections(chunks, QUESTIONS_ASKED, PAIRS, DECIDED)
+    assert found["status"].to_list() == ["covered", "uncovered", "repeated"]
+    assert uncovered_sections(found, 0.5) == set()
+    assert uncovered_sections(found, 0.6) == {("d", 50)}
+
+
 def test_an_imported_pair_covers_the_sections_that_it_cites_and_a_known_answer_none() -> None:
     imported = rows.pair("i", origin="imported", used_chunk_ids=["e", "f"])
     known = rows.pair("k", origin="imported", used_chunk_ids=["c"], expected_verdict="accepted")
