@@ -153,7 +153,7 @@ def show_report(found: Report, layout: Layout, *, reported: Collection[str] = ()
     title = "Canaries: claims made from the documents, of known verdict (no estimate of a release's errors)"
     show_frame(title, found.canaries, CANARY_COLUMNS)
     show_frame("Batches", found.batches, BATCH_COLUMNS)
-    title = "Sections with an accepted pair; pass rates and scores of accepted and rejected pairs, and of all pairs"
+    title = "Sections covered; pass rates and scores of accepted and rejected pairs, and of all pairs"
     show_frame(title, found.batches, SCORE_COLUMNS)
     _show_not_judged(found.batches)
     _show_unproved(found.batches)
