@@ -142,7 +142,7 @@ def test_too_long_a_line_is_a_row_and_too_many_lines_an_error() -> None:
     [
         (b'{"question": "\xff"}', "pairs.jsonl", "pairs.jsonl is not UTF-8"),
         (b"no parquet", "pairs.parquet", "not a Parquet file"),
-        (b"", "pairs.csv", "unknown format"),
+        (b"", "pairs.xlsx", "unknown format"),
     ],
 )
 def test_a_file_that_cannot_be_read_as_a_whole_is_named(content: bytes, name: str, message: str) -> None:
