@@ -402,8 +402,11 @@ class _Texts:
         return chunk_id, document_id
 
 
+_INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u2060\ufeff"))
+
+
 def _folded(text: str) -> str:
-    return " ".join(text.casefold().split())
+    return " ".join(text.translate(_INVISIBLE).casefold().split())
 
 
 def _stored(citation: Row, found: Resolution) -> Row:
