@@ -462,7 +462,7 @@ PAIRS = Table(
         column("expected_verdict", S, "Verdict its author knows to be right, for known-answer pairs.", nullable=True),
         column("expected_kind", S, "What the known-answer pair probes, e.g. swapped_number.", nullable=True),
         column("passage_scores", pl.List(F64), "Retrieval score of each passage (reciprocal rank fusion); null for imported pairs.", nullable=True),
-        column("source_line", I64, "Line, or row from 1, of an imported pair in its file.", nullable=True),
+        column("source_line", I64, "Line, row or entry, from 1, of an imported pair in its file.", nullable=True),
         column("source_id", S, "The id an imported pair has in its file.", nullable=True),
         column("source_fields", S, "Further fields of an imported pair, as a JSON object.", nullable=True),
     ),

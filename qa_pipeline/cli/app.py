@@ -144,7 +144,7 @@ def run(
 
 @app.command()
 def validate(
-    pairs: Annotated[Path, typer.Argument(help="JSONL or Parquet: question, answer, citations.")],
+    pairs: Annotated[Path, typer.Argument(help="JSONL, JSON, CSV or Parquet of questions and answers.")],
     corpus: Annotated[
         str, typer.Option(help="Folder, .zip file or address with the documents that the pairs cite.")
     ],

@@ -23,7 +23,7 @@ class DocumentFailure(Exception):  # noqa: N818 - it ends as a row, not as an er
         self.detail = detail
 
 
-PAIRS_FILES = ("pairs.jsonl", "pairs.parquet")
+PAIRS_FILES = ("pairs.jsonl", "pairs.json", "pairs.csv", "pairs.tsv", "pairs.parquet")
 DESCRIPTION_FILE = "batch.yaml"
 _NOT_DOCUMENTS = frozenset({*PAIRS_FILES, DESCRIPTION_FILE})
 _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")

@@ -1,15 +1,14 @@
-"""Existing pairs: a JSONL or Parquet file becomes rows of the pairs table.
+"""Existing pairs: a file of them becomes rows of the pairs table.
 
-A line that cannot be used is a failed row; the others go on.
+An entry that cannot be used is a failed row; the others go on.
 """
 
 import hashlib
-import io
 import json
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,6 +16,9 @@ import polars as pl
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
 from qa_pipeline.errors import PairsFileError
+from qa_pipeline.generation.pair_formats import entries
+from qa_pipeline.generation.pair_layouts import LAYOUT_FIELDS, UnusableEntry, read_pair
+from qa_pipeline.prompts.loading import refusal
 from qa_pipeline.records import Coverage
 from qa_pipeline.settings.generation import PairsFileSettings
 from qa_pipeline.tables import PAIRS
@@ -70,14 +72,14 @@ NUMBERED = ("sources", "contexts")
 
 
 class PairLine(_Strict):
-    """The fields of a line; further fields are kept as they are.
+    """The fields of a line; further fields are kept as they are. Without an answer the sources give none.
 
     `sources` and `contexts` are what numbers such as [2] count in where `citations` names no source itself;
     what no number refers to in them is not cited, whatever it is.
     """
 
     question: Text
-    answer: Text
+    answer: Text | None = None
     citations: Annotated[list[Text | CitedSource], BeforeValidator(_listed)] = []
     sources: object = None
     contexts: object = None
@@ -91,32 +93,33 @@ class PairLine(_Strict):
 _READ = PairLine.model_fields.keys() - set(NUMBERED)
 
 
-def read_line(line: bytes) -> Row:
-    """Decode and check one JSON line; a line that cannot be used comes back as a failed row."""
+def read_entry(entry: object) -> Row:
+    """Check one entry of a pairs file; one that cannot be used comes back as a failed row."""
+    if isinstance(entry, UnusableEntry):
+        return _failed(entry.reason, entry.detail)
+    if not isinstance(entry, dict):
+        return _failed("broken_line", f"expected an object, found {type(entry).__name__}")
     try:
-        return read_values(json.loads(line.decode("utf-8")))
-    except (ValueError, RecursionError) as error:
-        return _failed("broken_line", f"not JSON: {error}")
-
-
-def read_values(value: object) -> Row:
-    """Check one decoded line."""
-    if not isinstance(value, dict):
-        return _failed("broken_line", f"expected an object, found {type(value).__name__}")
-    own = {"id": None if value.get("id") is None else _text_of(value["id"]), "fields": _further(value)}
-    return own | _read_fields({name: entry for name, entry in value.items() if entry is not None})
+        value = read_pair(entry)
+        read = _read_fields({name: field for name, field in value.items() if field is not None})
+    except UnusableEntry as error:
+        value, read = entry, _failed(error.reason, error.detail)
+    absent = {name: None for name, field in entry.items() if field is None and name not in LAYOUT_FIELDS}
+    own = None if value.get("id") is None else _text_of(value["id"])
+    return {"id": own, "fields": _further(value | absent)} | read
 
 
 def _read_fields(given: Row) -> Row:
     try:
         line = PairLine.model_validate(given)
-        citations = _citations(line)
-        encodable = "".join(str(part) for part in (line.question, line.answer, line.citations))
-        encodable.encode("utf-8")
     except ValidationError as error:
         return _failed(*_explain(error, given))
-    except UnicodeEncodeError:
+    citations = _citations(line)
+    texts = "".join(str(part) for part in (line.question, line.answer, line.citations))
+    if not _encodable(texts):
         return _failed("broken_line", "contains half a character (a lone surrogate)")
+    if "\0" in line.question + (line.answer or ""):
+        return _failed("broken_line", "contains a NUL character")
     return {
         "status": "drafted",
         **line.model_dump(exclude={"citations", "sources", "contexts", "id"}),
@@ -153,7 +156,7 @@ def _citations(line: PairLine) -> list[Row]:
     numbered = [one for one in line.citations if isinstance(one, str) and NUMBER_MARK.fullmatch(one)]
     named = [_citation(one) for one in line.citations if one not in numbered]
     numbers = dict.fromkeys(
-        number for text in (*map(str, numbered), line.answer) for number in marked_numbers(text)
+        number for text in (*map(str, numbered), line.answer or "") for number in marked_numbers(text)
     )
     if not numbers:
         return named
@@ -246,10 +249,10 @@ LIMITS = PairsFileSettings()
 
 
 def read_pairs(path: Path, limits: PairsFileSettings = LIMITS) -> pl.DataFrame:
-    """Read a pairs file, one row for each line or Parquet row, usable or not.
+    """Read a pairs file, one row for each pair, usable or not.
 
     Raises:
-        PairsFileError: the file as a whole cannot be read.
+        PairsFileError: the file as a whole cannot be read, or holds nothing.
     """
     try:
         if path.stat().st_size > limits.max_bytes:
@@ -261,64 +264,19 @@ def read_pairs(path: Path, limits: PairsFileSettings = LIMITS) -> pl.DataFrame:
         raise PairsFileError(
             f"{path.name} cannot be read: {error.strerror}; check path and rights"
         ) from error
-    return parse_pairs(content, path.name, limits)
+    raw = parse_pairs(content, path.name, limits)
+    if raw.is_empty():
+        raise PairsFileError(f"{path.name} holds no pair; name a file with at least one")
+    return raw
 
 
 def parse_pairs(content: bytes, name: str, limits: PairsFileSettings = LIMITS) -> pl.DataFrame:
     """Parse the bytes of a pairs file; `name` tells the format and appears in messages."""
-    suffix = Path(name).suffix.lower()
-    if suffix == ".parquet":
-        rows = _parquet_rows(content, name, limits)
-    elif suffix in (".jsonl", ".ndjson"):
-        rows = _jsonl_rows(content, name, limits)
-    else:
-        raise PairsFileError(f"{name}: unknown format; pairs come as .jsonl or .parquet")
-    return pl.DataFrame([{"file": name, **row} for row in rows], schema=RAW_PAIRS)
-
-
-def _jsonl_rows(content: bytes, name: str, limits: PairsFileSettings) -> Iterator[Row]:
-    try:
-        content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        place = content.count(b"\n", 0, error.start) + 1
-        raise PairsFileError(f"{name} is not UTF-8 (line {place}); save it as UTF-8") from error
-    lines = content.removeprefix(b"\xef\xbb\xbf").split(b"\n")
-    if sum(1 for line in lines if line.strip()) > limits.max_pairs:
-        raise _too_many(name, limits)
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        identity = {"line": number, "sha256": hashlib.sha256(line.strip()).hexdigest()}
-        if len(line) > limits.max_line_bytes:
-            detail = f"line of {len(line)} bytes, at most {limits.max_line_bytes} are read"
-            yield {**identity, "status": "failed", "reason": "line_too_long", "detail": detail}
-        else:
-            yield {**identity, **read_line(line)}
-
-
-def _parquet_rows(content: bytes, name: str, limits: PairsFileSettings) -> Iterator[Row]:
-    try:
-        frame = pl.read_parquet(io.BytesIO(content))
-    except (pl.exceptions.PolarsError, OSError, ValueError) as error:
-        raise PairsFileError(f"{name} is not a Parquet file that can be read; write it again") from error
-    missing = [column for column in ("question", "answer") if column not in frame.columns]
-    if missing:
-        raise PairsFileError(f"{name} has no column {' and '.join(missing)}; rename or add it")
-    if frame.height > limits.max_pairs:
-        raise _too_many(name, limits)
-    for number, row in enumerate(frame.iter_rows(named=True), start=1):
-        digest = hashlib.sha256(repr(sorted(row.items())).encode("utf-8", "surrogatepass")).hexdigest()
-        read = read_values(row)
-        if len((read.get("fields") or "").encode()) > limits.max_line_bytes:
-            detail = f"further columns of more than {limits.max_line_bytes} bytes; leave them out"
-            read = {"status": "failed", "reason": "line_too_long", "detail": detail}
-        yield {"line": number, "sha256": digest, **read}
-
-
-def _too_many(name: str, limits: PairsFileSettings) -> PairsFileError:
-    return PairsFileError(
-        f"{name} holds more than {limits.max_pairs} pairs; split it, or raise pairs_file.max_pairs"
-    )
+    rows = [
+        {"file": name, "line": entry.place, "sha256": entry.sha256, **read_entry(entry.value)}
+        for entry in entries(content, name, limits)
+    ]
+    return pl.DataFrame(rows, schema=RAW_PAIRS)
 
 
 def import_pairs(
@@ -350,8 +308,13 @@ def _broken(line: Row) -> Row:
         "citations": [],
         "status": "failed",
         "reason": line["reason"],
-        "detail": f"{line['file']} line {line['line']}: {line['detail']}",
+        "detail": f"{line['file']} {_place(line['file'])} {line['line']}: {line['detail']}",
     }
+
+
+def _place(file: str) -> str:
+    """What the numbers of a file count: a JSON file may be one line."""
+    return "entry" if file.lower().endswith(".json") else "line"
 
 
 def _base(line: Row) -> Row:
@@ -369,15 +332,17 @@ def _base(line: Row) -> Row:
 
 def _pair(line: Row, sources: Sources, texts: "_Texts", languages: dict[str, str | None]) -> Row:
     given = line["citations"] or []
-    inside = [{"raw": reference, "reference": reference} for reference in mark_references(line["answer"])]
+    inside = [{"raw": one, "reference": one} for one in mark_references(line["answer"] or "")]
     resolved = [(one, _resolve(one, sources, texts)) for one in _distinct([*given, *inside])]
     cited = list(dict.fromkeys(i for _, found in resolved for i in found.chunk_ids))
     owners = [found.document_id for _, found in resolved if found.document_id]
     language = line["language"] or next((languages[i] for i in owners if languages.get(i) in LANGUAGES), "en")
-    refused = is_refusal(line["answer"], language or "en")
+    answer = line["answer"] or refusal(language or "en")
+    refused = is_refusal(answer, language or "en")
     uncited = {"reason": FOUND_BY_SEARCH, "detail": "it cites nothing: evidence is searched for in its batch"}
     return {
         **_base(line),
+        "answer": answer,
         **({} if resolved or refused else uncited),
         "language": language,
         "passage_ids": cited,
@@ -427,6 +392,7 @@ class _Texts:
         texts = parsed.select("document_id", "text").iter_rows()
         return {i: _folded(text) for i, text in chunks}, {i: _folded(text) for i, text in texts}
 
+    @cache  # noqa: B019 - lives as long as one import, in which many questions share a context
     def holder(self, passage: str) -> tuple[str | None, str | None]:
         """The chunk, and where no chunk alone holds it the document."""
         wanted = _folded(passage)
@@ -436,8 +402,11 @@ class _Texts:
         return chunk_id, document_id
 
 
+_INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u2060\ufeff"))
+
+
 def _folded(text: str) -> str:
-    return " ".join(text.casefold().split())
+    return " ".join(text.translate(_INVISIBLE).casefold().split())
 
 
 def _stored(citation: Row, found: Resolution) -> Row:
@@ -455,7 +424,7 @@ def _identity(batch: str, line: Row) -> str:
     if line["status"] != "drafted":
         return _hash(batch, line["file"], line["sha256"])
     citations = [f"{one['raw']}\x1e{one['quote']}\x1e{one['passage']}" for one in line["citations"] or []]
-    return _hash(batch, line["question"], line["answer"], *citations)
+    return _hash(batch, line["question"], line["answer"] or "", *citations)
 
 
 def _hash(*parts: str) -> str:

@@ -64,6 +64,7 @@ def test_a_pair_becomes_a_row_with_its_citation_resolved() -> None:
         ({"document": "guide.md", "section": "Install"}, "section", ["guide.md:1"]),
         ({"chunk_id": "guide.md:1"}, "chunk", ["guide.md:1"]),
         ({"passage": "the  pump is LOUD"}, "chunk", ["sub/note.md:0"]),
+        ({"passage": "\ufeffThe pu\u00admp is"}, "chunk", ["sub/note.md:0"]),
         ({"quote": "Run it."}, "chunk", ["guide.md:1"]),
         ({"passage": "never written"}, "unknown_document", []),
         ("nowhere.md", "unknown_document", []),
@@ -142,7 +143,7 @@ def test_too_long_a_line_is_a_row_and_too_many_lines_an_error() -> None:
     [
         (b'{"question": "\xff"}', "pairs.jsonl", "pairs.jsonl is not UTF-8"),
         (b"no parquet", "pairs.parquet", "not a Parquet file"),
-        (b"", "pairs.csv", "unknown format"),
+        (b"", "pairs.xlsx", "unknown format"),
     ],
 )
 def test_a_file_that_cannot_be_read_as_a_whole_is_named(content: bytes, name: str, message: str) -> None:

@@ -1,0 +1,204 @@
+"""Layouts of existing pairs, told by their fields: each becomes question, answer and what they rest on."""
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+Row = dict[str, Any]
+
+
+class UnusableEntry(Exception):  # noqa: N818 - it ends as a failed row, not as an error of the run
+    """An entry of a pairs file holds no pair that can be used.
+
+    Args:
+        reason: snake_case code stored in the row.
+        detail: what was found and what is expected, in words.
+    """
+
+    def __init__(self, reason: str, detail: str) -> None:
+        super().__init__(f"{reason}: {detail}")
+        self.reason, self.detail = reason, detail
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """One way to write pairs.
+
+    `known_by` are the fields that tell it, `also` those it reads besides. `pair` gives the fields of a pair:
+    `question`, `answer` (None where the entry says that there is none) and `citations`, `coverage` or
+    `system` where the layout holds them.
+    """
+
+    known_by: tuple[str, ...]
+    pair: Callable[[Row], Row]
+    also: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return " + ".join(self.known_by)
+
+
+def _as_written(value: Row) -> Row:
+    return {name: value[name] for name in ("question", "answer")}
+
+
+def _alpaca(value: Row) -> Row:
+    """The input is what the instruction speaks of: part of the question, as in alpaca's own prompt."""
+    if value.get("history"):
+        raise UnusableEntry("several_turns", f"field history holds earlier turns; {_ONE_TURN}")
+    parts = [value["instruction"], value.get("input") or ""]
+    if not all(isinstance(part, str) for part in parts):
+        raise UnusableEntry("wrong_type", "fields instruction and input should be texts")
+    return {"question": "\n\n".join(part for part in parts if part.strip()), "answer": value["output"]}
+
+
+def _completion(value: Row) -> Row:
+    prompt, completion = value["prompt"], value["completion"]
+    if isinstance(prompt, list) and isinstance(completion, list):
+        return _turn([*prompt, *completion])
+    return {"question": prompt, "answer": completion}
+
+
+_ROLES = {
+    "system": "system",
+    "developer": "system",
+    "user": "user",
+    "human": "user",
+    "assistant": "assistant",
+    "gpt": "assistant",
+}
+_ONE_TURN = "a later question may rest on the turns before it: write each as a pair that stands alone"
+
+
+def _turn(messages: object) -> Row:
+    """The one question and answer of a chat, in the fields of OpenAI and TRL or of ShareGPT."""
+    if not isinstance(messages, list):
+        raise UnusableEntry("wrong_type", f"expected a list of messages, found {type(messages).__name__}")
+    said = [_message(message) for message in messages]
+    roles = [role for role, _ in said if role != "system"]
+    if roles != ["user", "assistant"]:
+        if len(roles) > 2:
+            raise UnusableEntry("several_turns", f"{len(roles)} messages of user and assistant; {_ONE_TURN}")
+        found = " then ".join(roles) or "none"
+        raise UnusableEntry("missing_field", f"expected messages of user then assistant, found {found}")
+    question, answer = (text for role, text in said if role != "system")
+    system = "\n".join(text for role, text in said if role == "system")
+    return {"question": question, "answer": answer, **({"system": system} if system else {})}
+
+
+def _message(message: object) -> tuple[str, str]:
+    """Role and text of a message; its text may come in parts."""
+    if not isinstance(message, dict):
+        raise UnusableEntry("wrong_type", f"expected a message object, found {type(message).__name__}")
+    said = message.get("role") or message.get("from")
+    role = _ROLES.get(said) if isinstance(said, str) else None
+    if role is None:
+        raise UnusableEntry("wrong_type", f"a message of role {_short(said)}; expected {', '.join(_ROLES)}")
+    content = message.get("content") or message.get("value")
+    parts = content if isinstance(content, list) else [content]
+    texts = [part.get("text") if isinstance(part, dict) else part for part in parts]
+    written = [text for text in texts if isinstance(text, str)]
+    if len(written) < len(texts):
+        raise UnusableEntry("wrong_type", f"a message of role {role} holds something else than text")
+    return role, "\n".join(written)
+
+
+def _squad(value: Row) -> Row:
+    """The first answer, or none where the context has none; the context is what it rests on."""
+    answers = value["answers"]
+    texts = answers.get("text") if isinstance(answers, dict) else answers
+    if not isinstance(texts, list):
+        raise UnusableEntry("wrong_type", "field answers should be a list, or hold a list of texts")
+    found = [one.get("text") if isinstance(one, dict) else one for one in texts]
+    cited = {} if value.get("citations") else {"citations": [{"passage": value["context"]}]}
+    if value.get("is_impossible") is True or not found:
+        return {"question": value["question"], "answer": None, "coverage": "none", **cited}
+    if not all(isinstance(text, str) for text in found):
+        raise UnusableEntry("wrong_type", "field answers holds something else than texts")
+    more = {"answers": answers} if len(set(found)) > 1 else {}
+    return {"question": value["question"], "answer": found[0], **cited, **more}
+
+
+LAYOUTS = (
+    Layout(("question", "answer"), _as_written),
+    Layout(("messages",), lambda value: _turn(value["messages"])),
+    Layout(("conversations",), lambda value: _turn(value["conversations"])),
+    Layout(("instruction", "output"), _alpaca, also=("input",)),
+    Layout(("prompt", "completion"), _completion),
+    Layout(("question", "context", "answers"), _squad, also=("is_impossible",)),
+)
+
+
+LAYOUT_FIELDS = frozenset(name for layout in LAYOUTS for name in (*layout.known_by, *layout.also))
+
+
+def read_pair(entry: Row) -> Row:
+    """The fields of a pair and the further fields of its entry; those without a value count as absent.
+
+    Raises:
+        UnusableEntry: it fits no layout or two, or not the one it fits.
+    """
+    value = {name: field for name, field in entry.items() if field is not None}
+    layout = layout_of(value)
+    read = {*layout.known_by, *layout.also}
+    if beside := [name for name in ("question", "answer") if name in value.keys() - read]:
+        raise UnusableEntry("two_layouts", f"field {beside[0]} beside {layout}; leave one out")
+    return {name: field for name, field in value.items() if name not in read} | layout.pair(value)
+
+
+def layout_of(names: Collection[str]) -> Layout:
+    """The one layout whose fields are all among `names`.
+
+    Raises:
+        UnusableEntry: there is none, or more than one.
+    """
+    found = fitting(names)
+    if len(found) > 1:
+        raise UnusableEntry("two_layouts", f"fits {' and '.join(map(str, found))}; leave one out")
+    if found:
+        return found[0]
+    missing = [name for name in LAYOUTS[0].known_by if name not in names]
+    if len(missing) == 1:
+        raise UnusableEntry("missing_field", f"field {missing[0]} is missing or empty")
+    raise UnusableEntry("unknown_layout", f"found {_some(names)}; {EXPECTED}")
+
+
+def fitting(names: Collection[str]) -> list[Layout]:
+    """All layouts whose fields are all among `names`."""
+    return [layout for layout in LAYOUTS if set(layout.known_by) <= set(names)]
+
+
+EXPECTED = f"expected {', '.join(map(str, LAYOUTS[:-1]))} or {LAYOUTS[-1]}"
+
+
+def _some(names: Collection[str]) -> str:
+    shown = ", ".join(_short(name) for name in list(names)[:12])
+    return f"{shown} and {len(names) - 12} more" if len(names) > 12 else shown or "no field with a value"
+
+
+def _short(value: object) -> str:
+    text = str(value)
+    return text if len(text) <= 40 else f"{text[:40]}…"
+
+
+_NESTED = ("data", "paragraphs", "qas")
+
+
+def unfolded(entry: Any, levels: tuple[str, ...] = _NESTED) -> Iterator[Any]:
+    """The questions of a SQuAD article or paragraph, each with its context and title; others as they are."""
+    inner = next((name for name in levels if _nests(entry, name)), None)
+    if inner is None:
+        yield entry
+        return
+    outer = {name: value for name, value in entry.items() if name != inner}
+    for one in entry[inner]:
+        if not isinstance(one, dict):
+            yield one
+            continue
+        whole = outer | one
+        if inner == "qas" and whole.get("is_impossible") is True:
+            whole.setdefault("answers", [])
+        yield from unfolded(whole, levels[levels.index(inner) + 1 :])
+
+
+def _nests(entry: Any, name: str) -> bool:
+    return isinstance(entry, dict) and isinstance(entry.get(name), list) and not fitting(entry.keys())
