@@ -4,7 +4,6 @@ import csv
 import hashlib
 import io
 import json
-import re
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -120,94 +119,24 @@ def _decoded(line: bytes) -> Any:
         return UnusableEntry("broken_line", f"not JSON: {error}")
 
 
-_Values = Iterator[tuple[Any, int, int]]
-"""Values of a JSON text, where each begins and where it ends."""
-
-
 def _json_file(content: bytes, name: str, limits: PairsFileSettings) -> Iterator[Written]:
-    """The objects of a list, of the list `data` of an object, or one after another.
-
-    They are decoded one at a time. Behind one that is not JSON nothing can be found: that is the last entry.
-    """
+    """The objects of a list, or of the list `data` of an object; or one object, or one a line."""
     text = _text(content, name)
-    begun, read = 0, False
     try:
-        for value, begun, end in _json_values(text):
-            read = True
-            yield 0, text[begun:end].encode(), value
-    except (ValueError, RecursionError) as error:
-        if isinstance(error, json.JSONDecodeError):
+        value = json.loads(text if text.strip() else "[]")
+    except json.JSONDecodeError as error:
+        if error.msg != "Extra data":
             told = f"line {error.lineno} column {error.colno}: {error.msg}"
-        else:
-            told = f"behind line {text.count(chr(10), 0, begun) + 1}: {error}"
-        if not read:
-            raise PairsFileError(f"{name} is not JSON ({told}); write it again") from error
-        detail = f"not JSON, {told}; nothing behind it is read"
-        yield 0, detail.encode(), UnusableEntry("broken_line", detail)
-
-
-def _json_values(text: str) -> _Values:
-    place = _skip(text, 0)
-    while place < len(text):
-        if text[place] == "[":
-            place = yield from _elements(text, place)
-        elif text[place] == "{":
-            place = yield from _object(text, place)
-        else:
-            raise json.JSONDecodeError("Expecting a list or an object", text, place)
-        place = _skip(text, place)
-
-
-def _elements(text: str, place: int) -> Any:
-    """The elements of the list that begins at `place`; returns where it ends."""
-    place = _skip(text, place + 1)
-    if text[place : place + 1] == "]":
-        return place + 1
-    while True:
-        value, end = _DECODER.raw_decode(text, place)
-        yield value, place, end
-        place = _skip(text, end)
-        if text[place : place + 1] == "]":
-            return place + 1
-        place = _past(text, place, ",")
-
-
-def _object(text: str, begun: int) -> Any:
-    """The elements of its list `data`, and without such a list the object itself; returns where it ends."""
-    members: dict[str, Any] = {}
-    spread = False
-    place = _skip(text, begun + 1)
-    while text[place : place + 1] != "}":
-        if text[place : place + 1] != '"':
-            raise json.JSONDecodeError("Expecting the name of a field", text, place)
-        key, place = _DECODER.raw_decode(text, place)
-        place = _past(text, _skip(text, place), ":")
-        if key == "data" and text[place : place + 1] == "[":
-            spread = True
-            place = yield from _elements(text, place)
-        else:
-            members[key], place = _DECODER.raw_decode(text, place)
-        place = _skip(text, place)
-        if text[place : place + 1] != "}":
-            place = _past(text, place, ",")
-    if not spread:
-        yield members, begun, place + 1
-    return place + 1
-
-
-_DECODER = json.JSONDecoder()
-_BLANK = re.compile(r"[ \t\r\n]*")
-
-
-def _skip(text: str, place: int) -> int:
-    found = _BLANK.match(text, place)
-    return found.end() if found else place
-
-
-def _past(text: str, place: int, sign: str) -> int:
-    if text[place : place + 1] != sign:
-        raise json.JSONDecodeError(f"Expecting {sign!r}", text, place)
-    return _skip(text, place + 1)
+            raise PairsFileError(
+                f"{name} is not JSON ({told}); write it again, as JSONL if it is long"
+            ) from error
+        yield from _json_lines(content, name, limits)
+        return
+    except RecursionError as error:
+        raise PairsFileError(f"{name} is nested too deeply; write it again") from error
+    listed = value.get("data") if isinstance(value, dict) else value
+    for one in listed if isinstance(listed, list) else [value]:
+        yield 0, json.dumps(one).encode(), one
 
 
 class _Lines(Iterator[str]):
