@@ -18,6 +18,7 @@ from functools import cached_property
 from itertools import chain
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from qa_pipeline.models.base import Vectors
@@ -154,7 +155,10 @@ def _negations(language: str) -> Set[str]:
 @functools.cache
 def _weighty(language: str) -> Set[str]:
     """Function words without which a question is another one."""
-    return _negations(language) | frozenset(chain.from_iterable(chain(*lexicon(language).opposites)))
+    known = lexicon(language)
+    return _negations(language) | frozenset(
+        chain.from_iterable((*chain(*known.opposites), *known.interrogatives))
+    )
 
 
 @functools.cache
@@ -177,9 +181,10 @@ def _similar(
     compared = [_Compared(*row) for row in heads.select("question", "language", "asked", "said").iter_rows()]
     found: dict[tuple[int, int], float] = {}
     for block in _blocks(heads, grouped):
-        for one, other, similarity in _near(block, own):
-            if (one, other) not in found and compared[one].agrees_with(compared[other]):
-                found[one, other] = round(similarity, _DIGITS)
+        for alike in _alike(block, compared):
+            for one, other, similarity in _near(alike, own):
+                if (one, other) not in found and compared[one].agrees_with(compared[other]):
+                    found[one, other] = round(similarity, _DIGITS)
     ids = heads["pair_id"].to_list()
     edges = [(ids[one], ids[other], similarity) for (one, other), similarity in sorted(found.items())]
     schema = {"pair_id": pl.String(), "other": pl.String(), "similarity": pl.Float64()}
@@ -198,29 +203,43 @@ class _Compared:
 
     @cached_property
     def fixed(self) -> Set[str]:
-        """What has no synonyms: values, signs, negations, names, quoted text, words that hold marks."""
+        """What must not differ: values, signs, negations, names, quoted text and words that hold marks."""
         reading = Reading(self.question, self.language)
         denying = _negations(self.language)
         marks = {unit.key for unit in units(reading) if _is_value(unit) or unit.folded in denying}
         quoted = _QUOTED.findall(self.question.casefold())
-        return marks.union((name.folded for name in reading.names), quoted, _compounds(self.question))
+        return frozenset(marks).union(
+            (name.folded for name in reading.names), quoted, _compounds(self.question)
+        )
+
+    @cached_property
+    def _words(self) -> Set[str]:
+        return {word.folded for word in Reading(self.question, self.language).words}
 
     @cached_property
     def poles(self) -> Set[tuple[int, int]]:
         """Of which opposites it has which side."""
-        words = {word.folded for word in Reading(self.question, self.language).words}
         opposites = enumerate(lexicon(self.language).opposites)
-        return {(place, n) for place, sides in opposites for n, side in enumerate(sides) if words & side}
+        return {
+            (place, n) for place, sides in opposites for n, side in enumerate(sides) if self._words & side
+        }
+
+    @cached_property
+    def asks_for(self) -> Set[int]:
+        """Whether it asks for a time, a place, a reason; nothing where it asks with "what"."""
+        groups = enumerate(lexicon(self.language).interrogatives)
+        return {place for place, group in groups if self._words & group}
 
     def agrees_with(self, other: "_Compared") -> bool:
-        """Whether the questions differ in nothing that matters, and the answers in words of these alone."""
-        if self.language != other.language or self.fixed != other.fixed:
-            return False
+        """Whether the questions ask for one thing, and the answers differ in words of these alone."""
         changed = {place for place, _ in self.poles - other.poles} & {p for p, _ in other.poles - self.poles}
+        apart = self.asks_for and other.asks_for and not self.asks_for & other.asks_for
+        if changed or apart:
+            return False
         short, long = sorted((self.said, other.said), key=len)
         rest = iter(long)
         within = all(term in rest for term in short)  # in this order: each looks on where the last was found
-        return not changed and within and set(long) - set(short) <= {*self.asked, *other.asked}
+        return within and set(long) - set(short) <= {*self.asked, *other.asked}
 
 
 def _blocks(heads: pl.DataFrame, grouped: pl.DataFrame) -> Iterator[list[int]]:
@@ -240,6 +259,14 @@ def _blocks(heads: pl.DataFrame, grouped: pl.DataFrame) -> Iterator[list[int]]:
     for frame, key in ((quoted, ("chunk_id", "quote")), (long, ("language", "said_key"))):
         blocks = frame.group_by(key, maintain_order=True).agg(pl.col("place").unique().sort())
         yield from blocks.filter(pl.col("place").list.len() > 1)["place"].to_list()
+
+
+def _alike(block: Sequence[int], compared: Sequence[_Compared]) -> Iterator[list[int]]:
+    """The places of a block apart by language and by what is fixed."""
+    parts: dict[tuple[str, Set[str]], list[int]] = {}
+    for place in block:
+        parts.setdefault((compared[place].language, compared[place].fixed), []).append(place)
+    yield from (part for part in parts.values() if len(part) > 1)
 
 
 def _near(block: Sequence[int], vectors: Vectors) -> Iterator[tuple[int, int, float]]:
@@ -267,18 +294,29 @@ def _spread(
         unknown = {"nearest_similarity": pl.Float64(), "cluster": pl.Int32()}
         empty = [pl.lit(None, dtype=dtype).alias(name) for name, dtype in unknown.items()]
         return counts.select("question_key", *empty)
-    choice = choose_index(vectors, index or IndexSettings())
-    shard = Shard(tuple(asked["pair_id"]), vectors, model="", revision="", precision="", choice=choice)
-    # Vectors of different texts may be equal, so that a question need not be the nearest to itself.
-    near, similarities = shard.search(vectors, 2)
-    alone = near != np.arange(len(near))[:, None]
-    nearest = np.where(alone, similarities, -np.inf).max(axis=1).astype(np.float64)
+    nearest = _nearest(vectors, index or IndexSettings())
     repeated = counts["pairs"].to_numpy() > 1
     return counts.select(
         "question_key",
-        pl.Series("nearest_similarity", np.where(repeated, 1.0, np.clip(nearest, -1, 1)).round(_DIGITS)),
+        pl.Series("nearest_similarity", np.where(repeated, 1.0, nearest).round(_DIGITS)),
         pl.Series("cluster", _clusters(vectors, counts["pairs"].to_list()), dtype=pl.Int32()),
     )
+
+
+def _nearest(vectors: Vectors, settings: IndexSettings) -> npt.NDArray[np.float64]:
+    """Cosine of each vector to the nearest other one."""
+    import faiss
+
+    choice = choose_index(vectors, settings)
+    if choice.index is None:
+        found, near = faiss.knn(vectors, vectors, 2, metric=faiss.METRIC_INNER_PRODUCT)
+    else:
+        names = tuple(map(str, range(len(vectors))))
+        near, found = Shard(names, vectors, "", "", "", choice).search(vectors, 2)
+    # Different texts may have equal vectors, so that a question need not be the nearest to itself.
+    others = near != np.arange(len(near))[:, None]
+    nearest: npt.NDArray[np.float64] = np.where(others, found, -1.0).max(axis=1).astype(np.float64)
+    return nearest.clip(-1, 1)
 
 
 def clusters_of(questions: int) -> int:

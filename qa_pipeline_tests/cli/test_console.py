@@ -149,14 +149,9 @@ def test_validate_prints_a_verdict_for_each_pair_and_what_is_not_supported(
     workspace = new_workspace(tmp_path, monkeypatch)
     workspace.write({"b/guide.md": "# Guide\n\nThe safety valve opens at 3 bar.\n"})
     right, wrong = "The safety valve opens at 3 bar.", "The safety valve opens at 5 bar."
-    what = (
-        "does the valve open",
-        "does it open",
-        "is the valve open",
-        "is the safety valve opened",
-        "opens it",
-    )
-    asked = [f"{word} {rest}?" for word in ("When", "Where", "How", "Why", "Who") for rest in what]
+    asked = [
+        f"{word} does valve {n} open?" for word in ("When", "Where", "How", "Why", "Who") for n in range(5)
+    ]
     lines: list[dict[str, object]] = [{"question": one, "answer": right} for one in asked]
     lines[7] |= {"answer": wrong, "question": "[red]Hostile[/red]?", "confidence": 0.99}
     file = tmp_path / "mine.jsonl"

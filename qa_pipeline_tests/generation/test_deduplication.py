@@ -143,6 +143,8 @@ def test_order_inflection_and_stop_words_of_a_question_make_near_twins(
         ("What is done before the gate opens?", "What is done after the gate opens?"),
         ("How do I enable the gate?", "How do I disable the gate?"),
         ("What is C in the hall?", "What is C++ in the hall?"),
+        ("When does the gate open?", "Why does the gate open?"),
+        ("Who opens the gate of the park?", "How is the gate of the park unlocked?"),
     ],
 )
 def test_numbers_names_quotes_and_opposites_hold_questions_apart_whatever_the_evidence(
