@@ -44,7 +44,8 @@ _DIGITS = 4
 _BETWEEN = "\x1f"
 _SEED = 0
 
-_COMPOUND = re.compile(r"\w+(?:[-./:]\w+)+|[^\W_]+_\w+")
+_RUN = re.compile(r"\w+(?:[-./:]\w+)*")
+_MARK = re.compile(r"\w[-./:_]\w")
 _QUOTED = re.compile(r"[“„\"«»]([^“”„\"«»]{1,200})[”“\"»«]")
 
 # Punctuation is dropped only at the edge of a word, where it carries no meaning: "C++", "-5", "1.5" and
@@ -138,7 +139,8 @@ def _terms(text: str, language: str, weighty: Set[str]) -> Sequence[str]:
 
 def _compounds(text: str) -> list[str]:
     """Words that hold marks: "Home-page" and "mod_ssl" are not "home page" and "mod ssl"."""
-    return [word for word in _COMPOUND.findall(text.casefold()) if not word[0].isdigit()]
+    runs = _RUN.findall(text.casefold())
+    return [run for run in runs if _MARK.search(run) and not run[0].isdigit()]
 
 
 def _is_value(unit: Unit) -> bool:
