@@ -34,6 +34,7 @@ from qa_pipeline.documents.reading import read_documents
 from qa_pipeline.errors import PairsFileError
 from qa_pipeline.generation.answer_quality import mark_flawed
 from qa_pipeline.generation.answers import draft_answers
+from qa_pipeline.generation.deduplication import find_twins
 from qa_pipeline.generation.edits import with_edited_pairs
 from qa_pipeline.generation.guidance import read_guidance
 from qa_pipeline.generation.pairs_file import import_pairs, mask_pairs, parse_pairs, read_pairs
@@ -277,6 +278,10 @@ def _decisions(run: StageRun) -> pl.DataFrame:
     return DECISIONS.frame(rows)
 
 
+def _twins(run: StageRun) -> pl.DataFrame:
+    return find_twins(run["pairs"], run.resources.embedder, run.resources.settings.index, run.notify)
+
+
 def _claims(run: StageRun) -> pl.DataFrame:
     """Split the answers into claims, find the evidence of each and compute every local score.
 
@@ -516,6 +521,17 @@ STAGES: Mapping[str, Stage] = {
             counts="answers drafted",
         ),
         Stage(
+            "twins",
+            _twins,
+            "generation",
+            "Pairs that may say the same: in equal words, nearly equal ones, or others on the same evidence. "
+            "The ledger keeps the best of each.",
+            inputs=("pairs",),
+            settings=("embedding", "index"),
+            counts="questions embedded",
+            computed_with="faiss",
+        ),
+        Stage(
             "claims",
             _claims,
             "validation",
@@ -587,6 +603,7 @@ STAGES: Mapping[str, Stage] = {
             "Accepted, rejected, needs review or failed, with the reason and the thresholds that decided.",
             inputs=(
                 "pairs",
+                "twins",
                 "claims",
                 "claim_verdicts",
                 "refusals",

@@ -42,6 +42,7 @@ QUOTE = pl.Struct(
 )
 FLAGGED = pl.Struct({**SPAN, "score": pl.Float64()})
 UNSUPPORTED = pl.Struct({**SPAN, "reason": pl.String()})
+SIMILAR = pl.Struct({"pair_id": pl.String(), "similarity": pl.Float64()})
 MESSAGES = pl.List(pl.Struct({"role": pl.String(), "content": pl.String()}))
 LAYOUTS = ("closed_book", "with_context", "with_distractors")
 MESSAGE_COLUMNS = {
@@ -298,6 +299,21 @@ DECISIONS = Table(
     counted=("decision",),
 )
 
+TWINS = Table(
+    "twins",
+    "One row per pair that could train: what may say the same, and how near the next question is.",
+    ("pair_id",),
+    (
+        PAIR_ID,
+        BATCH,
+        column("exact_group", S, "First pair, by id, with its question and answer, case, spacing and punctuation aside."),
+        column("near_group", S, "First pair, by id, whose question has the same terms in any order, and its answer in the same order."),
+        column("similar", pl.List(SIMILAR), "On the first pair of a near group: later ones that ask the same in other words on the same evidence, with the cosine of the questions."),
+        column("nearest_similarity", F64, "Cosine of its question to the nearest other one; null in a batch of a few questions.", nullable=True),
+        column("cluster", I32, "Cluster of its question, numbered in the batch; likewise null.", nullable=True),
+    ),
+    preview=("near_group", "similar", "nearest_similarity"),
+)
 CANARIES = Table(
     "canaries",
     "One row per claim that was made from a sentence of the batch and whose correct verdict is known.",
@@ -521,7 +537,7 @@ COVERAGE = Table(
 TABLES: dict[str, Table] = {
     table.name: table
     for table in (
-        DOCUMENTS, CHUNKS, EMBEDDINGS, QUESTIONS, PAIRS, CLAIMS, CLAIM_VERDICTS, REFUSALS, CONTRADICTIONS,
+        DOCUMENTS, CHUNKS, EMBEDDINGS, QUESTIONS, PAIRS, TWINS, CLAIMS, CLAIM_VERDICTS, REFUSALS, CONTRADICTIONS,
         ASSESSMENTS, VERDICTS, TRAINING_EXAMPLES,
     )
 }

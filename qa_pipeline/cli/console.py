@@ -58,6 +58,7 @@ SCORE_COLUMNS = (
     "batch", "sections", "covered", "pass_rate", "pass_rate_of_all", "average_score", "average_score_of_all",
     "citation_accuracy",
 )  # fmt: skip
+DIVERSITY_COLUMNS = ("batch", "cluster_entropy", "self_similarity")
 
 CANARY_COLUMNS = (
     "expected", "kind", "canaries", "rejected", "accepted", "rejected_share", "rejected_low", "rejected_high",
@@ -155,6 +156,7 @@ def show_report(found: Report, layout: Layout, *, reported: Collection[str] = ()
     show_frame("Batches", found.batches, BATCH_COLUMNS)
     title = "Sections covered; pass rates and scores of accepted and rejected pairs, and of all pairs"
     show_frame(title, found.batches, SCORE_COLUMNS)
+    show_frame("Diversity of the questions", found.batches, DIVERSITY_COLUMNS)
     _show_not_judged(found.batches)
     _show_unproved(found.batches)
     show_frame("Left out of the texts, by kind", found.left_out)

@@ -1,48 +1,87 @@
 """Pairs of one batch that say the same, or answer the same question differently."""
 
+import math
+from collections import defaultdict
+
 import polars as pl
 
+from qa_pipeline.generation.deduplication import normalised
 from qa_pipeline.verification.outcomes import SUPPORTED, decided_claims
 
-# Punctuation is dropped only at the edge of a word, where it carries no meaning: "C++", "-5", "1.5" and
-# ".NET" stay what they are, so that different answers never look equal.
-_OPENING = r"""(^|\s)["'“”„«»‚‘’(\[¿¡]+"""
-_CLOSING = r"""["'“”„«»‚‘’,.;:!?…)\]]+(\s|$)"""
+DUPLICATE, NEAR_DUPLICATE, SEMANTIC_DUPLICATE = "duplicate", "near_duplicate", "semantic_duplicate"
 
 
-def normalised(text: pl.Expr) -> pl.Expr:
-    """Fold Unicode form (NFKC), case, spacing and punctuation at word edges.
+def find_duplicates(
+    candidates: pl.DataFrame, twins: pl.DataFrame, similarity: float | None = None
+) -> pl.DataFrame:
+    """Find pairs that repeat a kept one.
 
-    Text of nothing but punctuation stays itself: it must not equal every other such text.
-    """
-    folded = text.str.normalize("NFKC").str.to_lowercase()
-    folded = folded.str.replace_all(_OPENING, "$1").str.replace_all(_CLOSING, "$1")
-    folded = folded.str.replace_all(r"\s+", " ").str.strip_chars()
-    return pl.when(folded != "").then(folded).otherwise(text)
-
-
-def find_duplicates(candidates: pl.DataFrame) -> pl.DataFrame:
-    """Find pairs whose question and answer another pair has too.
-
-    The kept one is the one with the highest composite score, then the smallest pair_id: the order of rows
-    or runs never matters.
+    The best first, each is kept that is no twin of one kept before. The best has the highest composite
+    score, then the smallest pair_id: the order of rows or runs never matters. What is dropped names a kept
+    one, so that no chain of twins loses both.
 
     Args:
-        candidates: pair_id, question, answer, composite (null where no judge scored).
+        candidates: pair_id and composite (null where no judge scored).
+        twins: TWINS frame; a candidate without a row has no twin.
+        similarity: cosine of questions from which semantic twins count; None counts none.
 
     Returns:
-        pair_id and duplicate_of, one row for each pair that repeats a kept one.
+        pair_id, duplicate_of and repeated (a reason code), one row for each pair that repeats a kept one.
     """
-    best_first = _keyed(candidates).sort(
-        pl.col("composite"), pl.col("pair_id"), descending=[True, False], nulls_last=True
+    best_first = (
+        candidates.select("pair_id", "composite")
+        .join(twins.select("pair_id", "exact_group", "near_group"), on="pair_id", how="left")
+        .with_columns(pl.col("exact_group", "near_group").fill_null(pl.col("pair_id")))
+        .sort("composite", "pair_id", descending=[True, False], nulls_last=True)
     )
-    return (
-        best_first.with_columns(
-            pl.col("pair_id").first().over("question_key", "answer_key").alias("duplicate_of")
-        )
-        .filter(pl.col("pair_id") != pl.col("duplicate_of"))
-        .select("pair_id", "duplicate_of")
-        .sort("pair_id")
+    of_groups = best_first.unique("near_group", keep="first", maintain_order=True)
+    kept_ids, kept_groups = pl.col("pair_id").alias("duplicate_of"), pl.col("exact_group").alias("kept_group")
+    near = best_first.join(of_groups.select("near_group", kept_ids, kept_groups), on="near_group")
+    equal = pl.col("exact_group") == pl.col("kept_group")
+    repeats = near.filter(pl.col("pair_id") != pl.col("duplicate_of")).select(
+        "pair_id",
+        "duplicate_of",
+        pl.when(equal).then(pl.lit(DUPLICATE)).otherwise(pl.lit(NEAR_DUPLICATE)).alias("repeated"),
+    )
+    dropped = _semantic(of_groups, twins, similarity)
+    # What repeats a pair that is dropped itself names the one that is kept.
+    moved = repeats.join(
+        dropped.select("duplicate_of", "repeated", again="pair_id"),
+        left_on="duplicate_of",
+        right_on="again",
+        how="left",
+        suffix="_instead",
+    ).select(
+        "pair_id",
+        *(pl.coalesce(f"{name}_instead", name).alias(name) for name in ("duplicate_of", "repeated")),
+    )
+    return pl.concat([moved, dropped]).sort("pair_id")
+
+
+def _semantic(best_first: pl.DataFrame, twins: pl.DataFrame, similarity: float | None) -> pl.DataFrame:
+    """Of the best pairs of near groups those with a kept semantic twin, and the nearest such twin."""
+    edges = (
+        twins.select(group="near_group", edge="similar")
+        .explode("edge", empty_as_null=True)
+        .unnest("edge")
+        .drop_nulls("pair_id")
+        .filter(pl.col("similarity") >= (math.inf if similarity is None else similarity))
+    )
+    linked: dict[str, dict[str, float]] = defaultdict(dict)
+    for one, other, cosine in edges.select("group", "pair_id", "similarity").iter_rows():
+        linked[one][other] = linked[other][one] = cosine
+    kept: dict[str, str] = {}
+    found: list[tuple[str, str, str]] = []
+    for pair_id, group in best_first.select("pair_id", "near_group").iter_rows():
+        standing = [
+            (-cosine, kept[other]) for other, cosine in linked.get(group, {}).items() if other in kept
+        ]
+        if standing:
+            found.append((pair_id, min(standing)[1], SEMANTIC_DUPLICATE))
+        else:
+            kept[group] = pair_id
+    return pl.DataFrame(
+        found, dict.fromkeys(("pair_id", "duplicate_of", "repeated"), pl.String()), orient="row"
     )
 
 
@@ -50,27 +89,22 @@ def find_conflicts(candidates: pl.DataFrame) -> pl.DataFrame:
     """Find pairs whose question another pair answers in other words.
 
     Args:
-        candidates: pair_id, question, answer, composite; duplicates may be among them.
+        candidates: pair_id, question and answer of pairs that are no duplicates.
 
     Returns:
         pair_id and answers, the number of different answers its question has (2 or more).
     """
     return (
-        _keyed(candidates)
-        .with_columns(pl.col("answer_key").n_unique().over("question_key").alias("answers"))
+        candidates.select("pair_id", _key("question"), _key("answer"))
+        .with_columns(pl.col("answer").n_unique().over("question").alias("answers"))
         .filter(pl.col("answers") > 1)
         .select("pair_id", "answers")
         .sort("pair_id")
     )
 
 
-def _keyed(candidates: pl.DataFrame) -> pl.DataFrame:
-    return candidates.select(
-        "pair_id",
-        "composite",
-        normalised(pl.col("question")).alias("question_key"),
-        normalised(pl.col("answer")).alias("answer_key"),
-    )
+def _key(name: str) -> pl.Expr:
+    return normalised(pl.col(name)).alias(name)
 
 
 _OTHER = {"first": "second", "second": "first"}

@@ -47,6 +47,7 @@ class Rule:
 def build_verdicts(
     *,
     pairs: pl.DataFrame,
+    twins: pl.DataFrame,
     claims: pl.DataFrame,
     claim_verdicts: pl.DataFrame,
     assessments: pl.DataFrame,
@@ -71,7 +72,7 @@ def build_verdicts(
     facts = _gather(pairs, grounds, assessments, refusals, people).with_columns(_composite(judging))
     against = find_one_sided(claims, claim_verdicts, contradictions)
     flagged = _flag_one_sided(_apply(_rules(judging), facts), against, verification.one_sided)
-    decided = _settle_repeats(flagged)
+    decided = _settle_repeats(flagged, twins, judging.twin_similarity)
     spans = _unsupported_spans(claims, claim_verdicts)
     by_person = pl.when(pl.col("stage") == PERSON).then(pl.lit(PERSON)).otherwise(pl.lit("pipeline"))
     return VERDICTS.conform(
@@ -221,19 +222,20 @@ def _flag_one_sided(decided: pl.DataFrame, against: pl.DataFrame, setting: str) 
     return _apply([rule], _beside(decided, against))
 
 
-def _settle_repeats(decided: pl.DataFrame) -> pl.DataFrame:
-    """Keep one of equal accepted pairs, and send different answers to one question to a person.
+def _settle_repeats(decided: pl.DataFrame, twins: pl.DataFrame, similarity: float | None) -> pl.DataFrame:
+    """Keep one of accepted twins, and send different answers to one question to a person.
 
     Known-answer pairs stand aside: they never train, and half of them repeat a question on purpose.
     """
     candidates = decided.filter(pl.col("verdict") == "accepted", pl.col("expected_verdict").is_null())
-    marked = _beside(decided, find_duplicates(candidates), find_conflicts(candidates))
-    repeats = pl.col("duplicate_of").is_not_null()
+    duplicates = find_duplicates(candidates, twins, similarity)
+    left = candidates.join(duplicates, on="pair_id", how="anti")
+    marked = _beside(decided, duplicates, find_conflicts(left))
     conflicts = pl.col("answers").is_not_null() & ~_SEEN
     said = pl.format("the question has {} different accepted answers", pl.col("answers"))
     return _apply(
         [
-            Rule(repeats, "rejected", "deduplication", "duplicate"),
+            Rule(pl.col("duplicate_of").is_not_null(), "rejected", "deduplication", pl.col("repeated")),
             Rule(conflicts, "needs_review", "deduplication", "conflicting_answers", said),
         ],
         marked,

@@ -35,6 +35,7 @@ from qa_pipeline.defs.metadata import (
     funnel_metadata,
     shard_metadata,
     summary_metadata,
+    twins_metadata,
     verdict_preview,
 )
 from qa_pipeline.defs.schedules import unless_pending
@@ -148,6 +149,7 @@ def _examples_shown(run: StageRun, tables: ParquetTables, examples: Frame) -> di
 
 _SHOWN: Mapping[str, Callable[[StageRun, ParquetTables, Any], dict[str, Any]]] = {
     "documents": lambda run, tables, frame: content_metadata(frame),
+    "twins": lambda run, tables, frame: twins_metadata(frame),
     "canaries": lambda run, tables, frame: canary_metadata(frame),
     "assessments": _assessments_shown,
     "verdicts": _verdicts_shown,

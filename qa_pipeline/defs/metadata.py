@@ -8,6 +8,7 @@ from typing import Any, cast
 import dagster as dg
 import polars as pl
 
+from qa_pipeline.generation.deduplication import diversity
 from qa_pipeline.reporting.costs import cost_summary
 from qa_pipeline.reporting.funnel import (
     left_out_counts,
@@ -107,6 +108,17 @@ def cost_metadata(calls: pl.DataFrame, verdicts: pl.DataFrame | None = None) -> 
     }
     known = {name: value for name, value in figures.items() if value is not None}
     return known | {"cost by stage": _table(summary.stages)}
+
+
+def twins_metadata(twins: pl.DataFrame) -> dict[str, Any]:
+    """Pairs with a possible twin, by kind, and how different the questions are: plain numbers."""
+    figures = {name.replace("_", " "): value for name, value in diversity(twins).items()}
+    return {
+        "repeating exactly": twins.height - twins["exact_group"].n_unique(),
+        "repeating nearly": twins["exact_group"].n_unique() - twins["near_group"].n_unique(),
+        "similar": int(twins["similar"].list.len().sum()),
+        **{name: value for name, value in figures.items() if value is not None},
+    }
 
 
 def _money(amount: float | None) -> float | None:

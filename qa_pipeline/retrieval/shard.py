@@ -112,7 +112,7 @@ class Shard:
         queries = np.ascontiguousarray(vectors, dtype=np.float32)
         if self.choice.index is None:
             return self._all_compared(queries, k)
-        with _threads(1):
+        with faiss_threads(1):
             positions, scores = _ranked(queries, lambda part: self.links.search(part, k))
         # Where links end too soon, there are no positions: those queries compare all.
         for row in np.flatnonzero((positions < 0).any(axis=1)):
@@ -137,7 +137,7 @@ class Shard:
         import faiss
 
         metric = faiss.METRIC_INNER_PRODUCT
-        with _threads(1 if len(self.chunk_ids) < _WORTH_SHARING else None):
+        with faiss_threads(1 if len(self.chunk_ids) < _WORTH_SHARING else None):
             return _ranked(queries, lambda part: faiss.knn(part, self.vectors, k, metric=metric))
 
     @cached_property
@@ -157,7 +157,7 @@ def _ranked(queries: Vectors, search: Callable[[Vectors], Any]) -> tuple[npt.NDA
 
 
 @contextmanager
-def _threads(number: int | None) -> Iterator[None]:
+def faiss_threads(number: int | None) -> Iterator[None]:
     """Have faiss use so many threads for what this one asks of it; None leaves it as it is."""
     import faiss
 

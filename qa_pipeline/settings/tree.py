@@ -29,6 +29,7 @@ from qa_pipeline.settings.llm import HOSTED, LLMSettings, same_model_warning
 from qa_pipeline.settings.location import location_of
 from qa_pipeline.settings.thresholds import check_models
 from qa_pipeline.settings.verification import (
+    TWIN_SIMILARITIES,
     CanarySettings,
     JudgingSettings,
     QualitySettings,
@@ -113,6 +114,15 @@ class Settings(BaseSettings):
             offline = self.profile == "embedded" and not hosted
             decided = self.judging.model_copy(update={"accept_unjudged": offline})
             object.__setattr__(self, "judging", decided)  # frozen only once it is complete
+        return self
+
+    @model_validator(mode="after")
+    def _twins_by_model(self) -> "Settings":
+        """A cosine means another thing in another model: its threshold goes to nobody else."""
+        measured = TWIN_SIMILARITIES.get(self.embedding.model)
+        if self.judging.twin_similarity is None and measured is not None:
+            decided = self.judging.model_copy(update={"twin_similarity": measured})
+            object.__setattr__(self, "judging", decided)  # as above
         return self
 
     @model_validator(mode="after")
@@ -206,4 +216,10 @@ def notes(settings: Settings) -> list[str]:
         settings.verification.thresholds,
         entailment=settings.verification.entailment.model,
     )
-    return [note for note in (judged, fitted) if note is not None]
+    unmeasured = None
+    if settings.judging.twin_similarity is None:
+        unmeasured = (
+            "pairs that repeat another in other words are not found: no judging.twin_similarity is set, and "
+            f"none was measured for the embedding model {settings.embedding.model}"
+        )
+    return [note for note in (judged, fitted, unmeasured) if note is not None]

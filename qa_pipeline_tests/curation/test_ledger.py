@@ -9,7 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qa_pipeline.curation.ledger import build_verdicts
+from qa_pipeline.generation.deduplication import find_twins
 from qa_pipeline.settings.verification import JudgingSettings, VerificationSettings
+from qa_pipeline.tables import TWINS
 from qa_pipeline_tests.curation.rows import (
     Row,
     assessment,
@@ -27,6 +29,7 @@ from qa_pipeline_tests.curation.rows import (
     refusal,
     refusals,
 )
+from qa_pipeline_tests.fakes import HashEmbedder, cached
 
 WORDS = {"accepted", "rejected", "needs_review", "failed"}
 IDS = st.sampled_from(["p0", "p1", "p2", "p3", "stranger"])
@@ -83,8 +86,9 @@ def tables(draw: st.DrawFn) -> dict[str, pl.DataFrame]:
 
 
 def settle(frames: dict[str, pl.DataFrame], accept: float = 1.0, **judging: Any) -> pl.DataFrame:
+    made = {"contradictions": contradictions(), "decisions": decisions(), **frames}
     return build_verdicts(
-        **{"contradictions": contradictions(), "decisions": decisions(), **frames},
+        **{"twins": find_twins(frames["pairs"], cached(HashEmbedder())), **made},
         verification=VerificationSettings(accept_grounding=accept),
         judging=JudgingSettings(**judging),
     )
@@ -393,6 +397,27 @@ def test_of_equal_pairs_the_best_stays_and_the_others_name_it() -> None:
     ]
 
 
+def test_of_pairs_that_say_the_same_in_other_words_one_stays_from_the_threshold_on() -> None:
+    cited = [{"raw": "", "chunk_id": "c", "quote": "q", "resolution": "chunk"}]
+    frames = accepted_pairs(
+        pair("a", question="Who opens the gate of the park?", answer="Ann", citations=cited),
+        pair("b", question="Who unlocks the gate of the park?", answer="Ann", citations=cited),
+    )
+    rows = settle(frames, twin_similarity=0.8).to_dicts()
+    assert ending(rows[0]) == ("rejected", "deduplication", "semantic_duplicate")
+    assert rows[0]["duplicate_of"] == "b"
+    assert settle(frames, twin_similarity=0.99)["verdict"].to_list() == ["accepted"] * 2
+    assert settle(frames)["verdict"].to_list() == ["accepted"] * 2
+
+
+def test_answers_that_are_twins_are_no_conflict() -> None:
+    frames = accepted_pairs(
+        pair("a", question="When?", answer="The gates open."),
+        pair("b", question="when", answer="The gate opens."),
+    )
+    assert settle(frames)["reason"].to_list() == ["near_duplicate", "passed"]
+
+
 def test_different_accepted_answers_to_one_question_go_to_a_person() -> None:
     frames = accepted_pairs(
         pair("a", question="When?", answer="At nine."),
@@ -443,6 +468,7 @@ def sided(
     }
     verdicts = build_verdicts(
         **frames,
+        twins=TWINS.empty(),
         decisions=decisions(*(decision("p", **frames, **row) for row in decided)),
         claim_verdicts=claim_verdicts(*(claim_verdict("p", "supported", n) for n, _ in enumerate(rows))),
         assessments=assessments(assessment("p")),

@@ -1,3 +1,5 @@
+from typing import Any
+
 import polars as pl
 import pytest
 from hypothesis import given
@@ -12,10 +14,11 @@ from qa_pipeline.defs.metadata import (
     markdown_table,
     summary_metadata,
     table_schema,
+    twins_metadata,
     verdict_preview,
 )
 from qa_pipeline.table_schema import Table
-from qa_pipeline.tables import STORED, VERDICTS
+from qa_pipeline.tables import STORED, TWINS, VERDICTS
 from qa_pipeline_tests.curation.rows import verdict, verdicts
 from qa_pipeline_tests.defs.project import Project
 
@@ -137,3 +140,14 @@ def test_rates_and_averages_are_named_by_what_they_are_of() -> None:
         "average score": 0.8,
         "average score of all": 0.4,
     }
+
+
+def test_twins_are_counted_by_kind_and_the_diversity_of_a_few_questions_is_left_out() -> None:
+    groups = [("a", "a", "a"), ("b", "a", "a"), ("c", "c", "a"), ("d", "d", "d")]
+    names = ("pair_id", "exact_group", "near_group")
+    rows: list[dict[str, Any]] = [
+        {"batch": "b", "similar": [], **dict(zip(names, one, strict=True))} for one in groups
+    ]
+    rows[0]["similar"] = [{"pair_id": "d", "similarity": 0.9}]
+    shown = twins_metadata(TWINS.frame(rows))
+    assert shown == {"repeating exactly": 1, "repeating nearly": 1, "similar": 1}

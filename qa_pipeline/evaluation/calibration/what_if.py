@@ -89,6 +89,7 @@ def redecide(
     unjudged = grounded.join(frames["assessments"], on="pair_id", how="anti", maintain_order="left")
     verdicts = build_verdicts(
         pairs=pairs,
+        twins=frames["twins"],
         claims=claims,
         claim_verdicts=decided,
         refusals=refusals,

@@ -144,7 +144,8 @@ class Lexicon:
 
     `negations` deny in so many words, `soft_negations` by their meaning. `clause_openers` begin a clause that
     a negation before them does not reach. `passive_agents` bring in who did it, `joiners` list equals.
-    `opposites` are pairs of groups: a word of one side denies a word of the other. `lower_bounds`,
+    `opposites` are pairs of groups: a word of one side denies a word of the other. `interrogatives` are groups
+    of words that ask for one thing: a place, a time; not for any, as "what" does. `lower_bounds`,
     `upper_bounds` and `approximations` stand before (or, like "or more", after) a number. `universal`,
     `partial`, `exclusive`, `strong` and `weak` are quantifiers and obligations. `conditions` open a
     clause without which the rest of a sentence need not hold.
@@ -208,6 +209,7 @@ class Lexicon:
     contractions: Mapping[str, tuple[str, ...]]
     function_classes: tuple[Set[str], ...]
     question_words: Set[str]
+    interrogatives: tuple[Set[str], ...]
     row_glue: Set[str]
     adding_relatives: Set[str]
     auxiliaries: Set[str]

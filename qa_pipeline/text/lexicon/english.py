@@ -178,6 +178,7 @@ ENGLISH = Lexicon(
         how many much long often when where why state states stated say says give gives given list lists
         listed table column row section under called name named value define defined mean means definition
         according document provide provides prescribe text explain describe described tell happens use used for step steps"""),
+    interrogatives=tuple(map(words, ("when", "where", "why", "who whom whose who's", "how"))),
     row_glue=words("is are was were has have of the a an for in at to by with and equals amounts"),
     adding_relatives=words("which who"),
     auxiliaries=words("do does did"),

@@ -165,6 +165,7 @@ GERMAN = Lexicon(
         angibt liste tabelle spalte zeile abschnitt unter heißt name wert bedeutet definiert definition laut
         dokument text beschreibt beschrieben erklärt verwendet schritt schritte regelt bestimmt stehen
         wofür woraus wozu macht"""),
+    interrogatives=tuple(map(words, ("wann", "wo wohin woher", "warum wieso weshalb", "wer wen wem wessen", "wie"))),
     row_glue=words("""
         beträgt betragen lautet ist sind war waren hat haben in im an am von vom für zu zum mit und der die
         das den dem des ein eine"""),

@@ -159,6 +159,7 @@ SWEDISH = Lexicon(
         rad raden avsnitt avsnittet under heter kallas namn värde värdet betyder innebär definieras definition
         enligt dokument dokumentet text texten beskrivs förklara förklaras används steg föreskriver avses menas
         gör"""),
+    interrogatives=tuple(map(words, ("när", "var vart varifrån", "varför", "vem vems", "hur"))),
     row_glue=words("är var har hade i på av för till med och den det de en ett uppgår"),
     adding_relatives=words("vilket"),
     auxiliaries=frozenset(),

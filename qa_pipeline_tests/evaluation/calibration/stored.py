@@ -7,7 +7,7 @@ import polars as pl
 
 from qa_pipeline.curation.ledger import build_verdicts
 from qa_pipeline.settings.verification import JudgingSettings, VerificationSettings
-from qa_pipeline.tables import ASSESSMENTS, CLAIMS, CONTRADICTIONS, DECISIONS, PAIRS
+from qa_pipeline.tables import ASSESSMENTS, CLAIMS, CONTRADICTIONS, DECISIONS, PAIRS, TWINS
 from qa_pipeline.verification.deciding import REPLIES, borderline, decide_claims
 from qa_pipeline.verification.outcomes import grounded_pairs
 from qa_pipeline.verification.refusals import SCORED, decide_refusals
@@ -70,6 +70,7 @@ def run(
     assessments = ASSESSMENTS.frame([_assessment(one, judge) for one in grounded["pair_id"]])
     frames = {
         "pairs": pairs,
+        "twins": TWINS.empty(),
         "claims": claims,
         "claim_verdicts": decided,
         "refusals": refusals,

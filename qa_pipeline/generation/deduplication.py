@@ -1,0 +1,356 @@
+"""Twins: pairs of one batch that ask and answer the same, in equal words, nearly equal ones or others.
+
+Near twins have the same terms: stems of content words, values of numbers and dates, signs, names, negations
+and opposites. That is MinHash at a similarity of 1, found by a join; below 1 it puts questions together that
+differ in the one word or number that matters. Semantic twins have questions of near vectors (Reimers and
+Gurevych, Sentence-BERT, 2019), and because "What is the default of X?" and "What is the syntax of X?" have
+them too, they must rest on one quote or give one long answer, and agree in every number, name and negation.
+
+Nothing is decided here: the ledger keeps one of each.
+"""
+
+import functools
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from qa_pipeline.models.base import Vectors
+from qa_pipeline.models.vector_cache import CachedEmbedder
+from qa_pipeline.records import ProgressCallback, no_progress
+from qa_pipeline.retrieval.ann import choose_index
+from qa_pipeline.retrieval.shard import Shard, faiss_threads
+from qa_pipeline.settings.generation import IndexSettings
+from qa_pipeline.tables import TWINS
+from qa_pipeline.text.lexicon.languages import lexicon
+from qa_pipeline.verification.consistency.allowed import Unit, units
+from qa_pipeline.verification.consistency.reading import Reading
+
+LEAST_SIMILARITY = 0.7
+"""Cosine from which questions are noted as possible semantic twins; thresholds lie above."""
+FEWEST_QUESTIONS = 10
+"""Fewer questions have no diversity worth a figure."""
+_MOST_NEAR = 50
+"""Questions of one quote or answer that each is compared with, the nearest first."""
+_LONG_ANSWER = 4
+"""Terms from which an answer states a fact of its own and is more than a value such as "Off"."""
+_DIGITS = 4
+_BETWEEN = "\x1f"
+_SEED = 0
+
+_RUN = re.compile(r"\w+(?:[-./:]\w+)*")
+_MARK = re.compile(r"\w[-./:_]\w")
+_QUOTED = re.compile(r"[“„\"«»]([^“”„\"«»]{1,200})[”“\"»«]")
+
+# Punctuation is dropped only at the edge of a word, where it carries no meaning: "C++", "-5", "1.5" and
+# ".NET" stay what they are, so that different answers never look equal.
+_OPENING = r"""(^|\s)["'“”„«»‚‘’(\[¿¡]+"""
+_CLOSING = r"""["'“”„«»‚‘’,.;:!?…)\]]+(\s|$)"""
+
+
+def normalised(text: pl.Expr) -> pl.Expr:
+    """Fold Unicode form (NFKC), case, spacing and punctuation at word edges.
+
+    Text of nothing but punctuation stays itself: it must not equal every other such text.
+    """
+    folded = text.str.normalize("NFKC").str.to_lowercase()
+    folded = folded.str.replace_all(_OPENING, "$1").str.replace_all(_CLOSING, "$1")
+    folded = folded.str.replace_all(r"\s+", " ").str.strip_chars()
+    return pl.when(folded != "").then(folded).otherwise(text)
+
+
+def find_twins(
+    pairs: pl.DataFrame,
+    embedder: CachedEmbedder,
+    index: IndexSettings | None = None,
+    notify: ProgressCallback = no_progress,
+) -> pl.DataFrame:
+    """Note for each pair with an answer which others may be its twins, and how near the next question is.
+
+    Known-answer pairs never train and have no row.
+
+    Args:
+        pairs: PAIRS frame.
+        embedder: of the questions.
+        index: from how many questions on the nearest ones are searched approximately.
+        notify: called with the number of questions embedded.
+
+    Returns:
+        TWINS frame, in the order of the pairs.
+    """
+    trainable = (
+        pl.col("question").is_not_null()
+        & pl.col("answer").is_not_null()
+        & pl.col("expected_verdict").is_null()
+    )
+    keys = {f"{name}_key": normalised(pl.col(name)) for name in ("question", "answer")}
+    candidates = pairs.filter(trainable).with_columns(**keys)
+    candidates = candidates.with_columns(_first("question_key", "answer_key").alias("exact_group"))
+    stated = _near_groups(candidates.filter(pl.col("pair_id") == pl.col("exact_group")))
+    grouped = candidates.join(
+        stated.select("exact_group", "near_group", "said_key"), on="exact_group", maintain_order="left"
+    )
+    asked = grouped.sort("question_key", "pair_id").unique("question_key", keep="first", maintain_order=True)
+    vectors = embedder.encode(asked["question"].to_list(), notify)
+    return TWINS.conform(
+        grouped.join(
+            _similar(stated, grouped, asked, vectors), on="pair_id", how="left", maintain_order="left"
+        )
+        .join(_spread(grouped, asked, vectors, index), on="question_key", maintain_order="left")
+        .with_columns(pl.col("similar").fill_null([]))
+        .select(TWINS.schema.names())
+    )
+
+
+def _first(*key: str) -> pl.Expr:
+    return pl.col("pair_id").min().over(key)
+
+
+def _near_groups(candidates: pl.DataFrame) -> pl.DataFrame:
+    """Terms of question and answer, and the first pair with both.
+
+    Texts without terms are told apart by all they say.
+    """
+    texts = candidates.select("question", "answer", "language", "question_key", "answer_key").iter_rows()
+    asked, said = [], []
+    for question, answer, language, question_key, answer_key in texts:
+        asked.append(sorted(_terms(question, language, _weighty(language))) or [question_key])
+        said.append(_terms(answer, language, _weighty(language) | _modal(language)) or [answer_key])
+    terms = {
+        name: pl.Series(rows, dtype=pl.List(pl.String())) for name, rows in (("asked", asked), ("said", said))
+    }
+    keys = [pl.col(name).list.join(_BETWEEN).alias(f"{name}_key") for name in terms]
+    keyed = candidates.with_columns(**terms).with_columns(keys)
+    return keyed.with_columns(_first("language", "asked_key", "said_key").alias("near_group"))
+
+
+def _terms(text: str, language: str, weighty: Set[str]) -> Sequence[str]:
+    """What a text states, in order, and then the words in it that are joined by marks."""
+    found = units(Reading(text, language))
+    stated = [unit.key for unit in found if unit.content or _is_value(unit) or unit.folded in weighty]
+    return stated + _compounds(text)
+
+
+def _compounds(text: str) -> list[str]:
+    """Words that hold marks: "Home-page" and "mod_ssl" are not "home page" and "mod ssl"."""
+    runs = _RUN.findall(text.casefold())
+    return [run for run in runs if _MARK.search(run) and not run[0].isdigit()]
+
+
+def _is_value(unit: Unit) -> bool:
+    """Whether a unit is a number, date or sign; that of a question is none."""
+    return unit.key[0] in "@#~" and unit.key != "~?"
+
+
+@functools.cache
+def _negations(language: str) -> Set[str]:
+    known = lexicon(language)
+    return known.negations | known.soft_negations
+
+
+@functools.cache
+def _weighty(language: str) -> Set[str]:
+    """Function words without which a question is another one."""
+    known = lexicon(language)
+    return _negations(language) | frozenset(
+        chain.from_iterable((*chain(*known.opposites), *known.interrogatives))
+    )
+
+
+@functools.cache
+def _modal(language: str) -> Set[str]:
+    """Function words without which an answer is another one."""
+    known = lexicon(language)
+    return known.strong | known.weak | known.exclusive | known.partial | known.universal
+
+
+def _similar(
+    stated: pl.DataFrame, grouped: pl.DataFrame, asked: pl.DataFrame, vectors: Vectors
+) -> pl.DataFrame:
+    """The semantic twins of each near group that come after it: pair_id and `similar`."""
+    heads = (
+        stated.filter(pl.col("pair_id") == pl.col("near_group"))
+        .join(asked.select("question_key").with_row_index("row"), on="question_key")
+        .sort("pair_id")
+    )
+    own = vectors[heads["row"].to_numpy()]
+    compared = [_Compared(*row) for row in heads.select("question", "language", "asked", "said").iter_rows()]
+    found: dict[tuple[int, int], float] = {}
+    for block in _blocks(heads, grouped):
+        for alike in _alike(block, compared):
+            for one, other, similarity in _near(alike, own):
+                if (one, other) not in found and compared[one].agrees_with(compared[other]):
+                    found[one, other] = round(similarity, _DIGITS)
+    ids = heads["pair_id"].to_list()
+    edges = [(ids[one], ids[other], similarity) for (one, other), similarity in sorted(found.items())]
+    schema = {"pair_id": pl.String(), "other": pl.String(), "similarity": pl.Float64()}
+    listed = pl.struct(pl.col("other").alias("pair_id"), "similarity").alias("similar")
+    return pl.DataFrame(edges, schema, orient="row").group_by("pair_id", maintain_order=True).agg(listed)
+
+
+@dataclass(frozen=True)
+class _Compared:
+    """A question and its answer, as they are held against others."""
+
+    question: str
+    language: str
+    asked: Sequence[str]
+    said: Sequence[str]
+
+    @cached_property
+    def fixed(self) -> Set[str]:
+        """What must not differ: values, signs, negations, names, quoted text and words that hold marks."""
+        reading = Reading(self.question, self.language)
+        denying = _negations(self.language)
+        marks = {unit.key for unit in units(reading) if _is_value(unit) or unit.folded in denying}
+        quoted = _QUOTED.findall(self.question.casefold())
+        return frozenset(marks).union(
+            (name.folded for name in reading.names), quoted, _compounds(self.question)
+        )
+
+    @cached_property
+    def _words(self) -> Set[str]:
+        return {word.folded for word in Reading(self.question, self.language).words}
+
+    @cached_property
+    def poles(self) -> Set[tuple[int, int]]:
+        """Of which opposites it has which side."""
+        opposites = enumerate(lexicon(self.language).opposites)
+        return {
+            (place, n) for place, sides in opposites for n, side in enumerate(sides) if self._words & side
+        }
+
+    @cached_property
+    def asks_for(self) -> Set[int]:
+        """Whether it asks for a time, a place, a reason; nothing where it asks with "what"."""
+        groups = enumerate(lexicon(self.language).interrogatives)
+        return {place for place, group in groups if self._words & group}
+
+    def agrees_with(self, other: "_Compared") -> bool:
+        """Whether the questions ask for one thing, and the answers differ in words of these alone."""
+        changed = {place for place, _ in self.poles - other.poles} & {p for p, _ in other.poles - self.poles}
+        apart = self.asks_for and other.asks_for and not self.asks_for & other.asks_for
+        if changed or apart:
+            return False
+        short, long = sorted((self.said, other.said), key=len)
+        rest = iter(long)
+        within = all(term in rest for term in short)  # in this order: each looks on where the last was found
+        return within and set(long) - set(short) <= {*self.asked, *other.asked}
+
+
+def _blocks(heads: pl.DataFrame, grouped: pl.DataFrame) -> Iterator[list[int]]:
+    """Places of the near groups that rest on one quote of one chunk, and of those with one long answer."""
+    placed = grouped.join(
+        heads.select("near_group", pl.col("said").list.len().alias("terms")).with_row_index("place"),
+        on="near_group",
+        maintain_order="left",
+    )
+    quoted = (
+        placed.select("place", cited="citations")
+        .explode("cited", empty_as_null=True)
+        .unnest("cited")
+        .drop_nulls(("chunk_id", "quote"))
+    )
+    long = placed.filter(pl.col("terms") >= _LONG_ANSWER, pl.col("coverage") != "none")
+    for frame, key in ((quoted, ("chunk_id", "quote")), (long, ("language", "said_key"))):
+        blocks = frame.group_by(key, maintain_order=True).agg(pl.col("place").unique().sort())
+        yield from blocks.filter(pl.col("place").list.len() > 1)["place"].to_list()
+
+
+def _alike(block: Sequence[int], compared: Sequence[_Compared]) -> Iterator[list[int]]:
+    """The places of a block apart by language and by what is fixed."""
+    parts: dict[tuple[str, Set[str]], list[int]] = {}
+    for place in block:
+        parts.setdefault((compared[place].language, compared[place].fixed), []).append(place)
+    yield from (part for part in parts.values() if len(part) > 1)
+
+
+def _near(block: Sequence[int], vectors: Vectors) -> Iterator[tuple[int, int, float]]:
+    """Places of similar questions of a block, the smaller one first."""
+    import faiss
+
+    own = np.ascontiguousarray(vectors[block])
+    count = min(len(block), _MOST_NEAR + 1)
+    similarities, near = faiss.knn(own, own, count, metric=faiss.METRIC_INNER_PRODUCT)
+    rows, columns = np.nonzero(similarities >= LEAST_SIMILARITY)
+    for row, column in zip(rows.tolist(), columns.tolist(), strict=True):
+        one, other = sorted((block[row], block[near[row, column]]))
+        if one != other:
+            yield one, other, float(similarities[row, column])
+
+
+def _spread(
+    grouped: pl.DataFrame, asked: pl.DataFrame, vectors: Vectors, index: IndexSettings | None
+) -> pl.DataFrame:
+    """Of each question the similarity to the nearest other one, and its cluster; null for a few questions."""
+    counts = asked.select("question_key").join(
+        grouped.group_by("question_key").len("pairs"), on="question_key", maintain_order="left"
+    )
+    if grouped.height < FEWEST_QUESTIONS:
+        unknown = {"nearest_similarity": pl.Float64(), "cluster": pl.Int32()}
+        empty = [pl.lit(None, dtype=dtype).alias(name) for name, dtype in unknown.items()]
+        return counts.select("question_key", *empty)
+    nearest = _nearest(vectors, index or IndexSettings())
+    repeated = counts["pairs"].to_numpy() > 1
+    return counts.select(
+        "question_key",
+        pl.Series("nearest_similarity", np.where(repeated, 1.0, nearest).round(_DIGITS)),
+        pl.Series("cluster", _clusters(vectors, counts["pairs"].to_list()), dtype=pl.Int32()),
+    )
+
+
+def _nearest(vectors: Vectors, settings: IndexSettings) -> npt.NDArray[np.float64]:
+    """Cosine of each vector to the nearest other one."""
+    import faiss
+
+    choice = choose_index(vectors, settings)
+    if choice.index is None:
+        found, near = faiss.knn(vectors, vectors, 2, metric=faiss.METRIC_INNER_PRODUCT)
+    else:
+        names = tuple(map(str, range(len(vectors))))
+        near, found = Shard(names, vectors, "", "", "", choice).search(vectors, 2)
+    # Different texts may have equal vectors, so that a question need not be the nearest to itself.
+    others = near != np.arange(len(near))[:, None]
+    nearest: npt.NDArray[np.float64] = np.where(others, found, -1.0).max(axis=1).astype(np.float64)
+    return nearest.clip(-1, 1)
+
+
+def clusters_of(questions: int) -> int:
+    """Into how many clusters questions are put: the root of half their number (Mardia et al. 1979)."""
+    return max(2, round(math.sqrt(questions / 2)))
+
+
+def _clusters(vectors: Vectors, counts: Sequence[int]) -> Sequence[int]:
+    """Cluster of each question by spherical k-means, each counted as often as it is asked."""
+    import faiss
+
+    wanted = min(clusters_of(sum(counts)), len(vectors))
+    weights = np.asarray(counts, dtype=np.float32)
+    means = faiss.Kmeans(vectors.shape[1], wanted, seed=_SEED, spherical=True, min_points_per_centroid=1)
+    with faiss_threads(1):  # sums in one order
+        means.train(vectors, weights=weights)
+        _, nearest = means.index.search(vectors, 1)
+    cluster: Sequence[int] = nearest[:, 0].tolist()
+    return cluster
+
+
+def diversity(twins: pl.DataFrame) -> Mapping[str, float | None]:
+    """How different the questions of a batch are; None for a few questions.
+
+    Returns:
+        cluster_entropy, from 0 (all in one cluster) to 1 (evenly spread), and self_similarity, the mean
+        cosine to the nearest other question.
+    """
+    known = twins.drop_nulls("cluster")
+    if known.is_empty():
+        return {"cluster_entropy": None, "self_similarity": None}
+    shares = known["cluster"].value_counts(normalize=True)["proportion"].to_numpy()
+    entropy = float(-(shares * np.log(shares)).sum()) / math.log(clusters_of(known.height))
+    nearest = float(known["nearest_similarity"].to_numpy().mean())
+    return {"cluster_entropy": round(abs(entropy), _DIGITS), "self_similarity": round(nearest, _DIGITS)}
