@@ -37,6 +37,7 @@ ASSETS = {
     "canaries",
     "decisions",
     "coverage",
+    "twins",
 }
 
 BLOCKING = {
@@ -44,6 +45,7 @@ BLOCKING = {
     "canaries:schema",
     "decisions:schema",
     "coverage:schema",
+    "twins:schema",
     "canaries:canary_recall",
     "canaries:canary_accepts",
     "documents:schema",

@@ -301,7 +301,7 @@ def _spread(
     return counts.select(
         "question_key",
         pl.Series("nearest_similarity", np.where(repeated, 1.0, nearest).round(_DIGITS)),
-        pl.Series("cluster", _clusters(vectors, counts["pairs"].to_list()), dtype=pl.Int32()),
+        pl.Series("cluster", cluster_vectors(vectors, counts["pairs"].to_list()), dtype=pl.Int32()),
     )
 
 
@@ -326,8 +326,8 @@ def clusters_of(questions: int) -> int:
     return max(2, round(math.sqrt(questions / 2)))
 
 
-def _clusters(vectors: Vectors, counts: Sequence[int]) -> Sequence[int]:
-    """Cluster of each question by spherical k-means, each counted as often as it is asked."""
+def cluster_vectors(vectors: Vectors, counts: Sequence[int]) -> list[int]:
+    """Cluster of each vector by spherical k-means, each counted so many times; the same every time."""
     import faiss
 
     wanted = min(clusters_of(sum(counts)), len(vectors))
@@ -336,8 +336,7 @@ def _clusters(vectors: Vectors, counts: Sequence[int]) -> Sequence[int]:
     with faiss_threads(1):  # sums in one order
         means.train(vectors, weights=weights)
         _, nearest = means.index.search(vectors, 1)
-    cluster: Sequence[int] = nearest[:, 0].tolist()
-    return cluster
+    return [int(cluster) for cluster in nearest[:, 0]]
 
 
 def diversity(twins: pl.DataFrame) -> Mapping[str, float | None]:

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from qa_pipeline.generation.deduplication import cluster_vectors
 from qa_pipeline.models.base import Vectors
 from qa_pipeline.records import QuestionType
 from qa_pipeline.settings.generation import GenerationSettings
@@ -33,8 +34,6 @@ _SUMMARY_CHARACTERS = 400
 _ROWS = r"(?m)^.*\S \| \S.*$"
 """A row of a table, as documents have them."""
 _ITEMS = r"(?m)^\s*(?:[-*•]|\d{1,3}[.)]|[a-z]\)) \S"
-_SEED = 7
-_MOST_TOPICS = 64
 
 _OFFERED: Mapping[QuestionType, pl.Expr] = {
     "summary": pl.col("text").str.len_chars() >= _SUMMARY_CHARACTERS,
@@ -137,13 +136,5 @@ def _quotas(weights: npt.NDArray[np.float64], taken: Sequence[int], slots: int) 
 
 
 def topics_of(vectors: Vectors) -> list[int]:
-    """A topic for each vector: k-means with k = sqrt(n / 2) (Mardia, Kent and Bibby 1979), at most 64."""
-    clusters = min(_MOST_TOPICS, round((len(vectors) / 2) ** 0.5))
-    if clusters < 2:
-        return [0] * len(vectors)
-    import faiss
-
-    means = faiss.Kmeans(vectors.shape[1], clusters, seed=_SEED, niter=20, min_points_per_centroid=1)
-    means.train(vectors)
-    _, nearest = means.index.search(vectors, 1)
-    return [int(topic) for topic in nearest[:, 0]]
+    """A topic for each chunk, from its vector."""
+    return cluster_vectors(vectors, [1] * len(vectors)) if len(vectors) > 1 else [0] * len(vectors)
