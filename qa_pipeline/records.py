@@ -128,6 +128,26 @@ class AnswerReply(ReplyModel):
     citations: list[DraftCitation] = Field(description="One quote for each statement of the answer.")
 
 
+class RecallReply(ReplyModel):
+    """An answer from what a model knows by itself."""
+
+    answer: str | None = Field(description="The answer; null where it is not known.")
+
+
+class Comparison(ReplyModel):
+    """How one numbered answer relates to the reference answer; reasoning comes before the decision."""
+
+    answer: int = Field(ge=1, description="Number of the answer.")
+    reasoning: str = Field(description="What they have in common, and what tells them apart.")
+    agreement: Literal["same", "different", "unsure"] = Field(description="Do they give the same answer?")
+
+
+class CompareReply(ReplyModel):
+    """The comparisons of one request."""
+
+    comparisons: list[Comparison] = Field(description="One for each answer, in order.")
+
+
 class SplitClaim(ReplyModel):
     """One checkable statement of a numbered sentence of an answer."""
 
@@ -176,7 +196,7 @@ class PairwiseReply(ReplyModel):
     preferred: Literal["first", "second", "tie"] = Field(description="Which answer serves the task better?")
 
 
-Role = Literal["questions", "standalone", "answer", "split", "verify", "judge"]
+Role = Literal["questions", "standalone", "answer", "split", "verify", "solve", "recall", "compare", "judge"]
 Repair = Literal["none", "stripped", "repaired", "reasked", "recovered"]
 """How a reply became readable: as it came; text around its JSON cut off; JSON repaired; by asking once more
 with the error shown; from plain text that held no JSON."""

@@ -40,6 +40,7 @@ from qa_pipeline.generation.guidance import read_guidance
 from qa_pipeline.generation.pairs_file import import_pairs, mask_pairs, parse_pairs, read_pairs
 from qa_pipeline.generation.planning import topics_of
 from qa_pipeline.generation.questions import write_questions
+from qa_pipeline.generation.round_trip import make_round_trips
 from qa_pipeline.judging import assess_pairs
 from qa_pipeline.llm.calls import calls_frame
 from qa_pipeline.records import ProgressCallback, no_progress
@@ -367,6 +368,18 @@ def _claim_verdicts(run: StageRun) -> pl.DataFrame:
     return overrule_claims(decided, run["claims"], run["pairs"], run["decisions"])
 
 
+def _round_trips(run: StageRun) -> pl.DataFrame:
+    """Question the verified pairs once more; no model is asked unless the settings say so."""
+    settings = run.resources.settings
+    return make_round_trips(
+        **run.inputs,
+        accept_grounding=settings.verification.accept_grounding,
+        model=run.resources.reviewer("verifier") if settings.judging.round_trip else None,
+        llm=settings.llm,
+        notify=run.notify,
+    )
+
+
 def _canaries(run: StageRun) -> pl.DataFrame:
     """Seed the batch with claims whose right verdict is known, and verify them as pairs are verified."""
     resources, settings, chunks = run.resources, run.resources.settings, run["chunks"]
@@ -572,6 +585,19 @@ STAGES: Mapping[str, Stage] = {
             counts="borderline claims asked",
         ),
         Stage(
+            "round_trips",
+            _round_trips,
+            "validation",
+            "A verified question is answered from its quotes alone, which should agree, and from "
+            "memory, which "
+            "should fail; passages that hold the same proof are noted.",
+            inputs=("pairs", "claims", "claim_verdicts", "chunks"),
+            settings=("judging", "verification", "llm"),
+            prompts=("answer", "recall", "compare"),
+            asks_a_model=True,
+            counts="calls answered",
+        ),
+        Stage(
             "canaries",
             _canaries,
             "validation",
@@ -608,6 +634,7 @@ STAGES: Mapping[str, Stage] = {
                 "claim_verdicts",
                 "refusals",
                 "assessments",
+                "round_trips",
                 "contradictions",
                 "decisions",
                 "documents",
@@ -628,7 +655,7 @@ STAGES: Mapping[str, Stage] = {
             lambda run: calls_table(run.resources, run.batch),
             "cost",
             "Tokens, times, outcome and cost of each call, as the store of replies noted them.",
-            after=("questions", "pairs", "claims", "claim_verdicts", "assessments"),
+            after=("questions", "pairs", "claims", "claim_verdicts", "round_trips", "assessments"),
         ),
         Stage(
             "training_examples",

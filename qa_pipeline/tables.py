@@ -511,6 +511,28 @@ TRAINING_EXAMPLES = Table(
     counted=("coverage", "question_type", "language"),
 )
 
+ROUND_TRIPS = Table(
+    "round_trips",
+    "One row per generated pair that passed source verification: what an independent model makes of its question.",
+    ("pair_id",),
+    (
+        PAIR_ID,
+        BATCH,
+        column("status", S, "checked, not_asked (there is no model, or it is switched off) or failed."),
+        REASON,
+        DETAIL,
+        column("solved_answer", S, "Answer from the quotes of the proof alone; null where they were not enough.", nullable=True),
+        column("agrees", B, "Whether that answer is the pair's; null where it is not known.", nullable=True),
+        column("recalled_answer", S, "Answer without any document; null where it was not known.", nullable=True),
+        column("memorised", B, "Whether that answer is the pair's too; null where it is not known.", nullable=True),
+        column("target_rank", I32, "Place, from 1, of the first proving chunk among the passages; null where it is none of them.", nullable=True),
+        column("further_chunk_ids", STRINGS, "Other passages that hold every quote of the proof."),
+        column("model", S, "Model that was asked; null without one.", nullable=True),
+    ),
+    preview=("status", "agrees", "memorised", "target_rank", "solved_answer"),
+    counted=("status", "reason"),
+)
+
 COVERAGE = Table(
     "coverage",
     "One row per section of a document: what it was asked, and what of it was accepted.",
@@ -538,7 +560,7 @@ TABLES: dict[str, Table] = {
     table.name: table
     for table in (
         DOCUMENTS, CHUNKS, EMBEDDINGS, QUESTIONS, PAIRS, TWINS, CLAIMS, CLAIM_VERDICTS, REFUSALS, CONTRADICTIONS,
-        ASSESSMENTS, VERDICTS, TRAINING_EXAMPLES,
+        ASSESSMENTS, ROUND_TRIPS, VERDICTS, TRAINING_EXAMPLES,
     )
 }
 """The road from documents to training examples.
@@ -554,7 +576,7 @@ LLM_CALLS = Table(
         column("call_id", S, "The call."),
         column("run", S, "The run that made it."),
         BATCH,
-        column("role", S, "questions, standalone, answer, split, verify or judge."),
+        column("role", S, "questions, standalone, answer, split, verify, solve, recall, compare or judge."),
         column("asked_model", S, "Model that was asked: provider, name and, where it is not the provider's own, server."),
         column("replied_model", S, "Model that says it replied.", nullable=True),
         column("request_key", S, "Hash of the request; a request asked once more has a row for each call."),

@@ -38,6 +38,7 @@ ASSETS = {
     "decisions",
     "coverage",
     "twins",
+    "round_trips",
 }
 
 BLOCKING = {
@@ -46,6 +47,7 @@ BLOCKING = {
     "decisions:schema",
     "coverage:schema",
     "twins:schema",
+    "round_trips:schema",
     "canaries:canary_recall",
     "canaries:canary_accepts",
     "documents:schema",

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from qa_pipeline.generation.answers import draft_answers
 from qa_pipeline.generation.questions import standalone_request, write_questions
+from qa_pipeline.generation.round_trip import compare_request, recall_request
 from qa_pipeline.judging import assess_pairs
 from qa_pipeline.llm.base import LanguageModel
 from qa_pipeline.llm.concurrency import complete_all
@@ -143,6 +144,17 @@ def judge(attack: Attack, model: LanguageModel) -> object:
     )
 
 
+def recall(attack: Attack, model: LanguageModel) -> object:
+    row = {"question": attack.text, "language": attack.language, "batch": "b"}
+    return complete_all(model, [recall_request(row, LLMSettings())], workers=1)
+
+
+def compare(attack: Attack, model: LanguageModel) -> object:
+    row = {"question": attack.text, "answer": attack.text, "language": attack.language, "batch": "b"}
+    request = compare_request(row, [attack.text, f"It is {attack.text}"], LLMSettings())
+    return complete_all(model, [request], workers=1)
+
+
 def split(attack: Attack, model: LanguageModel) -> object:
     carried = {"question": attack.text, "language": attack.language}
     request = split_request(
@@ -159,6 +171,15 @@ STAGES = {
     ),
     "answer": Stage(
         answer, lambda attack: {"passages": attack.passages, "question": [("text", attack.text)]}
+    ),
+    "recall": Stage(recall, lambda attack: {"question": [("question", attack.text)]}),
+    "compare": Stage(
+        compare,
+        lambda attack: {
+            "question": [("question", attack.text)],
+            "reference": [("reference", attack.text)],
+            "answers": [("answer-1", attack.text), ("answer-2", f"It is {attack.text}")],
+        },
     ),
     "split": Stage(
         split,

@@ -30,6 +30,7 @@ DIMENSIONS = ("relevance", "correctness", "completeness")
 _DIGITS = 9
 
 
+_TRIP = ("pair_id", "agrees", "memorised", "solved_answer", "recalled_answer")
 _NO_DETAIL = pl.lit(None, dtype=pl.String())
 
 
@@ -53,6 +54,7 @@ def build_verdicts(
     assessments: pl.DataFrame,
     refusals: pl.DataFrame,
     contradictions: pl.DataFrame,
+    round_trips: pl.DataFrame,
     decisions: pl.DataFrame,
     verification: VerificationSettings,
     judging: JudgingSettings,
@@ -69,7 +71,9 @@ def build_verdicts(
     """
     grounds = ground_pairs(pairs, claims, claim_verdicts, accept_grounding=verification.accept_grounding)
     people = applied(decisions, pairs, claims).filter(pl.col("claim_id").is_null())
-    facts = _gather(pairs, grounds, assessments, refusals, people).with_columns(_composite(judging))
+    facts = _gather(pairs, grounds, assessments, refusals, people, round_trips).with_columns(
+        _composite(judging)
+    )
     against = find_one_sided(claims, claim_verdicts, contradictions)
     flagged = _flag_one_sided(_apply(_rules(judging), facts), against, verification.one_sided)
     decided = _settle_repeats(flagged, twins, judging.twin_similarity)
@@ -93,6 +97,7 @@ def _gather(
     assessments: pl.DataFrame,
     refusals: pl.DataFrame,
     people: pl.DataFrame,
+    round_trips: pl.DataFrame,
 ) -> pl.DataFrame:
     """One row for each pair with all that is known of it."""
     own = pairs.select("pair_id", "batch", "question", "answer", "expected_verdict", "origin", "generator")
@@ -103,6 +108,7 @@ def _gather(
         grounds,
         assessments.select("pair_id", *DIMENSIONS, **judged),
         refusals.select("pair_id", refusal="outcome"),
+        round_trips.select(*_TRIP, **{f"trip_{name}": name for name in ("status", "reason", "detail")}),
     ).with_columns(_judged_only(name) for name in DIMENSIONS)
 
 
@@ -165,6 +171,19 @@ def _rules(judging: JudgingSettings) -> list[Rule]:
         Rule(refused & (found == "unproved_refusal"), "needs_review", "refusal", found),
         Rule(refused, "failed", "refusal", "no_refusal_evidence", unexamined),
         _below("grounding", judging.floor_source),
+        Rule(
+            pl.col("trip_status") == "failed",
+            "failed",
+            "round_trip",
+            pl.col("trip_reason"),
+            pl.col("trip_detail"),
+        ),
+        Rule(~pl.col("agrees"), "needs_review", "round_trip", "solver_disagrees", pl.col("solved_answer")),
+        *(
+            [Rule(pl.col("memorised"), "rejected", "round_trip", "memorised", pl.col("recalled_answer"))]
+            if judging.memorised == "reject"
+            else []
+        ),
         *(
             [Rule(not_judged & all_supported, "accepted", done, "unjudged", judged_detail)]
             if judging.accept_unjudged

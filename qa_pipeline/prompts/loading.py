@@ -22,7 +22,9 @@ from qa_pipeline.errors import SettingsError
 from qa_pipeline.records import Passage
 from qa_pipeline.text.lexicon.languages import LANGUAGES, lexicon
 
-PromptName = Literal["questions", "standalone", "answer", "split", "verify", "judge", "judge_pairwise"]
+PromptName = Literal[
+    "questions", "standalone", "answer", "split", "verify", "recall", "compare", "judge", "judge_pairwise"
+]
 NAMES: tuple[PromptName, ...] = get_args(PromptName)
 PartName = Literal["persona", "asked", "examples"]
 

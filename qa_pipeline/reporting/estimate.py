@@ -77,7 +77,10 @@ def estimate_run(resources: Resources, batches: Sequence[str], *, now: float) ->
     """
     settings = resources.settings
     split = settings.verification.split_claims
-    models = _role_models(settings.llm, judged=settings.judging.enabled, split=split != "rules")
+    judging = settings.judging
+    models = _role_models(
+        settings.llm, judged=judging.enabled, split=split != "rules", round_trip=judging.round_trip
+    )
     prices = load_prices(settings.llm.budget.prices)
     expected = default = default_expectations(models, settings.generation.questions_per_chunk, split)
     finished = finished_batches(resources.layout, settings, models)
@@ -98,12 +101,16 @@ def estimate_run(resources: Resources, batches: Sequence[str], *, now: float) ->
     return Estimate(tuple(stages), prices.currency, notes, tuple(_reached(settings.llm, stages)))
 
 
-def _role_models(llm: LLMSettings, *, judged: bool, split: bool) -> dict[Role, ModelSettings]:
+def _role_models(
+    llm: LLMSettings, *, judged: bool, split: bool, round_trip: bool
+) -> dict[Role, ModelSettings]:
     """The hosted model of each role that has one."""
     found: dict[Role, ModelSettings] = dict.fromkeys(("questions", "standalone", "answer"), llm.generator)
     if split:
         found["split"] = llm.reviewer("verifier")
     found["verify"] = llm.reviewer("verifier")
+    if round_trip:
+        found |= dict.fromkeys(("solve", "recall", "compare"), llm.reviewer("verifier"))
     if judged:
         found["judge"] = llm.reviewer("judge")
     return {role: model for role, model in found.items() if model.provider in HOSTED}
@@ -118,6 +125,7 @@ def _calls(work: OpenWork, expected: Expectations) -> dict[Role, float]:
         "answer": len(work.answers) + new,
         "split": expected.split * max(0.0, pairs - work.verified),
         "verify": expected.verified * max(0.0, pairs - work.verified),
+        **dict.fromkeys(("solve", "recall", "compare"), expected.judged * max(0.0, pairs - work.judged)),
         "judge": expected.judged * max(0.0, pairs - work.judged),
     }
 

@@ -34,6 +34,9 @@ REPLY_TOKENS: Mapping[Role, float] = {
     "answer": 130.0,
     "split": 140.0,
     "verify": 200.0,
+    "solve": 130.0,
+    "recall": 60.0,
+    "compare": 80.0,
     "judge": 110.0,
 }
 """Tokens of a reply without thoughts; for questions, of each one."""

@@ -94,14 +94,14 @@ class Requests:
         passage, seed, settings = self._passages[chunk_id], self._settings.llm.seed, self._settings
         row = self._row(passage)
         match role:
-            case "answer":
+            case "answer" | "solve":
                 return self.answer(row, [self._passages[found] for found in self._around(chunk_id)])
             case "split":
                 sentences = [row["text"], row["answer"]]  # as many as an answer that is worth splitting has
                 return split_request(row, sentences, self._passages, settings.verification, seed)
             case "verify":
                 return claims_request([row], self._passages, settings.verification, seed)
-            case "judge":
+            case "judge" | "recall" | "compare":
                 return judge_request(row, self._passages, settings.judging, seed)
             case _:
                 return self._question(chunk_id)

@@ -176,6 +176,14 @@ class JudgingSettings(Group):
     enabled: bool = Field(
         True, description="Let a model judge verified pairs, where one is configured that can judge."
     )
+    round_trip: bool = Field(
+        False,
+        description="Have the verifying model answer each verified question from its quotes alone and from "
+        "memory: up to three calls a pair.",
+    )
+    memorised: Decides[Literal["label", "reject"]] = Field(
+        "label", description="What becomes of a pair that the model answers from memory."
+    )
     accept_unjudged: Decides[bool | None] = Field(
         None,
         description="Accept fully supported pairs that no model judged. none accepts them in the embedded "

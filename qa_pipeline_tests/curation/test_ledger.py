@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from qa_pipeline.curation.ledger import build_verdicts
 from qa_pipeline.generation.deduplication import find_twins
 from qa_pipeline.settings.verification import JudgingSettings, VerificationSettings
-from qa_pipeline.tables import TWINS
+from qa_pipeline.tables import ROUND_TRIPS, TWINS
 from qa_pipeline_tests.curation.rows import (
     Row,
     assessment,
@@ -86,7 +86,12 @@ def tables(draw: st.DrawFn) -> dict[str, pl.DataFrame]:
 
 
 def settle(frames: dict[str, pl.DataFrame], accept: float = 1.0, **judging: Any) -> pl.DataFrame:
-    made = {"contradictions": contradictions(), "decisions": decisions(), **frames}
+    made = {
+        "contradictions": contradictions(),
+        "decisions": decisions(),
+        "round_trips": ROUND_TRIPS.empty(),
+        **frames,
+    }
     return build_verdicts(
         **{"twins": find_twins(frames["pairs"], cached(HashEmbedder())), **made},
         verification=VerificationSettings(accept_grounding=accept),
@@ -474,6 +479,7 @@ def sided(
         assessments=assessments(assessment("p")),
         refusals=refusals(),
         contradictions=contradictions(contradiction()),
+        round_trips=ROUND_TRIPS.empty(),
         verification=VerificationSettings(one_sided=one_sided),
         judging=JudgingSettings(**judging),
     )

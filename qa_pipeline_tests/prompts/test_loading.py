@@ -21,11 +21,13 @@ from qa_pipeline.prompts.loading import (
 )
 from qa_pipeline.records import (
     AnswerReply,
+    CompareReply,
     JudgeReply,
     PairwiseReply,
     Passage,
     QuestionsReply,
     QuestionType,
+    RecallReply,
     ReplyModel,
     SplitReply,
     StandaloneReply,
@@ -39,6 +41,8 @@ PLACEHOLDERS: dict[PromptName, set[str]] = {
     "answer": {"passages", "question"},
     "split": {"question", "sentences"},
     "verify": {"passages", "claims"},
+    "recall": {"question"},
+    "compare": {"question", "reference", "answers"},
     "judge": {"passages", "question", "answer"},
     "judge_pairwise": {"task", "first", "second"},
 }
@@ -48,6 +52,8 @@ REPLIES: dict[PromptName, type[ReplyModel]] = {
     "answer": AnswerReply,
     "split": SplitReply,
     "verify": VerifyReply,
+    "recall": RecallReply,
+    "compare": CompareReply,
     "judge": JudgeReply,
     "judge_pairwise": PairwiseReply,
 }

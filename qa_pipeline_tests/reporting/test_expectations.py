@@ -30,7 +30,20 @@ def made(**counts: int) -> pl.DataFrame:
 
 def test_enough_calls_teach_lengths_and_what_follows_from_what() -> None:
     learned = learn(
-        DEFAULT, made(questions=40, standalone=40, answer=60, split=12, verify=30, judge=50), 60, LIKELY
+        DEFAULT,
+        made(
+            questions=40,
+            standalone=40,
+            answer=60,
+            split=12,
+            verify=30,
+            solve=40,
+            recall=40,
+            compare=40,
+            judge=50,
+        ),
+        60,
+        LIKELY,
     )
     assert learned.split == 0.2
     assert learned.verified == 0.5

@@ -94,6 +94,7 @@ def redecide(
         claim_verdicts=decided,
         refusals=refusals,
         contradictions=frames["contradictions"],
+        round_trips=frames["round_trips"],
         decisions=decisions,
         assessments=pl.concat([frames["assessments"], _unassessed(unjudged, models)]),
         verification=verification,

@@ -12,6 +12,7 @@ from qa_pipeline.testing.fake_server.responses import Asked
 
 _PASSAGE = re.compile(r"<passage-(\d+)-(\w+)>\n(.*?)\n</passage-\1-\2>", re.DOTALL)
 _DELIMITED = re.compile(r"<(text|question|answer|task|first|second)-(\w+)>\n(.*?)\n</\1-\2>", re.DOTALL)
+_LABELLED = re.compile(r"<(reference|answer-\d+)-(\w+)>\n(.*?)\n</\1-\2>", re.DOTALL)
 _CLAIMS = re.compile(r"<claim-(\d+)-(\w+)>\n(.*?)\n</claim-\1-\2>", re.DOTALL)
 _NUMBERED = re.compile(r"<sentence-(\d+)-(\w+)>\n(.*?)\n</sentence-\1-\2>", re.DOTALL)
 _SENTENCE = re.compile(r"[^\s][^\n]*?(?:[.!?](?=\s|$)|$)", re.MULTILINE)
@@ -125,10 +126,30 @@ def _prefer(prompt: str) -> dict[str, Any]:
     return {"reasoning": f"{both} of the task's words are in the answers.", "preferred": preferred}
 
 
+def _compare(prompt: str) -> dict[str, Any]:
+    reference = next(text for label, text in _labelled(prompt) if label == "reference")
+    answers = [text for label, text in _labelled(prompt) if label.startswith("answer-")]
+    found = [
+        {
+            "answer": number,
+            "reasoning": "",
+            "agreement": "same" if _shared(reference, text) >= _ACCEPTED_SHARE else "different",
+        }
+        for number, text in enumerate(answers, start=1)
+    ]
+    return {"comparisons": found}
+
+
+def _labelled(prompt: str) -> list[tuple[str, str]]:
+    return [(match[1], match[3]) for match in _LABELLED.finditer(prompt)]
+
+
 _ROLES: dict[str, Callable[[str], dict[str, Any]]] = {
     "questions": _questions,
     "question": lambda prompt: {"question": None},
     "coverage": _answer,
+    "answer": lambda prompt: {"answer": None},
+    "comparisons": _compare,
     "claims": _split,
     "verdicts": _verify,
     "decision": lambda prompt: {"reasoning": "", "decision": _decide(prompt, prompt, 1)["decision"]},

@@ -7,7 +7,7 @@ import polars as pl
 
 from qa_pipeline.curation.ledger import build_verdicts
 from qa_pipeline.settings.verification import JudgingSettings, VerificationSettings
-from qa_pipeline.tables import ASSESSMENTS, CLAIMS, CONTRADICTIONS, DECISIONS, PAIRS, TWINS
+from qa_pipeline.tables import ASSESSMENTS, CLAIMS, CONTRADICTIONS, DECISIONS, PAIRS, ROUND_TRIPS, TWINS
 from qa_pipeline.verification.deciding import REPLIES, borderline, decide_claims
 from qa_pipeline.verification.outcomes import grounded_pairs
 from qa_pipeline.verification.refusals import SCORED, decide_refusals
@@ -76,6 +76,7 @@ def run(
         "refusals": refusals,
         "assessments": assessments,
         "contradictions": CONTRADICTIONS.empty(),
+        "round_trips": ROUND_TRIPS.empty(),
         "decisions": DECISIONS.empty(),
     }
     verdicts = build_verdicts(**frames, verification=verification, judging=judging)

@@ -1,0 +1,133 @@
+from typing import Any
+
+import polars as pl
+import pytest
+
+from qa_pipeline.errors import UnreadableReplyError
+from qa_pipeline.generation.round_trip import make_round_trips
+from qa_pipeline.llm.base import Request
+from qa_pipeline.records import AnswerReply, CompareReply, Comparison, RecallReply
+from qa_pipeline.settings.llm import LLMSettings
+from qa_pipeline_tests.curation import rows
+from qa_pipeline_tests.curation.test_ledger import settle
+from qa_pipeline_tests.support.scripted import ScriptedModel
+
+QUOTE = "The library opens at nine."
+ANSWER = "It opens at nine."
+FRAMES = {
+    "pairs": rows.pairs(
+        rows.pair("p", question="When does it open?", answer=ANSWER, passage_ids=["x", "c", "d", "e"]),
+        rows.pair("i", origin="imported"),
+        rows.pair("r", coverage="none"),
+    ),
+    "claims": rows.claims(rows.claim("p", evidence_quote=QUOTE), rows.claim("i")),
+    "claim_verdicts": rows.claim_verdicts(
+        rows.claim_verdict("p", "supported"), rows.claim_verdict("i", "supported")
+    ),
+}
+CHUNKS = rows.chunks(
+    rows.chunk("c", f"{QUOTE} It closes at five."),
+    rows.chunk("d", f"Hours: {QUOTE}"),
+    rows.chunk("e", "The library closes at five."),
+    rows.chunk("x", "The museum opens at ten."),
+)
+
+
+def trips(model: ScriptedModel | None = None) -> pl.DataFrame:
+    return make_round_trips(
+        FRAMES["pairs"],
+        FRAMES["claims"],
+        FRAMES["claim_verdicts"],
+        CHUNKS,
+        accept_grounding=1.0,
+        model=model,
+        llm=LLMSettings(),
+    )
+
+
+class Plays:
+    """Solves, recalls and compares as told, and remembers what it was shown."""
+
+    def __init__(self, solved: str | None, recalled: str | None, *agreement: str) -> None:
+        self.solved, self.recalled, self.agreement = solved, recalled, agreement
+
+    def __call__(self, request: Request[Any]) -> AnswerReply | RecallReply | CompareReply:
+        if request.role == "solve":
+            coverage = "none" if self.solved is None else "full"
+            return AnswerReply(coverage=coverage, answer=self.solved or "-", used_chunks=[], citations=[])
+        if request.role == "recall":
+            return RecallReply(answer=self.recalled)
+        found = enumerate(self.agreement, start=1)
+        return CompareReply(comparisons=[Comparison(answer=n, reasoning="", agreement=a) for n, a in found])
+
+
+def test_only_generated_answers_that_are_proved_are_questioned_again() -> None:
+    assert trips()["pair_id"].to_list() == ["p"]
+
+
+def test_the_search_alone_says_where_the_proof_was_found_and_what_else_holds_it() -> None:
+    found = trips()
+    assert found.select("status", "agrees", "memorised", "model").row(0) == ("not_asked", None, None, None)
+    assert found.select("target_rank", "further_chunk_ids").row(0) == (2, ["d"])
+
+
+def test_the_solver_sees_the_quotes_alone_and_memory_no_document() -> None:
+    model = ScriptedModel(Plays(ANSWER, None))
+    trips(model)
+    solve, recall = model.asked
+    assert (QUOTE in solve.prompt, "closes at five" in solve.prompt) == (True, False)
+    assert (QUOTE in recall.prompt, recall.passages) == (False, ())
+
+
+@pytest.mark.parametrize(
+    ("solved", "recalled", "agreement", "outcome"),
+    [
+        (ANSWER, None, (), (True, False)),
+        ("it opens at nine", "It opens at nine!", (), (True, True)),
+        (None, None, (), (False, False)),
+        ("At nine in the morning.", None, ("same",), (True, False)),
+        ("At ten.", None, ("different",), (False, False)),
+        ("At nine.", "At eight.", ("same", "different"), (True, False)),
+        ("At nine.", "At nine o'clock.", ("unsure", "same"), (None, True)),
+        ("At nine.", None, (), (None, False)),
+    ],
+)
+def test_what_is_said_in_other_words_is_compared_and_what_nobody_knows_is_null(
+    solved: str | None, recalled: str | None, agreement: tuple[str, ...], outcome: tuple[bool | None, ...]
+) -> None:
+    model = ScriptedModel(Plays(solved, recalled, *agreement))
+    found = trips(model)
+    assert found.select("agrees", "memorised").row(0) == outcome
+    assert found["status"].to_list() == ["checked"]
+    assert [request.role for request in model.asked].count("compare") <= 1
+
+
+@pytest.mark.parametrize("role", ["solve", "recall", "compare"])
+def test_a_reply_that_cannot_be_read_is_a_failure_with_its_reason(role: str) -> None:
+    plays = Plays("At nine.", None, "same")
+    error = UnreadableReplyError("not_json", "x")
+    found = trips(ScriptedModel(lambda request: error if request.role == role else plays(request)))
+    assert found.select("status", "reason", "agrees").row(0)[:2] == ("failed", "not_json")
+
+
+@pytest.mark.parametrize(
+    ("plays", "judging", "verdict", "reason"),
+    [
+        (Plays(ANSWER, None), {}, "accepted", "passed"),
+        (Plays("At ten.", None, "different"), {}, "needs_review", "solver_disagrees"),
+        (Plays("At nine.", None, "unsure"), {}, "accepted", "passed"),
+        (Plays(ANSWER, ANSWER), {}, "accepted", "passed"),
+        (Plays(ANSWER, ANSWER), {"memorised": "reject"}, "rejected", "memorised"),
+    ],
+)
+def test_a_pair_that_the_solver_does_not_confirm_waits_for_a_person_and_a_memorised_one_is_as_set(
+    plays: Plays, judging: dict[str, Any], verdict: str, reason: str
+) -> None:
+    frames = {
+        **FRAMES,
+        "assessments": rows.assessments(rows.assessment("p")),
+        "refusals": rows.refusals(),
+        "round_trips": trips(ScriptedModel(plays)),
+    }
+    decided = settle(frames, **judging).filter(pl.col("pair_id") == "p")
+    assert decided.select("verdict", "reason").row(0) == (verdict, reason)
