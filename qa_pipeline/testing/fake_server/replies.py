@@ -54,12 +54,17 @@ def _quoted_names(asked: Asked) -> set[str]:
     return set(re.findall(r'"(\w+)"', asked.system))
 
 
+_ASKED = {"Skriv": "Vad sägs där det står", "Schreib": "Was wird gesagt, wo es heißt"}
+"""How a question begins, by a word of the prompt in its language."""
+
+
 def _questions(prompt: str) -> dict[str, Any]:
-    passages = _passages(prompt)
-    asked_for = _NUMBER.findall(_PASSAGE.sub("", prompt))
-    limit = int(asked_for[0]) if asked_for else 1
+    passages, order = _passages(prompt), _PASSAGE.sub("", prompt)
+    asked_for = _NUMBER.findall(order)
+    asked = next((words for word, words in _ASKED.items() if word in order), "What is said where it reads")
     sentences = [sentence for _, text in passages for sentence in _sentences(text)]
-    questions = [f"What is said where it reads “{sentence}”?" for sentence in dict.fromkeys(sentences)]
+    questions = [f"{asked} “{sentence}”?" for sentence in dict.fromkeys(sentences)]
+    limit = int(asked_for[0]) if asked_for else 1
     return {"questions": [{"question": one, "question_type": "fact_single"} for one in questions[:limit]]}
 
 
