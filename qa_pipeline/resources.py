@@ -22,6 +22,7 @@ from qa_pipeline.storage import Layout
 
 if TYPE_CHECKING:
     from qa_pipeline.llm.factory import Models
+    from qa_pipeline.models.reranker import Reranker
     from qa_pipeline.verification.entailment.models import CrossEncoder
     from qa_pipeline.verification.entailment.spans import SpanDetector
 
@@ -73,6 +74,17 @@ class Resources:
 
         inner = self._embedder or load_embedder(self.settings.embedding)
         return CachedEmbedder(inner, VectorCache(self.layout.vectors))
+
+    @cached_property
+    def reranker(self) -> "Reranker | None":
+        """The model that ranks found passages again; None where the settings name none.
+
+        Raises:
+            SettingsError: it cannot be used.
+        """
+        from qa_pipeline.models.reranker import load_reranker
+
+        return load_reranker(self.settings.retrieval)
 
     @cached_property
     def logits(self) -> VectorCache:

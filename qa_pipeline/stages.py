@@ -170,7 +170,7 @@ def _questions(run: StageRun) -> pl.DataFrame:
     if resources.generator is None:
         return QUESTIONS.empty()
     shard: Shard = run["index"]
-    retriever = Retriever(run["chunks"], shard, resources.embedder, settings.retrieval)
+    retriever = Retriever(run["chunks"], shard, resources.embedder, settings.retrieval, resources.reranker)
     return write_questions(
         run["chunks"],
         resources.generator,

@@ -35,7 +35,7 @@ class ModelFolder:
         listing = "".join(f"{sha256_of(self.folder / name)}  {name}\n" for name in self._shaping_files())
         return f"sha256:{hashlib.sha256(listing.encode()).hexdigest()}"
 
-    def check_revision(self, pinned: str | None, setting: str) -> None:
+    def check_revision(self, pinned: str | None, setting: str, field: str = "revision") -> None:
         """Refuse a folder that is not the pinned one, where one is pinned by a group of settings.
 
         Raises:
@@ -43,7 +43,7 @@ class ModelFolder:
         """
         if pinned is not None and pinned != self.revision:
             raise SettingsError(
-                f"{setting}.revision pins {pinned}, but the files of {self.name} are {self.revision}; "
+                f"{setting}.{field} pins {pinned}, but the files of {self.name} are {self.revision}; "
                 "correct the setting or restore the files"
             )
 
@@ -67,11 +67,17 @@ class ModelFolder:
 
 
 def find_folder(
-    model: str, revision: str | None, *, setting: str, ways_out: str
+    model: str,
+    revision: str | None,
+    *,
+    setting: str,
+    ways_out: str,
+    fields: tuple[str, str] = ("model", "revision"),
 ) -> tuple[str, Path, str | None]:
     """Find a local folder, or a pinned commit of the hub in its cache or, where it can be reached, there.
 
-    `setting` is the group of settings that names the model, `ways_out` what to do where there is none.
+    `setting` is the group of settings whose `fields` name the model and its commit,
+    `ways_out` what to do where there is none.
 
     Returns:
         Name, folder, and the commit of a model of the hub.
@@ -84,11 +90,11 @@ def find_folder(
         # The folder's name, not its path: two machines must write the same rows.
         return folder.resolve().name, folder, None
     if not _HUB_NAME.fullmatch(model):
-        raise SettingsError(f"{setting}.model: there is no folder {model}. {ways_out}")
+        raise SettingsError(f"{setting}.{fields[0]}: there is no folder {model}. {ways_out}")
     if revision is None or not _COMMIT.fullmatch(revision):
         raise SettingsError(
-            f"{setting}.model {model} is not a folder here, and a model of the hub is used only with its "
-            f"commit pinned: set {setting}.revision to the 40 digits its page shows under 'Files and "
+            f"{setting}.{fields[0]} {model} is not a folder here, and a model of the hub is used only with "
+            f"its commit pinned: set {setting}.{fields[1]} to the 40 digits its page shows under 'Files and "
             f"versions'. {ways_out}"
         )
     try:
@@ -96,7 +102,8 @@ def find_folder(
     except (OSError, ValueError) as error:
         reason = str(error).partition("\n")[0] or type(error).__name__
         raise SettingsError(
-            f"{setting}.model: {model} at {revision} cannot be downloaded from the hub ({reason}). {ways_out}"
+            f"{setting}.{fields[0]}: {model} at {revision} cannot be downloaded from the hub ({reason}). "
+            f"{ways_out}"
         ) from error
 
 

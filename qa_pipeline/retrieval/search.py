@@ -18,6 +18,7 @@ import polars as pl
 
 from qa_pipeline.errors import IndexMismatchError
 from qa_pipeline.models.base import Encoder
+from qa_pipeline.models.reranker import Reranker
 from qa_pipeline.records import index_text
 from qa_pipeline.retrieval.shard import Shard
 from qa_pipeline.settings.generation import RetrievalSettings
@@ -52,14 +53,20 @@ class Retriever:
         chunks: CHUNKS frame of the batch.
         shard: index over exactly these chunks, in their order.
         encoder: the model the shard was computed with.
-        settings: weight of vectors and number of passages.
+        settings: weight of vectors, and numbers of passages.
+        reranker: reads the best fused passages with the question and ranks them again; None keeps the fusion.
 
     Raises:
         IndexMismatchError: the shard covers other chunks.
     """
 
     def __init__(
-        self, chunks: pl.DataFrame, shard: Shard, encoder: Encoder, settings: RetrievalSettings
+        self,
+        chunks: pl.DataFrame,
+        shard: Shard,
+        encoder: Encoder,
+        settings: RetrievalSettings,
+        reranker: Reranker | None = None,
     ) -> None:
         self._chunk_ids = chunks["chunk_id"].to_list()
         if list(shard.chunk_ids) != self._chunk_ids:  # their order decides ties
@@ -67,24 +74,41 @@ class Retriever:
                 f"the index holds {len(shard.chunk_ids)} chunks and the batch has {len(self._chunk_ids)}, or "
                 f"not the same ones in the same order; compute embeddings and index of the batch again"
             )
-        self._shard, self._encoder, self._settings = shard, encoder, settings
-        rows = chunks.select("section_path", "text", "language").iter_rows()
-        self._words = WordIndex([terms(index_text(path, text), language) for path, text, language in rows])
+        self._shard, self._encoder, self._settings, self._reranker = shard, encoder, settings, reranker
+        rows = chunks.select("section_path", "text", "language").rows()
+        self._texts = [index_text(path, text) for path, text, _ in rows]
+        languages = chunks["language"].to_list()
+        self._words = WordIndex([terms(*pair) for pair in zip(self._texts, languages, strict=True)])
 
     def retrieve(self, questions: Sequence[str], languages: Sequence[str]) -> list[list[tuple[str, float]]]:
-        """Chunk id and fused score for each question, best first, at most `top_k`; ties in chunk order.
+        """Chunk id and score for each question, best first, at most `top_k`.
+
+        The score is the fused one, ties in chunk order; with a reranker its logit, ties in the fused
+        order, and only the `rerank_depth` best of the fusion.
 
         Args:
             questions: texts to search for; the result of one does not depend on the others.
             languages: ISO 639-1 code of each question.
         """
         weights = (1.0, self._settings.vector_weight)
-        return [
-            [(self._chunk_ids[place], score) for place, score in fuse(ranked, weights, RRF_K)][
-                : self._settings.top_k
-            ]
-            for ranked in self.rankings(questions, languages)
+        fused = [fuse(ranked, weights, RRF_K) for ranked in self.rankings(questions, languages)]
+        if self._reranker is not None:
+            fused = self._reranked(self._reranker, questions, fused)
+        top_k = self._settings.top_k
+        return [[(self._chunk_ids[place], score) for place, score in ranked[:top_k]] for ranked in fused]
+
+    def _reranked(
+        self, reranker: Reranker, questions: Sequence[str], fused: Sequence[list[tuple[int, float]]]
+    ) -> list[list[tuple[int, float]]]:
+        kept = [[place for place, _ in ranked[: self._settings.rerank_depth]] for ranked in fused]
+        pairs = [
+            (question, self._texts[place])
+            for question, places in zip(questions, kept, strict=True)
+            for place in places
         ]
+        scores = iter(reranker.score(pairs).tolist())
+        scored = [[(place, next(scores)) for place in places] for places in kept]
+        return [sorted(ranked, key=lambda entry: -entry[1]) for ranked in scored]  # stable: ties as fused
 
     def rankings(
         self, questions: Sequence[str], languages: Sequence[str]

@@ -62,6 +62,13 @@ class RetrievalSettings(Group):
         ge=0,
         description="Weight of vectors beside words; raise it for a model of the corpus language.",
     )
+    reranker: str | None = Field(
+        None,
+        description="Local folder or hub name of a cross-encoder that ranks the best passages again; it "
+        "should know all languages of the batch.",
+    )
+    reranker_revision: str | None = Field(None, description="Commit of the hub; a hub name needs it.")
+    rerank_depth: int = Field(20, gt=0, description="Passages of the fused ranking that are ranked again.")
 
 
 class MixSettings(Group):

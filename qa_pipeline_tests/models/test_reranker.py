@@ -1,0 +1,86 @@
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from qa_pipeline.errors import SettingsError
+from qa_pipeline.models.reranker import Reranker, load_reranker
+from qa_pipeline.settings.generation import RetrievalSettings
+from qa_pipeline_tests.verification.entailment.models import write_classifier
+
+PAIRS = [
+    ("Who keeps the log?", "The operator keeps it. [SEP] And signs."),
+    ("Wer führt das Protokoll?", "Die Leitung."),
+    ("Vem?", "pump " * 600),
+    ("why " * 10_000, "Because."),
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_classifier(tmp_path_factory.mktemp("reranker"), ["relevance"])
+
+
+def load(folder: Path, **changes: str) -> Reranker:
+    found = load_reranker(RetrievalSettings.model_validate({"reranker": str(folder)} | changes))
+    assert found is not None
+    return found
+
+
+def test_without_a_name_there_is_no_reranker() -> None:
+    assert load_reranker(RetrievalSettings()) is None
+
+
+def test_the_score_of_a_pair_does_not_depend_on_the_others(folder: Path) -> None:
+    reranker = load(folder)
+    together = reranker.score(PAIRS)
+    alone = np.concatenate([reranker.score([pair]) for pair in PAIRS])
+    np.testing.assert_allclose(together, alone, rtol=0, atol=1e-5)
+    assert len(set(together.tolist())) == len(PAIRS)
+    assert load(folder).score(PAIRS).tolist() == together.tolist()
+
+
+def test_no_pairs_have_no_scores(folder: Path) -> None:
+    assert load(folder).score([]).shape == (0,)
+
+
+@pytest.mark.parametrize(
+    ("labels", "changes", "said"),
+    [
+        (["yes", "no"], {}, "it has 2 classes"),
+        (["relevance"], {"reranker_revision": "sha256:0"}, "retrieval.reranker_revision pins"),
+    ],
+)
+def test_an_unusable_reranker_is_refused(
+    tmp_path: Path, labels: list[str], changes: dict[str, str], said: str
+) -> None:
+    with pytest.raises(SettingsError, match=said):
+        load(write_classifier(tmp_path, labels), **changes).score(PAIRS[:1])
+
+
+def test_a_model_that_gives_no_numbers_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="not numbers"):
+        load(write_classifier(tmp_path, ["relevance"], bias=[float("nan")])).score(PAIRS[:1])
+
+
+def test_weights_without_a_trained_head_are_refused(folder: Path, tmp_path: Path) -> None:
+    from safetensors.torch import load_file, save_file
+
+    weights = load_file(folder / "model.safetensors")
+    for path in folder.glob("*.json"):
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    headless = {name: values for name, values in weights.items() if "classifier" not in name}
+    save_file(headless, tmp_path / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(SettingsError, match="no weights"):
+        dataclasses.replace(load(folder), folder=tmp_path).score(PAIRS[:1])
+
+
+def test_a_hub_name_needs_its_commit() -> None:
+    with pytest.raises(SettingsError, match=r"set retrieval\.reranker_revision to the 40 digits"):
+        load_reranker(RetrievalSettings(reranker="somebody/reranker"))
+
+
+def test_a_folder_without_safetensors_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="no safetensors"):
+        load(tmp_path)
