@@ -128,6 +128,14 @@ class AnswerReply(ReplyModel):
     citations: list[DraftCitation] = Field(description="One quote for each statement of the answer.")
 
 
+class GuardReply(ReplyModel):
+    """Whether passages can answer a question; reasoning comes before the decision."""
+
+    reasoning: str = Field(description="Which words answer it, or what is missing.")
+    can_answer: bool = Field(description="Do the passages state what is asked for?")
+    confidence: Score = Field(description="How sure this decision is, 0 to 1.")
+
+
 class RecallReply(ReplyModel):
     """An answer from what a model knows by itself."""
 
@@ -196,7 +204,9 @@ class PairwiseReply(ReplyModel):
     preferred: Literal["first", "second", "tie"] = Field(description="Which answer serves the task better?")
 
 
-Role = Literal["questions", "standalone", "answer", "split", "verify", "solve", "recall", "compare", "judge"]
+Role = Literal[
+    "questions", "standalone", "guard", "answer", "split", "verify", "solve", "recall", "compare", "judge"
+]
 Repair = Literal["none", "stripped", "repaired", "reasked", "recovered"]
 """How a reply became readable: as it came; text around its JSON cut off; JSON repaired; by asking once more
 with the error shown; from plain text that held no JSON."""

@@ -33,9 +33,10 @@ from qa_pipeline.documents.masking.masking import description_and_masking, refer
 from qa_pipeline.documents.reading import read_documents
 from qa_pipeline.errors import PairsFileError
 from qa_pipeline.generation.answer_quality import mark_flawed
-from qa_pipeline.generation.answers import draft_answers
+from qa_pipeline.generation.answers import Guard, draft_answers
 from qa_pipeline.generation.deduplication import find_twins
 from qa_pipeline.generation.edits import with_edited_pairs
+from qa_pipeline.generation.guard import Relevance, guard_questions
 from qa_pipeline.generation.guidance import read_guidance
 from qa_pipeline.generation.pairs_file import import_pairs, mask_pairs, parse_pairs, read_pairs
 from qa_pipeline.generation.planning import topics_of
@@ -43,7 +44,7 @@ from qa_pipeline.generation.questions import write_questions
 from qa_pipeline.generation.round_trip import make_round_trips
 from qa_pipeline.judging import assess_pairs
 from qa_pipeline.llm.calls import calls_frame
-from qa_pipeline.records import ProgressCallback, no_progress
+from qa_pipeline.records import Passage, ProgressCallback, no_progress
 from qa_pipeline.resources import Resources
 from qa_pipeline.retrieval.search import Retriever
 from qa_pipeline.retrieval.shard import Shard, build_index, embed_chunks, nearest_chunks
@@ -208,11 +209,23 @@ def _pairs(run: StageRun) -> pl.DataFrame:
             resources.generator,
             settings.generation,
             settings.llm,
+            guard=_guard(run),
             previous=run.previous,
             notify=run.notify,
         )
         pairs.insert(0, mark_flawed(drafted, run["chunks"]))
     return _with_edits(run, pl.concat(pairs))
+
+
+def _guard(run: StageRun) -> Guard:
+    """The relevance guard of the settings; it asks the verifying model, where it asks one."""
+    settings, model = run.resources.settings, run.resources.reviewer("verifier")
+
+    def guard(rows: Sequence[dict[str, Any]], passages: Sequence[Sequence[Passage]]) -> list[Relevance]:
+        mode, embedder = settings.generation.guard, run.resources.embedder
+        return guard_questions(rows, passages, mode, embedder, model, settings.llm)
+
+    return guard
 
 
 def pairs_of_file(run: StageRun, file: Path) -> pl.DataFrame:
@@ -374,7 +387,7 @@ def _round_trips(run: StageRun) -> pl.DataFrame:
     return make_round_trips(
         **run.inputs,
         accept_grounding=settings.verification.accept_grounding,
-        model=run.resources.reviewer("verifier") if settings.judging.round_trip else None,
+        model=run.resources.reviewer("verifier") if settings.verification.round_trip else None,
         llm=settings.llm,
         notify=run.notify,
     )
@@ -527,8 +540,8 @@ STAGES: Mapping[str, Stage] = {
             "way.",
             inputs=("documents", "chunks", "questions", "decisions"),
             reads_corpus=True,  # a pairs file may lie beside the documents
-            settings=("generation", "llm", "pairs_file", "documents.masking"),
-            prompts=("answer",),
+            settings=("generation", "llm", "embedding", "pairs_file", "documents.masking"),
+            prompts=("guard", "answer"),
             asks_a_model=True,
             keeps=True,
             counts="answers drafted",
@@ -592,7 +605,7 @@ STAGES: Mapping[str, Stage] = {
             "memory, which "
             "should fail; passages that hold the same proof are noted.",
             inputs=("pairs", "claims", "claim_verdicts", "chunks"),
-            settings=("judging", "verification", "llm"),
+            settings=("verification", "llm"),
             prompts=("answer", "recall", "compare"),
             asks_a_model=True,
             counts="calls answered",

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.generation.answers import draft_answers
+from qa_pipeline.generation.guard import guard_request
 from qa_pipeline.generation.questions import standalone_request, write_questions
 from qa_pipeline.generation.round_trip import compare_request, recall_request
 from qa_pipeline.judging import assess_pairs
@@ -104,6 +105,12 @@ def rewrite(attack: Attack, model: LanguageModel) -> object:
     return complete_all(model, [request], workers=1)
 
 
+def guard(attack: Attack, model: LanguageModel) -> object:
+    row = {"question": attack.text, "language": attack.language, "batch": "b"}
+    shown = list(passages_by_id(attack.chunks).values())
+    return complete_all(model, [guard_request(row, shown, LLMSettings())], workers=1)
+
+
 def answer(attack: Attack, model: LanguageModel) -> object:
     question = {
         "question_id": "q",
@@ -168,6 +175,9 @@ STAGES = {
     "standalone": Stage(
         rewrite,
         lambda attack: {"passages": attack.passages[:1], "question": [("question", attack.text)]},
+    ),
+    "guard": Stage(
+        guard, lambda attack: {"passages": attack.passages, "question": [("question", attack.text)]}
     ),
     "answer": Stage(
         answer, lambda attack: {"passages": attack.passages, "question": [("text", attack.text)]}

@@ -1,14 +1,16 @@
 """Answers: each kept question is answered from its retrieved passages only, with citations."""
 
 import hashlib
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import polars as pl
 
 from qa_pipeline.errors import ModelError
+from qa_pipeline.generation.guard import Relevance
 from qa_pipeline.llm.base import LanguageModel, Reply, Request
 from qa_pipeline.llm.concurrency import complete_all
-from qa_pipeline.prompts.loading import delimit, load_prompt, render_passages
+from qa_pipeline.prompts.loading import delimit, load_prompt, refusal, render_passages
 from qa_pipeline.records import (
     AnswerReply,
     DraftCitation,
@@ -28,6 +30,13 @@ TAKEN_OVER = (
 """Columns a pair has from its question."""
 
 Row = dict[str, Any]
+Guard = Callable[[Sequence[Row], Sequence[Sequence[Passage]]], list[Relevance]]
+"""(rows of the questions table, passages of each) -> whether each question may be answered from them."""
+
+
+def let_all_pass(rows: Sequence[Row], passages: Sequence[Sequence[Passage]]) -> list[Relevance]:
+    """Leave it to the prompt of the answer."""
+    return [Relevance("prompt") for _ in rows]
 
 
 def draft_answers(
@@ -37,13 +46,14 @@ def draft_answers(
     settings: GenerationSettings,
     llm: LLMSettings,
     *,
+    guard: Guard = let_all_pass,
     previous: pl.DataFrame | None = None,
     notify: ProgressCallback = no_progress,
 ) -> pl.DataFrame:
-    """Answer every kept question from its passages.
+    """Answer every kept question from its passages; one that the guard stops gets a refusal.
 
-    A pair of `previous` is kept while its question has the same passages, prompt and model; a
-    draft that failed is asked again.
+    A pair of `previous` is kept while its question has the same passages, prompt and model, and the guard
+    decides the same of it; a draft that failed is asked again.
 
     Raises:
         PermanentModelError: the model can answer no further request.
@@ -55,16 +65,42 @@ def draft_answers(
         (row, answer_request(row, [passages[i] for i in row["passage_ids"]], settings, llm.seed))
         for row in kept.iter_rows(named=True)
     ]
+    relevances = guard([row for row, _ in asked], [request.passages for _, request in asked])
     earlier = _by_question(previous, model.name)
-    still = [row["question_id"] in earlier and _same(earlier[row["question_id"]], row, r) for row, r in asked]
-    open_requests = [request for (_, request), known in zip(asked, still, strict=True) if not known]
-    replies = iter(complete_all(model, open_requests, workers=llm.workers, notify=notify))
-    return PAIRS.frame(
-        [
-            earlier[row["question_id"]] if known else _pair(row, request, next(replies), model.name, owners)
-            for (row, request), known in zip(asked, still, strict=True)
-        ]
-    )
+    still = [
+        row["question_id"] in earlier and _same(earlier[row["question_id"]], row, request, relevance)
+        for (row, request), relevance in zip(asked, relevances, strict=True)
+    ]
+    to_draft = [
+        request
+        for (_, request), known, relevance in zip(asked, still, relevances, strict=True)
+        if not known and relevance.passes
+    ]
+    replies = iter(complete_all(model, to_draft, workers=llm.workers, notify=notify))
+    pairs = []
+    for (row, request), known, relevance in zip(asked, still, relevances, strict=True):
+        if known:
+            pairs.append(earlier[row["question_id"]])
+        else:
+            reply = next(replies) if relevance.passes else _stopped(row, relevance)
+            pairs.append(_pair(row, request, reply, model.name, owners) | _guarded(relevance))
+    return PAIRS.frame(pairs)
+
+
+def _stopped(row: Row, relevance: Relevance) -> Reply[AnswerReply] | ModelError:
+    """What stands in the place of an answer that was not asked for."""
+    if relevance.error is not None:
+        return relevance.error
+    refused = AnswerReply(coverage="none", answer=refusal(row["language"]), used_chunks=[], citations=[])
+    return Reply(value=refused, raw="", model="")
+
+
+def _guarded(relevance: Relevance) -> Row:
+    return {
+        "guarded_by": relevance.decided_by,
+        "guard_similarity": relevance.similarity,
+        "guard_passed": None if relevance.error else relevance.passes,
+    }
 
 
 def answer_request(
@@ -101,10 +137,11 @@ def _by_question(previous: pl.DataFrame | None, model: str) -> dict[str, Row]:
     return {row["question_id"]: row for row in usable.iter_rows(named=True)}
 
 
-def _same(pair: Row, question: Row, request: Request[AnswerReply]) -> bool:
-    """Whether the passages and the prompt are those the earlier answer was drafted from."""
+def _same(pair: Row, question: Row, request: Request[AnswerReply], relevance: Relevance) -> bool:
+    """Whether the passages, the prompt and the guard's decision are those of the earlier answer."""
     same_passages = pair["passage_ids"] == question["passage_ids"]
-    return same_passages and bool(pair["prompt_hash"] == request.prompt_hash)
+    same_prompt = bool(pair["prompt_hash"] == request.prompt_hash)
+    return same_passages and same_prompt and _guarded(relevance).items() <= pair.items()
 
 
 def _pair(

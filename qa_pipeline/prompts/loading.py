@@ -23,7 +23,16 @@ from qa_pipeline.records import Passage
 from qa_pipeline.text.lexicon.languages import LANGUAGES, lexicon
 
 PromptName = Literal[
-    "questions", "standalone", "answer", "split", "verify", "recall", "compare", "judge", "judge_pairwise"
+    "questions",
+    "standalone",
+    "guard",
+    "answer",
+    "split",
+    "verify",
+    "recall",
+    "compare",
+    "judge",
+    "judge_pairwise",
 ]
 NAMES: tuple[PromptName, ...] = get_args(PromptName)
 PartName = Literal["persona", "asked", "examples"]

@@ -77,9 +77,12 @@ def estimate_run(resources: Resources, batches: Sequence[str], *, now: float) ->
     """
     settings = resources.settings
     split = settings.verification.split_claims
-    judging = settings.judging
     models = _role_models(
-        settings.llm, judged=judging.enabled, split=split != "rules", round_trip=judging.round_trip
+        settings.llm,
+        judged=settings.judging.enabled,
+        split=split != "rules",
+        round_trip=settings.verification.round_trip,
+        guard=settings.generation.guard.asks_a_model,
     )
     prices = load_prices(settings.llm.budget.prices)
     expected = default = default_expectations(models, settings.generation.questions_per_chunk, split)
@@ -102,10 +105,12 @@ def estimate_run(resources: Resources, batches: Sequence[str], *, now: float) ->
 
 
 def _role_models(
-    llm: LLMSettings, *, judged: bool, split: bool, round_trip: bool
+    llm: LLMSettings, *, judged: bool, split: bool, round_trip: bool, guard: bool
 ) -> dict[Role, ModelSettings]:
     """The hosted model of each role that has one."""
     found: dict[Role, ModelSettings] = dict.fromkeys(("questions", "standalone", "answer"), llm.generator)
+    if guard:
+        found["guard"] = llm.reviewer("verifier")
     if split:
         found["split"] = llm.reviewer("verifier")
     found["verify"] = llm.reviewer("verifier")
@@ -122,6 +127,7 @@ def _calls(work: OpenWork, expected: Expectations) -> dict[Role, float]:
     return {
         "questions": float(len(work.questions)),
         "standalone": REWRITTEN * work.open_slots,
+        "guard": len(work.answers) + new,
         "answer": len(work.answers) + new,
         "split": expected.split * max(0.0, pairs - work.verified),
         "verify": expected.verified * max(0.0, pairs - work.verified),

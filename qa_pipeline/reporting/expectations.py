@@ -31,6 +31,7 @@ REWRITTEN = 0.1
 REPLY_TOKENS: Mapping[Role, float] = {
     "questions": 45.0,
     "standalone": 30.0,
+    "guard": 60.0,
     "answer": 130.0,
     "split": 140.0,
     "verify": 200.0,

@@ -94,7 +94,7 @@ class Requests:
         passage, seed, settings = self._passages[chunk_id], self._settings.llm.seed, self._settings
         row = self._row(passage)
         match role:
-            case "answer" | "solve":
+            case "answer" | "solve" | "guard":
                 return self.answer(row, [self._passages[found] for found in self._around(chunk_id)])
             case "split":
                 sentences = [row["text"], row["answer"]]  # as many as an answer that is worth splitting has

@@ -99,6 +99,34 @@ class MixSettings(Group):
         return cast("Mapping[QuestionType, float]", self.model_dump())
 
 
+class GuardSettings(Group):
+    """What looks at a question and its passages before an answer is drafted."""
+
+    mode: Literal["prompt", "embedding", "hybrid", "llm", "embedding_then_llm"] = Field(
+        "prompt",
+        description="prompt: the answer's own prompt refuses. embedding and hybrid: the mean cosine of "
+        "the three best passages decides, strictly or loosely. llm: a model decides. embedding_then_llm: a "
+        "model decides of what embedding lets pass.",
+    )
+    similarity: float = Field(0.4, ge=-1, le=1, description="embedding: below this a question is refused.")
+    hybrid_similarity: float = Field(
+        0.3, ge=-1, le=1, description="hybrid: below this a question is refused."
+    )
+    confidence: float = Field(0.5, ge=0, le=1, description="llm: below this confidence a yes counts as a no.")
+
+    @property
+    def asks_a_model(self) -> bool:
+        """Whether a model decides what no cosine has stopped."""
+        return self.mode in ("llm", "embedding_then_llm")
+
+    @property
+    def threshold(self) -> float | None:
+        """The cosine below which a question is refused; None where no cosine decides."""
+        if self.mode == "hybrid":
+            return self.hybrid_similarity
+        return self.similarity if self.mode in ("embedding", "embedding_then_llm") else None
+
+
 class GenerationSettings(Group):
     """Questions and answers."""
 
@@ -111,6 +139,7 @@ class GenerationSettings(Group):
         description="Most questions planned over all sections and topics of a batch; null for no limit.",
     )
     mix: MixSettings = MixSettings()
+    guard: GuardSettings = GuardSettings()
     coverage_target: float | None = Field(
         None,
         gt=0,

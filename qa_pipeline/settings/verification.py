@@ -103,6 +103,11 @@ class VerificationSettings(Group):
         description="Put an invented claim among those the verifying model is asked about; where it does not "
         "reject that one, the claims it accepts need review.",
     )
+    round_trip: bool = Field(
+        False,
+        description="Have the verifying model answer each verified question from its quotes alone and from "
+        "memory: up to three calls a pair.",
+    )
     refusal_recall_none: Decides[float] = Field(
         0.20, description="A refusal is correct when no chunk contains this share of the question's words."
     )
@@ -175,11 +180,6 @@ class JudgingSettings(Group):
 
     enabled: bool = Field(
         True, description="Let a model judge verified pairs, where one is configured that can judge."
-    )
-    round_trip: bool = Field(
-        False,
-        description="Have the verifying model answer each verified question from its quotes alone and from "
-        "memory: up to three calls a pair.",
     )
     memorised: Decides[Literal["label", "reject"]] = Field(
         "label", description="What becomes of a pair that the model answers from memory."

@@ -22,6 +22,7 @@ from qa_pipeline.prompts.loading import (
 from qa_pipeline.records import (
     AnswerReply,
     CompareReply,
+    GuardReply,
     JudgeReply,
     PairwiseReply,
     Passage,
@@ -38,6 +39,7 @@ from qa_pipeline.text.lexicon.languages import LANGUAGES
 PLACEHOLDERS: dict[PromptName, set[str]] = {
     "questions": {"passages", "limit", "types"},
     "standalone": {"passages", "question"},
+    "guard": {"passages", "question"},
     "answer": {"passages", "question"},
     "split": {"question", "sentences"},
     "verify": {"passages", "claims"},
@@ -49,6 +51,7 @@ PLACEHOLDERS: dict[PromptName, set[str]] = {
 REPLIES: dict[PromptName, type[ReplyModel]] = {
     "questions": QuestionsReply,
     "standalone": StandaloneReply,
+    "guard": GuardReply,
     "answer": AnswerReply,
     "split": SplitReply,
     "verify": VerifyReply,

@@ -153,6 +153,7 @@ _ROLES: dict[str, Callable[[str], dict[str, Any]]] = {
     "questions": _questions,
     "question": lambda prompt: {"question": None},
     "coverage": _answer,
+    "can_answer": lambda prompt: {"reasoning": "", "can_answer": True, "confidence": 1.0},
     "answer": lambda prompt: {"answer": None},
     "comparisons": _compare,
     "claims": _split,

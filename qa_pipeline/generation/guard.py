@@ -1,0 +1,128 @@
+"""The context relevance guard: whether the passages of a question may answer it, asked before the answer.
+
+A question it stops becomes a refusal without an answer call; whether that refusal was right is decided like
+that of any other (`verification/refusals.py`). The hardened prompt of the answer is always on.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from qa_pipeline.errors import ModelError, SettingsError
+from qa_pipeline.llm.base import LanguageModel, Reply, Request
+from qa_pipeline.llm.concurrency import complete_all
+from qa_pipeline.models.base import Encoder
+from qa_pipeline.prompts.loading import delimit, load_prompt, render_passages
+from qa_pipeline.records import GuardReply, Passage
+from qa_pipeline.settings.generation import GuardSettings
+from qa_pipeline.settings.llm import LLMSettings
+
+CONTEXTS, CHARACTERS = 3, 500
+"""How many of the best passages are looked at, and how much of each."""
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Relevance:
+    """What the guard says of one question.
+
+    Args:
+        decided_by: prompt (nothing looked beforehand), embedding, hybrid or llm.
+        similarity: mean cosine of the question and its best passages; None where it was not computed.
+        passes: whether an answer is drafted.
+        error: why the model that should decide did not.
+    """
+
+    decided_by: str
+    similarity: float | None = None
+    passes: bool = True
+    error: ModelError | None = None
+
+
+def guard_questions(
+    rows: Sequence[Row],
+    passages: Sequence[Sequence[Passage]],
+    settings: GuardSettings,
+    encoder: Encoder,
+    model: LanguageModel | None,
+    llm: LLMSettings,
+) -> list[Relevance]:
+    """Whether each question may be answered from its passages; one without passages never is.
+
+    Args:
+        rows: rows of the questions table.
+        passages: of each question, best first.
+        settings: mode and thresholds.
+        encoder: the embedding model of the batch.
+        model: who is asked in the modes that ask; None without one.
+        llm: workers and seed.
+
+    Raises:
+        SettingsError: the mode asks a model and there is none.
+        PermanentModelError: the model can answer no further request.
+    """
+    if settings.asks_a_model and model is None:
+        raise SettingsError(
+            f"generation.guard.mode is {settings.mode}, which asks a model, and none is configured; "
+            "name a provider, or choose prompt, embedding or hybrid"
+        )
+    found = [Relevance("prompt", passes=bool(shown)) for shown in passages]
+    if settings.threshold is not None:
+        similarities = context_similarity([row["question"] for row in rows], passages, encoder)
+        by = "hybrid" if settings.mode == "hybrid" else "embedding"
+        found = [
+            Relevance(by, value, passes=value is not None and value >= settings.threshold)
+            for value in similarities
+        ]
+    if settings.asks_a_model and model is not None:
+        asked = [place for place, one in enumerate(found) if one.passes]
+        requests = [guard_request(rows[place], passages[place], llm) for place in asked]
+        replies = complete_all(model, requests, workers=llm.workers)
+        for place, reply in zip(asked, replies, strict=True):
+            found[place] = _decided(reply, found[place].similarity, settings)
+    return found
+
+
+def context_similarity(
+    questions: Sequence[str], passages: Sequence[Sequence[Passage]], encoder: Encoder
+) -> list[float | None]:
+    """Mean cosine of each question to the beginnings of its best passages; None without passages."""
+    texts = [[one.text[:CHARACTERS] for one in shown[:CONTEXTS]] for shown in passages]
+    vectors = encoder.encode([*questions, *(text for shown in texts for text in shown)])
+    similarities: list[float | None] = []
+    place = len(questions)
+    for number, shown in enumerate(texts):
+        own = vectors[place : place + len(shown)] @ vectors[number]
+        similarities.append(round(float(np.mean(own)), 6) if shown else None)
+        place += len(shown)
+    return similarities
+
+
+def _decided(
+    reply: Reply[GuardReply] | ModelError, similarity: float | None, settings: GuardSettings
+) -> Relevance:
+    if isinstance(reply, ModelError):
+        return Relevance("llm", similarity, passes=False, error=reply)
+    said = reply.value
+    return Relevance("llm", similarity, passes=said.can_answer and said.confidence >= settings.confidence)
+
+
+def guard_request(row: Row, passages: Sequence[Passage], llm: LLMSettings) -> Request[GuardReply]:
+    """What a model is asked about a question and its passages; `row` is its row of the questions table."""
+    prompt = load_prompt(row["language"], "guard")
+    return Request(
+        role="guard",
+        system=prompt.system,
+        prompt=prompt.fill(passages=render_passages(passages), question=delimit(row["question"], "question")),
+        reply_model=GuardReply,
+        temperature=0.0,
+        seed=llm.seed,
+        language=row["language"],
+        passages=tuple(passages),
+        question=row["question"],
+        batch=row["batch"],
+        prompt_hash=prompt.hash,
+    )
