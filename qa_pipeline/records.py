@@ -136,6 +136,13 @@ class GuardReply(ReplyModel):
     confidence: Score = Field(description="How sure this decision is, 0 to 1.")
 
 
+class ReferenceReply(ReplyModel):
+    """Whether one passage helps to answer a question; the rationale comes before the decision."""
+
+    rationale: str = Field(description="What the passage states of what is asked for.")
+    decision: Literal["accept", "reject", "unsure"] = Field(description="Does the passage help?")
+
+
 class RecallReply(ReplyModel):
     """An answer from what a model knows by itself."""
 
@@ -205,7 +212,17 @@ class PairwiseReply(ReplyModel):
 
 
 Role = Literal[
-    "questions", "standalone", "guard", "answer", "split", "verify", "solve", "recall", "compare", "judge"
+    "questions",
+    "standalone",
+    "validate",
+    "guard",
+    "answer",
+    "split",
+    "verify",
+    "solve",
+    "recall",
+    "compare",
+    "judge",
 ]
 Repair = Literal["none", "stripped", "repaired", "reasked", "recovered"]
 """How a reply became readable: as it came; text around its JSON cut off; JSON repaired; by asking once more

@@ -138,11 +138,16 @@ class Resources:
         """
         return self._model or self.models.of(self.settings.llm.generator)
 
-    def reviewer(self, role: Reviewer) -> LanguageModel | None:
-        """The model that verifies borderline claims, or judges; the extractive rules do neither."""
+    def reviewer(self, role: Reviewer, model: str | None = None) -> LanguageModel | None:
+        """The model that verifies borderline claims, or judges; the extractive rules do neither.
+
+        `model` is another one of the same provider; None is the role's own.
+        """
         if self._model is not None:
             return self._model
         settings = self.settings.llm.reviewer(role)
+        if model is not None:
+            settings = settings.model_copy(update={"model": model})
         return None if settings.provider == "extractive" else self.models.of(settings)
 
     def check_models(self) -> None:

@@ -33,7 +33,7 @@ from qa_pipeline.documents.masking.masking import description_and_masking, refer
 from qa_pipeline.documents.reading import read_documents
 from qa_pipeline.errors import PairsFileError
 from qa_pipeline.generation.answer_quality import mark_flawed
-from qa_pipeline.generation.answers import Guard, draft_answers
+from qa_pipeline.generation.answers import Guard, Select, Selection, draft_answers, keep_all
 from qa_pipeline.generation.deduplication import find_twins
 from qa_pipeline.generation.edits import with_edited_pairs
 from qa_pipeline.generation.guard import Relevance, guard_questions
@@ -41,6 +41,12 @@ from qa_pipeline.generation.guidance import read_guidance
 from qa_pipeline.generation.pairs_file import import_pairs, mask_pairs, parse_pairs, read_pairs
 from qa_pipeline.generation.planning import topics_of
 from qa_pipeline.generation.questions import write_questions
+from qa_pipeline.generation.reference_validation import (
+    ReferenceDecision,
+    accepted_places,
+    reference_requests,
+    validate_references,
+)
 from qa_pipeline.generation.round_trip import make_round_trips
 from qa_pipeline.judging import assess_pairs
 from qa_pipeline.llm.calls import calls_frame
@@ -209,6 +215,7 @@ def _pairs(run: StageRun) -> pl.DataFrame:
             resources.generator,
             settings.generation,
             settings.llm,
+            select=_select(run),
             guard=_guard(run),
             previous=run.previous,
             notify=run.notify,
@@ -226,6 +233,49 @@ def _guard(run: StageRun) -> Guard:
         return guard_questions(rows, passages, mode, embedder, model, settings.llm)
 
     return guard
+
+
+def _select(run: StageRun) -> Select:
+    """Which retrieved passages an answer may be drafted from; all of them, unless they are validated."""
+    generation = run.resources.settings.generation
+    if not generation.enable_reference_validation:
+        return keep_all
+
+    def select(rows: Sequence[dict[str, Any]], passages: Mapping[str, Passage]) -> list[Selection]:
+        found = decide_references(run.resources, rows, passages)
+        return [
+            Selection(
+                accepted_places(decisions, generation),
+                validated=True,
+                error=next((one.error for one in decisions if one.error), None),
+            )
+            for decisions in found
+        ]
+
+    return select
+
+
+def decide_references(
+    resources: Resources, rows: Sequence[Mapping[str, Any]], passages: Mapping[str, Passage]
+) -> list[list[ReferenceDecision]]:
+    """What the settings decide of each passage of each question.
+
+    Args:
+        resources: settings and models.
+        rows: rows of the questions table.
+        passages: by id.
+    """
+    settings = resources.settings
+    by_question = [
+        reference_requests(
+            row, [passages[i] for i in row["passage_ids"]], passages[row["target_chunk_ids"][0]].text
+        )
+        for row in rows
+    ]
+    model = resources.reviewer("verifier", settings.generation.validation_model)
+    flat = [one for requests in by_question for one in requests]
+    decisions = iter(validate_references(flat, settings.generation, resources.embedder, model, settings.llm))
+    return [[next(decisions) for _ in requests] for requests in by_question]
 
 
 def pairs_of_file(run: StageRun, file: Path) -> pl.DataFrame:
@@ -541,7 +591,7 @@ STAGES: Mapping[str, Stage] = {
             inputs=("documents", "chunks", "questions", "decisions"),
             reads_corpus=True,  # a pairs file may lie beside the documents
             settings=("generation", "llm", "embedding", "pairs_file", "documents.masking"),
-            prompts=("guard", "answer"),
+            prompts=("validate_reference", "guard", "answer"),
             asks_a_model=True,
             keeps=True,
             counts="answers drafted",

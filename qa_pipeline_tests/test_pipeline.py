@@ -75,14 +75,14 @@ class RememberingParser:
 class OnlyGenerates(Resources):
     """Rules that generate, and nobody who verifies or judges."""
 
-    def reviewer(self, role: Reviewer) -> None:
+    def reviewer(self, role: Reviewer, model: str | None = None) -> None:
         return None
 
 
 class VerifiesToo(Resources):
     """One model that generates and verifies."""
 
-    def reviewer(self, role: Reviewer) -> LanguageModel | None:
+    def reviewer(self, role: Reviewer, model: str | None = None) -> LanguageModel | None:
         return self.generator if role == "verifier" else None
 
 

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from qa_pipeline.generation.answers import draft_answers
 from qa_pipeline.generation.guard import guard_request
 from qa_pipeline.generation.questions import standalone_request, write_questions
+from qa_pipeline.generation.reference_validation import CHARACTERS, reference_request, reference_requests
 from qa_pipeline.generation.round_trip import compare_request, recall_request
 from qa_pipeline.judging import assess_pairs
 from qa_pipeline.llm.base import LanguageModel
@@ -105,6 +106,13 @@ def rewrite(attack: Attack, model: LanguageModel) -> object:
     return complete_all(model, [request], workers=1)
 
 
+def validate(attack: Attack, model: LanguageModel) -> object:
+    row = {"question": attack.text, "batch": "b", "passage_scores": [1.0]}
+    shown = [passages_by_id(attack.chunks)["c0"]]
+    requests = reference_requests(row, shown, attack.text)
+    return complete_all(model, [reference_request(one, LLMSettings()) for one in requests], workers=1)
+
+
 def guard(attack: Attack, model: LanguageModel) -> object:
     row = {"question": attack.text, "language": attack.language, "batch": "b"}
     shown = list(passages_by_id(attack.chunks).values())
@@ -175,6 +183,14 @@ STAGES = {
     "standalone": Stage(
         rewrite,
         lambda attack: {"passages": attack.passages[:1], "question": [("question", attack.text)]},
+    ),
+    "validate_reference": Stage(
+        validate,
+        lambda attack: {
+            "passages": attack.passages[:1],
+            "question": [("question", attack.text)],
+            "evidence": [("evidence", attack.text[:CHARACTERS])],
+        },
     ),
     "guard": Stage(
         guard, lambda attack: {"passages": attack.passages, "question": [("question", attack.text)]}

@@ -24,13 +24,14 @@ ENDS = [(signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGHUP, 129)]
 KEPT = "What was finished is kept; run the same command again to continue from there."
 
 PROCESS = """
-import fcntl, signal, sys, termios, threading
+import fcntl, os, signal, sys, termios, threading
 from qa_pipeline.cli.app import app
 from qa_pipeline.models import encoder as embedding_model
 from qa_pipeline_tests.fakes import HashEmbedder
 
 how = sys.argv[1]
-for name in ("SIGINT", "SIGHUP", "SIGTERM"):  # a suite that runs in the background may ignore them
+for name in {"SIGINT", "SIGHUP", "SIGTERM"} - {os.environ.get("LEFT_AS_IT_IS")}:
+    # a suite that runs in the background may ignore them
     handler = signal.default_int_handler if name == "SIGINT" else signal.SIG_DFL
     signal.signal(getattr(signal, name), handler)
 
@@ -66,6 +67,7 @@ def started(
     how: str = "politely",
     before: tuple[str, ...] = (),
     tty: int | None = None,
+    left_as_it_is: str = "",
 ) -> Iterator["subprocess.Popen[bytes]"]:
     """A run in a process of its own; `how` it waits at its first embedding, and takes an interrupt there."""
     command = [
@@ -84,7 +86,7 @@ def started(
         stdin=tty if tty is not None else subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=tty if tty is not None else subprocess.PIPE,
-        env=dict(os.environ),
+        env={**os.environ, "LEFT_AS_IT_IS": left_as_it_is},
         start_new_session=True,
     )
     try:
@@ -188,7 +190,7 @@ def test_a_run_ends_while_it_waits_to_write_into_a_store(workspace: Workspace) -
 
 def test_a_signal_that_the_caller_ignores_ends_nothing(workspace: Workspace) -> None:
     ignoring = ("sh", "-c", 'trap "" HUP; exec "$@"', "sh")
-    with started(workspace, before=ignoring) as process:
+    with started(workspace, before=ignoring, left_as_it_is="SIGHUP") as process:
         wait_for(process, "ready")
         process.send_signal(signal.SIGHUP)
         process.send_signal(signal.SIGTERM)

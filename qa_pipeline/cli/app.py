@@ -22,6 +22,7 @@ from qa_pipeline.cli.arguments import (
     named_settings,
     overrides,
 )
+from qa_pipeline.cli.audit_references import audit_references
 from qa_pipeline.cli.batch_jobs import jobs
 from qa_pipeline.cli.calibrate import calibrate, what_if
 from qa_pipeline.cli.common import FAILED, OK, PENDING, errors_as_exit_codes
@@ -246,6 +247,7 @@ def _check_models(settings: "Settings", asked: str | None) -> None:
 
 app.command()(estimate)
 app.command()(show)
+app.command()(audit_references)
 app.command()(calibrate)
 app.command()(what_if)
 app.command()(train_verifier)

@@ -38,7 +38,8 @@ NARROWEST = 120
 TEXT_COLUMNS = {
     "table", "stage", "what", "reason", "batch", "expected_verdict", "expected_kind", "path", "detail",
     "kind", "model", "role", "expected", "age", "state", "job", "file", "set", "scorer",
-    "step", "side", "to", "verdict", "question", "unsupported", "question_type", "lost",
+    "step", "side", "to", "verdict", "question", "unsupported", "question_type", "lost", "document",
+    "section", "decision", "used",
 }  # fmt: skip
 LONGEST_UNBROKEN = 30
 """Characters up to which a text stays on one line; names of batches and files may be of any length."""

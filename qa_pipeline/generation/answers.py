@@ -1,7 +1,8 @@
 """Answers: each kept question is answered from its retrieved passages only, with citations."""
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
@@ -29,9 +30,44 @@ TAKEN_OVER = (
 )  # fmt: skip
 """Columns a pair has from its question."""
 
+_BY_PASSAGE = ("passage_ids", "passage_scores")
+
 Row = dict[str, Any]
 Guard = Callable[[Sequence[Row], Sequence[Sequence[Passage]]], list[Relevance]]
 """(rows of the questions table, passages of each) -> whether each question may be answered from them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The passages of a question that an answer may be drafted from, by their places.
+
+    `validated` says that they were looked at: then none of them is a refusal. `error` is why they could
+    not be.
+    """
+
+    places: Sequence[int]
+    validated: bool = False
+    error: ModelError | None = None
+
+    @property
+    def stops(self) -> bool:
+        """Whether no answer may be drafted."""
+        return self.error is not None or (self.validated and not self.places)
+
+
+Select = Callable[[Sequence[Row], Mapping[str, Passage]], list[Selection]]
+"""(rows of the questions table, passages by id) -> which passages of each may be used."""
+
+
+def keep_all(rows: Sequence[Row], passages: Mapping[str, Passage]) -> list[Selection]:
+    """Use all that was retrieved."""
+    return [Selection(range(len(row["passage_ids"]))) for row in rows]
+
+
+def _only(row: Row, selection: Selection) -> Row:
+    """The row with the chosen passages alone."""
+    kept = {name: row[name] and [row[name][place] for place in selection.places] for name in _BY_PASSAGE}
+    return {**row, **kept}
 
 
 def let_all_pass(rows: Sequence[Row], passages: Sequence[Sequence[Passage]]) -> list[Relevance]:
@@ -46,6 +82,7 @@ def draft_answers(
     settings: GenerationSettings,
     llm: LLMSettings,
     *,
+    select: Select = keep_all,
     guard: Guard = let_all_pass,
     previous: pl.DataFrame | None = None,
     notify: ProgressCallback = no_progress,
@@ -53,7 +90,8 @@ def draft_answers(
     """Answer every kept question from its passages; one that the guard stops gets a refusal.
 
     A pair of `previous` is kept while its question has the same passages, prompt and model, and the guard
-    decides the same of it; a draft that failed is asked again.
+    decides the same of it; a draft that failed is asked again. `select` says which of the retrieved passages
+    may be used.
 
     Raises:
         PermanentModelError: the model can answer no further request.
@@ -61,12 +99,18 @@ def draft_answers(
     kept = questions.filter(pl.col("status") == "kept")
     passages = passages_by_id(chunks)
     owners = dict(chunks.select("chunk_id", "document_id").iter_rows())
+    rows = list(kept.iter_rows(named=True))
+    chosen = select(rows, passages)
     asked = [
         (row, answer_request(row, [passages[i] for i in row["passage_ids"]], settings, llm.seed))
-        for row in kept.iter_rows(named=True)
+        for row in (_only(row, selection) for row, selection in zip(rows, chosen, strict=True))
     ]
-    relevances = guard([row for row, _ in asked], [request.passages for _, request in asked])
     earlier = _by_question(previous, model.name)
+    relevances = _relevances(asked, earlier, settings, guard)
+    relevances = [
+        Relevance("validation", passes=False, error=selection.error) if selection.stops else relevance
+        for selection, relevance in zip(chosen, relevances, strict=True)
+    ]
     still = [
         row["question_id"] in earlier and _same(earlier[row["question_id"]], row, request, relevance)
         for (row, request), relevance in zip(asked, relevances, strict=True)
@@ -80,7 +124,7 @@ def draft_answers(
     pairs = []
     for (row, request), known, relevance in zip(asked, still, relevances, strict=True):
         if known:
-            pairs.append(earlier[row["question_id"]])
+            pairs.append(earlier[row["question_id"]] | _guarded(relevance))
         else:
             reply = next(replies) if relevance.passes else _stopped(row, relevance)
             pairs.append(_pair(row, request, reply, model.name, owners) | _guarded(relevance))
@@ -137,11 +181,35 @@ def _by_question(previous: pl.DataFrame | None, model: str) -> dict[str, Row]:
     return {row["question_id"]: row for row in usable.iter_rows(named=True)}
 
 
+def _relevances(
+    asked: Sequence[tuple[Row, Request[AnswerReply]]],
+    earlier: Mapping[str, Row],
+    settings: GenerationSettings,
+    guard: Guard,
+) -> list[Relevance]:
+    """What the guard says of each question; a model is not asked again about an unchanged one."""
+    found: dict[int, Relevance] = {}
+    for place, (row, request) in enumerate(asked):
+        pair = earlier.get(row["question_id"])
+        if pair is not None and settings.guard.asks_a_model and pair["guarded_by"] == "llm":
+            similar, least = pair["guard_similarity"], settings.guard.threshold
+            if _unchanged(pair, row, request) and (least is None or (similar or -1.0) >= least):
+                found[place] = Relevance("llm", similar, passes=pair["guard_passed"])
+    rest = [place for place in range(len(asked)) if place not in found]
+    said = guard([asked[place][0] for place in rest], [asked[place][1].passages for place in rest])
+    found |= dict(zip(rest, said, strict=True))
+    return [found[place] for place in range(len(asked))]
+
+
 def _same(pair: Row, question: Row, request: Request[AnswerReply], relevance: Relevance) -> bool:
-    """Whether the passages, the prompt and the guard's decision are those of the earlier answer."""
+    """Whether the passages and the prompt are those of the earlier answer, and the guard lets it stand."""
+    passed = _guarded(relevance)["guard_passed"] == pair["guard_passed"]
+    return passed and _unchanged(pair, question, request)
+
+
+def _unchanged(pair: Row, question: Row, request: Request[AnswerReply]) -> bool:
     same_passages = pair["passage_ids"] == question["passage_ids"]
-    same_prompt = bool(pair["prompt_hash"] == request.prompt_hash)
-    return same_passages and same_prompt and _guarded(relevance).items() <= pair.items()
+    return same_passages and bool(pair["prompt_hash"] == request.prompt_hash)
 
 
 def _pair(

@@ -26,6 +26,7 @@ PromptName = Literal[
     "questions",
     "standalone",
     "guard",
+    "validate_reference",
     "answer",
     "split",
     "verify",

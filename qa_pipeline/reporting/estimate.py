@@ -83,6 +83,7 @@ def estimate_run(resources: Resources, batches: Sequence[str], *, now: float) ->
         split=split != "rules",
         round_trip=settings.verification.round_trip,
         guard=settings.generation.guard.asks_a_model,
+        validated=settings.generation.asks_about_references,
     )
     prices = load_prices(settings.llm.budget.prices)
     expected = default = default_expectations(models, settings.generation.questions_per_chunk, split)
@@ -94,7 +95,7 @@ def estimate_run(resources: Resources, batches: Sequence[str], *, now: float) ->
         requests = Requests(chunks, settings, batch)
         expected = expectations_from(finished, requests.language, default)
         work = open_work(resources, batch, requests, models)
-        calls = _calls(work, expected)
+        calls = _calls(work, expected, settings.retrieval.top_k)
         for role in (role for role in STAGES if role in models):
             tokens = _prompt_tokens(role, calls[role], work, requests) * expected.prompt_factor(role)
             read, written = round(tokens), round(calls[role] * expected.reply_tokens[role])
@@ -105,10 +106,12 @@ def estimate_run(resources: Resources, batches: Sequence[str], *, now: float) ->
 
 
 def _role_models(
-    llm: LLMSettings, *, judged: bool, split: bool, round_trip: bool, guard: bool
+    llm: LLMSettings, *, judged: bool, split: bool, round_trip: bool, guard: bool, validated: bool
 ) -> dict[Role, ModelSettings]:
     """The hosted model of each role that has one."""
     found: dict[Role, ModelSettings] = dict.fromkeys(("questions", "standalone", "answer"), llm.generator)
+    if validated:
+        found["validate"] = llm.reviewer("verifier")
     if guard:
         found["guard"] = llm.reviewer("verifier")
     if split:
@@ -121,12 +124,13 @@ def _role_models(
     return {role: model for role, model in found.items() if model.provider in HOSTED}
 
 
-def _calls(work: OpenWork, expected: Expectations) -> dict[Role, float]:
+def _calls(work: OpenWork, expected: Expectations, passages: int) -> dict[Role, float]:
     new = expected.kept * work.unknown_chunks
     pairs = work.pairs + new
     return {
         "questions": float(len(work.questions)),
         "standalone": REWRITTEN * work.open_slots,
+        "validate": (len(work.answers) + new) * passages,
         "guard": len(work.answers) + new,
         "answer": len(work.answers) + new,
         "split": expected.split * max(0.0, pairs - work.verified),

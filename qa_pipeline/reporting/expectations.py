@@ -32,6 +32,7 @@ REPLY_TOKENS: Mapping[Role, float] = {
     "questions": 45.0,
     "standalone": 30.0,
     "guard": 60.0,
+    "validate": 40.0,
     "answer": 130.0,
     "split": 140.0,
     "verify": 200.0,

@@ -140,6 +140,24 @@ class GenerationSettings(Group):
     )
     mix: MixSettings = MixSettings()
     guard: GuardSettings = GuardSettings()
+    enable_reference_validation: bool = Field(
+        False, description="Hold each retrieved passage against its question before an answer is drafted."
+    )
+    validation_strategy: Literal["noop", "embedding", "llm"] = Field(
+        "noop", description="How passages are validated: not at all, by a cosine, or by a model."
+    )
+    validation_model: str | None = Field(
+        None, description="Model that validates, of the verifier's provider; null is the verifier's own."
+    )
+    validation_max_refs_per_item: int = Field(
+        2, gt=0, description="Most accepted passages of a question; the best ones of the search are taken."
+    )
+    validation_similarity: float = Field(
+        0.4, ge=-1, le=1, description="embedding: cosine from which a passage is accepted; unsure 0.1 below."
+    )
+    validation_unsure: Literal["reject", "accept"] = Field(
+        "reject", description="What becomes of a passage of which the validation is unsure."
+    )
     coverage_target: float | None = Field(
         None,
         gt=0,
@@ -172,6 +190,11 @@ class GenerationSettings(Group):
     skip_repeated_blocks: bool = Field(
         True, description="Generate no questions from chunks whose text another document had before."
     )
+
+    @property
+    def asks_about_references(self) -> bool:
+        """Whether a model validates the passages."""
+        return self.enable_reference_validation and self.validation_strategy == "llm"
 
 
 class PairsFileSettings(Group):

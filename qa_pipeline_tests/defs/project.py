@@ -78,7 +78,7 @@ class CountingRules(ExtractiveModel):
 class OnlyGenerates(Resources):
     """Rules that generate, and nobody who verifies or judges."""
 
-    def reviewer(self, role: Reviewer) -> None:
+    def reviewer(self, role: Reviewer, model: str | None = None) -> None:
         return None
 
 

@@ -171,7 +171,7 @@ class CutsAnswers(CountingRules):
 class OnlyCuts(Resources):
     """Its model cuts answers, and judges nothing."""
 
-    def reviewer(self, role: Reviewer) -> LanguageModel | None:
+    def reviewer(self, role: Reviewer, model: str | None = None) -> LanguageModel | None:
         return self._model if role == "verifier" else None
 
 

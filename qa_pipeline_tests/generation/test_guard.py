@@ -146,6 +146,30 @@ def test_a_guard_that_could_not_be_asked_is_a_failure_and_never_an_answer() -> N
     assert len(model.asked) == 1
 
 
+def test_what_a_model_decided_of_an_unchanged_question_is_not_asked_again() -> None:
+    settings = GenerationSettings.model_validate({"guard": {"mode": "llm"}})
+    said = [Relevance("llm"), Relevance("llm", passes=False)]
+    frame, model = chunks("a", "b"), ScriptedModel(ask_about_text)
+    first = draft_answers(ASKED, frame, model, settings, LLMSettings(), guard=lambda rows, shown: said)
+    seen: list[int] = []
+
+    def guard(rows: Sequence[dict[str, Any]], shown: Sequence[Sequence[Passage]]) -> list[Relevance]:
+        seen.append(len(rows))
+        return []
+
+    options: dict[str, Any] = {"guard": guard, "previous": first}
+    assert draft_answers(ASKED, frame, ScriptedModel([]), settings, LLMSettings(), **options).equals(first)
+    assert seen == [0]
+
+
+def test_a_pair_is_kept_where_another_mode_lets_it_stand_too() -> None:
+    first = drafted(ScriptedModel(ask_about_text), [PASSED, PASSED])
+    other = Relevance("hybrid", 0.7)
+    again = drafted(ScriptedModel([]), [other, other], first)
+    assert again["guarded_by"].to_list() == ["hybrid", "hybrid"]
+    assert again["answer"].equals(first["answer"])
+
+
 def test_a_pair_is_kept_while_the_guard_decides_the_same_and_asked_when_it_lets_it_pass() -> None:
     first = drafted(ScriptedModel(ask_about_text), [STOPPED, PASSED])
     assert drafted(ScriptedModel([]), [STOPPED, PASSED], first).equals(first)

@@ -29,6 +29,7 @@ from qa_pipeline.records import (
     QuestionsReply,
     QuestionType,
     RecallReply,
+    ReferenceReply,
     ReplyModel,
     SplitReply,
     StandaloneReply,
@@ -39,6 +40,7 @@ from qa_pipeline.text.lexicon.languages import LANGUAGES
 PLACEHOLDERS: dict[PromptName, set[str]] = {
     "questions": {"passages", "limit", "types"},
     "standalone": {"passages", "question"},
+    "validate_reference": {"passages", "question", "evidence"},
     "guard": {"passages", "question"},
     "answer": {"passages", "question"},
     "split": {"question", "sentences"},
@@ -51,6 +53,7 @@ PLACEHOLDERS: dict[PromptName, set[str]] = {
 REPLIES: dict[PromptName, type[ReplyModel]] = {
     "questions": QuestionsReply,
     "standalone": StandaloneReply,
+    "validate_reference": ReferenceReply,
     "guard": GuardReply,
     "answer": AnswerReply,
     "split": SplitReply,

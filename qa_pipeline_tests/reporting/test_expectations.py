@@ -34,6 +34,7 @@ def test_enough_calls_teach_lengths_and_what_follows_from_what() -> None:
         made(
             questions=40,
             standalone=40,
+            validate=40,
             guard=40,
             answer=60,
             split=12,

@@ -158,6 +158,7 @@ _ROLES: dict[str, Callable[[str], dict[str, Any]]] = {
     "comparisons": _compare,
     "claims": _split,
     "verdicts": _verify,
+    "rationale": lambda prompt: {"rationale": "", "decision": "accept"},
     "decision": lambda prompt: {"reasoning": "", "decision": _decide(prompt, prompt, 1)["decision"]},
     "relevance": _judge,
     "preferred": _prefer,

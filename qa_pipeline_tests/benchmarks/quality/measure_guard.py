@@ -160,11 +160,12 @@ def _shown(rows: pl.DataFrame) -> list[list[Passage]]:
 
 
 def _latency(path: Path) -> float:
-    """Of one question with its passages after the other, nothing computed before."""
+    """Of one question after the other with three passages of its set, nothing computed before."""
     rows = pl.read_parquet(path).sample(200, seed=0)
+    texts = rows["context"].list.first().to_list()
     embedder, taken = load_embedder(EmbeddingSettings()), []
-    for question, shown in zip(rows["question"].to_list(), _shown(rows), strict=True):
-        three = (shown * 3)[:3]
+    for place, question in enumerate(rows["question"].to_list()):
+        three = [Passage("", "", (), texts[(place + n) % len(texts)], "en") for n in range(3)]
         begun = time.perf_counter()
         context_similarity([question], [three], embedder)
         taken.append(time.perf_counter() - begun)

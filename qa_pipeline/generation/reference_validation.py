@@ -1,0 +1,148 @@
+"""Retrieved passages held against their question, each by itself, before an answer is drafted from them.
+
+Corrective retrieval (Yan et al. 2024, CRAG): what does not help to answer is dropped, and where nothing is
+left the question is refused. Off by default: the verification of answers does not rest on it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from qa_pipeline.errors import ModelError, SettingsError
+from qa_pipeline.llm.base import LanguageModel, Request
+from qa_pipeline.llm.concurrency import complete_all
+from qa_pipeline.models.base import Encoder
+from qa_pipeline.prompts.loading import delimit, load_prompt, render_passages
+from qa_pipeline.records import Passage, ReferenceReply
+from qa_pipeline.settings.generation import GenerationSettings
+from qa_pipeline.settings.llm import LLMSettings
+
+CHARACTERS = 500
+"""How much of a passage the strategy `embedding` reads."""
+UNSURE_BELOW = 0.1
+"""How far below the threshold a cosine is unsure and not a no."""
+
+Row = Mapping[str, Any]
+Decision = Literal["accept", "reject", "unsure"]
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceRequest:
+    """One passage to be held against one question.
+
+    Args:
+        question: the question.
+        draft_evidence: the beginning of the text it was written about.
+        passage: what was retrieved.
+        passage_score: how the search scored it.
+        batch: whom a call is for.
+    """
+
+    question: str
+    draft_evidence: str
+    passage: Passage
+    passage_score: float | None
+    batch: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceDecision:
+    """What was decided of a passage; `similarity` is its cosine, where one was computed.
+
+    A model that could not be asked decides nothing: `error` says why.
+    """
+
+    decision: Decision
+    similarity: float | None = None
+    error: ModelError | None = None
+
+
+def reference_requests(row: Row, passages: Sequence[Passage], draft_evidence: str) -> list[ReferenceRequest]:
+    """A request for each passage of a question; `row` is its row of the questions table."""
+    scores = row["passage_scores"] or [None] * len(passages)
+    return [
+        ReferenceRequest(row["question"], draft_evidence[:CHARACTERS], passage, score, row["batch"])
+        for passage, score in zip(passages, scores, strict=True)
+    ]
+
+
+def validate_references(
+    requests: Sequence[ReferenceRequest],
+    settings: GenerationSettings,
+    encoder: Encoder,
+    model: LanguageModel | None,
+    llm: LLMSettings,
+) -> list[ReferenceDecision]:
+    """A decision for each passage, by the strategy of the settings; the rationale of a model is not kept.
+
+    Raises:
+        SettingsError: the strategy asks a model and there is none.
+        PermanentModelError: the model can answer no further request.
+    """
+    if settings.validation_strategy == "noop":
+        return [ReferenceDecision("accept") for _ in requests]
+    if settings.validation_strategy == "embedding":
+        return _by_similarity(requests, settings.validation_similarity, encoder)
+    if model is None:
+        raise SettingsError(
+            "generation.validation_strategy is llm, and no model is configured; name a provider, or choose "
+            "embedding"
+        )
+    asked = [reference_request(one, llm) for one in requests]
+    return [
+        ReferenceDecision("reject", error=reply)
+        if isinstance(reply, ModelError)
+        else ReferenceDecision(reply.value.decision)
+        for reply in complete_all(model, asked, workers=llm.workers)
+    ]
+
+
+def _by_similarity(
+    requests: Sequence[ReferenceRequest], threshold: float, encoder: Encoder
+) -> list[ReferenceDecision]:
+    questions = encoder.encode([one.question for one in requests])
+    passages = encoder.encode([one.passage.text[:CHARACTERS] for one in requests])
+    return [
+        ReferenceDecision(_sure(cosine, threshold), cosine)
+        for cosine in np.einsum("ij,ij->i", questions, passages).astype(float).round(6).tolist()
+    ]
+
+
+def _sure(cosine: float, threshold: float) -> Decision:
+    if cosine >= threshold:
+        return "accept"
+    return "unsure" if cosine >= threshold - UNSURE_BELOW else "reject"
+
+
+def accepted_places(decisions: Sequence[ReferenceDecision], settings: GenerationSettings) -> list[int]:
+    """Places of the passages an answer may be drafted from: accepted, the best first, and not too many."""
+    if not settings.enable_reference_validation or settings.validation_strategy == "noop":
+        return list(range(len(decisions)))
+    good = ("accept", "unsure") if settings.validation_unsure == "accept" else ("accept",)
+    accepted = [place for place, one in enumerate(decisions) if one.decision in good and one.error is None]
+    return accepted[: settings.validation_max_refs_per_item]
+
+
+def reference_request(request: ReferenceRequest, llm: LLMSettings) -> Request[ReferenceReply]:
+    """What a model is asked about one passage."""
+    passage = request.passage
+    prompt = load_prompt(passage.language, "validate_reference")
+    return Request(
+        role="validate",
+        system=prompt.system,
+        prompt=prompt.fill(
+            passages=render_passages([passage]),
+            question=delimit(request.question, "question"),
+            evidence=delimit(request.draft_evidence, "evidence"),
+        ),
+        reply_model=ReferenceReply,
+        temperature=0.0,
+        seed=llm.seed,
+        language=passage.language,
+        passages=(passage,),
+        question=request.question,
+        batch=request.batch,
+        prompt_hash=prompt.hash,
+    )
