@@ -3,12 +3,14 @@
 import hashlib
 import json
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from qa_pipeline.errors import SettingsError
+from qa_pipeline.models.cpu import quiet_transformers
 
 FILE_PATTERNS = ("*.safetensors", "*.json", "*.txt", "*.model")
 """Weights, configuration and vocabularies: what may be downloaded, and what shapes a result."""
@@ -124,3 +126,41 @@ def _snapshot(name: str, revision: str) -> Path:
     except LocalEntryNotFoundError:
         pass
     return Path(snapshot_download(name, revision=revision, allow_patterns=list(FILE_PATTERNS)))
+
+
+ClassifierKind = Literal["texts", "tokens"]
+
+
+def load_classifier(folder: Path, kind: ClassifierKind, refused: Callable[[str], SettingsError]) -> Any:
+    """Load a classifier of texts or of their tokens onto the CPU: safetensors, no code of its own, no hub.
+
+    Args:
+        folder: its files.
+        kind: what it gives logits for.
+        refused: makes the error from what is wrong.
+
+    Raises:
+        SettingsError: it cannot be loaded, or weights of its head are missing, which transformers would
+            fill with random numbers.
+    """
+    from safetensors import SafetensorError
+    from transformers import AutoModelForSequenceClassification, AutoModelForTokenClassification
+
+    loader: Any = AutoModelForSequenceClassification if kind == "texts" else AutoModelForTokenClassification
+    try:
+        with quiet_transformers(warnings=False):  # what is missing is raised below
+            model, info = loader.from_pretrained(
+                str(folder),
+                trust_remote_code=False,
+                local_files_only=True,
+                use_safetensors=True,
+                output_loading_info=True,
+                dtype="float32",
+            )
+    except (OSError, ValueError, RuntimeError, KeyError, SafetensorError) as error:
+        reason = str(error).strip().partition("\n")[0]
+        raise refused(f"it cannot be loaded ({reason})") from error
+    missing = sorted(info["missing_keys"])
+    if missing:
+        raise refused(f"it has no weights for {', '.join(missing[:3])}; name one that was trained for this")
+    return model.eval()

@@ -17,10 +17,9 @@ from qa_pipeline.models.cpu import (
     Numbers,
     Rows,
     compute_by_length,
-    quiet_transformers,
     single_threaded_workers,
 )
-from qa_pipeline.models.files import ModelFolder, find_folder
+from qa_pipeline.models.files import ModelFolder, find_folder, load_classifier
 from qa_pipeline.settings.generation import RetrievalSettings
 
 MOST_TOKENS = 512
@@ -83,26 +82,10 @@ class Reranker(ModelFolder):
 
     @cached_property
     def _model(self) -> Any:
-        from safetensors import SafetensorError
-        from transformers import AutoModelForSequenceClassification
-
-        try:
-            with quiet_transformers(warnings=False):  # what is missing is raised below
-                model, info = AutoModelForSequenceClassification.from_pretrained(
-                    str(self.folder),
-                    trust_remote_code=False,
-                    local_files_only=True,
-                    use_safetensors=True,
-                    output_loading_info=True,
-                    dtype="float32",
-                )
-        except (OSError, ValueError, RuntimeError, KeyError, SafetensorError) as error:
-            raise self._refused(f"it cannot be loaded ({str(error).partition(chr(10))[0]})") from error
-        if info["missing_keys"]:  # transformers would fill them with random numbers
-            raise self._refused("its head has no weights; name a model that was trained to rank")
+        model = load_classifier(self.folder, "texts", self._refused)
         if model.config.num_labels != 1:
             raise self._refused(f"it has {model.config.num_labels} classes; a reranker has one")
-        return model.eval()
+        return model
 
     def _refused(self, what: str) -> SettingsError:
         return SettingsError(f"retrieval.reranker {self.name}: {what}. {WAYS_OUT}")

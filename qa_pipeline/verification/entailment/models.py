@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -21,9 +21,9 @@ from qa_pipeline.models.cpu import (
     TorchPrecision,
     choose_precision,
     compute_by_length,
-    quiet_transformers,
     single_threaded_workers,
 )
+from qa_pipeline.models.files import ClassifierKind, load_classifier
 from qa_pipeline.models.vector_cache import VectorCache, VectorSpace, compute_cached
 from qa_pipeline.records import ProgressCallback, no_progress
 from qa_pipeline.settings.verification import EntailmentSettings
@@ -40,7 +40,6 @@ from qa_pipeline.verification.entailment.files import (
 from qa_pipeline.verification.entailment.tokens import Input, PairReader
 
 SETTING = "verification.entailment"
-Kind = Literal["texts", "tokens"]
 """What a model classifies."""
 BATCH_TOKENS = 4096
 """Most tokens of a batch: a core is busy with them, and their activations stay small."""
@@ -58,7 +57,7 @@ class Network:
     """
 
     files: PairModelFiles
-    kind: Kind
+    kind: ClassifierKind
     precision: TorchPrecision
     store: VectorCache
 
@@ -113,7 +112,7 @@ class Network:
         """The model itself, ready to run."""
         import torch
 
-        model = load_classifier(self.files, self.kind)
+        model = load_classifier(self.files.folder, self.kind, self.files.refused)
         return model.to(torch.bfloat16) if self.precision == "bfloat16" else model
 
     @cached_property
@@ -130,38 +129,6 @@ def takes_types(model: Any) -> bool:
 def _key(one: Input) -> str:
     content = np.array([*one.ids, *one.types, one.tail], dtype="<i4").tobytes()
     return hashlib.sha256(content).hexdigest()
-
-
-def load_classifier(files: PairModelFiles, kind: Kind) -> Any:
-    """Load a model onto the CPU: from safetensors, without code of its own, hub or progress bar.
-
-    Raises:
-        SettingsError: it cannot be loaded, or weights of its head are missing, which transformers would
-            fill with random numbers.
-    """
-    from safetensors import SafetensorError
-    from transformers import AutoModelForSequenceClassification, AutoModelForTokenClassification
-
-    loader: Any = AutoModelForSequenceClassification if kind == "texts" else AutoModelForTokenClassification
-    try:
-        with quiet_transformers(warnings=False):  # what is missing is raised below
-            model, info = loader.from_pretrained(
-                str(files.folder),
-                trust_remote_code=False,
-                local_files_only=True,
-                use_safetensors=True,
-                output_loading_info=True,
-                dtype="float32",
-            )
-    except (OSError, ValueError, RuntimeError, KeyError, SafetensorError) as error:
-        reason = str(error).strip().partition("\n")[0]
-        raise files.refused(f"it cannot be loaded ({reason})") from error
-    missing = sorted(info["missing_keys"])
-    if missing:
-        raise files.refused(
-            f"it has no weights for {', '.join(missing[:3])}; name one that was trained to classify {kind}"
-        )
-    return model.eval()
 
 
 @dataclass(frozen=True, eq=False)

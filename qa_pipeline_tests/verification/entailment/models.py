@@ -10,10 +10,11 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from qa_pipeline.models.embedding_files import find_model
+from qa_pipeline.models.files import ClassifierKind
 from qa_pipeline.settings.generation import EmbeddingSettings
 from qa_pipeline.settings.verification import EntailmentSettings
 from qa_pipeline.verification.entailment.files import Labels, Logits, PairModelFiles
-from qa_pipeline.verification.entailment.models import CrossEncoder, Kind, Network
+from qa_pipeline.verification.entailment.models import CrossEncoder, Network
 from qa_pipeline.verification.entailment.tokens import Input, PairReader
 from qa_pipeline_tests.fakes import memory_cache
 
@@ -26,7 +27,7 @@ def write_classifier(
     folder: Path,
     labels: Sequence[str] = THREE,
     *,
-    kind: Kind = "texts",
+    kind: ClassifierKind = "texts",
     architecture: str = "bert",
     bias: Sequence[float] | None = None,
     config: dict[str, Any] | None = None,
