@@ -162,5 +162,5 @@ def load_classifier(folder: Path, kind: ClassifierKind, refused: Callable[[str],
         raise refused(f"it cannot be loaded ({reason})") from error
     missing = sorted(info["missing_keys"])
     if missing:
-        raise refused(f"it has no weights for {', '.join(missing[:3])}; name one that was trained for this")
+        raise refused(f"it has no weights for {', '.join(missing[:3])}; name one whose head was trained")
     return model.eval()

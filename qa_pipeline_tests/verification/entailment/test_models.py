@@ -82,7 +82,7 @@ def test_a_model_without_a_trained_head_is_refused(tmp_path: Path) -> None:
 
     folder = write_classifier(tmp_path / "m")
     AutoModelForSequenceClassification.from_pretrained(folder).base_model.save_pretrained(folder)
-    with pytest.raises(SettingsError, match=r"no weights for classifier.*trained to classify texts"):
+    with pytest.raises(SettingsError, match=r"no weights for classifier.*head was trained"):
         load(folder).probabilities(PAIRS)
 
 
