@@ -11,8 +11,19 @@ if TYPE_CHECKING:  # heavy: errors are records too, and --help must answer at on
 
 Coverage = Literal["full", "partial", "none"]
 QuestionType = Literal[
-    "fact_single", "summary", "reasoning", "comparison", "procedure", "table", "unanswerable", "false_premise"
+    "fact_single",
+    "summary",
+    "reasoning",
+    "comparison",
+    "procedure",
+    "table",
+    "multi_hop",
+    "cross_document",
+    "unanswerable",
+    "false_premise",
 ]
+HOP_SCOPES: "Mapping[QuestionType, str]" = {"multi_hop": "within", "cross_document": "across"}
+"""Types whose questions need two chunks, and where the two lie: in one document, or in two."""
 BlockKind = Literal["heading", "paragraph", "list_item", "table_row", "code", "quote"]
 
 Score = Annotated[float, Field(ge=0.0, le=1.0)]

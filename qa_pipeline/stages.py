@@ -38,6 +38,7 @@ from qa_pipeline.generation.deduplication import find_twins
 from qa_pipeline.generation.edits import with_edited_pairs
 from qa_pipeline.generation.guard import Relevance, guard_questions
 from qa_pipeline.generation.guidance import read_guidance
+from qa_pipeline.generation.multihop import link_chunks
 from qa_pipeline.generation.pairs_file import import_pairs, mask_pairs, parse_pairs, read_pairs
 from qa_pipeline.generation.planning import topics_of
 from qa_pipeline.generation.questions import write_questions
@@ -185,6 +186,7 @@ def _questions(run: StageRun) -> pl.DataFrame:
         settings.generation,
         settings.llm,
         batch=run.batch,
+        links=run["links"],
         topics=topics_of(shard.vectors) if settings.generation.max_questions else None,
         uncovered=_uncovered(run),
         guidance=read_guidance(settings.generation),
@@ -432,12 +434,13 @@ def _claim_verdicts(run: StageRun) -> pl.DataFrame:
 
 
 def _round_trips(run: StageRun) -> pl.DataFrame:
-    """Question the verified pairs once more; no model is asked unless the settings say so."""
+    """Question the verified pairs once more: those of two hops always, others if the settings say so."""
     settings = run.resources.settings
     return make_round_trips(
         **run.inputs,
         accept_grounding=settings.verification.accept_grounding,
-        model=run.resources.reviewer("verifier") if settings.verification.round_trip else None,
+        only_hops=not settings.verification.round_trip,
+        model=run.resources.reviewer("verifier"),
         llm=settings.llm,
         notify=run.notify,
     )
@@ -564,11 +567,19 @@ STAGES: Mapping[str, Stage] = {
             computed_with="faiss",
         ),
         Stage(
+            "links",
+            lambda run: link_chunks(run["chunks"]),
+            "generation",
+            "A light graph of the batch: chunks that speak of the same name, heading or rare words. "
+            "Questions of two hops are asked along its edges.",
+            inputs=("chunks",),
+        ),
+        Stage(
             "questions",
             _questions,
             "generation",
             "A planned mix of types over the chunks; those of unchanged chunks are kept and not asked again.",
-            inputs=("chunks", "index"),
+            inputs=("chunks", "index", "links"),
             settings=("generation", "retrieval", "embedding", "llm"),
             prompts=("questions", "standalone"),
             asks_a_model=True,
@@ -652,8 +663,8 @@ STAGES: Mapping[str, Stage] = {
             _round_trips,
             "validation",
             "A verified question is answered from its quotes alone, which should agree, and from "
-            "memory, which "
-            "should fail; passages that hold the same proof are noted.",
+            "memory, which should fail; passages that hold the same proof are noted. One of two hops is "
+            "answered from each chunk alone, which should fail too.",
             inputs=("pairs", "claims", "claim_verdicts", "chunks"),
             settings=("verification", "llm"),
             prompts=("answer", "recall", "compare"),

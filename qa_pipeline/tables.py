@@ -434,14 +434,14 @@ QUESTIONS = Table(
         column("question", S, "The question; null when none was written.", nullable=True),
         column("question_type", S, "Type it is of, a name of the mix; null without a question.", nullable=True),
         column("planned_type", S, "Type that was asked for; null when the chunk was not asked.", nullable=True),
-        column("difficulty", S, "How the search finds its chunk: easy first, medium second or third, hard later or not; null when not searched.", nullable=True),
+        column("difficulty", S, "How the search finds its chunk: easy first, medium second or third, hard later or not (both chunks of two hops: easy first, medium among the first six); null when not searched.", nullable=True),
         column("persona", S, "Name of the persona in whose words it is asked; null without one.", nullable=True),
         column("round", I32, "1 for the first time its chunk was asked, higher where nothing had been accepted; null when not asked.", nullable=True),
         column("place", I32, "Its place in the request, from 0; null when the chunk was not asked.", nullable=True),
         column("rewritten_from", S, "The question as first written, where it could not be understood by itself; else null.", nullable=True),
         column("target_chunk_ids", STRINGS, "Chunks the question was written for."),
         column("passage_ids", STRINGS, "Chunks retrieved for it, best first."),
-        column("passage_scores", pl.List(F64), "Retrieval score of each of them (reciprocal rank fusion).", nullable=True),
+        column("passage_scores", pl.List(F64), "Retrieval score of each of them (reciprocal rank fusion); null for a second hop that the search did not find.", nullable=True),
         column("language", S, "Language of question and answer."),
         column("status", S, "kept, dropped or failed."),
         REASON,
@@ -528,6 +528,7 @@ ROUND_TRIPS = Table(
         column("agrees", B, "Whether that answer is the pair's; null where it is not known.", nullable=True),
         column("recalled_answer", S, "Answer without any document; null where it was not known.", nullable=True),
         column("memorised", B, "Whether that answer is the pair's too; null where it is not known.", nullable=True),
+        column("one_chunk_answers", B, "Whether one chunk of the proof alone answers a question of two hops; null for others, and where it is not known.", nullable=True),
         column("target_rank", I32, "Place, from 1, of the first proving chunk among the passages; null where it is none of them.", nullable=True),
         column("further_chunk_ids", STRINGS, "Other passages that hold every quote of the proof."),
         column("model", S, "Model that was asked; null without one.", nullable=True),
@@ -557,6 +558,24 @@ COVERAGE = Table(
     ),
     preview=("section_path", "status", "reason", "written", "accepted"),
     counted=("status", "reason"),
+)
+
+LINKS = Table(
+    "links",
+    "One row per edge of the graph of a batch, whose nodes are its chunks: what two of them both speak of.",
+    ("chunk_id", "other_chunk_id"),
+    (
+        BATCH,
+        column("chunk_id", S, "The chunk that comes first."),
+        column("other_chunk_id", S, "The other one."),
+        column("scope", S, "within (one document) or across (two)."),
+        column("kind", S, "What joins them: name, heading (of one of them, or the title of its document) or term (two rare words side by side)."),
+        column("bridge", S, "Its words, as the first chunk has them."),
+        column("weight", F64, "Inverse document frequency of the bridge among the chunks, times the weight of its kind."),
+        column("shared", I32, "How many such things both speak of."),
+    ),
+    preview=("scope", "kind", "bridge", "weight"),
+    counted=("scope", "kind"),
 )
 
 TABLES: dict[str, Table] = {
@@ -600,7 +619,7 @@ LLM_CALLS = Table(
     counted=("role", "outcome", "repair", "replied_model"),
 )
 
-KEPT_APART: dict[str, Table] = {table.name: table for table in (LLM_CALLS, CANARIES, DECISIONS, COVERAGE)}
+KEPT_APART: dict[str, Table] = {table.name: table for table in (LLM_CALLS, CANARIES, DECISIONS, COVERAGE, LINKS)}
 """Tables that tell of a batch and are no part of the road: never in conservation, never in a release."""
 
 STORED: dict[str, Table] = TABLES | KEPT_APART

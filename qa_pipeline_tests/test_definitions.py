@@ -39,6 +39,7 @@ ASSETS = {
     "coverage",
     "twins",
     "round_trips",
+    "links",
 }
 
 BLOCKING = {
@@ -48,6 +49,7 @@ BLOCKING = {
     "coverage:schema",
     "twins:schema",
     "round_trips:schema",
+    "links:schema",
     "canaries:canary_recall",
     "canaries:canary_accepts",
     "documents:schema",

@@ -17,6 +17,7 @@ from qa_pipeline.curation.citation_quality import citation_quality
 from qa_pipeline.curation.decisions import EDITED, PERSON, applied
 from qa_pipeline.curation.duplicates import find_conflicts, find_duplicates, find_one_sided
 from qa_pipeline.errors import InputError
+from qa_pipeline.records import HOP_SCOPES
 from qa_pipeline.settings.verification import JudgingSettings, VerificationSettings
 from qa_pipeline.storage import Layout, write_bytes
 from qa_pipeline.tables import UNSUPPORTED, VERDICTS
@@ -30,7 +31,7 @@ DIMENSIONS = ("relevance", "correctness", "completeness")
 _DIGITS = 9
 
 
-_TRIP = ("pair_id", "agrees", "memorised", "solved_answer", "recalled_answer")
+_TRIP = ("pair_id", "agrees", "memorised", "one_chunk_answers", "solved_answer", "recalled_answer")
 _NO_DETAIL = pl.lit(None, dtype=pl.String())
 
 
@@ -100,7 +101,9 @@ def _gather(
     round_trips: pl.DataFrame,
 ) -> pl.DataFrame:
     """One row for each pair with all that is known of it."""
-    own = pairs.select("pair_id", "batch", "question", "answer", "expected_verdict", "origin", "generator")
+    own = pairs.select(
+        "pair_id", "batch", "question", "answer", "question_type", "expected_verdict", "origin", "generator"
+    )
     judged = {f"judge_{name}": name for name in ("status", "reason", "detail")}
     return _beside(
         own,
@@ -146,6 +149,9 @@ def _rules(judging: JudgingSettings) -> list[Rule]:
     proved = outcome.is_in(["grounded", "refusal"])
     edited = (pl.col("origin") == EDITED) & (outcome == "grounded")
     refused, found = outcome == "refusal", pl.col("refusal")
+    two_hops = pl.col("question_type").is_in(list(HOP_SCOPES)) & (pl.col("origin") == "generated")
+    one_chunk = pl.col("one_chunk_answers")
+    unproved_hops = pl.lit("whether each chunk is needed for the answer is not known")
     unexamined = pl.lit("answerability of the question was not examined")
     status, judged_detail = pl.col("judge_status"), pl.col("judge_detail")
     not_judged = status == "not_judged"
@@ -178,6 +184,8 @@ def _rules(judging: JudgingSettings) -> list[Rule]:
             pl.col("trip_reason"),
             pl.col("trip_detail"),
         ),
+        Rule(two_hops & one_chunk, "rejected", "round_trip", "one_chunk_answers"),
+        Rule(two_hops & one_chunk.is_null(), "needs_review", "round_trip", "hops_unproved", unproved_hops),
         Rule(~pl.col("agrees"), "needs_review", "round_trip", "solver_disagrees", pl.col("solved_answer")),
         *(
             [Rule(pl.col("memorised"), "rejected", "round_trip", "memorised", pl.col("recalled_answer"))]

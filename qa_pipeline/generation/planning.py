@@ -4,7 +4,7 @@ A slot is one question to be written about one chunk. Slots are ordered by turns
 its first before any has its second, and within a turn over the topics of the batch in rotation; a limit on
 questions
 cuts the list there. Types are dealt to the slots by largest remainder (Hamilton's method), scarce ones first:
-a chunk without a table is never asked for a table.
+a chunk without a table is never asked for a table, nor one without a link for two hops.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ import polars as pl
 
 from qa_pipeline.generation.deduplication import cluster_vectors
 from qa_pipeline.models.base import Vectors
-from qa_pipeline.records import QuestionType
+from qa_pipeline.records import HOP_SCOPES, QuestionType
 from qa_pipeline.settings.generation import GenerationSettings
 
 PLAN = pl.Schema(
@@ -24,6 +24,7 @@ PLAN = pl.Schema(
         "round": pl.Int32(),
         "place": pl.Int32(),
         "planned_type": pl.String(),
+        "partner_id": pl.String(),
     }
 )
 SECTION = ("document_id", "section_start")
@@ -39,39 +40,57 @@ _OFFERED: Mapping[QuestionType, pl.Expr] = {
     "summary": pl.col("text").str.len_chars() >= _SUMMARY_CHARACTERS,
     "procedure": pl.col("text").str.count_matches(_ITEMS) >= 2,
     "table": pl.col("text").str.count_matches(_ROWS) >= 2,
+    **{kind: pl.col(scope).is_not_null() for kind, scope in HOP_SCOPES.items()},
 }
-"""What the text of a chunk must have for a type to be asked of it; other types are asked of any."""
+"""What a chunk must have for a type to be asked of it; other types are asked of any."""
 
 
 def plan_questions(
-    chunks: pl.DataFrame, settings: GenerationSettings, taken: pl.DataFrame, topics: Sequence[int]
+    chunks: pl.DataFrame,
+    settings: GenerationSettings,
+    taken: pl.DataFrame,
+    topics: Sequence[int],
+    links: pl.DataFrame,
 ) -> pl.DataFrame:
     """Deal out the questions of a batch that are still to be written.
 
     Args:
         chunks: those to be asked, in any order: chunk_id, document_id, section_start, text, and the
-        round, from 1,
-            in which they are asked.
+            round, from 1, in which they are asked.
         settings: how many questions, and the mix of types.
         taken: chunk_id and planned_type of questions that exist; they count in the mix and in the limit.
         topics: a number for each chunk; those of one number speak of the same.
+        links: LINKS frame of the batch.
 
     Returns:
-        PLAN, best first; a chunk beyond the limit has no row.
+        PLAN, best first; `partner_id` is the second chunk of two hops, another one in each round. A chunk
+        beyond the limit has no row, nor one that the mix asks for two hops only and that has no link.
     """
-    slots = _ordered(chunks, settings.questions_per_chunk, topics)
+    chunks = chunks.with_columns(pl.Series("topic", topics, pl.Int64()))
+    for scope in HOP_SCOPES.values():
+        of_scope = links.filter(pl.col("scope") == scope).group_by("chunk_id", maintain_order=True)
+        partners = of_scope.agg(pl.col("other_chunk_id").alias(scope))
+        chunks = chunks.join(partners, on="chunk_id", how="left", maintain_order="left")
+    slots = _ordered(chunks, settings.questions_per_chunk)
     if settings.max_questions is not None:
         slots = slots.head(max(0, settings.max_questions - taken.height))
     counts = dict(taken.group_by("planned_type").len().iter_rows())
     types = deal_types(slots, settings.mix.weights, counts)
-    planned = slots.select("chunk_id", "round", "place", planned_type=pl.Series(types, dtype=pl.String()))
-    return planned.cast(PLAN)
+    partner, hops = pl.lit(None, dtype=pl.String()), pl.col("planned_type").is_in(list(HOP_SCOPES))
+    for kind, scope in HOP_SCOPES.items():
+        turn = (pl.col("round") - 1) % pl.col(scope).list.len()
+        partner = (
+            pl.when(pl.col("planned_type") == kind).then(pl.col(scope).list.get(turn)).otherwise(partner)
+        )
+    planned = slots.with_columns(pl.Series("planned_type", types, pl.String()))
+    planned = planned.with_columns(partner_id=partner).filter(~hops | pl.col("partner_id").is_not_null())
+    return planned.select(PLAN.names()).cast(PLAN)
 
 
-def _ordered(chunks: pl.DataFrame, per_chunk: int, topics: Sequence[int]) -> pl.DataFrame:
+def _ordered(chunks: pl.DataFrame, per_chunk: int) -> pl.DataFrame:
     """Every slot with its chunk's text, first turns first; the ids are hashes, and so draw lots."""
     places = pl.DataFrame({"place": range(per_chunk)}, schema={"place": pl.Int32()})
-    slots = chunks.with_columns(topic=pl.Series(topics, dtype=pl.Int64())).join(places, how="cross")
+    slots = chunks.join(places, how="cross")
     in_section = slots.sort("round", "place", "chunk_id").with_columns(
         turn=pl.int_range(pl.len()).over(*SECTION)
     )
@@ -87,7 +106,7 @@ def deal_types(
     """A type for each slot, as near to the mix as the chunks allow.
 
     Args:
-        slots: chunk_id and text.
+        slots: chunk_id, text, and the partners in each scope.
         weights: the mix; types of weight 0 are never asked.
         taken: how many questions of each type exist already.
     """

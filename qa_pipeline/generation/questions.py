@@ -17,6 +17,7 @@ from qa_pipeline.llm.base import LanguageModel, Reply, Request
 from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.prompts.loading import delimit, delimit_all, load_prompt, render_passages
 from qa_pipeline.records import (
+    HOP_SCOPES,
     DraftQuestion,
     Passage,
     ProgressCallback,
@@ -28,7 +29,7 @@ from qa_pipeline.records import (
 )
 from qa_pipeline.settings.generation import GenerationSettings
 from qa_pipeline.settings.llm import LLMSettings
-from qa_pipeline.tables import QUESTIONS
+from qa_pipeline.tables import LINKS, QUESTIONS
 from qa_pipeline.text.language import in_other_language
 
 Retrieve = Callable[[Sequence[str], Sequence[str]], list[list[tuple[str, float]]]]
@@ -40,6 +41,8 @@ MAX_QUESTION = 500
 """Characters of a question; no person asks a longer one."""
 NOT_WRITTEN = "not_written"
 NOT_STANDALONE = "not_standalone"
+OVER_LIMIT, NOT_OFFERED = "over_limit", "not_offered"
+_EDGE = ("chunk_id", "other_chunk_id", "bridge")
 _MEDIUM = 3
 _MOST_ASKED = 30
 
@@ -48,16 +51,16 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """What one chunk is asked for in one round.
+    """What one chunk, or two for two hops, is asked for in one round.
 
     Args:
-        passage: the chunk.
+        passages: the chunks.
         request: what the model is sent.
         asked_in: the round, from 1.
         persona: the name of who asks; None for nobody in particular.
     """
 
-    passage: Passage
+    passages: tuple[Passage, ...]
     request: Request[QuestionsReply]
     asked_in: int
     persona: str | None
@@ -71,6 +74,7 @@ def write_questions(
     llm: LLMSettings,
     *,
     batch: str,
+    links: pl.DataFrame | None = None,
     topics: Sequence[int] | None = None,
     uncovered: Collection[Section] = (),
     guidance: Guidance = NO_GUIDANCE,
@@ -90,6 +94,7 @@ def write_questions(
         settings: how many questions of which types, and what is asked of them.
         llm: workers and seed.
         batch: its name.
+        links: LINKS frame of the batch; without one no question of two hops is asked.
         topics: a number for each chunk; None where all are one topic.
         uncovered: sections to be asked once more, since nothing about them was accepted.
         guidance: personas and examples.
@@ -101,14 +106,22 @@ def write_questions(
     """
     kept = still_valid(previous, chunks, settings, guidance, model.name)
     planned = plan_requests(
-        chunks, kept, settings, llm.seed, batch=batch, topics=topics, uncovered=uncovered, guidance=guidance
+        chunks,
+        kept,
+        settings,
+        llm.seed,
+        batch=batch,
+        links=links,
+        topics=topics,
+        uncovered=uncovered,
+        guidance=guidance,
     )
     asked = list(planned.values())
     replies = complete_all(model, [one.request for one in asked], workers=llm.workers, notify=notify)
     written = [
         row for one, reply in zip(asked, replies, strict=True) for row in _rows(one, reply, model.name, batch)
     ]
-    _make_standalone(written, {i: one.passage for i, one in planned.items()}, model, settings, llm)
+    _make_standalone(written, {ids: one.passages for ids, one in planned.items()}, model, settings, llm)
     _retrieve_passages(written, retrieve)
     not_asked = _not_asked(chunks, {row["target_chunk_ids"][0] for row in kept + written}, settings, guidance)
     rest = [{**row, "model": model.name, "batch": batch} for row in not_asked]
@@ -139,11 +152,12 @@ def plan_requests(
     seed: int,
     *,
     batch: str,
+    links: pl.DataFrame | None = None,
     topics: Sequence[int] | None = None,
     uncovered: Collection[Section] = (),
     guidance: Guidance = NO_GUIDANCE,
-) -> dict[str, Planned]:
-    """What is still to be asked, by chunk, best first; `kept` are rows that need not be asked for again."""
+) -> dict[tuple[str, ...], Planned]:
+    """What is still to be asked, by chunk or chunks, best first; `kept` are rows that there are already."""
     asked: dict[str, list[Row]] = defaultdict(list)
     for row in kept:
         asked[row["target_chunk_ids"][0]].append(row)
@@ -161,64 +175,74 @@ def plan_requests(
         schema={"chunk_id": pl.String(), "planned_type": pl.String()},
         orient="row",
     )
-    plan = plan_questions(to_ask.drop("topic"), settings, taken, to_ask["topic"].to_list())
-    wanted = plan.group_by("chunk_id", "round", maintain_order=True).agg("planned_type")
+    edges = LINKS.empty() if links is None else links.filter(~pl.col("other_chunk_id").is_in(list(left_out)))
+    plan = plan_questions(to_ask.drop("topic"), settings, taken, to_ask["topic"].to_list(), edges)
+    wanted = plan.group_by("chunk_id", "partner_id", "round", maintain_order=True).agg("planned_type")
+    bridges: dict[tuple[str, ...], str] = {
+        (first, other): bridge for first, other, bridge in edges.select(_EDGE).iter_rows()
+    }
     planned = {}
-    for chunk_id, asked_in, types in wanted.iter_rows():
+    for chunk_id, partner_id, asked_in, types in wanted.iter_rows():
+        ids: tuple[str, ...] = (chunk_id,) if partner_id is None else (chunk_id, partner_id)
+        targets = tuple(passages[one] for one in ids)
         persona = guidance.persona(chunk_id, asked_in)
         earlier = [row["question"] for row in asked[chunk_id] if row["question"]]
         request = question_request(
-            passages[chunk_id],
+            targets,
             types,
             settings,
             seed,
             batch,
+            bridge=bridges.get(ids),
             asked=earlier,
             persona=None if persona is None else persona.description,
             guidance=guidance,
         )
-        planned[chunk_id] = Planned(
-            passages[chunk_id], request, asked_in, None if persona is None else persona.name
-        )
+        planned[ids] = Planned(targets, request, asked_in, None if persona is None else persona.name)
     return planned
 
 
 def question_request(
-    passage: Passage,
+    passages: Sequence[Passage],
     types: Sequence[QuestionType],
     settings: GenerationSettings,
     seed: int,
     batch: str,
     *,
+    bridge: str | None = None,
     asked: Sequence[str] = (),
     persona: str | None = None,
     guidance: Guidance = NO_GUIDANCE,
 ) -> Request[QuestionsReply]:
-    """What a chunk is asked for questions with.
+    """What a chunk, or two for two hops, is asked for questions with.
 
     Args:
-        passage: the chunk.
+        passages: the chunks, in one language.
         types: of the questions wanted.
         settings: the temperature.
         seed: of the model.
         batch: whom the call is for.
+        bridge: what both chunks speak of.
         asked: questions there are about the chunk already.
         persona: a description of who asks.
         guidance: the examples.
     """
-    prompt = load_prompt(passage.language, "questions", settings.prompts)
+    language = passages[0].language
+    prompt = load_prompt(language, "questions", settings.prompts)
     values: dict[str, Any] = {
-        "passages": render_passages([passage]),
+        "passages": render_passages(passages),
         "limit": str(len(types)),
         "types": ", ".join(types),
     }
-    examples = guidance.examples_in(passage.language)
+    if bridge is not None:
+        prompt, values["bridge"] = prompt.with_part(language, "bridge"), delimit(bridge)
+    examples = guidance.examples_in(language)
     if examples:
-        prompt, values["examples"] = prompt.with_part(passage.language, "examples"), examples
+        prompt, values["examples"] = prompt.with_part(language, "examples"), examples
     if persona is not None:
-        prompt, values["persona"] = prompt.with_part(passage.language, "persona"), persona
+        prompt, values["persona"] = prompt.with_part(language, "persona"), persona
     if asked:
-        prompt = prompt.with_part(passage.language, "asked")
+        prompt = prompt.with_part(language, "asked")
         values["asked"] = delimit_all(asked[-_MOST_ASKED:], "question")
     return Request(
         role="questions",
@@ -227,13 +251,13 @@ def question_request(
         reply_model=QuestionsReply,
         temperature=settings.temperature,
         seed=seed,
-        language=passage.language,
-        passages=(passage,),
+        language=language,
+        passages=tuple(passages),
         types=tuple(types),
         asked=tuple(asked),
         limit=len(types),
         batch=batch,
-        prompt_hash=_prompt_hash(passage.language, settings, guidance),
+        prompt_hash=_prompt_hash(language, settings, guidance),
     )
 
 
@@ -265,15 +289,15 @@ def still_valid(
         if row["target_chunk_ids"][0] in languages and row["target_chunk_ids"][0] not in left_out
     ]
     hashes = {language: _prompt_hash(language, settings, guidance) for language in set(languages.values())}
-    # All questions of a chunk stand or fall together: they came from one reply.
+    # All questions of a request stand or fall together: they came from one reply.
     changed = {
-        row["target_chunk_ids"][0]
+        tuple(row["target_chunk_ids"])
         for row in rows
         if row["status"] == "failed"
         or row["prompt_hash"] != hashes[languages[row["target_chunk_ids"][0]]]
-        or any(chunk_id not in languages for chunk_id in row["passage_ids"])
+        or any(chunk_id not in languages for chunk_id in (*row["target_chunk_ids"], *row["passage_ids"]))
     }
-    return [row for row in rows if row["target_chunk_ids"][0] not in changed]
+    return [row for row in rows if tuple(row["target_chunk_ids"]) not in changed]
 
 
 def _rows(planned: Planned, reply: Reply[QuestionsReply] | ModelError, model: str, batch: str) -> list[Row]:
@@ -281,11 +305,11 @@ def _rows(planned: Planned, reply: Reply[QuestionsReply] | ModelError, model: st
     request = planned.request
     drafts: dict[int, DraftQuestion] = {}
     if not isinstance(reply, ModelError):
-        drafts = _fitting(request.types, reply.value.questions[: request.limit])
+        drafts = _fitting(request.types, _possible(planned, reply.value.questions[: request.limit]))
     rows = []
     for place, planned_type in enumerate(request.types):
         row: Row = {
-            **_base(planned.passage, request.prompt_hash),
+            **_base(planned.passages, request.prompt_hash),
             "batch": batch,
             "model": model,
             "round": planned.asked_in,
@@ -308,6 +332,13 @@ def _rows(planned: Planned, reply: Reply[QuestionsReply] | ModelError, model: st
     return rows
 
 
+def _possible(planned: Planned, drafts: Sequence[DraftQuestion]) -> list[DraftQuestion]:
+    """The written questions whose type fits the number of passages: two hops need two, others have one."""
+    if len(planned.passages) > 1:
+        return [one for one in drafts if one.question_type in planned.request.types]
+    return [one for one in drafts if one.question_type not in HOP_SCOPES]
+
+
 def _fitting(types: Sequence[QuestionType], drafts: Sequence[DraftQuestion]) -> dict[int, DraftQuestion]:
     """The written question of each planned one, by its place."""
     left, found = list(drafts), {}
@@ -323,24 +354,25 @@ def _fitting(types: Sequence[QuestionType], drafts: Sequence[DraftQuestion]) -> 
 def _not_asked(
     chunks: pl.DataFrame, asked: Collection[str], settings: GenerationSettings, guidance: Guidance
 ) -> list[Row]:
-    """A row for each chunk that has none: it repeats others, or the limit on questions left it out."""
+    """A row for each chunk that has none: it repeats others, is beyond the limit, or has nothing to offer."""
     left_out = passed_over(chunks, settings)
+    beyond = NOT_OFFERED if settings.max_questions is None else OVER_LIMIT
     return [
         {
-            **_base(passage, _prompt_hash(passage.language, settings, guidance)),
+            **_base((passage,), _prompt_hash(passage.language, settings, guidance)),
             "status": "dropped",
-            "reason": left_out.get(chunk_id, "over_limit"),
+            "reason": left_out.get(chunk_id, beyond),
         }
         for chunk_id, passage in passages_by_id(chunks).items()
         if chunk_id not in asked
     ]
 
 
-def _base(passage: Passage, prompt_hash: str) -> Row:
+def _base(passages: Sequence[Passage], prompt_hash: str) -> Row:
     return {
-        "target_chunk_ids": [passage.chunk_id],
+        "target_chunk_ids": [one.chunk_id for one in passages],
         "passage_ids": [],
-        "language": passage.language,
+        "language": passages[0].language,
         "prompt_hash": prompt_hash,
         "question": None,
         "round": None,
@@ -356,7 +388,7 @@ def _question_id(row: Row) -> str:
 
 def _make_standalone(
     rows: Sequence[Row],
-    passages: Mapping[str, Passage],
+    passages: Mapping[tuple[str, ...], Sequence[Passage]],
     model: LanguageModel,
     settings: GenerationSettings,
     llm: LLMSettings,
@@ -364,7 +396,8 @@ def _make_standalone(
     """Have questions rewritten that lean on their passage, each once."""
     leaning = [row for row in rows if row["question"] and leans_on(row["question"], row["language"])]
     requests = [
-        standalone_request(row, passages[row["target_chunk_ids"][0]], settings, llm.seed) for row in leaning
+        standalone_request(row, passages[tuple(row["target_chunk_ids"])], settings, llm.seed)
+        for row in leaning
     ]
     for row, reply in zip(leaning, complete_all(model, requests, workers=llm.workers), strict=True):
         if isinstance(reply, ModelError):
@@ -374,21 +407,19 @@ def _make_standalone(
 
 
 def standalone_request(
-    row: Row, passage: Passage, settings: GenerationSettings, seed: int
+    row: Row, passages: Sequence[Passage], settings: GenerationSettings, seed: int
 ) -> Request[StandaloneReply]:
     """What a question is sent back with that leans on its passage; `row` is its row of the table."""
     prompt = load_prompt(row["language"], "standalone", settings.prompts)
     return Request(
         role="standalone",
         system=prompt.system,
-        prompt=prompt.fill(
-            passages=render_passages([passage]), question=delimit(row["question"], "question")
-        ),
+        prompt=prompt.fill(passages=render_passages(passages), question=delimit(row["question"], "question")),
         reply_model=StandaloneReply,
         temperature=0.0,
         seed=seed,
         language=row["language"],
-        passages=(passage,),
+        passages=tuple(passages),
         question=row["question"],
         batch=row["batch"],
         prompt_hash=prompt.hash,
@@ -402,15 +433,29 @@ def _retrieve_passages(rows: Sequence[Row], retrieve: Retrieve) -> None:
         row["passage_ids"] = [chunk_id for chunk_id, _ in passages]
         row["passage_scores"] = [score for _, score in passages]
         row["difficulty"] = _difficulty(row)
+        _put_beside(row)
 
 
 def _difficulty(row: Row) -> str:
-    """How hard the search of the batch finds the chunk a question was written for."""
-    target, found = row["target_chunk_ids"][0], row["passage_ids"]
-    rank = found.index(target) + 1 if target in found else None
-    if rank is None or rank > _MEDIUM:
+    """How hard the search of the batch finds the chunks a question was written for, the last of them."""
+    found, targets = row["passage_ids"], row["target_chunk_ids"]
+    if not set(targets) <= set(found[: _MEDIUM * len(targets)]):
         return "hard"
-    return "easy" if rank == 1 else "medium"
+    return "easy" if set(targets) == set(found[: len(targets)]) else "medium"
+
+
+def _put_beside(row: Row) -> None:
+    """Put the second chunk of a question of two hops in the last place, where the search finds only one.
+
+    Such a question names what joins the two, and may name nothing else of the second.
+    """
+    targets, found, scores = (row[name] for name in ("target_chunk_ids", "passage_ids", "passage_scores"))
+    missing = [one for one in targets if one not in found]
+    if 0 < len(missing) < len(targets):
+        for place in [place for place, one in enumerate(found) if one not in targets][-1:]:
+            del found[place], scores[place]
+        found += missing
+        scores += [None] * len(missing)
 
 
 def _in_chunk_order(rows: Iterable[Row], chunks: pl.DataFrame) -> list[Row]:
@@ -424,7 +469,7 @@ def _in_chunk_order(rows: Iterable[Row], chunks: pl.DataFrame) -> list[Row]:
 def _decide(rows: list[Row], *, round_trip: bool) -> list[Row]:
     """Keep or drop each question, earlier ones included: what was a repeat may now stand alone.
 
-    A question that does not find its own chunk would be answered from elsewhere, or not at all.
+    A question that does not find its own chunks would be answered from elsewhere, or not at all.
     """
     seen: set[str] = set()
     for row in rows:
@@ -432,7 +477,7 @@ def _decide(rows: list[Row], *, round_trip: bool) -> list[Row]:
             continue
         text = " ".join(row["question"].casefold().split())
         reason, detail = _flaw(row["question"], row["language"])
-        if reason is None and round_trip and row["target_chunk_ids"][0] not in row["passage_ids"]:
+        if reason is None and round_trip and not set(row["target_chunk_ids"]) <= set(row["passage_ids"]):
             reason = "round_trip_failed"
         elif reason is None and text in seen:
             reason = "repeated_question"

@@ -4,20 +4,23 @@
 (b) The model answers it from what it knows; if it can, the pair teaches it nothing (`memorised`).
 (c) The search finds the proving chunk, and other chunks that hold the same quotes are further positives.
 
-The first two ask a model, and a third call compares what it said with the answer where the words differ.
+A question of two hops is answered from each of its proving chunks alone as well, and neither should do.
+Model calls are needed but for (c), and a last one compares what was said with the answer where words differ.
 """
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
 from qa_pipeline.errors import ModelError
 from qa_pipeline.generation.deduplication import normalised
-from qa_pipeline.llm.base import LanguageModel, Reply, Request
+from qa_pipeline.llm.base import LanguageModel, Request
 from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.prompts.loading import delimit, delimit_all, load_prompt, render_passages
 from qa_pipeline.records import (
+    HOP_SCOPES,
     AnswerReply,
     CompareReply,
     Passage,
@@ -32,6 +35,8 @@ from qa_pipeline.verification.outcomes import SUPPORTED, decided_claims, evidenc
 
 Row = dict[str, Any]
 _AGREES = {"same": True, "different": False, "unsure": None}
+_ANSWERS = {"agrees": "solved_answer", "memorised": "recalled_answer"}
+"""Column of the answer that decides another column."""
 
 
 def make_round_trips(
@@ -41,6 +46,7 @@ def make_round_trips(
     chunks: pl.DataFrame,
     *,
     accept_grounding: float,
+    only_hops: bool = False,
     model: LanguageModel | None = None,
     llm: LLMSettings | None = None,
     notify: ProgressCallback = no_progress,
@@ -53,6 +59,7 @@ def make_round_trips(
         claim_verdicts: CLAIM_VERDICTS frame.
         chunks: CHUNKS frame.
         accept_grounding: share of claims that must be supported.
+        only_hops: whether the model is asked about questions of two hops alone.
         model: who solves and recalls; None leaves the rows with what the search alone says.
         llm: workers and seed.
         notify: called with the number of calls answered.
@@ -67,23 +74,68 @@ def make_round_trips(
         {
             **{name: row[name] for name in ("pair_id", "batch", "target_rank", "further_chunk_ids")},
             "status": "not_asked",
+            "one_chunk_answers": True if _is_hop(row) and len(set(row["evidence_chunk_id"])) == 1 else None,
             "model": None if model is None else model.name,
         }
         for row in rows
     ]
-    if model is None:
-        return ROUND_TRIPS.frame(base)
-    settings, passages = llm or LLMSettings(), passages_by_id(chunks)
-    solving = [_solve(row, passages, settings) for row in rows]
-    recalling = [recall_request(row, settings) for row in rows]
-    solved = complete_all(model, solving, workers=settings.workers, notify=notify)
-    recalled = complete_all(model, recalling, workers=settings.workers, notify=notify)
-    found = [
-        {**made, **_said(row, solution, memory)}
-        for made, row, solution, memory in zip(base, rows, solved, recalled, strict=True)
+    places = [place for place, row in enumerate(rows) if not only_hops or _is_hop(row)]
+    if model is not None:
+        passages = passages_by_id(chunks)
+        found = _ask([rows[place] for place in places], passages, model, llm or LLMSettings(), notify)
+        for place, said in zip(places, found, strict=True):
+            base[place] |= {name: value for name, value in said.items() if value is not None}
+    return ROUND_TRIPS.frame(base)
+
+
+def _is_hop(row: Row) -> bool:
+    return row["question_type"] in HOP_SCOPES
+
+
+def _ask(
+    rows: Sequence[Row],
+    passages: Mapping[str, Passage],
+    model: LanguageModel,
+    llm: LLMSettings,
+    notify: ProgressCallback,
+) -> list[Row]:
+    """What the model makes of each question, and how that compares with the answer."""
+    shown: list[tuple[int, str, Sequence[Passage]]] = []
+    for place, row in enumerate(rows):
+        shown.append((place, "agrees", _quoted(row, passages)))
+        shown.append((place, "memorised", ()))
+        chunks = dict.fromkeys(row["evidence_chunk_id"]) if _is_hop(row) else {}
+        if len(chunks) > 1:
+            shown += [(place, "one_chunk_answers", (passages[chunk],)) for chunk in chunks]
+    requests: list[Request[Any]] = [
+        solve_request(rows[place], context, llm) if context else recall_request(rows[place], llm)
+        for place, _, context in shown
     ]
-    _compare(rows, found, model, settings)
-    return ROUND_TRIPS.frame(found)
+    replies = complete_all(model, requests, workers=llm.workers, notify=notify)
+    found: list[Row] = [{"status": "checked"} for _ in rows]
+    said: list[list[tuple[str, str]]] = [[] for _ in rows]
+    outcomes: list[dict[str, list[bool | None]]] = [defaultdict(list) for _ in rows]
+    for (place, question, _), reply in zip(shown, replies, strict=True):
+        if isinstance(reply, ModelError):
+            found[place] = {"status": "failed", "reason": reply.reason, "detail": str(reply)}
+            continue
+        answer = _answer(reply.value)
+        if question in _ANSWERS:
+            found[place][_ANSWERS[question]] = answer
+        if answer is None or _same(answer, rows[place]["answer"]):
+            outcomes[place][question].append(answer is not None)
+        else:
+            said[place].append((question, answer))
+    _compare(rows, found, said, outcomes, model, llm)
+    return [
+        one if one["status"] == "failed" else one | {name: _any(of) for name, of in known.items()}
+        for one, known in zip(found, outcomes, strict=True)
+    ]
+
+
+def _any(outcomes: Sequence[bool | None]) -> bool | None:
+    """Whether one of them is so; null where none is and one is not known."""
+    return True if True in outcomes else None if None in outcomes else False
 
 
 def _with_quotes(
@@ -130,13 +182,17 @@ def _rank(row: Row) -> int | None:
     return min(places, default=None)
 
 
-def _solve(row: Row, passages: dict[str, Passage], llm: LLMSettings) -> Request[AnswerReply]:
-    """The question beside the quotes of its proof, and nothing else of their chunks."""
-    prompt = load_prompt(row["language"], "answer")
-    shown = tuple(
+def _quoted(row: Row, passages: Mapping[str, Passage]) -> Sequence[Passage]:
+    """The quotes of the proof, and nothing else of their chunks."""
+    return [
         Passage(chunk_id, passages[chunk_id].title, passages[chunk_id].section_path, quote, row["language"])
         for chunk_id, quote in zip(row["evidence_chunk_id"], row["evidence_quote"], strict=True)
-    )
+    ]
+
+
+def solve_request(row: Row, shown: Sequence[Passage], llm: LLMSettings) -> Request[AnswerReply]:
+    """The question beside what it is to be answered from."""
+    prompt = load_prompt(row["language"], "answer")
     return Request(
         role="solve",
         system=prompt.system,
@@ -145,7 +201,7 @@ def _solve(row: Row, passages: dict[str, Passage], llm: LLMSettings) -> Request[
         temperature=0.0,
         seed=llm.seed,
         language=row["language"],
-        passages=shown,
+        passages=tuple(shown),
         question=row["question"],
         batch=row["batch"],
         prompt_hash=prompt.hash,
@@ -169,28 +225,8 @@ def recall_request(row: Row, llm: LLMSettings) -> Request[RecallReply]:
     )
 
 
-def _said(
-    row: Row, solved: Reply[AnswerReply] | ModelError, recalled: Reply[RecallReply] | ModelError
-) -> Row:
-    """What the model answered, and what that says where no comparison is needed; an unknown is null."""
-    if isinstance(solved, ModelError):
-        return {"status": "failed", "reason": solved.reason, "detail": str(solved)}
-    if isinstance(recalled, ModelError):
-        return {"status": "failed", "reason": recalled.reason, "detail": str(recalled)}
-    solution = None if solved.value.coverage == "none" else solved.value.answer
-    memory = recalled.value.answer
-    return {
-        "status": "checked",
-        "solved_answer": solution,
-        "agrees": _known(solution, row["answer"]),
-        "recalled_answer": memory,
-        "memorised": _known(memory, row["answer"]),
-    }
-
-
-def _known(said: str | None, answer: str) -> bool | None:
-    """Whether what was said is the answer, where that needs no comparison of meaning."""
-    return False if said is None else _same(said, answer) or None
+def _answer(said: AnswerReply | RecallReply) -> str | None:
+    return None if isinstance(said, AnswerReply) and said.coverage == "none" else said.answer
 
 
 def _same(first: str, second: str) -> bool:
@@ -198,26 +234,24 @@ def _same(first: str, second: str) -> bool:
     return bool(folded[0] == folded[1])
 
 
-def _compare(rows: Sequence[Row], found: Sequence[Row], model: LanguageModel, llm: LLMSettings) -> None:
-    """Have what was said in other words compared with the answer, both answers of a pair in one call."""
-    open_ones = []
-    for row, one in zip(rows, found, strict=True):
-        unknown = [
-            (verdict, one[said])
-            for verdict, said in (("agrees", "solved_answer"), ("memorised", "recalled_answer"))
-            if one["status"] == "checked" and one[verdict] is None and one[said] is not None
-        ]
-        if unknown:
-            open_ones.append((row, one, unknown))
-    requests = [compare_request(row, [said for _, said in unknown], llm) for row, _, unknown in open_ones]
-    replies = complete_all(model, requests, workers=llm.workers)
-    for (_, one, unknown), reply in zip(open_ones, replies, strict=True):
+def _compare(
+    rows: Sequence[Row],
+    found: Sequence[Row],
+    said: Sequence[Sequence[tuple[str, str]]],
+    outcomes: Sequence[dict[str, list[bool | None]]],
+    model: LanguageModel,
+    llm: LLMSettings,
+) -> None:
+    """Have what was said in other words compared with the answer, all of a pair in one call."""
+    places = [place for place, one in enumerate(found) if said[place] and one["status"] == "checked"]
+    requests = [compare_request(rows[place], [answer for _, answer in said[place]], llm) for place in places]
+    for place, reply in zip(places, complete_all(model, requests, workers=llm.workers), strict=True):
         if isinstance(reply, ModelError):
-            one |= {"status": "failed", "reason": reply.reason, "detail": str(reply)}
+            found[place].update(status="failed", reason=reply.reason, detail=str(reply))
             continue
         decided = {comparison.answer: comparison.agreement for comparison in reply.value.comparisons}
-        for number, (verdict, _) in enumerate(unknown, start=1):
-            one[verdict] = _AGREES[decided.get(number, "unsure")]
+        for number, (question, _) in enumerate(said[place], start=1):
+            outcomes[place][question].append(_AGREES[decided.get(number, "unsure")])
 
 
 def compare_request(row: Row, answers: Sequence[str], llm: LLMSettings) -> Request[CompareReply]:

@@ -36,7 +36,7 @@ PromptName = Literal[
     "judge_pairwise",
 ]
 NAMES: tuple[PromptName, ...] = get_args(PromptName)
-PartName = Literal["persona", "asked", "examples"]
+PartName = Literal["persona", "asked", "examples", "bridge"]
 
 _FOLDER = Path(__file__).parent
 _SEPARATOR = "---"

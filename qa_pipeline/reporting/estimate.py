@@ -81,7 +81,7 @@ def estimate_run(resources: Resources, batches: Sequence[str], *, now: float) ->
         settings.llm,
         judged=settings.judging.enabled,
         split=split != "rules",
-        round_trip=settings.verification.round_trip,
+        round_trip=settings.verification.round_trip or settings.generation.mix.hops > 0,
         guard=settings.generation.guard.asks_a_model,
         validated=settings.generation.asks_about_references,
     )
@@ -95,7 +95,7 @@ def estimate_run(resources: Resources, batches: Sequence[str], *, now: float) ->
         requests = Requests(chunks, settings, batch)
         expected = expectations_from(finished, requests.language, default)
         work = open_work(resources, batch, requests, models)
-        calls = _calls(work, expected, settings.retrieval.top_k)
+        calls = _calls(work, expected, settings)
         for role in (role for role in STAGES if role in models):
             tokens = _prompt_tokens(role, calls[role], work, requests) * expected.prompt_factor(role)
             read, written = round(tokens), round(calls[role] * expected.reply_tokens[role])
@@ -124,19 +124,24 @@ def _role_models(
     return {role: model for role, model in found.items() if model.provider in HOSTED}
 
 
-def _calls(work: OpenWork, expected: Expectations, passages: int) -> dict[Role, float]:
+def _calls(work: OpenWork, expected: Expectations, settings: Settings) -> dict[Role, float]:
     new = expected.kept * work.unknown_chunks
     pairs = work.pairs + new
+    passed = expected.judged * max(0.0, pairs - work.judged)
+    hops = settings.generation.mix.hops
+    again = passed * (1.0 if settings.verification.round_trip else hops)
     return {
         "questions": float(len(work.questions)),
         "standalone": REWRITTEN * work.open_slots,
-        "validate": (len(work.answers) + new) * passages,
+        "validate": (len(work.answers) + new) * settings.retrieval.top_k,
         "guard": len(work.answers) + new,
         "answer": len(work.answers) + new,
         "split": expected.split * max(0.0, pairs - work.verified),
         "verify": expected.verified * max(0.0, pairs - work.verified),
-        **dict.fromkeys(("solve", "recall", "compare"), expected.judged * max(0.0, pairs - work.judged)),
-        "judge": expected.judged * max(0.0, pairs - work.judged),
+        "solve": again + 2 * hops * passed,  # of two hops from each chunk alone too
+        "recall": again,
+        "compare": again,
+        "judge": passed,
     }
 
 

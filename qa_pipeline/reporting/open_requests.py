@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from qa_pipeline import stages
 from qa_pipeline.generation.answers import answer_request
 from qa_pipeline.generation.guidance import read_guidance
+from qa_pipeline.generation.multihop import link_chunks
 from qa_pipeline.generation.questions import passed_over, plan_requests, question_request, still_valid
 from qa_pipeline.judging import judge_request
 from qa_pipeline.llm.base import Request
@@ -60,8 +61,8 @@ class Requests:
         found = [self._passages.get(chunk_id) for chunk_id in chunk_ids]
         return None if None in found else [passage for passage in found if passage]
 
-    def questions(self, previous: pl.DataFrame) -> dict[str, Request[Any]]:
-        """What chunks are still asked for questions with, given the questions of the present model."""
+    def questions(self, previous: pl.DataFrame) -> dict[tuple[str, ...], Request[Any]]:
+        """What chunks, alone or by two, are still asked with, given the questions of the present model."""
         settings, seed = self._settings.generation, self._settings.llm.seed
         kept = [
             row
@@ -69,14 +70,20 @@ class Requests:
             for row in still_valid(previous, self._chunks, settings, self._guidance, name)
         ]
         planned = plan_requests(
-            self._chunks, kept, settings, seed, batch=self._batch, guidance=self._guidance
+            self._chunks,
+            kept,
+            settings,
+            seed,
+            batch=self._batch,
+            links=link_chunks(self._chunks),
+            guidance=self._guidance,
         )
-        return {chunk_id: one.request for chunk_id, one in planned.items()}
+        return {ids: one.request for ids, one in planned.items()}
 
     def _question(self, chunk_id: str) -> Request[Any]:
         llm, generation = self._settings.llm, self._settings.generation
         types = list(generation.mix.weights)[: generation.questions_per_chunk]
-        return question_request(self._passages[chunk_id], types, generation, llm.seed, self._batch)
+        return question_request([self._passages[chunk_id]], types, generation, llm.seed, self._batch)
 
     def answer(self, row: dict[str, Any], passages: list[Passage]) -> Request[Any]:
         """What a question is answered with."""
@@ -167,7 +174,8 @@ def open_work(
     drafted = pairs.filter(pl.col("status") == "drafted", made_by("generator", models.get("answer")))
     open_questions = requests.questions(questions)
     unknown = list(open_questions.values())
-    known = [chunk_id for chunk_id in requests.asked_ids if chunk_id not in open_questions]
+    opened = {ids[0] for ids in open_questions}
+    known = [chunk_id for chunk_id in requests.asked_ids if chunk_id not in opened]
     kept = questions.filter(pl.col("status") == "kept", pl.col("target_chunk_ids").list.first().is_in(known))
     unanswered = kept.join(drafted, on="question_id", how="anti", maintain_order="left")
     answers = [

@@ -6,7 +6,7 @@ from typing import Literal, cast
 
 from pydantic import Field, model_validator
 
-from qa_pipeline.records import QuestionType
+from qa_pipeline.records import HOP_SCOPES, QuestionType
 from qa_pipeline.settings.base import Group
 
 SWEDISH_EMBEDDING_MODEL = "KBLab/sentence-bert-swedish-cased"
@@ -74,12 +74,18 @@ class RetrievalSettings(Group):
 class MixSettings(Group):
     """The share of each type of question, relative to the others; a type of share 0 is not asked."""
 
-    fact_single: float = Field(0.35, ge=0, description="One fact: a value, date, term, name or amount.")
+    fact_single: float = Field(0.30, ge=0, description="One fact: a value, date, term, name or amount.")
     summary: float = Field(0.10, ge=0, description="What a section says as a whole.")
-    reasoning: float = Field(0.15, ge=0, description="Why something is so, or what follows from it.")
+    reasoning: float = Field(0.10, ge=0, description="Why something is so, or what follows from it.")
     comparison: float = Field(0.10, ge=0, description="How two things of the passage differ or agree.")
     procedure: float = Field(0.10, ge=0, description="How something is done, in its steps.")
     table: float = Field(0.10, ge=0, description="One entry of a table, named by row and column.")
+    multi_hop: float = Field(
+        0.05, ge=0, description="Needs two passages of one document, and is answered by neither alone."
+    )
+    cross_document: float = Field(
+        0.05, ge=0, description="The same with passages of two documents of the batch."
+    )
     unanswerable: float = Field(
         0.05, ge=0, description="On the passage's subject, and not answered there; right when it is refused."
     )
@@ -92,6 +98,11 @@ class MixSettings(Group):
         if not any(self.weights.values()):
             raise ValueError("generation.mix gives every type the share 0; leave one of them above 0")
         return self
+
+    @property
+    def hops(self) -> float:
+        """The share of questions that need two passages, 0 to 1."""
+        return sum(self.weights[kind] for kind in HOP_SCOPES) / sum(self.weights.values())
 
     @property
     def weights(self) -> Mapping[QuestionType, float]:

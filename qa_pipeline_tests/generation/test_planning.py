@@ -6,12 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.generation.planning import PLAN, plan_questions, topics_of
+from qa_pipeline.records import HOP_SCOPES
 from qa_pipeline.settings.generation import GenerationSettings, MixSettings
+from qa_pipeline.tables import LINKS
 
 PROSE = "A sentence of a passage that says something about a subject of the batch. " * 8
 TABLE = "Valve: A | Pressure: 4 bar\nValve: B | Pressure: 6 bar"
 STEPS = "1. Open the valve.\n2. Wait.\n3. Close it."
 NO_TYPES = dict.fromkeys(MixSettings().weights, 0.0)
+UNLINKED = LINKS.empty()
 NOTHING = pl.DataFrame(schema={"chunk_id": pl.String(), "planned_type": pl.String()})
 
 
@@ -32,15 +35,18 @@ def plan(
     taken: pl.DataFrame = NOTHING,
     topics: list[int] | None = None,
     mix: dict[str, float] | None = None,
+    links: pl.DataFrame = UNLINKED,
     **settings: int,
 ) -> pl.DataFrame:
     made = GenerationSettings.model_validate({"mix": {**NO_TYPES, **mix} if mix else {}, **settings})
-    return plan_questions(chunks, made, taken, topics or [0] * chunks.height)
+    return plan_questions(chunks, made, taken, topics or [0] * chunks.height, links)
 
 
 texts = st.sampled_from([PROSE, TABLE, STEPS, "Short."])
 shapes = st.lists(st.lists(texts, min_size=1, max_size=4), max_size=8)
-weights = st.dictionaries(st.sampled_from(sorted(NO_TYPES)), st.floats(0.01, 5), min_size=1)
+weights = st.dictionaries(
+    st.sampled_from(sorted(set(NO_TYPES) - set(HOP_SCOPES))), st.floats(0.01, 5), min_size=1
+)
 
 
 @given(shapes, weights, st.integers(1, 4))
@@ -115,3 +121,40 @@ def test_vectors_of_one_direction_are_one_topic_and_the_topics_are_the_same_ever
     assert not set(topics[:20]) & set(topics[20:])
     assert topics_of(vectors[:0]) == []
     assert topics_of(vectors[:1]) == [0]
+
+
+def links(*edges: tuple[str, str, str]) -> pl.DataFrame:
+    """Edges as first chunk, other chunk and scope."""
+    return LINKS.frame(
+        [
+            {"batch": "b", "chunk_id": first, "other_chunk_id": other, "scope": scope, "kind": "name",
+             "bridge": "x", "weight": 1.0, "shared": 1}
+            for first, other, scope in edges
+        ]
+    )  # fmt: skip
+
+
+def test_two_hops_are_asked_only_along_an_edge_of_their_scope() -> None:
+    chunks = batch([["One."], ["Two."], ["Three."], ["Four."]])
+    edges = links(("0-0", "1-0", "within"), ("2-0", "3-0", "across"))
+    planned = plan(chunks, mix={"multi_hop": 1, "cross_document": 1, "fact_single": 1}, links=edges)
+    hops = planned.filter(pl.col("partner_id").is_not_null()).sort("chunk_id")
+    assert hops.select("chunk_id", "planned_type", "partner_id").rows() == [
+        ("0-0", "multi_hop", "1-0"),
+        ("2-0", "cross_document", "3-0"),
+    ]
+    assert planned.filter(pl.col("partner_id").is_null())["planned_type"].to_list() == ["fact_single"] * 2
+
+
+def test_a_chunk_without_an_edge_is_not_asked_where_the_mix_wants_two_hops_only() -> None:
+    planned = plan(batch([["One."], ["Two."]]), mix={"multi_hop": 1}, links=links(("0-0", "1-0", "within")))
+    assert planned.select("chunk_id", "partner_id").rows() == [("0-0", "1-0")]
+
+
+def test_a_later_round_takes_another_partner() -> None:
+    edges = links(("0-0", "1-0", "within"), ("0-0", "2-0", "within"))
+    partners = [
+        plan(batch([["One."]], asked_in), mix={"multi_hop": 1}, links=edges)["partner_id"].to_list()
+        for asked_in in (1, 2, 3)
+    ]
+    assert partners == [["1-0"], ["2-0"], ["1-0"]]

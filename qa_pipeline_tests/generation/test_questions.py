@@ -11,7 +11,7 @@ from qa_pipeline.generation.questions import write_questions
 from qa_pipeline.records import DraftQuestion, QuestionsReply, StandaloneReply
 from qa_pipeline.settings.generation import GenerationSettings, MixSettings
 from qa_pipeline.settings.llm import LLMSettings
-from qa_pipeline.tables import QUESTIONS
+from qa_pipeline.tables import LINKS, QUESTIONS
 from qa_pipeline_tests.generation.rows import ask_about_text, chunks, retrieve_named
 from qa_pipeline_tests.support.scripted import ScriptedModel
 
@@ -297,3 +297,74 @@ def test_a_chunk_that_no_longer_repeats_another_is_asked_and_the_other_way_round
     after = write(repeating("a", "b", marks={"a": "repeated_block"}), model, previous=before)
     assert [request.passages[0].chunk_id for request in model.asked] == ["b"]
     assert after["status"].to_list() == ["dropped", "kept"]
+
+
+HOPS = GenerationSettings(mix=MixSettings(**{**dict.fromkeys(MixSettings().weights, 0.0), "multi_hop": 1.0}))
+EDGE = LINKS.frame(
+    [
+        {"batch": "b", "chunk_id": "a", "other_chunk_id": "b", "scope": "within", "kind": "name",
+         "bridge": "the Tower", "weight": 1.0, "shared": 1}
+    ]
+)  # fmt: skip
+BRIDGE = QuestionsReply(questions=[DraftQuestion(question="Who built it all?", question_type="multi_hop")])
+
+
+def test_a_question_of_two_hops_is_asked_of_both_chunks_and_told_what_joins_them() -> None:
+    model = ScriptedModel([BRIDGE])
+    questions = write(
+        chunks("a", "b"), model, settings=HOPS, links=EDGE, retrieve=lambda q, _: [[("b", 1.0), ("a", 0.5)]]
+    )
+    (request,) = model.asked
+    assert [one.chunk_id for one in request.passages] == ["a", "b"]
+    assert "the Tower" in request.prompt
+    hop = questions.filter(pl.col("status") == "kept")
+    assert hop.select("target_chunk_ids", "question_type", "difficulty").row(0) == (
+        ["a", "b"],
+        "multi_hop",
+        "easy",
+    )
+    assert questions.filter(pl.col("status") == "dropped")["reason"].to_list() == ["not_offered"]
+
+
+@pytest.mark.parametrize(
+    ("found", "status", "shown", "scores"),
+    [
+        (["b", "c", "d"], "kept", ["b", "c", "a"], [1.0, 1.0, None]),
+        (["c", "d", "a"], "kept", ["c", "a", "b"], [1.0, 1.0, None]),
+        (["a"], "kept", ["a", "b"], [1.0, None]),
+        (["c", "d"], "dropped", ["c", "d"], [1.0, 1.0]),
+    ],
+)
+def test_the_search_must_find_one_hop_and_the_other_is_put_beside_it(
+    found: list[str], status: str, shown: list[str], scores: list[float | None]
+) -> None:
+    questions = write(
+        chunks("a", "b", "c", "d"),
+        ScriptedModel([BRIDGE]),
+        settings=HOPS,
+        links=EDGE,
+        retrieve=lambda q, _: [[(one, 1.0) for one in found]],
+    )
+    row = questions.filter(pl.col("question").is_not_null()).row(0, named=True)
+    assert (row["status"], row["passage_ids"], row["passage_scores"]) == (status, shown, scores)
+
+
+def test_a_reply_of_another_number_of_hops_than_asked_is_not_written() -> None:
+    single = QuestionsReply(questions=[DraftQuestion(question="Who?", question_type="fact_single")])
+    asked_two = write(chunks("a", "b"), ScriptedModel([single]), settings=HOPS, links=EDGE)
+    assert set(asked_two["reason"]) == {"not_written", "not_offered"}
+    asked_one = write(chunks("a"), ScriptedModel([BRIDGE]))
+    assert asked_one["reason"].to_list() == ["not_written"]
+
+
+def test_two_hops_are_asked_again_only_when_one_of_their_chunks_has_changed() -> None:
+    everything = {
+        "settings": HOPS,
+        "links": EDGE,
+        "retrieve": lambda q, _: [[("a", 1.0), ("b", 1.0)]] * len(q),
+    }
+    first = write(chunks("a", "b"), ScriptedModel([BRIDGE]), **everything)
+    again = ScriptedModel([])
+    assert write(chunks("a", "b"), again, previous=first, **everything).equals(first)
+    without = write(chunks("a"), ScriptedModel([]), previous=first, settings=HOPS)
+    assert without["reason"].to_list() == ["not_offered"]

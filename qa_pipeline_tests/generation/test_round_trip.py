@@ -131,3 +131,76 @@ def test_a_pair_that_the_solver_does_not_confirm_waits_for_a_person_and_a_memori
     }
     decided = settle(frames, **judging).filter(pl.col("pair_id") == "p")
     assert decided.select("verdict", "reason").row(0) == (verdict, reason)
+
+
+HOP_FRAMES = {
+    "pairs": rows.pairs(
+        rows.pair("p", question_type="multi_hop", answer=ANSWER, passage_ids=["c", "x"]),
+        rows.pair("q", answer=ANSWER),
+    ),
+    "claims": rows.claims(
+        rows.claim("p", evidence_quote=QUOTE),
+        rows.claim("p", 1, evidence_chunk_id="x", evidence_quote="The museum opens at ten."),
+        rows.claim("q", evidence_quote=QUOTE),
+    ),
+    "claim_verdicts": rows.claim_verdicts(
+        rows.claim_verdict("p", "supported"), rows.claim_verdict("p", "supported", 1),
+        rows.claim_verdict("q", "supported"),
+    ),
+}  # fmt: skip
+
+
+def hop_trips(model: ScriptedModel | None, **frames: pl.DataFrame) -> pl.DataFrame:
+    made = {**HOP_FRAMES, **frames}
+    return make_round_trips(
+        made["pairs"],
+        made["claims"],
+        made["claim_verdicts"],
+        CHUNKS,
+        accept_grounding=1.0,
+        only_hops=True,
+        model=model,
+        llm=LLMSettings(),
+    )
+
+
+class FromOne(Plays):
+    """Answers from the passages that hold all of `needed`, as told, and from nothing else."""
+
+    def __init__(self, needed: str, *agreement: str) -> None:
+        super().__init__("The same.", None, *agreement)
+        self.needed = needed
+
+    def __call__(self, request: Request[Any]) -> AnswerReply | RecallReply | CompareReply:
+        if request.role == "solve" and len(request.passages) == 1 and self.needed not in request.prompt:
+            return AnswerReply(coverage="none", answer="-", used_chunks=[], citations=[])
+        return super().__call__(request)
+
+
+@pytest.mark.parametrize(
+    ("plays", "one_chunk_answers", "verdict", "reason"),
+    [
+        (FromOne("nowhere", "same"), False, "accepted", "passed"),
+        (FromOne("closes at five", "same", "same"), True, "rejected", "one_chunk_answers"),
+        (FromOne("closes at five", "same", "different"), False, "accepted", "passed"),
+        (FromOne("closes at five", "same", "unsure"), None, "needs_review", "hops_unproved"),
+    ],
+)
+def test_two_hops_are_accepted_only_where_neither_chunk_alone_answers(
+    plays: Plays, one_chunk_answers: bool | None, verdict: str, reason: str
+) -> None:
+    model = ScriptedModel(plays)
+    found = hop_trips(model)
+    assert found.select("status", "one_chunk_answers").rows() == [
+        ("checked", one_chunk_answers),
+        ("not_asked", None),
+    ]
+    judged = rows.assessments(rows.assessment("p"), rows.assessment("q"))
+    decided = settle({**HOP_FRAMES, "assessments": judged, "refusals": rows.refusals(), "round_trips": found})
+    assert decided.select("verdict", "reason").rows() == [(verdict, reason), ("accepted", "passed")]
+
+
+def test_without_a_model_two_hops_are_unproved_and_a_proof_in_one_chunk_is_none() -> None:
+    assert hop_trips(None)["one_chunk_answers"].to_list() == [None, None]
+    in_one = rows.claims(rows.claim("p", evidence_quote=QUOTE), rows.claim("p", 1, evidence_quote=QUOTE))
+    assert hop_trips(None, claims=in_one)["one_chunk_answers"].to_list() == [True]

@@ -1,0 +1,128 @@
+"""Which chunks a question of two hops can join: a light graph of a batch.
+
+Its nodes are the chunks, its edges (table `links`) what two of them both speak of: a name, the heading or
+title of one that the other writes out, or two rare words side by side, where it is not the only thing. What
+more than a few chunks share joins none of them, nor do chunks that say nearly the same. An edge inside a
+document carries a `multi_hop` question, one between documents a `cross_document` question.
+"""
+
+from collections.abc import Iterator, Sequence, Set
+
+import numpy as np
+import polars as pl
+
+from qa_pipeline.tables import LINKS
+from qa_pipeline.text.words import Occupied, Token, tokenize
+from qa_pipeline.verification.consistency.names import Name, find_names
+
+MOST_CHUNKS = 6
+"""What more chunks than this speak of joins nothing in particular."""
+MOST_SHARED = 0.3
+"""Chunks that share a larger part of what the poorer one speaks of say the same, and are no two hops."""
+LINKS_EACH = 3
+"""Edges kept of a chunk in each scope, best first."""
+_KINDS = {"heading": 3.0, "name": 2.0, "term": 1.0}
+"""What joins two chunks, and what it weighs for each unit of inverse document frequency."""
+_LONGEST_HEADING = 4
+_BESIDE = (" ", "-")
+_MENTIONS = {"node": pl.Int64(), "key": pl.String(), "kind": pl.String(), "written": pl.String()}
+
+
+def link_chunks(chunks: pl.DataFrame) -> pl.DataFrame:
+    """The edges of a batch, each once, under the chunk that comes first.
+
+    Args:
+        chunks: CHUNKS frame of the batch.
+
+    Returns:
+        LINKS frame, in the order of the chunks, best edges first.
+    """
+    nodes = chunks.select(
+        "chunk_id", "batch", "document_id", "section_start", "language", node=pl.int_range(pl.len())
+    )
+    mentions = _mentions(chunks)
+    spread = pl.len().over("key")
+    joining = mentions.filter(spread.is_between(2, MOST_CHUNKS)).with_columns(
+        weight=pl.col("kind").replace_strict(_KINDS, return_dtype=pl.Float64())
+        * (np.log(max(nodes.height, 2)) - spread.log())
+    )
+    places = nodes.select("node", "document_id", "section_start", "language")
+    joining = joining.join(places, on="node").with_columns(mentioned=pl.len().over("node"))
+    across = pl.col("document_id") != pl.col("document_id_right")
+    shared = pl.len().over("node", "node_right")
+    edges = (
+        joining.join(joining, on=["key", "language"])
+        .filter(
+            pl.col("node") < pl.col("node_right"),
+            across | (pl.col("section_start") != pl.col("section_start_right")),
+        )
+        .with_columns(
+            shared=shared.cast(pl.Int32()),
+            scope=pl.when(across).then(pl.lit("across")).otherwise(pl.lit("within")),
+            weight=pl.max_horizontal("weight", "weight_right"),
+        )
+        .filter(
+            pl.col("shared") <= 1 + MOST_SHARED * pl.min_horizontal("mentioned", "mentioned_right"),
+            (pl.col("kind") != "term") | (pl.col("kind_right") != "term") | (pl.col("shared") > 1),
+        )
+        .sort("node", "weight", "key", "node_right", descending=[False, True, False, False])
+        .unique(["node", "node_right"], keep="first", maintain_order=True)
+        .filter(pl.int_range(pl.len()).over("node", "scope") < LINKS_EACH)
+    )
+    named = nodes.select("node", "chunk_id", "batch")
+    stronger = pl.when(pl.col("weight_right") >= pl.col("weight"))
+    return LINKS.conform(
+        edges.join(named, on="node", maintain_order="left")
+        .join(
+            named.select(node_right="node", other_chunk_id="chunk_id"), on="node_right", maintain_order="left"
+        )
+        .with_columns(kind=stronger.then(pl.col("kind_right")).otherwise("kind"), bridge="written")
+        .select(LINKS.schema.names())
+    )
+
+
+def _mentions(chunks: pl.DataFrame) -> pl.DataFrame:
+    """What each chunk speaks of, each once: node, key (comparable form), kind and how it is written."""
+    headings = [_headings(*row) for row in chunks.select("title", "section_path", "language").iter_rows()]
+    titles = {key for keys in headings for key in keys}
+    rows: list[tuple[int, str, str, str]] = []
+    for node, (text, language) in enumerate(chunks.select("text", "language").iter_rows()):
+        rows += ((node, key, "heading", written) for key, written in headings[node].items())
+        rows += (
+            (node, key, "heading" if key in titles else kind, written)
+            for key, kind, written in _spoken_of(text, language, titles)
+        )
+    frame = pl.DataFrame(rows, schema=_MENTIONS, orient="row")
+    return frame.unique(["node", "key"], keep="first", maintain_order=True)
+
+
+def _headings(title: str, path: Sequence[str], language: str) -> dict[str, str]:
+    """The title of a document and the heading of a section, by comparable form."""
+    lines = [title, path[-1]] if path else [title]
+    keys = {" ".join(one.stem for one in _content(line, language)): line for line in lines}
+    return {key: line for key, line in keys.items() if 1 <= key.count(" ") < _LONGEST_HEADING}
+
+
+def _spoken_of(text: str, language: str, titles: Set[str]) -> Iterator[tuple[str, str, str]]:
+    """Key, kind and wording of names, of headings written out, and of neighbouring content words."""
+    runs: list[list[Name]] = []
+    for name in find_names(text, language):
+        if runs and text[runs[-1][-1].end : name.start] == " ":
+            runs[-1].append(name)
+        elif not name.folded.isdigit() and len(name.folded) > 1:
+            runs.append([name])
+    named = Occupied(len(text), ((run[0].start, run[-1].end) for run in runs))
+    for run in runs:
+        yield " ".join(name.folded for name in run), "name", text[run[0].start : run[-1].end]
+    content = _content(text, language)
+    for place, first in enumerate(content):
+        key = first.stem
+        for last in content[place + 1 : place + _LONGEST_HEADING]:
+            key = f"{key} {last.stem}"
+            beside = last is content[place + 1] and text[first.end : last.start] in _BESIDE
+            if key in titles or (beside and named.free(first.start, last.end)):
+                yield key, "term", text[first.start : last.end]
+
+
+def _content(text: str, language: str) -> list[Token]:
+    return [one for one in tokenize(text, language) if one.content and not one.folded.isdigit()]
