@@ -19,6 +19,7 @@ from qa_pipeline.reporting.expectations import (
 from qa_pipeline.reporting.open_requests import OpenWork, Requests, open_work
 from qa_pipeline.resources import Resources
 from qa_pipeline.settings.llm import HOSTED, LLMSettings, ModelSettings
+from qa_pipeline.settings.tree import Settings
 from qa_pipeline.stages import cut_documents, read_batch
 from qa_pipeline.storage import read_earlier
 from qa_pipeline.tables import DOCUMENTS
@@ -75,18 +76,20 @@ def estimate_run(resources: Resources, batches: Sequence[str], *, now: float) ->
     Raises:
         SettingsError: the prices cannot be read.
     """
-    settings = resources.settings
+    settings, generation = resources.settings, resources.settings.generation
     split = settings.verification.split_claims
     models = _role_models(
         settings.llm,
         judged=settings.judging.enabled,
         split=split != "rules",
-        round_trip=settings.verification.round_trip or settings.generation.mix.hops > 0,
-        guard=settings.generation.guard.asks_a_model,
-        validated=settings.generation.asks_about_references,
+        round_trip=settings.verification.round_trip or generation.mix.hops > 0,
+        guard=generation.guard.asks_a_model,
+        validated=generation.asks_about_references,
     )
     prices = load_prices(settings.llm.budget.prices)
-    expected = default = default_expectations(models, settings.generation.questions_per_chunk, split)
+    expected = default = default_expectations(
+        models, generation.questions_per_chunk, split, generation.mix.hops
+    )
     finished = finished_batches(resources.layout, settings, models)
     stages: list[StageEstimate] = []
     for batch in batches if models else ():
@@ -127,9 +130,9 @@ def _role_models(
 def _calls(work: OpenWork, expected: Expectations, settings: Settings) -> dict[Role, float]:
     new = expected.kept * work.unknown_chunks
     pairs = work.pairs + new
-    passed = expected.judged * max(0.0, pairs - work.judged)
-    hops = settings.generation.mix.hops
-    again = passed * (1.0 if settings.verification.round_trip else hops)
+    unjudged = max(0.0, pairs - work.judged)
+    passed, hops = expected.judged * unjudged, expected.hops * unjudged
+    again = passed if settings.verification.round_trip else hops
     return {
         "questions": float(len(work.questions)),
         "standalone": REWRITTEN * work.open_slots,
@@ -138,7 +141,7 @@ def _calls(work: OpenWork, expected: Expectations, settings: Settings) -> dict[R
         "answer": len(work.answers) + new,
         "split": expected.split * max(0.0, pairs - work.verified),
         "verify": expected.verified * max(0.0, pairs - work.verified),
-        "solve": again + 2 * hops * passed,  # of two hops from each chunk alone too
+        "solve": again + 2 * hops,
         "recall": again,
         "compare": again,
         "judge": passed,

@@ -53,14 +53,16 @@ class Expectations:
     """How one stage follows from another.
 
     `kept` is how many questions are kept of each chunk asked, `split`, `verified` and `judged` how many calls
-    follow from each pair. `reply_tokens` is what a call writes, thoughts included. `prompt_factors`
-    correct the estimated tokens of prompts; `learned` names the stages for which earlier calls showed it.
+    follow from each pair, and `hops` how many pairs pass source verification and need two passages.
+    `reply_tokens` is what a call writes, thoughts included. `prompt_factors` correct the estimated tokens of
+    prompts; `learned` names the stages for which earlier calls showed it.
     """
 
     kept: float
     split: float
     verified: float = BORDERLINE
     judged: float = JUDGED
+    hops: float = 0.0
     reply_tokens: Mapping[Role, float] = field(default_factory=dict)
     prompt_factors: Mapping[Role, float] = field(default_factory=dict)
     learned: frozenset[Role] = frozenset()
@@ -71,12 +73,23 @@ class Expectations:
 
 
 def default_expectations(
-    models: Mapping[Role, ModelSettings], questions_per_chunk: int, split_claims: str = "auto"
+    models: Mapping[Role, ModelSettings],
+    questions_per_chunk: int,
+    split_claims: str = "auto",
+    hops: float = 0.0,
 ) -> Expectations:
-    """What is expected where no earlier call shows anything; `models` has who is asked in each role."""
+    """What is expected where no earlier call shows anything.
+
+    Args:
+        models: who is asked in each role.
+        questions_per_chunk: the setting.
+        split_claims: the setting.
+        hops: share of the mix that needs two passages.
+    """
     replies = {**REPLY_TOKENS, "questions": REPLY_TOKENS["questions"] * questions_per_chunk}
     tokens: dict[Role, float] = {role: replies[role] + thought_tokens(models[role]) for role in models}
-    return Expectations(KEPT * questions_per_chunk, SPLIT[split_claims], reply_tokens=tokens)
+    kept, split = KEPT * questions_per_chunk, SPLIT[split_claims]
+    return Expectations(kept, split, hops=JUDGED * hops, reply_tokens=tokens)
 
 
 def thought_tokens(model: ModelSettings) -> float:
@@ -111,6 +124,8 @@ def learn(
     if pairs and "questions" in known:
         shares: dict[str, Role] = {"split": "split", "verified": "verify", "judged": "judge"}
         followed = {name: asked.get(role, 0) / pairs for name, role in shares.items()}
+        # what is recalled is solved once, and two hops from each of their passages as well
+        followed["hops"] = max(0, asked.get("solve", 0) - asked.get("recall", 0)) / 2 / pairs
     return replace(
         default,
         kept=kept[0] / kept[1] if kept[1] >= FEWEST_CALLS else default.kept,

@@ -103,7 +103,15 @@ def test_one_tick_asks_for_one_run_of_each_batch_whose_replies_have_come(batched
 def test_an_asset_whose_replies_are_awaited_yields_nothing_and_the_run_succeeds(batched: Batched) -> None:
     result = batched.build("b1")
     assert result.success
-    assert made(result) == {"documents", "chunks", "embeddings", "index", "contradictions", "decisions"}
+    assert made(result) == {
+        "documents",
+        "chunks",
+        "embeddings",
+        "index",
+        "links",
+        "contradictions",
+        "decisions",
+    }
     skipped = {event.step_key for event in result.all_events if event.event_type_value == "STEP_SKIPPED"}
     assert {"pairs", "claims", "training_examples", "questions_schema", "verdicts_pass_rate"} <= skipped
     run = batched.instance.get_run_by_id(result.run_id)
