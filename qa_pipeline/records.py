@@ -24,6 +24,14 @@ QuestionType = Literal[
 ]
 HOP_SCOPES: "Mapping[QuestionType, str]" = {"multi_hop": "within", "cross_document": "across"}
 """Types whose questions need two chunks, and where the two lie: in one document, or in two."""
+AnswerStyle = Literal["short", "sentence", "long_form", "steps"]
+STYLES: "Mapping[QuestionType, AnswerStyle]" = {
+    "summary": "long_form",
+    "reasoning": "long_form",
+    "comparison": "long_form",
+    "procedure": "steps",
+}
+"""The style of an answer by the type of its question; that of all others is `sentence`."""
 BlockKind = Literal["heading", "paragraph", "list_item", "table_row", "code", "quote"]
 
 Score = Annotated[float, Field(ge=0.0, le=1.0)]
@@ -102,11 +110,19 @@ class ReplyModel(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+class FieldValue(ReplyModel):
+    """One further field of a question."""
+
+    name: str = Field(description="Name of the field.")
+    value: str = Field(description="Its value.")
+
+
 class DraftQuestion(ReplyModel):
     """One proposed question about a passage."""
 
     question: str = Field(min_length=1, description="One standalone question ending in a question mark.")
     question_type: QuestionType = Field(description="The type it is of.")
+    fields: list[FieldValue] = Field([], description="The further fields; none where none are asked for.")
 
 
 class QuestionsReply(ReplyModel):

@@ -240,6 +240,8 @@ def asked_by(stage: Stage, attack: Attack) -> Asked:
 def parts_of(language: str, name: str) -> tuple[str, str]:
     """System part and template of a prompt file, read without the code that is tested."""
     whole = (PROMPTS / language / f"{name}.md").read_text(encoding="utf-8").strip()
+    if name == "answer":
+        whole += "\n\n" + (PROMPTS / language / "style_sentence.md").read_text(encoding="utf-8").strip()
     told = (PROMPTS / language / "refusal.md").read_text(encoding="utf-8").strip()
     system, template = whole.replace("{refusal}", told).split("\n---\n")
     return system.strip(), template.strip()

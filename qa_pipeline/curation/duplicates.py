@@ -9,6 +9,8 @@ from qa_pipeline.generation.deduplication import normalised
 from qa_pipeline.verification.outcomes import SUPPORTED, decided_claims
 
 DUPLICATE, NEAR_DUPLICATE, SEMANTIC_DUPLICATE = "duplicate", "near_duplicate", "semantic_duplicate"
+ALTERNATIVE = "alternative"
+"""Another draft for the same question is better: a pair to learn preferences from."""
 
 
 def find_duplicates(
@@ -82,6 +84,27 @@ def _semantic(best_first: pl.DataFrame, twins: pl.DataFrame, similarity: float |
             kept[group] = pair_id
     return pl.DataFrame(
         found, dict.fromkeys(("pair_id", "duplicate_of", "repeated"), pl.String()), orient="row"
+    )
+
+
+def find_alternatives(candidates: pl.DataFrame) -> pl.DataFrame:
+    """Find drafts of one question beside the best of them: of equal scores the earlier.
+
+    Args:
+        candidates: pair_id, question_id, draft and composite (null where no judge scored).
+
+    Returns:
+        As `find_duplicates`.
+    """
+    best_first = candidates.filter(pl.col("question_id").is_not_null()).sort(
+        "composite", "draft", "pair_id", descending=[True, False, False], nulls_last=True
+    )
+    kept = pl.col("pair_id").first().over("question_id")
+    return (
+        best_first.with_columns(duplicate_of=kept, repeated=pl.lit(ALTERNATIVE))
+        .filter(pl.col("pair_id") != pl.col("duplicate_of"))
+        .select("pair_id", "duplicate_of", "repeated")
+        .sort("pair_id")
     )
 
 

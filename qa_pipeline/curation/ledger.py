@@ -15,7 +15,7 @@ import polars as pl
 
 from qa_pipeline.curation.citation_quality import citation_quality
 from qa_pipeline.curation.decisions import EDITED, PERSON, applied
-from qa_pipeline.curation.duplicates import find_conflicts, find_duplicates, find_one_sided
+from qa_pipeline.curation.duplicates import find_alternatives, find_conflicts, find_duplicates, find_one_sided
 from qa_pipeline.errors import InputError
 from qa_pipeline.records import HOP_SCOPES
 from qa_pipeline.settings.verification import JudgingSettings, VerificationSettings
@@ -102,7 +102,8 @@ def _gather(
 ) -> pl.DataFrame:
     """One row for each pair with all that is known of it."""
     own = pairs.select(
-        "pair_id", "batch", "question", "answer", "question_type", "expected_verdict", "origin", "generator"
+        *("pair_id", "batch", "question_id", "draft", "question", "answer", "question_type"),
+        *("expected_verdict", "origin", "generator"),
     )
     judged = {f"judge_{name}": name for name in ("status", "reason", "detail")}
     return _beside(
@@ -255,7 +256,9 @@ def _settle_repeats(decided: pl.DataFrame, twins: pl.DataFrame, similarity: floa
     Known-answer pairs stand aside: they never train, and half of them repeat a question on purpose.
     """
     candidates = decided.filter(pl.col("verdict") == "accepted", pl.col("expected_verdict").is_null())
-    duplicates = find_duplicates(candidates, twins, similarity)
+    alternatives = find_alternatives(candidates)
+    best = candidates.join(alternatives, on="pair_id", how="anti")
+    duplicates = pl.concat([alternatives, find_duplicates(best, twins, similarity)])
     left = candidates.join(duplicates, on="pair_id", how="anti")
     marked = _beside(decided, duplicates, find_conflicts(left))
     conflicts = pl.col("answers").is_not_null() & ~_SEEN

@@ -9,23 +9,14 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from qa_pipeline.records import QuestionType
+from qa_pipeline.records import AnswerStyle
 from qa_pipeline.text.language import in_other_language
 from qa_pipeline.text.lexicon.languages import any_of_all
 from qa_pipeline.text.references import SOURCE_MARK, marked_numbers
 from qa_pipeline.verification.outcomes import FLAWED
 
-MOST_CHARACTERS: Mapping[QuestionType, int] = {
-    "fact_single": 800,
-    "table": 800,
-    "false_premise": 800,
-    "unanswerable": 800,
-    "reasoning": 1500,
-    "comparison": 1500,
-    "summary": 2500,
-    "procedure": 2500,
-}
-"""Characters of an answer by the type of its question."""
+MOST_CHARACTERS: Mapping[AnswerStyle, int] = {"short": 200, "sentence": 800, "long_form": 2500, "steps": 2500}
+"""Characters of an answer by its style."""
 COPIED_SHARE, COPIED_CHARACTERS = 0.8, 500
 """An answer that is word for word this share of a passage, and this long, is the passage and no answer."""
 
@@ -48,7 +39,7 @@ def mark_flawed(pairs: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
         pl.col("coverage") != "none",
     )
     copied = _copied(drafted, chunks)
-    rows = drafted.select("pair_id", "answer", "language", "question_type").iter_rows()
+    rows = drafted.select("pair_id", "answer", "language", "answer_style").iter_rows()
     found = [(row[0], *_flaw(row[1], row[2], row[3], row[0] in copied)) for row in rows]
     named = ("pair_id", "flaw", "flaw_detail")
     flaws = pl.DataFrame(found, schema=dict.fromkeys(named, pl.String()), orient="row")
@@ -65,7 +56,7 @@ def mark_flawed(pairs: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
     ).drop("flaw", "flaw_detail")
 
 
-def _flaw(answer: str, language: str, kind: str, copied: bool) -> tuple[str | None, str | None]:
+def _flaw(answer: str, language: str, style: AnswerStyle, copied: bool) -> tuple[str | None, str | None]:
     """The reason code and the words that show it; two nulls for a good answer."""
     marker = SOURCE_MARK.search(answer) or _DELIMITER.search(answer)
     if marker is not None:
@@ -74,9 +65,8 @@ def _flaw(answer: str, language: str, kind: str, copied: bool) -> tuple[str | No
         return "leaked_marker", f"[{numbers[0]}]"
     if phrase := _boilerplate().search(answer):
         return "boilerplate", phrase[0]
-    most = MOST_CHARACTERS.get(kind)  # type: ignore[call-overload]
-    if most is not None and len(answer) > most:
-        return "answer_too_long", f"{len(answer)} characters, at most {most}"
+    if len(answer) > MOST_CHARACTERS[style]:
+        return "answer_too_long", f"{len(answer)} characters, at most {MOST_CHARACTERS[style]}"
     if copied:
         return "copied_passage", f"{len(answer)} characters word for word"
     other = in_other_language(answer, language)

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
@@ -11,9 +11,10 @@ from qa_pipeline.errors import ModelError
 from qa_pipeline.generation.guard import Relevance
 from qa_pipeline.llm.base import LanguageModel, Reply, Request
 from qa_pipeline.llm.concurrency import complete_all
-from qa_pipeline.prompts.loading import delimit, load_prompt, refusal, render_passages
+from qa_pipeline.prompts.loading import PartName, delimit, load_prompt, refusal, render_passages
 from qa_pipeline.records import (
     AnswerReply,
+    AnswerStyle,
     DraftCitation,
     Passage,
     ProgressCallback,
@@ -27,9 +28,16 @@ from qa_pipeline.verification.outcomes import FLAWED
 
 TAKEN_OVER = (
     "batch", "question_id", "question", "language", "question_type", "passage_ids", "passage_scores",
+    "source_fields",
 )  # fmt: skip
 """Columns a pair has from its question."""
 
+STYLE_PARTS: Mapping[AnswerStyle, PartName] = {
+    "short": "style_short",
+    "sentence": "style_sentence",
+    "long_form": "style_long_form",
+    "steps": "style_steps",
+}
 _BY_PASSAGE = ("passage_ids", "passage_scores")
 
 Row = dict[str, Any]
@@ -87,11 +95,11 @@ def draft_answers(
     previous: pl.DataFrame | None = None,
     notify: ProgressCallback = no_progress,
 ) -> pl.DataFrame:
-    """Answer every kept question from its passages; one that the guard stops gets a refusal.
+    """Answer every kept question from its passages; one that the guard stops gets one refusal.
 
     A pair of `previous` is kept while its question has the same passages, prompt and model, and the guard
     decides the same of it; a draft that failed is asked again. `select` says which of the retrieved passages
-    may be used.
+    may be used. Further drafts of a question differ in the seed alone.
 
     Raises:
         PermanentModelError: the model can answer no further request.
@@ -111,23 +119,30 @@ def draft_answers(
         Relevance("validation", passes=False, error=selection.error) if selection.stops else relevance
         for selection, relevance in zip(chosen, relevances, strict=True)
     ]
-    still = [
-        row["question_id"] in earlier and _same(earlier[row["question_id"]], row, request, relevance)
+    drafts = [
+        (row, number, replace(request, seed=llm.seed + number - 1), relevance)
         for (row, request), relevance in zip(asked, relevances, strict=True)
+        for number in range(1, 1 + (settings.drafts_per_question if relevance.passes else 1))
+    ]
+    known = [earlier.get((row["question_id"], number)) for row, number, _, _ in drafts]
+    known = [
+        pair if pair is not None and _same(pair, row, request, relevance) else None
+        for pair, (row, _, request, relevance) in zip(known, drafts, strict=True)
     ]
     to_draft = [
         request
-        for (_, request), known, relevance in zip(asked, still, relevances, strict=True)
-        if not known and relevance.passes
+        for pair, (_, _, request, relevance) in zip(known, drafts, strict=True)
+        if pair is None and relevance.passes
     ]
     replies = iter(complete_all(model, to_draft, workers=llm.workers, notify=notify))
     pairs = []
-    for (row, request), known, relevance in zip(asked, still, relevances, strict=True):
-        if known:
-            pairs.append(earlier[row["question_id"]] | _guarded(relevance))
-        else:
+    for pair, (row, number, request, relevance) in zip(known, drafts, strict=True):
+        made = pair
+        if made is None:
             reply = next(replies) if relevance.passes else _stopped(row, relevance)
-            pairs.append(_pair(row, request, reply, model.name, owners) | _guarded(relevance))
+            style = settings.style_of(row["question_type"])
+            made = _pair({**row, "draft": number, "answer_style": style}, request, reply, model.name, owners)
+        pairs.append(made | _guarded(relevance))
     return PAIRS.frame(pairs)
 
 
@@ -152,6 +167,7 @@ def answer_request(
 ) -> Request[AnswerReply]:
     """What a question is answered with; `row` is its row of the questions table."""
     prompt = load_prompt(row["language"], "answer", settings.prompts)
+    prompt = prompt.with_part(row["language"], STYLE_PARTS[settings.style_of(row["question_type"])])
     return Request(
         role="answer",
         system=prompt.system,
@@ -170,7 +186,7 @@ def answer_request(
     )
 
 
-def _by_question(previous: pl.DataFrame | None, model: str) -> dict[str, Row]:
+def _by_question(previous: pl.DataFrame | None, model: str) -> dict[tuple[str, int], Row]:
     if previous is None:
         return {}
     usable = previous.filter(
@@ -178,19 +194,19 @@ def _by_question(previous: pl.DataFrame | None, model: str) -> dict[str, Row]:
         pl.col("status").is_in(["drafted", FLAWED]),
         pl.col("generator") == model,
     )
-    return {row["question_id"]: row for row in usable.iter_rows(named=True)}
+    return {(row["question_id"], row["draft"]): row for row in usable.iter_rows(named=True)}
 
 
 def _relevances(
     asked: Sequence[tuple[Row, Request[AnswerReply]]],
-    earlier: Mapping[str, Row],
+    earlier: Mapping[tuple[str, int], Row],
     settings: GenerationSettings,
     guard: Guard,
 ) -> list[Relevance]:
     """What the guard says of each question; a model is not asked again about an unchanged one."""
     found: dict[int, Relevance] = {}
     for place, (row, request) in enumerate(asked):
-        pair = earlier.get(row["question_id"])
+        pair = earlier.get((row["question_id"], 1))
         if pair is not None and settings.guard.asks_a_model and pair["guarded_by"] == "llm":
             similar, least = pair["guard_similarity"], settings.guard.threshold
             if _unchanged(pair, row, request) and (least is None or (similar or -1.0) >= least):
@@ -220,7 +236,7 @@ def _pair(
     owners: dict[str, str],
 ) -> Row:
     base: Row = {
-        **{name: question[name] for name in TAKEN_OVER},
+        **{name: question[name] for name in (*TAKEN_OVER, "draft", "answer_style")},
         "origin": "generated",
         "used_chunk_ids": [],
         "citations": [],
@@ -253,7 +269,7 @@ def _citation(citation: DraftCitation, passage_ids: list[str], owners: dict[str,
     shown = citation.passage <= len(passage_ids)
     chunk_id = passage_ids[citation.passage - 1] if shown else None
     return {
-        "raw": f"passage {citation.passage}",
+        "raw": f"[c{citation.passage}]",
         "document_id": owners[chunk_id] if chunk_id is not None else None,
         "chunk_id": chunk_id,
         "quote": citation.quote,
@@ -263,4 +279,5 @@ def _citation(citation: DraftCitation, passage_ids: list[str], owners: dict[str,
 
 def _pair_id(row: Row, reply: str) -> str:
     parts = [row["question_id"], *row["passage_ids"], row["prompt_hash"], row["generator"], reply]
+    parts += [str(row["draft"])] if row["draft"] > 1 else []
     return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:32]

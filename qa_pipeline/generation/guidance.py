@@ -1,9 +1,10 @@
-"""What the user tells the writer of questions: who asks, and examples of questions as they should be.
+"""What the user tells the writer of questions: who asks, examples as they should be, further fields.
 
-Both come from files that the settings name, never from documents, and stand in the prompt as they are.
+All come from files that the settings name, never from documents, and stand in the prompt as they are.
 """
 
 import hashlib
+import importlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,11 +13,13 @@ from typing import Any
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic.errors import PydanticUserError
 
 from qa_pipeline.errors import SettingsError
 from qa_pipeline.prompts.loading import PromptName, check_own_prompts
-from qa_pipeline.records import QuestionType
+from qa_pipeline.records import FieldValue, QuestionType
 from qa_pipeline.settings.generation import GenerationSettings
+from qa_pipeline.tables import PAIRS, QUESTIONS, TRAINING_EXAMPLES
 from qa_pipeline.text.lexicon.languages import LANGUAGES
 
 OWN_PROMPTS: tuple[PromptName, ...] = ("questions", "standalone", "answer")
@@ -48,10 +51,11 @@ class Example(_Entry):
 
 @dataclass(frozen=True)
 class Guidance:
-    """Personas and examples of one run; none where the settings name no files."""
+    """Personas, examples and further fields of one run; none where the settings name none."""
 
     personas: tuple[Persona, ...] = ()
     examples: tuple[Example, ...] = ()
+    fields: type[BaseModel] | None = None
 
     def persona(self, chunk_id: str, asked_in: int) -> Persona | None:
         """Who asks a chunk in a round: drawn by its hash, in proportion to the weights."""
@@ -71,11 +75,34 @@ class Guidance:
         return "\n".join(f"- {one.question_type}: {one.question}" for one in fitting)
 
     @property
+    def field_lines(self) -> str:
+        """The further fields as lines with what may stand in them; empty without any."""
+        if self.fields is None:
+            return ""
+        schema = self.fields.model_json_schema()
+        return "\n".join(
+            f"- {name}: {json.dumps(about, ensure_ascii=False, sort_keys=True)}"
+            for name, about in schema["properties"].items()
+        )
+
+    def further_fields(self, given: Sequence[FieldValue]) -> str | None:
+        """What a reply says in the further fields, as a JSON object; None where none are asked for.
+
+        Raises:
+            ValidationError: they do not fit the user's model.
+        """
+        if self.fields is None:
+            return None
+        found = self.fields.model_validate({one.name: one.value for one in given})
+        return json.dumps(found.model_dump(mode="json"), ensure_ascii=False, sort_keys=True)
+
+    @property
     def digest(self) -> str:
         """Identity of what the files say, without their order of fields; empty without files."""
-        if not self.personas and not self.examples:
+        if not self.personas and not self.examples and self.fields is None:
             return ""
-        said = [[one.model_dump() for one in part] for part in (self.personas, self.examples)]
+        said: list[object] = [[one.model_dump() for one in part] for part in (self.personas, self.examples)]
+        said += [] if self.fields is None else [self.fields.model_json_schema()]
         return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:16]
 
 
@@ -92,8 +119,35 @@ def read_guidance(settings: GenerationSettings) -> Guidance:
         check_own_prompts(settings.prompts, OWN_PROMPTS)
     personas, examples = settings.personas, settings.examples
     return Guidance(
-        () if personas is None else _personas(personas), () if examples is None else _examples(examples)
+        () if personas is None else _personas(personas),
+        () if examples is None else _examples(examples),
+        None if settings.extra_fields is None else _fields(settings.extra_fields),
     )
+
+
+def _fields(named: str) -> type[BaseModel]:
+    """The user's pydantic model."""
+    module, _, name = named.partition(":")
+    where = f"generation.extra_fields: {named}"
+    try:
+        found = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError, SyntaxError, PydanticUserError) as error:
+        raise SettingsError(f"{where} cannot be imported: {error}; is it on the Python path?") from error
+    if not (isinstance(found, type) and issubclass(found, BaseModel) and found.model_fields):
+        raise SettingsError(f"{where} is no pydantic model with fields")
+    ours = {name for table in (QUESTIONS, PAIRS, TRAINING_EXAMPLES) for name in table.schema}
+    clash = sorted(ours & found.model_fields.keys())
+    if clash:
+        raise SettingsError(
+            f"{where} has fields that the tables have already: {', '.join(clash)}; rename them"
+        )
+    nested = sorted(found.model_json_schema().get("$defs", ()))
+    if nested:
+        raise SettingsError(
+            f"{where} has fields of other models or enums: {', '.join(nested)}; a reply gives "
+            "each field as text, so use str, numbers, bool or Literal"
+        )
+    return found
 
 
 def _personas(path: Path) -> tuple[Persona, ...]:

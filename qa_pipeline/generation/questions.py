@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
+from pydantic import ValidationError
 
 from qa_pipeline.chunking.repeats import NEAR_DUPLICATE, REPEATED_BLOCK
 from qa_pipeline.errors import ModelError
@@ -41,6 +42,7 @@ MAX_QUESTION = 500
 """Characters of a question; no person asks a longer one."""
 NOT_WRITTEN = "not_written"
 NOT_STANDALONE = "not_standalone"
+FIELDS_UNFIT = "fields_unfit"
 OVER_LIMIT, NOT_OFFERED = "over_limit", "not_offered"
 _EDGE = ("chunk_id", "other_chunk_id", "bridge")
 _MEDIUM = 3
@@ -119,7 +121,9 @@ def write_questions(
     asked = list(planned.values())
     replies = complete_all(model, [one.request for one in asked], workers=llm.workers, notify=notify)
     written = [
-        row for one, reply in zip(asked, replies, strict=True) for row in _rows(one, reply, model.name, batch)
+        row
+        for one, reply in zip(asked, replies, strict=True)
+        for row in _rows(one, reply, model.name, batch, guidance)
     ]
     _make_standalone(written, {ids: one.passages for ids, one in planned.items()}, model, settings, llm)
     _retrieve_passages(written, retrieve)
@@ -241,6 +245,8 @@ def question_request(
         prompt, values["examples"] = prompt.with_part(language, "examples"), examples
     if persona is not None:
         prompt, values["persona"] = prompt.with_part(language, "persona"), persona
+    if guidance.fields is not None:
+        prompt, values["fields"] = prompt.with_part(language, "fields"), guidance.field_lines
     if asked:
         prompt = prompt.with_part(language, "asked")
         values["asked"] = delimit_all(asked[-_MOST_ASKED:], "question")
@@ -300,7 +306,9 @@ def still_valid(
     return [row for row in rows if tuple(row["target_chunk_ids"]) not in changed]
 
 
-def _rows(planned: Planned, reply: Reply[QuestionsReply] | ModelError, model: str, batch: str) -> list[Row]:
+def _rows(
+    planned: Planned, reply: Reply[QuestionsReply] | ModelError, model: str, batch: str, guidance: Guidance
+) -> list[Row]:
     """A row for each planned question: the first written one of its type, else of another type, else none."""
     request = planned.request
     drafts: dict[int, DraftQuestion] = {}
@@ -324,12 +332,22 @@ def _rows(planned: Planned, reply: Reply[QuestionsReply] | ModelError, model: st
             row |= {
                 "question": draft.question.strip(),
                 "question_type": draft.question_type,
-                "status": "kept",
+                **_fields(draft, guidance),
             }
         else:
             row |= {"status": "dropped", "reason": NOT_WRITTEN}
         rows.append(row)
     return rows
+
+
+def _fields(draft: DraftQuestion, guidance: Guidance) -> Row:
+    """The further fields of a question; one whose fields do not fit is dropped."""
+    try:
+        return {"status": "kept", "source_fields": guidance.further_fields(draft.fields)}
+    except ValidationError as error:
+        problem = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        named = ".".join(map(str, problem["loc"]))
+        return {"status": "dropped", "reason": FIELDS_UNFIT, "detail": f"{named}: {problem['msg']}"}
 
 
 def _possible(planned: Planned, drafts: Sequence[DraftQuestion]) -> list[DraftQuestion]:
@@ -473,7 +491,7 @@ def _decide(rows: list[Row], *, round_trip: bool) -> list[Row]:
     """
     seen: set[str] = set()
     for row in rows:
-        if row["question"] is None or row["status"] == "failed":
+        if row["question"] is None or row["status"] == "failed" or row.get("reason") == FIELDS_UNFIT:
             continue
         text = " ".join(row["question"].casefold().split())
         reason, detail = _flaw(row["question"], row["language"])

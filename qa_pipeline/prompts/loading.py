@@ -36,7 +36,17 @@ PromptName = Literal[
     "judge_pairwise",
 ]
 NAMES: tuple[PromptName, ...] = get_args(PromptName)
-PartName = Literal["persona", "asked", "examples", "bridge"]
+PartName = Literal[
+    "persona",
+    "asked",
+    "examples",
+    "bridge",
+    "fields",
+    "style_short",
+    "style_sentence",
+    "style_long_form",
+    "style_steps",
+]
 
 _FOLDER = Path(__file__).parent
 _SEPARATOR = "---"

@@ -129,16 +129,18 @@ def _role_models(
 
 def _calls(work: OpenWork, expected: Expectations, settings: Settings) -> dict[Role, float]:
     new = expected.kept * work.unknown_chunks
-    pairs = work.pairs + new
+    drafts = settings.generation.drafts_per_question
+    answers = len(work.answers) + new * drafts
+    pairs = work.pairs + new * drafts
     unjudged = max(0.0, pairs - work.judged)
     passed, hops = expected.judged * unjudged, expected.hops * unjudged
     again = passed if settings.verification.round_trip else hops
     return {
         "questions": float(len(work.questions)),
         "standalone": REWRITTEN * work.open_slots,
-        "validate": (len(work.answers) + new) * settings.retrieval.top_k,
-        "guard": len(work.answers) + new,
-        "answer": len(work.answers) + new,
+        "validate": answers / drafts * settings.retrieval.top_k,
+        "guard": answers / drafts,
+        "answer": answers,
         "split": expected.split * max(0.0, pairs - work.verified),
         "verify": expected.verified * max(0.0, pairs - work.verified),
         "solve": again + 2 * hops,

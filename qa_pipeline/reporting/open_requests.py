@@ -86,8 +86,9 @@ class Requests:
         return question_request([self._passages[chunk_id]], types, generation, llm.seed, self._batch)
 
     def answer(self, row: dict[str, Any], passages: list[Passage]) -> Request[Any]:
-        """What a question is answered with."""
-        return answer_request(row, passages, self._settings.generation, self._settings.llm.seed)
+        """What a question is answered with; `row` is its row, and has the number of the draft."""
+        seed = self._settings.llm.seed + row["draft"] - 1
+        return answer_request(row, passages, self._settings.generation, seed)
 
     def likely_tokens(self, role: Role) -> float:
         """Estimated tokens of a stage's prompts, mean over some of the chunks, the same ones every time."""
@@ -118,6 +119,8 @@ class Requests:
         return {
             "batch": self._batch,
             "language": passage.language,
+            "question_type": "fact_single",
+            "draft": 1,
             "question": words[:_QUESTION],
             "answer": words[:_STATEMENT],
             "text": words[:_STATEMENT],
@@ -165,6 +168,7 @@ def open_work(
     resources: Resources, batch: str, requests: Requests, models: Mapping[Role, ModelSettings]
 ) -> OpenWork:
     """Compare what a run would ask with what lies in tables and store."""
+    drafts = resources.settings.generation.drafts_per_question
     tables = (QUESTIONS, PAIRS, VERDICTS, ASSESSMENTS)
     earlier = (read_earlier(resources.layout.table(table.name, batch), table) for table in tables)
     questions, pairs, verdicts, assessments = (
@@ -177,7 +181,9 @@ def open_work(
     opened = {ids[0] for ids in open_questions}
     known = [chunk_id for chunk_id in requests.asked_ids if chunk_id not in opened]
     kept = questions.filter(pl.col("status") == "kept", pl.col("target_chunk_ids").list.first().is_in(known))
-    unanswered = kept.join(drafted, on="question_id", how="anti", maintain_order="left")
+    wanted = pl.DataFrame({"draft": range(1, 1 + drafts)}, schema={"draft": pl.Int32()})
+    planned = kept.join(wanted, how="cross", maintain_order="left")
+    unanswered = planned.join(drafted, on=["question_id", "draft"], how="anti", maintain_order="left")
     answers = [
         requests.answer(row, passages)
         for row in unanswered.iter_rows(named=True)
@@ -195,7 +201,7 @@ def open_work(
         answers=[request for request in answers if request.key not in stored],
         unknown_chunks=len(unknown),
         open_slots=sum(request.limit for request in unknown),
-        pairs=kept.height + sum(frame.height for frame in beside),
+        pairs=planned.height + sum(frame.height for frame in beside),
         verified=decided.height,
         judged=decided.join(waiting, on="pair_id", how="anti").height,
     )

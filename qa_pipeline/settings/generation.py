@@ -6,7 +6,7 @@ from typing import Literal, cast
 
 from pydantic import Field, model_validator
 
-from qa_pipeline.records import HOP_SCOPES, QuestionType
+from qa_pipeline.records import HOP_SCOPES, STYLES, AnswerStyle, QuestionType
 from qa_pipeline.settings.base import Group
 
 SWEDISH_EMBEDDING_MODEL = "KBLab/sentence-bert-swedish-cased"
@@ -193,6 +193,25 @@ class GenerationSettings(Group):
         description="Folder of prompts in place of the package's: LANGUAGE/NAME.md, with NAME questions, "
         "standalone or answer, and the same placeholders.",
     )
+    extra_fields: str | None = Field(
+        None,
+        pattern=r"^[\w.]+:\w+$",
+        description="Further fields of each question: module:Class of a pydantic model on the Python path, "
+        "whose code runs.",
+    )
+    answer_style: AnswerStyle | Literal["by_type"] = Field(
+        "by_type",
+        description="short: the value or name alone. sentence: one or two. long_form: a paragraph or two. "
+        "steps: a numbered list. by_type: long_form for summary, reasoning and comparison, steps for "
+        "procedure, else sentence.",
+    )
+    drafts_per_question: int = Field(
+        1,
+        gt=0,
+        le=10,
+        description="Answers drafted for a question; the best accepted one is kept, the others "
+        "stay as alternatives.",
+    )
     temperature: float = Field(0.3, ge=0, description="Temperature of questions and drafts.")
     require_round_trip: bool = Field(True, description="Drop questions that do not retrieve their own chunk.")
     skip_near_duplicates: bool = Field(
@@ -201,6 +220,12 @@ class GenerationSettings(Group):
     skip_repeated_blocks: bool = Field(
         True, description="Generate no questions from chunks whose text another document had before."
     )
+
+    def style_of(self, question_type: str) -> AnswerStyle:
+        """The style of an answer to a question of this type."""
+        if self.answer_style == "by_type":
+            return STYLES.get(cast("QuestionType", question_type), "sentence")
+        return self.answer_style
 
     @property
     def asks_about_references(self) -> bool:

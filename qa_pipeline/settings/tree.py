@@ -22,6 +22,7 @@ from qa_pipeline.settings.generation import (
     EmbeddingSettings,
     GenerationSettings,
     IndexSettings,
+    MixSettings,
     PairsFileSettings,
     RetrievalSettings,
 )
@@ -42,8 +43,8 @@ PROFILES: dict[Profile, dict[str, dict[str, Any]]] = {
     "embedded": {
         "generation": {
             "questions_per_chunk": 3,
-            "mix": {"fact_single": 0.6, "summary": 0.1, "procedure": 0.15, "table": 0.15}
-            | dict.fromkeys(("reasoning", "comparison", "unanswerable", "false_premise"), 0.0),
+            "mix": dict.fromkeys(MixSettings.model_fields, 0.0)
+            | {"fact_single": 0.6, "summary": 0.1, "procedure": 0.15, "table": 0.15},
         }
     },
     "hosted": {

@@ -34,6 +34,8 @@ def pair(pair_id: str, **values: Any) -> Row:
         "answer": f"Answer {pair_id}.",
         "language": "en",
         "question_type": "fact_single",
+        "answer_style": "sentence",
+        "draft": 1,
         "origin": "generated",
         "passage_ids": [],
         "used_chunk_ids": [],

@@ -551,3 +551,44 @@ def test_scores_of_a_judge_that_read_orders_accept_nothing_but_still_reject() ->
 
     assert judged(0.9) == ("needs_review", "injection_in_source")
     assert judged(0.1) == ("rejected", "low_relevance")
+
+
+@pytest.mark.parametrize(
+    ("scores", "kept"), [((0.9, 0.8, 0.8), "a"), ((0.8, 0.9, 0.8), "b"), ((0.9, 0.9, 0.9), "a")]
+)
+def test_of_several_accepted_drafts_the_best_is_kept_and_the_others_are_its_alternatives(
+    scores: tuple[float, ...], kept: str
+) -> None:
+    ids = "abc"
+    frames = {
+        "pairs": pairs(
+            *(pair(one, question="When?", question_id="q", draft=n) for n, one in enumerate(ids, 1))
+        ),
+        "claims": claims(*(claim(one) for one in ids)),
+        "claim_verdicts": claim_verdicts(*(claim_verdict(one, "supported") for one in ids)),
+        "assessments": assessments(*map(assessment, ids, scores)),
+        "refusals": refusals(),
+    }
+    verdicts = settle(frames)
+    assert verdicts.filter(pl.col("verdict") == "accepted")["pair_id"].to_list() == [kept]
+    others = verdicts.filter(pl.col("pair_id") != kept)
+    assert others.select("verdict", "reason", "duplicate_of").unique().rows() == [
+        ("rejected", "alternative", kept)
+    ]
+
+
+def test_a_draft_that_is_not_accepted_keeps_its_own_reason() -> None:
+    frames = {
+        "pairs": pairs(
+            *(pair(one, question="When?", question_id="q", draft=n) for n, one in enumerate("ab", 1))
+        ),
+        "claims": claims(claim("a"), claim("b")),
+        "claim_verdicts": claim_verdicts(
+            claim_verdict("a", "contradicted", reason="number_differs"), claim_verdict("b", "supported")
+        ),
+        "assessments": assessments(assessment("b")),
+        "refusals": refusals(),
+    }
+    verdicts = settle(frames)
+    assert verdicts.select("verdict", "duplicate_of").rows() == [("rejected", None), ("accepted", None)]
+    assert verdicts["reason"][0] != "alternative"

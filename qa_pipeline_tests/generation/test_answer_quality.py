@@ -58,10 +58,10 @@ def test_a_passage_word_for_word_is_no_answer_and_a_sentence_of_it_is_one() -> N
     assert looked_at(f"In short: {LONG}")[1] is None
 
 
-def test_every_type_has_its_length() -> None:
-    for kind, most in MOST_CHARACTERS.items():
-        assert looked_at("a" * most, question_type=kind)[1] is None
-        assert looked_at("a" * (most + 1), question_type=kind)[1] == "answer_too_long"
+@pytest.mark.parametrize(("style", "most"), list(MOST_CHARACTERS.items()))
+def test_every_style_has_its_length(style: str, most: int) -> None:
+    assert looked_at("a" * most, answer_style=style)[1] is None
+    assert looked_at("a" * (most + 1), answer_style=style)[1] == "answer_too_long"
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,14 @@
 import polars as pl
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.errors import UnreadableReplyError
 from qa_pipeline.generation.answers import draft_answers
+from qa_pipeline.generation.guard import Relevance
 from qa_pipeline.generation.questions import write_questions
-from qa_pipeline.records import AnswerReply, DraftCitation
+from qa_pipeline.llm.base import Request
+from qa_pipeline.records import AnswerReply, DraftCitation, ReplyModel
 from qa_pipeline.settings.generation import GenerationSettings
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline_tests.generation.rows import ask_about_text, chunks, retrieve_named
@@ -19,9 +22,11 @@ def questions_of(frame: pl.DataFrame) -> pl.DataFrame:
     return write_questions(frame, model, retrieve_named, GenerationSettings(), LLMSettings(), batch="b")
 
 
-def draft(frame: pl.DataFrame, model: ScriptedModel, previous: pl.DataFrame | None = None) -> pl.DataFrame:
-    questions = questions_of(frame)
-    return draft_answers(questions, frame, model, GenerationSettings(), LLMSettings(), previous=previous)
+def draft(
+    frame: pl.DataFrame, model: ScriptedModel, previous: pl.DataFrame | None = None, **settings: object
+) -> pl.DataFrame:
+    made = GenerationSettings.model_validate(settings)
+    return draft_answers(questions_of(frame), frame, model, made, LLMSettings(), previous=previous)
 
 
 @given(TEXTS)
@@ -50,7 +55,7 @@ def test_citations_name_the_chunk_and_document_of_the_passage_number() -> None:
     assert pair["used_chunk_ids"] == ["a"]
     assert pair["citations"] == [
         {
-            "raw": "passage 1",
+            "raw": "[c1]",
             "document_id": "document of a",
             "chunk_id": "a",
             "quote": "a",
@@ -78,3 +83,66 @@ def test_an_unreadable_reply_is_a_failed_pair_and_is_drafted_again_next_time() -
     assert first.select("status", "reason", "answer").row(0) == ("failed", "truncated", None)
     again = draft(chunks("a"), ScriptedModel(ask_about_text), previous=first)
     assert again["status"].to_list() == ["drafted"]
+
+
+def answers_by_seed(request: Request[ReplyModel]) -> ReplyModel:
+    return AnswerReply(coverage="full", answer=f"Draft {request.seed}.", used_chunks=[1], citations=[])
+
+
+@given(st.integers(1, 4), st.integers(1, 4))
+def test_each_question_has_its_drafts_and_more_of_them_ask_for_the_missing_ones_alone(
+    first: int, then: int
+) -> None:
+    made = draft(chunks("a", "b"), ScriptedModel(answers_by_seed), drafts_per_question=first)
+    assert made.select("question", "draft").rows() == [
+        (question, number) for question in ("What is a?", "What is b?") for number in range(1, first + 1)
+    ]
+    assert made["pair_id"].n_unique() == made["answer"].len() == 2 * first
+    model = ScriptedModel(answers_by_seed)
+    more = draft(chunks("a", "b"), model, made, drafts_per_question=then)
+    assert len(model.asked) == 2 * max(0, then - first)
+    assert more.height == 2 * then
+    assert more.equals(draft(chunks("a", "b"), ScriptedModel(answers_by_seed), drafts_per_question=then))
+
+
+def test_equal_drafts_are_pairs_of_their_own() -> None:
+    pairs = draft(chunks("a"), ScriptedModel(ask_about_text), drafts_per_question=3)
+    assert (pairs["answer"].n_unique(), pairs["pair_id"].n_unique()) == (1, 3)
+
+
+def test_a_stopped_question_has_one_refusal_however_many_drafts_are_wanted() -> None:
+    settings = GenerationSettings(drafts_per_question=3)
+    frame = chunks("a")
+    pairs = draft_answers(
+        questions_of(frame),
+        frame,
+        ScriptedModel([]),
+        settings,
+        LLMSettings(),
+        guard=lambda rows, _: [Relevance("embedding", 0.1, passes=False) for _ in rows],
+    )
+    assert pairs.select("coverage", "draft").rows() == [("none", 1)]
+
+
+@pytest.mark.parametrize(
+    ("style", "written"),
+    [("by_type", "one or two complete sentences"), ("short", "instead of sentences"), ("steps", "in steps")],
+)
+def test_the_style_is_in_the_prompt_and_in_the_row_and_another_one_is_drafted_again(
+    style: str, written: str
+) -> None:
+    model = ScriptedModel(ask_about_text)
+    pairs = draft(chunks("a"), model, answer_style=style)
+    assert written in model.asked[0].prompt
+    assert pairs["answer_style"].to_list() == ["sentence" if style == "by_type" else style]
+    again = ScriptedModel(ask_about_text)
+    draft(chunks("a"), again, pairs, answer_style="long_form")
+    assert len(again.asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("question_type", "style"),
+    [("procedure", "steps"), ("summary", "long_form"), ("table", "sentence"), ("multi_hop", "sentence")],
+)
+def test_by_type_each_question_gets_the_style_that_fits_it(question_type: str, style: str) -> None:
+    assert GenerationSettings().style_of(question_type) == style

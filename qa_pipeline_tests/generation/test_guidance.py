@@ -1,13 +1,17 @@
 import json
 import os
+import sys
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from qa_pipeline.errors import SettingsError
 from qa_pipeline.generation.guidance import NO_GUIDANCE, Guidance, Persona, read_guidance
 from qa_pipeline.prompts.loading import load_prompt
+from qa_pipeline.records import FieldValue
 from qa_pipeline.settings.generation import GenerationSettings
 
 EXAMPLE = {"question": "What does a card cost?", "question_type": "fact_single", "language": "en"}
@@ -133,3 +137,75 @@ def test_a_prompt_that_would_not_be_filled_or_not_be_read_is_refused(
 def test_a_folder_of_prompts_that_is_none_is_named(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="is no folder"):
         read_guidance(GenerationSettings(prompts=tmp_path / "gone"))
+
+
+FIELDS = """
+from enum import Enum
+from typing import Literal
+from pydantic import BaseModel, Field
+
+class Audience(BaseModel):
+    audience: Literal["staff", "public"] = Field(description="Who asks.")
+    urgency: int = Field(ge=1, le=3)
+
+class Clashing(BaseModel):
+    answer: str
+
+class Empty(BaseModel):
+    pass
+
+class Colour(Enum):
+    red = "red"
+
+class Nested(BaseModel):
+    colour: Colour
+
+plain = 3
+"""
+
+
+@pytest.fixture
+def own_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A module on the Python path, as a user has one."""
+    name = f"own_fields_{tmp_path.name}".replace("-", "_")
+    written(tmp_path, f"{name}.py", FIELDS)
+    written(tmp_path, f"{name}_broken.py", "def")
+    monkeypatch.syspath_prepend(tmp_path)
+    yield name
+    sys.modules.pop(name, None)
+
+
+def test_further_fields_are_described_to_the_model_and_held_to_the_users_model(own_module: str) -> None:
+    found = read_guidance(GenerationSettings(extra_fields=f"{own_module}:Audience"))
+    assert found.field_lines.splitlines()[0].startswith('- audience: {"description": "Who asks."')
+    assert found.digest != ""
+    given = [FieldValue(name="audience", value="staff"), FieldValue(name="urgency", value="2")]
+    assert found.further_fields(given) == '{"audience": "staff", "urgency": 2}'
+    with pytest.raises(ValidationError):
+        found.further_fields(given[:1])
+
+
+@pytest.mark.parametrize(
+    ("named", "said"),
+    [
+        ("no_such_module:Fields", "cannot be imported"),
+        ("{own}:Missing", "cannot be imported"),
+        ("{own}_broken:Fields", "cannot be imported"),
+        ("{own}:plain", "is no pydantic model with fields"),
+        ("{own}:Empty", "is no pydantic model with fields"),
+        ("{own}:Clashing", "fields that the tables have already: answer"),
+        ("{own}:Nested", "fields of other models or enums: Colour"),
+    ],
+)
+def test_a_model_of_further_fields_that_cannot_be_used_is_refused_by_name(
+    own_module: str, named: str, said: str
+) -> None:
+    settings = GenerationSettings(extra_fields=named.format(own=own_module))
+    with pytest.raises(SettingsError, match=said):
+        read_guidance(settings)
+
+
+def test_only_a_module_and_a_class_can_be_named() -> None:
+    for named in ("own.py", "/tmp/own:Fields", "own:Fields()", "own;x:y"):
+        with pytest.raises(ValidationError):
+            GenerationSettings(extra_fields=named)

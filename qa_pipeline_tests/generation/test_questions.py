@@ -4,11 +4,13 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import BaseModel
 
 from qa_pipeline.errors import BudgetExhaustedError, UnreadableReplyError
+from qa_pipeline.generation.answers import draft_answers
 from qa_pipeline.generation.guidance import Example, Guidance, Persona
 from qa_pipeline.generation.questions import write_questions
-from qa_pipeline.records import DraftQuestion, QuestionsReply, StandaloneReply
+from qa_pipeline.records import DraftQuestion, FieldValue, QuestionsReply, StandaloneReply
 from qa_pipeline.settings.generation import GenerationSettings, MixSettings
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.tables import LINKS, QUESTIONS
@@ -368,3 +370,39 @@ def test_two_hops_are_asked_again_only_when_one_of_their_chunks_has_changed() ->
     assert write(chunks("a", "b"), again, previous=first, **everything).equals(first)
     without = write(chunks("a"), ScriptedModel([]), previous=first, settings=HOPS)
     assert without["reason"].to_list() == ["not_offered"]
+
+
+class Urgency(BaseModel):
+    urgency: int
+
+
+@pytest.mark.parametrize(
+    ("fields", "status", "kept"),
+    [
+        ([("urgency", "2")], ("kept", None, None), '{"urgency": 2}'),
+        ([("urgency", "2"), ("other", "x")], ("kept", None, None), '{"urgency": 2}'),
+        ([], ("dropped", "fields_unfit", "urgency: Field required"), None),
+        (
+            [("urgency", "high")],
+            ("dropped", "fields_unfit", "urgency: Input should be"),
+            None,
+        ),
+    ],
+)
+def test_a_question_carries_the_users_fields_and_is_dropped_where_they_do_not_fit(
+    fields: list[tuple[str, str]], status: tuple[str, str | None, str | None], kept: str | None
+) -> None:
+    given = [FieldValue(name=name, value=value) for name, value in fields]
+    draft = DraftQuestion(question="What is a?", question_type="fact_single", fields=given)
+    model = ScriptedModel([QuestionsReply(questions=[draft])])
+    questions = write(chunks("a"), model, guidance=Guidance(fields=Urgency))
+    assert '- urgency: {"title": "Urgency", "type": "integer"}' in model.asked[0].prompt
+    row = questions.row(0, named=True)
+    assert (row["status"], row["reason"], row["source_fields"]) == (*status[:2], kept)
+    assert (row["detail"] or "").startswith(status[2] or "")
+    pairs = draft_answers(
+        questions, chunks("a"), ScriptedModel(ask_about_text), GenerationSettings(), LLMSettings()
+    )
+    assert pairs["source_fields"].to_list() == ([kept] if kept else [])
+    again = ScriptedModel([])
+    assert write(chunks("a"), again, guidance=Guidance(fields=Urgency), previous=questions).equals(questions)

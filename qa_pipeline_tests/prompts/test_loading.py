@@ -8,6 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from qa_pipeline.errors import SettingsError
+from qa_pipeline.generation.answers import STYLE_PARTS
 from qa_pipeline.prompts.loading import (
     NAMES,
     PartName,
@@ -206,11 +207,12 @@ def test_every_prompt_has_the_same_placeholders_in_every_language(language: str,
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("part", get_args(PartName))
-def test_a_part_adds_its_own_placeholder_behind_the_prompt(language: str, part: PartName) -> None:
+def test_a_part_adds_its_words_and_placeholder_behind_the_prompt(language: str, part: PartName) -> None:
     prompt = load_prompt(language, "questions")
     longer = prompt.with_part(language, part)
     assert longer.template.startswith(prompt.template)
-    assert longer.placeholders - prompt.placeholders == {part}
+    assert len(longer.template) > len(prompt.template) + 20
+    assert longer.placeholders - prompt.placeholders == ({part} - set(STYLE_PARTS.values()))
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
