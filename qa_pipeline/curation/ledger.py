@@ -17,7 +17,7 @@ from qa_pipeline.curation.citation_quality import citation_quality
 from qa_pipeline.curation.decisions import EDITED, PERSON, applied
 from qa_pipeline.curation.duplicates import find_alternatives, find_conflicts, find_duplicates, find_one_sided
 from qa_pipeline.errors import InputError
-from qa_pipeline.records import HOP_SCOPES
+from qa_pipeline.records import HOP_SCOPES, QuestionType
 from qa_pipeline.settings.verification import JudgingSettings, VerificationSettings
 from qa_pipeline.storage import Layout, write_bytes
 from qa_pipeline.tables import UNSUPPORTED, VERDICTS
@@ -145,12 +145,18 @@ def _rules(judging: JudgingSettings) -> list[Rule]:
     it to be a good one; whether the documents prove it is verified. A refusal is judged by whether the batch
     could have answered, never by claims. What is accepted without a judge has every claim supported.
     """
+
+    def asked_for(*types: QuestionType) -> pl.Expr:
+        return pl.col("question_type").is_in(types) & (pl.col("origin") == "generated")
+
     outcome, reason, detail = pl.col("outcome"), pl.col("reason"), pl.col("detail")
     decision, said = pl.col("decision"), pl.col("said")
     proved = outcome.is_in(["grounded", "refusal"])
     edited = (pl.col("origin") == EDITED) & (outcome == "grounded")
     refused, found = outcome == "refusal", pl.col("refusal")
-    two_hops = pl.col("question_type").is_in(list(HOP_SCOPES)) & (pl.col("origin") == "generated")
+    answered = pl.lit("the question was meant to have no answer, and the documents answer it")
+    no_denial = pl.lit("the answer should say what is right in place of what the question takes for granted")
+    two_hops = asked_for(*HOP_SCOPES)
     one_chunk = pl.col("one_chunk_answers")
     unproved_hops = pl.lit("whether each chunk is needed for the answer is not known")
     unexamined = pl.lit("answerability of the question was not examined")
@@ -173,6 +179,8 @@ def _rules(judging: JudgingSettings) -> list[Rule]:
         Rule(outcome == "failed", "failed", source, reason, detail),
         Rule(outcome == "rejected", "rejected", source, reason, detail),
         Rule(outcome == "undecided", "needs_review", source, reason, detail),
+        Rule(asked_for("false_premise") & refused, "rejected", "pairs", "premise_not_denied", no_denial),
+        Rule(asked_for("unanswerable") & ~refused, "rejected", "pairs", "question_answered", answered),
         Rule(refused & (found == "correct_refusal"), "accepted", done, found),
         Rule(refused & (found == "refused_answerable"), "rejected", "refusal", found),
         Rule(refused & (found == "unproved_refusal"), "needs_review", "refusal", found),

@@ -592,3 +592,25 @@ def test_a_draft_that_is_not_accepted_keeps_its_own_reason() -> None:
     verdicts = settle(frames)
     assert verdicts.select("verdict", "duplicate_of").rows() == [("rejected", None), ("accepted", None)]
     assert verdicts["reason"][0] != "alternative"
+
+
+@pytest.mark.parametrize(
+    ("question_type", "coverage", "verdict", "reason"),
+    [
+        ("unanswerable", "none", "accepted", "correct_refusal"),
+        ("unanswerable", "full", "rejected", "question_answered"),
+        ("false_premise", "full", "accepted", "passed"),
+        ("false_premise", "none", "rejected", "premise_not_denied"),
+    ],
+)
+def test_a_question_without_an_answer_has_none_and_one_of_a_false_premise_is_put_right(
+    question_type: str, coverage: str, verdict: str, reason: str
+) -> None:
+    frames = {
+        "pairs": pairs(pair("p", question_type=question_type, coverage=coverage)),
+        "claims": claims(claim("p")),
+        "claim_verdicts": claim_verdicts(claim_verdict("p", "supported")),
+        "assessments": assessments(assessment("p")),
+        "refusals": refusals(refusal("p", "correct_refusal")) if coverage == "none" else refusals(),
+    }
+    assert settle(frames).select("verdict", "reason").row(0) == (verdict, reason)

@@ -10,6 +10,7 @@ from qa_pipeline.pipeline import run_batches
 from qa_pipeline.records import Usage
 from qa_pipeline.reporting.estimate import Estimate, estimate_run
 from qa_pipeline.resources import Resources
+from qa_pipeline.settings.generation import MixSettings
 from qa_pipeline.settings.tree import Settings, load_settings
 from qa_pipeline.storage import write_table
 from qa_pipeline.tables import LLM_CALLS
@@ -97,6 +98,29 @@ def test_cutting_answers_is_estimated_by_how_often_the_settings_want_it(tmp_path
         calls[mode] = {stage.stage: stage.calls for stage in made.stages}
     assert "split" not in calls["rules"]
     assert 0 < calls["auto"]["split"] < calls["model"]["split"] == calls["model"]["answer"]
+
+
+def test_questions_of_two_hops_are_looked_at_again_and_solved_from_each_passage(tmp_path: Path) -> None:
+    settings = settings_at(tmp_path)
+    mix = {**dict.fromkeys(settings.generation.mix.weights, 0.0), "fact_single": 0.5, "multi_hop": 0.5}
+    generation = settings.generation.model_copy(update={"mix": MixSettings.model_validate(mix)})
+    made = estimate(settings.model_copy(update={"generation": generation}))
+    calls = {stage.stage: stage.calls for stage in made.stages}
+    assert {"solve", "recall", "compare"}.isdisjoint(stage.stage for stage in estimate(settings).stages)
+    assert calls["recall"] == pytest.approx(calls["judge"] / 2, abs=1)
+    assert calls["solve"] == pytest.approx(3 * calls["recall"], abs=1)
+
+
+def test_every_further_draft_is_an_answer_more(tmp_path: Path) -> None:
+    settings = settings_at(tmp_path)
+    generation = settings.generation.model_copy(update={"drafts_per_question": 3})
+    once, thrice = (
+        {stage.stage: stage.calls for stage in estimate(one).stages}
+        for one in (settings, settings.model_copy(update={"generation": generation}))
+    )
+    assert thrice["questions"] == once["questions"]
+    assert thrice["answer"] == pytest.approx(3 * once["answer"], rel=0.05)
+    assert thrice["judge"] == pytest.approx(3 * once["judge"], rel=0.05)
 
 
 def test_an_estimate_writes_nothing_and_asks_nobody(tmp_path: Path) -> None:

@@ -17,6 +17,11 @@ _CLAIMS = re.compile(r"<claim-(\d+)-(\w+)>\n(.*?)\n</claim-\1-\2>", re.DOTALL)
 _NUMBERED = re.compile(r"<sentence-(\d+)-(\w+)>\n(.*?)\n</sentence-\1-\2>", re.DOTALL)
 _SENTENCE = re.compile(r"[^\s][^\n]*?(?:[.!?](?=\s|$)|$)", re.MULTILINE)
 _QUOTED = re.compile(r"[^“]*“(.+)”", re.DOTALL)
+_HOPS = re.compile(r"multi_hop|cross_document")
+_BOTH = "” + “"
+"""Between what is quoted of two passages in a question that needs both."""
+_REFUSAL = re.compile(r'"none"[^\n"]*: (.+)$', re.MULTILINE)
+"""What the prompt of an answer wants said where there is none."""
 _NUMBER = re.compile(r"\d+")
 _ACCEPTED_SHARE = 0.6
 
@@ -64,22 +69,27 @@ def _questions(prompt: str) -> dict[str, Any]:
     asked = next((words for word, words in _ASKED.items() if word in order), "What is said where it reads")
     sentences = [sentence for _, text in passages for sentence in _sentences(text)]
     questions = [f"{asked} “{sentence}”?" for sentence in dict.fromkeys(sentences)]
-    limit = int(asked_for[0]) if asked_for else 1
-    return {"questions": [{"question": one, "question_type": "fact_single"} for one in questions[:limit]]}
+    limit, kind = int(asked_for[0]) if asked_for else 1, "fact_single"
+    if hops := _HOPS.search(order):
+        firsts = [found[0] for _, text in passages[:2] if (found := _sentences(text))]
+        questions, kind = [f"{asked} “{_BOTH.join(firsts)}”?"], hops[0]
+    return {"questions": [{"question": one, "question_type": kind} for one in questions[:limit]]}
 
 
 def _answer(prompt: str) -> dict[str, Any]:
     question = _delimited(prompt)[-1]
     quoted = _QUOTED.match(question)
-    wanted = quoted[1] if quoted else question
+    wanted = (quoted[1] if quoted else question).split(_BOTH)
+    least = _ACCEPTED_SHARE if len(wanted) > 1 else 0.0
     sentences = [(number, sentence) for number, text in _passages(prompt) for sentence in _sentences(text)]
-    best = max(sentences, key=lambda pair: _shared(wanted, pair[1]), default=None)
-    if best is None or not _shared(wanted, best[1]):
-        refusal = prompt.rstrip().rpartition(": ")[2]
-        return {"coverage": "none", "answer": refusal, "used_chunks": [], "citations": []}
-    number, sentence = best
-    citations = [{"passage": number, "quote": sentence}]
-    return {"coverage": "full", "answer": sentence, "used_chunks": [number], "citations": citations}
+    best = [max(sentences, key=lambda pair: _shared(one, pair[1]), default=(0, "")) for one in wanted]
+    if any(_shared(one, sentence) <= least for one, (_, sentence) in zip(wanted, best, strict=True)):
+        refusal = _REFUSAL.findall(prompt)[-1:] or ["No."]
+        return {"coverage": "none", "answer": refusal[0], "used_chunks": [], "citations": []}
+    citations = [{"passage": number, "quote": sentence} for number, sentence in best]
+    answer = " ".join(sentence for _, sentence in best)
+    used = sorted({number for number, _ in best})
+    return {"coverage": "full", "answer": answer, "used_chunks": used, "citations": citations}
 
 
 def _split(prompt: str) -> dict[str, Any]:
