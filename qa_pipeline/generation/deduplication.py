@@ -289,8 +289,9 @@ def _spread(
     grouped: pl.DataFrame, asked: pl.DataFrame, vectors: Vectors, index: IndexSettings | None
 ) -> pl.DataFrame:
     """Of each question the similarity to the nearest other one, and its cluster; null for a few questions."""
+    times = pl.coalesce("question_id", "pair_id").n_unique()  # drafts of one question ask once
     counts = asked.select("question_key").join(
-        grouped.group_by("question_key").len("pairs"), on="question_key", maintain_order="left"
+        grouped.group_by("question_key").agg(pairs=times), on="question_key", maintain_order="left"
     )
     if grouped.height < FEWEST_QUESTIONS:
         unknown = {"nearest_similarity": pl.Float64(), "cluster": pl.Int32()}

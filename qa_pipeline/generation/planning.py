@@ -63,7 +63,7 @@ def plan_questions(
         links: LINKS frame of the batch.
 
     Returns:
-        PLAN, best first; `partner_id` is the second chunk of two hops, another one in each round. A chunk
+        PLAN, best first; `partner_id` is the second chunk of two hops, another one each time. A chunk
         beyond the limit has no row, nor one that the mix asks for two hops only and that has no link.
     """
     chunks = chunks.with_columns(pl.Series("topic", topics, pl.Int64()))
@@ -77,10 +77,11 @@ def plan_questions(
     counts = dict(taken.group_by("planned_type").len().iter_rows())
     types = deal_types(slots, settings.mix.weights, counts)
     partner, hops = pl.lit(None, dtype=pl.String()), pl.col("planned_type").is_in(list(HOP_SCOPES))
+    turn = pl.col("round") - 1 + pl.int_range(pl.len()).over("chunk_id", "planned_type")
     for kind, scope in HOP_SCOPES.items():
-        turn = (pl.col("round") - 1) % pl.col(scope).list.len()
+        turn_of = turn % pl.col(scope).list.len()
         partner = (
-            pl.when(pl.col("planned_type") == kind).then(pl.col(scope).list.get(turn)).otherwise(partner)
+            pl.when(pl.col("planned_type") == kind).then(pl.col(scope).list.get(turn_of)).otherwise(partner)
         )
     planned = slots.with_columns(pl.Series("planned_type", types, pl.String()))
     planned = planned.with_columns(partner_id=partner).filter(~hops | pl.col("partner_id").is_not_null())

@@ -10,6 +10,7 @@ from functools import partial
 
 import polars as pl
 
+from qa_pipeline.curation.duplicates import ALTERNATIVE
 from qa_pipeline.quality.canaries import (
     canary_accepts_gate,
     canary_alarms_gate,
@@ -278,7 +279,8 @@ def _reasons(questions: pl.DataFrame) -> str:
 
 
 def _unknown_answers(verdicts: pl.DataFrame) -> pl.DataFrame:
-    return verdicts.filter(pl.col("expected_verdict").is_null())
+    """The pairs that rates are about: no known answers, and no proved drafts beside a better one."""
+    return verdicts.filter(pl.col("expected_verdict").is_null(), pl.col("reason").ne_missing(ALTERNATIVE))
 
 
 def _verdict_counts(verdicts: pl.DataFrame) -> dict[str, int]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from qa_pipeline.curation.duplicates import ALTERNATIVE
 from qa_pipeline.tables import MESSAGE_COLUMNS
 
 STEPS = pl.Schema({"stage": pl.String(), "what": pl.String(), "reason": pl.String(), "count": pl.Int64()})
@@ -94,13 +95,15 @@ def known_answers(pairs: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
 def summarise(verdicts: pl.DataFrame) -> Summary:
     """Total, verdicts, pass rates and mean composite scores.
 
-    The figures of citations are means over accepted pairs that cite anything.
+    Rates and means leave out proved drafts beside a better one for the same question. The figures of
+    citations are means over accepted pairs that cite anything.
     """
     own = verdicts.filter(pl.col("expected_verdict").is_null())
     counts = dict(own["verdict"].value_counts().iter_rows())
-    decided = own.filter(pl.col("verdict").is_in(["accepted", "rejected"]))
+    rated = own.filter(pl.col("reason").ne_missing(ALTERNATIVE))
+    decided = rated.filter(pl.col("verdict").is_in(["accepted", "rejected"]))
     accepted = own.filter(pl.col("verdict") == "accepted")
-    scored = own["composite"].drop_nulls()
+    scored = rated["composite"].drop_nulls()
     return Summary(
         pairs=own.height,
         accepted=accepted.height,
@@ -109,9 +112,9 @@ def summarise(verdicts: pl.DataFrame) -> Summary:
         needs_review=counts.get("needs_review", 0),
         failed=counts.get("failed", 0),
         pass_rate=accepted.height / decided.height if decided.height else None,
-        pass_rate_of_all=accepted.height / own.height if own.height else None,
+        pass_rate_of_all=accepted.height / rated.height if rated.height else None,
         average_score=_mean(decided["composite"]),
-        average_score_of_all=float(scored.sum()) / own.height if scored.len() else None,
+        average_score_of_all=float(scored.sum()) / rated.height if scored.len() else None,
         citation_accuracy=_mean(accepted["citation_accuracy"]),
         citation_quality=_mean(accepted["citation_quality"]),
     )

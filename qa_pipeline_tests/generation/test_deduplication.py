@@ -228,6 +228,18 @@ def test_spread_questions_are_more_diverse_than_gathered_ones() -> None:
     assert wide["self_similarity"] < narrow["self_similarity"]
 
 
+def test_drafts_for_one_question_do_not_make_it_a_repeated_one() -> None:
+    words = np.random.default_rng(1).permuted(list("abcdefghijklmnopqrstuvwxyz"))
+    rows = [
+        pair(f"{a}{b}{n}", question=f"{a}{b}?", question_id=a + b, draft=n)
+        for a in words[:6]
+        for b in words[6:12]
+        for n in (1, 2)
+    ]
+    twice, once = found(rows), found(rows[::2])
+    assert diversity(twice)["self_similarity"] == diversity(once)["self_similarity"]
+
+
 def test_a_few_questions_have_no_diversity() -> None:
     few = found([asked(f"Q{n}?", pair_id=str(n)) for n in range(FEWEST_QUESTIONS - 1)])
     assert few["nearest_similarity"].null_count() == few["cluster"].null_count() == FEWEST_QUESTIONS - 1

@@ -158,3 +158,9 @@ def test_a_later_round_takes_another_partner() -> None:
         for asked_in in (1, 2, 3)
     ]
     assert partners == [["1-0"], ["2-0"], ["1-0"]]
+
+
+def test_two_slots_of_one_chunk_take_different_partners_while_there_are_others() -> None:
+    edges = links(("0-0", "1-0", "within"), ("0-0", "2-0", "within"))
+    planned = plan(batch([["One."]]), mix={"multi_hop": 1}, links=edges, questions_per_chunk=3)
+    assert sorted(planned["partner_id"]) == ["1-0", "1-0", "2-0"]

@@ -298,6 +298,13 @@ def test_a_small_batch_is_taken_together_with_earlier_ones_and_never_blocked_by_
     assert pass_rate(*counts, earlier=earlier)[1] == outcome
 
 
+def test_proved_drafts_beside_a_better_one_do_not_lower_the_pass_rate() -> None:
+    accepted = [verdict(f"a{n}") for n in range(30)]
+    alternatives = [verdict(f"b{n}", "rejected", reason="alternative") for n in range(60)]
+    gate = pass_rate_gate(verdicts=verdicts(*accepted, *alternatives), settings=QualitySettings())
+    assert (gate.passed, gate.counts["rejected"]) == (True, 0)
+
+
 def test_a_pass_rate_that_cannot_be_decided_says_what_is_known() -> None:
     gate, _ = pass_rate(9, 0, 40)
     assert gate.detail == (

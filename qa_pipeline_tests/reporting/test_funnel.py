@@ -213,3 +213,14 @@ def test_the_summary_also_gives_pass_rate_and_average_as_the_specification_divid
     assert (unjudged.pass_rate_of_all, unjudged.average_score_of_all) == (1.0, None)
     empty = summarise(verdicts())
     assert (empty.pass_rate_of_all, empty.average_score_of_all) == (None, None)
+
+
+def test_proved_drafts_beside_a_better_one_count_in_the_ledger_and_in_no_rate() -> None:
+    ledger = verdicts(
+        verdict("a", composite=0.9),
+        verdict("b", "rejected", reason="alternative", duplicate_of="a", composite=0.5),
+        verdict("c", "rejected", composite=0.5),
+    )
+    summary = summarise(ledger)
+    assert (summary.pairs, summary.accepted, summary.rejected) == (3, 1, 2)
+    assert (summary.pass_rate, summary.pass_rate_of_all, summary.average_score) == (0.5, 0.5, 0.7)

@@ -124,9 +124,9 @@ def _decide(prompt: str, claim: str, number: int) -> dict[str, Any]:
 def _judge(prompt: str) -> dict[str, Any]:
     delimited = _delimited(prompt)[-2:]
     question, answer = delimited[0], delimited[-1]
-    correct = max((_shared(answer, text) for _, text in _passages(prompt)), default=0.0)
+    correct = _shared(answer, "\n".join(text for _, text in _passages(prompt)))
     return {
-        "reasoning": f"{correct:.0%} of the answer's words are in one passage.",
+        "reasoning": f"{correct:.0%} of the answer's words are in the passages.",
         "relevance": 1.0 if _shared(answer, question) else 0.7,
         "correctness": round(correct, 2),
         "completeness": 1.0,
