@@ -108,8 +108,10 @@ def _ask(
         if len(chunks) > 1:
             shown += [(place, "one_chunk_answers", (passages[chunk],)) for chunk in chunks]
     requests: list[Request[Any]] = [
-        solve_request(rows[place], context, llm) if context else recall_request(rows[place], llm)
-        for place, _, context in shown
+        recall_request(rows[place], llm)
+        if question == "memorised"
+        else solve_request(rows[place], context, llm)
+        for place, question, context in shown
     ]
     replies = complete_all(model, requests, workers=llm.workers, notify=notify)
     found: list[Row] = [{"status": "checked"} for _ in rows]

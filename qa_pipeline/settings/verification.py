@@ -106,7 +106,7 @@ class VerificationSettings(Group):
     round_trip: bool = Field(
         False,
         description="Have the verifying model answer each verified question from its quotes alone and from "
-        "memory: up to three calls a pair.",
+        "memory: up to three calls a pair; questions of two hops always are.",
     )
     refusal_recall_none: Decides[float] = Field(
         0.20, description="A refusal is correct when no chunk contains this share of the question's words."

@@ -16,6 +16,7 @@ import polars as pl
 from qa_pipeline.curation.coverage import count_shortfalls, cover_sections
 from qa_pipeline.generation.answer_quality import mark_flawed
 from qa_pipeline.generation.answers import draft_answers
+from qa_pipeline.generation.multihop import link_chunks
 from qa_pipeline.generation.questions import write_questions
 from qa_pipeline.generation.round_trip import make_round_trips
 from qa_pipeline.llm.base import Request
@@ -35,6 +36,7 @@ def main() -> None:
     count: int = parser.parse_args().questions
     chunks = rows.chunks(*(_chunk(number) for number in range(count)))
     seconds: dict[str, float] = {}
+    _timed("links", seconds, lambda: link_chunks(chunks))
     questions = _timed("questions", seconds, lambda: _questions(chunks))
     pairs = _timed("pairs", seconds, lambda: _pairs(questions, chunks))
     _timed("questions again", seconds, lambda: _questions(chunks, questions))
