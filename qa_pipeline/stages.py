@@ -742,6 +742,7 @@ STAGES: Mapping[str, Stage] = {
                 "claims",
                 "claim_verdicts",
                 "assessments",
+                "round_trips",
                 "chunks",
                 "documents",
             ),

@@ -36,7 +36,8 @@ CHAT_FILES = tuple(f"chat_{layout}" for layout in LAYOUTS)
 
 _ROWS_AT_ONCE = 1000
 _DECISION = ("pair_id", "batch", "verdict", "stage", "reason", "detail")
-_WORDS = ("question", "answer", "language", "question_type", "origin", "coverage", "citations")
+_WORDS = ("question", "answer", "language", "question_type", "difficulty", "persona", "answer_style", "draft",
+    "origin", "coverage", "citations")  # fmt: skip
 _SOURCES = ("passage_ids", "passage_scores", "used_chunk_ids", "generator")
 _INPUT = ("source_line", "source_id", "source_fields", "expected_kind")
 _SPANS = pl.List(

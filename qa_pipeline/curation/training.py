@@ -64,6 +64,7 @@ def build_training_examples(
     claims: pl.DataFrame,
     claim_verdicts: pl.DataFrame,
     assessments: pl.DataFrame,
+    round_trips: pl.DataFrame,
     chunks: pl.DataFrame,
     documents: pl.DataFrame,
     count_tokens: CountTokens,
@@ -86,6 +87,7 @@ def build_training_examples(
         chosen.join(evidence_lists(proofs), on="pair_id", how="left", maintain_order="left")
         .join(_origins(rests_on, documents), on="pair_id", how="left", maintain_order="left")
         .join(assessments.select("pair_id", "judge"), on="pair_id", how="left", maintain_order="left")
+        .join(round_trips.select("pair_id", "memorised"), on="pair_id", how="left", maintain_order="left")
         .with_columns(
             pl.col("evidence").fill_null([]),
             pl.col("source_uris", "licences").fill_null([]),

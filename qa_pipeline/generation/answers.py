@@ -28,7 +28,7 @@ from qa_pipeline.verification.outcomes import FLAWED
 
 TAKEN_OVER = (
     "batch", "question_id", "question", "language", "question_type", "passage_ids", "passage_scores",
-    "source_fields",
+    "difficulty", "persona", "source_fields",
 )  # fmt: skip
 """Columns a pair has from its question."""
 

@@ -41,7 +41,10 @@ def with_edited_pairs(
         new = import_pairs(pl.DataFrame(lines, schema=RAW_PAIRS), documents, chunks, batch)
         pairs = new.with_columns(
             pl.Series("pair_id", [_edited_id(*ids) for ids in zip(rows, lines, strict=True)], pl.String()),
-            pl.Series("question_type", [row["question_type"] for row in rows], pl.String()),
+            *(
+                pl.Series(name, [row[name] for row in rows], pl.String())
+                for name in ("question_type", "difficulty", "persona")
+            ),
             pl.lit("edited").alias("origin"),
             *(pairs.filter(old)[name] for name in pairs.columns if name.startswith("source_")),
         )

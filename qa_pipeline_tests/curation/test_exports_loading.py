@@ -22,7 +22,7 @@ from qa_pipeline.curation.exports import (
 from qa_pipeline.curation.training import build_training_examples
 from qa_pipeline.settings.verification import TrainingSettings
 from qa_pipeline.storage import Layout, write_bytes, write_table
-from qa_pipeline.tables import TRAINING_EXAMPLES
+from qa_pipeline.tables import ROUND_TRIPS, TRAINING_EXAMPLES
 from qa_pipeline_tests.curation.rows import (
     assessment,
     assessments,
@@ -69,7 +69,11 @@ def write(layout: Layout, batch: str, page: int | None, score: float | None) -> 
     made = frames(batch, page, score)
     files = {n: b"".join(json_lines(rows)) for n, rows in ledger_files(ledger_rows(**made)).items()}
     examples = build_training_examples(
-        **made, chunks=chunks(chunk("c")), count_tokens=characters_of, settings=TrainingSettings()
+        **made,
+        round_trips=ROUND_TRIPS.empty(),
+        chunks=chunks(chunk("c")),
+        count_tokens=characters_of,
+        settings=TrainingSettings(),
     )
     chat = {
         name: b"".join(json_lines(chat_rows(examples, name.removeprefix("chat_")))) for name in CHAT_FILES

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from qa_pipeline.curation.training import build_training_examples
 from qa_pipeline.prompts.loading import system_prompt
 from qa_pipeline.settings.verification import TrainingSettings
-from qa_pipeline.tables import MESSAGE_COLUMNS
+from qa_pipeline.tables import MESSAGE_COLUMNS, ROUND_TRIPS
 from qa_pipeline_tests.curation.rows import (
     TEXT,
     Row,
@@ -59,6 +59,7 @@ def batch(
             *(claim_verdict(row["pair_id"], "supported") for row in rows if row["coverage"] != "none")
         ),
         "assessments": assessments(*(assessment(i) for i in ids)),
+        "round_trips": ROUND_TRIPS.empty(),
         "chunks": chunks(chunk("c"), *(chunk(f"o{n}", f"Other {n}.", document_id="o") for n in range(5))),
         "documents": documents(document("d"), document("o")),
         **replaced,
@@ -346,3 +347,12 @@ def test_provenance_names_who_wrote_judged_and_decided_and_the_sources() -> None
 
 def test_a_batch_without_pairs_has_no_examples() -> None:
     assert build(batch()).height == 0
+
+
+def test_what_the_question_was_asked_with_and_what_a_model_knew_stands_in_the_example() -> None:
+    asked = {"difficulty": "hard", "persona": "nurse", "source_fields": '{"urgency": 2}'}
+    trip = {"pair_id": "p", "batch": "b", "status": "checked", "memorised": True, "further_chunk_ids": []}
+    row = first(batch(pair("p", **asked), round_trips=ROUND_TRIPS.frame([trip])))
+    assert {name: row[name] for name in asked} == asked
+    assert row["memorised"] is True
+    assert first(batch(pair("p")))["memorised"] is None

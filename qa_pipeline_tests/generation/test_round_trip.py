@@ -33,13 +33,16 @@ CHUNKS = rows.chunks(
 )
 
 
-def trips(model: ScriptedModel | None = None) -> pl.DataFrame:
+def trips(
+    model: ScriptedModel | None = None, frames: dict[str, pl.DataFrame] = FRAMES, *, only_hops: bool = False
+) -> pl.DataFrame:
     return make_round_trips(
-        FRAMES["pairs"],
-        FRAMES["claims"],
-        FRAMES["claim_verdicts"],
+        frames["pairs"],
+        frames["claims"],
+        frames["claim_verdicts"],
         CHUNKS,
         accept_grounding=1.0,
+        only_hops=only_hops,
         model=model,
         llm=LLMSettings(),
     )
@@ -150,20 +153,6 @@ HOP_FRAMES = {
 }  # fmt: skip
 
 
-def hop_trips(model: ScriptedModel | None, **frames: pl.DataFrame) -> pl.DataFrame:
-    made = {**HOP_FRAMES, **frames}
-    return make_round_trips(
-        made["pairs"],
-        made["claims"],
-        made["claim_verdicts"],
-        CHUNKS,
-        accept_grounding=1.0,
-        only_hops=True,
-        model=model,
-        llm=LLMSettings(),
-    )
-
-
 class FromOne(Plays):
     """Answers from the passages that hold all of `needed`, as told, and from nothing else."""
 
@@ -190,7 +179,7 @@ def test_two_hops_are_accepted_only_where_neither_chunk_alone_answers(
     plays: Plays, one_chunk_answers: bool | None, verdict: str, reason: str
 ) -> None:
     model = ScriptedModel(plays)
-    found = hop_trips(model)
+    found = trips(model, HOP_FRAMES, only_hops=True)
     assert found.select("status", "one_chunk_answers").rows() == [
         ("checked", one_chunk_answers),
         ("not_asked", None),
@@ -201,6 +190,6 @@ def test_two_hops_are_accepted_only_where_neither_chunk_alone_answers(
 
 
 def test_without_a_model_two_hops_are_unproved_and_a_proof_in_one_chunk_is_none() -> None:
-    assert hop_trips(None)["one_chunk_answers"].to_list() == [None, None]
+    assert trips(None, HOP_FRAMES)["one_chunk_answers"].to_list() == [None, None]
     in_one = rows.claims(rows.claim("p", evidence_quote=QUOTE), rows.claim("p", 1, evidence_quote=QUOTE))
-    assert hop_trips(None, claims=in_one)["one_chunk_answers"].to_list() == [True]
+    assert trips(None, {**HOP_FRAMES, "claims": in_one})["one_chunk_answers"].to_list() == [True]
