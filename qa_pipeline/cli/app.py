@@ -233,12 +233,14 @@ def _tell_loose_files(found: "FoundBatches", corpus: str) -> None:
 
 
 def _check_models(settings: "Settings", asked: str | None) -> None:
-    """Say what is wrong with the choice of models now, and not after hours of parsing."""
+    """Say what is wrong with the models, and with what they are told, now and not after hours of parsing."""
+    from qa_pipeline.generation.guidance import read_guidance
     from qa_pipeline.resources import Resources
     from qa_pipeline.settings.llm import HOSTED
     from qa_pipeline.settings.tree import check_model, notes
 
     check_model(settings, asked)
+    read_guidance(settings.generation)
     if any(model.provider in HOSTED for model in settings.llm.models):
         Resources(settings).check_models()
     for note in notes(settings):

@@ -274,5 +274,24 @@ def test_a_setting_on_the_command_line_that_cannot_be_used_is_named(
     assert (ran.code, told in ran.stderr) == (BAD_INPUT, True), ran.stderr
 
 
+@pytest.mark.parametrize(
+    ("option", "told"),
+    [
+        (
+            "generation.extra_fields=json:JSONDecoder",
+            "generation.extra_fields: json:JSONDecoder is no pydantic",
+        ),
+        ("generation.personas=no-such.yaml", "generation.personas: no-such.yaml cannot be read"),
+        ("generation.prompts=no-such-folder", "generation.prompts: no-such-folder is no folder"),
+    ],
+)
+def test_what_the_model_would_be_told_is_read_before_the_first_document(
+    workspace: Workspace, option: str, told: str
+) -> None:
+    ran = invoke_all("run", workspace.corpus, "--out", workspace.corpus.parent / "fresh", "--set", option)
+    assert (ran.code, told in ran.stderr) == (BAD_INPUT, True), ran.stderr
+    assert not (workspace.corpus.parent / "fresh").exists()
+
+
 def test_the_version_is_reported() -> None:
     assert invoke_all("--version").stdout == f"qa-pipeline {metadata.version('qa-pipeline')}\n"
