@@ -6,12 +6,14 @@ more than a few chunks share joins none of them, nor do chunks that say nearly t
 document carries a `multi_hop` question, one between documents a `cross_document` question.
 """
 
+import re
 from collections.abc import Iterator, Sequence, Set
 
 import numpy as np
 import polars as pl
 
 from qa_pipeline.tables import LINKS
+from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.text.words import Occupied, Token, tokenize
 from qa_pipeline.verification.consistency.names import Name, find_names
 
@@ -25,6 +27,8 @@ _KINDS = {"heading": 3.0, "name": 2.0, "term": 1.0}
 """What joins two chunks, and what it weighs for each unit of inverse document frequency."""
 _LONGEST_HEADING = 4
 _BESIDE = (" ", "-")
+_LETTERS = re.compile(r"[^\W\d_]{3}")
+"""What a name has that is more than a number or an abbreviation."""
 _MENTIONS = {"node": pl.Int64(), "key": pl.String(), "kind": pl.String(), "written": pl.String()}
 
 
@@ -86,7 +90,10 @@ def _mentions(chunks: pl.DataFrame) -> pl.DataFrame:
     headings = [_headings(*row) for row in chunks.select("title", "section_path", "language").iter_rows()]
     titles = {key for keys in headings for key in keys}
     rows: list[tuple[int, str, str, str]] = []
-    for node, (text, language) in enumerate(chunks.select("text", "language").iter_rows()):
+    columns = chunks.select("text", "language", "section_path").iter_rows()
+    for node, (text, language, path) in enumerate(columns):
+        if path and lexicon(language).wording.references.fullmatch(path[-1]):
+            continue  # everybody is named there, and nothing is said of them
         rows += ((node, key, "heading", written) for key, written in headings[node].items())
         rows += (
             (node, key, "heading" if key in titles else kind, written)
@@ -109,7 +116,7 @@ def _spoken_of(text: str, language: str, titles: Set[str]) -> Iterator[tuple[str
     for name in find_names(text, language):
         if runs and text[runs[-1][-1].end : name.start] == " ":
             runs[-1].append(name)
-        elif not name.folded.isdigit() and len(name.folded) > 1:
+        elif _LETTERS.search(name.folded):
             runs.append([name])
     named = Occupied(len(text), ((run[0].start, run[-1].end) for run in runs))
     for run in runs:

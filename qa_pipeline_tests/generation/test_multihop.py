@@ -84,8 +84,9 @@ def test_a_chunk_is_linked_to_the_section_whose_heading_it_writes_out() -> None:
         ["The Radio Tower in Malmö was built by Karl Berg for Sten Lind."] * 2,
         ["It costs 700 euros.", "It weighs 700 kilos."],
         ["The first step is easy.", "This is the first step."],
+        ["It is kept, e.g. cold.", "It is served, e.g. warm."],
     ],
-    ids=["a name in every chunk", "two that say the same", "a number", "two everyday words"],
+    ids=["a name in every chunk", "two that say the same", "a number", "everyday words", "an abbreviation"],
 )
 def test_what_joins_nothing_in_particular_makes_no_edge(texts: list[str]) -> None:
     assert linked(*texts).is_empty()
@@ -103,3 +104,12 @@ def test_chunks_of_one_section_or_of_two_languages_are_not_linked() -> None:
 
 def test_a_batch_without_chunks_has_no_links() -> None:
     assert linked().equals(LINKS.empty())
+
+
+def test_a_list_of_references_names_everybody_and_joins_nothing() -> None:
+    texts = ["It was designed by Lindqvist.", "Lindqvist, E. (1950). Towers."]
+    made = [
+        rows.chunk(f"c{n}", text, document_id=f"d{n}", title="", section_path=[heading])
+        for n, (text, heading) in enumerate(zip(texts, ("Design", "References"), strict=True))
+    ]
+    assert link_chunks(rows.chunks(*made)).is_empty()
