@@ -17,6 +17,7 @@ from qa_pipeline.cli.arguments import (
     Out,
     Provider,
     batches_at,
+    check_models,
     chosen_batches,
     located,
     named_settings,
@@ -25,7 +26,7 @@ from qa_pipeline.cli.arguments import (
 from qa_pipeline.cli.audit_references import audit_references
 from qa_pipeline.cli.batch_jobs import jobs
 from qa_pipeline.cli.calibrate import calibrate, what_if
-from qa_pipeline.cli.common import FAILED, OK, PENDING, errors_as_exit_codes
+from qa_pipeline.cli.common import OK, errors_as_exit_codes, exit_code
 from qa_pipeline.cli.decide import decide
 from qa_pipeline.cli.estimate import estimate
 from qa_pipeline.cli.evaluate import evaluation
@@ -126,7 +127,7 @@ def run(
         location, single = located(corpus)
         named = named_settings(provider, model, max_calls, max_cost, accept_unjudged)
         settings = load_settings(**overrides(location, out, change, named))
-        _check_models(settings, model)
+        check_models(settings, model)
         found = batches_at(settings, single)
         batches = chosen_batches(batch, found, settings.corpus)
         prepare_folder(settings.out)
@@ -140,7 +141,7 @@ def run(
         status = f"qa-pipeline status --out {settings.out}"
         step = "make ui, then open http://127.0.0.1:3000" if dagster else status
         show_outcomes(Layout(settings.out), outcomes, as_json=as_json, next_step=step)
-        raise typer.Exit(_code(outcomes))
+        raise typer.Exit(exit_code(outcomes))
 
 
 @app.command()
@@ -170,7 +171,7 @@ def validate(
         location, name = split_batch(corpus)
         named = named_settings(provider, model, max_calls, max_cost, accept_unjudged)
         settings = load_settings(**overrides(location, out, change, named))
-        _check_models(settings, model)
+        check_models(settings, model)
         check_batch_name(name)
         prepare_folder(settings.out)
         with watching(quiet=as_json) as watch:
@@ -178,7 +179,7 @@ def validate(
         if not as_json:
             show_verdicts(Layout(settings.out), name)
         show_outcomes(Layout(settings.out), [outcome], as_json=as_json)
-        raise typer.Exit(_code([outcome]))
+        raise typer.Exit(exit_code([outcome]))
 
 
 @app.command()
@@ -198,13 +199,6 @@ def status(out: Out = Path("data"), as_json: Json = False) -> None:
             print_document(report_document(found, layout))
         else:
             show_report(found, layout)
-
-
-def _code(outcomes: "Sequence[BatchOutcome]") -> int:
-    """While anything is awaited the run is not over; what has failed is reported again by the last one."""
-    if any(outcome.outcome == "pending" for outcome in outcomes):
-        return PENDING
-    return OK if all(outcome.passed for outcome in outcomes) else FAILED
 
 
 def _run(settings: "Settings", batches: Sequence[str], watch: "StageObserver") -> "list[BatchOutcome]":
@@ -230,19 +224,6 @@ def _tell_loose_files(found: "FoundBatches", corpus: str) -> None:
             f"Not read: {named}{more} in {corpus}. {corpus} has sub-folders, so each of them is a batch, and "
             "files beside them belong to none. Move these files into a sub-folder to have them read.\n"
         )
-
-
-def _check_models(settings: "Settings", asked: str | None) -> None:
-    """Say what is wrong with the choice of models now, and not after hours of parsing."""
-    from qa_pipeline.resources import Resources
-    from qa_pipeline.settings.llm import HOSTED
-    from qa_pipeline.settings.tree import check_model, notes
-
-    check_model(settings, asked)
-    if any(model.provider in HOSTED for model in settings.llm.models):
-        Resources(settings).check_models()
-    for note in notes(settings):
-        sys.stderr.write(f"Note: {note}\n")
 
 
 app.command()(estimate)
