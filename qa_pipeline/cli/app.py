@@ -26,7 +26,7 @@ from qa_pipeline.cli.arguments import (
 from qa_pipeline.cli.audit_references import audit_references
 from qa_pipeline.cli.batch_jobs import jobs
 from qa_pipeline.cli.calibrate import calibrate, what_if
-from qa_pipeline.cli.common import OK, errors_as_exit_codes, exit_code
+from qa_pipeline.cli.common import FAILED, OK, PENDING, errors_as_exit_codes
 from qa_pipeline.cli.decide import decide
 from qa_pipeline.cli.estimate import estimate
 from qa_pipeline.cli.evaluate import evaluation
@@ -141,7 +141,7 @@ def run(
         status = f"qa-pipeline status --out {settings.out}"
         step = "make ui, then open http://127.0.0.1:3000" if dagster else status
         show_outcomes(Layout(settings.out), outcomes, as_json=as_json, next_step=step)
-        raise typer.Exit(exit_code(outcomes))
+        raise typer.Exit(_code(outcomes))
 
 
 @app.command()
@@ -179,7 +179,7 @@ def validate(
         if not as_json:
             show_verdicts(Layout(settings.out), name)
         show_outcomes(Layout(settings.out), [outcome], as_json=as_json)
-        raise typer.Exit(exit_code([outcome]))
+        raise typer.Exit(_code([outcome]))
 
 
 @app.command()
@@ -199,6 +199,13 @@ def status(out: Out = Path("data"), as_json: Json = False) -> None:
             print_document(report_document(found, layout))
         else:
             show_report(found, layout)
+
+
+def _code(outcomes: "Sequence[BatchOutcome]") -> int:
+    """While anything is awaited the run is not over; what has failed is reported again by the last one."""
+    if any(outcome.outcome == "pending" for outcome in outcomes):
+        return PENDING
+    return OK if all(outcome.passed for outcome in outcomes) else FAILED
 
 
 def _run(settings: "Settings", batches: Sequence[str], watch: "StageObserver") -> "list[BatchOutcome]":

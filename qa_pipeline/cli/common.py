@@ -6,17 +6,13 @@ import select
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
-from typing import TYPE_CHECKING
 
 import typer
 
 from qa_pipeline.errors import PermanentModelError, QAPipelineError, RepliesPendingError
-
-if TYPE_CHECKING:
-    from qa_pipeline.pipeline import BatchOutcome
 
 OK, FAILED, BAD_INPUT, STOPPED, PENDING = 0, 1, 2, 3, 4
 SIGNALLED = 128
@@ -31,13 +27,6 @@ _SIGNALS = {
 }
 _RESUMABLE = " What was finished is kept; run the same command again to continue from there."
 _SHOW_CURSOR = b"\x1b[?25h"
-
-
-def exit_code(outcomes: "Sequence[BatchOutcome]") -> int:
-    """While anything is awaited the run is not over; what has failed is reported again by the last one."""
-    if any(outcome.outcome == "pending" for outcome in outcomes):
-        return PENDING
-    return OK if all(outcome.passed for outcome in outcomes) else FAILED
 
 
 @contextmanager

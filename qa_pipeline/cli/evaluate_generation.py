@@ -25,7 +25,7 @@ from qa_pipeline.cli.arguments import (
     named_settings,
     overrides,
 )
-from qa_pipeline.cli.common import errors_as_exit_codes, exit_code
+from qa_pipeline.cli.common import FAILED, OK, PENDING, errors_as_exit_codes
 
 if TYPE_CHECKING:
     import polars as pl
@@ -125,7 +125,14 @@ def generation(
             print_document(rounded(document))
         else:
             show_generation(document)
-        raise typer.Exit(exit_code([one for arm in arms.values() for one in arm.outcomes]))
+        raise typer.Exit(_code(list(arms.values())))
+
+
+def _code(arms: Sequence[Arm]) -> int:
+    """A batch whose gates failed has its figures all the same; only one without tables is a failure."""
+    if any(outcome.outcome == "pending" for arm in arms for outcome in arm.outcomes):
+        return PENDING
+    return FAILED if any(arm.incomplete for arm in arms) else OK
 
 
 def _arms(settings: "Settings", repeat: int) -> "dict[str, Settings]":
@@ -219,9 +226,13 @@ def _document(arms: Mapping[str, Arm], resamples: int) -> dict[str, Any]:
         "batches": {name: base.figures(frames) for name, frames in base.frames.items()},
         "all": figures[""],
         "incomplete": {
-            f"{name}/{one}" if name else one: why
+            str(Path(name, one)): why for name, arm in arms.items() for one, why in arm.incomplete.items()
+        },
+        "failed_gates": {
+            str(Path(name, one.batch)): one.failed_gates
             for name, arm in arms.items()
-            for one, why in arm.incomplete.items()
+            for one in arm.outcomes
+            if one.failed_gates
         },
     }
     repeats = [name for name in figures if not name.startswith("changed")]

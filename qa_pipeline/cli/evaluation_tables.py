@@ -200,7 +200,8 @@ def show_generation(found: Document) -> None:
         _show_repeats(found["repeats"])
     if "compared" in found:
         _show_compared(found["compared"])
-    for name, why in found["incomplete"].items():
+    notes = found["incomplete"] | {name: "; ".join(gates) for name, gates in found["failed_gates"].items()}
+    for name, why in notes.items():
         print_line(f"{name}: {why}", "yellow")
     print_line(f"Tables, indexes, exports: {found['out']}")
 

@@ -55,10 +55,10 @@ def generation_figures(
 
     Returns:
         `verdicts` of generated pairs; `types`, the mix as asked and as delivered, and `shortfalls`, why
-        planned questions are no accepted pairs of their type; `questions` by status and reason; `citations` by
-        resolution; `quotes` by how they agree with their source; `guard` and `round_trips` by what was said;
-        `cost`; and `shares`, each a count of a whole, with how many are unknown and stand outside both. A
-        share is None where there is nothing to divide by.
+        planned questions are no accepted pairs of their type; `questions` by status and reason, and those
+        `rewritten`; `citations` by resolution; `quotes` by how they agree with their source; `guard` and
+        `round_trips` by what was said; `cost`; and `shares`, each a count of a whole, with how many are
+        unknown and stand outside both. A share is None where there is nothing to divide by.
     """
     own = generated_only(frames)
     questions, pairs, verdicts = own["questions"], own["pairs"], own["verdicts"]
