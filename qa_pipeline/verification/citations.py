@@ -154,8 +154,9 @@ def _aligned(quote: str, text: str, repair: float, language: str) -> Located | N
     words = [token[0].translate(_SAME).casefold() for token in tokens]
     if len(wanted) < _SHORTEST_REPAIR or not words:
         return None
-    at = _densest(wanted, words)
-    stretch = words[at : at + len(wanted) + 2]
+    densest = _densest(wanted, words)
+    at = max(0, densest - 2)  # the first words of the quote may stand before a word it leaves out
+    stretch = words[at : densest + len(wanted) + 2]
     matcher = difflib.SequenceMatcher(None, wanted, stretch, autojunk=False)
     blocks = [block for block in matcher.get_matching_blocks() if block.size]
     agreed = sum(block.size for block in blocks)

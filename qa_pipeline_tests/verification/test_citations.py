@@ -88,6 +88,17 @@ def test_a_contracted_negation_is_neither_dropped_nor_added_by_a_repair(
     assert locate_quote(denied.replace("changing", "changng"), denied, 0.85)
 
 
+@pytest.mark.parametrize("start", ["If you don't declare", "If you do not want", "Whoever should never use"])
+def test_a_negation_after_the_first_words_is_not_cut_off(start: str) -> None:
+    rest = (
+        " a model of its own, the encoder that another part explains in detail will put it into a response."
+    )
+    plain = " ".join(word for word in start.split() if word not in ("don't", "not", "never"))
+    text = f"Before. {start}{rest} {plain} more, read on."
+    assert locate_quote(f"{plain}{rest}", text) is None
+    assert locate_quote(f"{start}{rest}".replace("encoder", "encodr"), text)
+
+
 def test_words_that_changed_places_are_not_repaired() -> None:
     text = "The owner pays the tenant a deposit for the keys and the meter on the first day of each year."
     moved = text.replace("keys and the meter", "meter and the keys")
