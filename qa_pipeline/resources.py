@@ -6,6 +6,7 @@ import os
 import uuid
 import weakref
 from functools import cache, cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -38,7 +39,10 @@ def parse_sandboxed() -> ParseFiles:
 
 
 class Resources:
-    """Settings and what is built from them; tests and users hand in parts of their own."""
+    """Settings and what is built from them; tests and users hand in parts of their own.
+
+    With `shared` the replies, vectors and logits of another output folder are used, and none of an own.
+    """
 
     def __init__(
         self,
@@ -47,13 +51,15 @@ class Resources:
         embedder: Embedder | None = None,
         model: LanguageModel | None = None,
         parse: ParseFiles | None = None,
+        shared: Path | None = None,
+        run: str | None = None,
     ) -> None:
         self.settings = settings
-        self.layout = Layout(settings.out)
+        self.layout = Layout(settings.out, shared)
         self._embedder = embedder
         self._model = model
         self._parse = parse
-        self.run = uuid.uuid4().hex
+        self.run = run or uuid.uuid4().hex
 
     @property
     def parse(self) -> ParseFiles:

@@ -226,9 +226,15 @@ def name_problem(name: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The output folder."""
+    """The output folder.
+
+    Args:
+        out: the folder.
+        shared: the output folder whose stores of replies, vectors and logits are used; None for its own.
+    """
 
     out: Path
+    shared: Path | None = None
 
     def _of_batch(self, folder: Path, batch: str, suffix: str) -> Path:
         check_batch_name(batch)
@@ -283,16 +289,20 @@ class Layout:
         return self._of_batch(self.out / "decisions", batch, ".jsonl")
 
     @property
+    def _cache(self) -> Path:
+        return (self.shared or self.out) / "cache"
+
+    @property
     def replies(self) -> Path:
         """Store of model replies."""
-        return self.out / "cache" / "replies.sqlite"
+        return self._cache / "replies.sqlite"
 
     @property
     def vectors(self) -> Path:
         """Store of chunk and sentence vectors."""
-        return self.out / "cache" / "vectors.sqlite"
+        return self._cache / "vectors.sqlite"
 
     @property
     def logits(self) -> Path:
         """Store of what models said that read a passage and a claim together."""
-        return self.out / "cache" / "logits.sqlite"
+        return self._cache / "logits.sqlite"

@@ -17,6 +17,7 @@ from qa_pipeline.cli.arguments import (
     Out,
     Provider,
     batches_at,
+    check_models,
     chosen_batches,
     located,
     named_settings,
@@ -126,7 +127,7 @@ def run(
         location, single = located(corpus)
         named = named_settings(provider, model, max_calls, max_cost, accept_unjudged)
         settings = load_settings(**overrides(location, out, change, named))
-        _check_models(settings, model)
+        check_models(settings, model)
         found = batches_at(settings, single)
         batches = chosen_batches(batch, found, settings.corpus)
         prepare_folder(settings.out)
@@ -170,7 +171,7 @@ def validate(
         location, name = split_batch(corpus)
         named = named_settings(provider, model, max_calls, max_cost, accept_unjudged)
         settings = load_settings(**overrides(location, out, change, named))
-        _check_models(settings, model)
+        check_models(settings, model)
         check_batch_name(name)
         prepare_folder(settings.out)
         with watching(quiet=as_json) as watch:
@@ -230,21 +231,6 @@ def _tell_loose_files(found: "FoundBatches", corpus: str) -> None:
             f"Not read: {named}{more} in {corpus}. {corpus} has sub-folders, so each of them is a batch, and "
             "files beside them belong to none. Move these files into a sub-folder to have them read.\n"
         )
-
-
-def _check_models(settings: "Settings", asked: str | None) -> None:
-    """Say what is wrong with the models, and with what they are told, now and not after hours of parsing."""
-    from qa_pipeline.generation.guidance import read_guidance
-    from qa_pipeline.resources import Resources
-    from qa_pipeline.settings.llm import HOSTED
-    from qa_pipeline.settings.tree import check_model, notes
-
-    check_model(settings, asked)
-    read_guidance(settings.generation)
-    if any(model.provider in HOSTED for model in settings.llm.models):
-        Resources(settings).check_models()
-    for note in notes(settings):
-        sys.stderr.write(f"Note: {note}\n")
 
 
 app.command()(estimate)

@@ -1,5 +1,6 @@
 """Options that several commands have, and what arguments mean: which batches, and which settings change."""
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -102,3 +103,24 @@ def overrides(corpus: str, out: Path, changes: list[str] | None, named: dict[str
         if name in tree:
             raise SettingsError(f"--set {name}: give it as an argument of the command instead")
     return {**tree, "corpus": corpus, "out": out}
+
+
+def check_models(settings: "Settings", asked: str | None) -> None:
+    """Say what is wrong with the models, and with what they are told, now and not after hours of parsing.
+
+    Raises:
+        SettingsError: a model, the prices, the caps, or the user's personas, examples, prompts or fields
+            cannot be used.
+        KeyRejectedError: a key is missing.
+    """
+    from qa_pipeline.generation.guidance import read_guidance
+    from qa_pipeline.resources import Resources
+    from qa_pipeline.settings.llm import HOSTED
+    from qa_pipeline.settings.tree import check_model, notes
+
+    check_model(settings, asked)
+    read_guidance(settings.generation)
+    if any(model.provider in HOSTED for model in settings.llm.models):
+        Resources(settings).check_models()
+    for note in notes(settings):
+        sys.stderr.write(f"Note: {note}\n")

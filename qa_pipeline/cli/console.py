@@ -150,7 +150,7 @@ def show_report(found: Report, layout: Layout, *, reported: Collection[str] = ()
     show_table("Rows", ["table", "rows"], found.tables.items())
     if found.steps.height:
         show_table("Yield", ["stage", "what", "reason", "count"], stage_rows(found.steps))
-    show_frame("Questions by type", _with_losses(found.types, found.shortfalls))
+    show_frame("Questions by type", with_losses(found.types, found.shortfalls))
     show_frame("Known-answer pairs", _with_total(found.known))
     title = "Canaries: claims made from the documents, of known verdict (no estimate of a release's errors)"
     show_frame(title, found.canaries, CANARY_COLUMNS)
@@ -257,7 +257,7 @@ def _with_total(known: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([known.sort("expected_verdict", "expected_kind"), total.select(known.columns)])
 
 
-def _with_losses(types: pl.DataFrame, shortfalls: pl.DataFrame) -> pl.DataFrame:
+def with_losses(types: pl.DataFrame, shortfalls: pl.DataFrame) -> pl.DataFrame:
     """The types with the most frequent reasons for which planned questions of them were lost, in words."""
     most = shortfalls.sort("questions", descending=True, maintain_order=True)
     words = pl.format("{} {}", "questions", "reason").head(MOST_REASONS).str.join(", ")

@@ -1,4 +1,4 @@
-"""`qa-pipeline eval`: how far verification and the judge can be trusted, on data that people labelled."""
+"""`qa-pipeline eval`: how far verification and the judge can be trusted, and what generation gives."""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -9,6 +9,7 @@ import typer
 
 from qa_pipeline.cli.arguments import Json, MaxCalls, MaxCost, Out, named_settings
 from qa_pipeline.cli.common import errors_as_exit_codes
+from qa_pipeline.cli.evaluate_generation import generation
 
 if TYPE_CHECKING:
     from qa_pipeline.evaluation.datasets import Labelled
@@ -198,7 +199,9 @@ def _model(resources: "Resources") -> "LanguageModel":
 evaluation = typer.Typer(
     name="eval",
     no_args_is_help=True,
-    help="Measure source verification (grounding) and the judge on data that people labelled.",
+    help="Measure source verification (grounding) and the judge on data that people labelled, and generation "
+    "on a corpus.",
 )
 evaluation.command()(grounding)
 evaluation.command()(judge)
+evaluation.command()(generation)

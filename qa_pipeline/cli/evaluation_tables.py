@@ -1,10 +1,10 @@
 """The figures of an evaluation as tables a person reads, at most 110 columns wide."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from qa_pipeline.cli.console import print_line, show_table
+from qa_pipeline.cli.console import print_line, show_frame, show_table, stage_rows, with_losses
 from qa_pipeline.evaluation.grounding import Document
 from qa_pipeline.evaluation.judge_figures import ALL_SCORES
 from qa_pipeline.evaluation.statistics import Estimate
@@ -174,3 +174,75 @@ def _show_rated(one: Document) -> None:
     ]
     named = f"{key}: Spearman's rho with length in letters"
     show_table(named, ["what", "judge's overall score", "people's mean", "judge beyond people"], rows)
+
+
+def show_generation(found: Document) -> None:
+    """Print the figures of generation over all batches, the shares of each, and what other runs changed."""
+    whole = found["all"]
+    if whole["types"]:
+        types, lost = (pl.DataFrame(whole[name]) for name in ("types", "shortfalls"))
+        show_frame(
+            "Questions by type, asked for and delivered", with_losses(types, lost) if lost.height else types
+        )
+    steps = pl.concat(
+        [pl.DataFrame(whole[name]) for name in ("questions", "round_trips")], how="vertical_relaxed"
+    )
+    show_table("Questions and round trips by reason", ["stage", "what", "reason", "count"], stage_rows(steps))
+    rewritten = whole["rewritten"]
+    print_line(f"{rewritten['questions']} questions were rewritten, {rewritten['kept']} of them kept\n")
+    for name in ("citations", "quotes"):
+        show_table(f"{name.capitalize()} by what was found", ["what", "count"], whole[name].items())
+    show_table("What decided whether an answer was drafted", ["what", "passed", "pairs"], _guard_rows(whole))
+    _show_shares(whole["shares"], found["batches"])
+    if whole["cost"]:
+        show_frame("Model calls", pl.DataFrame(whole["cost"]["stages"]))
+    if "repeats" in found:
+        _show_repeats(found["repeats"])
+    if "compared" in found:
+        _show_compared(found["compared"])
+    notes = found["incomplete"] | {name: "; ".join(gates) for name, gates in found["failed_gates"].items()}
+    for name, why in notes.items():
+        print_line(f"{name}: {why}", "yellow")
+    print_line(f"Tables, indexes, exports: {found['out']}")
+
+
+def _guard_rows(whole: Document) -> list[list[object]]:
+    return [[row["guarded_by"], row["guard_passed"], row["pairs"]] for row in whole["guard"]]
+
+
+def _show_shares(shares: Sequence[Document], batches: Mapping[str, Document]) -> None:
+    """Shares of all batches with their counts, and of each batch."""
+    rows = [[one["what"], one["share"], one["count"], one["of"], one["unknown"]] for one in shares]
+    show_table("Shares over all batches", ["what", "share", "count", "of", "unknown"], rows)
+    names = list(batches)
+    for start in range(0, len(names) if len(names) > 1 else 0, _MOST_COLUMNS):
+        shown = names[start : start + _MOST_COLUMNS]
+        of_batches = zip(*([one["share"] for one in batches[name]["shares"]] for name in shown), strict=True)
+        rows = [[one["what"], *values] for one, values in zip(shares, of_batches, strict=True)]
+        show_table("Shares by batch", ["what", *shown], rows)
+
+
+def _show_repeats(repeats: Document) -> None:
+    show_frame(f"Shares over {repeats['runs']} runs with other seeds", pl.DataFrame(repeats["shares"]))
+    questions, same = repeats["questions"], repeats["questions"]["same_outcome"]
+    ended = "" if same is None else f"; {same:.1%} of these ended the same way in all"
+    print_line(f"{questions['in_any']} questions in any run, {questions['in_all']} in all{ended}\n")
+
+
+def _show_compared(compared: Document) -> None:
+    counts, questions, p = compared["accepted"], compared["questions"], compared["mcnemar_p"]
+    title = f"Accepted without and with the change, of {questions['both']} questions that both runs wrote"
+    show_table(title, ["both", "only without", "only with", "neither"], [list(counts.values())])
+    test = "no question was accepted by one alone" if p is None else f"exact McNemar test: p = {p:.4g}"
+    alone = (
+        f"{questions['without_only']} other questions without the change, {questions['changed_only']} with it"
+    )
+    print_line(f"{test}; {alone}\n")
+    if compared["moves"]:
+        show_frame("Questions that ended otherwise", pl.DataFrame(compared["moves"]))
+    columns = ["score", "questions", "unknown", "without", "changed", "difference (95 % interval)"]
+    rows = [
+        [*(one[name] for name in columns[:-1]), with_interval(one["difference"], sign="+")]
+        for one in compared["differences"]
+    ]
+    show_table("Scores without and with the change", columns, rows)

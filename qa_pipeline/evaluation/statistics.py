@@ -47,6 +47,8 @@ class Resamples:
     def blocks(self) -> Iterator[Floats]:
         """Weights of the items: first all ones in a block of its own, then the resamples, block by block."""
         yield np.ones((1, len(self._group)))
+        if not self._groups:
+            return
         drawn = np.random.default_rng(self._entropy)
         left, most = self.count, max(1, _CELLS // max(1, len(self._group)))
         share = np.full(self._groups, 1 / self._groups)

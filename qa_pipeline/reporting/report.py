@@ -84,7 +84,7 @@ def report(layout: Layout, batches: Sequence[str]) -> Report:
     incomplete = {}
     for batch in batches:
         try:
-            frames = _read(layout, batch)
+            frames = read_tables(layout, batch)
             made = decision_states(frames[DECISIONS.name], frames["pairs"], frames["claims"])
             recorded = read_decisions(layout.decisions(batch))
             row, counted = _row(batch, frames), _count(frames)
@@ -123,7 +123,13 @@ def report(layout: Layout, batches: Sequence[str]) -> Report:
     )
 
 
-def _read(layout: Layout, batch: str) -> dict[str, pl.DataFrame]:
+def read_tables(layout: Layout, batch: str) -> dict[str, pl.DataFrame]:
+    """The tables of a batch by name; without its training examples where a failed gate stood before them.
+
+    Raises:
+        TableError: one is missing or cannot be read.
+        CorpusError: the batch has a name that cannot be one.
+    """
     frames = {}
     for name, table in TABLES.items():
         path = layout.table(name, batch)

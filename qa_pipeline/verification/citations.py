@@ -4,9 +4,11 @@ import difflib
 import functools
 import re
 import unicodedata
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -28,13 +30,17 @@ _SAME = str.maketrans(
 )
 _DROPPED = frozenset("*_`#|>\u00ad\u200b\u200c\u200d\u2060\ufeff")
 _ELLIPSIS = re.compile(r"\[\s{0,9}(?:\.{3}|…)\s{0,9}\]|\(\s{0,9}(?:\.{3}|…)\s{0,9}\)|\.{3}|…")
-_WORD = re.compile(r"\w+")
+_WORD = re.compile(r"\w+(?:['’]\w+)*")
 _NUMBER_BEFORE = re.compile(r"\d[.,]?$")
 _NUMBER_AFTER = re.compile(r"[.,]?\d")
 REPAIR = 0.90
 """Share of a quote's words that must align to repair it: a word or two misspelt, not another statement."""
 _SHORTEST_REPAIR = 4
 _SAME_WORD = 0.7
+_FEWEST_MARKED = 2
+"""Words that must have lost a diacritic: a single one may be another word, as "konnte" and "könnte" are."""
+_MOST_STARTS = 20
+"""Places of the first part of a quote with an ellipsis from which the others are looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +59,8 @@ def locate_quote(quote: str, text: str, repair: float = REPAIR, language: str = 
     """Find `quote` in `text`.
 
     Tried in order: the very characters; the same with case, spaces, quotation marks, dashes, markup and
-    end-of-line hyphenation folded; its parts around an ellipsis, in order; an alignment in which at least
+    end-of-line hyphenation folded; its parts around an ellipsis, in order and the nearest to each other; the
+    same for a quote that lacks every diacritic, which counts as edited; an alignment in which at least
     `repair` of its words agree and the edits are small ones (`_small`).
     """
     wanted = quote.strip()
@@ -62,7 +69,7 @@ def locate_quote(quote: str, text: str, repair: float = REPAIR, language: str = 
         return Located(at, at + len(wanted), "exact")
     folded, places = _fold(text)
     parts = [part for part in (_fold(piece)[0].strip() for piece in _ELLIPSIS.split(wanted)) if part]
-    span = _in_order(parts, folded, places)
+    span = _in_order(parts, folded, places) or _without_marks(parts, folded, places)
     return span or _aligned(wanted, text, repair, language)
 
 
@@ -103,27 +110,53 @@ def _fold(text: str) -> tuple[str, list[int]]:
 
 
 def _in_order(parts: list[str], folded: str, places: list[int]) -> Located | None:
-    """Span from the first to the last part when all follow one another."""
-    starts, position = [], 0
-    for part in parts:
-        at = _find(part, folded, position)
-        if at < 0:
-            return None
-        starts.append(at)
-        position = at + len(part)
-    kind = "spelling" if len(parts) == 1 else "ellipsis"
-    return Located(places[starts[0]], places[position - 1] + 1, kind) if parts else None
+    """Span from the first to the last part when all follow one another; the shortest of several."""
+    spans: list[tuple[int, int]] = []
+    start = _find(parts[0], folded, 0) if parts else -1
+    while start >= 0 and len(spans) < (1 if len(parts) == 1 else _MOST_STARTS):
+        end = start + len(parts[0])
+        for part in parts[1:]:
+            at = _find(part, folded, end)
+            end = at + len(part) if at >= 0 else len(folded) + 1
+        if end > len(folded):
+            break
+        spans.append((start, end))
+        start = _find(parts[0], folded, start + 1)
+    if not spans:
+        return None
+    start, end = min(spans, key=lambda span: span[1] - span[0])
+    return Located(places[start], places[end - 1] + 1, "spelling" if len(parts) == 1 else "ellipsis")
+
+
+def _without_marks(parts: list[str], folded: str, places: list[int]) -> Located | None:
+    """The same in a text without its diacritics, for a quote that was stripped of all of them."""
+    if folded.isascii() or _unmarked("".join(parts)) != "".join(parts):
+        return None
+    found = _in_order(parts, _unmarked(folded), places)
+    if found is None:
+        return None
+    words = _WORD.findall(folded[places.index(found.start) : bisect_left(places, found.end)])
+    marked = sum(_unmarked(word) != word for word in words)
+    if len(words) < _SHORTEST_REPAIR or marked < _FEWEST_MARKED:
+        return None
+    return Located(found.start, found.end, "edited")
+
+
+def _unmarked(folded: str) -> str:
+    """The letters of a folded text without diacritics, one for one."""
+    return "".join(unicodedata.normalize("NFD", letter)[0] for letter in folded)
 
 
 def _aligned(quote: str, text: str, repair: float, language: str) -> Located | None:
     """Best stretch of the text, as many words long as the quote, judged by Ratcliff/Obershelp matching."""
-    wanted = [word.casefold() for word in _WORD.findall(quote)]
+    wanted = [word.translate(_SAME).casefold() for word in _WORD.findall(quote)]
     tokens = list(_WORD.finditer(text))
-    words = [token[0].casefold() for token in tokens]
+    words = [token[0].translate(_SAME).casefold() for token in tokens]
     if len(wanted) < _SHORTEST_REPAIR or not words:
         return None
-    at = _densest(wanted, words)
-    stretch = words[at : at + len(wanted) + 2]
+    densest = _densest(wanted, words)
+    at = max(0, densest - 2)  # the first words of the quote may stand before a word it leaves out
+    stretch = words[at : densest + len(wanted) + 2]
     matcher = difflib.SequenceMatcher(None, wanted, stretch, autojunk=False)
     blocks = [block for block in matcher.get_matching_blocks() if block.size]
     agreed = sum(block.size for block in blocks)
@@ -135,7 +168,9 @@ def _aligned(quote: str, text: str, repair: float, language: str) -> Located | N
         for code, left, right, start, end in matcher.get_opcodes()
         if code != "equal" and (left < right or blocks[0].b < end <= ends)
     ]
-    if not all(_small(quoted, written, language) for quoted, written in edits):
+    gone, come = (frozenset(chain.from_iterable(edit[side] for edit in edits)) for side in (0, 1))
+    moved = (gone & come) - lexicon(language).stop_words
+    if moved or not all(_small(quoted, written, language) for quoted, written in edits):
         return None
     first, last = at + blocks[0].b, at + ends - 1
     return Located(tokens[first].start(), tokens[last].end(), "edited")

@@ -40,6 +40,10 @@ def test_draws_depend_on_seed_and_set_and_on_nothing_else() -> None:
     assert (drawn("one", 0) != drawn("one", 1)).any()
 
 
+def test_of_no_items_nothing_is_drawn() -> None:
+    assert [block.shape for block in Resamples([], "set", 50).blocks()] == [(1, 0)]
+
+
 def test_large_sets_are_drawn_in_blocks_and_alike() -> None:
     groups = [str(number % 40) for number in range(30_000)]
     blocks = list(Resamples(groups, "set", 150, 0).blocks())

@@ -76,6 +76,81 @@ def test_only_edits_that_change_nothing_said_are_repaired(quote: str, found: boo
     assert located is None or located.kind == "edited"
 
 
+@pytest.mark.parametrize("apostrophe", ["'", "’"])
+@pytest.mark.parametrize("contracted", ["isn't", "don't", "couldn't"])
+def test_a_contracted_negation_is_neither_dropped_nor_added_by_a_repair(
+    contracted: str, apostrophe: str
+) -> None:
+    said = "Somebody {} revisiting the design of the binary sequence here, just changing the spelling."
+    plain, denied = said.replace("{} ", ""), said.format(contracted.replace("'", apostrophe))
+    assert locate_quote(plain, denied, 0.85) is None
+    assert locate_quote(denied, plain, 0.85) is None
+    assert locate_quote(denied.replace("changing", "changng"), denied, 0.85)
+
+
+@pytest.mark.parametrize("start", ["If you don't declare", "If you do not want", "Whoever should never use"])
+def test_a_negation_after_the_first_words_is_not_cut_off(start: str) -> None:
+    rest = (
+        " a model of its own, the encoder that another part explains in detail will put it into a response."
+    )
+    plain = " ".join(word for word in start.split() if word not in ("don't", "not", "never"))
+    text = f"Before. {start}{rest} {plain} more, read on."
+    assert locate_quote(f"{plain}{rest}", text) is None
+    assert locate_quote(f"{start}{rest}".replace("encoder", "encodr"), text)
+
+
+def test_words_that_changed_places_are_not_repaired() -> None:
+    text = "The owner pays the tenant a deposit for the keys and the meter on the first day of each year."
+    moved = text.replace("keys and the meter", "meter and the keys")
+    assert locate_quote(moved, text, 0.85) is None
+    assert locate_quote(text.replace("the tenant a deposit", "a deposit the tenant"), text, 0.85) is None
+
+
+def test_the_parts_around_an_ellipsis_are_the_nearest_to_each_other() -> None:
+    text = "In cases of damage a form is sent. In cases of damage by water the owner pays at once."
+    found = locate_quote("In cases of damage … the owner pays", text)
+    assert found
+    assert text[found.start : found.end] == "In cases of damage by water the owner pays"
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "quote"),
+    [
+        (
+            "sv",
+            "Ägaren får inte tömma värmesystemet på vintern.",
+            "Agaren far inte tomma varmesystemet pa vintern.",
+        ),
+        (
+            "de",
+            "Der Schlüssel für die große Tür hängt über dem Kästchen.",
+            "Der Schlussel fur die grosse Tur hangt",
+        ),
+    ],
+)
+def test_a_quote_without_any_diacritics_is_repaired_where_the_letters_are_the_same(
+    language: str, text: str, quote: str
+) -> None:
+    found = locate_quote(quote, f"Före. {text} Efter.", language=language)
+    assert found
+    assert found.kind == "edited"
+    assert text.startswith(f"Före. {text} Efter."[found.start : found.end])
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "quote"),
+    [
+        ("de", "Der Server könnte in diesem Fall antworten.", "Der Server konnte in diesem Fall antworten."),
+        ("sv", "Ägaren får tömma ånga på vintern.", "Ägaren far tomma anga på vintern."),
+        ("sv", "Han får gå.", "Han far ga"),
+    ],
+)
+def test_a_diacritic_that_tells_words_apart_is_not_repaired_away(
+    language: str, text: str, quote: str
+) -> None:
+    assert locate_quote(quote, text, language=language) is None
+
+
 def test_a_quoted_number_is_not_found_inside_a_longer_one() -> None:
     assert locate_quote("3 bar", "It opens at 13 bar.", 0.9) is None
     assert locate_quote("opens at 3", "It opens at 3.5 bar.", 0.9) is None
