@@ -142,8 +142,9 @@ _ACCEPTED = (pl.col("verdict") == "accepted").fill_null(value=False)
 
 
 def _with_verdicts(questions: pl.DataFrame, pairs: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
-    """Each planned question with the verdict of its pair, null where it has none."""
+    """Each planned question with the verdict of its pair, the accepted one of several; null without one."""
     decided = verdicts.select("pair_id", "verdict", verdict_reason="reason")
-    ends = pairs.select("question_id", "pair_id").join(decided, on="pair_id")
+    ends = pairs.select("question_id", "pair_id", "draft").join(decided, on="pair_id")
+    ends = ends.sort(~_ACCEPTED, "draft", nulls_last=True).unique("question_id", keep="first")
     asked = questions.filter(pl.col("planned_type").is_not_null())
     return asked.join(ends, on="question_id", how="left")

@@ -120,3 +120,16 @@ def test_what_is_lost_and_what_is_delivered_add_up_to_the_plan(word: str) -> Non
     right = asked.join(decided.filter(pl.col("verdict") == "accepted"), on="pair_id", how="semi")
     hits = right.filter(pl.col("question_type") == pl.col("planned_type")).height
     assert lost + hits == QUESTIONS_ASKED.height
+
+
+@pytest.mark.parametrize("words", [("accepted", "rejected"), ("rejected", "accepted")])
+def test_a_question_counts_once_however_many_answers_were_drafted(words: tuple[str, str]) -> None:
+    asked = QUESTIONS.frame([question("1"), question("2")])
+    drafted = rows.pairs(*(rows.pair(f"{q}{n}", question_id=q, draft=n) for q in ("1", "2") for n in (1, 2)))
+    reasons = {"accepted": "passed", "rejected": "alternative"}
+    found = verdicts(
+        *(verdict(f"1{n}", word, reasons[word]) for n, word in enumerate(words, 1)),
+        *(verdict(f"2{n}", "rejected", f"reason {n}") for n in (1, 2)),
+    )
+    assert count_types(asked, drafted, found).rows() == [("fact_single", 2, 2, 2, 1)]
+    assert count_shortfalls(asked, drafted, found).rows() == [("fact_single", "reason 1", 1)]
