@@ -1,1 +1,23 @@
 """Documents in, question-answer training data out, every sentence proved from its source."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import polars as pl
+
+
+def load_release(path: "Path | str", split: str) -> "pl.LazyFrame":
+    """The rows of one split of a release, read only as far as they are asked for.
+
+    Args:
+        path: a release folder, or the folder of releases, whose latest is read.
+        split: its name, such as train.
+
+    Raises:
+        ReleaseError: there is no whole release, or it has no such split.
+    """
+    from qa_pipeline.publishing import loading  # heavy, and nothing else of the package needs it
+
+    return loading.load_release(path, split)

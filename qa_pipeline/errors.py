@@ -35,6 +35,10 @@ class StorageError(QAPipelineError):
     """A file could not be written: disk full, no right, no such place. The old one is untouched."""
 
 
+class ReleaseError(QAPipelineError):
+    """A release cannot be made or read: nothing to publish, a damaged folder, or one of a newer layout."""
+
+
 class SandboxError(QAPipelineError):
     """No process can be started to parse files in; parsing them here instead would not be safe."""
 

@@ -289,6 +289,11 @@ class Layout:
         return self._of_batch(self.out / "decisions", batch, ".jsonl")
 
     @property
+    def releases(self) -> Path:
+        """The published releases, a folder each, and the pointer to the latest."""
+        return self.out / "releases"
+
+    @property
     def _cache(self) -> Path:
         return (self.shared or self.out) / "cache"
 

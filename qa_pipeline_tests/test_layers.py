@@ -23,7 +23,7 @@ LAYERS = (
     {"resources"},
     {"stages"},
     {"pipeline"},
-    {"reporting", "evaluation", "review"},
+    {"reporting", "evaluation", "review", "publishing"},
     {"testing"},
     {"defs"},
     {"definitions"},

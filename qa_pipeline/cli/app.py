@@ -31,6 +31,7 @@ from qa_pipeline.cli.decide import decide
 from qa_pipeline.cli.estimate import estimate
 from qa_pipeline.cli.evaluate import evaluation
 from qa_pipeline.cli.refusals import refusals
+from qa_pipeline.cli.releases import release, verify
 from qa_pipeline.cli.replies import replies
 from qa_pipeline.cli.serve_fake import serve_fake
 from qa_pipeline.cli.show import show
@@ -240,6 +241,8 @@ app.command()(calibrate)
 app.command()(what_if)
 app.command()(train_verifier)
 app.command()(refusals)
+app.command()(release)
+app.command()(verify)
 app.command()(decide)
 app.command("jobs")(errors_as_exit_codes()(jobs))
 app.command("serve-fake")(errors_as_exit_codes()(serve_fake))

@@ -34,6 +34,7 @@ from qa_pipeline.settings.verification import (
     CanarySettings,
     JudgingSettings,
     QualitySettings,
+    ReleaseSettings,
     TrainingSettings,
     VerificationSettings,
 )
@@ -87,6 +88,7 @@ class Settings(BaseSettings):
     llm: LLMSettings = LLMSettings()
     training: TrainingSettings = TrainingSettings()
     quality: QualitySettings = QualitySettings()
+    release: ReleaseSettings = ReleaseSettings()
 
     @model_validator(mode="before")
     @classmethod

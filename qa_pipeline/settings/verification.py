@@ -1,13 +1,16 @@
 """Settings of verification, its models, judging and what may train."""
 
 import hashlib
+import re
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from qa_pipeline.settings.base import Decides, Group
 from qa_pipeline.settings.thresholds import Thresholds, read_thresholds
+
+SPLIT_NAME = re.compile(r"[a-z0-9_]{1,40}")
 
 Meaning = Literal["entailment", "neutral", "contradiction", "not_entailment"]
 
@@ -278,3 +281,31 @@ class QualitySettings(Group):
     max_canary_drop: float = Field(
         0.1, description="Warning: fall of that recall against earlier batches together."
     )
+
+
+class ReleaseSettings(Group):
+    """What is published for training."""
+
+    splits: dict[str, float] = Field(
+        {"train": 0.8, "validation": 0.1, "test": 0.1},
+        description="Splits and their shares, relative to each other; rows that share a document, a question "
+        "or an answer stay together.",
+    )
+    min_faithfulness: float = Field(
+        0.95, description="Blocking: share of the claims of a batch's accepted pairs that are supported."
+    )
+    min_grounding: float = Field(0.90, description="Blocking: mean of that share over the pairs.")
+    min_citation_accuracy: float = Field(
+        0.95, description="Blocking: mean share of an accepted pair's citations that support a claim."
+    )
+
+    @field_validator("splits")
+    @classmethod
+    def _has_shares(cls, splits: dict[str, float]) -> dict[str, float]:
+        wrong = [name for name, share in splits.items() if not SPLIT_NAME.fullmatch(name) or not share > 0]
+        if wrong or not splits:
+            raise ValueError(
+                "splits need names of small letters, digits and _, and shares above 0"
+                + (f"; change {', '.join(wrong)}" if wrong else "")
+            )
+        return splits
