@@ -15,12 +15,16 @@ from typing import Any
 
 import polars as pl
 
+from qa_pipeline.curation.exports import json_lines
 from qa_pipeline.curation.withdrawals import withdrawn_batches
 from qa_pipeline.documents.near_duplicates import mark_near_duplicates
 from qa_pipeline.errors import CorpusError, ReleaseError, StorageError, TableError
 from qa_pipeline.generation.deduplication import normalised
 from qa_pipeline.pipeline import earlier_figures
+from qa_pipeline.publishing.card import CARD_COLUMNS, data_card
+from qa_pipeline.publishing.formats import format_rows
 from qa_pipeline.publishing.manifest import (
+    CARD,
     FORMAT,
     File,
     Manifest,
@@ -35,7 +39,8 @@ from qa_pipeline.quality.gates import batch_gates
 from qa_pipeline.quality.release import release_floor
 from qa_pipeline.reporting.report import read_tables
 from qa_pipeline.settings.tree import Settings
-from qa_pipeline.storage import Layout, prepare_folder, read_table
+from qa_pipeline.settings.verification import ReleaseSettings
+from qa_pipeline.storage import Layout, prepare_folder, read_table, write_bytes
 from qa_pipeline.tables import DOCUMENTS, SCHEMA_VERSION, TRAINING_EXAMPLES, VERDICTS
 
 DATA, SOURCES, PLACES, LEFT_OUT = "data", "sources.parquet", "keys.parquet", "left_out.parquet"
@@ -108,10 +113,14 @@ def publish_release(layout: Layout, settings: Settings) -> Release:
     own = releases / f".{uuid.uuid4().hex}.tmp"
     try:
         own.mkdir()
-        counts = _write_rows(own / DATA, layout, released, settings.release.splits)
-        _write_frame(own / SOURCES, found.documents.select(SOURCE_COLUMNS))
+        counts, counted = _write_rows(own, layout, released, settings.release)
+        sources = found.documents.select(SOURCE_COLUMNS)
+        _write_frame(own / SOURCES, sources)
         _write_frame(own / PLACES, placed_keys(keys, splits, earlier))
         _write_frame(own / LEFT_OUT, left_out)
+        reasons = dict(left_out.group_by("reason").len().sort("reason").iter_rows())
+        parted = {"batches": found.left_out, "rows": reasons}
+        write_bytes(own / CARD, data_card(counted, counts, parted, sources).encode())
         manifest = Manifest(
             format=FORMAT,
             version=version,
@@ -127,7 +136,7 @@ def publish_release(layout: Layout, settings: Settings) -> Release:
                 .iter_rows()
             ),
             batches_left_out=found.left_out,
-            rows_left_out=dict(left_out.group_by("reason").len().sort("reason").iter_rows()),
+            rows_left_out=reasons,
             settings=_deciding(settings),
         )
         if last is not None and before is not None and before.content == manifest.content:
@@ -263,32 +272,40 @@ def _joins(documents: pl.DataFrame, similarity: float) -> pl.DataFrame:
 
 
 def _write_rows(
-    folder: Path, layout: Layout, released: pl.DataFrame, names: Mapping[str, float]
-) -> dict[str, int]:
-    """Write the rows of each split, batch by batch; how many each has."""
+    folder: Path, layout: Layout, released: pl.DataFrame, settings: ReleaseSettings
+) -> tuple[dict[str, int], pl.DataFrame]:
+    """Write the rows of each split, batch by batch; how many each has, and what the card counts."""
     import pyarrow.parquet as pq
 
-    folder.mkdir()
-    counts = dict.fromkeys(names, 0)
+    counts = dict.fromkeys(settings.splits, 0)
     schema = TRAINING_EXAMPLES.empty().to_arrow().schema
+    counted = []
     with ExitStack() as opened:
-        writers = {
-            name: opened.enter_context(
-                pq.ParquetWriter(
-                    folder / f"{name}.parquet", schema, compression="zstd", write_page_index=True
-                )
-            )
-            for name in names
-        }
+        tables, lines = {}, {}
+        for name in counts:
+            path = _below(folder / DATA / f"{name}.parquet")
+            tables[name] = opened.enter_context(pq.ParquetWriter(path, schema, compression="zstd"))
+            for one in settings.formats:
+                path = _below(folder / one / f"{name}.jsonl")
+                lines[one, name] = opened.enter_context(path.open("xb"))
         for batch in sorted(set(released["batch"])):
             examples = read_table(layout.table(TRAINING_EXAMPLES.name, batch), TRAINING_EXAMPLES)
             rows = examples.join(released.select("pair_id", "split"), on="pair_id").sort("pair_id")
-            for (name,), own in rows.partition_by("split", as_dict=True).items():
-                writers[str(name)].write_table(own.drop("split").to_arrow().cast(schema))
-                counts[str(name)] += own.height
-    for name in counts:
-        _sync(folder / f"{name}.parquet")
-    return counts
+            counted.append(rows.select("split", *CARD_COLUMNS))
+            for (split,), own in rows.partition_by("split", as_dict=True).items():
+                name = str(split)
+                tables[name].write_table(own.drop("split").to_arrow().cast(schema))
+                counts[name] += own.height
+                for one in settings.formats:
+                    lines[one, name].writelines(json_lines(format_rows(own, one, settings.layout)))
+    for path in folder.rglob("*.*"):
+        _sync(path)
+    return counts, pl.concat(counted)
+
+
+def _below(path: Path) -> Path:
+    path.parent.mkdir(exist_ok=True)
+    return path
 
 
 def _write_frame(path: Path, frame: pl.DataFrame) -> None:

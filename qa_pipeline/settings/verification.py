@@ -291,6 +291,12 @@ class ReleaseSettings(Group):
         description="Splits and their shares, relative to each other; rows that share a document, a question "
         "or an answer stay together.",
     )
+    formats: list[Literal["chat", "sharegpt", "gemini", "alpaca"]] = Field(
+        ["chat"], description="JSONL files beside the Parquet ones, in the forms that trainers read."
+    )
+    layout: Literal["closed_book", "with_context", "with_distractors"] = Field(
+        "closed_book", description="Layout of the messages in these files."
+    )
     min_faithfulness: float = Field(
         0.95, description="Blocking: share of the claims of a batch's accepted pairs that are supported."
     )

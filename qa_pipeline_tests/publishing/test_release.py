@@ -4,6 +4,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from datasets import load_dataset
 
 from qa_pipeline import load_release
 from qa_pipeline.cli.common import BAD_INPUT, FAILED, OK
@@ -60,6 +61,21 @@ def test_no_document_is_in_two_splits(published: Workspace) -> None:
         rows(published.out / "releases").select("split", "evidence").explode("evidence").unnest("evidence")
     )
     assert found.group_by("path").agg(pl.col("split").n_unique())["split"].max() == 1
+
+
+def test_the_library_that_trainers_use_loads_the_folder_and_its_files(
+    published: Workspace, tmp_path: Path
+) -> None:
+    folder = release_folder(published.out / "releases")
+    manifest = read_manifest(folder)
+    cache = str(tmp_path / "cache")
+    for split, count in manifest.splits.items():
+        if count:
+            assert load_dataset(str(folder), split=split, cache_dir=cache).num_rows == count
+            chat = {"chat": str(folder / "chat" / f"{split}.jsonl")}
+            read = load_dataset("json", data_files=chat, split="chat", cache_dir=cache)
+            assert read.num_rows == count
+            assert [one["role"] for one in read[0]["messages"]] == ["system", "user", "assistant"]
 
 
 def test_what_has_not_changed_is_not_published_again(published: Workspace) -> None:
