@@ -4,11 +4,12 @@ It is made beside its place and takes it in one step, so that a reader sees all 
 are written batch by batch; what is held of all batches together are ids, keys and documents.
 """
 
+import fcntl
 import os
 import shutil
 import uuid
-from collections.abc import Mapping, Set
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping, Set
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -90,6 +91,29 @@ def publish_release(layout: Layout, settings: Settings) -> Release:
         raise ReleaseError(f"{layout.out} has no accepted row to release{f' ({why})' if why else ''}")
     releases = layout.releases
     prepare_folder(releases)
+    with _alone(releases):
+        return _publish(layout, settings, found)
+
+
+@contextmanager
+def _alone(releases: Path) -> Iterator[None]:
+    """Be the only one who publishes here; what a killed publisher left behind is removed.
+
+    Raises:
+        ReleaseError: somebody else publishes.
+    """
+    with (releases / ".lock").open("ab") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise ReleaseError(f"another process publishes to {releases}; wait until it has ended") from error
+        for left in releases.glob(".*.tmp"):
+            shutil.rmtree(left)
+        yield
+
+
+def _publish(layout: Layout, settings: Settings, found: _Batches) -> Release:
+    releases = layout.releases
     last = latest_release(releases)
     before = None if last is None else read_manifest(last)
     earlier = PLACED.to_frame() if last is None else pl.read_parquet(last / PLACES)

@@ -1,3 +1,4 @@
+import fcntl
 import json
 import shutil
 from pathlib import Path
@@ -136,6 +137,23 @@ def test_without_an_accepted_row_there_is_no_release(tmp_path: Path) -> None:
     ran = release(workspace)
     assert (ran.code, "has no accepted row to release" in ran.stderr) == (BAD_INPUT, True)
     assert not (workspace.out / "releases").exists()
+
+
+def test_two_do_not_publish_at_once_and_what_a_killed_one_left_is_removed(
+    published: Workspace, tmp_path: Path
+) -> None:
+    copy = Path(shutil.copytree(published.out, tmp_path / "out"))
+    left = copy / "releases" / ".0123.tmp" / "data"
+    left.mkdir(parents=True)
+    other = ("--set", "release.min_grounding=0.5")
+    with (copy / "releases" / ".lock").open("ab") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        ran = invoke("release", "--out", copy, *other)
+        assert (ran.code, "another process publishes" in ran.stderr) == (BAD_INPUT, True)
+        assert left.exists()
+    assert invoke("release", "--out", copy, *other).code == OK
+    assert not left.parent.exists()
+    assert read_manifest(copy / "releases" / "2").previous == 1
 
 
 def test_splits_that_cannot_be_used_are_refused(published: Workspace) -> None:
